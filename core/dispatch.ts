@@ -5,11 +5,13 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import httpProxy from 'http-proxy-3';
+import type { Dispatcher as UndiciDispatcher } from 'undici';
 import Agent from 'undici/lib/dispatcher/agent.js';
 import { GatewayError } from './errors.ts';
 import { advance, type Received, type Routed } from './exchange.ts';
 import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
 import { decompress } from './upstream/decompress.ts';
+import { openOutgoing } from './upstream/outgoing-proxy.ts';
 import { endpointAt, send, smallReads, wasReused } from './upstream/transport.ts';
 
 export interface DispatcherOptions {
@@ -57,6 +59,9 @@ const standIn = new Response(null);
 /** The request already has its headers. Without this http-proxy-3 would copy the client's. */
 const noHeaders = { requestOptions: { headers: [] } };
 
+/** Milliseconds for which an idle connection to a provider is kept. */
+const keepAliveTimeout = 30_000;
+
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   // The variable would route every other user of http-proxy-3 in this process through our fetch.
   delete process.env.FORCE_FETCH_PATH;
@@ -64,8 +69,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     connect: { timeout: options.connect, ...smallReads },
     headersTimeout: 0,
     bodyTimeout: options.idle,
-    keepAliveTimeout: 30_000,
+    keepAliveTimeout,
   });
+  const outgoing = openOutgoing({ ...options, keepAlive: keepAliveTimeout });
   const proxy = httpProxy.createProxyServer({ selfHandleResponse: true, ignorePath: true, agent });
 
   return {
@@ -73,8 +79,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       if (!isConnected(exchange))
         throw new GatewayError('internal', 'This exchange came in by no connection that could be proxied.');
       const { attempt, [connectionOf]: connection } = exchange;
+      const sendBy = (way: UndiciDispatcher): Promise<UpstreamResponse> =>
+        send(way, request, attempt.cancellation, () => (attempt.sent = true));
       const ask = (): Promise<UpstreamResponse> =>
-        send(agent, request, attempt.cancellation, () => (attempt.sent = true));
+        outgoing?.find(endpointAt(request.url).url)?.then(sendBy) ?? sendBy(agent);
       return new Promise((resolve, reject) => {
         const failed = (error: Error): void => reject(unreachable(error, exchange));
         const proxied = async (): Promise<Response> => {
@@ -100,7 +108,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         );
       });
     },
-    close: () => agent.close(),
+    async close() {
+      await Promise.all([agent.close(), outgoing?.close()]);
+    },
   };
 }
 

@@ -11,6 +11,7 @@ import { GatewayError } from './errors.ts';
 import { answerRoute } from './http/answer-route.ts';
 import { Arrival } from './http/arrival.ts';
 import { refuseCompressed, toWrongBodyError, type BodyShare } from './http/bodies.ts';
+import { findInheritedSocket } from './http/inherited-socket.ts';
 import { parseJson, type ReadBody } from './http/json-body.ts';
 import { closeListener, listen, formatUrl, type Address } from './http/listener.ts';
 import { findReadinessFaults } from './http/readiness.ts';
@@ -30,8 +31,8 @@ export interface GatewayServer {
   readonly url: string;
   /** Switches to another gateway from the next request on. */
   serve(core: Core): void;
-  /** Stops listening and waits for running calls. */
-  close(): Promise<void>;
+  /** Stops listening and waits for running calls. Idle connections stay open for `grace` milliseconds. */
+  close(grace?: number): Promise<void>;
   /** Closes every open connection at once. */
   disconnect(): void;
 }
@@ -42,13 +43,18 @@ export async function openServer(
   audience: Audience = 'everyone',
 ): Promise<GatewayServer> {
   let answer = createHandler(core, audience);
-  const server = await listen(address, (request, response) => void answer(request, response), core.logger);
+  const fd = findInheritedSocket(audience === 'everyone' ? 'public' : 'admin');
+  const server = await listen(
+    { ...address, fd },
+    (request, response) => void answer(request, response),
+    core.logger,
+  );
   return {
-    url: formatUrl(server, address.host),
+    url: formatUrl(server, fd === undefined ? address.host : undefined),
     serve(next) {
       answer = createHandler(next, audience);
     },
-    close: () => closeListener(server),
+    close: (grace) => closeListener(server, grace),
     disconnect: () => server.closeAllConnections(),
   };
 }

@@ -3,7 +3,7 @@
  * WebSockets.
  */
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
-import type { Socket } from 'node:net';
+import { Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import { buildIdHeaders, createRequestId } from './request-id.ts';
@@ -30,6 +30,8 @@ export interface Address {
   /** 0 picks a free port. */
   readonly port: number;
   readonly maxConnections?: number;
+  /** A socket that listens already. Host and port are not used then. */
+  readonly fd?: number | undefined;
 }
 
 /** Connections without a request so far. Before Node 26, `closeIdleConnections` keeps them open. */
@@ -47,7 +49,7 @@ function trackUnused(server: Server): void {
 
 /** Starts to listen. Rejects if the address is in use. */
 export async function listen(
-  { host, port, maxConnections }: Address,
+  { host, port, maxConnections, fd }: Address,
   answer: RequestListener,
   logger: Logger,
 ): Promise<Server> {
@@ -60,7 +62,7 @@ export async function listen(
   server.on('upgrade', (_request, socket) => refuseUpgrade(socket));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, resolve);
+    server.listen(fd === undefined ? { host, port } : { fd }, resolve);
   });
   // For example, the process may run out of file descriptors. Connected clients are still served.
   server
@@ -100,24 +102,34 @@ const loopbacks = new Map([
   ['::', '::1'],
 ]);
 
-export function formatUrl(server: Server, listened: string): string {
+export function formatUrl(server: Server, listened?: string): string {
   const bound = server.address();
-  const host = loopbacks.get(listened) ?? listened;
-  const port = typeof bound === 'object' && bound ? bound.port : '';
+  if (typeof bound === 'string') return `unix:${bound}`;
+  const address = listened ?? bound?.address ?? '';
+  const host = loopbacks.get(address) ?? address;
+  const port = bound?.port ?? '';
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** Stops listening. Resolves when the last connection has closed. */
-export function closeListener(server: Server): Promise<void> {
+/**
+ * Stops listening. Resolves when the last connection has closed. Idle connections stay open for `grace`
+ * milliseconds, because a request may be on its way on each of them.
+ */
+export function closeListener(server: Server, grace = 0): Promise<void> {
+  const began = performance.now();
   // A connection with a running call becomes idle only later, and would then be kept alive.
   const sweep = setInterval(() => {
+    if (performance.now() - began < grace) return;
     server.closeIdleConnections();
     for (const socket of unused.get(server) ?? []) socket.destroy();
   }, 50);
   return new Promise((resolve) => {
-    server.close(() => {
+    const closed = (): void => {
       clearInterval(sweep);
       resolve();
-    });
+    };
+    // The HTTP server's own `close` closes idle connections at once.
+    if (grace > 0) NetServer.prototype.close.call(server, closed);
+    else server.close(closed);
   });
 }

@@ -11,6 +11,7 @@ import { createGateway, type Gateway } from '../gateway.ts';
 import { ownVerbs, verbOf } from '../host/commands.ts';
 import type { Command } from '../host/commands.ts';
 import { namingPlugin, PluginError } from '../plugin.ts';
+import { useOutgoingProxies } from '../upstream/outgoing-proxy.ts';
 import { banner, isFirstStart } from './banner.ts';
 import { shells, writeCompletion, type Shell } from './completion.ts';
 import { shortcomingsOf, warningsOf } from './config-warnings.ts';
@@ -237,6 +238,7 @@ function addOwnVerbs(program: Program): void {
 }
 
 async function main(): Promise<void> {
+  useOutgoingProxies();
   // A plain start has no options. Without this, commander would stay in memory.
   if (process.argv.slice(2).join(' ') === 'start') return start();
   const { Command: Program } = await import('commander');

@@ -35,6 +35,8 @@ const reloading = 'core:reload';
 
 type Outcome = Omit<Reloaded, 'workers'>;
 
+/** Milliseconds in which requests may still arrive on connections that were accepted before a stop. */
+const grace = 500;
 /** Milliseconds to send and settle the ends of calls that had to be cut. */
 const longestEnd = 6000;
 
@@ -137,7 +139,8 @@ export async function serve(first: Config, logger: Logger): Promise<Service> {
       // Calls of replaced configurations may finish too.
       const all = [gateway, ...leaving.keys()].map(({ calls }) => calls);
       for (const calls of all) calls.draining = true;
-      const closed = server.close();
+      const closed = server.close(grace);
+      await withTimeout(closed, grace);
       await withTimeout(Promise.all(all.map((calls) => calls.whenIdle())), config.server.drain);
       for (const calls of all) calls.stop();
       await withTimeout(closed, longestEnd);

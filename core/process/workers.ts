@@ -10,6 +10,7 @@ import type { Logger } from 'pino';
 import { AggregatorRegistry } from 'prom-client';
 import type { z } from 'zod';
 import { metrics, scrapeRequest, workerDeaths, type scrapeReply } from '../host/metrics.ts';
+import { findInheritedSocket } from '../http/inherited-socket.ts';
 import type { Plugin } from '../plugin.ts';
 import { openSwitchboard } from './worker-messages.ts';
 
@@ -99,6 +100,8 @@ export async function superviseWorkers(
   logger: Logger,
 ): Promise<void> {
   let stopping = false;
+  // This process would accept connections that no worker can take any more. So workers accept themselves.
+  if (findInheritedSocket('public') !== undefined) cluster.schedulingPolicy = cluster.SCHED_NONE;
   answerScrapes();
   const supervisor = openSwitchboard();
   for (const plugin of plugins) plugin.supervise?.(supervisor);

@@ -1,0 +1,168 @@
+/**
+ * The proxy through which providers are called, from the usual variables: `HTTPS_PROXY` (else `HTTP_PROXY`),
+ * `HTTP_PROXY` and `NO_PROXY`, in either case. Loopback addresses are always called directly. A proxy's URL may
+ * hold a password, so no message shows it.
+ */
+import * as http from 'node:http';
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import type { Dispatcher } from 'undici';
+import { ConfigError } from '../config.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The lower-case name wins, as in curl. */
+function read(environment: Environment, name: string): string {
+  return (environment[name.toLowerCase()] ?? environment[name] ?? '').trim();
+}
+
+/** Throws a `ConfigError` that names the variable. */
+function readProxy(environment: Environment, name: string): string | undefined {
+  const value = read(environment, name);
+  if (value === '') return undefined;
+  const text = value.includes('://') ? value : `http://${value}`;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url && /^https?:$/.test(url.protocol) && url.hostname !== '') return url.href;
+  throw new ConfigError(`${name} has to be the URL of an HTTP proxy: http://user:password@host:3128`);
+}
+
+/** One entry of `NO_PROXY`: a name with all below it, an address, a range `10.0.0.0/8`, each with a port or not. */
+interface Exception {
+  readonly matches: (host: string) => boolean;
+  readonly port: string | undefined;
+}
+
+function parseAddress(host: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
+  return isIP(host) === 0 ? undefined : ipaddr.process(host);
+}
+
+function isInRange(host: string, range: [ipaddr.IPv4 | ipaddr.IPv6, number]): boolean {
+  const address = parseAddress(host);
+  return address !== undefined && address.kind() === range[0].kind() && address.match(range);
+}
+
+function readException(entry: string): Exception {
+  if (ipaddr.isValidCIDR(entry)) {
+    const range = ipaddr.parseCIDR(entry);
+    return { matches: (host) => isInRange(host, range), port: undefined };
+  }
+  const [, bracketed, plain, port] =
+    (isIP(entry) === 0 && /^(?:\[(.+)\]|([^:]+))(?::(\d+))?$/.exec(entry)) || [];
+  const name = (bracketed ?? plain ?? entry)
+    .toLowerCase()
+    .replace(/^\*?\./, '')
+    .replace(/\.$/, '');
+  const address = parseAddress(name)?.toString();
+  const matches = (host: string): boolean =>
+    name === '*' ||
+    (address === undefined
+      ? host === name || host.endsWith(`.${name}`)
+      : parseAddress(host)?.toString() === address);
+  return { matches, port };
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host.endsWith('.localhost') || parseAddress(host)?.range() === 'loopback';
+}
+
+const usualPorts = new Map([
+  ['http:', '80'],
+  ['https:', '443'],
+]);
+const loopbacks = 'localhost,127.0.0.1,::1';
+
+export class OutgoingProxies {
+  readonly #byProtocol: ReadonlyMap<string, string | undefined>;
+  readonly #exceptions: readonly Exception[];
+
+  /** Throws a `ConfigError` that names the variable that is wrong. */
+  constructor(environment: Environment = process.env) {
+    const plain = readProxy(environment, 'HTTP_PROXY');
+    this.#byProtocol = new Map([
+      ['http:', plain],
+      ['https:', readProxy(environment, 'HTTPS_PROXY') ?? plain],
+    ]);
+    const entries = read(environment, 'NO_PROXY').split(/[\s,]+/);
+    this.#exceptions = entries.filter((entry) => entry !== '').map(readException);
+  }
+
+  get isEmpty(): boolean {
+    return [...this.#byProtocol.values()].every((proxy) => proxy === undefined);
+  }
+
+  /** The URL of the proxy for a target; undefined: it is called directly. */
+  find({ protocol, hostname, port }: URL): string | undefined {
+    const proxy = this.#byProtocol.get(protocol);
+    if (proxy === undefined) return undefined;
+    const host = hostname
+      .toLowerCase()
+      .replace(/^\[(.+)\]$/, '$1')
+      .replace(/\.$/, '');
+    if (isLoopback(host)) return undefined;
+    const called = port || usualPorts.get(protocol);
+    const isException = this.#exceptions.some(
+      (exception) => (exception.port ?? called) === called && exception.matches(host),
+    );
+    return isException ? undefined : proxy;
+  }
+}
+
+/**
+ * Makes `fetch` of this process take the same way: model lists, price feeds, webhooks. Node knows no ranges of
+ * addresses in `NO_PROXY`.
+ */
+export function useOutgoingProxies(environment: Environment = process.env): void {
+  if (new OutgoingProxies(environment).isEmpty) return;
+  const [http_proxy, https_proxy] = [
+    readProxy(environment, 'HTTP_PROXY'),
+    readProxy(environment, 'HTTPS_PROXY'),
+  ];
+  const no_proxy = `${loopbacks},${read(environment, 'NO_PROXY')}`;
+  http.setGlobalProxyFromEnv({
+    ...(http_proxy && { http_proxy }),
+    ...(https_proxy && { https_proxy }),
+    no_proxy,
+  });
+}
+
+export interface Outgoing {
+  /** The agent of the proxy that leads to a target; undefined: it is called directly. */
+  find(target: URL): Promise<Dispatcher> | undefined;
+  close(): Promise<unknown>;
+}
+
+/** Milliseconds. */
+interface Times {
+  readonly connect: number;
+  readonly idle: number;
+  readonly keepAlive: number;
+}
+
+/** Undefined without a proxy. All of undici is loaded with the first call that needs one. */
+export function openOutgoing({ connect, idle, keepAlive }: Times): Outgoing | undefined {
+  const proxies = new OutgoingProxies();
+  if (proxies.isEmpty) return undefined;
+  const agents = new Map<string, Promise<Dispatcher>>();
+  const open = async (uri: string): Promise<Dispatcher> => {
+    const { ProxyAgent } = await import('undici');
+    const connecting = { timeout: connect };
+    return new ProxyAgent({
+      uri,
+      proxyTls: connecting,
+      requestTls: connecting,
+      headersTimeout: 0,
+      bodyTimeout: idle,
+      keepAliveTimeout: keepAlive,
+    });
+  };
+  return {
+    find(target) {
+      const uri = proxies.find(target);
+      if (uri === undefined) return undefined;
+      const agent = agents.get(uri) ?? open(uri);
+      agents.set(uri, agent);
+      return agent;
+    },
+    close: () => Promise.all([...agents.values()].map(async (agent) => (await agent).close())),
+  };
+}
