@@ -117,7 +117,7 @@ function requestOf({ url, headers = {}, body }: Probe): UpstreamRequest {
   };
 }
 
-function reasonOf(cause: unknown): string {
+function failureCode(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause);
   return 'code' in cause ? String(cause.code) : cause.message || cause.name;
 }
@@ -149,7 +149,7 @@ async function ask(
       {
         subject,
         state: 'fault',
-        told: `${host} could not be reached: ${reasonOf(cause)}`,
+        told: `${host} could not be reached: ${failureCode(cause)}`,
         remedy: 'check its address, name resolution, and the firewall or proxy in between',
       },
     ];

@@ -60,7 +60,7 @@ export function checkFlags(provider: Provider, { id, capabilities }: Model, prot
     const schema = protocols.get(protocol);
     const isUnknown = !schema && !Object.hasOwn(provider.endpoints, protocol);
     const checked = schema?.safeParse(flags);
-    const fault = isUnknown ? 'there is no such protocol' : checked?.error && faultsOf(checked.error);
+    const fault = isUnknown ? 'there is no such protocol' : checked?.error && joinIssues(checked.error);
     if (fault === undefined) continue;
     const source = fileOfFlags.get(wire) ?? `provider "${provider.name}"`;
     throw new Error(`${source}: model "${id}": capabilities.wire["${protocol}"]: ${fault}`);
@@ -68,6 +68,6 @@ export function checkFlags(provider: Provider, { id, capabilities }: Model, prot
 }
 
 /** All errors in one line. */
-function faultsOf({ issues }: z.ZodError): string {
+function joinIssues({ issues }: z.ZodError): string {
   return issues.map(({ path, message }) => [...path, message].join(': ')).join('; ');
 }

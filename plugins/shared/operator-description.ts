@@ -1,6 +1,21 @@
-/** The body of the errors of all routes for operators, for the OpenAPI document. */
+/** What the routes for operators take and return alike, for the OpenAPI document. */
 import { z } from 'zod';
+import type { Content } from '../../core/index.ts';
 
+export const usd = z.string().meta({ description: 'USD, as a decimal string.' });
+export const time = z.iso.datetime();
+export const csv: Content = { 'text/csv': z.string() };
+
+export function json(schema: z.ZodType): Content {
+  return { 'application/json': schema };
+}
+
+/** A page of a list; `next` is the `after` of the next page. */
+export function list(item: z.ZodType, next: z.ZodType = z.string()): z.ZodObject {
+  return z.looseObject({ data: z.array(item), next: next.nullable() });
+}
+
+/** The body of errors. */
 export const operatorError = z
   .object({ error: z.object({ code: z.string(), message: z.string(), param: z.string().nullable() }) })
   .meta({ title: 'OperatorError' });

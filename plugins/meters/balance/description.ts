@@ -1,7 +1,7 @@
 /** What the ledger's addresses take and return, for the OpenAPI document. */
 import { z } from 'zod';
 import type { Description } from '../../../core/index.ts';
-import { operatorError as errorSchema } from '../../shared/operator-description.ts';
+import { csv, json, list, operatorError, time, usd } from '../../shared/operator-description.ts';
 import { markupSchema, selectorSchema } from './markup/marked-prices.ts';
 import { accountChanges, accountOrder, creditOrder, creditQuery } from './operator/accounts.ts';
 import { actionQuery } from './operator/actions.ts';
@@ -10,11 +10,6 @@ import { adjustmentOrder, chargebackOrder, refundOrder } from './operator/correc
 import { keyChanges, keyOrder, keyQuery, rotationOrder } from './operator/keys.ts';
 import { page, reference } from './operator/reading.ts';
 import { entryQuery, pendingQuery, usageQuery } from './operator/reports.ts';
-
-const usd = z.string().meta({ description: 'USD, as a decimal string.' });
-const time = z.iso.datetime();
-const json = (schema: z.ZodType) => ({ 'application/json': schema });
-const csv = { 'text/csv': z.string() };
 
 const refusal = z.object({ error: z.string(), is_active: z.literal(false) }).meta({ title: 'BalanceError' });
 const balance = z
@@ -91,15 +86,11 @@ const entry = z
     revenue: usd,
   })
   .meta({ title: 'Entry' });
+const creditRow = z.looseObject({ account: z.string(), amount: usd, kind: z.string(), at: time });
 const pending = z
   .looseObject({ call: z.string(), account: z.string(), amount: usd, since: time })
   .meta({ title: 'PendingCall' });
 const totals = z.object({ calls: z.int(), amount: usd, oldest: time.nullable() });
-
-/** A page of a list; `next` is the `after` of the next page. */
-function list(item: z.ZodType): z.ZodObject {
-  return z.looseObject({ data: z.array(item), next: z.union([z.string(), z.int()]).nullable() });
-}
 
 const usageRow = z.looseObject({
   calls: z.int(),
@@ -164,7 +155,7 @@ const correctionDescriptions: Readonly<Record<string, Operator>> = {
   'GET /admin/actions': {
     summary: 'What operators changed, newest first',
     query: actionQuery,
-    replies: { 200: json(z.object({ data: z.array(action), next: z.int().nullable() })) },
+    replies: { 200: json(list(action, z.int())) },
   },
   'DELETE /admin/keys/:key': {
     summary: 'Delete a key; its calls and entries stay',
@@ -188,7 +179,7 @@ const operators: Readonly<Record<string, Operator>> = {
     summary: 'Credits',
     query: creditQuery,
     replies: {
-      200: json(list(z.looseObject({ account: z.string(), amount: usd, kind: z.string(), at: time }))),
+      200: json(list(creditRow, z.int())),
     },
   },
   'POST /admin/credits': {
@@ -222,7 +213,7 @@ const operators: Readonly<Record<string, Operator>> = {
   'GET /admin/entries': {
     summary: 'Entries of the ledger',
     query: entryQuery,
-    replies: { 200: { ...json(list(entry)), ...csv } },
+    replies: { 200: { ...json(list(entry, z.int())), ...csv } },
   },
   'GET /admin/reservations': {
     summary: 'What is reserved for calls that run',
@@ -250,7 +241,7 @@ const operators: Readonly<Record<string, Operator>> = {
 
 /** Describes an operators' route, which is named by its method and path. */
 export function operatorDescription(name: string): Description {
-  return { ...(operators[name] ?? { summary: name, replies: { 200: {} } }), error: errorSchema };
+  return { ...(operators[name] ?? { summary: name, replies: { 200: {} } }), error: operatorError };
 }
 
 export const topUp: Description = {
@@ -262,5 +253,5 @@ export const topUp: Description = {
   }),
   body: json(creditOrder.extend({ reference })),
   replies: { 200: json(credited) },
-  error: errorSchema,
+  error: operatorError,
 };

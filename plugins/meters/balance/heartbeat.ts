@@ -7,7 +7,7 @@
  */
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import { formatUsd, Running, type Host, type Planned } from '../../../core/index.ts';
-import { progressOf } from './settlement.ts';
+import { currentProgress } from './settlement.ts';
 import type { OwnerRecord, Progress, RecoveredCall, Store } from './store.ts';
 
 export interface HeartbeatOptions {
@@ -126,7 +126,7 @@ export class Heartbeat {
     const progress: Progress[] = [];
     const reporting: [live: Live, reported: string][] = [];
     for (const live of this.#live) {
-      const known = progressOf(live.exchange);
+      const known = currentProgress(live.exchange);
       const reported = known ? `${known.attempts} ${known.delivered} ${known.owed}` : '';
       if (!known || reported === live.reported) continue;
       reporting.push([live, reported]);

@@ -45,7 +45,7 @@ export function keepSwept(store: Store): NodeJS.Timeout {
  * The claim of a call; undefined where it sent no key. Throws `invalid_request` for a key that cannot be
  * meant.
  */
-export function claimOf(parsed: Parsed, { ttl }: IdempotencyOptions): Claim | undefined {
+export function wantedClaim(parsed: Parsed, { ttl }: IdempotencyOptions): Claim | undefined {
   const key = parsed.headers[header];
   if (key === undefined || parsed.operation === 'count') return undefined;
   if (typeof key !== 'string' || key.length > longestKey || !/^[\x20-\x7e]+$/.test(key)) {

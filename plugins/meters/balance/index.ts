@@ -14,7 +14,7 @@ import { ledgerCommands } from './commands.ts';
 import { ledgerExamination } from './diagnostics.ts';
 import { documentStore } from './documents.ts';
 import { makeFirstKey } from './first-key.ts';
-import { claimOf, claimRefusal, idempotencyOptions, keepSwept, replayOf } from './idempotency.ts';
+import { wantedClaim, claimRefusal, idempotencyOptions, keepSwept, replayOf } from './idempotency.ts';
 import { createKeyring } from './keyring.ts';
 import { LedgerService } from './ledger-service.ts';
 import { Markups, markupSchema } from './markup/marked-prices.ts';
@@ -142,7 +142,7 @@ function tapCalls(
   const reserved = new Set<string>();
 
   hooks.replay.tapPromise('balance', async (parsed) => {
-    const claim = claimOf(parsed, idempotency);
+    const claim = wantedClaim(parsed, idempotency);
     if (!claim) return undefined;
     const replay = await replayOf(parsed, claim, service().store);
     if (!replay) parsed.record(idempotency.largest);
@@ -159,7 +159,7 @@ function tapCalls(
     const { account, key } = planned.principal;
     const quotes = quotesFor(grant, planned, policy);
     for (const { price } of grant.targets) prices.define(service().store, price);
-    const claim = claimOf(planned, idempotency);
+    const claim = wantedClaim(planned, idempotency);
     const [at, { texts: tags }] = [Date.now(), attributionOf(planned)];
     const taken = await service().reserve({ id: planned.id, account, key, quotes, claim, tags, at });
     if (taken.status === 'short') {

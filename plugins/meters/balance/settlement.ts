@@ -89,7 +89,7 @@ function isRouted(exchange: Planned | Routed): exchange is Routed {
 }
 
 /** How far a running call has come; undefined while no vendor was asked. */
-export function progressOf(exchange: Planned): Progress | undefined {
+export function currentProgress(exchange: Planned): Progress | undefined {
   if (!isRouted(exchange) || !exchange.attempt.sent) return undefined;
   const { attempt, id } = exchange;
   const charge = chargeSoFar(exchange);

@@ -1,9 +1,7 @@
 /** What the routes of the configuration return, for the OpenAPI document. */
 import { z } from 'zod';
 import type { Description } from '../../../core/index.ts';
-import { operatorError } from '../../shared/operator-description.ts';
-
-const json = (schema: z.ZodType) => ({ 'application/json': schema });
+import { json, operatorError } from '../../shared/operator-description.ts';
 
 const value = z.union([z.string(), z.number(), z.boolean(), z.null()]).optional().meta({
   description: 'Left out if it is secret.',

@@ -4,7 +4,7 @@
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
 import { chatFlags, refuses } from '../../shared/wire-kit/chat-flags.ts';
-import { fitLimit } from '../../shared/wire-kit/fit-to-model.ts';
+import { fitLimit, listsParameter } from '../../shared/wire-kit/fit-to-model.ts';
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { loseSettings } from '../../shared/wire-kit/image-settings.ts';
 import { buildInstructionMessage, planFormat, type FormatPlan } from '../../shared/wire-kit/json-mode.ts';
@@ -102,7 +102,7 @@ function takesField(model: Model, field: string): boolean {
   // OpenAI has no such field; models of other vendors list it.
   if (field === 'top_k') return supportedParameters.includes(field);
   if (!capabilities.sampling && samplingFields.has(field)) return false;
-  return supportedParameters.length === 0 || !listedFields.has(field) || supportedParameters.includes(field);
+  return !listedFields.has(field) || listsParameter(model, field);
 }
 
 /** Removes fields without a canonical name that the model does not take. */

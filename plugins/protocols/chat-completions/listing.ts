@@ -5,11 +5,9 @@ import { toGatewayError, type Catalog, type Model, type Route } from '../../../c
 import {
   describeArchitecture,
   formatFees,
-  Listings,
   readOwner,
   formatPrices,
   describeTopProvider,
-  findListedModel,
   listingRoutes,
 } from '../../shared/wire-kit/model-listing.ts';
 import { encodeError } from '../../shared/wire-kit/openai-error.ts';
@@ -47,14 +45,15 @@ function describeModel(model: Model): Record<string, unknown> {
 
 /** The listing's routes, relative to the clients' base URL. */
 export function modelRoutes(catalog: Catalog): Route[] {
-  return listingRoutes(new Listings(catalog), {
+  return listingRoutes(catalog, {
     names: ['chat-models', 'chat-model'],
     path: '/v1/models',
     parameter: 'id',
     errors: (error) => encodeError(toGatewayError(error)),
     listed: () => catalog.models(),
-    all: (models) => ({ object: 'list', data: models.map(describeModel) }),
-    one: (id, models) => describeModel(findListedModel(catalog, models, id)),
+    describeModel,
+    wrap: (data) => ({ object: 'list', data }),
+    byOwner: false,
     describe: () => import('./description.ts'),
   });
 }

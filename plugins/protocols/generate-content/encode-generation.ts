@@ -1,6 +1,6 @@
 /** Encodes the fields of `generationConfig`, fitted to the model. */
 import type { CanonicalRequest, Model, EncodedRequest } from '../../../core/index.ts';
-import { fitLimit, fitModalities } from '../../shared/wire-kit/fit-to-model.ts';
+import { fitLimit, fitModalities, listsParameter } from '../../shared/wire-kit/fit-to-model.ts';
 import { fitSettings, loseSettings } from '../../shared/wire-kit/image-settings.ts';
 import { describeFormat } from '../../shared/wire-kit/json-mode.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
@@ -42,10 +42,10 @@ export function encodeGeneration(
  * Whether a model takes a parameter. Models without sampling take few. A list of supported parameters is
  * complete except for `top_k`.
  */
-function takes({ capabilities, supportedParameters }: Model, name: string, { own }: Encoding): boolean {
+function takes(model: Model, name: string, { own }: Encoding): boolean {
   if (own) return true;
-  if (!capabilities.sampling && name !== 'stop' && name !== 'seed') return false;
-  return supportedParameters.length === 0 || name === 'top_k' || supportedParameters.includes(name);
+  if (!model.capabilities.sampling && name !== 'stop' && name !== 'seed') return false;
+  return name === 'top_k' || listsParameter(model, name);
 }
 
 /** Google's seeds have 32 bits. */

@@ -9,8 +9,6 @@ import {
 } from '../../../core/index.ts';
 import {
   describeArchitecture,
-  Listings,
-  findListedModels,
   readOwner,
   formatPrices,
   describeTopProvider,
@@ -59,24 +57,18 @@ function describeModel(model: Model): Record<string, unknown> {
   };
 }
 
-/** A name with a slash is a model's id; a name without one is an owner. */
-function findModels(catalog: Catalog, name: string, models: readonly Model[]): unknown {
-  const found = findListedModels(catalog, models, name);
-  return 'id' in found ? describeModel(found) : { models: found.map(describeModel) };
-}
-
 /** The listing's routes below `mount`, for both versions that the SDKs call. */
 export function modelRoutes(catalog: Catalog, mount: string): Route[] {
-  const listings = new Listings(catalog);
   return ['v1beta', 'v1'].flatMap((version) =>
-    listingRoutes(listings, {
+    listingRoutes(catalog, {
       names: [`generate-models-${version}`, `generate-model-${version}`],
       path: `${mount}/${version}/models`,
       parameter: 'name',
       errors: (error) => encodeError(toGatewayError(error)),
       listed: () => catalog.models(),
-      all: (models) => ({ models: models.map(describeModel) }),
-      one: (name, models) => findModels(catalog, name, models),
+      describeModel,
+      wrap: (models) => ({ models }),
+      byOwner: true,
       describe: () => import('./description.ts'),
     }),
   );

@@ -3,7 +3,7 @@
  * protocol exactly, and reports what this protocol cannot express by its canonical path.
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
-import { fitLimit, fitModalities } from '../../shared/wire-kit/fit-to-model.ts';
+import { fitLimit, fitModalities, listsParameter } from '../../shared/wire-kit/fit-to-model.ts';
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { callLimit } from '../../shared/wire-kit/hosted-tools.ts';
 import { collectLosses } from '../../shared/wire-kit/losses.ts';
@@ -82,9 +82,8 @@ function removeUndefined(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-/** Whether the model accepts a sampling parameter. A model without a list of parameters accepts all. */
-function takes({ capabilities, supportedParameters }: Model, field: string): boolean {
-  return capabilities.sampling && (supportedParameters.length === 0 || supportedParameters.includes(field));
+function takes(model: Model, field: string): boolean {
+  return model.capabilities.sampling && listsParameter(model, field);
 }
 
 const highestTemperature = 1;

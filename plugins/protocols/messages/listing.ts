@@ -2,8 +2,6 @@
 import { freePrice, toGatewayError, type Catalog, type Model, type Route } from '../../../core/index.ts';
 import {
   describeArchitecture,
-  Listings,
-  findListedModels,
   readOwner,
   formatPrices,
   describeTopProvider,
@@ -23,7 +21,7 @@ function formatPricing({ price = freePrice }: Model): Record<string, string> {
   ]);
 }
 
-function describe(model: Model): Record<string, unknown> {
+function describeModel(model: Model): Record<string, unknown> {
   return {
     type: 'model',
     id: model.id,
@@ -41,27 +39,18 @@ function describe(model: Model): Record<string, unknown> {
   };
 }
 
-/** The models with text output, which this protocol can reach. */
-function listModels(catalog: Catalog): Model[] {
-  return catalog.models().filter(({ output }) => output.includes('text'));
-}
-
-/** Finds the models of an owner, or the model with an id. */
-function findModels(catalog: Catalog, name: string, models: readonly Model[]): unknown {
-  const found = findListedModels(catalog, models, name);
-  return 'id' in found ? describe(found) : { data: found.map(describe) };
-}
-
 /** The routes of the listing below the protocol's mount. */
 export function modelRoutes(catalog: Catalog, mount: string): Route[] {
-  return listingRoutes(new Listings(catalog), {
+  return listingRoutes(catalog, {
     names: ['messages-models', 'messages-model'],
     path: `${mount}/v1/models`,
     parameter: 'id',
     errors: (error, id) => encodeError(toGatewayError(error), id),
-    listed: () => listModels(catalog),
-    all: (models) => ({ data: models.map(describe) }),
-    one: (name, models) => findModels(catalog, name, models),
+    // This protocol reaches models with text output alone.
+    listed: () => catalog.models().filter(({ output }) => output.includes('text')),
+    describeModel,
+    wrap: (data) => ({ data }),
+    byOwner: true,
     describe: () => import('./description.ts'),
   });
 }

@@ -12,7 +12,7 @@ import {
   type Turn,
 } from '../../../core/index.ts';
 import { makeCallIdsUnique } from '../../shared/wire-kit/calls-and-results.ts';
-import { fitLimit, fitModalities } from '../../shared/wire-kit/fit-to-model.ts';
+import { fitLimit, fitModalities, listsParameter } from '../../shared/wire-kit/fit-to-model.ts';
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { loseSettings } from '../../shared/wire-kit/image-settings.ts';
 import { buildInstructionMessage, planFormat, type FormatPlan } from '../../shared/wire-kit/json-mode.ts';
@@ -133,13 +133,12 @@ const leastLimit = 16;
 const missingFields = ['topK', 'frequencyPenalty', 'presencePenalty', 'seed'] as const;
 
 /** Reasoning models refuse log probabilities. */
-function takesLogprobs({ capabilities, supportedParameters }: Model): boolean {
-  return (
-    capabilities.sampling &&
-    (supportedParameters.length === 0 ||
-      supportedParameters.includes('logprobs') ||
-      supportedParameters.includes('top_logprobs'))
-  );
+function takesLogprobs(model: Model): boolean {
+  return takesSampling(model, 'logprobs') || takesSampling(model, 'top_logprobs');
+}
+
+function takesSampling(model: Model, field: string): boolean {
+  return model.capabilities.sampling && listsParameter(model, field);
 }
 
 function encodeSampling(request: CanonicalRequest, { own, model, lose }: Encoding): Fields {
@@ -149,7 +148,6 @@ function encodeSampling(request: CanonicalRequest, { own, model, lose }: Encodin
     if (request[path] !== undefined) lose(path, 'responses has no such field');
   if ((request.candidates ?? 1) > 1) lose('candidates', 'responses gives one answer to a call');
   fitModalities(request, { output: ['text'] }, { own, lose });
-  const { capabilities, supportedParameters } = model;
   const form = bag.form(request);
   const rows = [
     ['temperature', 'temperature', request.temperature],
@@ -165,8 +163,7 @@ function encodeSampling(request: CanonicalRequest, { own, model, lose }: Encodin
   const fields: Record<string, unknown> = {};
   for (const [path, field, value] of rows) {
     if (value === undefined) continue;
-    if (capabilities.sampling && (supportedParameters.length === 0 || supportedParameters.includes(field)))
-      fields[field] = value;
+    if (takesSampling(model, field)) fields[field] = value;
     else lose(path, 'the model does not take it', 'model');
   }
   return fields;

@@ -28,7 +28,7 @@ export function tokensOf(text: string): number {
 export function answerTo(request: Request): Outcome {
   const whole = wholeAnswer(request);
   const stopped = whole.kind === 'text' ? beforeStop(whole.text, request.stop) : whole.text;
-  const text = within(stopped, request.max_completion_tokens ?? request.max_tokens ?? undefined);
+  const text = cutTo(stopped, request.max_completion_tokens ?? request.max_tokens ?? undefined);
   if (text.length < stopped.length) return { answer: { ...whole, text }, reason: 'length' };
   return { answer: { ...whole, text }, reason: whole.kind === 'text' ? 'stop' : 'tool_calls' };
 }
@@ -95,7 +95,7 @@ function beforeStop(text: string, stop: Request['stop']): string {
   );
 }
 
-function within(text: string, limit: number | undefined): string {
+function cutTo(text: string, limit: number | undefined): string {
   if (limit === undefined || tokensOf(text) <= limit) return text;
   return text.slice(0, new TextEncoder().encodeInto(text, new Uint8Array(limit * bytesPerToken)).read);
 }

@@ -1,11 +1,8 @@
 /** What the routes of providers take and return, for the OpenAPI document. */
 import { z } from 'zod';
 import type { Description } from '../../../core/index.ts';
-import { operatorError } from '../../shared/operator-description.ts';
+import { json, operatorError, time } from '../../shared/operator-description.ts';
 import { placeOrder, restOrder, testOrder } from './orders.ts';
-
-const json = (schema: z.ZodType) => ({ 'application/json': schema });
-const time = z.iso.datetime();
 
 const figures = {
   attempts: z.int(),

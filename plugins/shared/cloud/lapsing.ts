@@ -23,7 +23,7 @@ const patience = 20_000;
 const harmless = /^[\w.-]{1,60}$/;
 
 /** An error's name, code and status, and the word that its message begins with (`invalid_grant: …`). */
-function reasonOf(thrown: unknown): string {
+function harmlessReason(thrown: unknown): string {
   if (!(thrown instanceof Error)) return 'unknown';
   const status: unknown = Reflect.get(thrown, 'status') ?? Reflect.get(thrown, 'statusCode');
   const words = [thrown.name, Reflect.get(thrown, 'code'), status, /^[a-z_]+(?=:)/.exec(thrown.message)?.[0]];
@@ -37,7 +37,7 @@ function reasonOf(thrown: unknown): string {
 function signInFailed(provider: string, thrown: unknown): GatewayError {
   if (isGatewayError(thrown)) return thrown;
   return new GatewayError('upstream_failed', `The gateway could not sign in to the provider "${provider}".`, {
-    cause: reasonOf(thrown),
+    cause: harmlessReason(thrown),
   });
 }
 

@@ -6,14 +6,11 @@
  */
 import type { Block, CanonicalRequest, Model } from '../../../core/index.ts';
 import { chatFlags } from './chat-flags.ts';
+import { listsParameter } from './fit-to-model.ts';
 import { isIndispensable } from './hosted-tools.ts';
 import { findEffort, wantedEffort } from './reasoning-effort.ts';
 
 type Need = (request: CanonicalRequest, model: Model) => boolean;
-
-function takes({ supportedParameters }: Model, parameter: string): boolean {
-  return supportedParameters.length === 0 || supportedParameters.includes(parameter);
-}
 
 function holds({ turns }: CanonicalRequest, found: (block: Block) => boolean): boolean {
   return turns.some(({ blocks }) => blocks.some(found));
@@ -39,8 +36,8 @@ const responsesOnly: readonly Need[] = [
 
 /** What responses has no field for. */
 const chatBetter: readonly Need[] = [
-  ({ stop = [] }, model) => stop.length > 0 && takes(model, 'stop'),
-  ({ seed }, model) => seed !== undefined && takes(model, 'seed'),
+  ({ stop = [] }, model) => stop.length > 0 && listsParameter(model, 'stop'),
+  ({ seed }, model) => seed !== undefined && listsParameter(model, 'seed'),
   ({ frequencyPenalty, presencePenalty }, { capabilities }) =>
     capabilities.sampling && Boolean(frequencyPenalty ?? presencePenalty),
 ];

@@ -1,8 +1,13 @@
 /**
- * Fits a request's output limit and output modalities to the model.
+ * Fits a request's parameters, output limit and output modalities to the model.
  */
 import { GatewayError, type Model, type CanonicalRequest } from '../../../core/index.ts';
 import type { Lose } from './losses.ts';
+
+/** Whether the model lists a parameter as supported. A model without a list takes all. */
+export function listsParameter({ supportedParameters }: Model, name: string): boolean {
+  return supportedParameters.length === 0 || supportedParameters.includes(name);
+}
 
 interface LimitOptions {
   /** The client speaks the provider's own protocol. */

@@ -80,26 +80,6 @@ function findById(catalog: Catalog, listed: readonly Model[], name: string): Mod
   return offer && listed.some(({ id }) => id === offer.model.id) ? offer.model : undefined;
 }
 
-/** The model with this id. Throws `model_not_found` if there is none. */
-export function findListedModel(catalog: Catalog, listed: readonly Model[], name: string): Model {
-  const model = findById(catalog, listed, name);
-  if (model) return model;
-  throw catalog.missing(name);
-}
-
-/** The model with this id, or all of this owner. Throws `model_not_found` if there is none. */
-export function findListedModels(
-  catalog: Catalog,
-  listed: readonly Model[],
-  name: string,
-): Model | readonly Model[] {
-  const model = findById(catalog, listed, name);
-  if (model) return model;
-  const owned = name.includes('/') ? [] : listed.filter((model) => readOwner(model) === name);
-  if (owned.length > 0) return owned;
-  throw catalog.missing(name);
-}
-
 interface Listing {
   /** The names of the two routes. */
   readonly names: readonly [all: string, one: string];
@@ -109,9 +89,11 @@ interface Listing {
   readonly errors: Route['errors'];
   /** The models on offer that the protocol can reach. */
   readonly listed: () => readonly Model[];
-  readonly all: (models: readonly Model[]) => unknown;
-  /** The model, or the models of the owner, with this name. */
-  readonly one: (name: string, models: readonly Model[]) => unknown;
+  readonly describeModel: (model: Model) => unknown;
+  /** The body of a list of described models. */
+  readonly wrap: (described: readonly unknown[]) => unknown;
+  /** Whether a name without a slash stands for an owner, and lists its models. */
+  readonly byOwner: boolean;
   readonly describe: () => Promise<{ readonly models: Description; readonly namedModels: Description }>;
 }
 
@@ -119,18 +101,26 @@ interface Listing {
  * The routes of a public listing: all models at its path, and those with a name below it. A key that is
  * limited to some models sees only those.
  */
-export function listingRoutes(listings: Listings, listing: Listing): Route[] {
-  const { names, path, parameter, errors, listed, all, one, describe } = listing;
+export function listingRoutes(catalog: Catalog, listing: Listing): Route[] {
+  const { names, path, parameter, errors, listed, describeModel, wrap, byOwner, describe } = listing;
+  const listings = new Listings(catalog);
   const shared = { method: 'GET', access: 'public', personal: true, errors } as const;
   const modelsFor = (principal: Principal | undefined): readonly Model[] =>
     principal?.models ? listed().filter(({ id }) => mayCall(principal, id)) : listed();
+  const named = (name: string, models: readonly Model[]): unknown => {
+    const model = findById(catalog, models, name);
+    if (model) return describeModel(model);
+    const owned = byOwner && !name.includes('/') ? models.filter((each) => readOwner(each) === name) : [];
+    if (owned.length > 0) return wrap(owned.map(describeModel));
+    throw catalog.missing(name);
+  };
   return [
     {
       ...shared,
       name: names[0],
       path,
       handle: async ({ headers, principal }: RouteRequest) =>
-        listings.reply({ name: '', headers, principal }, () => all(modelsFor(principal))),
+        listings.reply({ name: '', headers, principal }, () => wrap(modelsFor(principal).map(describeModel))),
       openapi: async () => (await describe()).models,
     },
     {
@@ -139,7 +129,7 @@ export function listingRoutes(listings: Listings, listing: Listing): Route[] {
       // An id holds a slash, which some clients send as %2F.
       path: `${path}/*${parameter}`,
       handle: async ({ params: { [parameter]: name = '' }, headers, principal }: RouteRequest) =>
-        listings.reply({ name, headers, principal }, () => one(name, modelsFor(principal))),
+        listings.reply({ name, headers, principal }, () => named(name, modelsFor(principal))),
       openapi: async () => (await describe()).namedModels,
     },
   ];
@@ -173,7 +163,7 @@ function matchesTag(header: string | string[] | undefined, tag: string): boolean
 }
 
 /** Renders listings once and keeps their text. */
-export class Listings {
+class Listings {
   readonly #catalog: Catalog;
   readonly #rendered = new LRUCache<string, Rendered>({ max: mostRendered });
   #version = 0;

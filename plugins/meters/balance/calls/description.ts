@@ -1,17 +1,12 @@
 /** What the routes of stored calls take and return, for the OpenAPI document. */
 import { z } from 'zod';
 import type { Description } from '../../../../core/index.ts';
-import { operatorError } from '../../../shared/operator-description.ts';
+import { csv, json, list, operatorError, time, usd } from '../../../shared/operator-description.ts';
 import { errorSchema } from '../../../shared/wire-kit/reply-schemas.ts';
 import { callQuery, ownCallQuery } from '../operator/calls.ts';
 import { overviewQuery } from '../operator/overview.ts';
 import { statementQuery } from '../operator/statement.ts';
 import { keyQuery } from '../own-key.ts';
-
-const usd = z.string().meta({ description: 'USD, as a decimal string.' });
-const time = z.iso.datetime();
-const json = (schema: z.ZodType) => ({ 'application/json': schema });
-const csv = { 'text/csv': z.string() };
 
 const tokens = { input: z.int(), output: z.int(), cached: z.int(), reasoning: z.int() };
 
@@ -137,10 +132,6 @@ const statement = z
     ),
   })
   .meta({ title: 'Statement' });
-
-function list(item: z.ZodType): z.ZodObject {
-  return z.looseObject({ data: z.array(item), next: z.string().nullable() });
-}
 
 const described: Readonly<Record<string, Omit<Description, 'error'>>> = {
   '/admin/calls': {

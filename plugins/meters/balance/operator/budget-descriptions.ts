@@ -1,14 +1,11 @@
 /** What the addresses of budgets take and return, for the OpenAPI document. */
 import { z } from 'zod';
 import type { Description } from '../../../../core/index.ts';
+import { json, list, time, usd } from '../../../shared/operator-description.ts';
 import { scopes } from '../budgets/budget.ts';
 import { periodNames } from '../budgets/periods.ts';
 import { accountMove } from './accounts.ts';
 import { budgetChanges, budgetOrder, budgetQuery, raiseOrder, warningQuery } from './budgets.ts';
-
-const usd = z.string().meta({ description: 'USD, as a decimal string.' });
-const time = z.iso.datetime();
-const json = (schema: z.ZodType) => ({ 'application/json': schema });
 
 const counted = {
   id: z.int(),
@@ -47,7 +44,6 @@ const warning = z
   })
   .meta({ title: 'BudgetWarning' });
 const moved = z.looseObject({ account: z.string(), parent: z.string().nullable() });
-const list = (item: z.ZodType) => z.looseObject({ data: z.array(item), next: z.int().nullable() });
 
 export const budgetDescriptions: Readonly<Record<string, Omit<Description, 'error'>>> = {
   'PATCH /admin/accounts/:account': {
@@ -55,7 +51,11 @@ export const budgetDescriptions: Readonly<Record<string, Omit<Description, 'erro
     body: json(accountMove),
     replies: { 200: json(moved) },
   },
-  'GET /admin/budgets': { summary: 'Budgets', query: budgetQuery, replies: { 200: json(list(budget)) } },
+  'GET /admin/budgets': {
+    summary: 'Budgets',
+    query: budgetQuery,
+    replies: { 200: json(list(budget, z.int())) },
+  },
   'POST /admin/budgets': {
     summary: 'Make a budget',
     details: 'A subject has one budget for each period. It counts calls from then on.',
@@ -80,6 +80,6 @@ export const budgetDescriptions: Readonly<Record<string, Omit<Description, 'erro
   'GET /admin/budget-warnings': {
     summary: 'Thresholds that budgets reached, and budgets that refused calls',
     query: warningQuery,
-    replies: { 200: json(list(warning)) },
+    replies: { 200: json(list(warning, z.int())) },
   },
 };
