@@ -2,16 +2,16 @@
  * SQLite ledgers for tests: in a folder that is deleted with them, and with a separate connection to read
  * them.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { integer, maybe, text } from '../../plugins/meters/balance/rows.ts';
 import { openSqlite, type SqliteOptions } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { Books, OpenedStore } from '../contract/books.ts';
+import { makeFolder } from '../support/folder.ts';
 
 export function temporaryFolder(): { path: string; remove(): void } {
-  const path = mkdtempSync(join(tmpdir(), 'tollgate-ledger-'));
+  const path = makeFolder();
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 

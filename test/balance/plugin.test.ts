@@ -1,6 +1,4 @@
 /** The plugin in a whole gateway: keys, paid calls, the balance endpoint and the commands. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -18,6 +16,7 @@ import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { createSecret } from '../../plugins/shared/secret.ts';
 import { expectSound } from '../contract/books.ts';
 import { routed } from '../support/exchange.ts';
+import { makeFolder } from '../support/folder.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { hostWith, type TestHost } from '../support/host.ts';
 import { plain } from '../support/plain-protocol.ts';
@@ -31,12 +30,11 @@ const keySchema = z.object({ key: z.string(), id: z.string(), account: z.string(
 let dataFolder: string;
 let running: TestGateway | undefined;
 beforeEach(() => {
-  dataFolder = mkdtempSync(join(tmpdir(), 'tollgate-balance-'));
+  dataFolder = makeFolder();
 });
 afterEach(async () => {
   await running?.close();
   running = undefined;
-  rmSync(dataFolder, { recursive: true, force: true });
 });
 
 /** What the test's provider was asked, and what it answers: tokens of usage, or an error status. */

@@ -3,9 +3,8 @@
  * none of it.
  */
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -14,16 +13,16 @@ import { bearer } from '../../plugins/auth/bearer.ts';
 import { admin } from '../../plugins/operations/admin/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
+import { makeFolder } from '../support/folder.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 
 let dataFolder: string;
 const closers: (() => Promise<void>)[] = [];
 beforeEach(() => {
-  dataFolder = mkdtempSync(join(tmpdir(), 'tollgate-admin-'));
+  dataFolder = makeFolder();
 });
 afterEach(async () => {
   for (const close of closers.splice(0)) await close();
-  rmSync(dataFolder, { recursive: true, force: true });
 });
 
 const errors: Route['errors'] = (error) => ({

@@ -2,15 +2,14 @@
  * A whole gateway on loopback for one test: real sockets and a real ledger, with its data in a folder that is
  * removed afterwards.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { pino } from 'pino';
 import { z } from 'zod';
 import { checkConfig, type ConfigInput } from '../../core/config.ts';
 import { createGateway } from '../../core/gateway.ts';
 import { definePlugin, type End, type PluginFactory } from '../../core/index.ts';
 import { openServer } from '../../core/server.ts';
+import { makeFolder } from './folder.ts';
 
 export interface TestGateway {
   readonly url: string;
@@ -33,7 +32,7 @@ const retries: ConfigInput['retries'] = { base: 0.01, share: 10 };
 
 /** Starts a gateway with these settings; `plugins` come before the watcher that fills `ends`. */
 export async function startGateway(input: ConfigInput): Promise<TestGateway> {
-  const dataFolder = input.dataFolder ?? mkdtempSync(join(tmpdir(), 'tollgate-'));
+  const dataFolder = input.dataFolder ?? makeFolder();
   const log: string[] = [];
   const ends: End[] = [];
   const waiting = new Set<() => void>();

@@ -1,10 +1,10 @@
 /** The gateway as a user runs it: a process of its own, started from the command line. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+
+export { makeFolder as makeDataFolder } from './folder.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -21,10 +21,6 @@ export interface RunningGateway {
   printed(): string;
   /** Sends a signal, and resolves when the process is gone. */
   stop(signal: NodeJS.Signals): Promise<Finished>;
-}
-
-export function makeDataFolder(): string {
-  return mkdtempSync(join(tmpdir(), 'tollgate-process-'));
 }
 
 /** A port that was free a moment ago. Workers share one, so it cannot be 0. */
