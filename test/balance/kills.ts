@@ -196,6 +196,10 @@ export async function kills({ cycles, streams, living, longest, lease, draw }: K
         run(gateway, victims, `${cycle}-${index}`, draw(200)),
       );
       await sleep(200 + draw(longest - 200));
+      // A busy machine may not have begun any; each is killed in the middle of some.
+      const mine = victims.slice(-streams);
+      while (!mine.some(({ words, done }) => words > 0 && !done) && !mine.every(({ done }) => done))
+        await sleep(20);
       if (before.size > 0) resolvedAfter.push(await resolving);
       else await resolving;
       await gateway.stop('SIGKILL');

@@ -4,10 +4,11 @@
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { issueKey } from '../../plugins/meters/balance/keys.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
-import { makeDataFolder, startProcess } from '../support/process.ts';
+import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
 import { allEntries, costOf, startJournallingVendor, stream, type Made } from './kills.ts';
 
 export interface Suspended {
@@ -22,6 +23,22 @@ export interface Suspended {
   /** Calls that have more than one end. */
   readonly endedTwice: readonly string[];
   readonly audit: unknown;
+}
+
+/** Stops a gateway, but never while it holds the lock of the ledger's file, where the others would wait for it. */
+async function stopBetweenWrites({ child }: RunningGateway, file: string): Promise<void> {
+  for (;;) {
+    child.kill('SIGSTOP');
+    const database = new DatabaseSync(file, { timeout: 500 });
+    try {
+      return database.exec('BEGIN IMMEDIATE; ROLLBACK');
+    } catch {
+      child.kill('SIGCONT');
+      await sleep(20);
+    } finally {
+      database.close();
+    }
+  }
 }
 
 /** Stops for so many milliseconds; `lease` is in seconds. */
@@ -60,7 +77,7 @@ export async function suspended({
     }));
     const running = Promise.all(calls.map((made) => stream(sleeper.url, key?.secret ?? '', made, words)));
     while (calls.some((made) => made.words === 0)) await sleep(20);
-    sleeper.child.kill('SIGSTOP');
+    await stopBetweenWrites(sleeper, join(folder, 'ledger.db'));
     const stopped = sleep(milliseconds);
     while ((await store.listPending({ limit: 1 })).length > 0) await sleep(100);
     await stopped;

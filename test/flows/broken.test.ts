@@ -123,7 +123,7 @@ describe('a client that disconnects', () => {
   });
 
   it("before the first byte also closes the provider's connection, and pays for its input", async () => {
-    house.vendor.script('gpt-4o-mini', { text, delayHeaders: 300 });
+    house.vendor.script('gpt-4o-mini', { hold: 'forever' });
     const asked = house.vendor.requests.length;
     const end = await endOf(async () => {
       const leaving = new AbortController();
