@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { GatewayError } from '../../core/index.ts';
@@ -15,6 +16,7 @@ describe('a quick check made from a schema', () => {
         kind: z.union([z.enum(['a', 'b']), z.string().refine((kind) => kind.startsWith('x-'))]),
         text: z.string().min(1),
         size: z.int().nullish(),
+        seed: z.number().refine(Number.isInteger).nullish(),
         parts: z
           .array(z.discriminatedUnion('type', [z.looseObject({ type: z.literal('p'), on: z.boolean() })]))
           .min(1)
@@ -26,6 +28,7 @@ describe('a quick check made from a schema', () => {
   it.each([
     { kind: 'a', text: 'b' },
     { kind: 'b', text: 'b', size: null, other: 5 },
+    { kind: 'a', text: 'b', size: 5 },
     { kind: 'a', text: 'b', parts: [{ type: 'p', on: true }] },
   ])('accepts %j without the schema', (value) => {
     expect(checkWire(schema, [value])[0]).toBe(value);
@@ -33,7 +36,7 @@ describe('a quick check made from a schema', () => {
 
   it.each([
     { kind: 'x-c', text: 'b' },
-    { kind: 'a', text: 'b', size: 5 },
+    { kind: 'a', text: 'b', seed: 5 },
   ])('leaves %j to the schema, which accepts it', (value) => {
     const [read] = checkWire(schema, [value]);
     expect(read).toEqual(value);
@@ -54,6 +57,21 @@ describe('a quick check made from a schema', () => {
       expect.objectContaining({ details: expect.objectContaining({ param }) }),
     );
   });
+});
+
+it('a quick check takes exactly the numbers that zod takes', () => {
+  const least = fc.constantFrom(z.number(), z.number().min(0), z.number().gt(0), z.int(), z.int().positive());
+  const number = fc.oneof(fc.constantFrom(-1, 0, 1, 2, 0.5, NaN, Infinity, '1', null, 2 ** 53), fc.double());
+  fc.assert(
+    fc.property(least, fc.constantFrom(1, 2, 1e9), fc.boolean(), number, (from, to, inclusive, size) => {
+      const schema = z.looseObject({ size: inclusive ? from.max(to) : from.lt(to) });
+      const expected = schema.safeParse({ size }).success;
+      const value = { size };
+      const { success, data } = quicken(schema).safeParse(value);
+      expect(success).toBe(expected);
+      if (success) expect(data).toBe(value);
+    }),
+  );
 });
 
 describe('a quick check leaves a schema to zod', () => {

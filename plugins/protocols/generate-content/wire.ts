@@ -115,7 +115,7 @@ const fields = {
   provider: providerObject.nullish(),
 };
 
-export const requestWire = z.looseObject({ contents: z.array(content).min(1), ...fields });
+export const requestWire = quicken(z.looseObject({ contents: z.array(content).min(1), ...fields }));
 /** The body of a count: the contents alone, or a whole request. */
 export const countWire = z.looseObject({
   contents: z.array(content).min(1).nullish(),

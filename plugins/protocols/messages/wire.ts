@@ -182,7 +182,7 @@ const fields = {
 
 /** A limit of 0 is allowed: it fills the cache without an answer. */
 const tokenLimit = z.int(limit).nonnegative(limit);
-export const requestWire = z.looseObject({ ...fields, max_tokens: tokenLimit });
+export const requestWire = quicken(z.looseObject({ ...fields, max_tokens: tokenLimit }));
 /** A count generates nothing, and needs no limit. */
 export const countWire = z.looseObject({ ...fields, max_tokens: tokenLimit.nullish() });
 

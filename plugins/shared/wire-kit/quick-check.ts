@@ -28,7 +28,7 @@ function buildCheck(schema: unknown): Check {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) {
     const empty = schema instanceof z.ZodOptional ? undefined : null;
     const inner = buildCheck(schema.unwrap());
-    return (value) => value === empty || inner(value);
+    return inner === refuse ? refuse : (value) => value === empty || inner(value);
   }
   if (schema instanceof z.ZodUnknown) return () => true;
   if (schema instanceof z.ZodBoolean) return (value) => typeof value === 'boolean';
@@ -48,6 +48,7 @@ function buildCheck(schema: unknown): Check {
 
 function checkSized(schema: unknown): Check {
   if (schema instanceof z.ZodObject) return schema.def.checks?.length ? refuse : checkMembers(schema);
+  if (schema instanceof z.ZodNumber) return checkRange(schema);
   if (!(schema instanceof z.ZodString || schema instanceof z.ZodArray)) return refuse;
   const least = readLeast(schema.def.checks);
   if (least === undefined) return refuse;
@@ -56,17 +57,50 @@ function checkSized(schema: unknown): Check {
   return (value) => Array.isArray(value) && value.length >= least && value.every(element);
 }
 
+/** A number within bounds; whole numbers have a check of their own among the others. */
+function checkRange(schema: z.ZodNumber): Check {
+  const checks: Check[] = [];
+  for (const { _zod } of [schema, ...(schema.def.checks ?? [])]) {
+    const def: object = _zod.def;
+    if (isBound(def)) checks.push(checkBound(def));
+    else if ('format' in def && def.format === 'safeint') checks.push(Number.isSafeInteger);
+    else if (_zod !== schema._zod) return refuse;
+  }
+  return (value) => Number.isFinite(value) && checks.every((check) => check(value));
+}
+
+interface Bound {
+  readonly check: 'greater_than' | 'less_than';
+  readonly value: number;
+  readonly inclusive: boolean;
+}
+
+function isBound(def: object): def is Bound {
+  return 'check' in def && (def.check === 'greater_than' || def.check === 'less_than') && 'inclusive' in def;
+}
+
+function checkBound({ check, value: bound, inclusive }: Bound): Check {
+  const sign = check === 'greater_than' ? 1 : -1;
+  return (value) => {
+    const above = sign * (Number(value) - bound);
+    return above > 0 || (inclusive && above === 0);
+  };
+}
+
 function checkMembers({ shape, def: { catchall } }: z.ZodObject): Check {
   if (!(catchall instanceof z.ZodUnknown)) return refuse;
   const members = new Map(
     Object.entries(shape).map(([name, member]) => {
-      const check = buildCheck(member);
-      return [name, { check, weight: check(undefined) ? 0 : 1 }];
+      const without = z.safeParse(member, undefined);
+      const isOptional = without.success && without.data === undefined;
+      return [name, { check: buildCheck(member), weight: isOptional ? 0 : 1 }];
     }),
   );
+  /** Members that only the schema can check. They are looked for first, since the others may be long. */
+  const unclear = [...members].flatMap(([name, { check }]) => (check === refuse ? [name] : []));
   const required = [...members.values()].reduce((sum, { weight }) => sum + weight, 0);
   return (value) => {
-    if (!isObject(value)) return false;
+    if (!isObject(value) || unclear.some((name) => value[name] !== undefined)) return false;
     let found = 0;
     for (const name in value) {
       const member = members.get(name);
