@@ -96,7 +96,7 @@ export function costLines(usage: Usage, price: Price): CostLine[] {
   const cached = least(tokens(usage.cacheRead), input);
   const cachedAudio = addPart(lines, 'cacheReadAudio', usage.cacheReadAudio, rates.cacheReadAudio, cached);
   input -= cachedAudio + addPart(lines, 'cacheRead', usage.cacheRead, rates.cacheRead, cached - cachedAudio);
-  for (const [kind, rate] of writeRates(rates)) input -= addPart(lines, kind, usage[kind], rate, input);
+  input = addWrites(lines, usage, rates, input);
   input -= addPart(lines, 'inputAudio', freshAudio(usage, rates), rates.inputAudio, input);
   input -= addPart(lines, 'inputImage', usage.inputImage, rates.inputImage, input);
   let output = tokens(usage.output);
@@ -109,23 +109,25 @@ export function costLines(usage: Usage, price: Price): CostLine[] {
   if (terms.image !== undefined && usage.images)
     lines.push({ kind: 'image', units: tokens(usage.images), rate: terms.image, per: 1n });
   for (const [kind, counted] of feeCounts) {
-    const [rate, units] = [terms[kind], tokens(usage[counted])];
-    if (rate !== undefined && units > 0n) lines.push({ kind, units, rate, per: 1n });
+    const rate = terms[kind];
+    const units = usage[counted];
+    if (rate !== undefined && units) lines.push({ kind, units: tokens(units), rate, per: 1n });
   }
   return lines;
 }
 
 /**
- * Cache writes by how long they are kept. Vendors with longer ones keep 30 minutes by default, and may report
- * those without saying so.
+ * Adds cache writes by how long they are kept, and returns the tokens left. Vendors with longer ones keep 30
+ * minutes by default, and may report those without saying so.
  */
-function writeRates({ cacheWrite5m, cacheWrite30m, cacheWrite1h, cacheWrite12h }: Rates) {
-  return [
-    ['cacheWrite5m', cacheWrite5m ?? cacheWrite30m],
-    ['cacheWrite30m', cacheWrite30m ?? cacheWrite5m],
-    ['cacheWrite1h', cacheWrite1h],
-    ['cacheWrite12h', cacheWrite12h ?? cacheWrite30m ?? cacheWrite5m],
-  ] as const;
+function addWrites(lines: CostLine[], usage: Usage, rates: Rates, input: bigint): bigint {
+  const { cacheWrite5m, cacheWrite30m, cacheWrite1h, cacheWrite12h } = rates;
+  let left = input;
+  left -= addPart(lines, 'cacheWrite5m', usage.cacheWrite5m, cacheWrite5m ?? cacheWrite30m, left);
+  left -= addPart(lines, 'cacheWrite30m', usage.cacheWrite30m, cacheWrite30m ?? cacheWrite5m, left);
+  left -= addPart(lines, 'cacheWrite1h', usage.cacheWrite1h, cacheWrite1h, left);
+  const longest = cacheWrite12h ?? cacheWrite30m ?? cacheWrite5m;
+  return left - addPart(lines, 'cacheWrite12h', usage.cacheWrite12h, longest, left);
 }
 
 /** Audio input that was not read from the cache. */

@@ -49,13 +49,13 @@ export const callUntilAnswer: Compile = (hook, taps) => async (given, exchange) 
 };
 
 /** All taps at once: one that never returns does not stop another. `tappable` keeps their errors in. */
-export const callTogether: Compile = (_, taps) => async (given) => {
-  const turns: unknown[] = [];
+export const callTogether: Compile = (_, taps) => (given) => {
+  let all: unknown;
   for (const { type, fn } of taps) {
     const turn: unknown = fn(given);
-    if (type === 'promise') turns.push(turn);
+    if (type === 'promise') all = all === undefined ? turn : Promise.all([all, turn]);
   }
-  if (turns.length > 0) await Promise.all(turns);
+  return all ?? Promise.resolve();
 };
 
 /** Makes tapable call a hook's taps in this way. */

@@ -34,18 +34,26 @@ function checked<Args extends unknown[], Result>(hook: Tapped<Args, Result>): Ta
   };
 }
 
+function noteStep(
+  { name, because }: TapPlace,
+  { trace }: Parsed,
+  given: readonly Target[],
+  left: readonly Target[],
+): readonly Target[] {
+  return Array.isArray(left) ? trace.note(name, because, given, left) : left;
+}
+
 /** Notes which targets each tap of `route` removed or moved. */
 function noted({ tap, tapPromise }: Hooks['route']): Hooks['route'] {
-  type Route = (targets: readonly Target[], parsed: Parsed) => readonly Target[];
-  const note = (place: string | TapPlace, left: readonly Target[], ...[given, parsed]: Parameters<Route>) => {
-    const { name, because } = placeOf(place);
-    if (Array.isArray(left)) parsed.trace.note(name, because, given, left);
-    return left;
-  };
   return {
-    tap: (place, route) => tap(place, (...args) => note(place, route(...args), ...args)),
-    tapPromise: (place, route) =>
-      tapPromise(place, async (...args) => note(place, await route(...args), ...args)),
+    tap(place, route) {
+      const at = placeOf(place);
+      tap(at, (given, parsed) => noteStep(at, parsed, given, route(given, parsed)));
+    },
+    tapPromise(place, route) {
+      const at = placeOf(place);
+      tapPromise(at, async (given, parsed) => noteStep(at, parsed, given, await route(given, parsed)));
+    },
   };
 }
 

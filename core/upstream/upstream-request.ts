@@ -7,7 +7,10 @@ import type { Routed, Target } from '../exchange.ts';
 import type { EncodedBody } from '../lanes.ts';
 import type { UpstreamRequest } from '../provider.ts';
 
-export async function buildRequest(exchange: Routed, encoded: EncodedBody): Promise<UpstreamRequest> {
+export function buildRequest(
+  exchange: Routed,
+  encoded: EncodedBody,
+): UpstreamRequest | Promise<UpstreamRequest> {
   return exchange.attempt.target.provider.sign(buildUnsigned(exchange, encoded));
 }
 

@@ -33,7 +33,8 @@ export class Cancellation {
     if (this.cancelled) callback();
     else this.#callbacks.push(callback);
     return () => {
-      this.#callbacks = this.#callbacks.filter((other) => other !== callback);
+      const place = this.#callbacks.indexOf(callback);
+      if (place >= 0) this.#callbacks.splice(place, 1);
     };
   }
 

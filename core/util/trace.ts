@@ -35,7 +35,9 @@ export class Trace {
     given: readonly Target[],
     left: readonly Target[],
   ): readonly Target[] {
-    const isSame = left.length === given.length && left.every((target, index) => target === given[index]);
+    const isSame =
+      left === given ||
+      (left.length === given.length && left.every((target, index) => target === given[index]));
     if (!isSame) (this.steps ??= []).push({ by, because, given, left });
     return left;
   }

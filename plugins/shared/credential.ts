@@ -24,14 +24,16 @@ interface Scheme extends TapPlace, Pick<Credential, 'openapi'> {
   secretIn(received: Received): string | undefined;
 }
 
+const noSecret = Promise.resolve(undefined);
+
 /** Authenticates callers who show a secret by this scheme. */
 export function takeCredential(host: Host, { named, usual, openapi, secretIn, ...place }: Scheme): void {
   const families = named ?? usual;
   host.credentials.add({ name: place.name, families, openapi });
   host.applied(() => checkFamilies(host, named ?? []));
-  host.hooks.authenticate.tapPromise(place, async (received) => {
+  host.hooks.authenticate.tapPromise(place, (received) => {
     const secret = !families || families.includes(received.family) ? secretIn(received) : undefined;
-    return secret ? principalOf(host, secret) : undefined;
+    return secret ? principalOf(host, secret) : noSecret;
   });
 }
 

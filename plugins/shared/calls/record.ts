@@ -75,18 +75,19 @@ function timingOf({ exchange: { trace }, duration }: End): object {
   const { authenticated, read, replayed, routed, authorized, settled } = trace;
   // The end of a call is known when it begins to be settled.
   const settling = settled === 0 ? 0 : Math.min(settled, Math.round(duration * 1000));
-  const steps = [
-    ['authenticate', 0, authenticated],
-    ['read', authenticated, read],
-    ['replay', read, replayed],
-    ['route', replayed, routed],
-    ['authorize', routed, authorized],
-    ['settle_start', 0, settling],
-    ['settle', settling, settled],
-  ] as const;
-  return Object.fromEntries(
-    steps.flatMap(([name, from, to]) => (to === 0 ? [] : [[name, (to - from) / 1000]])),
-  );
+  return {
+    authenticate: stepTime(0, authenticated),
+    read: stepTime(authenticated, read),
+    replay: stepTime(read, replayed),
+    route: stepTime(replayed, routed),
+    authorize: stepTime(routed, authorized),
+    settle_start: stepTime(0, settling),
+    settle: stepTime(settling, settled),
+  };
+}
+
+function stepTime(from: number, to: number): number | undefined {
+  return to === 0 ? undefined : (to - from) / 1000;
 }
 
 function recordOf(end: End, most: number): object {

@@ -49,14 +49,16 @@ export function readServedMode(
   words: Readonly<Record<string, unknown>>,
   { modes = [] }: ClientCall,
 ): Pick<Usage, 'mode'> {
-  const fields = Object.entries(words);
-  if (!fields.some(([, word]) => typeof word === 'string')) return {};
-  // A field that the reply leaves out counts as granted.
-  const reported = fields.flatMap(
-    ([field, word]) =>
-      (typeof word === 'string' ? readMode(word) : modes.find((mode) => mode.field === field)?.name) ?? [],
-  );
-  const served = [...reported, ...modes.filter(({ untold }) => untold).map(({ name }) => name)];
+  let isReported = false;
+  const served: string[] = [];
+  for (const [field, word] of Object.entries(words)) {
+    isReported ||= typeof word === 'string';
+    // A field that the reply leaves out counts as granted.
+    const name = typeof word === 'string' ? readMode(word) : modes.find((mode) => mode.field === field)?.name;
+    if (name !== undefined) served.push(name);
+  }
+  if (!isReported) return {};
+  for (const { untold, name } of modes) if (untold) served.push(name);
   if (served.length > 0) return { mode: served.join(' ') };
   return modes.length > 0 ? { mode: usualMode } : {};
 }
