@@ -122,10 +122,11 @@ export function splice(text: string, edits: readonly Edit[]): string {
     keptEnd = member.valueEnd;
     return false;
   });
+  if (missing.length === 0) return text.slice(0, open + 1) + edited + text.slice(at);
   const added = [...Map.groupBy(missing, ({ path: [name] }) => name)].map(
     ([name, same]) => `${JSON.stringify(name)}:${asciiJson(innerValues(same) ?? same[0]?.value)}`,
   );
-  const comma = added.length > 0 && keptEnd > 0 ? ',' : '';
+  const comma = keptEnd > 0 ? ',' : '';
   return text.slice(0, open + 1) + added.join(',') + comma + edited + text.slice(at);
 }
 

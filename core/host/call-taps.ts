@@ -53,7 +53,7 @@ export const callTogether: Compile = (_, taps) => (given) => {
   let all: unknown;
   for (const { type, fn } of taps) {
     const turn: unknown = fn(given);
-    if (type === 'promise') all = all === undefined ? turn : Promise.all([all, turn]);
+    if (type === 'promise') all = all === undefined ? turn : Promise.all([all, turn]).then(() => undefined);
   }
   return all ?? Promise.resolve();
 };

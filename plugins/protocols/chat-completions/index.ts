@@ -98,12 +98,10 @@ export function retarget({ call, model, outputLimit, capabilities }: Retarget): 
     { path: ['model'], value: model },
     { path: ['provider'], value: undefined },
   ];
-  if (call.stream)
-    edits.push(
-      refuses({ capabilities }, 'stream_options')
-        ? { path: ['stream_options'], value: undefined }
-        : { path: ['stream_options', 'include_usage'], value: true },
-    );
+  if (call.stream && refuses({ capabilities }, 'stream_options'))
+    edits.push({ path: ['stream_options'], value: undefined });
+  else if (call.stream && !call.usageWanted)
+    edits.push({ path: ['stream_options', 'include_usage'], value: true });
   for (const field of limitFields) {
     const stated = call instanceof ChatCall ? call.limits[field] : undefined;
     const wanted = field === chatFlags(capabilities).outputLimitField ? limit : undefined;
