@@ -79,6 +79,10 @@ export interface Holder {
   /** Locks an account's row, and waits for it if someone else has it. */
   take(name: string): Promise<void>;
   takeKey(id: string): Promise<void>;
+  /** Takes the number of an entry that is never written. */
+  takeNumber(): Promise<void>;
+  /** Writes an entry of this number, and commits. */
+  post(number: number, revenue: bigint): Promise<void>;
   /** Keeps everyone from writing to a table. */
   freeze(table: string): Promise<void>;
   letGo(): Promise<void>;
@@ -97,6 +101,18 @@ export async function startHolder(url: string): Promise<Holder> {
     },
     async takeKey(id) {
       await client.query('SELECT FROM tollgate.keys WHERE id = $1 FOR UPDATE', [id]);
+    },
+    async takeNumber() {
+      await client.query("SELECT pg_current_xact_id(), nextval('tollgate.entry_numbers')");
+    },
+    async post(number, revenue) {
+      await client.query(
+        `INSERT INTO tollgate.entries (number, kind, account, at, credits, available, reserved, revenue, call,
+          reservation, model, input, output, attempts, flags)
+        SELECT $1, 'post', id, 1, 0, -$2::bigint, 0, $2, 'late', -$1::bigint, 'house/model', 0, 0, 1, '' FROM tollgate.accounts LIMIT 1`,
+        [number, revenue],
+      );
+      await client.query('COMMIT');
     },
     async freeze(table) {
       await client.query(`LOCK TABLE tollgate.${table} IN SHARE MODE`);

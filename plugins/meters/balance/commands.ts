@@ -19,6 +19,7 @@ import { actionOfVerb } from './operator/actions.ts';
 import { budgetVerbs } from './operator/budget-commands.ts';
 import { callVerbs } from './operator/call-commands.ts';
 import { correctionVerbs } from './operator/correction-commands.ts';
+import { exportVerb } from './operator/export.ts';
 import { keyVerbs } from './operator/key-commands.ts';
 import { page } from './operator/reading.ts';
 import { usage, usageCsv, usageQuery } from './operator/reports.ts';
@@ -105,6 +106,7 @@ const verbs: readonly Verb[] = [
   ...keyVerbs,
   ...callVerbs,
   ...correctionVerbs,
+  exportVerb,
   {
     name: 'accounts create <name>',
     description: 'make an account',

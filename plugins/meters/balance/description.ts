@@ -7,6 +7,7 @@ import { accountChanges, accountOrder, creditOrder, creditQuery } from './operat
 import { actionQuery } from './operator/actions.ts';
 import { budgetDescriptions } from './operator/budget-descriptions.ts';
 import { adjustmentOrder, chargebackOrder, refundOrder } from './operator/corrections.ts';
+import { exportQuery } from './operator/export.ts';
 import { keyChanges, keyOrder, keyQuery, rotationOrder } from './operator/keys.ts';
 import { page, reference } from './operator/reading.ts';
 import { entryQuery, pendingQuery, usageQuery } from './operator/reports.ts';
@@ -214,6 +215,14 @@ const operators: Readonly<Record<string, Operator>> = {
     summary: 'Entries of the ledger',
     query: entryQuery,
     replies: { 200: { ...json(list(entry, z.int())), ...csv } },
+  },
+  'GET /admin/entries/export': {
+    summary: 'All entries of the ledger, as a file',
+    details:
+      'The header `x-tollgate-export-last` is the number of the last entry that the export can have. ' +
+      'The next export goes on with it as `after`; one that broke off, with the number of its last whole line.',
+    query: exportQuery,
+    replies: { 200: { ...csv, 'application/jsonl': z.string() } },
   },
   'GET /admin/reservations': {
     summary: 'What is reserved for calls that run',

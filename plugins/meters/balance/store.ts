@@ -33,6 +33,7 @@ import { callOperations } from './calls/operations.ts';
 import { correctionOperations } from './corrections.ts';
 import { read, report, write, type Definition, type QueueName } from './definitions.ts';
 import type { DocumentWrite } from './documents.ts';
+import { exportOperations } from './export/operations.ts';
 import type {
   Beat,
   ClaimRecord,
@@ -55,6 +56,7 @@ export * from './budgets/requests.ts';
 export type * from './calls/overview.ts';
 export type * from './calls/records.ts';
 export * from './definitions.ts';
+export type * from './export/operations.ts';
 export * from './reservations.ts';
 
 /**
@@ -121,6 +123,7 @@ export const operations = {
   ...budgetOperations,
   ...callOperations,
   ...correctionOperations,
+  ...exportOperations,
 };
 
 type Functions<Table> = {

@@ -2,11 +2,15 @@
 
 export type Cell = string | number | null | undefined;
 
+/** A text as a cell: quoted if it needs to be, and never a formula. */
+export function csvCell(value: string): string {
+  const text = /^[=+@\t\r]|^-(?!\d+(\.\d+)?$)/.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
 function cell(value: Cell): string {
   if (value === null || value === undefined) return '';
-  const text =
-    typeof value === 'string' && /^[=+@\t\r]|^-(?!\d+(\.\d+)?$)/.test(value) ? `'${value}` : String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return typeof value === 'string' ? csvCell(value) : String(value);
 }
 
 /** The columns by name in a first line, then a line for each row. */

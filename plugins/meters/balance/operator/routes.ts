@@ -44,6 +44,7 @@ import {
   refundOrder,
   type Corrected,
 } from './corrections.ts';
+import { exportReply } from './export.ts';
 import {
   changeKey,
   createKey,
@@ -161,6 +162,7 @@ const handlers: Readonly<Record<string, Handle>> = {
       ? csvFile('entries', await entriesCsv(store, query))
       : json(await entries(store, query));
   },
+  'GET /admin/entries/export': (store, { query }) => exportReply(store, Object.fromEntries(query)),
   'GET /admin/reservations': async (store, { query }) =>
     json(await pendingCalls(store, read(pendingQuery, Object.fromEntries(query)))),
   'GET /admin/markups': async (store) => json({ data: await listMarkups(store) }),

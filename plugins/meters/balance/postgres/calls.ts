@@ -3,7 +3,7 @@ import { figures } from '../calls/figures.ts';
 import { callColumns, type Folded, type FoldRequest } from '../calls/records.ts';
 import { logs, type Log } from '../calls/rollup-sql.ts';
 import { addingSql, rollupKey, seriesKey, sliceSql, SliceSums } from '../calls/slice-sums.ts';
-import { count } from '../rows.ts';
+import { count, integer, type Row } from '../rows.ts';
 import { statements } from '../sql/steps.ts';
 import type { Query } from './connection.ts';
 import { recordset } from './values.ts';
@@ -12,7 +12,7 @@ const columns = [...callColumns, 'body'].join(', ');
 
 const sql = statements('calls', {
   // Takes the transaction's id before any number, so that a horizon covers the numbers it takes.
-  identify: 'SELECT pg_current_xact_id()',
+  identify: 'SELECT pg_current_xact_id()::text::bigint AS id',
   add: `
     WITH added AS (
       INSERT INTO calls (${columns}) SELECT ${columns} FROM json_populate_recordset(NULL::calls, $1)
@@ -27,15 +27,10 @@ const sql = statements('calls', {
     UPDATE folds SET safe = next, horizon = 0
     WHERE log = $1 AND safe < next AND horizon > 0
       AND pg_snapshot_xmin(pg_current_snapshot())::text::bigint >= horizon`,
-  aim: `
-    UPDATE folds SET next = CASE log WHEN 'entries' THEN
-      (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM entry_numbers)
-      ELSE (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM calls_number_seq) END
-    WHERE log = $1 AND safe = next`,
-  // A statement of its own: its snapshot comes after the number was read.
-  horizon: `
-    UPDATE folds SET horizon = pg_snapshot_xmax(pg_current_snapshot())::text::bigint
-    WHERE log = $1 AND safe < next AND horizon = 0`,
+  aim: 'UPDATE folds SET next = $2, horizon = $3 WHERE log = $1 AND safe = next AND next < $2',
+  // Read before the transaction has an id: then all that took these numbers have lower ids.
+  taken: `SELECT (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM entry_numbers) AS entries,
+    (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM calls_number_seq) AS calls`,
 });
 
 export async function addCalls(query: Query, { text }: { readonly text: string }): Promise<void> {
@@ -43,11 +38,16 @@ export async function addCalls(query: Query, { text }: { readonly text: string }
   await query(sql.add, [text]);
 }
 
+/** What a fold found when it began: the last number that was taken of each log, and then its own id. */
+interface Taken {
+  readonly last: Row | undefined;
+  readonly id: bigint;
+}
+
 /** Moves the number up to which none can still appear. One fold names it, the next confirms it. */
-async function advance(query: Query, log: Log): Promise<void> {
+async function advance(query: Query, log: Log, { last, id }: Taken): Promise<void> {
   await query(sql.confirm, [log]);
-  await query(sql.aim, [log]);
-  await query(sql.horizon, [log]);
+  if (last) await query(sql.aim, [log, integer(last, log), id]);
 }
 
 function adding(table: string, key: readonly string[]): string {
@@ -71,6 +71,9 @@ async function addSums(
 }
 
 export async function fold(query: Query, { limit }: FoldRequest): Promise<Folded> {
+  const [last] = await query(sql.taken);
+  const [self] = await query(sql.identify);
+  const taken: Taken = { last, id: self ? integer(self, 'id') : 0n };
   const rows = await query(sql.fold);
   if (rows.length < logs.length) return { isDone: true };
   const ranges = logs.map((log) => {
@@ -88,7 +91,7 @@ export async function fold(query: Query, { limit }: FoldRequest): Promise<Folded
   await addSums(query, addSeries, seriesKey, sums.series());
   for (const { log, to, safe } of ranges) {
     await query(sql.folded, [log, to]);
-    if (to >= safe) await advance(query, log);
+    if (to >= safe) await advance(query, log, taken);
   }
   return { isDone: ranges.every(({ to, safe }) => to >= safe) };
 }

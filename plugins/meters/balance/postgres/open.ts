@@ -22,6 +22,7 @@ import type { Store } from '../store.ts';
 import { auditor } from './auditing.ts';
 import * as calls from './calls.ts';
 import { faultOf, queryOn, runShared, type Query } from './connection.ts';
+import * as exports from './exports.ts';
 import { HeartbeatThread } from './heartbeat-thread.ts';
 import { migrate } from './migrations.ts';
 import { migrating, reading, type Address } from './options.ts';
@@ -53,7 +54,10 @@ const sql = statements('open', {
 type Read = Exclude<StoreOperationName, NameIn<'writes'>>;
 type ReadHandler<Name extends Read> = (query: Query, argument: Argument<Name>) => Promise<Answer<Name>>;
 
-const handlers: { readonly [Name in Exclude<Read, SharedName>]: ReadHandler<Name> } = calls;
+const handlers: { readonly [Name in Exclude<Read, SharedName>]: ReadHandler<Name> } = {
+  ...calls,
+  ...exports,
+};
 
 async function runOwn<Name extends keyof typeof handlers>(
   query: Query,

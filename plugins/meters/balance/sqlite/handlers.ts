@@ -6,14 +6,19 @@ import type { DatabaseSync } from 'node:sqlite';
 import { queueOf, type Handlers } from '../operations.ts';
 import { shared, sharedNames, type SharedName, type SharedOperation } from '../sql/index.ts';
 import { StoredCalls } from './calls.ts';
+import type { Exports } from './exports.ts';
 import { Ledger } from './ledger.ts';
 import { Statements } from './statements.ts';
 import { TransactionBalances } from './transaction-balances.ts';
 
-type Auditor = (database: DatabaseSync) => Handlers['auditPart'];
+/** What only the thread for reports loads. */
+export interface ReadingParts {
+  readonly auditor: (database: DatabaseSync) => Handlers['auditPart'];
+  readonly Exports: new (database: DatabaseSync) => Exports;
+}
 
 function notHere(): never {
-  throw new Error('this thread does not audit');
+  throw new Error('this thread reads no reports');
 }
 
 export interface Connection {
@@ -40,15 +45,20 @@ function sharedHandlers(statements: Statements, balances: TransactionBalances): 
   return Object.fromEntries(sharedNames.map((name) => [name, handlerOf(name)])) as Pick<Handlers, SharedName>;
 }
 
-/** `auditor` makes the function that audits; only one of the threads has it. */
-export function handlersOn(database: DatabaseSync, owner: string, auditor: Auditor | undefined): Connection {
+/** Only one of the threads has the parts for reports. */
+export function handlersOn(
+  database: DatabaseSync,
+  owner: string,
+  parts: ReadingParts | undefined,
+): Connection {
   const balances = new TransactionBalances(database);
   const statements = new Statements(database);
   const handlers: Handlers = {
     ...sharedHandlers(statements, balances),
     ...new Ledger(database, balances, statements, owner),
     ...new StoredCalls(statements),
-    auditPart: auditor?.(database) ?? notHere,
+    ...(parts ? new parts.Exports(database) : { exportEntries: notHere, lastEntry: notHere }),
+    auditPart: parts?.auditor(database) ?? notHere,
   };
   return { handlers, balances };
 }

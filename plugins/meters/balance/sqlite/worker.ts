@@ -98,8 +98,10 @@ async function serve(
     const database = openDatabase(file, busyTimeout);
     // Loaded only where it is used: it loads the prices' schemas, which would take memory in the thread that
     // writes.
-    const { auditor } = audits ? await import('./auditing.ts') : {};
-    const connection = handlersOn(database, owner, auditor);
+    const parts = audits
+      ? { ...(await import('./auditing.ts')), ...(await import('./exports.ts')) }
+      : undefined;
+    const connection = handlersOn(database, owner, parts);
     const heartbeat =
       lease === undefined
         ? undefined

@@ -148,7 +148,21 @@ export function Page({ place: { query } }: { readonly place: Place }) {
       columns=${columns}
       rows=${asked === undefined ? [] : error ? [] : rows}
       rowKey=${({ series }: Row) => String(series.name)}
-      tools=${data && html`<a class="button quiet" href=${address('/admin/usage', { from: data.from, to: data.to, format: 'csv' })} download>Usage as CSV</a>`}
+      tools=${
+        data &&
+        html`<a
+            class="button quiet"
+            href=${address('/admin/usage', { from: data.from, to: data.to, format: 'csv' })}
+            download
+            >Usage as CSV</a
+          >
+          <a
+            class="button quiet"
+            href=${address('/admin/entries/export', { from: data.from, to: data.to })}
+            download
+            >Entries as CSV</a
+          >`
+      }
       empty=${asked === undefined ? 'Name the tag to group by.' : 'No calls in this range. Create a key and make the first one.'}
     />`;
 }

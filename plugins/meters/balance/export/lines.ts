@@ -1,0 +1,129 @@
+/**
+ * What an export says of an entry, and how rows become lines of CSV or JSON. It runs beside the database, so that
+ * the event loop gets finished text. Amounts are exact decimal strings in USD.
+ */
+import { formatUsd } from '../../../../core/index.ts';
+import { readShares } from '../budgets/budget.ts';
+import { csvCell } from '../operator/csv.ts';
+import type { Row } from '../rows.ts';
+import type { ExportedLines, ExportFormat, ExportSlice } from './operations.ts';
+
+type Kind = 'count' | 'usd' | 'time' | 'text' | 'rule';
+
+/** The columns by name, with what they hold, in the order of a line. */
+const columns: readonly (readonly [name: string, kind: Kind, sql: string])[] = [
+  ['number', 'count', 'entries.number'],
+  ['at', 'time', 'entries.at'],
+  ['kind', 'text', 'entries.kind'],
+  ['account', 'text', 'accounts.name'],
+  ['key', 'text', 'entries.key'],
+  ['call', 'text', 'CALL'],
+  ['model', 'text', 'entries.model'],
+  ['provider', 'text', 'entries.provider'],
+  ['credits', 'usd', 'entries.credits'],
+  ['available', 'usd', 'entries.available'],
+  ['reserved', 'usd', 'entries.reserved'],
+  ['revenue', 'usd', 'entries.revenue'],
+  ['vendorCost', 'usd', 'entries.vendor'],
+  ['input', 'count', 'entries.input'],
+  ['output', 'count', 'entries.output'],
+  ['basis', 'text', 'entries.basis'],
+  ['reason', 'text', 'entries.reason'],
+  ['source', 'text', 'entries.source'],
+  ['reference', 'text', 'entries.reference'],
+  ['author', 'text', 'entries.author'],
+  ['price', 'text', 'entries.price'],
+  ['rule', 'rule', 'entries.usage'],
+  ['attempts', 'count', 'entries.attempts'],
+  ['flags', 'text', 'entries.flags'],
+];
+
+export const headOf: Readonly<Record<ExportFormat, string>> = {
+  csv: `${columns.map(([name]) => name).join(',')}\r\n`,
+  jsonl: '',
+};
+
+/** The query of a slice. `call` is the id of an entry's call, and `join` what it needs, in the database's words. */
+export function sliceSql(
+  { account, key, kind, from, to, after, last }: ExportSlice,
+  { call, join }: { readonly call: string; readonly join: string },
+): { text: string; values: (string | number)[] } {
+  const stated: readonly (readonly [condition: string, value: string | number | undefined])[] = [
+    ['entries.number >', after],
+    ['entries.number <=', last],
+    ['accounts.name =', account],
+    ['entries.key =', key],
+    ['entries.kind =', kind],
+    ['entries.at >=', from],
+    ['entries.at <', to],
+  ];
+  const values: (string | number)[] = [];
+  const conditions = stated.flatMap(([condition, value]) =>
+    value === undefined ? [] : [`${condition} $${values.push(value)}`],
+  );
+  const selected = columns.map(([name, , sql]) => `${sql === 'CALL' ? call : sql} AS "${name}"`);
+  const text = `
+    SELECT ${selected.join(', ')}, entries.costs, entries.budgets
+    FROM entries JOIN accounts ON accounts.id = entries.account ${join}
+    WHERE ${conditions.join(' AND ')} ORDER BY entries.number`;
+  return { text, values };
+}
+
+/** The rule that priced a call, out of its usage. Most have none, and are not parsed. */
+function ruleOf(usage: unknown): string | undefined {
+  if (typeof usage !== 'string' || !usage.includes('"rule"')) return undefined;
+  const { rule }: { readonly rule?: unknown } = JSON.parse(usage);
+  return typeof rule === 'string' ? rule : undefined;
+}
+
+/** The value of a column; undefined where there is none. */
+function valueOf(kind: Kind, value: unknown): string | undefined {
+  if (kind === 'rule') return ruleOf(value);
+  if (value === null || value === undefined) return undefined;
+  if (typeof value !== 'bigint') return String(value);
+  if (kind === 'usd') return value === 0n ? '0' : formatUsd(value);
+  return kind === 'time' ? new Date(Number(value)).toISOString() : value.toString();
+}
+
+function csvLine(row: Row): string {
+  let line = '';
+  for (const [name, kind] of columns) {
+    const value = valueOf(kind, row[name]);
+    if (line !== '') line += ',';
+    if (value !== undefined) line += kind === 'text' || kind === 'rule' ? csvCell(value) : value;
+  }
+  return `${line}\r\n`;
+}
+
+function jsonLine(row: Row): string {
+  let line = '{';
+  for (const [name, kind] of columns) {
+    const value = valueOf(kind, row[name]);
+    if (value === undefined) continue;
+    line += `${line === '{' ? '' : ','}"${name}":${kind === 'count' ? value : JSON.stringify(value)}`;
+  }
+  const { rule: usage, costs, budgets } = row;
+  if (typeof usage === 'string') line += `,"usage":${usage}`;
+  if (typeof costs === 'string') line += `,"costs":${costs}`;
+  if (typeof budgets === 'string') line += `,"budgets":${budgetsText(budgets)}`;
+  return `${line}}\n`;
+}
+
+/** The periods of budgets that a call counts in. */
+function budgetsText(text: string): string {
+  const shares = readShares(text).map(({ budget, start }) => ({
+    budget,
+    start: new Date(start).toISOString(),
+  }));
+  return JSON.stringify(shares);
+}
+
+export function linesOf(rows: Iterable<Row>, format: ExportFormat): ExportedLines {
+  const write = format === 'csv' ? csvLine : jsonLine;
+  let [text, count] = ['', 0];
+  for (const row of rows) {
+    text += write(row);
+    count += 1;
+  }
+  return { text, rows: count };
+}

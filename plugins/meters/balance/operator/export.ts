@@ -1,0 +1,112 @@
+/**
+ * Exports of all entries as CSV or JSON Lines: read slice by slice, no faster than the client takes them. An
+ * export ends at the last entry of its start, so two that follow each other miss none and repeat none.
+ */
+import { createWriteStream } from 'node:fs';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { z } from 'zod';
+import { fileMode, GatewayError, type RouteReply } from '../../../../core/index.ts';
+import { noStore, read } from '../../../shared/operator-routes.ts';
+import { headOf } from '../export/lines.ts';
+import { exportFormats } from '../export/operations.ts';
+import { entryKinds, type ExportedLines, type Store } from '../store.ts';
+import { accountName, moment } from './reading.ts';
+import type { Verb } from './verbs.ts';
+
+export const exportQuery = z.strictObject({
+  format: z.enum(exportFormats, `an export is ${exportFormats.join(' or ')}`).default('csv'),
+  account: accountName.optional(),
+  key: z.string().max(200).optional(),
+  kind: z.enum(entryKinds).optional(),
+  from: moment.optional(),
+  to: moment.optional(),
+  /** The number of an entry: the export goes on behind it. */
+  after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
+});
+
+type Query = z.output<typeof exportQuery>;
+
+/** Numbers of a slice: few enough that other reports wait for milliseconds. */
+const sliceSize = 2000;
+/** Exports at a time, in one process. */
+const mostExports = 4;
+let running = 0;
+
+/** The lines behind `after`, up to `last`. The next slice is read while this one is sent. */
+async function* linesOf(store: Store, { after, ...query }: Query, last: number): AsyncGenerator<string> {
+  const sliceFrom = (start: number): Promise<ExportedLines> | undefined => {
+    if (start >= last) return undefined;
+    const slice = store.exportEntries({ ...query, after: start, last: Math.min(start + sliceSize, last) });
+    // A client that leaves never asks for it.
+    slice.catch(() => undefined);
+    return slice;
+  };
+  // Counted from the first read on: a reply that is never sent is never closed either.
+  running += 1;
+  try {
+    if (headOf[query.format] !== '') yield headOf[query.format];
+    let next = sliceFrom(after);
+    for (let start = after; next; start += sliceSize) {
+      const { text } = await next;
+      next = sliceFrom(start + sliceSize);
+      if (text !== '') yield text;
+    }
+  } finally {
+    running -= 1;
+  }
+}
+
+export interface Export {
+  readonly lines: Readable;
+  /** The number of the last entry that it can have: where the next export begins. */
+  readonly last: number;
+}
+
+export async function exportEntries(store: Store, query: Query): Promise<Export> {
+  if (running >= mostExports)
+    throw new GatewayError('overloaded', `At most ${mostExports} exports run at a time; try again later.`, {
+      retryAfter: 30,
+    });
+  const last = Math.max(query.after, await store.lastEntry());
+  return { lines: Readable.from(linesOf(store, query, last)), last };
+}
+
+const types = { csv: 'text/csv; charset=utf-8', jsonl: 'application/jsonl; charset=utf-8' } as const;
+
+export async function exportReply(store: Store, params: unknown): Promise<RouteReply> {
+  const query = read(exportQuery, params);
+  const { lines, last } = await exportEntries(store, query);
+  return {
+    status: 200,
+    headers: {
+      ...noStore,
+      'content-type': types[query.format],
+      'content-disposition': `attachment; filename="entries.${query.format}"`,
+      'x-tollgate-export-last': String(last),
+    },
+    body: lines,
+  };
+}
+
+export const exportVerb: Verb = {
+  name: 'entries export <file>',
+  description: 'write all entries of the ledger to a file, and show where the next export begins',
+  options: [
+    { flags: '--format <format>', description: 'csv or jsonl (csv unless given)' },
+    { flags: '--after <number>', description: 'only entries after this number' },
+    { flags: '--account <name>', description: 'only of one account' },
+    { flags: '--key <id>', description: 'only by one key' },
+    { flags: '--kind <kind>', description: `only ${entryKinds.join(', ')}` },
+    { flags: '--from <time>', description: 'from then on: 2027-01-31, or 2027-01-31T09:30:00Z' },
+    { flags: '--to <time>', description: 'until before then' },
+  ],
+  async work({ store }, [file = ''], options) {
+    const { lines, last } = await exportEntries(store, read(exportQuery, options));
+    await pipeline(lines, createWriteStream(file, { mode: fileMode }));
+    return {
+      json: { file, last },
+      text: `${file} has the entries up to ${last}: --after ${last} continues.`,
+    };
+  },
+};

@@ -1,0 +1,44 @@
+/** Exports from a PostgreSQL ledger. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { linesOf, sliceSql } from '../export/lines.ts';
+import type { ExportedLines, ExportSlice } from '../export/operations.ts';
+import { count, flag } from '../rows.ts';
+import { statements } from '../sql/steps.ts';
+import type { Query } from './connection.ts';
+
+const sql = statements('exports', {
+  taken: 'SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS number FROM entry_numbers',
+  // Higher than the id of every transaction that has begun to write.
+  horizon: 'SELECT pg_current_xact_id()::text::bigint AS number',
+  ended: 'SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint >= $1 AS ended',
+  safe: "SELECT safe AS number FROM folds WHERE log = 'entries'",
+});
+
+export async function exportEntries(query: Query, slice: ExportSlice): Promise<ExportedLines> {
+  const { text, values } = sliceSql(slice, { call: 'entries.call', join: '' });
+  return linesOf(await query({ text }, values), slice.format);
+}
+
+async function numberOf(query: Query, name: 'taken' | 'horizon' | 'safe'): Promise<number> {
+  const [row] = await query(sql[name]);
+  return row ? count(row, 'number') : 0;
+}
+
+/** Milliseconds between two looks, and how often it looks. */
+const pause = 25;
+const mostLooks = 40;
+
+/**
+ * Entries take their numbers before they are committed. So it waits until all transactions that have begun are
+ * over; if one takes long, it is the number that the roll-ups know to be safe.
+ */
+export async function lastEntry(query: Query): Promise<number> {
+  const taken = await numberOf(query, 'taken');
+  const horizon = await numberOf(query, 'horizon');
+  for (let look = 0; look < mostLooks; look += 1) {
+    const [row] = await query(sql.ended, [horizon]);
+    if (row && flag(row, 'ended')) return taken;
+    await sleep(pause);
+  }
+  return numberOf(query, 'safe');
+}

@@ -1,0 +1,302 @@
+/** Exports of all entries: complete, in order, exact, resumable while calls are written, and no faster than read. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { afterAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { formatUsd } from '../../core/index.ts';
+import { exportEntries } from '../../plugins/meters/balance/operator/export.ts';
+import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
+import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
+import type { Store } from '../../plugins/meters/balance/store.ts';
+import { admin } from '../../plugins/operations/admin/index.ts';
+import { freshDatabase } from '../support/database.ts';
+import { openHouse } from '../support/house.ts';
+import { newKey, price, quote, settlement, storeWith } from './calls.ts';
+import { temporaryFolder } from './ledger-file.ts';
+import { inDatabase, startHolder } from './postgres-database.ts';
+
+async function textOf(lines: AsyncIterable<unknown>): Promise<string> {
+  let text = '';
+  for await (const part of lines) text += String(part);
+  return text;
+}
+
+const line = z.looseObject({ number: z.int(), available: z.string(), account: z.string() });
+
+function parsed(text: string) {
+  return text
+    .split('\n')
+    .filter((each) => each !== '')
+    .map((each) => line.parse(JSON.parse(each)));
+}
+
+async function numbersAfter(store: Store, after: number, more: object = {}) {
+  const { lines, last } = await exportEntries(store, { format: 'jsonl', after, ...more });
+  return { numbers: parsed(await textOf(lines)).map(({ number }) => number), last };
+}
+
+const opened: { store: Store; close(): Promise<void> }[] = [];
+afterAll(async () => {
+  for (const { close } of opened) await close();
+});
+
+async function sqlite(): Promise<Store> {
+  const folder = temporaryFolder();
+  const store = await openSqlite({ file: join(folder.path, 'ledger.db') });
+  opened.push({ store, close: () => store.close().then(() => folder.remove()) });
+  return store;
+}
+
+async function postgres(): Promise<Store> {
+  const { url, drop } = await freshDatabase();
+  const store = await openPostgres({ url });
+  opened.push({ store, close: () => store.close().then(drop) });
+  return store;
+}
+
+/** Makes accounts and calls of every kind; each call leaves two or three entries. */
+async function fill(store: Store, calls: number, from = 0): Promise<void> {
+  if (from === 0) {
+    await store.definePrice(price);
+    for (const name of ['a', 'b']) {
+      await store.createAccount({ name, at: 1 });
+      await store.credit({
+        account: name,
+        amount: 10n ** 15n,
+        kind: 'bonus',
+        reference: `=1+1 ${name}`,
+        at: 1,
+      });
+    }
+    await store.createKey(newKey('aaaaaaaaaaaa0001', 'a'));
+    const total = { scope: 'account', subject: 'a', per: 'total', zone: 'UTC' } as const;
+    await store.createBudget({ ...total, limit: 10n ** 15n, hard: true, thresholds: [], at: 1 });
+  }
+  await Promise.all(
+    Array.from({ length: calls }, async (_, index) => {
+      const id = `call-${from + index}`;
+      const at = from + index;
+      const account = index % 2 === 0 ? 'a' : 'b';
+      await store.reserve({ id, account, key: 'aaaaaaaaaaaa0001', quotes: [quote(1_234_567n)], at });
+      const owed = [undefined, 0n, 1_000_000n, 9_876_543_211n][index % 4];
+      const usage = index % 3 === 0 ? { usage: '{"input":1,"output":0,"rule":"night, late"}' } : {};
+      await store.settle(
+        settlement(id, owed, { at, vendor: owed === 1_000_000n ? 7n : undefined, ...usage }),
+      );
+    }),
+  );
+}
+
+describe.each([
+  ['SQLite', sqlite],
+  ['PostgreSQL', postgres],
+] as const)('an export from %s', (_, open) => {
+  it('has every entry once and in order, with the values that the list has', async () => {
+    const store = await open();
+    await fill(store, 400);
+    const entries = await store.entries({ limit: 10_000 });
+    const { lines, last } = await exportEntries(store, { format: 'jsonl', after: 0 });
+    const rows = parsed(await textOf(lines));
+    expect(rows.map(({ number }) => number)).toEqual(entries.map(({ number }) => number));
+    expect(last).toBeGreaterThanOrEqual(entries.at(-1)?.number ?? Infinity);
+    for (const [index, entry] of entries.entries())
+      expect(rows[index]).toMatchObject({
+        kind: entry.kind,
+        account: entry.account,
+        at: new Date(entry.at).toISOString(),
+        available: formatUsd(entry.available),
+        reserved: formatUsd(entry.reserved),
+        revenue: formatUsd(entry.revenue),
+        credits: formatUsd(entry.credits),
+        ...(entry.call !== undefined && { call: entry.call }),
+        ...(entry.vendor !== undefined && { vendorCost: formatUsd(entry.vendor) }),
+        ...(entry.usage !== undefined && { usage: JSON.parse(entry.usage) }),
+        ...(entry.budgets !== undefined && { budgets: [{ budget: expect.any(Number) }] }),
+      });
+    const csv = (await textOf((await exportEntries(store, { format: 'csv', after: 0 })).lines)).split('\r\n');
+    expect(csv[0]).toMatch(/^number,at,kind,account,key,call,/);
+    expect(csv).toHaveLength(entries.length + 2);
+    // A reference that a spreadsheet would run, a negative amount that it may read, and a rule with a comma.
+    expect(csv[1]).toContain(",-1000000,1000000,0,0,,0,0,,,bonus,'=1+1 a,");
+    expect(csv.join('\n')).toContain('"night, late"');
+  });
+
+  it('filters by account, key, kind and time, and goes on behind any entry', async () => {
+    const store = await open();
+    await fill(store, 40);
+    const all = await store.entries({ limit: 10_000 });
+    const filter = fc.record(
+      {
+        account: fc.constantFrom('a', 'b', 'nobody'),
+        key: fc.constantFrom('aaaaaaaaaaaa0001', 'other'),
+        kind: fc.constantFrom('credit', 'post', 'overage', 'void'),
+        from: fc.integer({ min: 0, max: 45 }),
+        to: fc.integer({ min: 0, max: 45 }),
+      },
+      { requiredKeys: [] },
+    );
+    await fc.assert(
+      fc.asyncProperty(filter, fc.integer({ min: 0, max: 130 }), async (wanted, after) => {
+        const { account, key, kind, from = 0, to = Infinity } = wanted;
+        const expected = all.filter(
+          (entry) =>
+            entry.number > after &&
+            (account === undefined || entry.account === account) &&
+            (key === undefined || entry.key === key) &&
+            (kind === undefined || entry.kind === kind) &&
+            entry.at >= from &&
+            entry.at < to,
+        );
+        expect((await numbersAfter(store, after, wanted)).numbers).toEqual(
+          expected.map(({ number }) => number),
+        );
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('that is continued again and again while calls are written has every entry once', async () => {
+    const store = await open();
+    await fill(store, 4);
+    const writing = (async () => {
+      for (let round = 1; round <= 12; round += 1) await fill(store, 20, round * 100);
+    })();
+    const seen: number[] = [];
+    let isDone = false;
+    const over = writing.then(() => (isDone = true));
+    for (let after = 0, isLast = false; !isLast;) {
+      isLast = isDone;
+      const { numbers, last } = await numbersAfter(store, after);
+      seen.push(...numbers);
+      after = last;
+    }
+    await over;
+    const { numbers } = await numbersAfter(store, seen.at(-1) ?? 0);
+    const entries = await store.entries({ limit: 10_000 });
+    expect([...seen, ...numbers]).toEqual(entries.map(({ number }) => number));
+  });
+});
+
+it('an export from PostgreSQL ends before a number that an open transaction has taken', async () => {
+  const { url, drop } = await freshDatabase();
+  const store = await openPostgres({ url });
+  await fill(store, 2);
+  for (let quiet = 0; quiet < 4;) quiet += Number((await store.fold({ limit: 1000 })).isDone);
+  const before = await numbersAfter(store, 0);
+  const holder = await startHolder(url);
+  await holder.take('b');
+  await holder.takeNumber();
+  await store.createAccount({ name: 'c', at: 1 });
+  await store.credit({ account: 'c', amount: 5n, kind: 'bonus', reference: undefined, at: 1 });
+  const [credit] = (await store.entries({ account: 'c', limit: 10 })).map(({ number }) => number);
+  // The last number is taken by the newest transaction of all.
+  const newest = await startHolder(url);
+  await newest.takeNumber();
+  const during = await numbersAfter(store, before.last);
+  expect(during.numbers).toEqual([]);
+  expect(during.last).toBe(before.last);
+  await Promise.all([holder.letGo(), newest.letGo()]);
+  expect((await numbersAfter(store, during.last)).numbers).toEqual([credit]);
+  await store.close();
+  await drop();
+});
+
+it('an export from PostgreSQL ends before a number that the newest transaction has taken', async () => {
+  const { url, drop } = await freshDatabase();
+  const store = await openPostgres({ url });
+  await fill(store, 2);
+  const newest = await startHolder(url);
+  await newest.takeNumber();
+  const taken = Number((await inDatabase(url, 'SELECT last_value FROM entry_numbers'))[0]?.last_value);
+  const foldOften = async () => {
+    for (let fold = 0; fold < 6; fold += 1) await store.fold({ limit: 1000 });
+  };
+  await foldOften();
+  expect((await exportEntries(store, { format: 'csv', after: 0 })).last).toBeLessThan(taken);
+  const query = { from: 0, to: 3_600_000, by: 'model', unit: '1h', top: 5 } as const;
+  const [before] = await store.overview(query);
+  await newest.post(taken, 77n);
+  await newest.letGo();
+  await foldOften();
+  const [after] = await store.overview(query);
+  expect((after?.cost ?? 0n) - (before?.cost ?? 0n)).toBe(77n);
+  await store.close();
+  await drop();
+});
+
+it('an export reads one slice ahead of its reader, and no more', async () => {
+  let asked = 0;
+  const store = storeWith({
+    lastEntry: async () => 1_000_000,
+    async exportEntries({ after }) {
+      asked += 1;
+      return { text: `${after}\n`, rows: 1 };
+    },
+  });
+  const { lines } = await exportEntries(store, { format: 'jsonl', after: 0 });
+  const reader = lines[Symbol.asyncIterator]();
+  await reader.next();
+  await new Promise((resolve) => setImmediate(resolve));
+  // One that was read, one that the stream holds, and one ahead.
+  expect(asked).toBeLessThanOrEqual(3);
+  await reader.return?.();
+});
+
+describe('the admin API', () => {
+  it('serves exports as files, at most four at a time, and frees the place of a client that leaves', async () => {
+    const house = await openHouse({ plugins: [admin({ port: 0 })] });
+    const door = /listener: (http:\S+),/.exec(house.gateway.told.join('\n'))?.[1] ?? '';
+    const secret = readFileSync(join(house.gateway.dataFolder, 'operator-secret'), 'utf8').trim();
+    const ask = (query: string, signal?: AbortSignal) =>
+      fetch(`${door}/admin/entries/export${query}`, {
+        headers: { authorization: `Bearer ${secret}` },
+        ...(signal && { signal }),
+      });
+    for (let turn = 0; turn < 6; turn += 1) {
+      const leaving = new AbortController();
+      const response = await ask('', leaving.signal);
+      expect(response.headers.get('content-disposition')).toBe('attachment; filename="entries.csv"');
+      if (turn % 2 === 0) leaving.abort();
+      else await response.text();
+    }
+    const csv = await ask('');
+    const last = Number(csv.headers.get('x-tollgate-export-last'));
+    const text = await csv.text();
+    expect(text).toMatch(new RegExp(`\r\n${last},.*,credit,tester,`));
+    expect(text).not.toContain(house.key);
+    const jsonl = await ask(`?format=jsonl&account=tester&after=0`);
+    expect(jsonl.headers.get('content-type')).toBe('application/jsonl; charset=utf-8');
+    expect(parsed(await jsonl.text()).at(-1)).toMatchObject({ number: last, account: 'tester' });
+    expect(await (await ask(`?format=jsonl&after=${last}`)).text()).toBe('');
+    for (const [query, param] of [
+      ['format=xml', 'format'],
+      ['kind=gift', 'kind'],
+      ['after=-1', 'after'],
+      ['colour=red', 'colour'],
+    ]) {
+      const refused = await ask(`?${query}`);
+      expect(refused.status).toBe(400);
+      expect(await refused.json()).toMatchObject({ error: { param } });
+    }
+    const file = join(house.gateway.dataFolder, 'out.jsonl');
+    const result = await house.gateway.verb('entries export', [file], { format: 'jsonl' });
+    expect(result).toEqual({ file, last });
+    expect(parsed(readFileSync(file, 'utf8')).at(-1)).toMatchObject({ number: last });
+    await house.close();
+  });
+
+  it('refuses a fifth export until one of four ends', async () => {
+    const store = storeWith({
+      lastEntry: async () => 1,
+      exportEntries: async () => ({ text: 'x\n', rows: 1 }),
+    });
+    const query = { format: 'csv', after: 0 } as const;
+    const four = await Promise.all([1, 2, 3, 4].map(() => exportEntries(store, query)));
+    const readers = four.map(({ lines }) => lines[Symbol.asyncIterator]());
+    await Promise.all(readers.map((reader) => reader.next()));
+    await expect(exportEntries(store, query)).rejects.toMatchObject({ code: 'overloaded' });
+    await Promise.all(readers.map((reader) => reader.return?.()));
+    expect(await textOf((await exportEntries(store, query)).lines)).toContain('x\n');
+  });
+});
