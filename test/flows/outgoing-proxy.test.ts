@@ -1,12 +1,12 @@
 /** A gateway that reaches its providers through the proxy of its network only: their names resolve nowhere else. */
-import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer, request as send } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { certify } from '../support/certificate.ts';
 import { modelOf, openOperated, until, type Operated } from '../support/operated.ts';
 import { runVerb } from '../support/process.ts';
 
@@ -62,29 +62,12 @@ async function startProxy(hosts: Readonly<Record<string, number>>): Promise<type
   return { url: `http://user:${encodeURIComponent(password)}@127.0.0.1:${await listenOn(server)}`, asked };
 }
 
-/** A certificate for a name. Node cannot make one. */
-function certify(name: string): { readonly key: Buffer; readonly cert: Buffer; readonly file: string } {
-  const [key, file] = [join(operated.folder, 'key.pem'), join(operated.folder, 'certificate.pem')];
-  const what = [
-    '-subj',
-    `/CN=${name}`,
-    '-addext',
-    `subjectAltName=DNS:${name}`,
-    '-keyout',
-    key,
-    '-out',
-    file,
-  ];
-  execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', ...what], {
-    stdio: 'pipe',
-  });
-  return { key: readFileSync(key), cert: readFileSync(file), file };
-}
-
 beforeAll(async () => {
   operated = await openOperated();
   const { openai, anthropic } = operated.vendors;
-  const { key, cert, file } = certify('openai.test');
+  const { key, cert } = certify('openai.test');
+  const file = join(operated.folder, 'certificate.pem');
+  writeFileSync(file, cert);
   const tls = createTlsServer({ key, cert }, (socket) => {
     const onward = connect(Number(new URL(openai.url).port), '127.0.0.1');
     sockets.add(onward.on('error', () => socket.destroy()));
