@@ -101,7 +101,13 @@ describe('boundaries', () => {
     ['eventsource-parser', ['core/crossing/sse.ts']],
     ['commander', ['core/process/command-line.ts', 'core/process/completion.ts']],
     ['koa-body', ['core/http/route-request.ts', 'core/http/uploads.ts']],
-    ['undici', ['core/dispatch.ts', 'core/upstream/transport.ts', 'core/upstream/undici-agent.d.ts']],
+    [
+      'undici',
+      [
+        'core/dispatch.ts',
+        ...['outgoing-proxy.ts', 'transport.ts', 'undici-agent.d.ts'].map((file) => `core/upstream/${file}`),
+      ],
+    ],
   ])('only the owners of %s import it', (name, owners) => {
     expect(importers(name)).toEqual(owners);
   });
