@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { Catalog } from './catalog.ts';
-import { ConfigError, type Config } from './config.ts';
+import type { Config } from './config.ts';
 import type { Core } from './core.ts';
 import { createDispatcher } from './dispatch.ts';
 import { createHooks } from './hooks.ts';
@@ -17,6 +17,14 @@ import type { Examination } from './host/diagnostics.ts';
 import type { DocumentStore } from './host/documents.ts';
 import { metrics, scrape } from './host/metrics.ts';
 import { watchListing } from './host/model-discovery.ts';
+import {
+  createNotes,
+  runNamed,
+  takeNotes,
+  withFile,
+  type Example,
+  type PluginNotes,
+} from './host/plugin-notes.ts';
 import { Registry } from './host/registry.ts';
 import { Resources } from './host/resources.ts';
 import { freezeTaps, tappable } from './host/taps.ts';
@@ -26,9 +34,6 @@ import { Routes } from './http/routes.ts';
 import { RunningCalls } from './http/running-calls.ts';
 import { sweepUploads } from './http/uploads.ts';
 import {
-  namingPlugin,
-  reasonOf,
-  type ClientAddress,
   type Credential,
   type Guard,
   type Host,
@@ -61,41 +66,6 @@ export interface Gateway extends Core {
   open(): Promise<void>;
   /** Runs the `close` hook and releases every resource. */
   close(): Promise<void>;
-}
-
-/** An example command, and what its model returns. */
-interface Example {
-  readonly line: string;
-  readonly output: 'text' | 'image';
-}
-
-/** What plugins say about themselves when they are applied. */
-interface PluginNotes {
-  readonly notes: string[];
-  readonly examples: Example[];
-  readonly addresses: ClientAddress[];
-  readonly off: Map<string, string>;
-  readonly files: Set<string>;
-  readonly checks: (() => void)[];
-}
-
-function noteTakers(
-  { notes, examples, addresses, off, files, checks }: PluginNotes,
-  plugin: Plugin,
-  file: string,
-  logger: Logger,
-): Pick<Host, 'applied' | 'readsFrom' | 'tell' | 'off' | 'address' | 'example'> {
-  return {
-    applied: (check) => void checks.push(() => runNamed(plugin, 'applied', file, check)),
-    readsFrom: (read) => void files.add(read),
-    tell: (line) => void notes.push(line),
-    off(remedy) {
-      off.set(plugin.name, remedy);
-      logger.debug(`off: ${remedy} to switch it on`);
-    },
-    address: (address) => void addresses.push(address),
-    example: (line, output = 'text') => void examples.push({ line, output }),
-  };
 }
 
 /** A reload finds the listener open and switches its routes once all of the configuration is ready. */
@@ -146,38 +116,46 @@ function createRegistries() {
   };
 }
 
-/** Applies the plugins in order. Throws a `ConfigError` that names the file and the plugin that failed. */
-export function createGateway(config: Config, logger: Logger, control: Control = noService): Gateway {
-  const hooks = createHooks();
-  const registries = createRegistries();
-  const { protocols, providers, keyrings, guards, examinations } = registries;
-  const routes = new Routes();
-  const commands = new Commands();
-  const readiness = new Registry<Readiness>('readiness check');
-  const catalog = new Catalog(config.timeouts.call);
-  const resources = new Resources();
-  const notes: PluginNotes = {
-    notes: [],
-    examples: [],
-    addresses: [],
-    off: new Map(),
-    files: new Set(),
-    checks: [],
+/** What the gateway holds besides what its calls need. */
+interface Parts {
+  readonly config: Config;
+  readonly registries: ReturnType<typeof createRegistries>;
+  readonly commands: Commands;
+  readonly readiness: Registry<Readiness>;
+  readonly catalog: Catalog;
+  readonly resources: Resources;
+  readonly notes: PluginNotes;
+  readonly adminServers: Set<GatewayServer>;
+}
+
+function createParts(config: Config): Parts {
+  return {
+    config,
+    registries: createRegistries(),
+    commands: new Commands(),
+    readiness: new Registry<Readiness>('readiness check'),
+    catalog: new Catalog(config.timeouts.call),
+    resources: new Resources(),
+    notes: createNotes(),
+    adminServers: new Set(),
   };
-  const dispatcher = createDispatcher(config.timeouts);
+}
 
-  const targetsFor = createTargetFinder(catalog, protocols);
-
-  const core: Core = {
-    hooks,
+function createCore(
+  { config, registries, commands, readiness, catalog, notes }: Parts,
+  logger: Logger,
+): Core {
+  const { protocols, guards } = registries;
+  return {
+    hooks: createHooks(),
     protocols,
-    routes,
+    routes: new Routes(),
     commands,
     readiness,
     guards,
     catalog,
     logger,
-    targetsFor,
+    targetsFor: createTargetFinder(catalog, protocols),
     addresses: notes.addresses,
     callPaths: new Set(),
     calls: new RunningCalls(),
@@ -186,23 +164,19 @@ export function createGateway(config: Config, logger: Logger, control: Control =
     retries: new Retries(config.retries),
     ...settingsOf(config),
   };
+}
 
-  const adminServers = new Set<GatewayServer>();
-  let ending: NodeJS.Timeout | undefined;
-
-  const openAdminListener = adminOpener(core, resources, adminServers);
-  const configuration = configurationOf(
-    config,
-    control,
-    { protocols, providers, keyrings, hooks },
-    notes.off,
-  );
-
+/** Returns what makes the host of a plugin: its view of the gateway, with its own name on what it adds. */
+function createHosts(core: Core, parts: Parts, control: Control): (plugin: Plugin) => Host {
+  const { config, registries, commands, readiness, catalog, resources, notes, adminServers } = parts;
+  const { hooks, routes } = core;
   const plugins = new Set(config.plugins.map(({ name }) => name));
-  for (const plugin of config.plugins) {
-    const pluginLogger = logger.child({ plugin: plugin.name });
-    const host: Host = {
-      hooks: tappable(hooks, pluginLogger),
+  const openAdminListener = adminOpener(core, resources, adminServers);
+  const configuration = configurationOf(config, control, { ...registries, hooks }, notes.off);
+  return (plugin) => {
+    const logger = core.logger.child({ plugin: plugin.name });
+    return {
+      hooks: tappable(hooks, logger),
       plugins,
       ...registries,
       routes: routes.seenBy(plugin.name),
@@ -213,26 +187,37 @@ export function createGateway(config: Config, logger: Logger, control: Control =
       metrics,
       scrape,
       workers,
-      logger: pluginLogger,
+      logger,
       dataFolder: config.dataFolder,
       resource: resources.open,
       openAdminListener,
       ...toolsOf(core, config.server, configuration),
-      ...noteTakers(notes, plugin, config.file, pluginLogger),
+      ...takeNotes(notes, plugin, config.file, logger),
       discover: (provider, source) =>
-        watchListing({ hooks, catalog, logger: pluginLogger, open: resources.open }, provider, source),
+        watchListing({ hooks, catalog, logger, open: resources.open }, provider, source),
     };
-    runNamed(plugin, 'apply', config.file, () => plugin.apply(host));
-  }
+  };
+}
+
+/** Applies the plugins in order. Throws a `ConfigError` that names the file and the plugin that failed. */
+export function createGateway(config: Config, logger: Logger, control: Control = noService): Gateway {
+  const parts = createParts(config);
+  const { registries, resources, notes, adminServers } = parts;
+  const core = createCore(parts, logger);
+  const { hooks } = core;
+  const dispatcher = createDispatcher(config.timeouts);
+  const hostOf = createHosts(core, parts, control);
+  for (const plugin of config.plugins)
+    runNamed(plugin, 'apply', config.file, () => plugin.apply(hostOf(plugin)));
   checkTogether(core, notes, config.file);
   hooks.dispatch.tapPromise({ name: 'proxy', stage: Number.MAX_SAFE_INTEGER }, dispatcher.dispatch);
-
+  let ending: NodeJS.Timeout | undefined;
   return {
     ...core,
     ...notes,
-    providers,
-    keyrings,
-    examinations,
+    providers: registries.providers,
+    keyrings: registries.keyrings,
+    examinations: registries.examinations,
     async open() {
       await prepareData(config, core);
       await hooks.ready.promise().catch((error: unknown) => Promise.reject(withFile(config.file, error)));
@@ -254,21 +239,6 @@ async function prepareData({ dataFolder }: Config, { uploadFolder }: Core): Prom
   await sweepUploads(uploadFolder);
 }
 
-/** Names the plugin and the file in an error. */
-function runNamed(plugin: Plugin, what: string, file: string, action: () => unknown): void {
-  try {
-    const result = action();
-    if (!(result instanceof Promise)) return;
-    // A later rejection would end the process.
-    result.catch(() => undefined);
-    throw new Error(
-      `"${what}" returned a promise, which is not awaited; put slow work into the hook "ready"`,
-    );
-  } catch (error) {
-    throw withFile(file, namingPlugin(plugin.name, error));
-  }
-}
-
 /** Checks what only all plugins together can get wrong. */
 function checkTogether(core: Core, { checks }: PluginNotes, file: string): void {
   for (const check of checks) check();
@@ -286,8 +256,4 @@ function checkFlags({ catalog, protocols }: Core): void {
   catalog.checkFlags(
     new Map([...protocols.all()].map(({ name, capabilities = none }) => [name, capabilities])),
   );
-}
-
-function withFile(file: string, error: unknown): ConfigError {
-  return new ConfigError(`${file}: ${reasonOf(error)}`, { cause: error });
 }

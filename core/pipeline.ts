@@ -106,7 +106,7 @@ async function runToEnd(core: Core, received: Received, client: Client): Promise
     mark(planned, 'routed');
   } catch (thrown) {
     const end = refusal(received, thrown);
-    sendError(client.reply, client.protocol, end.error, client.match);
+    sendError(client, end.error);
     return end;
   }
   return payForCall(core, planned, client);
@@ -157,7 +157,7 @@ async function payForCall(core: Core, planned: Planned, client: Client): Promise
   } catch (thrown) {
     const end = refusal(planned, thrown);
     await meter(end);
-    sendError(client.reply, client.protocol, end.error, client.match, planned.call);
+    sendError(client, end.error, planned.call);
     return end;
   }
 }
@@ -202,7 +202,7 @@ async function tryTargets(core: Core, granted: Granted, client: Client, meter: M
   await meter(failure);
   client.reply.head(200, { ...grant.headers, 'x-tollgate-attempts': String(attempts.length) });
   client.reply.addCost(failure.charge.cost);
-  sendError(client.reply, protocol, failure.error, client.match, call);
+  sendError(client, failure.error, call);
   return failure;
 }
 

@@ -193,13 +193,8 @@ export function defineProvider(spec: ProviderSpec): PluginFactory<typeof options
           : undefined;
       const credentials = keys.length > 0 ? keys.map(spec.credential ?? bearer) : [{}];
       for (const [index, headers] of credentials.entries()) {
-        const provider = providerOf(
-          spec,
-          base,
-          headers,
-          credentials.length > 1 ? index + 1 : undefined,
-          options,
-        );
+        const number = credentials.length > 1 ? index + 1 : undefined;
+        const provider = createProvider(spec, { base, credential: headers, number }, options);
         if (index === 0) host.providers.add(provider);
         const { path, headers: own } = spec.probe ?? {
           path: spec.models instanceof URL ? '' : spec.models.discover,
@@ -217,11 +212,17 @@ export function defineProvider(spec: ProviderSpec): PluginFactory<typeof options
   });
 }
 
-function providerOf(
+interface Access {
+  readonly base: string;
+  /** Headers that hold the key. */
+  readonly credential: Readonly<Record<string, string>>;
+  /** Which of several keys it is. */
+  readonly number: number | undefined;
+}
+
+function createProvider(
   spec: ProviderSpec,
-  base: string,
-  credential: Readonly<Record<string, string>>,
-  number: number | undefined,
+  { base, credential, number }: Access,
   { onAbort, timeouts }: ProviderOptions,
 ): Provider {
   return {

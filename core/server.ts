@@ -2,6 +2,7 @@
  * The HTTP server: Koa takes requests in, exchanges go out. Calls of a protocol are read as raw bytes and run
  * through the pipeline. Everything else is a route of a plugin, or health.
  */
+import type { IncomingMessage } from 'node:http';
 import Router from '@koa/router';
 import Koa from 'koa';
 import { LRUCache } from 'lru-cache';
@@ -144,7 +145,7 @@ async function takeCall(core: Core, context: Koa.Context, protocol: Protocol, ma
   // The pipeline writes the reply, with its own back-pressure and end.
   context.respond = false;
   const received = arriveBy(
-    new Arrival(core, context, protocol.name, match.operation),
+    new Arrival(core, context, { family: protocol.name, operation: match.operation }),
     context.req,
     context.res,
   );
@@ -161,7 +162,10 @@ async function takeCall(core: Core, context: Koa.Context, protocol: Protocol, ma
       protocol,
       match,
       reply,
-      body: () => readCall(core, context, protocol, match, share),
+      body: async () => {
+        checkBodyType(context.req, protocol, match);
+        return readCall(core, context, share);
+      },
     });
   } finally {
     context.req.socket.off('end', halfClosed);
@@ -170,20 +174,17 @@ async function takeCall(core: Core, context: Koa.Context, protocol: Protocol, ma
   }
 }
 
-/** Reads a call's body: a form, or else JSON, because many clients send no content type. */
-async function readCall(
-  core: Core,
-  context: Koa.Context,
-  protocol: Protocol,
-  match: Match,
-  share: BodyShare,
-): Promise<ReadBody> {
-  const isForm = isUpload(context.req.headers);
+function checkBodyType({ headers }: IncomingMessage, protocol: Protocol, match: Match): void {
+  const isForm = isUpload(headers);
   if (isForm && (match.body ?? protocol.body) === 'json') throw toWrongBodyError('application/json');
   if (!isForm && match.body === 'multipart') throw toWrongBodyError('multipart/form-data');
+}
+
+/** Reads a call's body: a form, or else JSON, because many clients send no content type. */
+async function readCall(core: Core, context: Koa.Context, share: BodyShare): Promise<ReadBody> {
   refuseCompressed(context.req);
   core.replies.checkRoom();
-  if (!isForm) return parseJson(await share.read(context.req));
+  if (!isUpload(context.req.headers)) return parseJson(await share.read(context.req));
   // The size of a form's files is known only after it is read, so the content length counts.
   share.take(Math.min(Number(context.req.headers['content-length'] ?? Infinity), core.bodies.limit));
   const form = await readUpload(context, core.bodies.limit, core.uploadFolder);

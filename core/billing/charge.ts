@@ -58,7 +58,7 @@ function chargeFigures(outcome: Outcome, exchange: Routed, tally: Progress, repo
   const usage = {
     ...counted,
     input: reported.input ?? inputEstimate(exchange.call, model),
-    ...estimateOutput(outcome, exchange, reported, tally.deliveredBytes, images),
+    ...estimateOutput(outcome, exchange, reported, { bytes: tally.deliveredBytes, images }),
   };
   return chargeForUsage(usage, price, 'estimate');
 }
@@ -166,13 +166,12 @@ function estimateOutput(
   outcome: Outcome,
   { call, grant, attempt }: Routed,
   usage: Usage,
-  deliveredBytes: number,
-  images: number,
+  { bytes, images }: { readonly bytes: number; readonly images: number },
 ): Usage {
   if (outcome === 'left-before-output') return { output: 0 };
   const { model } = attempt.target;
   const painted = images > 0 ? images * pictureTokens(call, model) : 0;
-  const delivered = Math.ceil(deliveredBytes / bytesPerToken) + painted;
+  const delivered = Math.ceil(bytes / bytesPerToken) + painted;
   const output = Math.min(
     Math.max(usage.output ?? 0, delivered),
     outputBound(call, model, grant.outputLimit) * call.candidates,

@@ -83,6 +83,12 @@ export interface CostLine {
   readonly per: bigint;
 }
 
+/** Tokens that usage counts inside input or output, and that may have a rate of their own. */
+type Part = keyof Usage & keyof Rates;
+
+/** Adds the line of a part that has its own rate, and returns the tokens of it. */
+type AddPart = (kind: Part, left: bigint, rate?: bigint, count?: number) => bigint;
+
 /**
  * What a usage costs, kind by kind. Parts (cached, audio, images, reasoning) without a price of their own
  * cost what the whole costs. A part is never larger than the rest of its whole.
@@ -92,17 +98,23 @@ export function costLines(usage: Usage, price: Price): CostLine[] {
   const table = ratesIn(terms, usage.mode) ?? terms;
   const rates = tierOf(table, usage.input ?? 0) ?? table;
   const lines: CostLine[] = [];
+  const add: AddPart = (kind, left, rate = rates[kind], count = usage[kind]) => {
+    if (!count || rate === undefined) return 0n;
+    const units = least(tokens(count), left);
+    if (units > 0n) lines.push({ kind, units, rate, per: million });
+    return units;
+  };
   let input = tokens(usage.input);
   const cached = least(tokens(usage.cacheRead), input);
-  const cachedAudio = addPart(lines, 'cacheReadAudio', usage.cacheReadAudio, rates.cacheReadAudio, cached);
-  input -= cachedAudio + addPart(lines, 'cacheRead', usage.cacheRead, rates.cacheRead, cached - cachedAudio);
-  input = addWrites(lines, usage, rates, input);
-  input -= addPart(lines, 'inputAudio', freshAudio(usage, rates), rates.inputAudio, input);
-  input -= addPart(lines, 'inputImage', usage.inputImage, rates.inputImage, input);
+  const cachedAudio = add('cacheReadAudio', cached);
+  input -= cachedAudio + add('cacheRead', cached - cachedAudio);
+  input = addWrites(add, rates, input);
+  input -= add('inputAudio', input, rates.inputAudio, freshAudio(usage, rates));
+  input -= add('inputImage', input);
   let output = tokens(usage.output);
-  output -= addPart(lines, 'reasoning', usage.reasoning, rates.reasoning, output);
-  output -= addPart(lines, 'outputAudio', usage.outputAudio, rates.outputAudio, output);
-  output -= addPart(lines, 'outputImage', usage.outputImage, rates.outputImage, output);
+  output -= add('reasoning', output);
+  output -= add('outputAudio', output);
+  output -= add('outputImage', output);
   if (input > 0n) lines.push({ kind: 'input', units: input, rate: rates.input, per: million });
   if (output > 0n) lines.push({ kind: 'output', units: output, rate: rates.output, per: million });
   if (terms.request !== undefined) lines.push({ kind: 'request', units: 1n, rate: terms.request, per: 1n });
@@ -120,14 +132,13 @@ export function costLines(usage: Usage, price: Price): CostLine[] {
  * Adds cache writes by how long they are kept, and returns the tokens left. Vendors with longer ones keep 30
  * minutes by default, and may report those without saying so.
  */
-function addWrites(lines: CostLine[], usage: Usage, rates: Rates, input: bigint): bigint {
-  const { cacheWrite5m, cacheWrite30m, cacheWrite1h, cacheWrite12h } = rates;
+function addWrites(add: AddPart, rates: Rates, input: bigint): bigint {
+  const { cacheWrite5m, cacheWrite30m, cacheWrite12h } = rates;
   let left = input;
-  left -= addPart(lines, 'cacheWrite5m', usage.cacheWrite5m, cacheWrite5m ?? cacheWrite30m, left);
-  left -= addPart(lines, 'cacheWrite30m', usage.cacheWrite30m, cacheWrite30m ?? cacheWrite5m, left);
-  left -= addPart(lines, 'cacheWrite1h', usage.cacheWrite1h, cacheWrite1h, left);
-  const longest = cacheWrite12h ?? cacheWrite30m ?? cacheWrite5m;
-  return left - addPart(lines, 'cacheWrite12h', usage.cacheWrite12h, longest, left);
+  left -= add('cacheWrite5m', left, cacheWrite5m ?? cacheWrite30m);
+  left -= add('cacheWrite30m', left, cacheWrite30m ?? cacheWrite5m);
+  left -= add('cacheWrite1h', left);
+  return left - add('cacheWrite12h', left, cacheWrite12h ?? cacheWrite30m ?? cacheWrite5m);
 }
 
 /** Audio input that was not read from the cache. */
@@ -136,20 +147,6 @@ function freshAudio(
   { cacheRead, cacheReadAudio: cachedRate = cacheRead }: Rates,
 ): number {
   return cachedRate === undefined ? inputAudio : Math.max(0, inputAudio - cacheReadAudio);
-}
-
-/** Adds the lines of parts with their own price, and returns their sum of tokens. */
-function addPart(
-  lines: CostLine[],
-  kind: string,
-  count: number | undefined,
-  rate: bigint | undefined,
-  left: bigint,
-): bigint {
-  if (!count || rate === undefined) return 0n;
-  const units = least(tokens(count), left);
-  if (units > 0n) lines.push({ kind, units, rate, per: million });
-  return units;
 }
 
 /** The exact sum of all lines, rounded once. */

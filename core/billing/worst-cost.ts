@@ -98,12 +98,18 @@ function tiersWithin({ tiers }: Table, { input, cached = 0 }: Omit<UseBound, 'ou
   return tiers?.length ? tiers.filter(({ above }) => input + cached > above) : [];
 }
 
+/** The cache writes that a call may be billed for. */
+function writesWithin({ uncached, brief }: Pick<UseBound, 'uncached' | 'brief'>): keyof typeof kindsOf {
+  if (uncached) return 'none';
+  return brief ? 'brief' : 'any';
+}
+
 /** Whether a mode is granted is known at the end, so its rates and the usual ones count. */
 function dearest(terms: Terms, bound: Omit<UseBound, 'output'>): Dearest {
   const served = ratesIn(terms, bound.mode) ?? terms;
   const tiers = tiersWithin(terms, bound);
   const own = served === terms ? [] : [served, ...tiersWithin(served, bound)];
-  const writes = bound.uncached ? 'none' : bound.brief ? 'brief' : 'any';
+  const writes = writesWithin(bound);
   let known = dearestOf.get(served);
   if (!known) dearestOf.set(served, (known = new Map()));
   const place = `${tiers.length} ${own.length} ${writes}`;

@@ -102,12 +102,13 @@ function addLeaves(leaves: Leaf[], value: unknown, place: Place): void {
   if (leaves.length >= mostLeaves) return;
   const defaults = defaultsOf(schema, value);
   if (depth < deepest && (isContainer(value) || Object.keys(defaults).length > 0)) {
-    const members = Array.isArray(value) ? { ...value } : isFields(value) ? value : {};
+    const isIndex = Array.isArray(value);
+    const members = isFields(value) ? value : { ...(isIndex ? value : []) };
+    const dot = path === '' ? '' : '.';
     for (const [member, inner] of Object.entries({ ...defaults, ...members })) {
       if (inner === undefined) continue;
-      const isIndex = Array.isArray(value);
       addLeaves(leaves, inner, {
-        path: isIndex ? `${path}[${member}]` : path === '' ? member : `${path}.${member}`,
+        path: isIndex ? `${path}[${member}]` : `${path}${dot}${member}`,
         // The members of `apiKey: [...]` are as secret as one alone.
         name: isIndex ? name : member,
         schema: below(schema, member),

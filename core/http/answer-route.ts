@@ -18,8 +18,10 @@ function authenticate(
   { core, route, context, id }: Asked,
   access: Principal['kind'],
 ): Promise<Principal | undefined> {
-  const owner = core.routes.ownerOf(route);
-  return core.hooks.authenticate.promise(new Arrival(core, context, owner, 'generate', id, access));
+  const family = core.routes.ownerOf(route);
+  return core.hooks.authenticate.promise(
+    new Arrival(core, context, { family, operation: 'generate', access }, id),
+  );
 }
 
 /** The user whose key came with a public route; undefined without one, or if the key is refused. */

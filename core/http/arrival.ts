@@ -8,6 +8,13 @@ import { Trace } from '../util/trace.ts';
 import { resolveClientAddress } from './client-address.ts';
 import { createRequestId } from './request-id.ts';
 
+/** What the listener knows of a request by its path. */
+interface Route {
+  readonly family: string;
+  readonly operation: Operation;
+  readonly access?: Principal['kind'];
+}
+
 interface HttpRequest {
   readonly method: string;
   readonly path: string;
@@ -49,10 +56,8 @@ export class Arrival implements Received {
   constructor(
     core: Core,
     request: HttpRequest,
-    family: string,
-    operation: Operation,
+    { family, operation, access = 'user' }: Route,
     id = createRequestId(),
-    access: Principal['kind'] = 'user',
   ) {
     this.id = id;
     this.family = family;

@@ -46,12 +46,16 @@ function buildErrorHeaders(error: GatewayError): Record<string, string> {
   };
 }
 
+interface Recipient {
+  readonly reply: Reply;
+  readonly protocol: Protocol;
+  readonly match: Match;
+}
+
 /** Ends a reply with an error: as status and body if nothing was sent, otherwise inside the stream. */
 export function sendError(
-  reply: Reply,
-  protocol: Protocol,
+  { reply, protocol, match }: Recipient,
   error: GatewayError,
-  match: Match,
   call?: ClientCall,
 ): void {
   if (reply.started && call) return reply.finish(protocol.client.encodeStreamError(error, call, false));

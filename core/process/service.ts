@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import { loadConfig, type Config } from '../config.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
 import type { Control, Reloaded } from '../host/configuration.ts';
-import { openServer } from '../server.ts';
+import { openServer, type GatewayServer } from '../server.ts';
 import { withTimeout } from '../util/timeouts.ts';
 import { checkConfigFile, faultOf, unchangeable } from './check-config.ts';
 import { ownModules } from './self-resolution.ts';
@@ -61,17 +61,56 @@ async function leave(old: Gateway, logger: Logger): Promise<void> {
   }
 }
 
+interface Queue<Result> {
+  /** Runs after what runs now. Those who ask before it begins share the run. */
+  run(): Promise<Result>;
+  /** Resolves when what runs now has ended. */
+  whenIdle(): Promise<unknown>;
+}
+
+function queueRuns<Result>(work: () => Promise<Result>): Queue<Result> {
+  let running: Promise<unknown> = Promise.resolve();
+  let waiting: Promise<Result> | undefined;
+  return {
+    run() {
+      waiting ??= running.then(() => {
+        waiting = undefined;
+        const current = work();
+        running = current;
+        return current;
+      });
+      return waiting;
+    },
+    whenIdle: () => running,
+  };
+}
+
+/** Reloads this worker, and then the others. */
+async function reloadEverywhere(reloads: Queue<Outcome>): Promise<Reloaded> {
+  const outcome = await reloads.run();
+  const others = outcome.ok ? await workers.askEach(reloading, {}) : [];
+  return { ...outcome, workers: others.length };
+}
+
+/** Lets running calls finish for a while, then ends them, and closes the listener. */
+async function drain(gateways: readonly Gateway[], server: GatewayServer, patience: number): Promise<void> {
+  const all = gateways.map(({ calls }) => calls);
+  for (const calls of all) calls.draining = true;
+  const closed = server.close(grace);
+  await withTimeout(closed, grace);
+  await withTimeout(Promise.all(all.map((calls) => calls.whenIdle())), patience);
+  for (const calls of all) calls.stop();
+  await withTimeout(closed, longestEnd);
+  server.disconnect();
+}
+
 /** Opens the gateway of a configuration. Throws if it cannot. */
 export async function serve(first: Config, logger: Logger): Promise<Service> {
   let config = first;
   const control: Control = {
     workers: first.server.workers,
     check: () => checkConfigFile(first, config, logger),
-    async reload() {
-      const outcome = await reloadOnce();
-      const others = outcome.ok ? await workers.askEach(reloading, {}) : [];
-      return { ...outcome, workers: others.length };
-    },
+    reload: () => reloadEverywhere(reloads),
   };
   let gateway = await openGateway(config, logger, control);
   const server = await openServer(gateway, config.server);
@@ -109,20 +148,8 @@ export async function serve(first: Config, logger: Logger): Promise<Service> {
     }
   }
 
-  let running: Promise<unknown> = Promise.resolve();
-  let waiting: Promise<Outcome> | undefined;
-
-  function reloadOnce(): Promise<Outcome> {
-    waiting ??= running.then(() => {
-      waiting = undefined;
-      const replacing = replace();
-      running = replacing;
-      return replacing;
-    });
-    return waiting;
-  }
-
-  const reload = async (): Promise<boolean> => (await reloadOnce()).ok;
+  const reloads = queueRuns(replace);
+  const reload = async (): Promise<boolean> => (await reloads.run()).ok;
   const stopAnswering = workers.answer(reloading, () => {
     void reload();
     return true;
@@ -137,15 +164,8 @@ export async function serve(first: Config, logger: Logger): Promise<Service> {
       stopAnswering();
       watcher.close();
       // Calls of replaced configurations may finish too.
-      const all = [gateway, ...leaving.keys()].map(({ calls }) => calls);
-      for (const calls of all) calls.draining = true;
-      const closed = server.close(grace);
-      await withTimeout(closed, grace);
-      await withTimeout(Promise.all(all.map((calls) => calls.whenIdle())), config.server.drain);
-      for (const calls of all) calls.stop();
-      await withTimeout(closed, longestEnd);
-      server.disconnect();
-      await withTimeout(Promise.all([running, ...leaving.values()]), longestEnd);
+      await drain([gateway, ...leaving.keys()], server, config.server.drain);
+      await withTimeout(Promise.all([reloads.whenIdle(), ...leaving.values()]), longestEnd);
       await gateway.close();
     },
   };

@@ -166,7 +166,7 @@ class Fetching {
     };
     try {
       return await orAborted(
-        this.#turns.execute(() => fetchPicture(url, this.#options, this.#reach, signal, took), signal),
+        this.#turns.execute(() => fetchPicture(url, this.#options, this.#reach, { signal, took }), signal),
         signal,
       );
     } catch (error) {

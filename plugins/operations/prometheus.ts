@@ -39,8 +39,7 @@ function callMetrics(registry: Registry) {
       registry,
       'tollgate_request_duration_seconds',
       'Seconds from the headers of a call to its end.',
-      seconds,
-      placeLabels,
+      { buckets: seconds, labelNames: placeLabels },
     ),
     aborts: counter(
       registry,
@@ -74,15 +73,13 @@ function providerMetrics(registry: Registry) {
       registry,
       'tollgate_time_to_first_token_seconds',
       'Seconds from the headers of a streamed call to the first event of its reply.',
-      firstTokenSeconds,
-      ['model', 'provider'],
+      { buckets: firstTokenSeconds, labelNames: ['model', 'provider'] },
     ),
     overhead: histogram(
       registry,
       'tollgate_overhead_seconds',
       'Seconds of a call outside its providers: reading, checking, reserving, settling.',
-      overheadSeconds,
-      ['protocol'],
+      { buckets: overheadSeconds, labelNames: ['protocol'] },
     ),
     streams: gauge(registry, 'tollgate_streams_open', 'Streamed replies that are open.'),
     tokens: counter(

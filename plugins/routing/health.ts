@@ -42,8 +42,7 @@ export const health = definePlugin({
       metrics,
       'tollgate_breaker_state',
       '1 while a target fails and gets no calls, 0 once it answers again.',
-      'max',
-      ['provider', 'model'],
+      { together: 'max', labelNames: ['provider', 'model'] },
     );
     const report: PassOn = (...rest) => passOn(workers, ...rest);
     const onChange = (target: Named, change: Change): void => {

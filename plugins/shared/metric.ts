@@ -19,8 +19,7 @@ export function histogram<Label extends string = never>(
   registry: Registry,
   name: string,
   help: string,
-  buckets: number[],
-  labelNames: Label[] = [],
+  { buckets, labelNames = [] }: { buckets: number[]; labelNames?: Label[] },
 ): Histogram<Label> {
   const existing = registry.getSingleMetric(name);
   return existing instanceof Histogram
@@ -28,16 +27,20 @@ export function histogram<Label extends string = never>(
     : new Histogram({ name, help, labelNames, buckets, registers: [registry] });
 }
 
-/**
- * `together` says how the values of several workers are combined: `sum` if each has its own part, otherwise
- * the largest or smallest.
- */
+interface GaugeOptions<Label extends string> {
+  /**
+   * How the values of several workers are combined: `sum` if each has its own part, otherwise the largest or
+   * smallest.
+   */
+  readonly together?: 'sum' | 'max' | 'min';
+  readonly labelNames?: Label[];
+}
+
 export function gauge<Label extends string = never>(
   registry: Registry,
   name: string,
   help: string,
-  together: 'sum' | 'max' | 'min' = 'sum',
-  labelNames: Label[] = [],
+  { together = 'sum', labelNames = [] }: GaugeOptions<Label> = {},
 ): Gauge<Label> {
   const existing = registry.getSingleMetric(name);
   return existing instanceof Gauge

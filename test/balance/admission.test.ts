@@ -287,8 +287,9 @@ describe('a grant', () => {
       { provider: 'cheap', least: 20_100_000n, most: 20_100_000n },
       { provider: 'cheap', least: 132_000n, most: 2_100_000n },
     ]);
+    const taken = { status: 'reserved', quotes: quotes.length } as const;
     const left = (quote: number, amount: bigint): string[] =>
-      narrow(targets, planned(), { status: 'reserved', quote, amount }, policy, quotes.length).targets.map(
+      narrow(targets, planned(), { ...taken, quote, amount }, policy).targets.map(
         ({ provider }) => provider.name,
       );
     expect([left(0, 90_100_000n), left(1, 20_100_000n), left(2, 2_100_000n)]).toEqual([
@@ -328,9 +329,8 @@ describe('a grant', () => {
           const after = narrow(
             before,
             call,
-            { status: 'reserved', quote: index, amount },
+            { status: 'reserved', quote: index, amount, quotes: quotes.length },
             policy,
-            quotes.length,
           );
           expect(after.targets[0]).toBe(before.targets[Math.max(0, index - (quotes.length - prices.length))]);
           for (const { model, price } of after.targets) {

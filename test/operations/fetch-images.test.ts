@@ -41,7 +41,7 @@ function fetched(
     took = () => undefined,
   }: { reach?: Reach; wanted?: Partial<Limits>; signal?: AbortSignal; took?: (bytes: number) => void } = {},
 ): Promise<Picture> {
-  return fetchPicture(url, { ...limits, ...wanted }, reach, signal, took);
+  return fetchPicture(url, { ...limits, ...wanted }, reach, { signal, took });
 }
 
 const at = (path: string): string => server.origin + path;

@@ -99,9 +99,8 @@ export function quotesFor({ targets, outputLimit }: Grant, planned: Planned, pol
 export function narrow(
   grant: Grant,
   planned: Planned,
-  { quote, amount }: Granted,
+  { quote, amount, quotes = grant.targets.length }: Granted & { readonly quotes?: number },
   policy: Policy,
-  quotes = grant.targets.length,
 ): Grant {
   const [first, ...rest] = grant.targets.slice(Math.max(0, quote - (quotes - grant.targets.length)));
   if (!first) throw new RangeError(`quote ${quote} was taken and there are ${grant.targets.length}`);

@@ -170,7 +170,7 @@ function tapCalls(
     if (taken.status === 'claimed') throw claimRefusal(taken.claim, claim);
     reserved.add(planned.id);
     service().begin(planned);
-    return narrow(grant, planned, taken, policy, quotes.length);
+    return narrow(grant, planned, { ...taken, quotes: quotes.length }, policy);
   });
 
   hooks.meter.tapPromise('balance', async (end) => {

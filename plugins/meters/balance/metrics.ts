@@ -17,7 +17,7 @@ let watched: Store | undefined;
  * value.
  */
 function registerTotal(metrics: Metrics, name: string, help: string, read: (totals: Totals) => number): void {
-  const made = gauge(metrics, name, help, 'max');
+  const made = gauge(metrics, name, help, { together: 'max' });
   Object.assign(made, {
     async collect() {
       // If the ledger fails, the gauge keeps its last value; readiness reports the failure.
@@ -64,7 +64,9 @@ function registerTotals(metrics: Metrics): void {
 
 /** Registers a gauge that is 0 while the ledger fails. */
 function registerHealth(metrics: Metrics): void {
-  const up = gauge(metrics, 'tollgate_ledger_up', '1, or 0 while the ledger cannot be used.', 'min');
+  const up = gauge(metrics, 'tollgate_ledger_up', '1, or 0 while the ledger cannot be used.', {
+    together: 'min',
+  });
   Object.assign(up, { collect: () => up.set(watched?.health() ? 0 : 1) });
 }
 
@@ -75,16 +77,13 @@ function auditGauges(metrics: Metrics): LedgerMetrics['audited'] {
     metrics,
     'tollgate_ledger_audit_ok',
     '1 while the last audit found nothing wrong, 0 otherwise.',
-    'min',
+    { together: 'min' },
   );
   // Before the first audit nothing is known to be wrong.
   if (isNew) ok.set(1);
-  const findings = gauge(
-    metrics,
-    'tollgate_ledger_audit_findings',
-    'What the last audit found wrong.',
-    'max',
-  );
+  const findings = gauge(metrics, 'tollgate_ledger_audit_findings', 'What the last audit found wrong.', {
+    together: 'max',
+  });
   return (broken) => {
     ok.set(broken === 0 ? 1 : 0);
     findings.set(broken);
@@ -99,14 +98,11 @@ export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
     metrics,
     'tollgate_ledger_commit_seconds',
     'Seconds from sending a group of writes to its answer.',
-    seconds,
+    { buckets: seconds },
   );
-  const sizes = histogram(
-    metrics,
-    'tollgate_ledger_group_size',
-    'Operations that shared a commit.',
-    operations,
-  );
+  const sizes = histogram(metrics, 'tollgate_ledger_group_size', 'Operations that shared a commit.', {
+    buckets: operations,
+  });
   registerTotals(metrics);
   registerHealth(metrics);
   const count = (name: string, help: string): Counter =>

@@ -52,11 +52,8 @@ export function perMillion(perToken: number): string | undefined {
 
 function figureOf(name: string, value: unknown): [string, string][] {
   const [, base = '', above, mode] = variant.exec(name) ?? [];
-  const kind = Object.hasOwn(kinds, name)
-    ? kinds[name]
-    : Object.hasOwn(kinds, base)
-      ? kinds[base]
-      : undefined;
+  const known = [name, base].find((each) => Object.hasOwn(kinds, each));
+  const kind = known === undefined ? undefined : kinds[known];
   const rate = typeof value === 'number' ? perMillion(value) : undefined;
   // A mode of long inputs has no name of ours.
   if (kind === undefined || rate === undefined || (above && mode)) return [];

@@ -47,8 +47,7 @@ export function watchPriceAges({ catalog, examinations, hooks, logger, metrics }
     metrics,
     'tollgate_price_age_days',
     'Days since the oldest price of a provider was checked.',
-    'max',
-    ['provider'],
+    { together: 'max', labelNames: ['provider'] },
   );
   // A reload makes a new catalogue and keeps the metric.
   Object.assign(age, {

@@ -27,19 +27,21 @@ type Use = <Result>(work: (documents: Documents) => Promise<Result>) => Promise<
 
 function metricsIn(registry: Host['metrics']) {
   return {
-    ok: gauge(registry, 'tollgate_price_feed_ok', '1, or 0 after the price feed could not be read', 'min'),
+    ok: gauge(registry, 'tollgate_price_feed_ok', '1, or 0 after the price feed could not be read', {
+      together: 'min',
+    }),
     succeeded: gauge(
       registry,
       'tollgate_price_feed_last_success_timestamp_seconds',
       'When the price feed was read last',
-      'max',
+      { together: 'max' },
     ),
     failures: counter(registry, 'tollgate_price_feed_failures_total', 'Failed reads of the price feed'),
     held: gauge(
       registry,
       'tollgate_price_updates_held',
       'Price updates that wait for an operator to confirm them',
-      'max',
+      { together: 'max' },
     ),
   };
 }

@@ -42,11 +42,12 @@ function loadOnce(): Promise<Assets> {
   return assets;
 }
 
-type Encoding = 'br' | 'gzip' | 'plain';
+const encodings = ['br', 'gzip'] as const;
+type Encoding = (typeof encodings)[number] | 'plain';
 
 function encodingFor({ 'accept-encoding': accepted }: Readonly<Record<string, unknown>>): Encoding {
-  const text = String(accepted ?? '');
-  return /\bbr\b/.test(text) ? 'br' : /\bgzip\b/.test(text) ? 'gzip' : 'plain';
+  const names: readonly string[] = String(accepted ?? '').match(/\w+/g) ?? [];
+  return encodings.find((encoding) => names.includes(encoding)) ?? 'plain';
 }
 
 function assetReply(asset: Asset, encoding: Encoding): RouteReply {

@@ -4,7 +4,15 @@
  */
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
-import { GatewayError, toGatewayError, type Host, type Principal, type Route } from '../../../core/index.ts';
+import {
+  GatewayError,
+  toGatewayError,
+  type Host,
+  type Principal,
+  type Route,
+  type RouteReply,
+  type RouteRequest,
+} from '../../../core/index.ts';
 import { checkHost, checkOrigin } from './same-origin.ts';
 import type { Session, Sessions } from './sessions.ts';
 
@@ -86,21 +94,64 @@ const shared = {
   openapi: false,
 } as const;
 
-export function sessionRoutes(signIn: SignIn): Route[] {
-  const failures = new LRUCache<string, number>({ max: 10_000, ttl: failureWindow, noUpdateTTL: true });
+/** Failed attempts to sign in, by network. */
+class Failures {
+  readonly #counts = new LRUCache<string, number>({ max: 10_000, ttl: failureWindow, noUpdateTTL: true });
 
   /** Counts the attempt before the secret is checked, so that many at once cannot pass the limit. */
-  function countAttempt(address: string): string {
+  countAttempt(address: string): void {
     const network = networkOf(address);
-    const count = failures.get(network) ?? 0;
+    const count = this.#counts.get(network) ?? 0;
     if (count >= mostFailures)
       throw new GatewayError('rate_limited', 'Too many failed attempts to sign in. Wait five minutes.', {
-        retryAfter: Math.ceil(failures.getRemainingTTL(network) / 1000),
+        retryAfter: Math.ceil(this.#counts.getRemainingTTL(network) / 1000),
       });
-    failures.set(network, count + 1);
-    return network;
+    this.#counts.set(network, count + 1);
   }
 
+  forget(address: string): void {
+    this.#counts.delete(networkOf(address));
+  }
+}
+
+async function startSession(
+  signIn: SignIn,
+  failures: Failures,
+  { headers, body, address }: RouteRequest,
+): Promise<RouteReply> {
+  checkHost(headers, signIn.hosts);
+  checkOrigin(headers, 'POST');
+  failures.countAttempt(address);
+  const sent = order.safeParse(body);
+  const operator = sent.success && (await operatorOf(signIn, sent.data.secret.trim()));
+  if (!sent.success || !operator) {
+    signIn.logger.warn({ address }, 'an attempt to sign in to the console failed');
+    throw new GatewayError('invalid_api_key', 'This is neither the operator secret nor an operator key.');
+  }
+  failures.forget(address);
+  const { session, sealed } = signIn.sessions().start(sent.data.secret.trim());
+  signIn.logger.info({ address, key: operator.key }, 'an operator signed in to the console');
+  const seconds = Math.floor((session.expires - Date.now()) / 1000);
+  return {
+    status: 200,
+    headers: { ...noStore, 'set-cookie': setCookie(headers, sealed, seconds) },
+    body: shown(operator, session),
+  };
+}
+
+function endSession(signIn: SignIn, { headers }: RouteRequest): RouteReply {
+  checkHost(headers, signIn.hosts);
+  checkOrigin(headers, 'DELETE');
+  const session = signIn.sessions().read(cookieOf(headers) ?? '');
+  if (session) {
+    signIn.sessions().end(session.id);
+    signIn.announceEnd(session.id);
+  }
+  return { status: 204, headers: { ...noStore, 'set-cookie': setCookie(headers, '', 0) }, body: null };
+}
+
+export function sessionRoutes(signIn: SignIn): Route[] {
+  const failures = new Failures();
   return [
     {
       ...shared,
@@ -120,45 +171,14 @@ export function sessionRoutes(signIn: SignIn): Route[] {
       access: 'public',
       name: 'console-sign-in',
       method: 'POST',
-      async handle({ headers, body, address }) {
-        checkHost(headers, signIn.hosts);
-        checkOrigin(headers, 'POST');
-        const network = countAttempt(address);
-        const sent = order.safeParse(body);
-        const operator = sent.success && (await operatorOf(signIn, sent.data.secret.trim()));
-        if (!sent.success || !operator) {
-          signIn.logger.warn({ address }, 'an attempt to sign in to the console failed');
-          throw new GatewayError(
-            'invalid_api_key',
-            'This is neither the operator secret nor an operator key.',
-          );
-        }
-        failures.delete(network);
-        const { session, sealed } = signIn.sessions().start(sent.data.secret.trim());
-        signIn.logger.info({ address, key: operator.key }, 'an operator signed in to the console');
-        const seconds = Math.floor((session.expires - Date.now()) / 1000);
-        return {
-          status: 200,
-          headers: { ...noStore, 'set-cookie': setCookie(headers, sealed, seconds) },
-          body: shown(operator, session),
-        };
-      },
+      handle: (request) => startSession(signIn, failures, request),
     },
     {
       ...shared,
       access: 'public',
       name: 'console-sign-out',
       method: 'DELETE',
-      async handle({ headers }) {
-        checkHost(headers, signIn.hosts);
-        checkOrigin(headers, 'DELETE');
-        const session = signIn.sessions().read(cookieOf(headers) ?? '');
-        if (session) {
-          signIn.sessions().end(session.id);
-          signIn.announceEnd(session.id);
-        }
-        return { status: 204, headers: { ...noStore, 'set-cookie': setCookie(headers, '', 0) }, body: null };
-      },
+      handle: async (request) => endSession(signIn, request),
     },
   ];
 }

@@ -33,20 +33,24 @@ const redirects = new Set([301, 302, 303, 307, 308]);
 const beginning = 16;
 const usualPorts: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 
-/** `took` is called with the size of each piece that arrives, and throws if that exceeds the limit. */
+interface Fetching {
+  readonly signal: AbortSignal;
+  /** Is called with the size of each piece that arrives, and throws if that exceeds the limit. */
+  readonly took: (bytes: number) => void;
+}
+
 export async function fetchPicture(
   address: string,
   limits: Limits,
   reach: Reach,
-  signal: AbortSignal,
-  took: (bytes: number) => void,
+  fetching: Fetching,
 ): Promise<Picture> {
+  const { signal } = fetching;
   let url = checked(address, undefined, limits);
   for (let left = limits.maxRedirects; ; left -= 1) {
     const reply = await ask(url, await addressesOf(url, reach, signal), signal);
     const { statusCode = 0, headers } = reply;
-    if (!redirects.has(statusCode) || headers.location === undefined)
-      return read(reply, limits, signal, took);
+    if (!redirects.has(statusCode) || headers.location === undefined) return read(reply, limits, fetching);
     reply.destroy();
     if (left <= 0) throw new Unfetched('is behind more redirects than are followed');
     url = checked(headers.location, url, limits);
@@ -113,8 +117,7 @@ function ask(
 async function read(
   reply: http.IncomingMessage,
   { maxBytes, types }: Limits,
-  signal: AbortSignal,
-  took: (bytes: number) => void,
+  { signal, took }: Fetching,
 ): Promise<Picture> {
   const tooLong = new Unfetched(`has more than the ${maxBytes} bytes that are taken`);
   const chunks: Buffer[] = [];

@@ -143,6 +143,11 @@ export function isSearch({ type }: WireTool): boolean {
   return type?.startsWith('web_search_') ?? false;
 }
 
+function kindOf(tool: WireTool): Extract<Tool, { type: 'hosted' }>['kind'] {
+  if (isSearch(tool)) return 'web-search';
+  return tool.type?.startsWith('code_execution_') ? 'code-execution' : 'other';
+}
+
 function decodeTool(tool: WireTool): Tool {
   if (!isFunctionTool(tool)) {
     const { name } = tool;
@@ -155,12 +160,7 @@ function decodeTool(tool: WireTool): Tool {
         ...decodeMark(tool),
         ...bag.keep({ ...pickUnread(tool, builtInFields), ...markLeft(tool) }, ['built-in']),
       };
-    const kind = isSearch(tool)
-      ? 'web-search'
-      : tool.type.startsWith('code_execution_')
-        ? 'code-execution'
-        : 'other';
-    return { type: 'hosted', protocol: protocolName, kind, value: tool };
+    return { type: 'hosted', protocol: protocolName, kind: kindOf(tool), value: tool };
   }
   return {
     type: 'function',

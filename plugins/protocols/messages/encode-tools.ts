@@ -81,11 +81,8 @@ function encodeTool(tool: Tool, path: string, { own, model, mark, lose }: Encodi
   }
   if (bag.form(tool).includes('built-in')) return [overlay(fields, { name, cache_control })];
   const { description, schema } = tool;
-  const strict = own
-    ? (tool.strict ?? undefined)
-    : tool.strict && model.capabilities.structuredOutput
-      ? true
-      : undefined;
+  const isKept = own || (tool.strict && model.capabilities.structuredOutput);
+  const strict = isKept ? (tool.strict ?? undefined) : undefined;
   if (tool.strict && !model.capabilities.structuredOutput)
     lose(`${path}.strict`, 'the model does not promise to keep to a schema', 'model');
   return [
@@ -130,13 +127,13 @@ function encodeHosted(
   return [{ type: 'code_execution_20250825', name: 'code_execution' }];
 }
 
-const types = { auto: 'auto', required: 'any', one: 'tool', none: 'none' } as const;
+const types = { auto: 'auto', required: 'any', one: 'tool', none: 'none', subset: 'auto' } as const;
 
 function encodeChoice({ toolChoice, parallelToolCalls }: CanonicalRequest): Fields | undefined {
   if (!toolChoice)
     return parallelToolCalls === false ? { type: 'auto', disable_parallel_tool_use: true } : undefined;
   const { mode, names = [], required } = toolChoice;
-  const type = mode === 'subset' ? (required ? 'any' : 'auto') : types[mode];
+  const type = mode === 'subset' && required ? 'any' : types[mode];
   return overlay(bag.fields(toolChoice), {
     type,
     name: type === 'tool' ? fitName(names[0] ?? '') : undefined,

@@ -113,12 +113,9 @@ export class ReplyEvents {
   }
 
   #place(start: EventOf<'block-start'>): Current {
-    const id =
-      start.kind === 'tool-call'
-        ? start.id
-          ? fitCallId(start.id)
-          : makeCallId(this.#context.id, start.block)
-        : start.id;
+    let { id } = start;
+    if (start.kind === 'tool-call')
+      id = start.id ? fitCallId(start.id) : makeCallId(this.#context.id, start.block);
     if (!isShown(start)) this.#context.lost?.(start.kind, 'messages has no block for it');
     return { start: { ...start, id }, index: undefined, empty: true };
   }

@@ -72,12 +72,8 @@ function withEffort(
   if (effort === undefined && budget !== undefined) lose('reasoning.budget', told, 'approximated');
   else if (sent !== wanted) lose(wanted === 'none' ? 'reasoning' : 'reasoning.effort', told, 'approximated');
   // Newer models hide their reasoning by default.
-  const shown =
-    display === undefined
-      ? form.includes('thinking-adaptive')
-        ? undefined
-        : 'summarized'
-      : displays[display];
+  const usual = form.includes('thinking-adaptive') ? undefined : 'summarized';
+  const shown = display === undefined ? usual : displays[display];
   return { thinking: { type: 'adaptive', display: shown }, effort: sent };
 }
 

@@ -66,7 +66,7 @@ function writesOf(wire: Fields, asked: Lifetime): Partial<Split> {
   if (!first) return asked === '1h' ? { '5m': 0, '1h': written } : { '5m': written };
   const rest = written - first['5m'] - first['1h'];
   if (rest === 0) return first;
-  const lifetime = first['5m'] > 0 ? '5m' : first['1h'] > 0 ? '1h' : asked;
+  const [lifetime = asked] = (['5m', '1h'] as const).filter((each) => first[each] > 0);
   if (rest < 0) return lifetime === '1h' ? { '5m': 0, '1h': written } : { '5m': written };
   return { ...first, [lifetime]: first[lifetime] + rest };
 }

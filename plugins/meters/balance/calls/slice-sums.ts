@@ -95,7 +95,7 @@ export class SliceSums {
     this.#add(row, none, counts);
     if (row.tags === '{}') return;
     for (const [name, value] of Object.entries(namedTexts(row, 'tags')))
-      this.#addSeries('tag', tagText(name, value), count(row, 'at'), moneyOf(row), counts);
+      this.#addSeries(['tag', tagText(name, value), count(row, 'at')], moneyOf(row), counts);
   }
 
   /** Rows of the table of roll-ups: its key and its figures. */
@@ -114,10 +114,14 @@ export class SliceSums {
     const at = count(row, 'at');
     const hour = Math.floor(at / units['1h']) * units['1h'];
     sum(this.#rollups, [account ?? '', key ?? '', hour, model ?? '', provider ?? ''], money, counts);
-    for (const dimension of untagged) this.#addSeries(dimension, text(row, dimension), at, money, counts);
+    for (const dimension of untagged) this.#addSeries([dimension, text(row, dimension), at], money, counts);
   }
 
-  #addSeries(dimension: Dimension, name: string, at: number, money: Money, counts: Additions): void {
+  #addSeries(
+    [dimension, name, at]: readonly [Dimension, string, number],
+    money: Money,
+    counts: Additions,
+  ): void {
     for (const unit of steps)
       sum(this.#series, [dimension, unit, Math.floor(at / unit) * unit, name], money, counts);
   }

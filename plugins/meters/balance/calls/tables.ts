@@ -6,11 +6,7 @@
 import type { Dialect } from '../later-tables.ts';
 import { figures } from './figures.ts';
 
-export function callTables({ identity, integer, sorted: text, table, keyed }: Dialect): string {
-  const sums = figures
-    .filter((figure) => figure !== 'margin')
-    .map((figure) => `${figure} ${integer} NOT NULL DEFAULT 0`)
-    .join(',\n  ');
+function callSql({ identity, integer, sorted: text, table, keyed }: Dialect): string {
   return `
 CREATE TABLE calls (
   number ${identity},
@@ -60,7 +56,16 @@ CREATE TABLE call_tags (
   number ${integer} NOT NULL,
   PRIMARY KEY (tag, ended, number)
 )${keyed};
-CREATE INDEX tags_of_call ON call_tags (number);
+CREATE INDEX tags_of_call ON call_tags (number);`;
+}
+
+export function callTables(dialect: Dialect): string {
+  const { integer, sorted: text, keyed } = dialect;
+  const sums = figures
+    .filter((figure) => figure !== 'margin')
+    .map((figure) => `${figure} ${integer} NOT NULL DEFAULT 0`)
+    .join(',\n  ');
+  return `${callSql(dialect)}
 
 CREATE TABLE rollups (
   account ${text} NOT NULL,

@@ -49,8 +49,12 @@ function matches({ account, key, model }: Markup, principal: Principal, id: stri
 
 /** How much a rule says: a key more than an account, and that more than any model. */
 function weightOf({ account, key, model }: Markup): number {
-  const ofModel = model === undefined ? 0 : model.endsWith('*') ? model.length : 1000;
-  return (key === undefined ? 0 : 10_000) + (account === undefined ? 0 : 5000) + ofModel;
+  const ofModel = model?.endsWith('*') ? model.length : 1000;
+  return (
+    (key === undefined ? 0 : 10_000) +
+    (account === undefined ? 0 : 5000) +
+    (model === undefined ? 0 : ofModel)
+  );
 }
 
 /** The rule for a call: the one that says most, and among equals the first. */

@@ -1,0 +1,62 @@
+/** What plugins say about themselves while they are applied, and the errors that name them. */
+import type { Logger } from 'pino';
+import { ConfigError } from '../config.ts';
+import { namingPlugin, reasonOf, type ClientAddress, type Host, type Plugin } from '../plugin.ts';
+
+/** An example command, and what its model returns. */
+export interface Example {
+  readonly line: string;
+  readonly output: 'text' | 'image';
+}
+
+/** What plugins say about themselves when they are applied. */
+export interface PluginNotes {
+  readonly notes: string[];
+  readonly examples: Example[];
+  readonly addresses: ClientAddress[];
+  readonly off: Map<string, string>;
+  readonly files: Set<string>;
+  readonly checks: (() => void)[];
+}
+
+export function takeNotes(
+  { notes, examples, addresses, off, files, checks }: PluginNotes,
+  plugin: Plugin,
+  file: string,
+  logger: Logger,
+): Pick<Host, 'applied' | 'readsFrom' | 'tell' | 'off' | 'address' | 'example'> {
+  return {
+    applied: (check) => void checks.push(() => runNamed(plugin, 'applied', file, check)),
+    readsFrom: (read) => void files.add(read),
+    tell: (line) => void notes.push(line),
+    off(remedy) {
+      off.set(plugin.name, remedy);
+      logger.debug(`off: ${remedy} to switch it on`);
+    },
+    address: (address) => void addresses.push(address),
+    example: (line, output = 'text') => void examples.push({ line, output }),
+  };
+}
+
+export function createNotes(): PluginNotes {
+  return { notes: [], examples: [], addresses: [], off: new Map(), files: new Set(), checks: [] };
+}
+
+/** Names the plugin and the file in an error. */
+export function runNamed(plugin: Plugin, what: string, file: string, action: () => unknown): void {
+  try {
+    const result = action();
+    if (!(result instanceof Promise)) return;
+    // A later rejection would end the process.
+    result.catch(() => undefined);
+    throw new Error(
+      `"${what}" returned a promise, which is not awaited; put slow work into the hook "ready"`,
+    );
+  } catch (error) {
+    throw withFile(file, namingPlugin(plugin.name, error));
+  }
+}
+
+export function withFile(file: string, error: unknown): ConfigError {
+  return new ConfigError(`${file}: ${reasonOf(error)}`, { cause: error });
+}
