@@ -35,8 +35,14 @@ if (major >= 26) setFlagsFromString('--memory-reducer-delay-ms=60000');
 // A diagnostic report would contain the environment, and with it the providers' keys.
 process.report.excludeEnv = true;
 
-const { status, directory } = loader.enableCompileCache();
-// Threads read the cache's folder from the environment.
-if (directory && status !== loader.constants.compileCacheStatus.FAILED)
-  process.env['NODE_COMPILE_CACHE'] ??= directory;
-await import('./process/command-line.ts');
+// Scripts ask for the version often. It needs none of the gateway's files, which take ten times as long.
+if (process.argv.length === 3 && ['--version', '-V'].includes(process.argv[2])) {
+  const { version } = loader.createRequire(import.meta.url)(loader.findPackageJSON(import.meta.url));
+  process.stdout.write(`${version}\n`);
+} else {
+  const { status, directory } = loader.enableCompileCache();
+  // Threads read the cache's folder from the environment.
+  if (directory && status !== loader.constants.compileCacheStatus.FAILED)
+    process.env['NODE_COMPILE_CACHE'] ??= directory;
+  await import('./process/command-line.ts');
+}

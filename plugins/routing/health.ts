@@ -9,6 +9,7 @@ import { gauge } from '../shared/metric.ts';
 import { stages } from '../shared/routing/ranking.ts';
 import { HealthBook, type Named, type PassOn } from './health/book.ts';
 import { shut, type Change } from './health/breaker.ts';
+import { readHolds } from './health/kept-holds.ts';
 import { providerRoutes } from './health/routes.ts';
 import { hear, passOn } from './health/worker-news.ts';
 import { shareBook } from './health/workers.ts';
@@ -64,7 +65,10 @@ export const health = definePlugin({
       book = await resource(
         'health',
         settings,
-        () => book,
+        async () => {
+          for (const hold of await readHolds(host)) book.holds.add(hold);
+          return book;
+        },
         () => undefined,
       );
       stopHearing.push(hear(host, (target, ...rest) => book.targets.of(target).condition.rest(...rest)));

@@ -1,12 +1,15 @@
 /** How operators see providers, and take one out of service, over the admin listener. */
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { openai } from '../../plugins/providers/openai.ts';
 import { health } from '../../plugins/routing/health.ts';
 import { openAdminDoor, type AdminDoor } from '../support/admin-door.ts';
+import { makeDataFolder } from '../support/process.ts';
 import { openDoor, tappedVendor } from '../support/tapped-vendor.ts';
 import { pairOfWorkers, targetAt } from '../support/traffic.ts';
 
@@ -32,15 +35,21 @@ afterEach(async () => {
   for (const door of doors) await door.gateway.close();
 });
 
-async function open(...plugins: Parameters<typeof openAdminDoor>[0]): Promise<AdminDoor> {
-  const door = await openAdminDoor([
+const open = (...plugins: Parameters<typeof openAdminDoor>[0]): Promise<AdminDoor> => openIn({}, plugins);
+
+async function openIn(
+  settings: Parameters<typeof openAdminDoor>[1],
+  plugins: Parameters<typeof openAdminDoor>[0] = [],
+): Promise<AdminDoor> {
+  const list = [
     openDoor,
     chatCompletions(),
     tappedVendor('first', ['chat-completions'], () => ({ status, text: status === 200 ? answer : refusal })),
     tappedVendor('second', ['chat-completions'], () => ({ text: answer })),
     health(),
     ...plugins,
-  ]);
+  ];
+  const door = await openAdminDoor(list, settings);
   doors.push(door);
   return door;
 }
@@ -138,6 +147,25 @@ describe('a provider that an operator takes out of service', () => {
     expect((await call(door))[0]).toBe(503);
     await door.ask('POST', '/providers/second/wake', { model: 'house/model' });
     expect(await call(door)).toEqual([200, 'second']);
+  });
+
+  it('rests on in a gateway that starts again, until the operator puts it back', async () => {
+    const dataFolder = makeDataFolder();
+    const restart = async (): Promise<AdminDoor> => {
+      await doors.pop()?.gateway.close();
+      return openIn({ dataFolder });
+    };
+    const first = await restart();
+    await first.ask('POST', '/providers/first/rest', { seconds: 600, reason: 'maintenance' });
+    const second = await restart();
+    expect(await see(second, 'first')).toMatchObject({ state: 'held', holds: [{ reason: 'maintenance' }] });
+    expect(await call(second)).toEqual([200, 'second']);
+    await second.ask('POST', '/providers/first/wake');
+    expect(await call(await restart())).toEqual([200, 'first']);
+    writeFileSync(join(dataFolder, 'providers-at-rest.json'), '{"not":"a list"}');
+    const third = await restart();
+    expect(await call(third)).toEqual([200, 'first']);
+    expect(third.gateway.log.join('')).toContain('providers-at-rest.json');
   });
 
   it('serves again by itself when the time is over', async () => {

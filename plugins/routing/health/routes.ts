@@ -8,11 +8,12 @@ import {
 } from '../../../core/index.ts';
 import { errors, json, read } from '../../shared/operator-routes.ts';
 import type { HealthBook } from './book.ts';
+import { writeHolds } from './kept-holds.ts';
 import { placeOrder, restOrder, testOrder } from './orders.ts';
 import { overviewOf } from './overview.ts';
-import { decideForAll, rowsOfAll } from './workers.ts';
+import { decideForAll, rowsOfAll, type Decision } from './workers.ts';
 
-type Needs = Pick<Host, 'providers' | 'catalog' | 'examinations' | 'workers'>;
+type Needs = Pick<Host, 'providers' | 'catalog' | 'examinations' | 'workers' | 'dataFolder' | 'logger'>;
 
 /** A plugin names the examination of each key of a provider `<provider> <key>`. */
 function probesOf({ examinations }: Needs, provider: string): { key: number; probe: Examination }[] {
@@ -77,6 +78,12 @@ async function test(host: Needs, provider: string, key: number | undefined): Pro
   return { provider, results };
 }
 
+async function decide(host: Needs, book: HealthBook, decision: Decision): Promise<object> {
+  await decideForAll(host.workers, book, decision);
+  await writeHolds(host, () => book.holds.all());
+  return overview(host, book);
+}
+
 type Handle = (host: Needs, book: HealthBook, request: RouteRequest) => Promise<object>;
 
 const handlers: Readonly<Record<string, Handle>> = {
@@ -86,15 +93,13 @@ const handlers: Readonly<Record<string, Handle>> = {
     const { seconds, ...order } = read(restOrder, request.body ?? {});
     checkPlace(host, provider, order);
     const hold = { ...order, provider, until: Date.now() + seconds * 1000 };
-    await decideForAll(host.workers, book, { hold });
-    return overview(host, book);
+    return decide(host, book, { hold });
   },
   async 'POST /admin/providers/:provider/wake'(host, book, request) {
     const provider = providerOf(host, request);
     const place = read(placeOrder, request.body ?? {});
     checkPlace(host, provider, place);
-    await decideForAll(host.workers, book, { wake: { ...place, provider } });
-    return overview(host, book);
+    return decide(host, book, { wake: { ...place, provider } });
   },
   'POST /admin/providers/:provider/test': async (host, _book, request) =>
     test(host, providerOf(host, request), read(testOrder, request.body ?? {}).key),

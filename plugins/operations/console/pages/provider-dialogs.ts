@@ -65,7 +65,7 @@ export function openRest(
   const what = [provider, place.key && `key ${place.key}`, place.model].filter(Boolean).join(', ');
   openDialog(
     `Take out of service: ${what}`,
-    html`<p>It gets no calls until the time is over, in all workers. Running calls finish.</p>
+    html`<p>It gets no calls until the time is over, also after a restart. Running calls finish.</p>
       <${Form}
         fields=${[
           {
