@@ -18,9 +18,9 @@ if (major < least) {
   process.exit(1);
 }
 
-// Code that runs often while files load never runs again. Optimising it would load V8's compilers: 11 MB in a
+// Code that runs often while files load never runs again. Compiling it would load V8's compilers: 13 MB in a
 // process that may idle for hours. The command line turns them on when there is work.
-for (const flag of ['--no-opt', '--no-maglev']) setFlagsFromString(flag);
+for (const flag of ['--no-opt', '--no-maglev', '--no-sparkplug']) setFlagsFromString(flag);
 
 // If objects of one kind often survive a collection, V8 allocates later ones in the old generation. One such
 // object then keeps a whole call's objects until a full collection, long after the call ended: 100 MB under

@@ -2,10 +2,11 @@
  * An HTTP listener: Node's server with limits on what an unauthenticated client may use, and without
  * WebSockets.
  */
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
+import { createServer } from './node-http.ts';
 import { buildIdHeaders, createRequestId } from './request-id.ts';
 
 /**

@@ -40,7 +40,7 @@ function print(text: string): void {
 
 /** Lets V8 optimise hot code. The entry point turned that off, because it slows loading. */
 function optimise(): void {
-  for (const flag of ['--opt', '--maglev']) setFlagsFromString(flag);
+  for (const flag of ['--opt', '--maglev', '--sparkplug']) setFlagsFromString(flag);
 }
 
 async function start(): Promise<void> {

@@ -1,13 +1,14 @@
 /**
  * One process whose work is measured: a layer of `layer-names.ts`. It sends its parent where it listens, and
- * its counters for each message.
+ * for each message its counters, or what it holds while idle.
  *
  * node layered.ts <layer> <vendor>
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { getHeapStatistics } from 'node:v8';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { checkConfig } from '../../core/config.ts';
 import { createGateway } from '../../core/gateway.ts';
 import { createLogger } from '../../core/process/log.ts';
@@ -55,6 +56,16 @@ function countersNow(): Counters {
   return { time: user + system, bytes: getHeapStatistics().total_allocated_bytes };
 }
 
-process.on('message', () => process.send?.(countersNow()));
+/** Bytes of live objects, and whether Node has loaded its own fetch. */
+function idleNow(): { heap: number; hasFetch: boolean } {
+  setFlagsFromString('--expose-gc');
+  const collect: unknown = runInNewContext('gc');
+  if (typeof collect === 'function') collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+  const loaded: unknown = Reflect.get(process, 'moduleLoadList');
+  const hasFetch = Array.isArray(loaded) && loaded.includes('NativeModule internal/deps/undici/undici');
+  return { heap: process.memoryUsage().heapUsed, hasFetch };
+}
+
+process.on('message', (asked) => process.send?.(asked === 'idle' ? idleNow() : countersNow()));
 process.on('disconnect', () => process.exit());
 process.send?.(await open());

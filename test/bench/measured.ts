@@ -7,6 +7,7 @@ import type { Call } from './payload.ts';
 import { makeCalls } from './world.ts';
 
 const openedSchema = z.object({ port: z.int(), key: z.string(), folder: z.string() });
+const idleSchema = z.object({ heap: z.number(), hasFetch: z.boolean() });
 const countersSchema = z.object({ time: z.number(), bytes: z.number() });
 
 /** What one call costs: microseconds of the main thread, and bytes allocated. */
@@ -17,6 +18,8 @@ export interface Measured {
   readonly folder: string;
   /** Makes so many calls, and answers what one of them cost. */
   work(call: Call, calls: number, connections?: number): Promise<Work>;
+  /** Bytes of live objects on its heap, and whether it has loaded Node's own fetch. */
+  idle(): Promise<z.output<typeof idleSchema>>;
   stop(): void;
 }
 
@@ -41,6 +44,10 @@ export async function startMeasured(layer: string, vendor: string): Promise<Meas
       await makeCalls(call, { ...opened, connections, calls: count });
       const after = await counters();
       return { time: (after.time - before.time) / count, bytes: (after.bytes - before.bytes) / count };
+    },
+    async idle() {
+      child.send('idle');
+      return idleSchema.parse(await answer());
     },
     stop: () => void child.kill(),
   };

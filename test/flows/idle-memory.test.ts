@@ -1,0 +1,20 @@
+/**
+ * What the delivered gateway holds before its first call. Memory of the process depends on the machine, so the
+ * test counts live objects. Lower the limit when they become fewer.
+ */
+import { expect, it } from 'vitest';
+import { startMeasured } from '../bench/measured.ts';
+
+const megabyte = 1024 * 1024;
+
+it('an idle gateway holds at most 30 MB of objects, and has not loaded the fetch of Node', async () => {
+  const gateway = await startMeasured('rest', 'http://127.0.0.1:9');
+  try {
+    const { heap, hasFetch } = await gateway.idle();
+    expect(hasFetch).toBe(false);
+    expect(heap / megabyte).toBeGreaterThan(10);
+    expect(heap / megabyte).toBeLessThan(30);
+  } finally {
+    gateway.stop();
+  }
+});
