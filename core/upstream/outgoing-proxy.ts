@@ -3,11 +3,11 @@
  * `HTTP_PROXY` and `NO_PROXY`, in either case. Loopback addresses are always called directly. A proxy's URL may
  * hold a password, so no message shows it.
  */
-import * as http from 'node:http';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Dispatcher } from 'undici';
 import { ConfigError } from '../config.ts';
+import { setGlobalProxyFromEnv } from '../http/node-http.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -118,7 +118,7 @@ export function useOutgoingProxies(environment: Environment = process.env): void
     readProxy(environment, 'HTTPS_PROXY'),
   ];
   const no_proxy = `${loopbacks},${read(environment, 'NO_PROXY')}`;
-  http.setGlobalProxyFromEnv({
+  setGlobalProxyFromEnv({
     ...(http_proxy && { http_proxy }),
     ...(https_proxy && { https_proxy }),
     no_proxy,
