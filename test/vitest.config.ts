@@ -57,6 +57,7 @@ function project(
       exclude,
       root,
       setupFiles: [
+        join(import.meta.dirname, 'support/today.js'),
         join(import.meta.dirname, 'support/seed.ts'),
         join(import.meta.dirname, 'support/undo.ts'),
       ],

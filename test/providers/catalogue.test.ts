@@ -74,13 +74,15 @@ describe('every catalogue file', () => {
   });
 
   it.each(models.map((model) => [`${model.vendor}: ${model.id}`, model] as const))(
-    '%s is a model of text or pictures sold at a plausible price',
+    '%s is a model of text, pictures or sound sold at a plausible price',
     (_, model) => {
       const { price = { input: 1n, output: 1n, tiers: [] } satisfies Price } = model;
       // NVIDIA lets everyone try its models, and charges nothing for it.
       expect(model.free ?? false).toBe(model.vendor === 'nvidia');
-      // What makes pictures has a price for them, and says what it can be asked for.
-      expect(model.output.filter((kind) => kind !== 'image' && kind !== 'text')).toEqual([]);
+      // What makes pictures or sound has a price for them, and says which pictures it can be asked for.
+      const made = new Set(['audio', 'image', 'text']);
+      expect(model.output.filter((kind) => !made.has(kind))).toEqual([]);
+      expect(price.outputAudio !== undefined).toBe(model.output.includes('audio'));
       expect(model.capabilities.image !== undefined).toBe(model.output.includes('image'));
       if (model.capabilities.image)
         expect(Math.max(...Object.values(model.capabilities.image.tokens))).toBeLessThanOrEqual(
@@ -362,6 +364,18 @@ describe('models and prices of November 2026', () => {
       expect(rules).toEqual([undefined, 'from-december']);
       expect(price.rules[0]).toMatchObject({ input: 4_000_000_000n, output: 20_000_000_000n });
     }
+  });
+
+  it('has the prices of sound that speaking models make, and doubles those of Gemini with 2027', () => {
+    const audio = models.filter(({ output }) => output.includes('audio'));
+    expect(audio.map(({ id, price }) => [id, price?.inputAudio, price?.outputAudio])).toEqual([
+      ['openai/gpt-audio-1.5', 32_000_000_000n, 64_000_000_000n],
+      ['openai/gpt-audio', 32_000_000_000n, 64_000_000_000n],
+      ['google/gemini-3.8-flash-tts', undefined, 9_000_000_000n],
+      ['google/gemini-3.8-flash-lite-tts', undefined, 6_000_000_000n],
+    ]);
+    const { price } = modelOf('google', 'gemini-3.8-flash-tts');
+    expect(price?.rules).toMatchObject([{ input: 1_000_000_000n, outputAudio: 18_000_000_000n }]);
   });
 
   it('writes what OpenAI charges for cache writes, discounts and regions as parts of its rates', () => {

@@ -50,13 +50,13 @@ function launch(
   environment: Readonly<Record<string, string>>,
   { entry, folder, openFiles, node = process.execPath }: Copy,
 ): { child: ChildProcess; finished: Promise<Finished>; printed: () => string } {
-  const { PATH = '', HOME = '' } = process.env;
+  const { PATH = '', HOME = '', NODE_OPTIONS = '' } = process.env;
   const command = [node, entry, ...words];
   const [program = '', ...parts] =
     openFiles === undefined
       ? command
       : ['bash', '-c', 'ulimit -n "$0"; exec "$@"', String(openFiles), ...command];
-  const child = spawn(program, parts, { cwd: folder, env: { PATH, HOME, ...environment } });
+  const child = spawn(program, parts, { cwd: folder, env: { PATH, HOME, NODE_OPTIONS, ...environment } });
   let [output, errors] = ['', ''];
   child.stdout.on('data', (chunk) => (output += chunk));
   child.stderr.on('data', (chunk) => (errors += chunk));
