@@ -40,9 +40,10 @@ export function createKeyring(store: () => Store): Keyring {
   return {
     name: 'balance',
     async verify(secret) {
-      if (!isSecret(secret) && !isSecret(secret, 'operator')) return undefined;
       const hash = hashSecret(secret);
-      const holder = known.get(hash) ?? (unknown.has(hash) ? undefined : await known.fetch(hash));
+      let holder = known.get(hash);
+      if (!holder && (isSecret(secret) || isSecret(secret, 'operator')) && !unknown.has(hash))
+        holder = await known.fetch(hash);
       return holder && checkInForce(holder);
     },
   };
