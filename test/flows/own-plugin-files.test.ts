@@ -1,0 +1,69 @@
+/** Plugins that are files of the operator's own: a reload reads them again, with what they import. */
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { until } from '../support/operated.ts';
+import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
+
+const folder = makeDataFolder();
+const write = (file: string, text: string): void => writeFileSync(join(folder, file), text);
+const words = (text: string): void =>
+  write('words.ts', `export const words: string = ${JSON.stringify(text)};\n`);
+
+let gateway: RunningGateway;
+beforeAll(async () => {
+  words('first');
+  write(
+    'greeter.ts',
+    `import { definePlugin } from 'tollgate';
+     import { z } from ${JSON.stringify(import.meta.resolve('zod'))};
+     import { words } from './words.ts';
+     const reply = { status: 200, headers: { 'content-type': 'text/plain' }, body: words };
+     export const greeter = definePlugin({
+       name: 'greeter',
+       options: z.strictObject({}),
+       apply({ routes }) {
+         const errors = () => ({ status: 500, body: 'no' });
+         routes.add({ name: 'words', method: 'GET', path: '/words', access: 'public', errors, handle: async () => reply });
+       },
+     });`,
+  );
+  write(
+    'gateway.config.ts',
+    `import { greeter } from './greeter.ts';
+     export default { server: { port: Number(process.env.PORT) }, dataFolder: ${JSON.stringify(folder)}, plugins: [greeter()] };`,
+  );
+  gateway = await startProcess({ TOLLGATE_CONFIG: join(folder, 'gateway.config.ts') });
+});
+afterAll(async () => {
+  await gateway.stop('SIGTERM');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function said(): Promise<string> {
+  return (await fetch(`${gateway.url}/words`)).text();
+}
+
+it('a file that a plugin imports takes effect soon after it was written, without a signal', async () => {
+  expect(await said()).toBe('first');
+  words('second');
+  await until(async () => (await said()) === 'second');
+  await until(() => gateway.printed().includes('the configuration was read again'));
+});
+
+it('a plugin that does not load is logged with file and line, and the one before it stays', async () => {
+  write('words.ts', 'export const words = ;\n');
+  await until(() => gateway.printed().includes('the new configuration was refused'));
+  expect(gateway.printed()).toContain(`${join(folder, 'words.ts')}, line 1`);
+  expect(await said()).toBe('second');
+  words('third');
+  await until(async () => (await said()) === 'third');
+});
+
+it('SIGHUP reads a plugin again too', async () => {
+  const readings = (): number => gateway.printed().split('the configuration was read again').length;
+  const before = readings();
+  gateway.child.kill('SIGHUP');
+  await until(() => readings() > before);
+  expect(await said()).toBe('third');
+});
