@@ -5,12 +5,10 @@
  */
 import type { RunningAttempt } from './attempt.ts';
 import { computeCharge } from './billing/charge.ts';
-import { splice } from './crossing/splice.ts';
+import { isCostWanted, writeCost } from './crossing/write-cost.ts';
 import { GatewayError } from './errors.ts';
 import { endFacts, type Answered, type Attempt } from './exchange.ts';
-import { costHeader } from './http/request-headers.ts';
 import { textOf, type Piece } from './lanes.ts';
-import { formatUsd, type Nano } from './money.ts';
 import type { Client, Meter } from './pipeline.ts';
 import { toAttemptError } from './upstream/failures.ts';
 import type { StartedReply } from './upstream/first-event.ts';
@@ -99,14 +97,9 @@ async function settleCall(
   await meter(end);
   const { cost } = end.charge;
   client.reply.addCost(cost);
-  const isWanted = outcome === 'completed' && !error && routed.headers[costHeader] !== undefined;
-  client.reply.finish(isWanted && routed.operation !== 'count' ? writeCost(lastText, cost) : lastText);
+  const showsCost = outcome === 'completed' && !error && isCostWanted(routed);
+  client.reply.finish(showsCost ? writeCost(lastText, cost, routed) : lastText);
   return end;
-}
-
-/** Adds `usage.cost` to a JSON reply: a number with all the digits of the amount. */
-function writeCost(text: string, cost: Nano): string {
-  return splice(text, [{ path: ['usage', 'cost'], value: JSON.rawJSON(formatUsd(cost)) }]);
 }
 
 /**

@@ -175,11 +175,10 @@ export interface ClientSide {
   encodeReply(events: readonly CanonicalEvent[], context: ReplyContext): unknown;
   /** Writes an error before the first byte of a reply: status and body. */
   encodeError(error: GatewayError, id: string, match?: Match): ErrorReply;
-  /**
-   * Writes an error inside a stream: frames that end it and never look complete. Receives whether any of the
-   * reply was sent.
-   */
+  /** Writes an error inside a stream: frames that end it and never look complete. `begun`: some was sent. */
   encodeStreamError(error: GatewayError, call: ClientCall, begun: boolean, sent?: SentFrames): string;
+  /** The object with usage, and so the cost, of a JSON reply and of an event. Absent: `usage`. */
+  readonly usagePath?: { readonly reply: Edit['path']; readonly event: Edit['path'] };
   /** The frame to send during provider silence. Empty if the protocol has none that clients skip. */
   readonly keepAlive: string;
 }

@@ -17,14 +17,14 @@ interface Member {
  * undefined.
  */
 export interface Edit {
-  readonly path: readonly [string] | readonly [string, string];
+  readonly path: readonly [string, ...string[]];
   readonly value: unknown;
 }
 
 /**
  * Skips a value. Strings are most of a long body and are skipped by searches; between them is little to scan.
  */
-function skipValue(text: string, from: number): number {
+export function skipValue(text: string, from: number): number {
   const first = text.charCodeAt(from);
   if (first === quote) return skipString(text, from);
   if (first !== 123 && first !== 91) return skipScalar(text, from);
@@ -64,8 +64,10 @@ function asciiJson(value: unknown): string {
 
 /** The members inside an object that these edits set. */
 function innerValues(edits: readonly Edit[]): Record<string, unknown> | undefined {
-  const set = edits.flatMap(({ path: [, inner], value }): [string, unknown][] =>
-    inner === undefined || value === undefined ? [] : [[inner, value]],
+  const set = edits.flatMap(({ path: [, inner, ...rest], value }): [string, unknown][] =>
+    inner === undefined || value === undefined
+      ? []
+      : [[inner, rest.reduceRight((value, name) => ({ [name]: value }), value)]],
   );
   return set.length > 0 ? Object.fromEntries(set) : undefined;
 }
@@ -82,8 +84,8 @@ function editMember(
   if (text[valueStart] === '{')
     return splice(
       written,
-      edits.flatMap(({ path: [, name], value: wanted }): Edit[] =>
-        name === undefined ? [] : [{ path: [name], value: wanted }],
+      edits.flatMap(({ path: [, name, ...rest], value: wanted }): Edit[] =>
+        name === undefined ? [] : [{ path: [name, ...rest], value: wanted }],
       ),
     );
   const values = innerValues(edits);

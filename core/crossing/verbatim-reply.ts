@@ -13,6 +13,7 @@ import { AlikeRun, RunSeeker, toBuffer, type AlikeEvent } from './alike-run.ts';
 import { createModelRenamer, renameModelInReply, type BlockWriter } from './rename-model.ts';
 import { toCutError, decodeReply, weighLongest, readWhole, type Reading } from './reply-events.ts';
 import { writeFrame, longestBlock, SseReader, type SseBlock } from './sse.ts';
+import { isCostWanted } from './write-cost.ts';
 
 export async function* forwardStream(
   exchange: Routed,
@@ -24,6 +25,8 @@ export async function* forwardStream(
   const decoder = upstream.decodeEvents(call, attempt.target.model);
   const rename = createModelRenamer(upstream.modelPaths, attempt.target.model.id);
   const write = call.framing === 'array' ? createArrayWriter(rename) : rename;
+  /** Whether what follows the last finish waits until the call is settled, as usage does that gets its cost. */
+  const holdsEnd = upstream.ending === 'silence' || isCostWanted(exchange);
   let text = '';
   let lastText = '';
   let opened = false;
@@ -52,7 +55,7 @@ export async function* forwardStream(
             : !events.every(isOpening);
       terminated = isTerminator;
       const written = isUnaskedUsage(events, call.usageWanted) ? '' : write(raw, event?.data);
-      const isLast = tally.complete || (upstream.ending === 'silence' && tally.hasFinished(call.candidates));
+      const isLast = tally.complete || (holdsEnd && tally.hasFinished(call.candidates));
       if (isLast) lastText += written;
       else text += written;
       if (alike !== decoder.alike) {

@@ -8,13 +8,15 @@ import { readTagsHeader, tagsHeader } from './tags-header.ts';
 export const costHeader = 'x-tollgate-cost';
 
 /** Throws `invalid_request` if one of them is wrong. */
-export function checkRequestHeaders(headers: IncomingHttpHeaders, { stream }: ClientCall): void {
+export function checkRequestHeaders(headers: IncomingHttpHeaders, { stream, usageWanted }: ClientCall): void {
   readTagsHeader(headers[tagsHeader]);
   const wish = headers[costHeader];
   if (wish === undefined) return;
   const fault =
     wish === 'reply'
-      ? stream && 'a stream has the cost in its trailer, for clients that send "TE: trailers"'
+      ? stream &&
+        !usageWanted &&
+        'this stream has no usage to show it in; ask for usage (stream_options.include_usage)'
       : 'its only value is "reply"';
   if (fault)
     throw new GatewayError('invalid_request', `The header ${costHeader} is wrong: ${fault}.`, {

@@ -204,7 +204,7 @@ describe('the cost of a call', () => {
     const stream = await send({ stream: true }, wish);
     expect([stream.status, JSON.parse(stream.body).error.message]).toEqual([
       400,
-      expect.stringContaining('TE: trailers'),
+      expect.stringContaining('include_usage'),
     ]);
   });
 

@@ -22,7 +22,8 @@ const cost = {
   name: 'x-tollgate-cost',
   in: 'header',
   required: false,
-  description: 'With `reply` the usage of a JSON reply has the `cost` in USD. Streams have it in a trailer.',
+  description:
+    'With `reply` the usage of the reply has the `cost` in USD, also at the end of a stream that has usage.',
   schema: { type: 'string', enum: ['reply'] },
 };
 

@@ -23,6 +23,7 @@ export function protocolAt(mount: string): Protocol {
       match: buildMatcher(mount),
       read: readRequest,
       fieldNames,
+      usagePath: { reply: ['usageMetadata'], event: ['usageMetadata'] },
       encodeEvents: (context) => new ChunkEncoder(context),
       encodeReply,
       encodeError: (error, _id, match) => encodeError(error, match),

@@ -79,6 +79,7 @@ export function createProtocol(assistantItems: AssistantItems): Protocol {
       encodeStreamError,
       keepAlive: ': keep-alive\n\n',
       fieldNames,
+      usagePath: { reply: ['usage'], event: ['response', 'usage'] },
     },
     upstream: {
       headers: selectOpenaiHeaders,

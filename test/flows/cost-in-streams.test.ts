@@ -1,0 +1,212 @@
+/**
+ * A client that asks for it gets the cost of a call in the last usage of its stream, as it was booked: with the
+ * official SDKs, in the provider's own bytes and translated.
+ */
+import Anthropic from '@anthropic-ai/sdk';
+import { GoogleGenAI } from '@google/genai';
+import OpenAI from 'openai';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { formatUsd, type End } from '../../core/index.ts';
+import { wires, type Wire } from '../support/replaying-vendor.ts';
+import { openVendorHouse, type VendorHouse } from '../support/vendor-house.ts';
+
+const models: Readonly<Record<Wire, string>> = {
+  'chat-completions': 'deepseek/deepseek-v4-pro',
+  responses: 'openai/gpt-5.3-codex',
+  messages: 'anthropic/claude-sonnet-4-5',
+  'generate-content': 'google/gemini-2.5-flash',
+};
+const wish = { 'x-tollgate-cost': 'reply' };
+const turns = [{ role: 'user' as const, content: 'Which herbs?' }];
+
+let house: VendorHouse;
+let costs: Readonly<Record<Wire, (model: string) => Promise<unknown[]>>>;
+
+/** The cost in an object with usage, of which the SDK's types know nothing. */
+function costIn(usage: unknown): unknown {
+  return typeof usage === 'object' && usage !== null && 'cost' in usage ? usage.cost : undefined;
+}
+
+beforeAll(async () => {
+  house = await openVendorHouse();
+  const { url } = house.gateway;
+  const openai = new OpenAI({ apiKey: house.key, baseURL: `${url}/v1`, maxRetries: 0, defaultHeaders: wish });
+  const anthropic = new Anthropic({
+    apiKey: house.key,
+    baseURL: `${url}/alpha`,
+    maxRetries: 0,
+    defaultHeaders: wish,
+  });
+  const google = new GoogleGenAI({
+    apiKey: house.key,
+    httpOptions: { baseUrl: `${url}/beta`, headers: wish },
+  });
+  costs = {
+    async 'chat-completions'(model) {
+      const settings = { stream: true, stream_options: { include_usage: true } } as const;
+      const stream = await openai.chat.completions.create({ model, messages: turns, ...settings });
+      return (await Array.fromAsync(stream)).map(({ usage }) => costIn(usage));
+    },
+    async responses(model) {
+      const stream = await openai.responses.create({ model, input: 'Which herbs?', stream: true });
+      return (await Array.fromAsync(stream)).map((event) =>
+        event.type === 'response.completed' ? costIn(event.response.usage) : undefined,
+      );
+    },
+    async messages(model) {
+      const stream = anthropic.messages.stream({ model, max_tokens: 100, messages: turns });
+      const events = await Array.fromAsync(stream);
+      await stream.finalMessage();
+      return events.map((event) => (event.type === 'message_delta' ? costIn(event.usage) : undefined));
+    },
+    async 'generate-content'(model) {
+      const stream = await google.models.generateContentStream({ model, contents: 'Which herbs?' });
+      return (await Array.fromAsync(stream)).map(({ usageMetadata }) => costIn(usageMetadata));
+    },
+  };
+});
+afterEach(() => house.vendors.unscript());
+afterAll(() => house.close());
+
+function chargeOf(end: End | undefined): string {
+  if (end?.type !== 'answered') throw new Error('the call was not answered');
+  return formatUsd(end.charge.cost);
+}
+
+function credential(): Record<string, string> {
+  const authorization = `Bearer ${house.key}`;
+  return { authorization, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' };
+}
+
+async function used(): Promise<unknown> {
+  return house.gateway.verb('balance', ['tester']);
+}
+
+const addresses: Readonly<Record<Wire, (model: string) => { path: string; body: object }>> = {
+  'chat-completions': (model) => ({
+    path: '/v1/chat/completions',
+    body: { model, messages: turns, stream: true, stream_options: { include_usage: true } },
+  }),
+  responses: (model) => ({ path: '/v1/responses', body: { model, input: 'Which herbs?', stream: true } }),
+  messages: (model) => ({
+    path: '/alpha/v1/messages',
+    body: { model, max_tokens: 100, messages: turns, stream: true },
+  }),
+  'generate-content': (model) => ({
+    path: `/beta/v1beta/models/${model}:streamGenerateContent?alt=sse`,
+    body: { contents: [{ role: 'user', parts: [{ text: 'Which herbs?' }] }] },
+  }),
+};
+
+async function send({ path, body }: { path: string; body: object }, headers: object = {}) {
+  const before = house.gateway.ends.length;
+  const response = await fetch(house.gateway.url + path, {
+    method: 'POST',
+    headers: { ...credential(), ...headers },
+    body: JSON.stringify(body),
+  });
+  const text = await response.text().catch(() => '');
+  const end = (await house.gateway.ended(before + 1))[before];
+  return { status: response.status, text, end };
+}
+
+const pairs = wires.flatMap((client) => wires.map((wire): [client: Wire, wire: Wire] => [client, wire]));
+
+describe.each(pairs)('a stream of %s from a %s provider', (client, wire) => {
+  it('has the booked cost once, in its last usage, for the official SDK', async () => {
+    const before = house.gateway.ends.length;
+    const seen = (await costs[client](models[wire])).filter((cost) => cost !== undefined);
+    const end = (await house.gateway.ended(before + 1))[before];
+    expect(seen).toEqual([Number(chargeOf(end))]);
+    expect(seen[0]).toBeGreaterThan(0);
+  });
+});
+
+/** What a value is made of, without what differs from call to call. */
+function shapeOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(shapeOf);
+  if (typeof value !== 'object' || value === null) return typeof value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, each]) => (name === 'cost' ? [] : [[name, shapeOf(each)]])),
+  );
+}
+
+/** The shape of each event, and every other byte of a stream. */
+function shapesOf(text: string) {
+  const data = /^data: ?(\{.*)$/gm;
+  return [
+    [...text.matchAll(data)].map(([, json = '']) => shapeOf(JSON.parse(json))),
+    text.replaceAll(data, ''),
+  ];
+}
+
+describe.each(wires)('a stream of %s', (wire) => {
+  it('has all digits of the amount, and differs in nothing else from one without the header', async () => {
+    const asked = addresses[wire](models[wire]);
+    const [plain, priced] = [await send(asked), await send(asked, wish)];
+    expect(plain.text).not.toContain('"cost"');
+    expect(priced.text.split('"cost":')).toHaveLength(2);
+    expect(priced.text).toContain(`"cost":${chargeOf(priced.end)}`);
+    expect(shapesOf(priced.text)).toEqual(shapesOf(plain.text));
+  });
+
+  it('has no cost if the provider breaks off, and the entry says what was charged', async () => {
+    house.vendors.script(models[wire].replace(/^.*\//, ''), {
+      text: ['Rose', 'mary', ' and', ' thyme'],
+      cut: { how: 'rst', events: 4 },
+    });
+    const { text, end } = await send(addresses[wire](models[wire]), wish);
+    expect(end).toMatchObject({ type: 'answered', outcome: 'cut' });
+    expect(text).not.toContain('"cost"');
+    expect(await house.gateway.verb('audit')).toMatchObject({ ok: true });
+  });
+});
+
+it('a client that leaves a priced stream is charged as any other, once', async () => {
+  house.vendors.script('claude-sonnet-4-5', { text: ['Rose', 'mary'], endless: true });
+  const before = house.gateway.ends.length;
+  const leaving = new AbortController();
+  const { path, body } = addresses.messages(models.messages);
+  const response = await fetch(house.gateway.url + path, {
+    method: 'POST',
+    headers: { ...credential(), ...wish },
+    body: JSON.stringify(body),
+    signal: leaving.signal,
+  });
+  await response.body?.getReader().read();
+  leaving.abort();
+  const end = (await house.gateway.ended(before + 1))[before];
+  expect(end).toMatchObject({ type: 'answered', outcome: 'aborted' });
+  expect(await used()).toMatchObject({ pending: '0' });
+  expect(await house.gateway.verb('audit')).toMatchObject({ ok: true });
+});
+
+it('elements of an array have it too', async () => {
+  const { path, body } = addresses['generate-content'](models['generate-content']);
+  for (const model of [models['generate-content'], models.messages]) {
+    const array = path.replace('?alt=sse', '').replace(models['generate-content'], model);
+    const { text, end } = await send({ path: array, body }, wish);
+    const elements: { usageMetadata?: unknown }[] = JSON.parse(text);
+    const seen = elements.map(({ usageMetadata }) => costIn(usageMetadata));
+    expect(seen.at(-1)).toBe(Number(chargeOf(end)));
+    expect(seen.filter((cost) => cost !== undefined)).toHaveLength(1);
+  }
+});
+
+it('a JSON reply of generate-content has it in its own usage', async () => {
+  const { path, body } = addresses['generate-content'](models['generate-content']);
+  const whole = path.replace('streamGenerateContent?alt=sse', 'generateContent');
+  const { text, end } = await send({ path: whole, body }, wish);
+  expect(JSON.parse(text)).toMatchObject({ usageMetadata: { cost: Number(chargeOf(end)) } });
+  expect(JSON.parse(text)).not.toHaveProperty('usage');
+});
+
+it('a stream that has no usage to show it in is refused by the name of the header', async () => {
+  const body = { model: models['chat-completions'], messages: turns, stream: true };
+  const { status, text } = await send({ path: '/v1/chat/completions', body }, wish);
+  expect(status).toBe(400);
+  expect(JSON.parse(text).error).toMatchObject({
+    param: 'x-tollgate-cost',
+    message: expect.stringContaining('stream_options.include_usage'),
+  });
+});
