@@ -16,6 +16,14 @@ import type { UseBound } from './worst-cost.ts';
 const shortWrites = ['cacheWrite5m', 'cacheWrite30m'] as const;
 const longWrites = ['cacheWrite1h', 'cacheWrite12h'] as const;
 
+/** What is unknown if the figure of the input is false, or that of the output. */
+const inputFigures = [
+  ...(['input', 'inputAudio', 'inputImage', 'cacheRead', 'cacheReadAudio'] as const),
+  ...shortWrites,
+  ...longWrites,
+];
+const outputFigures = ['output', 'reasoning', 'outputAudio', 'outputImage'] as const;
+
 function countWrites(usage: Usage, kinds: readonly (keyof Usage)[]): number {
   return kinds.reduce((sum, kind) => sum + Number(usage[kind] ?? 0), 0);
 }
@@ -47,42 +55,18 @@ export function checkUsage(exchange: Routed, progress: Progress): CheckedUsage {
     writesUnasked(usage, most) ||
     (target.price.image !== undefined && images > call.candidates);
   if (!inputFalse && !outputFalse) return { usage, suspect };
-  const {
-    input,
-    cacheRead,
-    cacheReadAudio,
-    cacheWrite5m,
-    cacheWrite30m,
-    cacheWrite1h,
-    cacheWrite12h,
-    inputAudio,
-    inputImage,
-    output,
-    reasoning,
-    outputAudio,
-    outputImage,
-    ...rest
-  } = usage;
   return {
     suspect,
     usage: {
-      ...rest,
-      ...(inputFalse
-        ? {}
-        : {
-            input,
-            cacheRead,
-            cacheReadAudio,
-            cacheWrite5m,
-            cacheWrite30m,
-            cacheWrite1h,
-            cacheWrite12h,
-            inputAudio,
-            inputImage,
-          }),
-      ...(outputFalse ? {} : { output, reasoning, outputAudio, outputImage }),
+      ...usage,
+      ...(inputFalse ? withoutFigures(inputFigures) : {}),
+      ...(outputFalse ? withoutFigures(outputFigures) : {}),
     },
   };
+}
+
+function withoutFigures(names: readonly (keyof Usage)[]): Readonly<Record<string, undefined>> {
+  return Object.fromEntries(names.map((name) => [name, undefined]));
 }
 
 /**
