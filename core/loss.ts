@@ -124,21 +124,21 @@ function unlisted(losses: readonly Loss[]): number {
 
 /** The paths for the `x-tollgate-dropped` header: as many as fit into 2 kB, then `+N`. */
 export function lossHeader(losses: readonly Loss[]): string {
-  const told: string[] = [];
+  const listed: string[] = [];
   let length = 0;
   for (const [index, { path }] of losses.entries()) {
     const safe = path.replace(/[^\x21-\x2b\x2d-\x7e]/g, '?');
     length += safe.length + 1;
-    if (length > headerBudget) return [...told, `+${losses.length - index + unlisted(losses)}`].join(',');
-    told.push(safe);
+    if (length > headerBudget) return [...listed, `+${losses.length - index + unlisted(losses)}`].join(',');
+    listed.push(safe);
   }
-  return told.join(',');
+  return listed.join(',');
 }
 
 /** The error of a call whose losses are not accepted. It names the first one. */
 export function lossRefusal(losses: readonly Loss[], target: string): GatewayError {
-  const told = losses.slice(0, 8).map((loss) => `${loss.path} (${loss.reason})`);
-  return new GatewayError('unsupported_parameter', `${target} cannot be given: ${told.join(', ')}.`, {
+  const listed = losses.slice(0, 8).map((loss) => `${loss.path} (${loss.reason})`);
+  return new GatewayError('unsupported_parameter', `${target} cannot be given: ${listed.join(', ')}.`, {
     param: losses[0]?.path,
   });
 }

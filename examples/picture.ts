@@ -20,9 +20,9 @@ function isResult(value: unknown): value is Result {
 
 /** The picture of a result; a refusal says why in its `error`. */
 async function pictureOf(response: Response): Promise<Buffer> {
-  const told: unknown = await response.json();
-  if (!isResult(told)) throw new Error(JSON.stringify(told));
-  return Buffer.from(told.data[0]?.b64_json ?? '', 'base64');
+  const result: unknown = await response.json();
+  if (!isResult(result)) throw new Error(JSON.stringify(result));
+  return Buffer.from(result.data[0]?.b64_json ?? '', 'base64');
 }
 
 const made = await fetch(`${TOLLGATE_URL}/v1/images/generations`, {

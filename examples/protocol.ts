@@ -44,7 +44,7 @@ function frame(value: unknown): string {
 }
 
 /**
- * Follows a reply as its events come. What an answer in plain text has no place for is told to the caller.
+ * Follows a reply as its events come. What plain text cannot hold is reported to the caller.
  */
 class Listener {
   readonly #texts = new Set<number>();
@@ -96,15 +96,15 @@ function lossesOf(request: CanonicalRequest): Loss[] {
   return paths.map((path) => ({ path, reason: 'a question has a text and a limit', code: 'unsupported' }));
 }
 
-/** A question is its text; a conversation is told with who said what. */
+/** A question is its text; a conversation names who said what. */
 function questionOf({ turns }: CanonicalRequest): string {
-  const told = turns.map(({ role, blocks }) => ({
+  const lines = turns.map(({ role, blocks }) => ({
     role,
     text: blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n'),
   }));
-  return told.length === 1
-    ? (told[0]?.text ?? '')
-    : told.map(({ role, text }) => `${role}: ${text}`).join('\n');
+  return lines.length === 1
+    ? (lines[0]?.text ?? '')
+    : lines.map(({ role, text }) => `${role}: ${text}`).join('\n');
 }
 
 export const protocol: Protocol = {
@@ -174,14 +174,14 @@ export const protocol: Protocol = {
     decodeEvents() {
       let [begun, over] = [false, false];
       const decode = (data: string): CanonicalEvent[] => {
-        const told = frameSchema.safeParse(JSON.parse(data)).data ?? {
+        const frame = frameSchema.safeParse(JSON.parse(data)).data ?? {
           error: { message: 'The provider sent what no answer has.' },
         };
-        over = !('piece' in told);
-        if ('error' in told) return [{ type: 'error', message: told.error.message }];
-        return 'piece' in told
-          ? [{ type: 'block-delta', candidate: 0, block: 0, text: told.piece }]
-          : ending(told);
+        over = !('piece' in frame);
+        if ('error' in frame) return [{ type: 'error', message: frame.error.message }];
+        return 'piece' in frame
+          ? [{ type: 'block-delta', candidate: 0, block: 0, text: frame.piece }]
+          : ending(frame);
       };
       return {
         push({ data }) {

@@ -1,7 +1,7 @@
 /**
- * An address of your own: this one lists what may be called and what it costs, for a spreadsheet, at `GET
- * /prices.csv`. `access` says who may ask: anybody (`public`), holders of a key (`user`, told to `handle` as
- * its second argument), or operators, at their own door.
+ * A route of your own: this one lists models and prices for a spreadsheet, at `GET /prices.csv`. `access`
+ * says who may ask: everyone (`public`), users (`user`, whose principal is the second argument of `handle`),
+ * or operators, at the admin listener.
  */
 import { definePlugin, formatUsd, toGatewayError } from 'tollgate';
 import { encodeError } from 'tollgate/kit';

@@ -9,7 +9,7 @@ export interface Finding {
   readonly subject: string;
   /** A `note` is worth knowing, but nothing fails because of it. */
   readonly state: 'well' | 'note' | 'fault';
-  readonly told: string;
+  readonly message: string;
   /** How to fix it. */
   readonly remedy?: string;
 }
@@ -45,13 +45,13 @@ function clockFinding(date: string | null, host: string, now: number): Finding[]
   const theirs = Date.parse(date ?? '');
   if (Number.isNaN(theirs)) return [];
   const off = now - theirs;
-  const told = `${Math.abs(off / 1000).toFixed(0)} s ${off > 0 ? 'ahead of' : 'behind'} ${host}`;
-  if (Math.abs(off) <= noted) return [{ subject: clock, state: 'well', told: `agrees with ${host}` }];
+  const message = `${Math.abs(off / 1000).toFixed(0)} s ${off > 0 ? 'ahead of' : 'behind'} ${host}`;
+  if (Math.abs(off) <= noted) return [{ subject: clock, state: 'well', message: `agrees with ${host}` }];
   return [
     {
       subject: clock,
       state: Math.abs(off) > refused ? 'fault' : 'note',
-      told,
+      message,
       remedy: "set this machine's clock, or turn on NTP",
     },
   ];
@@ -62,31 +62,31 @@ function findingOf(subject: string, host: string, status: number, variable: stri
     return {
       subject,
       state: 'fault',
-      told: `${host} does not accept the key (${status})`,
+      message: `${host} does not accept the key (${status})`,
       remedy: `check the key in ${variable}: it may be wrong, revoked, or not allowed to list models`,
     };
   if (status >= 500)
     return {
       subject,
       state: 'fault',
-      told: `${host} answered ${status}`,
+      message: `${host} answered ${status}`,
       remedy: 'the provider has a fault of its own: try again later',
     };
   if (status === 429)
     return {
       subject,
       state: 'note',
-      told: `${host} is up, but limits calls right now (429)`,
+      message: `${host} is up, but limits calls right now (429)`,
       remedy: "try again later, or raise the key's limit",
     };
   if (status >= 300)
     return {
       subject,
       state: 'note',
-      told: `${host} is up, but answered ${status} to the model list: whether it accepts the key is unknown`,
+      message: `${host} is up, but answered ${status} to the model list: whether it accepts the key is unknown`,
       remedy: 'check its address',
     };
-  return { subject, state: 'well', told: `${host} is up and accepts the key` };
+  return { subject, state: 'well', message: `${host} is up and accepts the key` };
 }
 
 /**
@@ -101,8 +101,8 @@ export async function examineVendor(provider: Provider, probe: Probe): Promise<F
   try {
     signed = await provider.sign(requestOf(probe));
   } catch (error) {
-    const told = `requests cannot be signed: ${error instanceof Error ? error.message : String(error)}`;
-    return [{ subject, state: 'fault', told, remedy: `check ${probe.variable}` }];
+    const message = `requests cannot be signed: ${error instanceof Error ? error.message : String(error)}`;
+    return [{ subject, state: 'fault', message, remedy: `check ${probe.variable}` }];
   }
   return ask(signed, subject, host, probe.variable);
 }
@@ -149,7 +149,7 @@ async function ask(
       {
         subject,
         state: 'fault',
-        told: `${host} could not be reached: ${failureCode(cause)}`,
+        message: `${host} could not be reached: ${failureCode(cause)}`,
         remedy: 'check its address, name resolution, and the firewall or proxy in between',
       },
     ];

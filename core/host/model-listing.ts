@@ -113,13 +113,13 @@ function modelOf(
   { free, price, contextLength, models = {} }: ListingOptions,
 ): Model | undefined {
   const listed = listedSchema.parse(row);
-  const told = listedPrice(listed.pricing);
+  const theirs = listedPrice(listed.pricing);
   if (listed.architecture?.output_modalities?.some((modality) => modality !== 'text')) return undefined;
   const own = models[idOf(provider, listed)] || {};
-  if (!free && !price && !told && !own.price && !own.free) return undefined;
+  if (!free && !price && !theirs && !own.price && !own.free) return undefined;
   const model = checkModel({
     ...factsOf(provider, listed, contextLength),
-    ...(told && !price && !free ? { price: told } : { free: true }),
+    ...(theirs && !price && !free ? { price: theirs } : { free: true }),
   });
   return price ? { ...model, free: undefined, price } : model;
 }

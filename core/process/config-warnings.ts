@@ -10,20 +10,20 @@ export function shortcomingsOf({
   keyrings,
   hooks,
 }: Pick<Gateway, 'protocols' | 'providers' | 'keyrings' | 'hooks'>): string[] {
-  const told: string[] = [];
+  const warnings: string[] = [];
   if (protocols.all().next().done)
-    told.push('No protocol is listed, so no client can call: add one, such as chatCompletions().');
+    warnings.push('No protocol is listed, so no client can call: add one, such as chatCompletions().');
   // Taps at an earlier stage only reject calls, so they do not count as authentication.
   if (!hooks.authenticate.taps.some(({ stage = 0 }) => stage >= 0))
-    told.push('No credential plugin is listed, so every call is refused: add one, such as bearer().');
+    warnings.push('No credential plugin is listed, so every call is refused: add one, such as bearer().');
   else if (keyrings.all().next().done)
-    told.push(
+    warnings.push(
       'No plugin keeps keys, so calls are refused unless a plugin of yours authenticates them: ' +
         'add balance().',
     );
   if (providers.all().next().done)
-    told.push("No provider is on, so there are no models: set a provider's key, or add demo().");
-  return told;
+    warnings.push("No provider is on, so there are no models: set a provider's key, or add demo().");
+  return warnings;
 }
 
 /** What the configuration asks for and this machine has no room for. */

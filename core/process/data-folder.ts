@@ -81,9 +81,9 @@ export function examineRights(path: string): Finding[] {
   if (!facts?.isDirectory() || !process.getuid) return [];
   const open = [folder, ...contentsOf(folder)].filter((each) => ((look(each)?.mode ?? 0) & foreign) !== 0);
   if (open.length === 0)
-    return [{ subject, state: 'well', told: `only their owner can read ${folder} and its files` }];
+    return [{ subject, state: 'well', message: `only their owner can read ${folder} and its files` }];
   const [first = folder] = open;
-  const told =
+  const message =
     open.length === 1
       ? `other users of this machine may open ${first}`
       : `other users of this machine may open ${first} and ${open.length - 1} more of the data folder`;
@@ -92,12 +92,12 @@ export function examineRights(path: string): Finding[] {
       {
         subject,
         state: 'note',
-        told,
+        message,
         remedy: 'the folder serves other purposes too: set TOLLGATE_DATA to a folder of its own',
       },
     ];
   const remedy = isOwn(facts)
     ? 'the next start removes these rights'
     : `give the folder to the user who runs the gateway, and run chmod -R go= ${folder}`;
-  return [{ subject, state: 'note', told, remedy }];
+  return [{ subject, state: 'note', message, remedy }];
 }

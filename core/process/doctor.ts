@@ -25,17 +25,17 @@ function examineDescriptors(maxConnections: number): Finding {
   const subject = 'descriptors';
   const files = openFiles();
   if (files === undefined)
-    return { subject, state: 'note', told: 'this system does not say how many files may be open' };
+    return { subject, state: 'note', message: 'this system does not say how many files may be open' };
   const limit = files === Infinity ? 'any number of' : files;
-  const told = `${limit} files and connections may be open, for ${maxConnections} clients at once`;
+  const message = `${limit} files and connections may be open, for ${maxConnections} clients at once`;
   const fault = connectionFault(maxConnections, files);
   if (fault !== undefined)
-    return { subject, state: files < leastDescriptors ? 'fault' : 'note', told, remedy: fault };
-  if (files >= leastDescriptors) return { subject, state: 'well', told };
+    return { subject, state: files < leastDescriptors ? 'fault' : 'note', message, remedy: fault };
+  if (files >= leastDescriptors) return { subject, state: 'well', message };
   return {
     subject,
     state: 'fault',
-    told,
+    message,
     remedy: `raise the limit to ${leastDescriptors} or more (ulimit -n, or LimitNOFILE of the service)`,
   };
 }
@@ -76,12 +76,12 @@ async function examineDisk(folder: string): Promise<Finding> {
   try {
     await mkdir(folder, { recursive: true, mode: folderMode });
     const median = (await syncTimes(join(folder, `.doctor-${process.pid}`)))[Math.floor(rounds / 2)] ?? 0;
-    const told = `${folder} syncs writes in ${median.toFixed(1)} ms`;
-    if (median <= slowSync) return { subject, state: 'well', told };
+    const message = `${folder} syncs writes in ${median.toFixed(1)} ms`;
+    if (median <= slowSync) return { subject, state: 'well', message };
     return {
       subject,
       state: median > uselessSync ? 'fault' : 'note',
-      told,
+      message,
       remedy: 'each call waits for two syncs: put dataFolder (TOLLGATE_DATA) on a local disk',
     };
   } catch (error) {
@@ -91,7 +91,7 @@ async function examineDisk(folder: string): Promise<Finding> {
     return {
       subject,
       state: 'fault',
-      told: `${folder} cannot be written: ${reason}`,
+      message: `${folder} cannot be written: ${reason}`,
       remedy: `${remedy}, or set TOLLGATE_DATA to another`,
     };
   }
@@ -114,16 +114,16 @@ async function examinePort({ host, port }: Config['server']): Promise<Finding> {
   try {
     server.listen(port, host);
     await once(server, 'listening');
-    return { subject, state: 'well', told: `${host}:${port} is free` };
+    return { subject, state: 'well', message: `${host}:${port} is free` };
   } catch (error) {
     if (await isGateway(url))
-      return { subject, state: 'well', told: `a gateway answers at ${host}:${port} already` };
+      return { subject, state: 'well', message: `a gateway answers at ${host}:${port} already` };
     const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
     const remedy =
       reason === 'EADDRINUSE'
         ? 'set PORT to another, or stop the process that uses it'
         : 'set HOST and PORT to an address of this machine';
-    return { subject, state: 'fault', told: `${host}:${port} cannot be listened on: ${reason}`, remedy };
+    return { subject, state: 'fault', message: `${host}:${port} cannot be listened on: ${reason}`, remedy };
   } finally {
     server.close();
   }
@@ -132,11 +132,11 @@ async function examinePort({ host, port }: Config['server']): Promise<Finding> {
 function examineProviders({ providers, off }: Gateway): Finding {
   const subject = 'providers';
   const on = [...providers.all()].map(({ name }) => name);
-  if (on.length > 0) return { subject, state: 'well', told: `on: ${on.join(', ')}` };
+  if (on.length > 0) return { subject, state: 'well', message: `on: ${on.join(', ')}` };
   return {
     subject,
     state: 'fault',
-    told: 'none is on, so there are no models',
+    message: 'none is on, so there are no models',
     remedy: [...off.values()].join('; ') || 'list one in the configuration',
   };
 }
@@ -159,7 +159,7 @@ function agreed(findings: readonly Finding[]): Finding[] {
     worst = {
       subject: clock,
       state: 'note',
-      told: 'no provider answered to compare it with',
+      message: 'no provider answered to compare it with',
       remedy: "set a provider's key",
     } satisfies Finding,
   ] = findings
@@ -174,7 +174,7 @@ async function examineConfig(file: string, logger: Logger): Promise<Finding[]> {
     const read: Finding = {
       subject: 'configuration',
       state: 'well',
-      told: `${file}, ${config.plugins.length} plugins`,
+      message: `${file}, ${config.plugins.length} plugins`,
     };
     // First, because opening a ledger tightens its files.
     const rights = examineRights(config.dataFolder);
@@ -193,7 +193,7 @@ async function examineConfig(file: string, logger: Logger): Promise<Finding[]> {
       {
         subject: 'configuration',
         state: 'fault',
-        told: error.message,
+        message: error.message,
         remedy: 'fix it; nothing else can be checked before',
       },
     ];
@@ -203,7 +203,7 @@ async function examineConfig(file: string, logger: Logger): Promise<Finding[]> {
 /** Runs all checks once. */
 export async function diagnose(file: string, logger: Logger): Promise<Diagnosis> {
   // Node versions that are too old do not get this far.
-  const node: Finding = { subject: 'node', state: 'well', told: process.version };
+  const node: Finding = { subject: 'node', state: 'well', message: process.version };
   const findings = [node, ...(await examineConfig(file, logger))];
   return { ok: findings.every(({ state }) => state !== 'fault'), findings };
 }
@@ -213,8 +213,8 @@ const marks = { well: 'ok   ', note: 'note ', fault: 'FAULT' };
 /** One line for each finding, and its remedy below it. */
 export function diagnosisText({ ok, findings }: Diagnosis): string {
   const width = Math.max(...findings.map(({ subject }) => subject.length));
-  const lines = findings.flatMap(({ subject, state, told, remedy }) => {
-    const line = `${marks[state]}  ${subject.padEnd(width)}  ${told}`;
+  const lines = findings.flatMap(({ subject, state, message, remedy }) => {
+    const line = `${marks[state]}  ${subject.padEnd(width)}  ${message}`;
     return remedy === undefined ? [line] : [line, `${' '.repeat(width + 9)}→ ${remedy}`];
   });
   const faults = findings.filter(({ state }) => state === 'fault').length;

@@ -128,8 +128,8 @@ export function openSwitchboard(): Supervisor {
     waiting.read(message);
     const { success, data } = questionSchema.safeParse(message);
     if (!success) return;
-    void answersTo(worker, data).then((told) =>
-      worker.send({ type: 'tollgate:answer', id: data.id, answer: told } satisfies Answer),
+    void answersTo(worker, data).then((answer) =>
+      worker.send({ type: 'tollgate:answer', id: data.id, answer } satisfies Answer),
     );
   });
   return {

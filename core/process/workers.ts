@@ -70,12 +70,12 @@ function reload(worker: Worker): void {
  * again without it.
  */
 async function figuresOfAll(ask: () => Promise<string>): Promise<string> {
-  const told = new AbortController();
-  const again = once(cluster, 'exit', { signal: told.signal }).then(ask);
+  const settled = new AbortController();
+  const again = once(cluster, 'exit', { signal: settled.signal }).then(ask);
   try {
     return await Promise.race([ask(), again]);
   } finally {
-    told.abort();
+    settled.abort();
   }
 }
 

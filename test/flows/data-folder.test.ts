@@ -93,7 +93,7 @@ it('the doctor reports a data folder that others may open, and one that they may
   expect(findings).toContainEqual({
     subject: 'rights',
     state: 'note',
-    told: `other users of this machine may open ${folder} and 1 more of the data folder`,
+    message: `other users of this machine may open ${folder} and 1 more of the data folder`,
     remedy: 'the next start removes these rights',
   });
   expect(examineRights(join(place, 'nothing'))).toEqual([]);

@@ -39,7 +39,7 @@ const diagnosisSchema = z.object({
     z.object({
       subject: z.string(),
       state: z.enum(['well', 'note', 'fault']),
-      told: z.string(),
+      message: z.string(),
       remedy: z.string().optional(),
     }),
   ),
@@ -373,7 +373,7 @@ describe('doctor', () => {
       expect(of(subject), subject).toMatchObject({ state: 'well' });
     expect(of('google-vertex')).toMatchObject({
       state: 'fault',
-      told: expect.stringContaining('requests cannot be signed'),
+      message: expect.stringContaining('requests cannot be signed'),
       remedy: expect.stringContaining('GOOGLE_APPLICATION_CREDENTIALS'),
     });
     expect(vendor.asked.toSorted()).toEqual(['GET /foundation-models', 'GET /openai/v1/models']);
@@ -391,12 +391,12 @@ describe('doctor', () => {
     expect(code).toBe(1);
     expect(of('openai')).toMatchObject({
       state: 'fault',
-      told: expect.stringContaining('does not accept the key (401)'),
+      message: expect.stringContaining('does not accept the key (401)'),
       remedy: expect.stringContaining('OPENAI_API_KEY'),
     });
     expect(of('mistral')).toMatchObject({
       state: 'fault',
-      told: `${new URL(gone.url).host} could not be reached: ECONNREFUSED`,
+      message: `${new URL(gone.url).host} could not be reached: ECONNREFUSED`,
       remedy: expect.any(String),
     });
     expect(output).not.toMatch(/bad-key/);
@@ -416,8 +416,8 @@ describe('doctor', () => {
   });
 
   it.each([
-    [3600, false, { state: 'fault', told: expect.stringMatching(/^(3599|3600|3601) s ahead of 127/) }],
-    [-20, true, { state: 'note', told: expect.stringMatching(/^(1\d|2\d) s behind 127/) }],
+    [3600, false, { state: 'fault', message: expect.stringMatching(/^(3599|3600|3601) s ahead of 127/) }],
+    [-20, true, { state: 'note', message: expect.stringMatching(/^(1\d|2\d) s behind 127/) }],
   ])('compares the clock with that of a provider that is %i s late', async (late, ok, finding) => {
     const vendor = await startVendor({ late });
     const found = await diagnose(emptyFolder(), { OPENAI_API_KEY: 'good-key', OPENAI_BASE_URL: vendor.url });
@@ -432,7 +432,7 @@ describe('doctor', () => {
       false,
       {
         state: 'fault',
-        told: expect.stringContaining('EADDRINUSE'),
+        message: expect.stringContaining('EADDRINUSE'),
         remedy: expect.stringContaining('set PORT'),
       },
     ]);
@@ -443,7 +443,7 @@ describe('doctor', () => {
     await gateway.stop('SIGTERM');
     expect([beside.ok, beside.of('port'), beside.of('ledger')]).toMatchObject([
       true,
-      { state: 'well', told: expect.stringContaining('a gateway answers') },
+      { state: 'well', message: expect.stringContaining('a gateway answers') },
       { state: 'well' },
     ]);
   });

@@ -65,7 +65,7 @@ it('the gateway warns at the start, doctor says what to do, and a metric shows t
     {
       subject: 'prices',
       state: 'note',
-      told: 'older than 60 days: stale of 2026-07-02',
+      message: 'older than 60 days: stale of 2026-07-02',
       remedy: expect.stringContaining('tollgate prices update'),
     },
   ]);

@@ -10,10 +10,10 @@ async function audited(store: Store): Promise<Finding> {
     return {
       subject,
       state: 'well',
-      told: `opens, and its books are sound: ${entries} entries of ${accounts} accounts`,
+      message: `opens, and its books are sound: ${entries} entries of ${accounts} accounts`,
     };
   const remedy = 'tollgate audit names each of them; keep the file as it is until the cause is known';
-  return { subject, state: 'fault', told: `its books break ${broken} rules`, remedy };
+  return { subject, state: 'fault', message: `its books break ${broken} rules`, remedy };
 }
 
 export function ledgerExamination(open: () => Promise<Store>): Examination {
@@ -28,11 +28,11 @@ export function ledgerExamination(open: () => Promise<Store>): Examination {
           await store.close();
         }
       } catch (error) {
-        const told = `it cannot be opened or read: ${error instanceof Error ? error.message : String(error)}`;
+        const message = `it cannot be opened or read: ${error instanceof Error ? error.message : String(error)}`;
         const remedy =
           'look at its disk and its rights, or at the database and its address; ' +
           'without a ledger no call is served';
-        return [{ subject, state: 'fault', told, remedy }];
+        return [{ subject, state: 'fault', message, remedy }];
       }
     },
   };

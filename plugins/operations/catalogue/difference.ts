@@ -16,13 +16,13 @@ export interface Difference {
 export function differences(vendor: string, ours: Facts, theirs: Facts, complete: boolean): Difference[] {
   const found: Difference[] = [];
   for (const [model, figures] of ours) {
-    const told = theirs.get(model);
-    if (!told) {
+    const other = theirs.get(model);
+    if (!other) {
       found.push({ vendor, model, change: 'missing' });
       continue;
     }
-    for (const figure of new Set([...Object.keys(figures), ...Object.keys(told)])) {
-      const [from, to] = [figures[figure], told[figure]];
+    for (const figure of new Set([...Object.keys(figures), ...Object.keys(other)])) {
+      const [from, to] = [figures[figure], other[figure]];
       if (from === to || (to === undefined && !complete)) continue;
       found.push({
         vendor,

@@ -35,9 +35,9 @@ function examineAges(catalog: Catalog, most: number): Finding[] {
   const old = ages.filter(({ days }) => days > most);
   const subject = 'prices';
   if (old.length === 0)
-    return [{ subject, state: 'well', told: `all were checked in the last ${most} days` }];
-  const told = old.map(({ provider, asOf }) => `${provider} of ${asOf}`).join(', ');
-  return [{ subject, state: 'note', told: `older than ${most} days: ${told}`, remedy }];
+    return [{ subject, state: 'well', message: `all were checked in the last ${most} days` }];
+  const names = old.map(({ provider, asOf }) => `${provider} of ${asOf}`).join(', ');
+  return [{ subject, state: 'note', message: `older than ${most} days: ${names}`, remedy }];
 }
 
 /** Adds the warnings and the metric. `most` is how many days are not too old. */

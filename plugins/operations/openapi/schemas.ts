@@ -42,12 +42,12 @@ export class Schemas {
   #convert(schema: z.ZodType, direction: Direction): Json {
     // Examples of a schema that changes values are of its input, but zod would put them on its output.
     const { title, examples } = z.globalRegistry.get(schema) ?? {};
-    const { $schema: _dialect, ...told } = z.toJSONSchema(schema, {
+    const { $schema: _dialect, ...plain } = z.toJSONSchema(schema, {
       io: direction,
       unrepresentable: 'any',
       override: tidy,
     });
-    const json = examples === undefined ? told : { ...told, examples };
+    const json = examples === undefined ? plain : { ...plain, examples };
     return title === undefined ? json : this.#refer(title, json);
   }
 

@@ -5,7 +5,7 @@
 import { GatewayError, inputEstimate, type End, type Planned, type Principal } from '../../../core/index.ts';
 import type { Left } from './allowance.ts';
 import type { Counts, Want } from './counter.ts';
-import { headersFor, type Told } from './headers.ts';
+import { headersFor, type Tightest } from './headers.ts';
 
 export interface Limits {
   readonly parallel?: number | undefined;
@@ -76,14 +76,14 @@ export class Gate {
     if (refused && last && want) throw this.#tooMany(want, last, family);
     const now = performance.now();
     this.#taken.set(id, { wants, from, until: left.map(({ resetAfter }) => now + resetAfter) });
-    const told: Told = {};
+    const tightest: Tightest = {};
     for (const [index, { kind }] of wants.entries()) {
       const one = left[index];
       // Of the key and the account, the client sees the one with less left.
-      if (one && kind !== 'parallel' && one.remaining <= (told[kind]?.remaining ?? Infinity))
-        told[kind] = one;
+      if (one && kind !== 'parallel' && one.remaining <= (tightest[kind]?.remaining ?? Infinity))
+        tightest[kind] = one;
     }
-    return headersFor(family, told);
+    return headersFor(family, tightest);
   }
 
   #tooMany({ whose, kind, limit }: Want, left: Left, family: string): GatewayError {

@@ -1,7 +1,7 @@
 /** What is left of the limits, in the headers that clients of each family read. */
 import type { Left } from './allowance.ts';
 
-export type Told = Partial<Record<'requests' | 'tokens', Left>>;
+export type Tightest = Partial<Record<'requests' | 'tokens', Left>>;
 
 type Headers = Record<string, string>;
 
@@ -30,7 +30,7 @@ function messagesWords(name: string, { limit, remaining, resetAfter }: Left): He
   };
 }
 
-export function headersFor(family: string, told: Told): Headers {
+export function headersFor(family: string, tightest: Tightest): Headers {
   const words = family === 'messages' ? messagesWords : plainWords;
-  return Object.assign({}, ...Object.entries(told).map(([name, left]) => words(name, left)));
+  return Object.assign({}, ...Object.entries(tightest).map(([name, left]) => words(name, left)));
 }

@@ -143,10 +143,10 @@ function endWithUser(messages: Message[], turns: readonly Turn[], { model, lose 
   append(messages, 'user', [
     { type: 'text', text: `${opening}Go on from where the assistant stopped.${closing}` },
   ]);
-  const told = isBegun
+  const reason = isBegun
     ? 'stands before a marked text of the user, since the model does not go on with an answer that was begun'
     : 'a marked text of the user follows, or the assistant would have the last word';
-  lose(`turns[${last}]`, told, 'approximated');
+  lose(`turns[${last}]`, reason, 'approximated');
 }
 
 /** Trims an answer that the model continues: Anthropic refuses one that ends in white space. */

@@ -79,7 +79,7 @@ function fitSchema(schema: unknown): unknown {
   if (!isObject(schema)) return schema;
   const { oneOf, $schema: _, ...rest } = schema;
   const entries = Object.entries(oneOf === undefined ? rest : { anyOf: oneOf, ...rest });
-  const told = entries
+  const described = entries
     .filter((entry) => !isKept(entry))
     .map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
   const fitted = Object.fromEntries(
@@ -89,10 +89,10 @@ function fitSchema(schema: unknown): unknown {
     fitted.type === 'object' || isObject(fitted.properties)
       ? { ...fitted, additionalProperties: false }
       : fitted;
-  if (told.length === 0) return closed;
+  if (described.length === 0) return closed;
   return {
     ...closed,
-    description: [fitted.description, `{${told.join(', ')}}`].filter(Boolean).join('\n\n'),
+    description: [fitted.description, `{${described.join(', ')}}`].filter(Boolean).join('\n\n'),
   };
 }
 

@@ -68,9 +68,10 @@ function withEffort(
     wanted === undefined
       ? undefined
       : findNearestEffort(wanted, model.capabilities.reasoning.efforts ?? adaptiveEfforts);
-  const told = sent === undefined ? 'the model decides itself' : `sent as effort "${sent}"`;
-  if (effort === undefined && budget !== undefined) lose('reasoning.budget', told, 'approximated');
-  else if (sent !== wanted) lose(wanted === 'none' ? 'reasoning' : 'reasoning.effort', told, 'approximated');
+  const reason = sent === undefined ? 'the model decides itself' : `sent as effort "${sent}"`;
+  if (effort === undefined && budget !== undefined) lose('reasoning.budget', reason, 'approximated');
+  else if (sent !== wanted)
+    lose(wanted === 'none' ? 'reasoning' : 'reasoning.effort', reason, 'approximated');
   // Newer models hide their reasoning by default.
   const usual = form.includes('thinking-adaptive') ? undefined : 'summarized';
   const shown = display === undefined ? usual : displays[display];

@@ -19,8 +19,8 @@ type Split = Readonly<Record<Lifetime, number>>;
  * split by lifetime stays from its start.
  */
 export function mergeUsage(earlier: Fields, later: Fields): Fields {
-  const told = Object.fromEntries(Object.entries(later).filter(([, value]) => value !== null));
-  return { ...earlier, ...told };
+  const stated = Object.fromEntries(Object.entries(later).filter(([, value]) => value !== null));
+  return { ...earlier, ...stated };
 }
 
 function splitOf({ cache_creation: split }: Fields): Split | undefined {

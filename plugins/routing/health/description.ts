@@ -55,7 +55,7 @@ const overview = z
 const finding = z.object({
   subject: z.string(),
   state: z.enum(['well', 'note', 'fault']),
-  told: z.string(),
+  message: z.string(),
   remedy: z.string().optional(),
 });
 const tested = z.object({

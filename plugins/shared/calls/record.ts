@@ -21,10 +21,10 @@ export const longestName = 200;
 const mostSteps = 20;
 
 function lossesOf(losses: readonly Loss[], most: number): object {
-  const told = losses
+  const shown = losses
     .slice(0, most)
     .map(({ path, reason, code }) => ({ path: path.slice(0, longestName), reason, code }));
-  return losses.length > most ? { losses: told, losses_omitted: losses.length - most } : { losses: told };
+  return losses.length > most ? { losses: shown, losses_omitted: losses.length - most } : { losses: shown };
 }
 
 function milliseconds(value: number | undefined): number | null {

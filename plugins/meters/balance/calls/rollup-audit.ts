@@ -108,8 +108,8 @@ export class RollupAudit {
       const posts = integer(row, 'posts');
       if (cost !== sums.cost || margin !== sums.margin || posts !== sums.posts)
         this.#found(
-          `the roll-up ${table} has ${told({ cost, margin, posts })} for ${shown(name)}, ` +
-            `and the entries sum to ${told(sums)}`,
+          `the roll-up ${table} has ${describeSums({ cost, margin, posts })} for ${shown(name)}, ` +
+            `and the entries sum to ${describeSums(sums)}`,
         );
     }
     for (const name of missing) this.#found(`the roll-up ${table} has nothing for ${shown(name)}`);
@@ -128,7 +128,7 @@ function nameOf(row: Row): string {
     : String(row.group_0);
 }
 
-function told({ cost, margin, posts }: Sums): string {
+function describeSums({ cost, margin, posts }: Sums): string {
   const above = margin === 0n ? '' : ` (margin ${formatUsd(margin)})`;
   return `${formatUsd(cost)}${above} in ${posts} calls`;
 }

@@ -51,7 +51,7 @@ interface Tested {
     readonly milliseconds: number;
     readonly findings: readonly {
       readonly subject: string;
-      readonly told: string;
+      readonly message: string;
       readonly remedy?: string;
     }[];
   }[];
@@ -109,8 +109,8 @@ export async function openTest(provider: string): Promise<void> {
             </h3>
             <ul>
               ${findings.map(
-                ({ told, remedy }) =>
-                  html`<li>${told}${remedy && html`<br /><span class="dim">${remedy}</span>`}</li>`,
+                ({ message, remedy }) =>
+                  html`<li>${message}${remedy && html`<br /><span class="dim">${remedy}</span>`}</li>`,
               )}
             </ul>`,
       )}`,
