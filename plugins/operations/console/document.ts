@@ -10,22 +10,31 @@ function digest(text: string): string {
   return createHash('sha256').update(text).digest('base64');
 }
 
-interface Document {
+export interface Document {
   readonly title: string;
   /** The file that starts the page. */
   readonly entry: string;
+  /** The file of the page that most visits begin with. It is loaded at once, not when the entry asks for it. */
+  readonly first?: string;
+  /** What the entry asks for at once. */
+  readonly asks?: string;
 }
 
 /** A document with its headers. */
 export function buildDocument(
   { hash, importMap, neededBy, files }: Assets,
-  { title, entry }: Document,
+  { title, entry, first, asks }: Document,
 ): { readonly html: string; readonly headers: Readonly<Record<string, string>> } {
-  const script = [entry, entry.replace(/\.ts$/, '.js')].find((name) => files.has(name)) ?? entry;
+  // A built package has JavaScript.
+  const fileOf = (name: string): string => (files.has(name) ? name : name.replace(/\.ts$/, '.js'));
+  const script = fileOf(entry);
   const url = (name: string): string => `/console/${hash}/${name}`;
-  const preloads = neededBy(script)
+  const needed = [script, ...(first === undefined ? [] : [fileOf(first)])].flatMap(neededBy);
+  const preloads = [...new Set(needed)]
     .filter((name) => extname(name) !== '.css')
     .map((name) => `<link rel="modulepreload" href="${url(name)}">`);
+  if (asks !== undefined)
+    preloads.unshift(`<link rel="preload" href="${asks}" as="fetch" crossorigin="anonymous">`);
   const html = `<!doctype html>
 <html lang="en">
 <head>

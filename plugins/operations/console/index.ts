@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { definePlugin, GatewayError, type Host, type Route, type RouteReply } from '../../../core/index.ts';
 import { readPrivateFile } from '../../shared/private-file.ts';
 import type { Asset, Assets } from './assets.ts';
+import type { Document } from './document.ts';
 import { checkHost } from './same-origin.ts';
 import { createSessions, keyBytes, type Sessions } from './sessions.ts';
 import { errors, principalOf, sessionRoutes } from './sign-in.ts';
@@ -66,12 +67,11 @@ function assetReply(asset: Asset, encoding: Encoding): RouteReply {
 }
 
 async function documentReply(
-  title: string,
-  entry: string,
+  document: Document,
   headers: Readonly<Record<string, unknown>>,
 ): Promise<RouteReply> {
   const { buildDocument } = await import('./document.ts');
-  const page = buildDocument(await loadOnce(), { title, entry });
+  const page = buildDocument(await loadOnce(), document);
   const isKnown = headers['if-none-match'] === page.headers['etag'];
   return { status: isKnown ? 304 : 200, headers: page.headers, body: isKnown ? null : page.html };
 }
@@ -83,7 +83,7 @@ const publicPage: Route = {
   access: 'public',
   name: 'console-public-page',
   path: '/',
-  handle: ({ headers }) => documentReply('Tollgate', 'public.ts', headers),
+  handle: ({ headers }) => documentReply({ title: 'Tollgate', entry: 'public.ts' }, headers),
 };
 
 /** What pages of both listeners say about the gateway. */
@@ -105,6 +105,13 @@ function factsRoute({ addresses, listener }: Host, url: string | undefined): Rou
   };
 }
 
+const operatorsPage: Document = {
+  title: 'Tollgate console',
+  entry: 'main.ts',
+  first: 'overview.ts',
+  asks: '/console/session',
+};
+
 function pageRoutes(hosts: readonly string[]): Route[] {
   return [
     {
@@ -115,7 +122,7 @@ function pageRoutes(hosts: readonly string[]): Route[] {
       adminOnly: true,
       handle({ headers }) {
         checkHost(headers, hosts);
-        return documentReply('Tollgate console', 'main.ts', headers);
+        return documentReply(operatorsPage, headers);
       },
     },
     {
