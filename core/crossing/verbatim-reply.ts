@@ -3,11 +3,12 @@
  * name, leaves out usage that the client did not ask for, and adds a missing terminator. A copy is decoded
  * for metering.
  */
-import { isOpening } from '../billing/reply-progress.ts';
+import { isOpening, type Tally } from '../billing/reply-progress.ts';
 import type { CanonicalEvent } from '../canonical/events.ts';
 import { GatewayError } from '../errors.ts';
 import type { Routed } from '../exchange.ts';
 import type { Piece } from '../lanes.ts';
+import type { UpstreamSide } from '../protocol.ts';
 import type { UpstreamResponse } from '../provider.ts';
 import { AlikeRun, RunSeeker, toBuffer, type AlikeEvent } from './alike-run.ts';
 import { createModelRenamer, renameModelInReply, type BlockWriter } from './rename-model.ts';
@@ -15,63 +16,107 @@ import { toCutError, decodeReply, weighLongest, readWhole, type Reading } from '
 import { writeFrame, longestBlock, SseReader, type SseBlock } from './sse.ts';
 import { isCostWanted } from './write-cost.ts';
 
+/** The text of a stream that is to be sent, and what its events have said so far. */
+class ForwardedText {
+  text = '';
+  /** What may be sent only with the last piece. */
+  last = '';
+  hasOpened = false;
+  hasBegun = false;
+  run: AlikeRun | undefined;
+  /** Whether the last frame of the protocol was seen. A reply may be complete before it. */
+  #isTerminated = false;
+  #alike: AlikeEvent | undefined;
+  readonly #call: Routed['call'];
+  readonly #upstream: UpstreamSide;
+  readonly #tally: Tally;
+  /**
+   * Whether what follows the last finish waits until the call is settled, as usage does that gets its cost.
+   */
+  readonly #holdsEnd: boolean;
+  readonly #decoder: ReturnType<UpstreamSide['decodeEvents']>;
+  readonly #write: BlockWriter;
+
+  constructor(exchange: Routed, tally: Tally) {
+    const {
+      call,
+      attempt: { target },
+    } = exchange;
+    this.#call = call;
+    this.#upstream = target.protocol.upstream;
+    this.#tally = tally;
+    this.#holdsEnd = this.#upstream.ending === 'silence' || isCostWanted(exchange);
+    this.#decoder = this.#upstream.decodeEvents(call, target.model);
+    const rename = createModelRenamer(this.#upstream.modelPaths, target.model.id);
+    this.#write = call.framing === 'array' ? createArrayWriter(rename) : rename;
+  }
+
+  add(blocks: readonly SseBlock[]): void {
+    for (const block of blocks) {
+      if (this.#tally.complete) break;
+      this.#addBlock(block);
+    }
+  }
+
+  #addBlock({ raw, event }: SseBlock): void {
+    const events = event ? this.#decoder.push(event) : [];
+    for (const each of events) this.#tally.read(each);
+    if (event && events.length === 0) this.#tally.keptLength += event.data.length;
+    const isTerminator = event !== undefined && this.#isTerminator(event.data);
+    // An incomplete reply must not look complete.
+    if (events[0]?.type === 'unreadable' || (isTerminator && !this.#tally.complete)) return;
+    this.hasOpened ||= event !== undefined;
+    if (event && !this.hasBegun) this.hasBegun = !this.#isOpening(event.event, events);
+    this.#isTerminated = isTerminator;
+    const written = isUnaskedUsage(events, this.#call.usageWanted) ? '' : this.#write(raw, event?.data);
+    const isLast = this.#tally.complete || (this.#holdsEnd && this.#tally.hasFinished(this.#call.candidates));
+    if (isLast) this.last += written;
+    else this.text += written;
+    const { alike } = this.#decoder;
+    if (this.#alike !== alike) {
+      this.#alike = alike;
+      this.run = event && alike && !isLast ? AlikeRun.after(raw, event.data, alike, written) : undefined;
+    }
+    if (this.last.length > longestBlock)
+      throw new GatewayError('upstream_failed', 'The provider sent too much after the end of its reply.');
+  }
+
+  #isTerminator(data: string): boolean {
+    const { terminator } = this.#upstream;
+    return data.length <= terminator.length && writeFrame(data) === terminator;
+  }
+
+  #isOpening(name: string | undefined, events: readonly CanonicalEvent[]): boolean {
+    const { openings } = this.#upstream;
+    return name !== undefined && openings ? openings.has(name) : events.every(isOpening);
+  }
+
+  /** Takes the text to send. Not a generator: `yield*` kept replies in memory long after their calls. */
+  takePiece(bytes?: Buffer): Piece {
+    const all =
+      bytes && this.text !== '' ? Buffer.concat([Buffer.from(this.text), bytes]) : (bytes ?? this.text);
+    this.text = '';
+    return { text: all, last: false, opening: !this.hasBegun };
+  }
+
+  takeLast(closing = ''): Piece {
+    const terminator = this.#isTerminated ? '' : this.#upstream.terminator;
+    return { text: this.last + terminator + closing, last: true, opening: false };
+  }
+
+  /** Counts what the end of the body says. Throws if the reply is incomplete. */
+  end(): void {
+    if (!this.#tally.complete) for (const event of this.#decoder.end()) this.#tally.read(event);
+    if (!this.#tally.complete) throw toCutError();
+  }
+}
+
 export async function* forwardStream(
   exchange: Routed,
   response: UpstreamResponse,
   { tally, memory }: Reading,
 ): AsyncGenerator<Piece> {
-  const { call, attempt } = exchange;
-  const { upstream } = attempt.target.protocol;
-  const decoder = upstream.decodeEvents(call, attempt.target.model);
-  const rename = createModelRenamer(upstream.modelPaths, attempt.target.model.id);
-  const write = call.framing === 'array' ? createArrayWriter(rename) : rename;
-  /** Whether what follows the last finish waits until the call is settled, as usage does that gets its cost. */
-  const holdsEnd = upstream.ending === 'silence' || isCostWanted(exchange);
-  let text = '';
-  let lastText = '';
-  let opened = false;
-  let begun = false;
-  /** Whether the last frame of the protocol was seen. A reply may be complete before it. */
-  let terminated = false;
-  let alike: AlikeEvent | undefined;
-  let run: AlikeRun | undefined;
-  const forward = (blocks: readonly SseBlock[]): void => {
-    for (const { raw, event } of blocks) {
-      if (tally.complete) break;
-      const events = event ? decoder.push(event) : [];
-      for (const each of events) tally.read(each);
-      if (event && events.length === 0) tally.keptLength += event.data.length;
-      const isTerminator =
-        event !== undefined &&
-        event.data.length <= upstream.terminator.length &&
-        writeFrame(event.data) === upstream.terminator;
-      // An incomplete reply must not look complete.
-      if (events[0]?.type === 'unreadable' || (isTerminator && !tally.complete)) continue;
-      opened ||= event !== undefined;
-      if (event && !begun)
-        begun =
-          event.event !== undefined && upstream.openings
-            ? !upstream.openings.has(event.event)
-            : !events.every(isOpening);
-      terminated = isTerminator;
-      const written = isUnaskedUsage(events, call.usageWanted) ? '' : write(raw, event?.data);
-      const isLast = tally.complete || (holdsEnd && tally.hasFinished(call.candidates));
-      if (isLast) lastText += written;
-      else text += written;
-      if (alike !== decoder.alike) {
-        alike = decoder.alike;
-        run = event && alike && !isLast ? AlikeRun.after(raw, event.data, alike, written) : undefined;
-      }
-      if (lastText.length > longestBlock)
-        throw new GatewayError('upstream_failed', 'The provider sent too much after the end of its reply.');
-    }
-  };
-  /** Takes the text to send. Not a generator: `yield*` kept replies in memory long after their calls. */
-  const takePiece = (bytes?: Buffer): Piece => {
-    const all = bytes && text !== '' ? Buffer.concat([Buffer.from(text), bytes]) : (bytes ?? text);
-    text = '';
-    return { text: all, last: false, opening: !begun };
-  };
+  const forwarded = new ForwardedText(exchange, tally);
   const reader = new SseReader();
   const seeker = new RunSeeker(reader);
   const held = memory.slot();
@@ -80,36 +125,31 @@ export async function* forwardStream(
     // If a chunk cannot be read to its end, the text before the fault is sent.
     try {
       for (let rest = toBuffer(chunk); rest.length > 0 && !tally.complete;) {
-        const taken = reader.waiting === 0 && lastText === '' ? run?.take(rest) : undefined;
+        const { run, text, last } = forwarded;
+        const taken = reader.waiting === 0 && last === '' ? run?.take(rest) : undefined;
         if (taken) {
           tally.deliveredBytes += run?.textBytes ?? 0;
           rest = rest.subarray(taken.end);
-          yield takePiece(taken.bytes);
+          yield forwarded.takePiece(taken.bytes);
           continue;
         }
         const end = seeker.blocksEnd(rest, run);
         const blocks = reader.push(rest.subarray(0, end));
         rest = rest.subarray(end);
-        held.set(reader.waiting + weighLongest(blocks) + text.length + lastText.length + tally.keptLength);
-        forward(blocks);
+        held.set(reader.waiting + weighLongest(blocks) + text.length + last.length + tally.keptLength);
+        forwarded.add(blocks);
       }
     } finally {
       // Comments before the first event do not open a reply.
-      if (opened && text) yield takePiece();
+      if (forwarded.hasOpened && forwarded.text) yield forwarded.takePiece();
     }
-    if (tally.complete)
-      yield { text: lastText + (terminated ? '' : upstream.terminator), last: true, opening: false };
+    if (tally.complete) yield forwarded.takeLast();
   }
   if (tally.complete) return;
-  forward(reader.end());
-  if (opened && text) yield takePiece();
-  if (!tally.complete) for (const event of decoder.end()) tally.read(event);
-  if (!tally.complete) throw toCutError();
-  yield {
-    text: lastText + (terminated ? '' : upstream.terminator) + (call.framing === 'array' ? ']' : ''),
-    last: true,
-    opening: false,
-  };
+  forwarded.add(reader.end());
+  if (forwarded.hasOpened && forwarded.text) yield forwarded.takePiece();
+  forwarded.end();
+  yield forwarded.takeLast(exchange.call.framing === 'array' ? ']' : '');
 }
 
 /** Writes the events of a stream as elements of one JSON array. The caller closes the array. */

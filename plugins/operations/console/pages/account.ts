@@ -8,7 +8,7 @@ import { Form, type Values } from './form.ts';
 import { Time } from './format.ts';
 import { openNewKey, type Key } from './key-dialogs.ts';
 import { Keys } from './keys.ts';
-import { closeDialog, html, openDialog } from './kit.ts';
+import { closeDialog, html, openDialog, takeText } from './kit.ts';
 import { useList } from './lists.ts';
 import { Amount } from './money.ts';
 import { Choice, Fault, Head, Tile } from './parts.ts';
@@ -118,11 +118,7 @@ function StatementOf({ account, month }: { readonly account: string; readonly mo
       rows=${error ? [] : data?.lines}
       tools=${html`<label class="select"
           ><span>Month</span
-          ><select
-            aria-label="Month"
-            value=${month}
-            onChange=${(event: { currentTarget: HTMLSelectElement }) => setQuery({ month: event.currentTarget.value })}
-          >
+          ><select aria-label="Month" value=${month} onChange=${takeText((month) => setQuery({ month }))}>
             ${months().map((each) => html`<option selected=${each === month}>${each}</option>`)}
           </select></label
         >

@@ -79,6 +79,7 @@ function All({ show }: { readonly show: string }) {
   const accounts = useList<Balance>(show === 'accounts' ? '/admin/accounts' : undefined);
   const keys = useList<Key>(show === 'keys' || show === 'operators' ? '/admin/keys' : undefined);
   const kind = show === 'operators' ? 'operator' : 'user';
+  const reload = show === 'accounts' ? accounts.reload : keys.reload;
   const mayChange = !session.value?.readOnly;
   return html`<${Head} title="Accounts and keys">
       ${
@@ -87,13 +88,7 @@ function All({ show }: { readonly show: string }) {
             show === 'operators'
               ? html`<button onClick=${() => openNewOperatorKey(keys.reload)}>New operator key</button>`
               : html`<button onClick=${openNewAccount}>New account</button>`
-          }
-          <button
-            class="primary"
-            onClick=${() => openNewKey(undefined, () => (show === 'accounts' ? accounts.reload() : keys.reload()))}
-          >
-            New key
-          </button>`
+          } <button class="primary" onClick=${() => openNewKey(undefined, reload)}>New key</button>`
       }
     </${Head}>
     <p>
@@ -109,7 +104,7 @@ function All({ show }: { readonly show: string }) {
         onChange=${(value: string) => setQuery({ show: value === 'accounts' ? '' : value })}
       />
     </p>
-    <${Fault} error=${accounts.error ?? keys.error} retry=${show === 'accounts' ? accounts.reload : keys.reload} />
+    <${Fault} error=${accounts.error ?? keys.error} retry=${reload} />
     ${
       show === 'accounts'
         ? html`<${Table}
@@ -121,19 +116,22 @@ function All({ show }: { readonly show: string }) {
             empty=${html`<p>
                 There is no account yet. An account has a prepaid balance, from which its keys spend.
               </p>
-              ${mayChange && html`<button class="primary" onClick=${openNewAccount}>Create the first account</button>`}`}
+              ${
+                mayChange &&
+                html`<button class="primary" onClick=${openNewAccount}>Create the first account</button>`
+              }`}
           />`
-        : show === 'budgets'
-          ? html`<${Budgets} />`
-          : html`<${Keys}
-              key=${show}
-              name=${show === 'keys' ? 'Keys' : 'Operator keys'}
-              keys=${keys.rows?.filter((key) => key.kind === kind)}
-              withAccount=${show === 'keys'}
-              more=${keys.more}
-              done=${keys.reload}
-            />`
-    }`;
+        : show !== 'budgets' &&
+          html`<${Keys}
+            key=${show}
+            name=${show === 'keys' ? 'Keys' : 'Operator keys'}
+            keys=${keys.rows?.filter((key) => key.kind === kind)}
+            withAccount=${show === 'keys'}
+            more=${keys.more}
+            done=${keys.reload}
+          />`
+    }
+    ${show === 'budgets' && html`<${Budgets} />`}`;
 }
 
 export function Page({ place: { path, query } }: { readonly place: Place }) {

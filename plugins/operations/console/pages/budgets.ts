@@ -141,12 +141,8 @@ function Actions({ of, done }: { readonly of: Budget; readonly done: () => void 
     <button
       class="quiet"
       onClick=${() =>
-        confirmThat(
-          `Delete budget ${of.id}?`,
-          'Calls are no longer counted against it.',
-          'Delete',
-          () => api.delete(addressOf(of)).then(done),
-          closeDialog,
+        confirmThat(`Delete budget ${of.id}?`, 'Calls are no longer counted against it.', 'Delete', () =>
+          api.delete(addressOf(of)).then(done),
         )}
     >
       Delete

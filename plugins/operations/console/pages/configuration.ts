@@ -132,6 +132,7 @@ function Reload({ done }: { readonly done: () => void }) {
       notify(workers > 0 ? `Reloaded; ${workers} other workers reload now` : 'Reloaded');
       done();
     });
+  const isFaulty = fault.value !== undefined || check.value?.ok === false;
   return html`<section class="card" aria-label="Reload">
     <header class="head">
       <h2>Reload</h2>
@@ -144,17 +145,20 @@ function Reload({ done }: { readonly done: () => void }) {
       </div>
     </header>
     ${
-      fault.value !== undefined || check.value?.ok === false
-        ? html`<div class="problem" role="alert">
-            <p>The file cannot be used. What is in force stays.</p>
-            <pre>${fault.value ?? check.value?.fault}</pre>
-          </div>`
-        : check.value
-          ? html`<${Changes} of=${check.value} />`
-          : html`<p class="dim">
-              The gateway reads its file when it changes. Running calls finish with the old configuration.
-              Packages and the gateway keep their code until a restart.
-            </p>`
+      isFaulty &&
+      html`<div class="problem" role="alert">
+        <p>The file cannot be used. What is in force stays.</p>
+        <pre>${fault.value ?? check.value?.fault}</pre>
+      </div>`
+    }
+    ${!isFaulty && check.value && html`<${Changes} of=${check.value} />`}
+    ${
+      !isFaulty &&
+      !check.value &&
+      html`<p class="dim">
+        The gateway reads its file when it changes. Running calls finish with the old configuration. Packages
+        and the gateway keep their code until a restart.
+      </p>`
     }
   </section>`;
 }

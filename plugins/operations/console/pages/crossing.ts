@@ -5,7 +5,7 @@
 import { ApiError, api, useData } from './api.ts';
 import { CapabilityTable } from './capabilities.ts';
 import { exampleRequests } from './example-requests.ts';
-import { html, messageOf, useEffect, useSignal } from './kit.ts';
+import { html, messageOf, useEffect, useSignal, takeText, takeChecked } from './kit.ts';
 import { MarkedJson, placeLosses, wordOf, type Loss } from './marked-json.ts';
 import { Badge, Choice, Fault, Head, Select } from './parts.ts';
 import { setQuery, type Place } from './router.ts';
@@ -154,39 +154,77 @@ function parsed(text: string): unknown {
   }
 }
 
+interface Order {
+  readonly protocol: string;
+  readonly body: string;
+  readonly model: string;
+  readonly operation: string;
+  readonly everyWire: boolean;
+}
+
+/** Asks the gateway for a preview a moment after the last change; a later change discards the answer. */
+function usePreview(order: Order | undefined) {
+  const preview = useSignal<{ readonly of: Preview; readonly text: string } | undefined>(undefined);
+  const fault = useSignal<string | undefined>(undefined);
+  useEffect(
+    () => {
+      if (!order) return undefined;
+      const stop = new AbortController();
+      const timer = setTimeout(() => {
+        api.post<Preview>('/admin/crossing', order).then(
+          (of) => {
+            if (stop.signal.aborted) return;
+            preview.value = { of, text: order.body };
+            fault.value = undefined;
+          },
+          (error: unknown) => {
+            if (!stop.signal.aborted) fault.value = messageOf(error);
+          },
+        );
+      }, pause);
+      return () => {
+        stop.abort();
+        clearTimeout(timer);
+      };
+    },
+    Object.values(order ?? {}),
+  );
+  return { preview, fault };
+}
+
+const operations = [
+  ['generate', 'generate'],
+  ['count', 'count tokens'],
+] as const;
+
+function ModelInput({ model, models }: { readonly model: string; readonly models: ModelList | undefined }) {
+  return html`<label class="filter-field"
+      ><span>Model</span
+      ><input
+        list="crossing-models"
+        value=${model}
+        spellcheck=${false}
+        onChange=${takeText((text) => setQuery({ model: text.trim() }))}
+    /></label>
+    <datalist id="crossing-models">${models?.data.map(({ id }) => html`<option value=${id} />`)}</datalist>`;
+}
+
 function Editor({ place: { query } }: { readonly place: Place }) {
   const protocol = protocols.includes(query.protocol ?? '') ? (query.protocol ?? '') : 'chat-completions';
   const models = useData<ModelList>('/admin/models');
   const text = useSignal(example(protocol));
   const operation = useSignal('generate');
   const everyWire = useSignal(true);
-  const preview = useSignal<{ readonly of: Preview; readonly text: string } | undefined>(undefined);
-  const fault = useSignal<string | undefined>(undefined);
-  const first = models.data?.data[0]?.id ?? '';
-  const model = query.model ?? first;
+  const model = query.model ?? models.data?.data[0]?.id ?? '';
+  const order = {
+    protocol,
+    body: text.value,
+    model,
+    operation: operation.value,
+    everyWire: everyWire.value,
+  };
 
-  useEffect(() => {
-    if (model === '') return undefined;
-    const stop = new AbortController();
-    const body = text.value;
-    const order = { protocol, body, model, operation: operation.value, everyWire: everyWire.value };
-    const timer = setTimeout(() => {
-      api.post<Preview>('/admin/crossing', order).then(
-        (of) => {
-          if (stop.signal.aborted) return;
-          preview.value = { of, text: body };
-          fault.value = undefined;
-        },
-        (error: unknown) => {
-          if (!stop.signal.aborted) fault.value = messageOf(error);
-        },
-      );
-    }, pause);
-    return () => {
-      stop.abort();
-      clearTimeout(timer);
-    };
-  }, [protocol, model, text.value, operation.value, everyWire.value]);
+  const { preview, fault } = usePreview(model === '' ? undefined : order);
 
   const change = (next: string): void => {
     setQuery({ protocol: next });
@@ -199,27 +237,10 @@ function Editor({ place: { query } }: { readonly place: Place }) {
         value=${protocol}
         onChange=${change}
       />
-      <label class="filter-field"
-        ><span>Model</span
-        ><input
-          list="crossing-models"
-          value=${model}
-          spellcheck=${false}
-          onChange=${(event: { currentTarget: HTMLInputElement }) => setQuery({ model: event.currentTarget.value.trim() })}
-      /></label>
-      <datalist id="crossing-models">
-        ${models.data?.data.map(({ id }) => html`<option value=${id} />`)}
-      </datalist>
+      <${ModelInput} model=${model} models=${models.data} />
       <${Select}
         label="Operation"
-        options=${
-          protocol === 'images'
-            ? [['generate', 'generate']]
-            : [
-                ['generate', 'generate'],
-                ['count', 'count tokens'],
-              ]
-        }
+        options=${protocol === 'images' ? operations.slice(0, 1) : operations}
         value=${operation.value}
         onChange=${(value: string) => (operation.value = value)}
       />
@@ -227,7 +248,7 @@ function Editor({ place: { query } }: { readonly place: Place }) {
         ><input
           type="checkbox"
           checked=${everyWire}
-          onChange=${(event: { currentTarget: HTMLInputElement }) => (everyWire.value = event.currentTarget.checked)}
+          onChange=${takeChecked((isChecked) => (everyWire.value = isChecked))}
         />
         Every wire, also those the provider does not speak</label
       >
@@ -238,7 +259,7 @@ function Editor({ place: { query } }: { readonly place: Place }) {
         rows="14"
         spellcheck=${false}
         value=${text}
-        onInput=${(event: { currentTarget: HTMLTextAreaElement }) => (text.value = event.currentTarget.value)}
+        onInput=${takeText((next) => (text.value = next))}
       ></textarea>
     </label>
     <${Fault}

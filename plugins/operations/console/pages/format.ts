@@ -71,7 +71,8 @@ export function Time({ at, brief = false, exact = false }: TimeProps) {
   const date = new Date(at ?? '');
   if (Number.isNaN(date.getTime())) return html`<span class="dim">–</span>`;
   const isThisYear = date.getFullYear() === new Date().getFullYear();
-  const style = exact ? seconds : brief && isThisYear ? minutes : times;
+  const usual = brief && isThisYear ? minutes : times;
+  const style = exact ? seconds : usual;
   const iso = date.toISOString();
   return html`<time datetime=${iso} title=${iso}>${style.format(date)}</time>`;
 }

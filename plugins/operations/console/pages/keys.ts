@@ -33,7 +33,6 @@ function Actions({ of, done }: { readonly of: Key; readonly done: () => void }) 
                 'It is refused within a second. Running calls finish. You can enable it again.',
                 'Disable',
                 () => turn(true, 'The key is disabled.'),
-                closeDialog,
               )}
           >
             Disable
@@ -52,7 +51,6 @@ function Actions({ of, done }: { readonly of: Key; readonly done: () => void }) 
               closeDialog();
               done();
             }, 'The key is deleted.'),
-          closeDialog,
         )}
     >
       Delete

@@ -10,6 +10,21 @@ export { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 /** Builds elements from HTML in a template: html`<p>${text}</p>`. Values are always text, never markup. */
 export const html = htm.bind(h);
 
+interface InputEvent {
+  readonly currentTarget: { readonly value: string };
+}
+
+/** A listener that takes the text of an input. */
+export function takeText(take: (text: string) => void): (event: InputEvent) => void {
+  return ({ currentTarget }) => take(currentTarget.value);
+}
+
+/** A listener that takes whether a box is checked. */
+export function takeChecked(take: (isChecked: boolean) => void) {
+  return ({ currentTarget }: { readonly currentTarget: { readonly checked: boolean } }): void =>
+    take(currentTarget.checked);
+}
+
 interface OpenDialog {
   readonly title: string;
   readonly body: ComponentChildren;

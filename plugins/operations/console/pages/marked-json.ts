@@ -69,7 +69,10 @@ class Writer {
     if (this.lines > mostLines) return null;
     this.lines += 1;
     const losses = this.#marks.get(place.join('\n'));
-    const body = this.#body(value, place, lead, tail, losses);
+    const notes = (losses ?? []).map(
+      (loss) => html`<span class="why"> ← ${wordOf(loss)}: ${loss.path}, ${loss.reason}</span>`,
+    );
+    const body = this.#body(value, place, lead, [tail, notes]);
     if (!losses) return body;
     const isSoft = losses.every(isApproximated);
     return html`<span class=${isSoft ? 'mark soft' : 'mark'}>${body}</span>`;
@@ -79,12 +82,8 @@ class Writer {
     value: unknown,
     place: readonly string[],
     lead: string,
-    tail: string,
-    losses: readonly Loss[] = [],
+    [tail, note]: readonly [string, ComponentChildren],
   ): ComponentChildren {
-    const note = losses.map(
-      (loss) => html`<span class="why"> ← ${wordOf(loss)}: ${loss.path}, ${loss.reason}</span>`,
-    );
     const indent = '  '.repeat(place.length);
     if (typeof value !== 'object' || value === null || Object.keys(value).length === 0)
       return html`${indent}${lead}${scalar(value)}${tail}${note}${'\n'}`;

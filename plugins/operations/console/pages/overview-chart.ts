@@ -153,32 +153,34 @@ export interface Row {
   readonly index: number;
 }
 
-export function breakdown(data: Overview, tag: string | undefined): Column<Row>[] {
-  const figure = (
-    title: string,
-    value: (totals: Totals) => number | null,
-    show: (totals: Totals) => string,
-  ): Column<Row> => ({
+function figure(
+  title: string,
+  value: (totals: Totals) => number | null,
+  show: (totals: Totals) => string,
+): Column<Row> {
+  return {
     title,
     value: ({ series }) => value(series.totals),
     cell: ({ series }) => show(series.totals),
     isFigure: true,
-  });
+  };
+}
+
+/** The name of a series, which leads to its calls. */
+function nameCell(data: Overview, tag: string | undefined, name: string | null) {
+  if (name === null) return html`<span class="dim">${data.others} others</span>`;
+  if (name === '') return html`<span class="dim">none</span>`;
+  const { from, to } = data;
+  return html`<a href=${href('calls', { ...filterOf(data, tag, name), from, to })}>${name}</a>`;
+}
+
+export function breakdown(data: Overview, tag: string | undefined): Column<Row>[] {
   return [
     {
       title: groups.find(([key]) => key === data.by)?.[1] ?? 'Name',
       value: ({ series }) => series.name ?? `${data.others} others`,
       cell: ({ series: { name }, index }) =>
-        html`<i class=${colourClass(index)}></i> ${
-            name === null
-              ? html`<span class="dim">${data.others} others</span>`
-              : name === ''
-                ? html`<span class="dim">none</span>`
-                : html`<a
-                    href=${href('calls', { ...filterOf(data, tag, name), from: data.from, to: data.to })}
-                    >${name}</a
-                  >`
-          }`,
+        html`<i class=${colourClass(index)}></i> ${nameCell(data, tag, name)}`,
     },
     amountColumn('Spend', ({ series }) => series.totals.cost),
     amountColumn('Vendor', ({ series }) => series.totals.vendor_cost),

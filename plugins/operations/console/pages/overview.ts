@@ -1,7 +1,7 @@
 /** The overview: spending, calls and waiting times in any range, by model, key, account, provider or tag. */
 import { address, useData } from './api.ts';
 import { count, duration, percent, short, Time } from './format.ts';
-import { html, useMemo } from './kit.ts';
+import { html, useMemo, takeText } from './kit.ts';
 import { Amount } from './money.ts';
 import { breakdown, groups, MainChart, measures, type Overview, type Row } from './overview-chart.ts';
 import { Badge, Choice, Fault, Head, Select, Tile } from './parts.ts';
@@ -16,6 +16,11 @@ const ranges = [
   ['30d', '30 d', 30 * 24 * hour],
 ] as const;
 
+function Verdict({ of }: { readonly of: NonNullable<Overview['audit']> }) {
+  const text = of.ok ? 'sound' : `${of.findings} faults`;
+  return html`<${Badge} tone=${of.ok ? 'good' : 'bad'}>${text}</${Badge}>`;
+}
+
 function Tiles({ data }: { readonly data: Overview | undefined }) {
   const totals = data?.totals;
   const range = data && { from: data.from, to: data.to };
@@ -24,7 +29,10 @@ function Tiles({ data }: { readonly data: Overview | undefined }) {
     <${Tile}
       label="Spend"
       value=${html`<${Amount} usd=${totals?.cost} />`}
-      note=${totals && html`vendors <${Amount} usd=${totals.vendor_cost} />, margin <${Amount} usd=${totals.margin} />`}
+      note=${
+        totals &&
+        html`vendors <${Amount} usd=${totals.vendor_cost} />, margin <${Amount} usd=${totals.margin} />`
+      }
     />
     <${Tile}
       label="Calls"
@@ -66,7 +74,7 @@ function Tiles({ data }: { readonly data: Overview | undefined }) {
     />
     <${Tile}
       label="Audit of the books"
-      value=${audit ? html`<${Badge} tone=${audit.ok ? 'good' : 'bad'}>${audit.ok ? 'sound' : `${audit.findings} faults`}</${Badge}>` : '–'}
+      value=${audit ? html`<${Verdict} of=${audit} />` : '–'}
       note=${audit ? html`<${Time} at=${audit.at} brief=${true} />` : 'not yet audited'}
     />
   </div>`;
@@ -102,6 +110,32 @@ function AnyRange({ query }: { readonly query: Readonly<Record<string, string>> 
   return html`${input('from', 'From')} ${input('to', 'To')}`;
 }
 
+function Grouping({ query }: { readonly query: Readonly<Record<string, string>> }) {
+  return html`<${Select}
+      label="By"
+      options=${groups}
+      value=${query['by'] ?? 'model'}
+      onChange=${(value: string) => setQuery({ by: value })}
+    />
+    ${
+      query['by'] === 'tag' &&
+      html`<input
+        aria-label="Name of the tag"
+        placeholder="name of the tag"
+        value=${query['tag'] ?? ''}
+        onChange=${takeText((text) => setQuery({ tag: text.trim() }))}
+      />`
+    }`;
+}
+
+function Exports(range: Pick<Overview, 'from' | 'to'>) {
+  const { from, to } = range;
+  const usage = address('/admin/usage', { from, to, format: 'csv' });
+  const entries = address('/admin/entries/export', { from, to });
+  return html`<a class="button quiet" href=${usage} download>Usage as CSV</a>
+    <a class="button quiet" href=${entries} download>Entries as CSV</a>`;
+}
+
 export function Page({ place: { query } }: { readonly place: Place }) {
   const { params, range } = paramsOf(query);
   const asked = params['by'] === 'tag' && params['tag'] === '' ? undefined : '/admin/overview';
@@ -119,23 +153,21 @@ export function Page({ place: { query } }: { readonly place: Place }) {
       <${AnyRange} query=${query} />
     </${Head}>
     <${Fault} error=${error} retry=${reload} />
-    ${data && data.behind > 0 && html`<p class="hint" role="status">${count(data.behind)} older entries are still being summed up.</p>`}
+    ${
+      data &&
+      data.behind > 0 &&
+      html`<p class="hint" role="status">${count(data.behind)} older entries are still being summed up.</p>`
+    }
     <${Tiles} data=${data} />
     <section class="card">
       <div class="head">
-        <${Choice} label="Figure" options=${measures} value=${measure} onChange=${(value: string) => setQuery({ show: value })} />
-        <div class="actions">
-          <${Select} label="By" options=${groups} value=${query['by'] ?? 'model'} onChange=${(value: string) => setQuery({ by: value })} />
-          ${
-            query['by'] === 'tag' &&
-            html`<input
-              aria-label="Name of the tag"
-              placeholder="name of the tag"
-              value=${query['tag'] ?? ''}
-              onChange=${(event: { currentTarget: HTMLInputElement }) => setQuery({ tag: event.currentTarget.value.trim() })}
-            />`
-          }
-        </div>
+        <${Choice}
+          label="Figure"
+          options=${measures}
+          value=${measure}
+          onChange=${(value: string) => setQuery({ show: value })}
+        />
+        <div class="actions"><${Grouping} query=${query} /></div>
       </div>
       ${
         data
@@ -146,23 +178,13 @@ export function Page({ place: { query } }: { readonly place: Place }) {
     <${Table}
       name="Breakdown"
       columns=${columns}
-      rows=${asked === undefined ? [] : error ? [] : rows}
+      rows=${asked === undefined || error ? [] : rows}
       rowKey=${({ series }: Row) => String(series.name)}
-      tools=${
-        data &&
-        html`<a
-            class="button quiet"
-            href=${address('/admin/usage', { from: data.from, to: data.to, format: 'csv' })}
-            download
-            >Usage as CSV</a
-          >
-          <a
-            class="button quiet"
-            href=${address('/admin/entries/export', { from: data.from, to: data.to })}
-            download
-            >Entries as CSV</a
-          >`
+      tools=${data && html`<${Exports} from=${data.from} to=${data.to} />`}
+      empty=${
+        asked === undefined
+          ? 'Name the tag to group by.'
+          : 'No calls in this range. Create a key and make the first one.'
       }
-      empty=${asked === undefined ? 'Name the tag to group by.' : 'No calls in this range. Create a key and make the first one.'}
     />`;
 }

@@ -55,6 +55,24 @@ const ownColumns: readonly Column<Call>[] = callColumns
     return column.title === 'Provider' ? plain : column;
   });
 
+function Tiles({ own }: { readonly own: OwnKey | undefined }) {
+  const limits = own?.limits;
+  return html`<div class="tiles">
+    <${Tile}
+      label="Available"
+      value=${html`<${Amount} usd=${own?.balance.available} />`}
+      note="for new calls"
+    />
+    <${Tile} label="Held" value=${html`<${Amount} usd=${own?.balance.pending} />`} note="by running calls" />
+    <${Tile} label="Spent by the account" value=${html`<${Amount} usd=${own?.balance.used} />`} />
+    <${Tile}
+      label="Spent by this key"
+      value=${html`<${Amount} usd=${limits?.spend_used} />`}
+      note=${limits?.spend_left ? html`<${Amount} usd=${limits.spend_left} /> left` : 'no cap'}
+    />
+  </div>`;
+}
+
 export function KeyView({ apiKey }: { readonly apiKey: string }) {
   const facts = useSignal<OwnKey | undefined>(undefined);
   const calls = useSignal<readonly Call[] | undefined>(undefined);
@@ -76,24 +94,7 @@ export function KeyView({ apiKey }: { readonly apiKey: string }) {
   const usage = useMemo(() => own?.usage.data.toReversed(), [own]);
   const limits = own?.limits;
   return html`<${Fault} error=${error.value} retry=${load} />
-    <div class="tiles">
-      <${Tile}
-        label="Available"
-        value=${html`<${Amount} usd=${own?.balance.available} />`}
-        note="for new calls"
-      />
-      <${Tile}
-        label="Held"
-        value=${html`<${Amount} usd=${own?.balance.pending} />`}
-        note="by running calls"
-      />
-      <${Tile} label="Spent by the account" value=${html`<${Amount} usd=${own?.balance.used} />`} />
-      <${Tile}
-        label="Spent by this key"
-        value=${html`<${Amount} usd=${limits?.spend_used} />`}
-        note=${limits?.spend_left ? html`<${Amount} usd=${limits.spend_left} /> left` : 'no cap'}
-      />
-    </div>
+    <${Tiles} own=${own} />
     <section class="card">
       <div class="head">
         <h2>Key ${own?.name} …${own?.last_four}</h2>

@@ -41,6 +41,30 @@ function listCommands(text: string): Command[] {
   ];
 }
 
+const steps: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 };
+
+interface ListProps {
+  readonly commands: readonly Command[];
+  readonly at: number;
+  readonly run: (command: Command) => void;
+}
+
+function CommandList({ commands, at, run }: ListProps) {
+  return html`<ul id="palette-list" role="listbox" aria-label="Places">
+    ${commands.map(
+      (command, index) =>
+        html`<li
+          id=${`palette-${index}`}
+          role="option"
+          aria-selected=${index === at ? 'true' : 'false'}
+          onClick=${() => run(command)}
+        >
+          ${command.title}
+        </li>`,
+    )}
+  </ul>`;
+}
+
 export function Palette() {
   const element = useRef<HTMLDialogElement>(null);
   const text = useSignal('');
@@ -65,8 +89,8 @@ export function Palette() {
     if (!element.current?.open) isOpen.value = false;
   };
   const onKey = (event: KeyboardEvent) => {
-    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
-    if (step !== 0) {
+    const step = steps[event.key];
+    if (step !== undefined) {
       event.preventDefault();
       chosen.value = (at + step + commands.length) % Math.max(1, commands.length);
     } else if (event.key === 'Enter') {
@@ -93,18 +117,6 @@ export function Palette() {
       }}
       onKeyDown=${onKey}
     />
-    <ul id="palette-list" role="listbox" aria-label="Places">
-      ${commands.map(
-        (command, index) =>
-          html`<li
-            id=${`palette-${index}`}
-            role="option"
-            aria-selected=${index === at ? 'true' : 'false'}
-            onClick=${() => run(command)}
-          >
-            ${command.title}
-          </li>`,
-      )}
-    </ul>
+    <${CommandList} commands=${commands} at=${at} run=${run} />
   </dialog>`;
 }

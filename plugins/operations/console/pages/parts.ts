@@ -1,5 +1,14 @@
 /** Small parts that many pages show. */
-import { type ComponentChildren, copyText, html, messageOf, notify, openDialog } from './kit.ts';
+import {
+  type ComponentChildren,
+  copyText,
+  html,
+  messageOf,
+  notify,
+  closeDialog,
+  openDialog,
+  takeText,
+} from './kit.ts';
 
 /** The head of a page: its title, and what can be done on it. */
 export function Head({
@@ -85,11 +94,7 @@ export function Select(props: {
   const { label, options, value, onChange } = props;
   return html`<label class="select"
     ><span>${label}</span
-    ><select
-      aria-label=${label}
-      value=${value}
-      onChange=${(event: { currentTarget: HTMLSelectElement }) => onChange(event.currentTarget.value)}
-    >
+    ><select aria-label=${label} value=${value} onChange=${takeText(onChange)}>
       ${options.map(([key, text]) => html`<option value=${key} selected=${key === value}>${text}</option>`)}
     </select></label
   >`;
@@ -136,14 +141,13 @@ export function confirmThat(
   text: string,
   button: string,
   action: () => Promise<unknown>,
-  close: () => void,
 ): void {
   openDialog(
     title,
     html`<p>${text}</p>
       <div class="row">
-        <button onClick=${close}>Cancel</button>
-        <button class="danger" onClick=${() => void attempt(action).then(close)}>${button}</button>
+        <button onClick=${closeDialog}>Cancel</button>
+        <button class="danger" onClick=${() => void attempt(action).then(closeDialog)}>${button}</button>
       </div>`,
   );
 }

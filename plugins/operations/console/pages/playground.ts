@@ -1,7 +1,7 @@
 /** The playground: real calls in any protocol, with a key, and the same call as code. */
 import { useData } from './api.ts';
 import { publicUrl, type Facts } from './client-settings.ts';
-import { html, messageOf, useSignal } from './kit.ts';
+import { html, messageOf, useSignal, takeText, takeChecked } from './kit.ts';
 import { Amount, sum } from './money.ts';
 import { Fault, Head, Select } from './parts.ts';
 import { KeyChooser, playgroundKey } from './playground-key.ts';
@@ -115,14 +115,14 @@ function Top(props: {
         list="playground-models"
         value=${model}
         spellcheck=${false}
-        onChange=${(event: { currentTarget: HTMLInputElement }) => setQuery({ model: event.currentTarget.value.trim() })}
+        onChange=${takeText((text) => setQuery({ model: text.trim() }))}
     /></label>
     <datalist id="playground-models">${models?.data.map(({ id }) => html`<option value=${id} />`)}</datalist>
     <label class="check"
       ><input
         type="checkbox"
         checked=${stream}
-        onChange=${(event: { currentTarget: HTMLInputElement }) => (stream.value = event.currentTarget.checked)}
+        onChange=${takeChecked((isChecked) => (stream.value = isChecked))}
       />
       Stream</label
     >

@@ -2,7 +2,7 @@
 import { ApiError, api, session, useData } from './api.ts';
 import { countColumn } from './columns.ts';
 import { count, duration, percent, Time } from './format.ts';
-import { html, useSignal } from './kit.ts';
+import { html, useSignal, takeText } from './kit.ts';
 import { attempt, Badge, Fault, Head, Tile } from './parts.ts';
 import { openErrors, openRest, openTest, type Hold, type Provider, type Target } from './provider-dialogs.ts';
 import { href } from './router.ts';
@@ -106,19 +106,7 @@ function Holds({ of }: { readonly of: readonly Hold[] }) {
 }
 
 function Card({ of, reload }: { readonly of: Provider; readonly reload: () => void }) {
-  const {
-    provider,
-    protocols,
-    models,
-    keys,
-    canTest,
-    state,
-    holds,
-    targets,
-    attempts,
-    failed,
-    firstEventMs,
-  } = of;
+  const { provider, protocols, models, keys, canTest, state, targets, attempts, failed, firstEventMs } = of;
   const isChanging = !session.value?.readOnly;
   return html`<section class="card" aria-label=${provider}>
     <header class="head">
@@ -139,7 +127,7 @@ function Card({ of, reload }: { readonly of: Provider; readonly reload: () => vo
       ${count(models)} models, ${keys === 1 ? 'one key' : `${count(keys)} keys`}.${' '}
       ${`Speaks ${protocols.join(', ')}`}.
     </p>
-    <${Holds} of=${holds} />
+    <${Holds} of=${of.holds} />
     <div class="tiles">
       <${Tile} label="Attempts" value=${count(attempts)} href=${href('calls', { provider })} />
       <${Tile} label="Failed" value=${percent(failed, attempts)} note=${`${count(failed)} attempts`} />
@@ -179,7 +167,7 @@ export function Page() {
         placeholder="Filter"
         aria-label="Filter providers"
         value=${filter}
-        onInput=${(event: { currentTarget: HTMLInputElement }) => (filter.value = event.currentTarget.value)}
+        onInput=${takeText((text) => (filter.value = text))}
       />
     </${Head}>
     ${
@@ -199,6 +187,9 @@ export function Page() {
       </p>`
     }
     ${!data && !error && html`<p class="empty" aria-busy="true">Loading …</p>`}
-    ${data?.providers.length === 0 && html`<p class="empty">No provider is on. Set the key of one, such as <code>OPENAI_API_KEY</code>.</p>`}
+    ${
+      data?.providers.length === 0 &&
+      html`<p class="empty">No provider is on. Set the key of one, such as <code>OPENAI_API_KEY</code>.</p>`
+    }
     ${shown.map((each) => html`<${Card} key=${each.provider} of=${each} reload=${reload} />`)}`;
 }

@@ -23,20 +23,8 @@ function textOf(data: string): string {
   return typeof text === 'string' ? text : '';
 }
 
-export function Playground({
-  apiKey,
-  models,
-}: {
-  readonly apiKey: string;
-  readonly models: readonly ListedModel[];
-}) {
-  const texts = useMemo(
-    () =>
-      models
-        .filter(({ architecture: a }) => a?.output_modalities?.includes('text') ?? true)
-        .map(({ id }) => id),
-    [models],
-  );
+/** Sends the form as a streamed call, and keeps what came of it. */
+function useAnswer(apiKey: string) {
   const answer = useSignal('');
   const fault = useSignal<string | undefined>(undefined);
   const cost = useSignal<string | undefined>(undefined);
@@ -79,6 +67,24 @@ export function Playground({
     }
   }
 
+  return { ask, answer, cost, fault, isRunning, stop: () => running.current?.abort() };
+}
+
+export function Playground({
+  apiKey,
+  models,
+}: {
+  readonly apiKey: string;
+  readonly models: readonly ListedModel[];
+}) {
+  const texts = useMemo(
+    () =>
+      models
+        .filter(({ architecture: a }) => a?.output_modalities?.includes('text') ?? true)
+        .map(({ id }) => id),
+    [models],
+  );
+  const { ask, answer, cost, fault, isRunning, stop } = useAnswer(apiKey);
   return html`<section class="card">
     <form class="form" onSubmit=${ask}>
       <label class="field"
@@ -91,12 +97,15 @@ export function Playground({
         ><b>Message</b><textarea name="text" rows="4" required>Hello! Who are you?</textarea>
       </label>
       <div class="row">
-        ${isRunning.value && html`<button type="button" onClick=${() => running.current?.abort()}>Stop</button>`}
+        ${isRunning.value && html`<button type="button" onClick=${stop}>Stop</button>`}
         <button class="primary" disabled=${isRunning.value}>Send</button>
       </div>
     </form>
     <div class="answer" aria-live="polite" aria-busy=${isRunning.value ? 'true' : 'false'}>${answer}</div>
-    ${cost.value !== undefined && html`<p><${Badge} tone="good">done</${Badge}> It cost <${Amount} usd=${cost.value} />.</p>`}
+    ${
+      cost.value !== undefined &&
+      html`<p><${Badge} tone="good">done</${Badge}> It cost <${Amount} usd=${cost.value} />.</p>`
+    }
     ${fault.value !== undefined && html`<p class="problem" role="alert">${fault}</p>`}
   </section>`;
 }

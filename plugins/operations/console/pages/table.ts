@@ -1,5 +1,5 @@
 /** Tables that sort, filter, copy and export. Rows beyond the first few hundred are shown on demand. */
-import { type ComponentChildren, copyText, html, saveFile, useMemo, useSignal } from './kit.ts';
+import { type ComponentChildren, copyText, html, saveFile, useMemo, useSignal, takeText } from './kit.ts';
 import { isDecimal, nano } from './money.ts';
 
 type Value = string | number | boolean | null | undefined;
@@ -41,7 +41,7 @@ function compare(one: Value, other: Value): number {
   const [a, b] = [textOf(one), textOf(other)];
   if (a === '' || b === '') return Number(a === '') - Number(b === '');
   if (typeof one === 'number' && typeof other === 'number') return one - other;
-  if (isDecimal(a) && isDecimal(b)) return nano(a) < nano(b) ? -1 : nano(a) > nano(b) ? 1 : 0;
+  if (isDecimal(a) && isDecimal(b)) return Number(nano(a) > nano(b)) - Number(nano(a) < nano(b));
   return a.localeCompare(b, 'en', { numeric: true });
 }
 
@@ -70,47 +70,110 @@ interface Sorting {
   readonly isDown: boolean;
 }
 
+function select<Row>(rows: readonly Row[], columns: readonly Column<Row>[], text: string): readonly Row[] {
+  const word = text.trim().toLowerCase();
+  if (word === '') return rows;
+  return rows.filter((row) => columns.some(({ value }) => textOf(value(row)).toLowerCase().includes(word)));
+}
+
+function sort<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  by: Sorting | undefined,
+): readonly Row[] {
+  const column = by && columns[by.column];
+  if (!column) return rows;
+  const sorted = rows.toSorted((one, other) => compare(column.value(one), column.value(other)));
+  return by.isDown ? sorted.toReversed() : sorted;
+}
+
+function classOf<Row>({ title, isFigure, isWide }: Column<Row>): string {
+  if (isFigure) return 'figure';
+  if (isWide) return 'wide';
+  return title === '' ? 'doings' : '';
+}
+
+interface HeadingProps {
+  readonly column: Column<unknown>;
+  readonly isPlain: boolean;
+  readonly by: Sorting | undefined;
+  readonly onSort: () => void;
+}
+
+function Heading({ column, isPlain, by, onSort }: HeadingProps) {
+  const { title } = column;
+  const [order, arrow] = by?.isDown ? ['descending', ' ↓'] : ['ascending', ' ↑'];
+  return html`<th
+    scope="col"
+    class=${classOf({ ...column, isWide: false })}
+    aria-sort=${by ? order : undefined}
+  >
+    ${
+      isPlain || title === ''
+        ? title || html`<span class="visually-hidden">Actions</span>`
+        : html`<button class="sort" onClick=${onSort}>
+            ${title}<span aria-hidden="true">${by ? arrow : ''}</span>
+          </button>`
+    }
+  </th>`;
+}
+
+/** Buttons that copy and save what a table shows. */
+function Exports<Row>({ name, columns, rows }: Required<Pick<TableProps<Row>, 'name' | 'columns' | 'rows'>>) {
+  const file = `${name.toLowerCase().replaceAll(/\W+/g, '-')}.csv`;
+  const text = (separator: string, cell: (value: Value) => string): string =>
+    lines(columns, rows ?? [], separator, cell);
+  return html`<button class="quiet" onClick=${() => copyText(text('\t', plainCell), 'Table copied')}>
+      Copy
+    </button>
+    <button class="quiet" onClick=${() => saveFile(file, text(',', csvCell))}>CSV</button>`;
+}
+
+function describeCount(shown: number, all: number, hasMore: boolean): string {
+  const part = shown < all ? `${shown} of ` : '';
+  return `${part}${all}${hasMore ? '+' : ''} ${all === 1 ? 'row' : 'rows'}`;
+}
+
+function rowOf<Row>(row: Row, columns: readonly Column<Row>[]) {
+  return columns.map((column) => {
+    const { value, cell } = column;
+    return html`<td class=${classOf(column)}>${cell ? cell(row) : textOf(value(row))}</td>`;
+  });
+}
+
+interface NothingProps extends Pick<TableProps<unknown>, 'rows' | 'empty'> {
+  readonly filter: string;
+}
+
+/** What a table says that shows no row. */
+function Nothing({ rows, empty, filter }: NothingProps) {
+  if (rows === undefined) return html`<p class="empty" aria-busy="true">Loading …</p>`;
+  if (rows.length === 0) return html`<div class="empty">${empty}</div>`;
+  return html`<p class="empty">No row contains “${filter}”.</p>`;
+}
+
+const button = (title: string, act: () => void) =>
+  html`<button class="more" onClick=${act}>${title}</button>`;
+
 export function Table<Row>(props: TableProps<Row>) {
   const { name, columns, rows, empty, more, rowKey, rowClass, tools, isPlain = false } = props;
   const sorting = useSignal<Sorting | undefined>(undefined);
   const filter = useSignal('');
   const most = useSignal(firstRows);
-  const shown = useMemo(() => {
-    const word = filter.value.trim().toLowerCase();
-    const kept = (rows ?? []).filter(
-      (row) => word === '' || columns.some(({ value }) => textOf(value(row)).toLowerCase().includes(word)),
-    );
+  const shown = useMemo(
+    () => sort(select(rows ?? [], columns, filter.value), columns, sorting.value),
+    [rows, filter.value, sorting.value, columns],
+  );
+  const sortBy = (column: number, { isFigure = false }: Column<Row>): void => {
     const by = sorting.value;
-    const column = by && columns[by.column];
-    if (!column) return kept;
-    const sorted = kept.toSorted((one, other) => compare(column.value(one), column.value(other)));
-    return by.isDown ? sorted.toReversed() : sorted;
-  }, [rows, filter.value, sorting.value, columns]);
-
-  const sortBy = (column: number): void => {
-    const isDown =
-      sorting.value?.column === column ? !sorting.value.isDown : columns[column]?.isFigure === true;
-    sorting.value = { column, isDown };
+    sorting.value = { column, isDown: by?.column === column ? !by.isDown : isFigure };
   };
-  const heading = ({ title, isFigure }: Column<Row>, index: number) => {
+  const showMore = (): void => void (most.value += firstRows);
+  const heading = (column: Column<Row>, index: number) => {
     const by = sorting.value?.column === index ? sorting.value : undefined;
-    const order = by ? (by.isDown ? 'descending' : 'ascending') : undefined;
-    return html`<th
-      scope="col"
-      class=${isFigure ? 'figure' : title === '' ? 'doings' : ''}
-      aria-sort=${order}
-    >
-      ${
-        isPlain || title === ''
-          ? title || html`<span class="visually-hidden">Actions</span>`
-          : html`<button class="sort" onClick=${() => sortBy(index)}>
-              ${title}<span aria-hidden="true">${by ? (by.isDown ? ' ↓' : ' ↑') : ''}</span>
-            </button>`
-      }
-    </th>`;
+    const onSort = (): void => sortBy(index, column);
+    return html`<${Heading} column=${column} isPlain=${isPlain} by=${by} onSort=${onSort} />`;
   };
-  const isFiltered = rows !== undefined && shown.length < rows.length;
-
   return html`<section class="table" aria-label=${name}>
     ${
       !isPlain &&
@@ -121,32 +184,14 @@ export function Table<Row>(props: TableProps<Row>) {
           placeholder="Filter"
           aria-label=${`Filter ${name.toLowerCase()}`}
           value=${filter}
-          onInput=${(event: { currentTarget: HTMLInputElement }) => (filter.value = event.currentTarget.value)}
+          onInput=${takeText((text) => (filter.value = text))}
         />
         ${tools}
         <span class="space"></span>
         <span class="dim" role="status">
-          ${
-            rows &&
-            `${isFiltered ? `${shown.length} of ` : ''}${rows.length}${more ? '+' : ''} ${rows.length === 1 ? 'row' : 'rows'}`
-          }
+          ${rows && describeCount(shown.length, rows.length, more !== undefined)}
         </span>
-        <button
-          class="quiet"
-          onClick=${() => copyText(lines(columns, shown, '\t', plainCell), 'Table copied')}
-        >
-          Copy
-        </button>
-        <button
-          class="quiet"
-          onClick=${() =>
-            saveFile(
-              `${name.toLowerCase().replaceAll(/\W+/g, '-')}.csv`,
-              lines(columns, shown, ',', csvCell),
-            )}
-        >
-          CSV
-        </button>
+        <${Exports} name=${name} columns=${columns} rows=${shown} />
       </div>`
     }
     <div class="scroll" tabindex="0" role="region" aria-label=${`${name}, scrollable`}>
@@ -160,24 +205,13 @@ export function Table<Row>(props: TableProps<Row>) {
           ${shown.slice(0, most.value).map(
             (row, index) =>
               html`<tr key=${rowKey?.(row) ?? index} class=${rowClass?.(row)}>
-                ${columns.map(
-                  ({ title, value, cell, isFigure, isWide }) =>
-                    html`<td class=${isFigure ? 'figure' : isWide ? 'wide' : title === '' ? 'doings' : ''}>
-                      ${cell ? cell(row) : textOf(value(row))}
-                    </td>`,
-                )}
+                ${rowOf(row, columns)}
               </tr>`,
           )}
         </tbody>
       </table>
-      ${rows === undefined && html`<p class="empty" aria-busy="true">Loading …</p>`}
-      ${rows?.length === 0 && html`<div class="empty">${empty}</div>`}
-      ${isFiltered && shown.length === 0 && html`<p class="empty">No row contains “${filter}”.</p>`}
+      ${shown.length === 0 && html`<${Nothing} rows=${rows} empty=${empty} filter=${filter.value} />`}
     </div>
-    ${
-      shown.length > most.value &&
-      html`<button class="more" onClick=${() => (most.value += firstRows)}>Show more rows</button>`
-    }
-    ${shown.length <= most.value && more && html`<button class="more" onClick=${more}>Load more</button>`}
+    ${shown.length > most.value ? button('Show more rows', showMore) : more && button('Load more', more)}
   </section>`;
 }
