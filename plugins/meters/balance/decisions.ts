@@ -55,7 +55,8 @@ export function take(
 /** What an entry that ends a call, or follows its end, says of the call. */
 export type Facts = Consumption & Pick<Settlement, 'reason' | 'basis' | 'at' | 'vendor'>;
 
-const nothing = {
+/** The consumption of a call that was sent to no vendor. */
+export const nothing = {
   model: undefined,
   provider: undefined,
   price: undefined,

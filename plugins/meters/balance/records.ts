@@ -8,6 +8,7 @@ import {
   type AccountRecord,
   type Balance,
   type ClaimRecord,
+  type Consumption,
   type Entry,
   type KeyRecord,
   type OwnerRecord,
@@ -82,15 +83,10 @@ export function entryOf(row: Row): Entry {
     reference: maybe(row, 'reference', text),
     reason: maybe(row, 'reason', text),
     basis: maybe(row, 'basis', word(['usage', 'estimate', 'none'])),
-    model: maybe(row, 'model', text),
-    provider: maybe(row, 'provider', text),
-    price: maybe(row, 'price', text),
-    input: count(row, 'input'),
-    output: count(row, 'output'),
+    ...consumedOf(row),
     usage: maybe(row, 'usage', text),
     costs: maybe(row, 'costs', text),
     vendor: maybe(row, 'vendor', integer),
-    attempts: count(row, 'attempts'),
     budgets: maybe(row, 'budgets', text),
     flags: flags.filter((each) => noted.includes(each)),
   };
@@ -102,13 +98,19 @@ export function progressOf(row: Row): Progress {
     sent: flag(row, 'sent'),
     delivered: count(row, 'delivered'),
     owed: integer(row, 'owed'),
+    ...consumedOf(row),
+    usage: text(row, 'usage'),
+    costs: text(row, 'costs'),
+  };
+}
+
+function consumedOf(row: Row): Omit<Consumption, 'usage' | 'costs'> {
+  return {
     model: maybe(row, 'model', text),
     provider: maybe(row, 'provider', text),
     price: maybe(row, 'price', text),
     input: count(row, 'input'),
     output: count(row, 'output'),
-    usage: text(row, 'usage'),
-    costs: text(row, 'costs'),
     attempts: count(row, 'attempts'),
   };
 }

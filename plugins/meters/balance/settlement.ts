@@ -18,6 +18,7 @@ import {
   type Target,
 } from '../../../core/index.ts';
 import { vendorCost } from '../../shared/vendor-price.ts';
+import { nothing } from './decisions.ts';
 import { priceRecord } from './prices.ts';
 import type { Consumption, Progress, Settled, Settlement, Store } from './store.ts';
 
@@ -47,19 +48,9 @@ function costsText(lines: readonly CostLine[]): string {
   return JSON.stringify(lines.map(({ kind, units, rate }) => [kind, Number(units), formatUsd(rate)]));
 }
 
-const noAttempt = {
-  model: undefined,
-  provider: undefined,
-  price: undefined,
-  input: 0,
-  output: 0,
-  usage: '{}',
-  costs: '[]',
-} as const;
-
 /** The entry that gives back a reservation whose call was sent to no vendor. */
 export function unsent(id: string, reason: string, at: number, attempts = 0): Settlement {
-  return { ...noAttempt, id, attempts, at, amount: undefined, reason, basis: 'none', suspect: false };
+  return { ...nothing, id, attempts, at, amount: undefined, reason, suspect: false };
 }
 
 /**

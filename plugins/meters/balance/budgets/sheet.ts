@@ -16,6 +16,15 @@ import {
 } from './budget.ts';
 import { currentPeriod, periodAt } from './periods.ts';
 
+/** What a call's budgets are found by. */
+export interface Spender {
+  readonly account: string;
+  /** The accounts above it. */
+  readonly line: readonly string[];
+  readonly root: string | undefined;
+  readonly tags: readonly string[];
+}
+
 /** A period, and what this transaction adds to it. */
 export interface Line {
   readonly budget: Budget;

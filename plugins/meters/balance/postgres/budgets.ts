@@ -5,7 +5,7 @@
 import type { Budget, PeriodRecord } from '../budgets/budget.ts';
 import { readShares } from '../budgets/budget.ts';
 import { budgetOf, periodOf, startAt } from '../budgets/rows.ts';
-import { Sheet, type Line } from '../budgets/sheet.ts';
+import { Sheet, type Line, type Spender } from '../budgets/sheet.ts';
 import type { Row } from '../rows.ts';
 import { statements } from '../sql/steps.ts';
 import type { Query } from './connection.ts';
@@ -47,13 +47,6 @@ export interface Spenders {
   readonly keys: readonly string[];
   readonly tags: readonly string[];
   readonly calls: readonly string[];
-}
-
-export interface Spender {
-  readonly account: string;
-  readonly line: readonly string[];
-  readonly root: string | undefined;
-  readonly tags: readonly string[];
 }
 
 export function lockBudgets(

@@ -5,16 +5,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Budget, Scope } from '../budgets/budget.ts';
 import { budgetOf, periodOf } from '../budgets/rows.ts';
-import { Sheet, type Line } from '../budgets/sheet.ts';
-
-/** What a call's budgets are found by. */
-export interface Spender {
-  readonly account: string;
-  /** The accounts above it. */
-  readonly line: readonly string[];
-  readonly root: string | undefined;
-  readonly tags: readonly string[];
-}
+import { Sheet, type Line, type Spender } from '../budgets/sheet.ts';
 
 function prepare(database: DatabaseSync) {
   return {
