@@ -239,7 +239,9 @@ describe('the test of a provider', () => {
     const asked: (string | undefined)[] = [];
     const server = createServer((request, response) => {
       asked.push(request.headers.authorization);
-      response.writeHead(request.headers.authorization === 'Bearer good-key' ? 200 : 401).end('{"data":[]}');
+      const status = request.headers.authorization === 'Bearer good-key' ? 200 : 401;
+      // Node would write the real date, and tests have one of their own.
+      response.writeHead(status, { date: new Date().toUTCString() }).end('{"data":[]}');
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const address = server.address();
