@@ -1,6 +1,6 @@
 /** Calls as the ledger sees them, for tests that need nothing else of a call. */
 import type { Nano } from '../../core/index.ts';
-import { methodsOf } from '../../plugins/meters/balance/operations.ts';
+import { storeOf } from '../../plugins/meters/balance/operations.ts';
 import type { NewKey, Progress, Quote, Settlement, Store } from '../../plugins/meters/balance/store.ts';
 
 /** A price of one nano-USD a token, which calls here are charged at. */
@@ -74,12 +74,6 @@ export function storeWith(operations: Partial<Store>): Store {
   const unasked = async (): Promise<never> => {
     throw new Error('the store was asked for what it should not be');
   };
-  return {
-    ...methodsOf(unasked),
-    owner: 'test',
-    health: () => undefined,
-    audit: unasked,
-    close: unasked,
-    ...operations,
-  };
+  const rest = { owner: 'test', health: () => undefined, audit: unasked, close: unasked };
+  return { ...storeOf(unasked, rest), ...operations };
 }

@@ -201,6 +201,13 @@ describe('a gateway with markups', () => {
     await expect(house.gateway.verb('markups set', [], { account: 'tester' })).rejects.toThrow(
       '"percent" or "fixed"',
     );
+    // What failed is no action.
+    expect(await house.gateway.verb('actions list', [], { limit: '4' })).toMatchObject([
+      { action: 'markups remove', detail: expect.stringContaining('openai/*') },
+      { action: 'markups set' },
+      { action: 'markups set' },
+      { action: expect.stringContaining('keys create') },
+    ]);
     const [row] = z
       .array(z.object({ cost: z.string(), vendorCost: z.string(), margin: z.string() }))
       .parse(await house.gateway.verb('usage', [], { by: 'account' }));

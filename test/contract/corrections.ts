@@ -93,5 +93,40 @@ export function testCorrections({ account, store, reserve }: Bench): void {
         { at: 7, author: 'op', action: 'POST /admin/keys', subject: 'one', detail },
       ]);
     });
+
+    const action = { at: 7, author: 'op', action: 'test', subject: '', detail: '{}' };
+    const actionsOf = async (author: string) =>
+      (await store().listActions({ limit: 1000 })).filter((each) => each.author === author).length;
+    const credit = { amount: 5n, kind: 'bonus', reference: undefined, at: 1 } as const;
+
+    it('gets an action with the first change of several, and none if nothing changes', async () => {
+      const name = await account(0n);
+      const acting = store().recording({ ...action, author: name });
+      expect(await acting.createAccount({ name, at: 1 })).toBe(false);
+      expect(await acting.credit({ ...credit, account: `${name}-none` })).toBe('not_found');
+      await expect(acting.credit({ ...credit, account: name, amount: -5n })).rejects.toThrow('cannot be -5');
+      expect(await actionsOf(name)).toBe(0);
+      expect(await acting.credit({ ...credit, account: name })).toBe('credited');
+      expect(await acting.setAccountState({ account: name, state: 'disabled' })).toBe('changed');
+      expect(await actionsOf(name)).toBe(1);
+    });
+
+    it('undoes a change whose action cannot be written, and no other of the same moment', async () => {
+      const [name, other] = [await account(0n), await account(0n)];
+      // The tables refuse an action without a subject.
+      const broken = store().recording({ ...action, author: name, subject: JSON.parse('null') });
+      const sound = store().recording({ ...action, author: other });
+      const [failed, credited] = await Promise.allSettled([
+        broken.credit({ ...credit, account: name }),
+        sound.credit({ ...credit, account: other }),
+      ]);
+      expect([failed.status, credited.status]).toEqual(['rejected', 'fulfilled']);
+      expect([await store().balance(name), await store().balance(other)]).toMatchObject([
+        { total: 0n },
+        { total: 5n },
+      ]);
+      expect([await actionsOf(name), await actionsOf(other)]).toEqual([0, 1]);
+      expect(await store().entries({ account: name, limit: 10 })).toEqual([]);
+    });
   });
 }

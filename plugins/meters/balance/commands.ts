@@ -168,9 +168,8 @@ export function ledgerCommands(
     async run(args, options, print) {
       const store = await open({ mustExist: !creates });
       try {
-        const result = await work({ store, models, print, author }, args, options);
-        if (changes) await store.recordAction(actionOfVerb(author, verb.name, args, options));
-        return result;
+        const ledger = changes ? store.recording(actionOfVerb(author, verb.name, args, options)) : store;
+        return await work({ store: ledger, models, print, author }, args, options);
       } finally {
         await store.close();
       }

@@ -48,6 +48,12 @@ export const correctionOperations = {
     >(),
 };
 
+/** Whether the answer of an operation says that it changed anything. */
+export function isChange(answer: unknown): boolean {
+  const status = typeof answer === 'object' && answer !== null && 'status' in answer ? answer.status : answer;
+  return status === true || ['changed', 'moved', 'credited', 'created'].includes(String(status));
+}
+
 /** Why an account cannot take a state; undefined if it can. */
 export function refuseState(
   current: AccountState,

@@ -1,6 +1,7 @@
 /** Operations as messages: their names and arguments, derived from the table in `store.ts`. */
 import type { AuditReport } from './audit-report.ts';
-import { operations, report, type Methods, type QueueName } from './store.ts';
+import { isChange, type Action } from './corrections.ts';
+import { operations, report, type Methods, type QueueName, type Store } from './store.ts';
 
 /** The store's operations, and one that only SQLite's threads have. */
 const all = {
@@ -26,7 +27,12 @@ export type NameIn<Queue extends QueueName> = {
 export type Handlers = { readonly [Name in OperationName]: (argument: Argument<Name>) => Answer<Name> };
 
 export type Operation<Name extends OperationName = OperationName> = {
-  [One in Name]: { readonly name: One; readonly argument: Argument<One> };
+  [One in Name]: {
+    readonly name: One;
+    readonly argument: Argument<One>;
+    /** The operator's action that it is a part of: written in the same transaction, if it changes anything. */
+    readonly action?: Action;
+  };
 }[Name];
 
 export function queueOf(name: OperationName): QueueName {
@@ -50,6 +56,29 @@ export function methodsOf(ask: (operation: StoreOperation) => Promise<unknown>):
     (argument: unknown) => ask({ name, argument } as StoreOperation),
   ]);
   return Object.fromEntries(methods) as Methods<typeof operations>;
+}
+
+type Ask = (operation: StoreOperation) => Promise<unknown>;
+
+/** Adds an operator's action to the first of several operations that changes anything. */
+function recordOnce(ask: Ask, action: Action): Ask {
+  let isRecorded = false;
+  return async (operation) => {
+    if (isRecorded || !isWrite(operation)) return ask(operation);
+    const answer = await ask({ ...operation, action });
+    isRecorded = isChange(answer);
+    return answer;
+  };
+}
+
+/** A store that passes every operation to `ask`, with what no operation does. */
+export function storeOf(ask: Ask, rest: Omit<Store, keyof typeof operations | 'recording'>): Store {
+  const store: Store = {
+    ...methodsOf(ask),
+    ...rest,
+    recording: (action) => ({ ...store, ...methodsOf(recordOnce(ask, action)) }),
+  };
+  return store;
 }
 
 /** One operation's answer, or why it has none. `unavailable`: the database failed, and not the operation. */

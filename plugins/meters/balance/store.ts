@@ -30,7 +30,7 @@ import type {
 } from './books.ts';
 import { budgetOperations } from './budgets/requests.ts';
 import { callOperations } from './calls/operations.ts';
-import { correctionOperations } from './corrections.ts';
+import { correctionOperations, type Action } from './corrections.ts';
 import { read, report, write, type Definition, type QueueName } from './definitions.ts';
 import type { DocumentWrite } from './documents.ts';
 import { exportOperations } from './export/operations.ts';
@@ -144,6 +144,8 @@ export interface Store extends Methods<typeof operations> {
   readonly owner: string;
   /** Reads the books at one moment, and says where they break a rule. Later audits read only what is new. */
   audit(): Promise<AuditReport>;
+  /** The store with an operator's action, written with the first change and in its transaction. */
+  recording(action: Action): Store;
   /** Undefined if the last write succeeded, otherwise why it failed. */
   health(): Error | undefined;
   /** Finishes what was asked and closes the database. Everything asked later is refused. */

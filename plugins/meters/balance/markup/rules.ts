@@ -125,6 +125,7 @@ function stated(options: Readonly<Record<string, string | boolean | undefined>>)
 export const markupVerbs: readonly Verb[] = [
   {
     name: 'markups set',
+    changes: true,
     description: 'charge more or less than the vendor, for an account, a key or a model',
     options: [
       ...subjects,
@@ -139,6 +140,7 @@ export const markupVerbs: readonly Verb[] = [
   { name: 'markups list', description: 'show the markups that operators have set', work: shown },
   {
     name: 'markups remove',
+    changes: true,
     description: 'remove the markup for exactly these',
     options: subjects,
     async work({ store }, _, { account, key, model }) {

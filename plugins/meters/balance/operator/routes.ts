@@ -188,9 +188,8 @@ export function operatorRoutes(store: () => Store, models: () => string[]): Rout
       errors,
       openapi: async () => (await import('../description.ts')).operatorDescription(name),
       async handle(request, { key: author }) {
-        const reply = await handle(store(), request, models, author);
-        if (method !== 'GET') await store().recordAction(actionFrom(author, name, request));
-        return reply;
+        const ledger = method === 'GET' ? store() : store().recording(actionFrom(author, name, request));
+        return handle(ledger, request, models, author);
       },
     };
   });

@@ -7,8 +7,8 @@ import { Client, Pool, type PoolClient } from 'pg';
 import { NoLedger } from '../no-ledger.ts';
 import {
   isWrite,
-  methodsOf,
   queueOf,
+  storeOf,
   type Answer,
   type Argument,
   type NameIn,
@@ -167,25 +167,26 @@ export async function openPostgres({
   const readers = new Readers({ url }, connections);
   const audit = auditor();
   const heartbeat = lease === undefined ? undefined : new HeartbeatThread({ url, owner, lease });
-  const methods = methodsOf((operation) =>
-    isWrite(operation) ? writer.ask(operation) : readers.read((query) => runRead(query, operation)),
-  );
-  return {
-    ...methods,
+  const ask = (operation: Operation<StoreOperationName>): Promise<unknown> =>
+    isWrite(operation) ? writer.ask(operation) : readers.read((query) => runRead(query, operation));
+  const store = storeOf(ask, {
     owner,
-    reserve(request) {
-      heartbeat?.begin();
-      return methods.reserve(request);
-    },
-    async beat(beat) {
-      await methods.beat(beat);
-      heartbeat?.beaten();
-    },
     audit: () => readers.read(audit),
     health: () => session.failure,
     async close() {
       await writer.close();
       await readers.close();
+    },
+  });
+  return {
+    ...store,
+    reserve(request) {
+      heartbeat?.begin();
+      return store.reserve(request);
+    },
+    async beat(beat) {
+      await store.beat(beat);
+      heartbeat?.beaten();
     },
   };
 }

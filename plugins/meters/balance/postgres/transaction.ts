@@ -3,6 +3,7 @@
  * ends that follow one another are done together; rarer operations are done one by one.
  */
 import type { Client } from 'pg';
+import { isChange } from '../corrections.ts';
 import type { Answer, Argument, NameIn, Operation, OperationName } from '../operations.ts';
 import { isSharedOperation, type SharedName } from '../sql/index.ts';
 import { statements } from '../sql/steps.ts';
@@ -68,7 +69,12 @@ async function runOwn<Name extends keyof typeof handlers>(
 
 async function runOne(query: Query, owner: string, operation: Operation<Seldom>): Promise<unknown> {
   if (operation.name === 'moveAccount') await query(sql.moving);
-  return isSharedOperation(operation) ? runShared(query, operation) : runOwn(query, owner, operation);
+  const { action } = operation;
+  const answer = await (isSharedOperation(operation)
+    ? runShared(query, operation)
+    : runOwn(query, owner, operation));
+  if (action && isChange(answer)) await runShared(query, { name: 'recordAction', argument: action });
+  return answer;
 }
 
 async function runAll(query: Query, owner: string, operations: readonly Write[]): Promise<unknown[]> {

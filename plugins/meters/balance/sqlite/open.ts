@@ -7,7 +7,7 @@ import { accessSync, closeSync, constants, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { fileMode, folderMode, tighten } from '../../../../core/index.ts';
-import { methodsOf, queueOf, type WorkerData } from '../operations.ts';
+import { queueOf, storeOf, type WorkerData } from '../operations.ts';
 import type { Store } from '../store.ts';
 import { Thread, type GroupListener } from './thread.ts';
 
@@ -90,8 +90,7 @@ export async function openSqlite({
     reader.open().catch(() => undefined);
     return reader;
   }
-  return {
-    ...methodsOf((operation) => (queueOf(operation.name) === 'reports' ? reports() : writer).ask(operation)),
+  return storeOf((operation) => (queueOf(operation.name) === 'reports' ? reports() : writer).ask(operation), {
     owner,
     async audit() {
       for (;;) {
@@ -103,5 +102,5 @@ export async function openSqlite({
     async close() {
       await Promise.all([writer.close(), reader?.close()]);
     },
-  };
+  });
 }

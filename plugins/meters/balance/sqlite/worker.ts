@@ -7,6 +7,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
 import { BackupHeartbeat } from '../backup-heartbeat.ts';
+import { isChange } from '../corrections.ts';
 import type { Handlers, Opened, Operation, OperationName, WorkerData } from '../operations.ts';
 import { openDatabase, resultCode } from './database.ts';
 import { handlersOn, type Connection } from './handlers.ts';
@@ -41,7 +42,9 @@ function done(handlers: Handlers, operation: Operation): Finished {
     const value = handlers.settle(operation.argument);
     return { value, answered: { name: 'settle', value } };
   }
-  return { value: run(handlers, operation) };
+  const value = run(handlers, operation);
+  if (operation.action && isChange(value)) handlers.recordAction(operation.action);
+  return { value };
 }
 
 function read({ handlers }: Connection, operation: Operation): Finished {
