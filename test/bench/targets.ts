@@ -27,6 +27,8 @@ export interface Place {
   readonly vendor: string;
   readonly folder: string;
   readonly project: string;
+  /** The configuration to run, if not the delivered one. */
+  readonly config?: string;
 }
 
 const starts = Number(process.env.BENCH_STARTS ?? 5);
@@ -75,7 +77,7 @@ export async function bareTarget({ vendor, folder, project }: Place): Promise<Ta
 }
 
 /** As it is delivered: default configuration, keys checked, ledger on disk, metrics on. */
-export async function tollgateTarget({ vendor, folder, project }: Place): Promise<Target> {
+export async function tollgateTarget({ vendor, folder, project, config }: Place): Promise<Target> {
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
   const command = process.execPath;
@@ -85,7 +87,7 @@ export async function tollgateTarget({ vendor, folder, project }: Place): Promis
     PORT: String(port),
     HOST: '127.0.0.1',
     TOLLGATE_DATA: data(attempt),
-    TOLLGATE_CONFIG: join(project, 'gateway.config.ts'),
+    TOLLGATE_CONFIG: config ?? join(project, 'gateway.config.ts'),
     OPENAI_API_KEY: vendorKey,
     OPENAI_BASE_URL: `${vendor}/v1`,
     DEEPSEEK_API_KEY: vendorKey,
