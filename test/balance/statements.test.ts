@@ -1,0 +1,104 @@
+/** Statements of neighbouring months meet, and each line is what an independent sum of the entries says. */
+import * as fc from 'fast-check';
+import { afterAll, expect, it } from 'vitest';
+import { formatUsd, parseUsd } from '../../core/index.ts';
+import { statement, statementQuery } from '../../plugins/meters/balance/operator/statement.ts';
+import type { Store } from '../../plugins/meters/balance/store.ts';
+import { price, quote, settlement } from './calls.ts';
+import { openTemporary } from './ledger-file.ts';
+import { openFresh } from './postgres-database.ts';
+
+const months = ['2026-02', '2026-03', '2026-04'] as const;
+const hour = 3_600_000;
+
+/** Around the boundaries of months in UTC, and where other zones have theirs, with their daylight-saving changes. */
+const moments = fc
+  .tuple(
+    fc.constantFrom(Date.UTC(2026, 1, 1), Date.UTC(2026, 2, 1), Date.UTC(2026, 3, 1), Date.UTC(2026, 4, 1)),
+    fc.constantFrom(-14, -1, 0, 1, 12),
+    fc.constantFrom(-1, 0, 1),
+  )
+  .map(([boundary, hours, milliseconds]) => boundary + hours * hour + milliseconds);
+
+const step = fc.oneof(
+  fc.record({ kind: fc.constant('credit' as const), at: moments, amount: fc.bigInt({ min: 1n, max: 99n }) }),
+  fc.record({ kind: fc.constant('call' as const), at: moments, amount: fc.bigInt({ min: 0n, max: 30n }) }),
+  fc.record({ kind: fc.constant('fold' as const) }),
+);
+
+const opened: { dispose(): Promise<void> }[] = [];
+afterAll(async () => {
+  for (const each of opened) await each.dispose();
+});
+
+type Statement = Awaited<ReturnType<typeof statement>>;
+
+/** What lines say, day by day, as sums of nano-USD. */
+function byDay(lines: readonly (readonly [at: number, kind: string, amount: bigint])[]): Map<string, bigint> {
+  const sums = new Map<string, bigint>();
+  for (const [at, kind, amount] of lines) {
+    const name = `${new Date(at).toISOString().slice(0, 10)} ${kind}`;
+    sums.set(name, (sums.get(name) ?? 0n) + amount);
+  }
+  return new Map([...sums].filter(([, sum]) => sum !== 0n));
+}
+
+async function expectBalanced(store: Store, account: string): Promise<void> {
+  const entries = (await store.entries({ account, limit: 1000 })).map(
+    ({ at, credits, revenue }) =>
+      [at, credits === 0n ? 'usage' : 'credit', credits === 0n ? -revenue : -credits] as const,
+  );
+  const before = (time: number): string =>
+    formatUsd(entries.reduce((sum, [at, , amount]) => (at < time ? sum + amount : sum), 0n));
+  let last: Statement | undefined;
+  for (const month of months) {
+    const made = await statement(store, account, statementQuery.parse({ month }));
+    const [from, to] = [Date.parse(made.from), Date.parse(made.to)];
+    expect(made.opening).toBe(before(from));
+    expect(made.closing).toBe(before(to));
+    if (last) expect([made.opening, made.from]).toEqual([last.closing, last.to]);
+    expect(byDay(made.lines.map(({ at, kind, amount }) => [Date.parse(at), kind, parseUsd(amount)]))).toEqual(
+      byDay(entries.filter(([at]) => at >= from && at < to)),
+    );
+    let balance = parseUsd(made.opening);
+    for (const line of made.lines) {
+      balance += parseUsd(line.amount);
+      expect(line.balance).toBe(formatUsd(balance));
+    }
+    expect(parseUsd(made.opening) + parseUsd(made.credited) - parseUsd(made.used)).toBe(
+      parseUsd(made.closing),
+    );
+    last = made;
+  }
+}
+
+it.each([
+  ['SQLite', openTemporary],
+  ['PostgreSQL', openFresh],
+] as const)('statements from %s balance, whatever happens at the boundaries of months', async (_, open) => {
+  const bench = await open();
+  opened.push(bench);
+  const { store } = bench;
+  await store.definePrice(price);
+  let accounts = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 25 }), async (steps) => {
+      const account = `account-${(accounts += 1)}`;
+      await store.createAccount({ name: account, at: 1 });
+      const credit = { account, kind: 'bonus', reference: undefined } as const;
+      await store.credit({ ...credit, amount: 1000n, at: Date.UTC(2026, 0, 31) });
+      for (const [index, each] of steps.entries()) {
+        if (each.kind === 'fold') await store.fold({ limit: 3 });
+        else if (each.kind === 'credit') await store.credit({ ...credit, amount: each.amount, at: each.at });
+        else {
+          const id = `${account}-${index}`;
+          await store.reserve({ id, account, key: 'key-1', quotes: [quote(10n)], at: each.at - hour });
+          // More than 10 nano-USD exceed what is reserved: the call has two entries.
+          await store.settle(settlement(id, each.amount, { at: each.at, model: `m/${index % 2}` }));
+        }
+      }
+      await expectBalanced(store, account);
+    }),
+    { numRuns: Number(process.env.HISTORIES ?? 15), endOnFailure: true },
+  );
+});
