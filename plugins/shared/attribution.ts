@@ -52,6 +52,7 @@ function isAttributed({ headers, principal, call }: Exchange): boolean {
   if (headers[tagsHeader] !== undefined || principal?.tags?.length || call?.labels) return true;
   for (const name of sessionHeaders) if (headers[name] !== undefined) return true;
   for (const name of agentHeaders) if (headers[name] !== undefined) return true;
+  for (const name of parentHeaders) if (headers[name] !== undefined) return true;
   return false;
 }
 

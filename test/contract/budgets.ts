@@ -186,6 +186,9 @@ export function testBudgets({ account, opened, store }: Bench): void {
       await call(one, 60n, { tags: ['x', tag] });
       expect(await call(other, 41n, { tags: [tag] })).toMatchObject({ status: 'short', available: 40n });
       expect(await call(other, 41n, { tags: ['x'] })).toMatchObject({ status: 'reserved' });
+      // One that was exhausted affords as much again after its reset.
+      const tomorrow = Date.parse('2026-11-24T00:00:00Z');
+      expect(await call(other, 100n, { tags: [tag], at: tomorrow })).toMatchObject({ status: 'reserved' });
     });
 
     it('that is soft refuses nothing, and counts', async () => {

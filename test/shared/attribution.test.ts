@@ -104,6 +104,16 @@ describe('the tags of a call', () => {
     expect(tagsOf({}, { user }).byName).toEqual(tags);
   });
 
+  it.each([
+    ['x-claude-code-session-id', 'session'],
+    ['x-claude-code-agent-id', 'agent'],
+    ['x-claude-code-parent-agent-id', 'parent-agent'],
+    ['thread-id', 'agent'],
+    ['x-codex-parent-thread-id', 'parent-agent'],
+  ])('have what the header %s alone says', (name, tag) => {
+    expect(tagsOf({ [name]: 'value' }).byName).toEqual({ [tag]: 'value' });
+  });
+
   it('have the safety identifier as end user if there is no other', () => {
     expect(tagsOf({}, { safety_identifier: 'hash' }).byName).toEqual({ user: 'hash' });
   });
