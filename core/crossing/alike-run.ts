@@ -1,6 +1,6 @@
 /**
- * Takes runs of events that differ from the one before only in their piece of text, as bytes. Most of a stream
- * is such events. To make strings and objects of each would cost more than all else done for it.
+ * Takes runs of events that differ from the one before only in their piece of text, as bytes. Most of a
+ * stream is such events. To make strings and objects of each would cost more than all else done for it.
  */
 import type { CanonicalEvent } from '../canonical/events.ts';
 import type { SseReader } from './sse.ts';
@@ -97,7 +97,9 @@ export class RunSeeker {
     this.#reader = reader;
   }
 
-  /** The end of the next event, where a run can go on after an event that was cut; or else all of the chunk. */
+  /**
+   * The end of the next event, where a run can go on after an event that was cut; or else all of the chunk.
+   */
   blocksEnd(chunk: Buffer, run: AlikeRun | undefined): number {
     const isSingle = run ? this.#reader.waiting > 0 : this.#single < mostSingle;
     if (!isSingle) return chunk.length;

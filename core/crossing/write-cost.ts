@@ -1,7 +1,7 @@
 /**
- * Writes what a call cost into the usage of its reply: a number with all the digits of the amount. In a stream it
- * changes the last event that has usage, and adds no event. That event is in the text that waits until the call
- * is settled.
+ * Writes what a call cost into the usage of its reply: a number with all the digits of the amount. In a
+ * stream it changes the last event that has usage, and adds no event. That event is in the text that waits
+ * until the call is settled.
  */
 import type { Routed } from '../exchange.ts';
 import { costHeader } from '../http/request-headers.ts';

@@ -79,11 +79,12 @@ function findingOf(subject: string, host: string, status: number, variable: stri
       message: `${host} is up, but limits calls right now (429)`,
       remedy: "try again later, or raise the key's limit",
     };
+  const unknownKey = 'whether it accepts the key is unknown';
   if (status >= 300)
     return {
       subject,
       state: 'note',
-      message: `${host} is up, but answered ${status} to the model list: whether it accepts the key is unknown`,
+      message: `${host} is up, but answered ${status} to the model list: ${unknownKey}`,
       remedy: 'check its address',
     };
   return { subject, state: 'well', message: `${host} is up and accepts the key` };

@@ -1,6 +1,6 @@
 /**
- * Sockets that systemd opened for this process and keeps over a restart, so that no connection is refused meanwhile.
- * The first one is for the public listener, one named `admin` for the admin listener.
+ * Sockets that systemd opened for this process and keeps over a restart, so that no connection is refused
+ * meanwhile. The first one is for the public listener, one named `admin` for the admin listener.
  */
 import cluster from 'node:cluster';
 

@@ -118,7 +118,8 @@ export async function superviseWorkers(
     workerDeaths.inc();
     logger.error(
       { pid, code, signal },
-      'a worker died and is replaced: see its last log lines, or after SIGKILL the kernel log for a lack of memory',
+      'a worker died and is replaced: see its last log lines, ' +
+        'or after SIGKILL the kernel log for a lack of memory',
     );
   };
   const keep = async (number: number): Promise<void> => {

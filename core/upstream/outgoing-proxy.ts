@@ -1,7 +1,7 @@
 /**
  * The proxy through which providers are called, from the usual variables: `HTTPS_PROXY` (else `HTTP_PROXY`),
- * `HTTP_PROXY` and `NO_PROXY`, in either case. Loopback addresses are always called directly. A proxy's URL may
- * hold a password, so no message shows it.
+ * `HTTP_PROXY` and `NO_PROXY`, in either case. Loopback addresses are always called directly. A proxy's URL
+ * may hold a password, so no message shows it.
  */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
@@ -26,7 +26,10 @@ function readProxy(environment: Environment, name: string): string | undefined {
   throw new ConfigError(`${name} has to be the URL of an HTTP proxy: http://user:password@host:3128`);
 }
 
-/** One entry of `NO_PROXY`: a name with all below it, an address, a range `10.0.0.0/8`, each with a port or not. */
+/**
+ * One entry of `NO_PROXY`: a name with all below it, an address, a range `10.0.0.0/8`, each with a port or
+ * not.
+ */
 interface Exception {
   readonly matches: (host: string) => boolean;
   readonly port: string | undefined;
@@ -108,8 +111,8 @@ export class OutgoingProxies {
 }
 
 /**
- * Makes `fetch` of this process take the same way: model lists, price feeds, webhooks. Node knows no ranges of
- * addresses in `NO_PROXY`.
+ * Makes `fetch` of this process take the same way: model lists, price feeds, webhooks. Node knows no ranges
+ * of addresses in `NO_PROXY`.
  */
 export function useOutgoingProxies(environment: Environment = process.env): void {
   if (new OutgoingProxies(environment).isEmpty) return;

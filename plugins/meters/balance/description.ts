@@ -220,7 +220,8 @@ const operators: Readonly<Record<string, Operator>> = {
     summary: 'All entries of the ledger, as a file',
     details:
       'The header `x-tollgate-export-last` is the number of the last entry that the export can have. ' +
-      'The next export goes on with it as `after`; one that broke off, with the number of its last whole line.',
+      'The next export goes on with it as `after`; ' +
+      'one that broke off, with the number of its last whole line.',
     query: exportQuery,
     replies: { 200: { ...csv, 'application/jsonl': z.string() } },
   },

@@ -28,7 +28,8 @@ export function ledgerExamination(open: () => Promise<Store>): Examination {
           await store.close();
         }
       } catch (error) {
-        const message = `it cannot be opened or read: ${error instanceof Error ? error.message : String(error)}`;
+        const reason = error instanceof Error ? error.message : String(error);
+        const message = `it cannot be opened or read: ${reason}`;
         const remedy =
           'look at its disk and its rights, or at the database and its address; ' +
           'without a ledger no call is served';

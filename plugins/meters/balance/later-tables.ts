@@ -15,7 +15,9 @@ export interface Dialect {
   readonly text: string;
   /** Text in the order of its bytes. */
   readonly sorted: string;
-  /** What follows the columns: of any table, of one found by its primary key, and of one that changes often. */
+  /**
+   * What follows the columns: of any table, of one found by its primary key, and of one that changes often.
+   */
   readonly table: string;
   readonly keyed: string;
   readonly busy: string;

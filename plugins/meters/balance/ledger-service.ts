@@ -140,7 +140,8 @@ export class LedgerService {
     const error = this.store.health() ?? failure;
     logger.error(
       { error },
-      'the ledger cannot be used and new calls get 503: check its disk or database server; `tollgate doctor` says more',
+      'the ledger cannot be used and new calls get 503: check its disk or database server; ' +
+        '`tollgate doctor` says more',
     );
   }
 

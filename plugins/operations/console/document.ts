@@ -14,7 +14,9 @@ export interface Document {
   readonly title: string;
   /** The file that starts the page. */
   readonly entry: string;
-  /** The file of the page that most visits begin with. It is loaded at once, not when the entry asks for it. */
+  /**
+   * The file of the page that most visits begin with. It is loaded at once, not when the entry asks for it.
+   */
   readonly first?: string;
   /** What the entry asks for at once. */
   readonly asks?: string;

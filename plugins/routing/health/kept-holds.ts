@@ -1,6 +1,7 @@
 /**
- * What operators have taken out of service, in a file of the data folder, so that it stays out when the gateway
- * starts again. Each decision writes the whole list, which is short, to another file that is then renamed.
+ * What operators have taken out of service, in a file of the data folder, so that it stays out when the
+ * gateway starts again. Each decision writes the whole list, which is short, to another file that is then
+ * renamed.
  */
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +14,9 @@ const fileName = 'providers-at-rest.json';
 
 type Needs = Pick<Host, 'dataFolder' | 'logger'>;
 
-/** None if there is no file. A file that cannot be read is logged: a provider in service is the lesser fault. */
+/**
+ * None if there is no file. A file that cannot be read is logged: a provider in service is the lesser fault.
+ */
 export async function readHolds({ dataFolder, logger }: Needs): Promise<readonly Hold[]> {
   const file = join(dataFolder, fileName);
   try {
@@ -28,8 +31,8 @@ export async function readHolds({ dataFolder, logger }: Needs): Promise<readonly
 let writing = Promise.resolve();
 
 /**
- * Writes one list after the other, so that the last one stays. The decision holds in the running gateway even if
- * the folder cannot be written; then it is logged that a restart forgets it.
+ * Writes one list after the other, so that the last one stays. The decision holds in the running gateway even
+ * if the folder cannot be written; then it is logged that a restart forgets it.
  */
 export function writeHolds({ dataFolder, logger }: Needs, holds: () => readonly Hold[]): Promise<void> {
   const file = join(dataFolder, fileName);

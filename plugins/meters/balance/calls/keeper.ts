@@ -2,8 +2,8 @@
  * Keeps ended calls: it queues them behind the calls, stores them in batches, adds them to the roll-ups, and
  * deletes them after their time. No call waits for any of it, and when the database is away for long, calls
  * are lost and counted, never memory. A batch, and a fold, touch about as many pages for one call as for
- * hundreds, so both wait for more calls. Readers still see every call: they flush first, and a query adds what
- * the roll-ups lack.
+ * hundreds, so both wait for more calls. Readers still see every call: they flush first, and a query adds
+ * what the roll-ups lack.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isGatewayError, type End, type Host } from '../../../../core/index.ts';

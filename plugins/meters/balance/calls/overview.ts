@@ -64,7 +64,8 @@ function spans({ from, to, unit }: OverviewQuery): [length: number, from: number
 
 /**
  * Finds the largest series from few and narrow rows, then reads only those, step by step. What is not in them
- * is the sum of all less theirs: every call has one provider, and there are few of these, so theirs sum to all.
+ * is the sum of all less theirs: every call has one provider, and there are few of these, so theirs sum to
+ * all.
  */
 function seriesSql(query: OverviewQuery): Asked {
   const { from, to, by, unit, top } = query;
@@ -80,13 +81,16 @@ function seriesSql(query: OverviewQuery): Asked {
   const fresh = tails({ name: by, unit: String(length), where: 'at >= $1 AND at < $2' });
   const isMore = `(SELECT count(*) FROM ranked) > $3`;
   const text = `
-    WITH RECURSIVE fresh AS MATERIALIZED (SELECT name, start, ${sums} FROM (${fresh}) AS tail GROUP BY name, start),
+    WITH RECURSIVE fresh AS MATERIALIZED
+      (SELECT name, start, ${sums} FROM (${fresh}) AS tail GROUP BY name, start),
     ranked AS MATERIALIZED (
       SELECT name AS ranked_name, row_number() OVER (ORDER BY sum(cost) DESC, sum(calls) DESC, name) AS place
-      FROM (${narrow.join(' UNION ALL ')} UNION ALL SELECT name, cost, calls FROM fresh) AS narrow GROUP BY name),
+      FROM (${narrow.join(' UNION ALL ')} UNION ALL SELECT name, cost, calls FROM fresh) AS narrow
+      GROUP BY name),
     leading_names AS MATERIALIZED (SELECT ranked_name, place FROM ranked WHERE place <= $3),
     starts (step_start) AS (
-      SELECT CAST($1 AS bigint) UNION ALL SELECT step_start + ${length} FROM starts WHERE step_start + ${length} < $2)
+      SELECT CAST($1 AS bigint) UNION ALL SELECT step_start + ${length} FROM starts
+      WHERE step_start + ${length} < $2)
     SELECT name, start, CAST(min(place) AS bigint) AS place, (SELECT count(*) FROM ranked) AS names, ${sums}
     FROM (
       SELECT name, start, place, ${all} FROM starts CROSS JOIN leading_names
@@ -139,7 +143,10 @@ export function overviewSql(query: OverviewQuery): Asked {
   return isSeries(query) ? seriesSql(query) : wholeSql(query);
 }
 
-/** Rows of the query above; of series that have no name it gives the sum of all, from which the named are taken. */
+/**
+ * Rows of the query above; of series that have no name it gives the sum of all, from which the named are
+ * taken.
+ */
 export function overviewRows(query: OverviewQuery, rows: readonly Row[]): OverviewRow[] {
   const read = rows.map(overviewRowOf);
   if (!isSeries(query)) return read;

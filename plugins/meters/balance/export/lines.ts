@@ -1,6 +1,6 @@
 /**
- * What an export says of an entry, and how rows become lines of CSV or JSON. It runs beside the database, so that
- * the event loop gets finished text. Amounts are exact decimal strings in USD.
+ * What an export says of an entry, and how rows become lines of CSV or JSON. It runs beside the database, so
+ * that the event loop gets finished text. Amounts are exact decimal strings in USD.
  */
 import { formatUsd } from '../../../../core/index.ts';
 import { readShares } from '../budgets/budget.ts';
@@ -43,7 +43,10 @@ export const headOf: Readonly<Record<ExportFormat, string>> = {
   jsonl: '',
 };
 
-/** The query of a slice. `call` is the id of an entry's call, and `join` what it needs, in the database's words. */
+/**
+ * The query of a slice. `call` is the id of an entry's call, and `join` what it needs, in the database's
+ * words.
+ */
 export function sliceSql(
   { account, key, kind, from, to, after, last }: ExportSlice,
   { call, join }: { readonly call: string; readonly join: string },

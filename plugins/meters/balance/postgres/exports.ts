@@ -29,8 +29,8 @@ const pause = 25;
 const mostLooks = 40;
 
 /**
- * Entries take their numbers before they are committed. So it waits until all transactions that have begun are
- * over; if one takes long, it is the number that the roll-ups know to be safe.
+ * Entries take their numbers before they are committed. So it waits until all transactions that have begun
+ * are over; if one takes long, it is the number that the roll-ups know to be safe.
  */
 export async function lastEntry(query: Query): Promise<number> {
   const taken = await numberOf(query, 'taken');

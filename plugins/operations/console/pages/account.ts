@@ -186,11 +186,22 @@ export function Account({
       <${Tile}
         label="Credited"
         value=${html`<${Amount} usd=${data?.total} />`}
-        note=${credits.map(([kind, amount], index) => html`${index > 0 && ', '}${kind} <${Amount} usd=${amount} />`)}
+        note=${credits.map(
+          ([kind, amount], index) => html`${index > 0 && ', '}${kind} <${Amount} usd=${amount} />`,
+        )}
       />
     </div>
-    <p><${Choice} label="Show" options=${tabs} value=${show} onChange=${(value: string) => setQuery({ show: value })} /></p>
-    ${show === 'statement' && html`<${StatementOf} account=${account} month=${query['month'] ?? thisMonth} />`}
+    <p>
+      <${Choice}
+        label="Show"
+        options=${tabs}
+        value=${show}
+        onChange=${(value: string) => setQuery({ show: value })}
+      />
+    </p>
+    ${
+      show === 'statement' && html`<${StatementOf} account=${account} month=${query['month'] ?? thisMonth} />`
+    }
     ${show === 'budgets' && html`<${Budgets} account=${account} />`}
     ${show === 'usage' && html`<${UsageOf} account=${account} />`}
     ${show === 'keys' && html`<${Keys} name="Keys" keys=${keys.rows} more=${keys.more} done=${done} />`}`;

@@ -190,7 +190,10 @@ export function Budgets({ account }: { readonly account?: string }) {
       rows=${error ? [] : rows?.filter(({ deleted }) => deleted === null)}
       rowKey=${({ id }: Budget) => String(id)}
       more=${more}
-      tools=${!session.value?.readOnly && html`<button onClick=${() => openNew(account, reload)}>New budget</button>`}
+      tools=${
+        !session.value?.readOnly &&
+        html`<button onClick=${() => openNew(account, reload)}>New budget</button>`
+      }
       empty="There is no budget. A budget limits what may be spent in a period, besides the balance."
     />`;
 }

@@ -89,10 +89,9 @@ export const callColumns: readonly Column<Call>[] = [
     title: 'Provider',
     value: ({ provider, protocol }) => `${provider ?? ''} ${protocol}`.trim(),
     cell: ({ provider, protocol }) =>
-      html`${provider && html`<a class="plain" href=${href('calls', { provider })}>${provider}</a><br />`}<span
-          class="dim"
-          >${protocol}</span
-        >`,
+      html`${
+          provider && html`<a class="plain" href=${href('calls', { provider })}>${provider}</a><br />`
+        }<span class="dim">${protocol}</span>`,
     isWide: true,
   },
   {

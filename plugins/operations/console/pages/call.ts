@@ -9,6 +9,7 @@ import { Amount } from './money.ts';
 import { Badge, Code, Facts, Fault, Head } from './parts.ts';
 import { href } from './router.ts';
 import { Table, type Column } from './table.ts';
+import { Waterfall, type Step } from './waterfall.ts';
 
 interface Target {
   readonly provider: string;
@@ -33,14 +34,6 @@ interface Attempt {
   readonly duration_ms: number | null;
   readonly cost: string;
   readonly losses: readonly Loss[];
-}
-
-interface Step {
-  readonly name: string;
-  readonly start_ms: number;
-  readonly duration_ms: number;
-  readonly first_event_ms?: number | null;
-  readonly error?: string | null;
 }
 
 interface Entry {
@@ -70,42 +63,6 @@ interface Detail extends Omit<Call, 'attempts'> {
   readonly entries?: readonly Entry[];
 }
 
-const words: Readonly<Record<string, string>> = {
-  authenticate: 'Check the key',
-  read: 'Read the request',
-  replay: 'Look for a stored reply',
-  route: 'Choose targets',
-  authorize: 'Reserve the cost',
-  settle: 'Settle in the ledger',
-};
-
-/** Steps as bars on one time axis; a mark in an attempt is its first event. */
-function Waterfall({ steps }: { readonly steps: readonly Step[] }) {
-  const end = steps.reduce((most, step) => Math.max(most, step.start_ms + step.duration_ms), 1);
-  const share = (ms: number): string => `${(ms / end) * 100}%`;
-  const row = (step: Step) => {
-    const { name, start_ms: start, duration_ms: length, first_event_ms: first, error } = step;
-    return html`<div class=${`step ${error ? 'failed' : ''} ${name.startsWith('attempt') ? 'attempt' : ''}`}>
-      <span>${words[name] ?? name.replace(/^a/, 'A')}</span>
-      <span class="lane">
-        <span class="bar" style=${{ left: share(start), width: `max(2px, ${share(length)})` }}></span>
-        ${
-          first !== null &&
-          first !== undefined &&
-          html`<span
-            class="mark"
-            title=${`First event after ${duration(first)}`}
-            style=${{ left: share(start + first) }}
-          ></span>`
-        }
-      </span>
-      <span class="figure">${duration(length)}</span>
-      ${error && html`<span class="fault">${error}</span>`}
-    </div>`;
-  };
-  return html`<div class="waterfall">${steps.map(row)}</div>`;
-}
-
 function target({ provider, model, key }: Target): string {
   return `${provider}${key === undefined ? '' : ` (key ${key})`} · ${model}`;
 }
@@ -117,7 +74,10 @@ function RoutingSteps({ steps, call }: { readonly steps: readonly Routing[]; rea
         html`<li>
           <strong>${by}</strong> ${reason && html`<span class="dim">${reason}</span>`}
           ${removed.map((each) => html`<div class="fault">skipped ${target(each)}</div>`)}
-          ${order.length > 0 && html`<div>${order.map((each, index) => html`${index > 0 && ' → '}${target(each)}`)}</div>`}
+          ${
+            order.length > 0 &&
+            html`<div>${order.map((each, index) => html`${index > 0 && ' → '}${target(each)}`)}</div>`
+          }
         </li>`,
     )}
     ${call.not_granted?.map(
@@ -219,14 +179,93 @@ function Facets({ call }: { readonly call: Detail }) {
   </section>`;
 }
 
-export function CallDetail({ id }: { readonly id: string }) {
-  const { data: call, error, reload } = useData<Detail>(`/admin/calls/${encodeURIComponent(id)}`);
-  const costs = call?.entries?.flatMap(({ number, kind, costs: lines = [] }) =>
+function Figures({ call }: { readonly call: Detail }) {
+  return html`<section class="card">
+    <${Facts}
+      of=${[
+        ['Cost', html`<${Amount} usd=${call.cost} /> <span class="dim">by ${call.cost_basis}</span>`],
+        ['Vendor', html`<${Amount} usd=${call.vendor_cost} />`],
+        ['Margin', html`<${Amount} usd=${call.margin} />`],
+        ['Input tokens', count(call.input)],
+        ['of them cached', count(call.cached)],
+        ['Output tokens', count(call.output)],
+        ['of them reasoning', count(call.reasoning)],
+      ]}
+    />
+    <details>
+      <summary>Usage as booked</summary>
+      <${Code} text=${JSON.stringify(call.usage, null, 2)} />
+    </details>
+  </section>`;
+}
+
+const part = (title: string, body: unknown) =>
+  html`<h2>${title}</h2>
+    ${body}`;
+
+function Sections({ call }: { readonly call: Detail }) {
+  const costs = call.entries?.flatMap(({ number, kind, costs: lines = [] }) =>
     lines.map(([use, units, price]) => ({ kind: use, units, price, entry: `${number} ${kind}` })),
   );
-  const part = (title: string, body: unknown) =>
-    html`<h2>${title}</h2>
-      ${body}`;
+  return html`${
+    call.timing &&
+    call.timing.length > 0 &&
+    part('Times', html`<section class="card"><${Waterfall} steps=${call.timing} /></section>`)
+  }
+  ${part(
+    'Attempts',
+    html`<${Table}
+      name="Attempts"
+      columns=${attemptColumns}
+      rows=${call.attempts}
+      isPlain
+      empty="No provider was called."
+    />`,
+  )}
+  ${
+    costs &&
+    costs.length > 0 &&
+    part('Cost lines', html`<${Table} name="Cost lines" columns=${costColumns} rows=${costs} isPlain />`)
+  }
+  ${
+    call.entries &&
+    part(
+      'Ledger entries',
+      html`<${Table}
+        name="Ledger entries"
+        columns=${entryColumns}
+        rows=${call.entries}
+        isPlain
+        empty="Nothing was reserved or charged."
+      />`,
+    )
+  }
+  ${part(
+    'Losses and approximations',
+    html`<${Table}
+        name="Losses"
+        columns=${lossColumns}
+        rows=${[...call.losses, ...call.attempts.flatMap(({ losses }) => losses)]}
+        isPlain
+        empty="Nothing was lost: the provider got everything that the client sent."
+      />
+      ${
+        call.losses_omitted !== undefined &&
+        html`<p class="dim">${call.losses_omitted} more are not kept.</p>`
+      }`,
+  )}
+  ${
+    call.routing &&
+    call.routing.length > 0 &&
+    part(
+      'Routing',
+      html`<section class="card"><${RoutingSteps} steps=${call.routing} call=${call} /></section>`,
+    )
+  }`;
+}
+
+export function CallDetail({ id }: { readonly id: string }) {
+  const { data: call, error, reload } = useData<Detail>(`/admin/calls/${encodeURIComponent(id)}`);
   return html`<${Head} title=${html`Call <span class="mono">${id}</span>`}>${
     call &&
     call.cost !== '0' &&
@@ -238,39 +277,8 @@ export function CallDetail({ id }: { readonly id: string }) {
       call &&
       html`<div class="columns">
           <${Facets} call=${call} />
-          <section class="card">
-            <${Facts}
-              of=${[
-                ['Cost', html`<${Amount} usd=${call.cost} /> <span class="dim">by ${call.cost_basis}</span>`],
-                ['Vendor', html`<${Amount} usd=${call.vendor_cost} />`],
-                ['Margin', html`<${Amount} usd=${call.margin} />`],
-                ['Input tokens', count(call.input)],
-                ['of them cached', count(call.cached)],
-                ['Output tokens', count(call.output)],
-                ['of them reasoning', count(call.reasoning)],
-              ]}
-            />
-            <details>
-              <summary>Usage as booked</summary>
-              <${Code} text=${JSON.stringify(call.usage, null, 2)} />
-            </details>
-          </section>
+          <${Figures} call=${call} />
         </div>
-        ${call.timing && call.timing.length > 0 && part('Times', html`<section class="card"><${Waterfall} steps=${call.timing} /></section>`)}
-        ${part('Attempts', html`<${Table} name="Attempts" columns=${attemptColumns} rows=${call.attempts} isPlain empty="No provider was called." />`)}
-        ${costs && costs.length > 0 && part('Cost lines', html`<${Table} name="Cost lines" columns=${costColumns} rows=${costs} isPlain />`)}
-        ${call.entries && part('Ledger entries', html`<${Table} name="Ledger entries" columns=${entryColumns} rows=${call.entries} isPlain empty="Nothing was reserved or charged." />`)}
-        ${part(
-          'Losses and approximations',
-          html`<${Table}
-              name="Losses"
-              columns=${lossColumns}
-              rows=${[...call.losses, ...call.attempts.flatMap(({ losses }) => losses)]}
-              isPlain
-              empty="Nothing was lost: the provider got everything that the client sent."
-            />
-            ${call.losses_omitted !== undefined && html`<p class="dim">${call.losses_omitted} more are not kept.</p>`}`,
-        )}
-        ${call.routing && call.routing.length > 0 && part('Routing', html`<section class="card"><${RoutingSteps} steps=${call.routing} call=${call} /></section>`)}`
+        <${Sections} call=${call} />`
     }`;
 }

@@ -53,7 +53,12 @@ function Filters({ query }: { readonly query: Readonly<Record<string, string>> }
       ><span>${label}</span>${
         options
           ? html`<select aria-label=${label} onChange=${change(name)}>
-              ${options.map((each) => html`<option value=${each} selected=${each === (query[name] ?? '')}>${each || 'all'}</option>`)}
+              ${options.map(
+                (each) =>
+                  html`<option value=${each} selected=${each === (query[name] ?? '')}>
+                    ${each || 'all'}
+                  </option>`,
+              )}
             </select>`
           : html`<input
               type=${type ?? (name === 'id' ? 'search' : 'text')}
@@ -89,7 +94,10 @@ function Past({ query }: { readonly query: Readonly<Record<string, string>> }) {
         <a class="button" href=${address('/admin/calls', { ...params, format: 'csv', limit: 1000 })} download
           >1000 calls as CSV</a
         >`}
-      empty="No stored call has these properties. Calls are kept for 30 days unless the configuration says otherwise."
+      empty=${
+        'No stored call has these properties. ' +
+        'Calls are kept for 30 days unless the configuration says otherwise.'
+      }
     />`;
 }
 
@@ -116,7 +124,9 @@ function Following() {
       <${Badge} tone=${tone}>${text}</${Badge}>
       <span class="dim">${count(running)} running, ${count(ended)} ended since you opened this page</span>
       <span class="space"></span>
-      <button onClick=${() => (isPaused.value = !isPaused.value)}>${isPaused.value ? 'Continue' : 'Pause'}</button>
+      <button onClick=${() => (isPaused.value = !isPaused.value)}>
+        ${isPaused.value ? 'Continue' : 'Pause'}
+      </button>
     </p>
     <${Table}
       name="Live calls"

@@ -34,21 +34,26 @@ const settings: readonly Setting[] = [
     protocol: 'chat-completions',
     note: 'A first call from a shell.',
     text: (base, key, model) =>
-      `curl ${base}/chat/completions \\\n  -H "Authorization: Bearer ${key}" \\\n  -H "Content-Type: application/json" \\\n  -d '${JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello!' }] })}'`,
+      `curl ${base}/chat/completions \\\n  -H "Authorization: Bearer ${key}" \\\n` +
+      '  -H "Content-Type: application/json" \\\n' +
+      `  -d '${JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello!' }] })}'`,
   },
   {
     name: 'Claude Code',
     protocol: 'messages',
     note: 'Environment variables; then start `claude`.',
     text: (base, key, model) =>
-      `export ANTHROPIC_BASE_URL=${base}\nexport ANTHROPIC_AUTH_TOKEN=${key}\nexport ANTHROPIC_MODEL=${model}`,
+      `export ANTHROPIC_BASE_URL=${base}\nexport ANTHROPIC_AUTH_TOKEN=${key}\n` +
+      `export ANTHROPIC_MODEL=${model}`,
   },
   {
     name: 'Codex',
     protocol: 'responses',
     note: 'In ~/.codex/config.toml; the key is read from the environment.',
     text: (base, key, model) =>
-      `model = "${model}"\nmodel_provider = "tollgate"\n\n[model_providers.tollgate]\nname = "Tollgate"\nbase_url = "${base}"\nwire_api = "responses"\nenv_key = "TOLLGATE_KEY"\n\n# In the shell:\n# export TOLLGATE_KEY=${key}`,
+      `model = "${model}"\nmodel_provider = "tollgate"\n\n[model_providers.tollgate]\nname = "Tollgate"\n` +
+      `base_url = "${base}"\nwire_api = "responses"\nenv_key = "TOLLGATE_KEY"\n\n# In the shell:\n` +
+      `# export TOLLGATE_KEY=${key}`,
   },
   {
     name: 'Gemini CLI',
@@ -89,21 +94,27 @@ const settings: readonly Setting[] = [
     protocol: 'chat-completions',
     note: 'Python; the packages for other languages take the same two values.',
     text: (base, key, model) =>
-      `from openai import OpenAI\n\nclient = OpenAI(base_url="${base}", api_key="${key}")\nreply = client.chat.completions.create(\n    model="${model}",\n    messages=[{"role": "user", "content": "Hello!"}],\n)\nprint(reply.choices[0].message.content)`,
+      `from openai import OpenAI\n\nclient = OpenAI(base_url="${base}", api_key="${key}")\n` +
+      `reply = client.chat.completions.create(\n    model="${model}",\n` +
+      '    messages=[{"role": "user", "content": "Hello!"}],\n)\nprint(reply.choices[0].message.content)',
   },
   {
     name: 'Anthropic SDK',
     protocol: 'messages',
     note: 'Python.',
     text: (base, key, model) =>
-      `from anthropic import Anthropic\n\nclient = Anthropic(base_url="${base}", auth_token="${key}")\nreply = client.messages.create(\n    model="${model}",\n    max_tokens=200,\n    messages=[{"role": "user", "content": "Hello!"}],\n)\nprint(reply.content[0].text)`,
+      `from anthropic import Anthropic\n\nclient = Anthropic(base_url="${base}", auth_token="${key}")\n` +
+      `reply = client.messages.create(\n    model="${model}",\n    max_tokens=200,\n` +
+      '    messages=[{"role": "user", "content": "Hello!"}],\n)\nprint(reply.content[0].text)',
   },
   {
     name: 'Google SDK',
     protocol: 'generate-content',
     note: 'Python, package google-genai.',
     text: (base, key, model) =>
-      `from google import genai\n\nclient = genai.Client(api_key="${key}", http_options={"base_url": "${base}"})\nreply = client.models.generate_content(model="${model}", contents="Hello!")\nprint(reply.text)`,
+      `from google import genai\n\nclient = genai.Client(api_key="${key}", http_options={"base_url": ` +
+      `"${base}"})\nreply = client.models.generate_content(model="${model}", contents="Hello!")\n` +
+      'print(reply.text)',
   },
 ];
 

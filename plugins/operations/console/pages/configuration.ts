@@ -104,7 +104,10 @@ function Changes({ of: { changes, warnings, waiting } }: { readonly of: Check })
         ['Warnings', warnings.join(' ')],
       ]}
     />
-    ${rows.length > 0 && html`<${Table} name="Changes" columns=${changeColumns} rows=${rows} empty="" isPlain />`}`;
+    ${
+      rows.length > 0 &&
+      html`<${Table} name="Changes" columns=${changeColumns} rows=${rows} empty="" isPlain />`
+    }`;
 }
 
 function Reload({ done }: { readonly done: () => void }) {

@@ -59,7 +59,8 @@ function LossList({ of }: { readonly of: readonly Loss[] }) {
     ${of.map(
       (loss) =>
         html`<li>
-          <${Badge} tone=${wordOf(loss) === 'dropped' ? 'bad' : 'warn'}>${wordOf(loss)}</${Badge}> <code>${loss.path}</code>
+          <${Badge} tone=${wordOf(loss) === 'dropped' ? 'bad' : 'warn'}>${wordOf(loss)}</${Badge}>${' '}
+          <code>${loss.path}</code>
           <span class="dim"> ${loss.reason}</span>
         </li>`,
     )}
@@ -89,7 +90,10 @@ function Column(props: { readonly of: Crossing; readonly isShown: boolean; onSho
     <button aria-pressed=${isShown ? 'true' : 'false'} onClick=${onShow}>Mark in the request</button>
     <${LossList} of=${losses} />
     ${error && html`<${ErrorBody} of=${error} />`}
-    ${lane === 'estimated' && html`<p>The provider counts no tokens; the gateway answers with an estimate.</p>`}
+    ${
+      lane === 'estimated' &&
+      html`<p>The provider counts no tokens; the gateway answers with an estimate.</p>`
+    }
     ${
       request &&
       html`<p class="mono">${request.method} ${request.url ?? '(no endpoint)'}</p>

@@ -1,7 +1,8 @@
 /** A request of each protocol that shows much of what has to cross. */
 
 const picture =
-  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9' +
+  'awAAAABJRU5ErkJggg==';
 const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
 
 export const exampleRequests: Readonly<Record<string, object>> = {

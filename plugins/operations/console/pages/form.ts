@@ -110,7 +110,11 @@ export function Form({ fields, submit, isDangerous = false, children, onSubmit }
   };
   return html`<form class="form" onSubmit=${send}>
     ${fields.map(row)} ${children}
-    ${fault.value && fault.value.field === undefined && html`<p class="fault" role="alert">${fault.value.text}</p>`}
+    ${
+      fault.value &&
+      fault.value.field === undefined &&
+      html`<p class="fault" role="alert">${fault.value.text}</p>`
+    }
     <button class=${isDangerous ? 'danger' : 'primary'} disabled=${isBusy}>${submit}</button>
   </form>`;
 }

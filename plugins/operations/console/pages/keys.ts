@@ -19,7 +19,10 @@ function Actions({ of, done }: { readonly of: Key; readonly done: () => void }) 
     }, text);
   return html`<div class="row">
     <button class="quiet" onClick=${() => openLimits(of, done)}>Change</button>
-    ${of.rotatedTo === null && html`<button class="quiet" onClick=${() => openRotation(of, done)}>Rotate</button>`}
+    ${
+      of.rotatedTo === null &&
+      html`<button class="quiet" onClick=${() => openRotation(of, done)}>Rotate</button>`
+    }
     ${
       of.disabled
         ? html`<button class="quiet" onClick=${() => void turn(false, 'The key works again.')}>

@@ -194,7 +194,10 @@ export function Page({ place: { query } }: { readonly place: Place }) {
   );
   const old = data?.data.filter(({ offers }) => offers.some(isOld)) ?? [];
   return html`<${Head} title="Models">
-      ${search !== '' && html`<button onClick=${() => setQuery({ search: undefined })}>Contains “${search}” ✕</button>`}
+      ${
+        search !== '' &&
+        html`<button onClick=${() => setQuery({ search: undefined })}>Contains “${search}” ✕</button>`
+      }
       <${Select}
         label="Owner"
         options=${[['', 'all'], ...owners.map((each) => [each, each])]}
@@ -211,13 +214,17 @@ export function Page({ place: { query } }: { readonly place: Place }) {
         <code>tollgate prices diff</code>.
       </p>`
     }
-    <p class="dim">Prices are in USD per million tokens, of the provider that is asked first. The example is ${example}.</p>
+    <p class="dim">
+      Prices are in USD per million tokens, of the provider that is asked first. The example is ${example}.
+    </p>
     <${Table}
       name="Models"
       key=${search}
       columns=${columns}
       rows=${error ? [] : rows}
       rowKey=${({ id }: Model) => id}
-      empty=${html`<p>No model is on offer. Set the key of a provider, such as <code>OPENAI_API_KEY</code>, and restart.</p>`}
+      empty=${html`<p>
+        No model is on offer. Set the key of a provider, such as <code>OPENAI_API_KEY</code>, and restart.
+      </p>`}
     />`;
 }

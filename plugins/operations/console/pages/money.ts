@@ -40,6 +40,8 @@ export function Amount({ usd }: { readonly usd: string | null | undefined }) {
   const text = dollars(usd);
   const cents = text.indexOf('.') + 3;
   return html`<span class="amount"
-    >${text.slice(0, cents)}${text.length > cents && html`<span class="tail">${text.slice(cents)}</span>`}</span
+    >${text.slice(0, cents)}${
+      text.length > cents && html`<span class="tail">${text.slice(cents)}</span>`
+    }</span
   >`;
 }

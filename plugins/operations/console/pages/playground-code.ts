@@ -42,7 +42,8 @@ export function pythonOf(value: unknown, indent = ''): string {
   }
   const members = Object.entries(value);
   if (members.length === 0) return '{}';
-  return `{\n${members.map(([name, each]) => `${inner}${JSON.stringify(name)}: ${pythonOf(each, inner)},\n`).join('')}${indent}}`;
+  const lines = members.map(([name, each]) => `${inner}${JSON.stringify(name)}: ${pythonOf(each, inner)},\n`);
+  return `{\n${lines.join('')}${indent}}`;
 }
 
 /** Keyword arguments: names that Python allows, and the others in `**{…}`. */
@@ -67,7 +68,10 @@ function python({ protocol, url, base, body, model, stream }: Source): string {
   if (protocol === 'generate-content') {
     const { contents, ...config } = flattened(body);
     const call = stream ? 'generate_content_stream' : 'generate_content';
-    const head = `from google import genai\nimport os\n\nclient = genai.Client(\n    api_key=os.environ["TOLLGATE_KEY"],\n    http_options={"base_url": ${JSON.stringify(url + base)}},\n)\n`;
+    const head =
+      'from google import genai\nimport os\n\nclient = genai.Client(\n' +
+      '    api_key=os.environ["TOLLGATE_KEY"],\n' +
+      `    http_options={"base_url": ${JSON.stringify(url + base)}},\n)\n`;
     const request = `client.models.${call}(\n${pythonArguments({ model, contents, config })})`;
     return stream
       ? `${head}for chunk in ${request}:\n    print(chunk.text, end="")\n`
@@ -77,7 +81,9 @@ function python({ protocol, url, base, body, model, stream }: Source): string {
   const [library, name, secret] = isMessages
     ? ['anthropic', 'Anthropic', 'auth_token']
     : ['openai', 'OpenAI', 'api_key'];
-  const head = `from ${library} import ${name}\nimport os\n\nclient = ${name}(base_url=${JSON.stringify(url + base)}, ${secret}=os.environ["TOLLGATE_KEY"])\n`;
+  const head =
+    `from ${library} import ${name}\nimport os\n\n` +
+    `client = ${name}(base_url=${JSON.stringify(url + base)}, ${secret}=os.environ["TOLLGATE_KEY"])\n`;
   const request = `client.${method[protocol] ?? ''}(\n${pythonArguments(body)})`;
   return stream ? `${head}for event in ${request}:\n    print(event)\n` : `${head}print(${request})\n`;
 }
@@ -91,13 +97,20 @@ function javaScript({ protocol, url, base, body, model, stream }: Source): strin
     const { contents, ...config } = flattened(body);
     const call = stream ? 'generateContentStream' : 'generateContent';
     const order = JSON.stringify({ model, contents, config }, null, 2);
-    return `import { GoogleGenAI } from '@google/genai';\n\nconst client = new GoogleGenAI({\n  apiKey: process.env.TOLLGATE_KEY,\n  httpOptions: { baseUrl: ${JSON.stringify(url + base)} },\n});\n${show(`client.models.${call}(${order})`)}`;
+    return (
+      "import { GoogleGenAI } from '@google/genai';\n\nconst client = new GoogleGenAI({\n" +
+      `  apiKey: process.env.TOLLGATE_KEY,\n  httpOptions: { baseUrl: ${JSON.stringify(url + base)} },\n` +
+      `});\n${show(`client.models.${call}(${order})`)}`
+    );
   }
   const isMessages = protocol === 'messages';
   const [library, name, secret] = isMessages
     ? ['@anthropic-ai/sdk', 'Anthropic', 'authToken']
     : ['openai', 'OpenAI', 'apiKey'];
-  const head = `import ${name} from '${library}';\n\nconst client = new ${name}({ baseURL: ${JSON.stringify(url + base)}, ${secret}: process.env.TOLLGATE_KEY });\n`;
+  const head =
+    `import ${name} from '${library}';\n\n` +
+    `const client = new ${name}({ baseURL: ${JSON.stringify(url + base)}, ${secret}: ` +
+    'process.env.TOLLGATE_KEY });\n';
   return head + show(`client.${method[protocol] ?? ''}(${JSON.stringify(body, null, 2)})`);
 }
 

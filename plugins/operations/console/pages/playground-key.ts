@@ -47,7 +47,15 @@ export function KeyChooser() {
       way.value === 'paste'
         ? html`<${Form}
             key="paste"
-            fields=${[{ name: 'key', label: 'Key', type: 'password', isRequired: true, hint: 'It stays in this page.' }]}
+            fields=${[
+              {
+                name: 'key',
+                label: 'Key',
+                type: 'password',
+                isRequired: true,
+                hint: 'It stays in this page.',
+              },
+            ]}
             submit="Use this key"
             onSubmit=${async ({ key = '' }: Values) => {
               playgroundKey.value = key;

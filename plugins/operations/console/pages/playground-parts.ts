@@ -89,7 +89,11 @@ export function Reply({ of, estimated }: { readonly of: Run; readonly estimated:
           ? html`cost <${Amount} usd=${cost} />`
           : html`<span class="dim">cost about <${Amount} usd=${estimated} /></span>`
       }
-      ${id !== undefined && took !== undefined && html` <a class="button" href=${href(['calls', id])}>Show the call</a>`}
+      ${
+        id !== undefined &&
+        took !== undefined &&
+        html` <a class="button" href=${href(['calls', id])}>Show the call</a>`
+      }
     </p>
     ${error !== undefined && html`<p class="problem" role="alert">${error}</p>`}
     ${
@@ -162,6 +166,9 @@ export function json<Value>(name: string, text: string, fallback: Value): Value 
   }
 }
 
+const exampleTools =
+  '[{"name":"get_weather","description":"…","parameters":{"type":"object","properties":{}}}]';
+
 export function Settings({ draft, hasText }: { readonly draft: Draft; readonly hasText: boolean }) {
   return html`${hasText && html`<${Text} label="System" value=${draft.system} rows=${2} />`}
     <details>
@@ -172,12 +179,7 @@ export function Settings({ draft, hasText }: { readonly draft: Draft; readonly h
             <${Text} label="Longest reply (tokens)" value=${draft.maxTokens} type="number" />
             <${Text} label="Temperature" value=${draft.temperature} type="number" />
           </div>
-          <${Text}
-            label="Tools (JSON)"
-            value=${draft.tools}
-            rows=${4}
-            placeholder='[{"name":"get_weather","description":"…","parameters":{"type":"object","properties":{}}}]'
-          />`
+          <${Text} label="Tools (JSON)" value=${draft.tools} rows=${4} placeholder=${exampleTools} />`
       }
       <${Text}
         label="Further fields of the body (JSON)"

@@ -180,7 +180,11 @@ function Stage({ place: { query }, facts }: { readonly place: Place; readonly fa
       </div>
       <div>
         ${now && html`<${Reply} of=${now} estimated=${built && estimate(models, model, built.body, now)} />`}
-        ${built && wanted && html`<${Export} built=${built} wanted=${wanted} base=${base} url=${publicUrl(facts)} />`}
+        ${
+          built &&
+          wanted &&
+          html`<${Export} built=${built} wanted=${wanted} base=${base} url=${publicUrl(facts)} />`
+        }
       </div>
     </div>`;
 }

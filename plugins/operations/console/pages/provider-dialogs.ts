@@ -128,7 +128,8 @@ export function openErrors(provider: string, { model, lastErrors }: Target): voi
       ${lastErrors.map(
         ({ at, code, status, message }) =>
           html`<li>
-            <${Time} at=${at} /> <${Badge} tone="bad">${code}</${Badge}> ${status !== null && `status ${status}`}
+            <${Time} at=${at} /> <${Badge} tone="bad">${code}</${Badge}>${' '}
+            ${status !== null && `status ${status}`}
             <p>${message}</p>
           </li>`,
       )}

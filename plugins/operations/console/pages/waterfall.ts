@@ -1,0 +1,47 @@
+/** The times of a call as bars. */
+import { duration } from './format.ts';
+import { html } from './kit.ts';
+
+export interface Step {
+  readonly name: string;
+  readonly start_ms: number;
+  readonly duration_ms: number;
+  readonly first_event_ms?: number | null;
+  readonly error?: string | null;
+}
+
+const words: Readonly<Record<string, string>> = {
+  authenticate: 'Check the key',
+  read: 'Read the request',
+  replay: 'Look for a stored reply',
+  route: 'Choose targets',
+  authorize: 'Reserve the cost',
+  settle: 'Settle in the ledger',
+};
+
+/** Steps as bars on one time axis; a mark in an attempt is its first event. */
+export function Waterfall({ steps }: { readonly steps: readonly Step[] }) {
+  const end = steps.reduce((most, step) => Math.max(most, step.start_ms + step.duration_ms), 1);
+  const share = (ms: number): string => `${(ms / end) * 100}%`;
+  const row = (step: Step) => {
+    const { name, start_ms: start, duration_ms: length, first_event_ms: first, error } = step;
+    return html`<div class=${`step ${error ? 'failed' : ''} ${name.startsWith('attempt') ? 'attempt' : ''}`}>
+      <span>${words[name] ?? name.replace(/^a/, 'A')}</span>
+      <span class="lane">
+        <span class="bar" style=${{ left: share(start), width: `max(2px, ${share(length)})` }}></span>
+        ${
+          first !== null &&
+          first !== undefined &&
+          html`<span
+            class="mark"
+            title=${`First event after ${duration(first)}`}
+            style=${{ left: share(start + first) }}
+          ></span>`
+        }
+      </span>
+      <span class="figure">${duration(length)}</span>
+      ${error && html`<span class="fault">${error}</span>`}
+    </div>`;
+  };
+  return html`<div class="waterfall">${steps.map(row)}</div>`;
+}
