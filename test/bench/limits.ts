@@ -1,19 +1,20 @@
 /**
  * What can be had on this machine: beside the bare proxy, the parts alone of which Tollgate is made
- * (`parts.ts`). No gateway that is made of them, and keeps its books on this disk, comes nearer to the bare
- * proxy than they do.
+ * (`parts.ts`), and Tollgate as it is delivered. No gateway that is made of these parts, and keeps its books on
+ * this disk, comes nearer to the bare proxy than they do.
  *
  * node test/bench/limits.ts      BENCH_ROUNDS=5 BENCH_SECONDS=5
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { formatTable } from '../../core/util/table.ts';
 import { load } from './load.ts';
 import { startVendor } from './nginx.ts';
-import { calls } from './payload.ts';
-import { freePort, start, stopAll } from './processes.ts';
+import { calls, translations } from './payload.ts';
+import { freePort, start, stopAll, usageOf } from './processes.ts';
 import { median } from './statistics.ts';
-import { bareTarget, type Target } from './targets.ts';
+import { bareTarget, tollgateTarget, type Target } from './targets.ts';
 
 const project = join(import.meta.dirname, '../..');
 const rounds = Number(process.env.BENCH_ROUNDS ?? 5);
@@ -32,15 +33,27 @@ async function partsTarget(
   return { name, origin, headers: {}, pid, startups: [] };
 }
 
-interface Figures {
-  readonly perSecond: number;
-  readonly longP50: number;
-}
+type Figures = Readonly<Record<string, number>>;
 
+/** Streams and one connection measure the events' way and each call's waits; the rest is work. */
 async function measure(target: Target, folder: string): Promise<Figures> {
-  const { requests, microseconds } = await load(target, calls.json, { connections: 32, seconds, folder });
-  const { p50 } = await load(target, calls.long, { connections: 1, seconds, folder });
-  return { perSecond: (requests / microseconds) * 1e6, longP50: p50 };
+  const at = (connections: number) => ({ connections, seconds, folder });
+  const before = usageOf(target.pid).cpu;
+  const json = await load(target, calls.json, at(32));
+  const jsonCpu = (usageOf(target.pid).cpu - before) * 1e6;
+  const stream = await load(target, calls.stream, at(32));
+  const translated = target.translates ? await load(target, translations.json, at(32)) : json;
+  const one = await load(target, calls.json, at(1));
+  const long = await load(target, calls.long, at(1));
+  const perSecond = ({ requests, microseconds }: typeof json): number => (requests / microseconds) * 1e6;
+  return {
+    'JSON calls a second': perSecond(json),
+    'processor µs of a JSON call': jsonCpu / json.requests,
+    'streams a second': perSecond(stream),
+    'translated JSON calls a second': perSecond(translated),
+    'µs with one connection': one.p50,
+    'µs of a conversation of 1 MB': long.p50,
+  };
 }
 
 // Where nginx is installed is often no part of a user's path.
@@ -49,27 +62,28 @@ process.env.PATH = `${process.env.PATH}:/usr/local/sbin:/usr/sbin`;
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-limits-'));
 try {
   const vendor = await startVendor(folder);
-  const bare = await bareTarget({ vendor: vendor.origin, folder, project });
-  const parts = [
+  const place = { vendor: vendor.origin, folder, project };
+  const targets = [
+    await bareTarget(place),
     await partsTarget('parts', vendor.origin, folder),
     await partsTarget('parts, body said anew', vendor.origin, folder, 'said-anew'),
+    await tollgateTarget(place),
   ];
-  const ratios = parts.map(() => ({ rate: [] as number[], long: [] as number[] }));
-  for (let round = 0; round <= rounds; round += 1) {
-    const least = await measure(bare, folder);
-    for (const [index, target] of parts.entries()) {
-      const { perSecond, longP50 } = await measure(target, folder);
-      if (round === 0) continue;
-      ratios[index]?.rate.push(perSecond / least.perSecond);
-      ratios[index]?.long.push(longP50 / least.longP50);
+  const samples = targets.map((): Figures[] => []);
+  for (let round = 0; round <= rounds; round += 1)
+    for (const [index, target] of targets.entries()) {
+      const figures = await measure(target, folder);
+      if (round > 0) samples[index]?.push(figures);
     }
-  }
-  for (const [index, { rate, long }] of ratios.entries()) {
-    process.stdout.write(
-      `${parts[index]?.name}: ${median(rate).toFixed(2)} × bare in JSON calls a second at 32 connections; ` +
-        `a conversation of 1 MB takes ${median(long).toFixed(1)} × as long\n`,
-    );
-  }
+  const columns = ['measure', ...targets.map(({ name }) => name), 'tollgate to bare', 'tollgate to parts'];
+  const rows = Object.keys(samples[0]?.[0] ?? {}).map((name) => {
+    const values = samples.map((figures) => figures.map((each) => each[name] ?? NaN));
+    // Ratios within a round, since all of it ran under the same load of the machine.
+    const ratio = (to: number): string =>
+      median((values.at(-1) ?? []).map((value, round) => value / (values[to]?.[round] ?? NaN))).toFixed(2);
+    return [name, ...values.map((all) => median(all).toFixed(0)), ratio(0), ratio(1)];
+  });
+  process.stdout.write(`${formatTable(columns, rows)}\n`);
 } finally {
   await stopAll();
   rmSync(folder, { recursive: true, force: true });

@@ -93,11 +93,8 @@ function request(stream: boolean): string {
 export const path = '/v1/chat/completions';
 /** A model its vendor serves by this wire alone, so that a client of another has to be translated. */
 const translatedModel = 'deepseek/deepseek-v4-flash';
-/**
- * The same, under the name by which it does not think: where it does, it wants its thoughts back with every
- * call of a tool.
- */
-const thoughtlessModel = 'deepseek/deepseek-chat';
+/** Where it thinks, it wants its thoughts back with every call of a tool. */
+const thinking = { type: 'disabled' };
 const longBytes = 1_000_000;
 
 /** A conversation of that many bytes, with a tool called and answered in every other turn. */
@@ -142,7 +139,8 @@ function longRequest(): string {
   ]);
   const { name, description, schema } = tool;
   return JSON.stringify({
-    model: thoughtlessModel,
+    model: translatedModel,
+    thinking,
     messages: [...messages, { role: 'user', content: 'And now?' }],
     tools: [{ type: 'function', function: { name, description, parameters: schema } }],
     max_tokens: 400,
@@ -161,7 +159,8 @@ function longTranslation(): string {
   ]);
   const { name, description, schema } = tool;
   return JSON.stringify({
-    model: thoughtlessModel,
+    model: translatedModel,
+    thinking,
     messages: [...messages, { role: 'user', content: 'And now?' }],
     tools: [{ name, description, input_schema: schema }],
     max_tokens: 400,
