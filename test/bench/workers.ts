@@ -2,12 +2,11 @@
  * What a call costs with one and with two workers: processor time of all processes of the gateway at 32
  * connections, in interleaved rounds.
  *
- * node test/bench/workers.ts [postgres]      BENCH_ROUNDS=7 BENCH_SECONDS=3
+ * node test/bench/workers.ts      BENCH_ROUNDS=7 BENCH_SECONDS=3
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startPostgres } from '../support/postgres.ts';
 import { load } from './load.ts';
 import { startVendor } from './nginx.ts';
 import { calls } from './payload.ts';
@@ -19,15 +18,10 @@ const project = join(import.meta.dirname, '../..');
 const rounds = Number(process.env.BENCH_ROUNDS ?? 7);
 const seconds = Number(process.env.BENCH_SECONDS ?? 3);
 
-/** The delivered configuration with so many workers; an URL puts the ledger into PostgreSQL. */
-function configuration(workers: number, url: string | undefined): string {
+function configuration(workers: number): string {
   return `
 import delivered from '${project}/gateway.config.ts';
-import { balance } from '${project}/plugins/meters/balance/index.ts';
-const url = ${JSON.stringify(url ?? '')};
-const plugins = delivered.plugins.map((plugin) =>
-  url && plugin.name === 'balance' ? balance({ store: { kind: 'postgres', url } }) : plugin);
-export default { ...delivered, plugins, server: { ...delivered.server, workers: ${workers} } };
+export default { ...delivered, server: { ...delivered.server, workers: ${workers} } };
 `;
 }
 
@@ -38,11 +32,11 @@ function cpuOf(pid: number): number {
   return children.filter(Boolean).reduce((sum, child) => sum + usageOf(Number(child)).cpu, own);
 }
 
-async function targetWith(workers: number, vendor: string, url: string | undefined): Promise<Target> {
+async function targetWith(workers: number, vendor: string): Promise<Target> {
   const own = join(folder, `workers-${workers}`);
   mkdirSync(own);
   const config = join(own, 'gateway.config.ts');
-  writeFileSync(config, configuration(workers, url));
+  writeFileSync(config, configuration(workers));
   const name = `${workers} worker${workers > 1 ? 's' : ''}`;
   return { ...(await tollgateTarget({ vendor, folder: own, project, config })), name };
 }
@@ -50,10 +44,9 @@ async function targetWith(workers: number, vendor: string, url: string | undefin
 process.env.PATH = `${process.env.PATH}:/usr/local/sbin:/usr/sbin`;
 process.env.BENCH_STARTS ??= '1';
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-workers-'));
-const server = process.argv.includes('postgres') ? await startPostgres({ durable: true }) : undefined;
 try {
   const { origin } = await startVendor(folder);
-  const targets = [await targetWith(1, origin, server?.url), await targetWith(2, origin, server?.url)];
+  const targets = [await targetWith(1, origin), await targetWith(2, origin)];
   const costs = targets.map((): number[] => []);
   for (let round = 0; round <= rounds; round += 1)
     for (const [index, target] of targets.entries()) {
@@ -64,11 +57,10 @@ try {
   const [one = [], two = []] = costs;
   const ratio = median(two.map((cost, round) => cost / (one[round] ?? NaN)));
   process.stdout.write(
-    `${server ? 'PostgreSQL' : 'SQLite'}: ${median(one).toFixed(0)} us of processor time a call with one worker, ` +
+    `${median(one).toFixed(0)} us of processor time a call with one worker, ` +
       `${median(two).toFixed(0)} us with two; median ratio of the rounds ${ratio.toFixed(2)}\n`,
   );
 } finally {
   await stopAll();
-  await server?.end();
   rmSync(folder, { recursive: true, force: true });
 }
