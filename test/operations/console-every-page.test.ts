@@ -92,6 +92,7 @@ describe.runIf(hasBrowser)('every page of the console', () => {
     await page.goto(`${open.door}/#/${place}`);
     await page.locator('main h1').waitFor();
     if (place === 'crossing') await page.locator('.crossings').waitFor();
+    if (place === `calls/${call}`) await page.locator('.columns').waitFor();
     await expect.poll(() => page.locator('[aria-busy=true]').count()).toBe(0);
   }
 
