@@ -30,7 +30,9 @@ export type Operation<Name extends OperationName = OperationName> = {
   [One in Name]: {
     readonly name: One;
     readonly argument: Argument<One>;
-    /** The operator's action that it is a part of: written in the same transaction, if it changes anything. */
+    /**
+     * The operator's action that it is a part of: written in the same transaction, if it changes anything.
+     */
     readonly action?: Action;
   };
 }[Name];
