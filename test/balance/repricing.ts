@@ -98,7 +98,7 @@ export async function repricing({
     over.abort();
     await Promise.all(calling);
     await gateway.stop('SIGTERM');
-    return { statuses, ...(await verdict(join(folder, 'ledger.db'))), audit: await operated.verb('audit') };
+    return { statuses, ...(await verdict(join(folder, 'ledger.db'))), audit: await operated.audit() };
   } finally {
     await operated.reset();
     await operated.close();

@@ -28,7 +28,7 @@ async function hasModel({ url }: RunningGateway, id: string): Promise<boolean> {
 }
 
 async function expectCleanLedger(): Promise<void> {
-  expect(await operated.verb('audit')).toMatchObject({ ok: true, pending: 0 });
+  expect(await operated.audit()).toMatchObject({ ok: true, pending: 0 });
 }
 
 describe('a configuration that changes', () => {

@@ -77,7 +77,7 @@ async function start(count: number | 'auto' = 2): Promise<RunningGateway> {
 }
 
 async function expectCleanLedger(): Promise<void> {
-  expect(await operated.verb('audit')).toMatchObject({ ok: true, pending: 0 });
+  expect(await operated.audit()).toMatchObject({ ok: true, pending: 0 });
 }
 
 // Only Linux lists the children of a process.

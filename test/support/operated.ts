@@ -5,6 +5,9 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { issueKey } from '../../plugins/meters/balance/keys.ts';
+import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
+import type { Store } from '../../plugins/meters/balance/store.ts';
 import { makeDataFolder, runVerb, startProcess, type RunningGateway } from './process.ts';
 import { wires, type Wire } from './replaying-vendor.ts';
 import { startVendors, type Vendors } from './vendor/index.ts';
@@ -45,6 +48,8 @@ export interface Operated {
   post(gateway: RunningGateway, path: string, body: object, signal?: AbortSignal): Promise<Response>;
   /** Opens a stream of each protocol in turn. */
   stream(gateway: RunningGateway, wire?: Wire, signal?: AbortSignal): Promise<Response>;
+  /** Audits the ledger, which takes a command of the command line ten times as long. */
+  audit(): ReturnType<Store['audit']>;
   /** Runs a command of the command line beside it; returns its JSON. */
   verb(...words: string[]): Promise<unknown>;
   /** All vendors' streams wait after two events until a test releases them. */
@@ -113,9 +118,18 @@ export async function openOperated(): Promise<Operated> {
     }
   }
 
+  async function withLedger<Result>(work: (store: Store) => Promise<Result>): Promise<Result> {
+    const store = await openSqlite({ file: join(folder, 'ledger.db') });
+    return work(store).finally(() => store.close());
+  }
+
   configure();
-  const made = await verb('keys', 'create', '--credit', '5');
-  const key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
+  const key = await withLedger(async (store) => {
+    const account = 'default';
+    await store.createAccount({ name: account, at: 1 });
+    await store.credit({ account, amount: 5_000_000_000n, kind: 'bonus', reference: undefined, at: 1 });
+    return (await issueKey(store, { name: '', account }))?.secret ?? '';
+  });
 
   function post(
     { url }: RunningGateway,
@@ -141,6 +155,7 @@ export async function openOperated(): Promise<Operated> {
     folder,
     key,
     configure,
+    audit: () => withLedger((store) => store.audit()),
     verb,
     post,
     async start(environment = {}) {

@@ -70,8 +70,16 @@ export interface PublishedTypes {
   readonly event: Check;
 }
 
-/** Generates them again, which takes seconds. */
+const generated = new Map<Wire, PublishedTypes>();
+
+/** Generates them when they are first asked for, which takes seconds. */
 export function publishedTypes(wire: Wire): PublishedTypes {
+  const types = generated.get(wire) ?? generate(wire);
+  generated.set(wire, types);
+  return types;
+}
+
+function generate(wire: Wire): PublishedTypes {
   const { file, reply, event } = published[wire];
   const path = fileURLToPath(new URL(`../../node_modules/${file}`, import.meta.url));
   const generator = createGenerator({
