@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Agent, setGlobalDispatcher } from 'undici';
+import { Agent, getGlobalDispatcher, setGlobalDispatcher } from 'undici';
 import { issueKey } from '../../plugins/meters/balance/keys.ts';
 import { openStore } from '../../plugins/meters/balance/open-store.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
@@ -67,7 +67,9 @@ export interface Race {
 
 /** Runs a race; each round has a dollar of new credit, which is what one call costs. */
 export async function race({ store: kind, url = '', processes, calls, rounds }: RaceOptions): Promise<Race> {
-  setGlobalDispatcher(new Agent({ connections: calls, bodyTimeout: 0, headersTimeout: 0 }));
+  const usual = getGlobalDispatcher();
+  const agent = new Agent({ connections: calls, bodyTimeout: 0, headersTimeout: 0 });
+  setGlobalDispatcher(agent);
   const folder = makeDataFolder();
   const vendor = await startPatientVendor();
   const store = await openStore(kind === 'postgres' ? { kind, url, connections: 1 } : { kind }, folder);
@@ -106,6 +108,8 @@ export async function race({ store: kind, url = '', processes, calls, rounds }: 
     await Promise.all(gateways.map((gateway) => gateway.stop('SIGTERM')));
     await store.close();
     await vendor.close();
+    setGlobalDispatcher(usual);
+    await agent.close();
     rmSync(folder, { recursive: true, force: true });
   }
 }
