@@ -92,7 +92,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
           resolve(
             decompress(
               await ask().catch((error: unknown) =>
-                mayAskAnew(error, exchange) ? ask() : Promise.reject(error),
+                maySendAgain(error, exchange) ? ask() : Promise.reject(error),
               ),
             ),
           );
@@ -121,16 +121,16 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
  * Milliseconds in which a kept connection shows that it is closed. A later failure happens while the provider
  * works.
  */
-const atOnce = 1000;
+const longestClose = 1000;
 
 /**
  * A provider may close a kept connection just as it is used again. A picture may be in the making all the
  * same, so image calls are not sent again.
  */
-function mayAskAnew(error: unknown, { attempt }: Routed): boolean {
+function maySendAgain(error: unknown, { attempt }: Routed): boolean {
   return (
     wasReused(error) &&
-    performance.now() - attempt.startedAt < atOnce &&
+    performance.now() - attempt.startedAt < longestClose &&
     !attempt.target.model.output.includes('image')
   );
 }

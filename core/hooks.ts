@@ -28,7 +28,7 @@ import type {
 import { callBy, callUntilAnswer, callAsWaterfall, callTogether } from './host/call-taps.ts';
 import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
 
-/** Where a tap stands among its hook's others: tapable's own two options. */
+/** The place of a tap among others of its hook, in tapable's own two options. */
 export interface TapPlace {
   readonly name: string;
   readonly before?: string;

@@ -18,7 +18,7 @@ export interface Mode {
    * True if no reply reports it (for example a tool backed by another model); then it is charged as
    * requested.
    */
-  readonly untold?: true;
+  readonly silent?: true;
 }
 
 /** The mode of a reply that was served as usual although its call asked for another. */

@@ -22,7 +22,7 @@ interface Alias {
   readonly models: Split;
 }
 
-/** What a pattern's star stands for in a name. Undefined if they do not match. */
+/** What a pattern's star matches in a name. Undefined if they do not match. */
 function matchStar(pattern: string, asked: string): string | undefined {
   const star = pattern.indexOf('*');
   if (star < 0) return pattern === asked ? '' : undefined;

@@ -113,8 +113,8 @@ export interface Settlement extends Consumption {
   /** Whether the vendor's figures could not be true, or it charged for what the call did not ask for. */
   readonly suspect: boolean;
   /**
-   * What the call's claim stands for from now on. It is kept where the reservation is posted; where it is
-   * voided the claim is free again.
+   * The stored outcome that the call's claim leads to from now on. If the reservation is posted, the claim
+   * keeps it; if it is voided, the claim is free again.
    */
   readonly outcome?: StoredOutcome | undefined;
   readonly at: number;

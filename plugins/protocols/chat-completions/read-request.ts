@@ -88,7 +88,7 @@ export class ChatCall implements ClientCall {
       ...liveSearch(wire),
     ];
     this.fees = feesOf(wire);
-    const isRun = this.fees.length > 0 || this.modes.some(({ untold }) => untold);
+    const isRun = this.fees.length > 0 || this.modes.some(({ silent }) => silent);
     this.size = sizeOf(wire.messages, text, isRun ? Infinity : undefined);
     this.preferences = readPreferences(wire.provider);
     this.carriesState = containsEnvelope(text);
@@ -164,7 +164,7 @@ function feesOf({ web_search_options: options, tools }: WireRequest): Fee[] {
 /** Other hosted tools are charged apart, or are other models. OpenRouter's date tool is free. */
 function toolModes(tool: WireTool, place: number): Mode[] {
   if (isOwnTool(tool) || isSearch(tool) || tool.type === 'openrouter:datetime') return [];
-  return [{ name: tool.type ?? '', field: `tools[${place}].type`, untold: true }];
+  return [{ name: tool.type ?? '', field: `tools[${place}].type`, silent: true }];
 }
 
 const freePlugins: ReadonlySet<unknown> = new Set(['response-healing', 'context-compression']);
@@ -173,7 +173,7 @@ const freeEngines: ReadonlySet<unknown> = new Set(['pdf-text', 'cloudflare-ai', 
 /** xAI's live search, which is billed by the number of sources. */
 function liveSearch({ search_parameters: search }: WireRequest): Mode[] {
   const isOn = isObject(search) && search.mode !== 'off';
-  return isOn ? [{ name: 'live search', field: 'search_parameters', untold: true }] : [];
+  return isOn ? [{ name: 'live search', field: 'search_parameters', silent: true }] : [];
 }
 
 /** OpenRouter bills search plugins by result and document plugins by page; no price list has these. */
@@ -183,7 +183,7 @@ function pluginModes({ plugins }: WireRequest): Mode[] {
     if (!isObject(plugin) || plugin.enabled === false || freePlugins.has(plugin.id)) return [];
     const { id, pdf } = plugin;
     if (id === 'file-parser' && isObject(pdf) && freeEngines.has(pdf.engine)) return [];
-    return [{ name: `plugin ${String(id)}`, field: `plugins[${place}].id`, untold: true }];
+    return [{ name: `plugin ${String(id)}`, field: `plugins[${place}].id`, silent: true }];
   });
 }
 

@@ -162,7 +162,7 @@ function readFees({ tools }: WireRequest, spelling: readonly SpellingNote[]): Fe
 function readToolModes({ tools }: WireRequest, spelling: readonly SpellingNote[]): Mode[] {
   return (['googleMaps', 'retrieval'] as const).flatMap((name): Mode[] => {
     const place = tools?.findIndex((tool) => tool[name]) ?? -1;
-    return place < 0 ? [] : [{ name, field: writtenPath(`tools[${place}].${name}`, spelling), untold: true }];
+    return place < 0 ? [] : [{ name, field: writtenPath(`tools[${place}].${name}`, spelling), silent: true }];
   });
 }
 

@@ -29,7 +29,7 @@ const editing = {
     description: 'For "view": the first and the last line to show, from 1; -1 is the end.',
   },
   file_text: text('For "create": what the file is to hold.'),
-  old_str: text('For "str_replace": the text to replace, which stands in the file once.'),
+  old_str: text('For "str_replace": the text to replace, which must occur in the file exactly once.'),
   new_str: text('For "str_replace": the text to put there.'),
   insert_line: {
     type: 'integer',

@@ -120,7 +120,7 @@ function beginWithUser(
     });
     lose(
       `turns[${turns.findIndex(({ role }) => role === 'assistant')}]`,
-      'stands behind a marked text of the user, who has to speak first',
+      'follows a marked text of the user, who has to speak first',
       'approximated',
     );
   }
@@ -144,7 +144,7 @@ function endWithUser(messages: Message[], turns: readonly Turn[], { model, lose 
     { type: 'text', text: `${opening}Go on from where the assistant stopped.${closing}` },
   ]);
   const reason = isBegun
-    ? 'stands before a marked text of the user, since the model does not go on with an answer that was begun'
+    ? 'comes before a marked text of the user, since the model does not go on with an answer that was begun'
     : 'a marked text of the user follows, or the assistant would have the last word';
   lose(`turns[${last}]`, reason, 'approximated');
 }

@@ -151,11 +151,11 @@ function readFees({ tools, wire }: ReadRequest): Fee[] {
  */
 function readModes(read: ReadTool, index: number): Mode[] {
   const at = `tools[${index}]`;
-  if (read.tool.type === imageTool) return [{ name: imageTool, field: `${at}.type`, untold: true }];
+  if (read.tool.type === imageTool) return [{ name: imageTool, field: `${at}.type`, silent: true }];
   const container = findContainer(read);
   const memory = String(container?.value.memory_limit ?? defaultMemory);
   if (container === undefined || memory === defaultMemory) return [];
-  return [{ name: `${codeTool} ${memory}`, field: `${at}.${container.field}.memory_limit`, untold: true }];
+  return [{ name: `${codeTool} ${memory}`, field: `${at}.${container.field}.memory_limit`, silent: true }];
 }
 
 /** Reasoning in an item that the gateway made for another protocol; no provider of this one knows it. */

@@ -92,7 +92,7 @@ interface Listing {
   readonly describeModel: (model: Model) => unknown;
   /** The body of a list of described models. */
   readonly wrap: (described: readonly unknown[]) => unknown;
-  /** Whether a name without a slash stands for an owner, and lists its models. */
+  /** Whether a name without a slash is an owner, whose models are listed. */
   readonly byOwner: boolean;
   readonly describe: () => Promise<{ readonly models: Description; readonly namedModels: Description }>;
 }

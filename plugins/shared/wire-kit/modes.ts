@@ -58,7 +58,7 @@ export function readServedMode(
     if (name !== undefined) served.push(name);
   }
   if (!isReported) return {};
-  for (const { untold, name } of modes) if (untold) served.push(name);
+  for (const { silent, name } of modes) if (silent) served.push(name);
   if (served.length > 0) return { mode: served.join(' ') };
   return modes.length > 0 ? { mode: usualMode } : {};
 }

@@ -1,5 +1,5 @@
 /**
- * Addresses of pages: `#/calls?model=x`. They stand behind `#` so that they never collide with addresses of
+ * Addresses of pages: `#/calls?model=x`. They follow a `#`, so they never collide with addresses of
  * the API, and every state of a page can be kept as a link.
  */
 import { signal } from '@preact/signals';

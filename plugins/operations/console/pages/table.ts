@@ -10,7 +10,7 @@ export interface Column<Row> {
   value(row: Row): Value;
   /** What is shown, if it is more than the value. */
   cell?(row: Row): ComponentChildren;
-  /** Figures stand at the right. */
+  /** Whether its cells are figures, aligned to the right. */
   readonly isFigure?: boolean;
   /** Long texts get more room. */
   readonly isWide?: boolean;
