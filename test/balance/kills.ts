@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { issueKey } from '../../plugins/meters/balance/keys.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { Entry, Store } from '../../plugins/meters/balance/store.ts';
+import { chunk, ending } from '../support/chat-stream.ts';
 import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
 import { startScriptedVendor } from '../support/scripted-vendor.ts';
 
@@ -33,10 +34,6 @@ export interface Made {
   done: boolean;
 }
 
-function chunk(choices: object[], more: object = {}): string {
-  return `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices, ...more })}\n\n`;
-}
-
 /** A provider that streams as many words as the prompt asks for, slowly. */
 export async function startJournallingVendor(pause: number) {
   const journal = new Map<string, Served>();
@@ -46,13 +43,17 @@ export async function startJournallingVendor(pause: number) {
     journal.set(marker, served);
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     for (; served.words < Number(count) && !response.destroyed; served.words += 1) {
-      response.write(chunk([{ index: 0, delta: { content: 'word ' }, finish_reason: null }]));
+      response.write(chunk({ content: 'word ' }));
       await sleep(pause);
     }
     if (response.destroyed) return;
-    response.write(chunk([{ index: 0, delta: {}, finish_reason: 'stop' }]));
+    response.write(chunk({}, 'stop'));
     response.end(
-      `${chunk([], { usage: { prompt_tokens: promptTokens, completion_tokens: served.words, total_tokens: promptTokens + served.words } })}data: [DONE]\n\n`,
+      ending({
+        prompt_tokens: promptTokens,
+        completion_tokens: served.words,
+        total_tokens: promptTokens + served.words,
+      }),
     );
     served.finished = true;
   });

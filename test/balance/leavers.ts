@@ -9,6 +9,7 @@ import { balance } from '../../plugins/meters/balance/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { openai } from '../../plugins/providers/openai.ts';
 import type { BookedEntry, Books } from '../contract/books.ts';
+import { chunk, ending } from '../support/chat-stream.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { readBooks, temporaryFolder } from './ledger-file.ts';
@@ -25,10 +26,6 @@ interface Sent {
   events: number;
   closed: boolean;
   finished: boolean;
-}
-
-function chunk(delta: object, more: object = {}): string {
-  return `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: null }], ...more })}\n\n`;
 }
 
 /**
@@ -49,10 +46,8 @@ async function slowVendor(pause: number): Promise<{ vendor: ScriptedVendor; call
       if (pause > 0 || !isLast) await sleep(pause);
     }
     if (sent.closed) return;
-    response.write(chunk({}, { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }));
-    response.end(
-      `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [], usage })}\n\ndata: [DONE]\n\n`,
-    );
+    response.write(chunk({}, 'stop'));
+    response.end(ending(usage));
     sent.finished = true;
   });
   return { vendor, calls };

@@ -16,6 +16,7 @@ import { generateContent } from '../../plugins/protocols/generate-content/index.
 import { images } from '../../plugins/protocols/images/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
+import { chunk, ending } from '../support/chat-stream.ts';
 import { startGateway } from '../support/gateway.ts';
 import { temporaryFolder } from './ledger-file.ts';
 
@@ -169,12 +170,9 @@ function asAsked(figures: Figures, body: string): Figures {
   return { ...figures, searches, written1h: body.includes('"1h"') ? figures.written1h : 0 };
 }
 
-function events(frames: readonly (readonly [name: string, data: object])[]): string {
+function events(frames: readonly (readonly [type: string, data: object])[]): string {
   return frames
-    .map(
-      ([name, data]) =>
-        `${name ? `event: ${name}\n` : ''}data: ${JSON.stringify(name ? { type: name, ...data } : data)}\n\n`,
-    )
+    .map(([type, data]) => `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`)
     .join('');
 }
 
@@ -186,20 +184,16 @@ function chatReply(figures: Figures, stream: boolean): string {
     prompt_tokens_details: { cached_tokens: figures.cached, audio_tokens: figures.audioIn },
     completion_tokens_details: { reasoning_tokens: figures.reasoning, audio_tokens: figures.audioOut },
   };
-  const head = { id: 'c', created: 1, model: 'm' };
   if (!stream)
     return JSON.stringify({
-      ...head,
+      id: 'c',
       object: 'chat.completion',
+      created: 1,
+      model: 'm',
       choices: [{ index: 0, message: { role: 'assistant', content: 'Yes.' }, finish_reason: 'stop' }],
       usage,
     });
-  const chunk = { ...head, object: 'chat.completion.chunk' };
-  const frames = [
-    [{ delta: { role: 'assistant', content: 'Yes.' }, finish_reason: null }],
-    [{ delta: {}, finish_reason: 'stop' }],
-  ];
-  return `${events(frames.map((choices) => ['', { ...chunk, choices: choices.map((choice) => ({ index: 0, ...choice })) }]))}${events([['', { ...chunk, choices: [], usage }]])}data: [DONE]\n\n`;
+  return chunk({ role: 'assistant', content: 'Yes.' }) + chunk({}, 'stop') + ending(usage);
 }
 
 function messagesReply(

@@ -10,6 +10,7 @@ import { messages } from '../../plugins/protocols/messages/index.ts';
 import { deepseek } from '../../plugins/providers/deepseek.ts';
 import { groq } from '../../plugins/providers/groq.ts';
 import { mistral } from '../../plugins/providers/mistral.ts';
+import { chunk } from '../support/chat-stream.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { hostWith } from '../support/host.ts';
 import { isObject } from '../support/json.ts';
@@ -326,8 +327,7 @@ describe('a stream from Mistral', () => {
     'tools',
     'tool_choice',
   ]);
-  const chunk = (delta: object, finish: string | null = null): string =>
-    `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: finish }], ...(finish ? { usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 } } : {}) })}\n\n`;
+  const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
   let vendor: ScriptedVendor;
   let gateway: TestGateway;
   let calls = 0;
@@ -346,7 +346,7 @@ describe('a stream from Mistral', () => {
       response
         .writeHead(200, { 'content-type': 'text/event-stream' })
         .end(
-          `${chunk({ role: 'assistant', content: 'Hm.' })}${chunk({ content: '' }, 'stop')}data: [DONE]\n\n`,
+          `${chunk({ role: 'assistant', content: 'Hm.' })}${chunk({ content: '' }, 'stop', { usage })}data: [DONE]\n\n`,
         );
     });
     gateway = await startGateway({

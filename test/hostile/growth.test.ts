@@ -5,6 +5,7 @@
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chunk } from '../support/chat-stream.ts';
 import { crossAnswer, crossRequest, sides, type Side } from '../support/crossing.ts';
 import { goldenCases, growAt, growStream, placesIn, placesInStream } from '../support/growth.ts';
 import { countOperations, type OperationCounter, type Operations } from '../support/operations.ts';
@@ -299,9 +300,7 @@ describe.each(sides)('a request for %s', (vendor) => {
 });
 
 function chunks(size: number, delta: (index: number) => object): string {
-  const write = (body: object, reason: string | null = null): string =>
-    `data: ${JSON.stringify({ id: 'c', created: 1, model: 'm', choices: [{ index: 0, delta: body, finish_reason: reason }] })}\n\n`;
-  return `${many(size, (index) => write(delta(index))).join('')}${write({}, 'tool_calls')}data: [DONE]\n\n`;
+  return `${many(size, (index) => chunk(delta(index))).join('')}${chunk({}, 'tool_calls')}data: [DONE]\n\n`;
 }
 
 describe.each(sides.filter((each) => each !== 'images'))('a stream of chat-completions for %s', (client) => {

@@ -7,12 +7,11 @@ import { createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { preferences } from '../../plugins/routing/preferences.ts';
+import { chunk, ending } from '../support/chat-stream.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { openDoors, station } from '../support/station.ts';
 
-const chunk = (delta: object, finish: string | null = null): string =>
-  `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
 const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
 const start = chunk({ role: 'assistant', content: 'one' });
 const whole = JSON.stringify({
@@ -30,9 +29,7 @@ const isStream = (body: string): boolean => body.includes('"stream":true');
 const well: Conduct = (response, _, body) => {
   if (!isStream(body)) return void response.writeHead(200, { 'content-type': 'application/json' }).end(whole);
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  response.end(
-    `${start}${chunk({}, 'stop')}data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [], usage })}\n\ndata: [DONE]\n\n`,
-  );
+  response.end(start + chunk({}, 'stop') + ending(usage));
 };
 
 /** Sends the head of a reply and this much of its body, then does as instructed. */

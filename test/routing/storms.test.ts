@@ -17,14 +17,13 @@ import { messages } from '../../plugins/protocols/messages/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { health } from '../../plugins/routing/health.ts';
 import { agents } from '../support/agents.ts';
+import { chunk } from '../support/chat-stream.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { until } from '../support/operated.ts';
 import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { station } from '../support/station.ts';
 
 const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
-const chunk = (delta: object, finish: string | null = null): string =>
-  `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: finish }], ...(finish ? { usage } : {}) })}\n\n`;
 const whole = JSON.stringify({
   id: 'c1',
   object: 'chat.completion',
@@ -39,7 +38,7 @@ const well: Conduct = (response, _, body) => {
     return void response.writeHead(200, { 'content-type': 'application/json' }).end(whole);
   response
     .writeHead(200, { 'content-type': 'text/event-stream' })
-    .end(`${chunk({ role: 'assistant', content: 'one' })}${chunk({}, 'stop')}data: [DONE]\n\n`);
+    .end(`${chunk({ role: 'assistant', content: 'one' })}${chunk({}, 'stop', { usage })}data: [DONE]\n\n`);
 };
 const down: Conduct = (response) => void response.writeHead(500).end();
 /** Streams break off after they have begun; whole replies succeed. */

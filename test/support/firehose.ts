@@ -34,8 +34,10 @@ function chatCompletions(): Speech {
   return {
     opening: choice({ role: 'assistant', content: '' }),
     say: (content) => choice({ content }),
-    ending: () =>
-      `${choice({}, 'stop')}${chunk([], { prompt_tokens: 10, completion_tokens: 100, total_tokens: 110 })}data: [DONE]\n\n`,
+    ending: () => {
+      const usage = { prompt_tokens: 10, completion_tokens: 100, total_tokens: 110 };
+      return `${choice({}, 'stop')}${chunk([], usage)}data: [DONE]\n\n`;
+    },
   };
 }
 

@@ -25,8 +25,10 @@ const small = JSON.stringify({
   data: [{ b64_json: picture.subarray(0, 300).toString('base64') }],
   usage,
 });
-const large = JSON.stringify({ created: 1, data: [{ b64_json: picture.toString('base64') }], usage });
-const stream = `event: image_generation.completed\ndata: ${JSON.stringify({ type: 'image_generation.completed', b64_json: picture.toString('base64'), usage })}\n\n`;
+const whole = { b64_json: picture.toString('base64') };
+const large = JSON.stringify({ created: 1, data: [whole], usage });
+const type = 'image_generation.completed';
+const stream = `event: ${type}\ndata: ${JSON.stringify({ type, ...whole, usage })}\n\n`;
 
 /** The model's name selects the vendor's answer. */
 const vendor = await startScriptedVendor((response, _request, body) => {
