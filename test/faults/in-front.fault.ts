@@ -1,6 +1,6 @@
 /**
- * The examples of nginx and Caddy in front of the gateway, run by the real programs: streams arrive event by event, a
- * disconnect reaches the provider, and nothing is sent twice. Needs nginx and caddy.
+ * The examples of nginx and Caddy in front of the gateway, run by the real programs: streams arrive event by
+ * event, a disconnect reaches the provider, and nothing is sent twice. Needs nginx and caddy.
  */
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -108,7 +108,7 @@ describe.each([
     expect(house.gateway.ends.at(-1)).toMatchObject({ outcome: 'aborted' });
   });
 
-  it('appends the address of its client, which the gateway takes instead of what the client claims', async () => {
+  it('appends the address of its client, and the gateway ignores what the client claims', async () => {
     house.vendor.script('gpt-4o-mini', { text: ['Yes.'] });
     await (await post(call, { headers: { 'x-forwarded-for': '8.8.8.8' } })).text();
     expect(house.gateway.ends.at(-1)?.exchange.address).toBe('127.0.0.1');

@@ -56,7 +56,7 @@ function asked(): number {
 }
 
 describe('a provider that is slow', () => {
-  it('to begin, by up to ten minutes, and to continue, by 45 seconds an event, is waited for by the SDK of every protocol', async () => {
+  it('is waited for by every SDK: up to ten minutes to begin, up to 45 seconds an event', async () => {
     const delays = [1, 29, 61, 600, 0];
     operated.vendors.script('*', ({ turn }) => ({
       text: pieces,

@@ -122,7 +122,7 @@ describe('one slow provider of two', () => {
 });
 
 describe('a thousand clients of a dead provider', () => {
-  it('call it at most 1.2 times each, though two providers lead to it and it serves two models, and nothing stays reserved', async () => {
+  it('call it 1.2 times each at most, under two names and models, and leave nothing reserved', async () => {
     const vendor = await startScriptedVendor(dead);
     const stations = ['dead', 'mirror'].map((name) =>
       station({ name, endpoints: address(vendor), models: [{}, { id: 'house/other' }] }),

@@ -86,7 +86,7 @@ async function storedOf({ headers }: Sent) {
 }
 
 describe('the tags of a call', () => {
-  it('are stored, found, exported and summed up, from the key, the header, the body and the agent', async () => {
+  it('are stored, found, exported and summed up, from the key, header, body and agent', async () => {
     const sent = await send(
       { metadata: { job: 'nightly run', team: 'stolen' }, user: 'ann' },
       {

@@ -40,7 +40,7 @@ describe('the balance endpoint', () => {
     },
   );
 
-  it('accepts a key only with the credential plugin its options name, or with any if they name none', async () => {
+  it('accepts a key only with the credential plugin its options name, or any if they name none', async () => {
     const madeSchema = z.object({ key: z.string() });
     for (const [families, status] of [
       [undefined, 200],
@@ -86,7 +86,7 @@ describe('the balance endpoint', () => {
       .toBe(401);
   });
 
-  it('answers with an internal error at each path while the ledger is down, even for a key it has just seen, and recovers', async () => {
+  it('gives each path an internal error until the ledger recovers, even for a key just seen', async () => {
     const ledger = await troubledStore('silent');
     house = await openHouse({ ledger: { store: ledger.options } });
     const { gateway, key, balance: ask } = house;

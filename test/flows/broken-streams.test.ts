@@ -144,7 +144,7 @@ describe.each(pairs)('a %s client and a %s vendor', (client, wire) => {
   });
 
   it.each(cases[wire])(
-    'reports an error when %s has garbage in place of any event, or delivers the rest and reports the lost event',
+    'reports an error when %s has garbage for any event, or delivers the rest and reports the lost event',
     async (name) => {
       const blocks = blocksOf(wire, name);
       for (let index = 0; index < blocks.length - 2; index += 1) {

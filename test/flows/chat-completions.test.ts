@@ -120,7 +120,7 @@ describe('a call', () => {
     expect(second.choices[0]?.message.content).toBe('Two.');
   });
 
-  it('that asks for usage in its stream receives the usage chunk, and one that does not receives none', async () => {
+  it('receives the usage chunk in its stream only if it asks for it', async () => {
     const chunksOf = async (wanted: boolean): Promise<OpenAI.ChatCompletionChunk[]> => {
       const stream = await house.client.chat.completions.create({
         model,
@@ -148,7 +148,7 @@ describe('a call', () => {
 });
 
 describe('the listing', () => {
-  it('lists every model in the chat style, and finds each by its id with the slash encoded or plain', async () => {
+  it('lists every model in the chat style, and finds each by id, its slash encoded or plain', async () => {
     const listed = await Array.fromAsync(house.client.models.list());
     expect(listed.map(({ id }) => id)).toContain(model);
     expect(await house.client.models.retrieve(model)).toMatchObject({

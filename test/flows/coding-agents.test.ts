@@ -65,7 +65,9 @@ const claudeCode: Agent = {
   tool: 'Bash',
   headers: {
     'anthropic-beta':
-      'claude-code-20250219,interleaved-thinking-2025-05-14,context-management-2025-06-27,thinking-token-count-2026-05-13,advanced-tool-use-2025-11-20,effort-2025-11-24,never-heard-of-2027-01-01',
+      'claude-code-20250219,interleaved-thinking-2025-05-14,context-management-2025-06-27,' +
+      'thinking-token-count-2026-05-13,advanced-tool-use-2025-11-20,effort-2025-11-24,' +
+      'never-heard-of-2027-01-01',
     'anthropic-dangerous-direct-browser-access': 'true',
     'anthropic-version': '2023-06-01',
     'user-agent': 'claude-cli/2.1.330 (external, sdk-cli)',
@@ -444,7 +446,7 @@ describe('an agent on its own wire', () => {
     expect(end.losses).toEqual([]);
   });
 
-  it('what older versions of Codex omit from a message they send back is required where the configuration is strict', async () => {
+  it('a strict configuration requires what older Codex versions omit from a message sent back', async () => {
     const { id } = modelOf('responses');
     const again = {
       input: [
@@ -579,7 +581,7 @@ describe('requests of agents beside their calls', () => {
     },
   );
 
-  it('let Claude Code list a thousand models and probe a path of its provider: both get a reply', async () => {
+  it('let Claude Code list a thousand models and probe a provider path: both get a reply', async () => {
     expect((await show('/alpha/v1/models?limit=1000')).status).toBe(200);
     expect((await show('/alpha/api/hello', { method: 'HEAD' })).status).toBe(404);
   });

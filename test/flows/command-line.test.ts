@@ -18,7 +18,8 @@ describe('the completion script of bash', () => {
   it('offers verbs, the words after them, and their options', async () => {
     const { output } = await runVerb(['completion', 'bash']);
     const complete = async (...words: string[]): Promise<string[]> => {
-      const script = `${output}\nCOMP_WORDS=(tollgate "$@"); COMP_CWORD=$#; _tollgate; echo "\${COMPREPLY[*]}"`;
+      const offer = `COMP_WORDS=(tollgate "$@"); COMP_CWORD=$#; _tollgate; echo "\${COMPREPLY[*]}"`;
+      const script = `${output}\n${offer}`;
       const { stdout } = await run('bash', ['-c', script, 'bash', ...words]);
       return stdout.trim().split(' ');
     };

@@ -261,9 +261,9 @@ const faults: readonly (readonly [
       by(
         'mine',
         "apply: ({ catalog }) => catalog.offer({ name: 'mine', endpoints: {} }, [checkModel({ id: " +
-          "'mine/one', upstream: 'one', name: 'One', description: '', created: '2026-01-01', contextLength: " +
-          "8, outputLimit: 8, input: ['text'], output: ['text'], free: true, capabilities: { wire: " +
-          "{ 'chat-completions': { extra: true } } } })])",
+          "'mine/one', upstream: 'one', name: 'One', description: '', created: '2026-01-01', " +
+          "contextLength: 8, outputLimit: 8, input: ['text'], output: ['text'], free: true, " +
+          "capabilities: { wire: { 'chat-completions': { extra: true } } } })])",
       ),
     ],
     'provider "mine": model "mine/one": capabilities.wire["chat-completions"]: Unrecognized key: "extra"',
@@ -437,7 +437,8 @@ describe('help', () => {
       expect([code, output]).toEqual([
         0,
         expect.stringMatching(
-          /doctor[^]*The plugins' verbs are missing, because the configuration could not be read: .*plugin "demo": unknown option "pase"/,
+          "doctor[^]*The plugins' verbs are missing, because the configuration could not be read: " +
+            '.*plugin "demo": unknown option "pase"',
         ),
       ]);
     },

@@ -1,6 +1,6 @@
 /**
- * A client that asks for it gets the cost of a call in the last usage of its stream, as it was booked: with the
- * official SDKs, in the provider's own bytes and translated.
+ * A client that asks for it gets the cost of a call in the last usage of its stream, as it was booked: with
+ * the official SDKs, in the provider's own bytes and translated.
  */
 import Anthropic from '@anthropic-ai/sdk';
 import { GoogleGenAI } from '@google/genai';

@@ -31,7 +31,11 @@ writeFileSync(
     process.stderr.write('it is being read\\n');
     while (!existsSync(${JSON.stringify(gate)})) await sleep(10);
   }
-  export default defineConfig({ server: { port: Number(process.env.PORT), workers }, dataFolder: ${JSON.stringify(folder)}, plugins: [bearer(), chatCompletions(), demo(), balance()] });
+  export default defineConfig({
+    server: { port: Number(process.env.PORT), workers },
+    dataFolder: ${JSON.stringify(folder)},
+    plugins: [bearer(), chatCompletions(), demo(), balance()],
+  });
 `,
 );
 
@@ -105,7 +109,8 @@ describe('a start', () => {
     expect([code, errors]).toEqual([
       1,
       expect.stringMatching(
-        /^it is being read\ntollgate: .*EADDRINUSE.*: set PORT to another one, or stop the process that uses it\n$/,
+        '^it is being read\ntollgate: .*EADDRINUSE.*: ' +
+          'set PORT to another one, or stop the process that uses it\n$',
       ),
     ]);
   });

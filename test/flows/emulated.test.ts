@@ -49,7 +49,7 @@ const streamed = (): TappedReply => ({ text: golden('responses/text/reply.sse') 
 const question = [{ role: 'user', content: 'When is high water?' }];
 
 describe('a stop sequence on a wire without stop sequences', () => {
-  it("ends the reply before the sequence, with the provider's own usage, and is not reported as lost", async () => {
+  it("ends the reply before it, with the provider's own usage, and is not reported as lost", async () => {
     const gateway = await house('responses', whole);
     const reply = await post(gateway, '/v1/chat/completions', {
       messages: question,
@@ -153,7 +153,7 @@ describe('a conversation that is too long', () => {
     expect(end?.losses.every(({ code }) => code === 'truncated')).toBe(true);
   });
 
-  it('is refused where truncation is "disabled", or if it is still too long after three attempts', async () => {
+  it('is refused if truncation is "disabled", or if three attempts leave it too long', async () => {
     const gateway = await house('chat-completions', () => overflow);
     for (const [truncation, tries] of [
       ['disabled', 1],

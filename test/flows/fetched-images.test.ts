@@ -154,7 +154,7 @@ describe('a picture named by URL', () => {
     await gallery.close();
   });
 
-  it('is passed on to providers that fetch it themselves, and from clients of their own protocol', async () => {
+  it('is passed on to providers that fetch it, and from clients of their own protocol', async () => {
     await send('chat-completions', 'openai/gpt-4o-mini', [picture()]);
     expect(asked()).toContain(picture());
     await send('generate-content', 'google/gemini-2.5-flash', [picture()]);
@@ -259,7 +259,7 @@ describe('a picture that cannot be fetched', () => {
     });
   });
 
-  it('gets a retryable error while calls hold as many bytes as they may, until they release them', async () => {
+  it('gets a retryable error if calls would hold too many bytes, until they release them', async () => {
     const large = (count: number): string[] =>
       Array.from({ length: count }, (_, index) => `${server.origin}/large?${index}`);
     const statuses: number[] = [];

@@ -93,9 +93,8 @@ describe('init', () => {
 
   it('prints what it found, and what to do next', async () => {
     const { output } = await runVerb(['init'], { MISTRAL_API_KEY: 'any' }, emptyFolder());
-    expect(output).toMatch(
-      /^Wrote .*gateway\.config\.ts\.\nProviders in it: demo, mistral\.\n[\s\S]* {2}openai: set OPENAI_API_KEY\n[\s\S]*tollgate -- start/,
-    );
+    expect(output).toMatch(/^Wrote .*gateway\.config\.ts\.\nProviders in it: demo, mistral\.\n/);
+    expect(output).toMatch(/ {2}openai: set OPENAI_API_KEY\n[^]*tollgate -- start/);
   });
 
   it('reports in one line that it cannot write', async () => {
@@ -123,7 +122,7 @@ describe('init', () => {
 });
 
 describe('a start', () => {
-  it('prints providers and example calls first, and the base URLs and the key last, the key and the examples only once', async () => {
+  it('prints providers and examples, then base URLs and the key; key and examples only once', async () => {
     const copy = emptyFolder();
     expect((await runVerb(['init'], { XAI_API_KEY: 'any' }, copy)).code).toBe(0);
     const gateway = await startProcess({}, copy);
@@ -147,7 +146,7 @@ describe('a start', () => {
     expect(again.printed().split('\n').length).toBeLessThan(12);
   });
 
-  it('offers calls of existing models: the cheapest of each kind, and none of a kind that no provider serves', async () => {
+  it('offers a call of the cheapest model of each kind, and none of a kind without a provider', async () => {
     const copy = emptyFolder();
     expect((await runVerb(['init'], { ANTHROPIC_API_KEY: 'any' }, copy)).code).toBe(0);
     const file = join(copy.folder, 'gateway.config.ts');
@@ -179,7 +178,7 @@ describe('a start', () => {
 });
 
 describe('variables set to an empty string', () => {
-  it('count as unset: the gateway listens on loopback, and keeps its data in the default folder', async () => {
+  it('count as unset: the gateway listens on loopback, with its data in the default folder', async () => {
     const copy = emptyFolder();
     expect((await runVerb(['init'], {}, copy)).code).toBe(0);
     const nothing = Object.fromEntries(
@@ -478,8 +477,7 @@ describe('doctor', () => {
     writeFileSync(config, 'export default { plugins: [], sever: {} };');
     const { code, output } = await runVerb(['doctor'], { TOLLGATE_CONFIG: config }, copy);
     expect(code).toBe(1);
-    expect(output).toMatch(
-      /ok +node +v\d+[\s\S]*FAULT +configuration +.*wrong\.mjs: unknown option "sever"[\s\S]*\n +→ .+\n[\s\S]*1 of 2 findings are faults/,
-    );
+    expect(output).toMatch(/ok +node +v\d+[^]*FAULT +configuration +.*wrong\.mjs: unknown option "sever"/);
+    expect(output).toMatch(/unknown option "sever"[^]*\n +→ .+\n[^]*1 of 2 findings are faults/);
   });
 });

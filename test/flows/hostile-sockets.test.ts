@@ -78,16 +78,21 @@ describe('an upgrade', () => {
   });
 
   it('to HTTP/2, which some clients offer with every request, is ignored', async () => {
-    const { statuses } = await sendRaw(
-      house.gateway.url,
-      `${callHead('host: x', authorized(), 'connection: Upgrade, HTTP2-Settings', 'upgrade: h2c', 'http2-settings: AAMAAABkAARAAAAAAAIAAAAA', `content-length: ${body.length}`)}${body}`,
+    const head = callHead(
+      'host: x',
+      authorized(),
+      'connection: Upgrade, HTTP2-Settings',
+      'upgrade: h2c',
+      'http2-settings: AAMAAABkAARAAAAAAAIAAAAA',
+      `content-length: ${body.length}`,
     );
+    const { statuses } = await sendRaw(house.gateway.url, head + body);
     expect(statuses).toEqual([200]);
   });
 });
 
 describe('a body', () => {
-  it('longer than its content-length is refused, and the bytes after it are not a second request', async () => {
+  it('longer than its content-length is refused, and the rest is not a second request', async () => {
     const asked = house.vendor.requests.length;
     const { statuses, closed } = await sendRaw(
       house.gateway.url,
@@ -131,7 +136,7 @@ describe('a body', () => {
     socket.destroy();
   });
 
-  it('is refused while the bodies of other calls fill the memory limit, and accepted when they have ended', async () => {
+  it('is refused while bodies of other calls fill the memory limit, and accepted when they end', async () => {
     const text = body.replace('Hello!', 'a'.repeat(18_000));
     const half = text.slice(0, 17_000);
     const waiting = await Promise.all(
@@ -209,7 +214,7 @@ async function call(
 }
 
 describe('clients that read nothing', () => {
-  it("of a stream are disconnected in time, the provider's request ends, and the part that was sent is settled", async () => {
+  it('of a stream are disconnected in time, as is the provider, and what was sent is settled', async () => {
     house.vendor.script('gpt-4o-mini', { text: ['word '.repeat(2000)], endless: true });
     const asked = house.vendor.requests.length;
     const outcomes = (): string[] =>

@@ -229,7 +229,7 @@ describe('a key', () => {
     expect((await send(chat(false), order, poor)).status).toBe(200);
   });
 
-  it('keeps a call whose client disconnected before the reply: charged for its input, it is not made again', async () => {
+  it('keeps a call that its client aborts before the reply: charged for input, not made again', async () => {
     house.vendor.script(upstream, { hold: 'forever' });
     const leaving = new AbortController();
     const asked = start(chat(false), order, house.key, leaving.signal).catch(() => 'left');
@@ -248,7 +248,7 @@ describe('a key', () => {
     expect(await used()).toBe(cost);
   });
 
-  it('keeps a reply whose client disconnected just before its end, and never presents it as complete', async () => {
+  it('keeps a reply whose client disconnects just before its end, never as a complete one', async () => {
     house.vendor.script(upstream, { text: ['One', ' two'], hold: 'forever', holdAfter: 5 });
     const seen = await leaveAfter(chat(true), '"finish_reason":"stop"');
     expect(house.gateway.ends.at(-1)).toMatchObject({ type: 'answered', outcome: 'completed' });
@@ -418,7 +418,7 @@ describe('a form', () => {
     );
   }
 
-  it('is the same call if its decoded parts are equal, whatever its boundaries; another file is another call', async () => {
+  it('is the same call if and only if its decoded parts are equal, whatever the boundary', async () => {
     const picture = Buffer.from(pixel, 'base64');
     const first = await edit(picture);
     expect(first.status, first.text).toBe(200);

@@ -1,6 +1,6 @@
 /**
- * What the delivered gateway holds before its first call. Memory of the process depends on the machine, so the
- * test counts live objects. Lower the limit when they become fewer.
+ * What the delivered gateway holds before its first call. Memory of the process depends on the machine, so
+ * the test counts live objects. Lower the limit when they become fewer.
  */
 import { expect, it } from 'vitest';
 import { startMeasured } from '../bench/measured.ts';

@@ -179,7 +179,7 @@ describe('a request for JSON', () => {
     expect((await ask('house/json-alone', 'schema')).sent.response_format).toEqual(formats.json);
   });
 
-  it('becomes an instruction for Gemini 2 beside tools, and for messages without a format of its own', async () => {
+  it('becomes an instruction for Gemini 2 with tools, and for messages without its own format', async () => {
     const google = await ask('house/gemini-2.5', 'schema', { tools });
     expect(JSON.stringify(google.sent.systemInstruction)).toContain('keeps to this schema');
     expect(JSON.stringify((await ask('house/claude', 'schema')).sent.system)).toContain(

@@ -170,8 +170,10 @@ const refusals = {
   },
   budgeted: {
     status: 402,
-    message:
-      /the budget \d+ of the key "\w{16}" has 0\.000000001 of 0\.000000001 USD left for this hour\. It resets at 20\d\d-\d\d-\d\d \d\d:00 \(UTC\)\. .* tollgate budgets raise \d+ /,
+    message: new RegExp(
+      String.raw`the budget \d+ of the key "\w{16}" has 0\.000000001 of 0\.000000001 USD left for this ` +
+        String.raw`hour\. It resets at 20\d\d-\d\d-\d\d \d\d:00 \(UTC\)\. .* tollgate budgets raise \d+ `,
+    ),
     openai: { type: 'insufficient_quota', code: 'insufficient_quota', param: null },
     messages: 'billing_error',
     'generate-content': { status: 'FAILED_PRECONDITION', reason: 'BUDGET_EXCEEDED' },

@@ -92,7 +92,7 @@ describe.each(wires)('a provider of %s', (wire) => {
     },
   );
 
-  it('that bills nothing for an answer is paid nothing, and the ledger marks the call as suspect', async () => {
+  it('that bills nothing for an answer is paid nothing, and the ledger marks the call suspect', async () => {
     const figures = Object.fromEntries([names[wire].input, ...names[wire].output].map((name) => [name, 0]));
     for (const stream of [true, false]) {
       const [, post] = await booked(wire, stream, figures);

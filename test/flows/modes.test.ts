@@ -199,7 +199,7 @@ it.each(names)(
   },
 );
 
-it('a call does not count as served in the requested mode if the provider speaks another protocol', async () => {
+it('a call to a provider of another protocol does not count as served in the requested mode', async () => {
   expect(
     await call('chat-completions', { model: 'house/abroad', service_tier: 'priority' }, json(message())),
   ).toMatchObject({ status: 200, charged: slowCost });
@@ -216,7 +216,7 @@ it.each(names)(
 );
 
 it.each(names)(
-  "a call of %s that is served in a mode it did not ask for costs that mode's rates, and is suspect if they are unknown",
+  "a call of %s in a mode it did not ask for costs that mode's rates, and is suspect if they are unknown",
   async (family) => {
     const { word, reply } = families[family];
     expect(await call(family, {}, json(reply(word)))).toMatchObject({ charged: fastCost, suspect: false });

@@ -59,8 +59,8 @@ describe('a first start', () => {
 
   it('reports health, readiness and metrics', async () => {
     for (const path of ['/healthz', '/readyz']) expect((await fetch(gateway.url + path)).status).toBe(200);
-    expect(await (await fetch(`${gateway.url}/metrics`)).text()).toMatch(
-      /tollgate_requests_total\{protocol="chat-completions",model="demo\/echo",provider="demo",code="200"\} 2/,
+    expect(await (await fetch(`${gateway.url}/metrics`)).text()).toContain(
+      'tollgate_requests_total{protocol="chat-completions",model="demo/echo",provider="demo",code="200"} 2',
     );
   });
 });
@@ -77,7 +77,7 @@ describe('the command line beside it', () => {
     expect(await response.json()).toMatchObject({ is_active: true, currency: 'USD' });
   });
 
-  it('warns that the account of a new key has no credit, with the command that adds some, and the first refusal names it too', async () => {
+  it('names the command that adds credit when a new key has none, as does the first refusal', async () => {
     const { output } = await runVerb(['keys', 'create', '--account', 'poor', '--json'], data);
     const made = z.object({ key: z.string(), warning: z.string() }).parse(JSON.parse(output));
     expect(made.warning).toContain('no credit');

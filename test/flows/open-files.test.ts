@@ -50,7 +50,7 @@ function callOn(socket: Socket): { heard(): string } {
 }
 
 describe('a flood of connections to a process with few files', () => {
-  it('is served up to the connection limit, every call with a connection to its provider, while operators look on; and it passes', async () => {
+  it('is served up to the connection limit, with provider and operator connections, and passes', async () => {
     const door = /listener: (http:[^,\s]+),/.exec(gateway.printed())?.[1] ?? '';
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     vendor.script('gpt-4o-mini', { text: ['one ', 'two ', 'three ', 'four'], hold: released, holdAfter: 4 });

@@ -249,9 +249,8 @@ describe('a provider that opens its reply and then waits', () => {
           body: (async function* () {
             yield Buffer.from(opening);
             await new Promise((resolve) => setTimeout(resolve, 800));
-            yield Buffer.from(
-              `${plain({ id: 'c', model: 'm', choices: [{ index: 0, delta: { content: says }, finish_reason: 'stop' }] })}data: [DONE]\n\n`,
-            );
+            const choice = { index: 0, delta: { content: says }, finish_reason: 'stop' };
+            yield Buffer.from(`${plain({ id: 'c', model: 'm', choices: [choice] })}data: [DONE]\n\n`);
           })(),
         }));
       },

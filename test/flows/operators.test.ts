@@ -168,7 +168,7 @@ describe('the admin API', () => {
     await expect.poll(() => statusOf(key), soon).toBe(200);
   });
 
-  it('rotates a key: the new secret has its limits, and the old one works until the overlap is over', async () => {
+  it('rotates a key: the new secret has its limits, the old one works until the overlap ends', async () => {
     const { key, id } = await newKey({ account: 'acme', name: 'robot', limits: { models: ['demo/*'] } });
     const rotated = await admin('POST', `/keys/${id}/rotate`, { overlap: 3600 });
     expect(rotated).toMatchObject({ status: 201, body: { name: 'robot', limits: { models: ['demo/*'] } } });
@@ -481,7 +481,7 @@ describe('a second process on the same ledger', () => {
 });
 
 describe('a process that is killed during a call', () => {
-  it('leaves an idempotency key that the others resolve: the call is charged once and not made again', async () => {
+  it('leaves an idempotency key that others resolve: the call is charged once, not made again', async () => {
     const { key, id } = await newKey({ account: 'acme' });
     const doomed = await startProcess(environment);
     const body = JSON.stringify({
@@ -601,7 +601,8 @@ describe('the top-up webhook', () => {
 
   it('credits what is signed, once, and nothing that is forged', async () => {
     const time = Math.floor(Date.now() / 1000);
-    const signature = `t=${time},v1=${createHmac('sha256', topUpSecret).update(`${time}.${body}`).digest('hex')}`;
+    const digest = createHmac('sha256', topUpSecret).update(`${time}.${body}`).digest('hex');
+    const signature = `t=${time},v1=${digest}`;
     expect((await post(body, signature.replace(/.{4}$/, '0000'))).status).toBe(403);
     expect((await post(body.replace('10', '99'), signature)).status).toBe(403);
     const told = await Promise.all(

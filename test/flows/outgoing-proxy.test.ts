@@ -1,4 +1,4 @@
-/** A gateway that reaches its providers through the proxy of its network only: their names resolve nowhere else. */
+/** A gateway that reaches its providers only by its network's proxy: nothing else resolves their names. */
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer, request as send } from 'node:http';

@@ -24,14 +24,20 @@ beforeAll(async () => {
        options: z.strictObject({}),
        apply({ routes }) {
          const errors = () => ({ status: 500, body: 'no' });
-         routes.add({ name: 'words', method: 'GET', path: '/words', access: 'public', errors, handle: async () => reply });
+         routes.add({
+           name: 'words', method: 'GET', path: '/words', access: 'public', errors, handle: async () => reply,
+         });
        },
      });`,
   );
   write(
     'gateway.config.ts',
     `import { greeter } from './greeter.ts';
-     export default { server: { port: Number(process.env.PORT) }, dataFolder: ${JSON.stringify(folder)}, plugins: [greeter()] };`,
+     export default {
+       server: { port: Number(process.env.PORT) },
+       dataFolder: ${JSON.stringify(folder)},
+       plugins: [greeter()],
+     };`,
   );
   gateway = await startProcess({ TOLLGATE_CONFIG: join(folder, 'gateway.config.ts') });
 });

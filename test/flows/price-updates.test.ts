@@ -9,7 +9,7 @@ beforeAll(async () => void (operated = await openOperated()));
 afterEach(() => operated.reset());
 afterAll(() => operated.close());
 
-it('a price update by the command line reaches all workers of a running gateway, and so does its rollback', async () => {
+it('the command line updates prices in all workers of a running gateway, and rolls them back', async () => {
   operated.configure('workers: 2', "(await import('tollgate/plugins/operations/catalogue')).catalogue(),");
   const gateway = await operated.start();
   await until(() => gateway.printed().split(/is ready at|a worker is ready/).length === 3);

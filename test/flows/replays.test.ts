@@ -31,7 +31,7 @@ beforeAll(async () => void (house = await openHouse({ plugins: [cache()] })));
 afterAll(() => house.close());
 
 it.each([false, true])(
-  "a stored reply has the same bytes, its own id, and none of the first reply's rate-limit headers (stream: %s)",
+  'a stored reply has the same bytes, its own id, and no rate-limit headers of the first (stream: %s)',
   async (stream) => {
     const ended = house.gateway.ends.length;
     const body = { model: 'openai/gpt-4o-mini', stream, messages: [{ role: 'user', content: 'Hello!' }] };

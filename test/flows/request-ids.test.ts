@@ -97,7 +97,7 @@ describe('the id of a request', () => {
     ]);
   });
 
-  it('finds both log lines of a route whose error report fails too, and the client sees neither', async () => {
+  it('finds both log lines of a route whose error report fails too; the client sees neither', async () => {
     const response = await fetch(`${house.gateway.url}/worse`);
     const id = response.headers.get('x-request-id');
     expect(await response.text()).not.toContain('miller');

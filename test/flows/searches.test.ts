@@ -416,7 +416,7 @@ it.each<[what: string, price: object, fields: object]>([
   await plain.close();
 });
 
-it('a search that Codex offers with every call is omitted and reported as lost if its price is unknown', async () => {
+it('a search that Codex always offers is omitted and reported as lost if its price is unknown', async () => {
   const item = {
     type: 'message',
     id: 'msg_1',
@@ -613,7 +613,7 @@ it.each<[family: keyof typeof billed, fields: object, count: number, charged: nu
 );
 
 it.each([true, false])(
-  'the tokens of a cache that a call to Google names are reserved, and charged as the provider reports them: streamed %s',
+  'tokens of a cache named in a call to Google are reserved, and charged as reported (stream: %s)',
   async (stream) => {
     const reply = {
       candidates: [

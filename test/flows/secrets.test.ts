@@ -274,7 +274,7 @@ describe('a key', () => {
     expect(house.vendor.requests.length).toBe(asked);
   });
 
-  it('reaches models whose names hold slashes, plain or encoded, and none by what follows a semicolon', async () => {
+  it('reaches models with plain or encoded slashes in their names, and none after a semicolon', async () => {
     const status = (path: string): Promise<number | undefined> =>
       statusOf(
         house.gateway.url,
@@ -364,7 +364,7 @@ describe('a key', () => {
 });
 
 describe('a header', () => {
-  it("of a client reaches no provider, and a provider's no client, except those that are meant to", async () => {
+  it("of a client reaches no provider, and a provider's reaches no client, unless meant to", async () => {
     const theirs = {
       cookie: 'canary',
       'x-forwarded-for': 'canary',

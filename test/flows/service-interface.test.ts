@@ -256,7 +256,7 @@ describe('responses', () => {
     });
   });
 
-  it('accepts an assistant message with both parts, and refuses more text than fits if truncation is disabled', async () => {
+  it('accepts an assistant message with both parts, and refuses more text than fits by default', async () => {
     expect(
       (await call({ input: [user, { ...assistant, id: 'msg_1', status: 'completed' }, user] })).status,
     ).toBe(200);

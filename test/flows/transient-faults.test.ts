@@ -75,7 +75,7 @@ describe.each(Object.entries(faults))('%s, once', (_, fault) => {
 });
 
 describe('a provider that is down', () => {
-  it('receives at most a fifth of the calls again, and only clients whose call was not retried may retry', async () => {
+  it('gets at most a fifth of the calls again, and only clients that had no retry may retry', async () => {
     const down = await startScriptedVendor((response) => void response.writeHead(500).end());
     const gateway = await startGateway({
       retries: { share: 0.2 },

@@ -15,9 +15,11 @@ function arrived(): string {
 
 describe('the request', () => {
   it("reaches the provider with the model's name and nothing else changed", async () => {
-    const body = `{ "messages" : [ {"role":"user", "content":"caf\\u00e9 \\"q\\" 橋 {\\"model\\":\\"x\\"}"} ] ,\n\t"temperature": 1.0,"seed":9007199254740993, "top_p":1e0,
-      "tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"model":{"type":"string"}}}}}],
-      "metadata":{"model":"openai/gpt-4o-mini"},  "model" : "openai/gpt-4o-mini" }`;
+    const body =
+      '{ "messages" : [ {"role":"user", "content":"caf\\u00e9 \\"q\\" 橋 {\\"model\\":\\"x\\"}"} ] ,\n\t' +
+      '"temperature": 1.0,"seed":9007199254740993, "top_p":1e0,\n      "tools":[{"type":"function",' +
+      '"function":{"name":"f","parameters":{"type":"object","properties":{"model":{"type":"string"}}}}}],\n' +
+      '      "metadata":{"model":"openai/gpt-4o-mini"},  "model" : "openai/gpt-4o-mini" }';
     expect((await house.post(body)).status).toBe(200);
     expect(arrived()).toBe(body.replace('"model" : "openai/gpt-4o-mini"', '"model" : "gpt-4o-mini"'));
   });
