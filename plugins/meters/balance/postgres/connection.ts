@@ -5,7 +5,7 @@
 import { DatabaseError, type ClientBase } from 'pg';
 import type { Answer, Operation } from '../operations.ts';
 import type { Row } from '../rows.ts';
-import { shared, type SharedName, type SharedOperation } from '../sql/index.ts';
+import { shared, type SharedName, type SharedOperation } from '../sql/shared.ts';
 import type { Statement, Steps } from '../sql/steps.ts';
 
 /** Sends a statement and returns its rows. */

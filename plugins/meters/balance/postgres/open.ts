@@ -16,7 +16,7 @@ import {
   type StoreOperationName,
 } from '../operations.ts';
 import { unavailable } from '../queue.ts';
-import { isSharedOperation, type SharedName } from '../sql/index.ts';
+import { isSharedOperation, type SharedName } from '../sql/shared.ts';
 import { statements } from '../sql/steps.ts';
 import type { Store } from '../store.ts';
 import { auditor } from './auditing.ts';

@@ -5,7 +5,7 @@
 import type { Client } from 'pg';
 import { isChange } from '../corrections.ts';
 import type { Answer, Argument, NameIn, Operation, OperationName } from '../operations.ts';
-import { isSharedOperation, type SharedName } from '../sql/index.ts';
+import { isSharedOperation, type SharedName } from '../sql/shared.ts';
 import { statements } from '../sql/steps.ts';
 import { CallBatch } from './call-batch.ts';
 import { queryOn, runShared, type Query } from './connection.ts';

@@ -4,7 +4,7 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { queueOf, type Handlers } from '../operations.ts';
-import { shared, sharedNames, type SharedName, type SharedOperation } from '../sql/index.ts';
+import { shared, sharedNames, type SharedName, type SharedOperation } from '../sql/shared.ts';
 import { StoredCalls } from './calls.ts';
 import type { Exports } from './exports.ts';
 import { Ledger } from './ledger.ts';
