@@ -27,7 +27,7 @@ const unit = [
 
 const root = join(import.meta.dirname, '..');
 
-/** Linux keeps it in memory. A container's may be too small: the largest test writes some hundred megabytes. */
+/** Linux keeps it in memory. A container's may be too small: one test writes hundreds of megabytes. */
 const memory = '/dev/shm';
 
 function hasRoomInMemory(): boolean {

@@ -184,7 +184,7 @@ describe('keyrings', () => {
     },
   );
 
-  it('fail the call with a server error if they are unavailable, and do not call the key invalid', async () => {
+  it('fail the call with a server error if unavailable, and do not call the key invalid', async () => {
     const host = hostWith([bearer()]);
     host.keyrings.add({ name: 'down', verify: () => Promise.reject(new Error('store is down')) });
     await expect(

@@ -183,7 +183,7 @@ describe('a quote', () => {
     });
   });
 
-  it('presumes that a call whose end is unknown costs its stored usage, in whatever mode it asked for', () => {
+  it('presumes that a call with an unknown end costs its stored usage, in any mode it asked for', () => {
     const first = target('cheap', {
       input: '1',
       output: '2',
@@ -255,7 +255,7 @@ describe('a grant', () => {
     ).toEqual({ targets: [cheap], outputLimit: 50 });
   });
 
-  it('drops later targets that could cost more than the amount at this limit, and keeps those that could not', () => {
+  it('drops later targets that could cost more than the amount at this limit, and keeps the others', () => {
     const alike = target('alike', { input: '1', output: '2' });
     expect(
       narrow(

@@ -43,7 +43,9 @@ async function books(): Promise<OpenedFile> {
 async function after(file: string, ...statements: string[]): Promise<AuditReport> {
   withDatabase(file, (database) => {
     database.exec(
-      'DROP TRIGGER IF EXISTS entries_stay; DROP TRIGGER IF EXISTS entries_remain; PRAGMA ignore_check_constraints = ON',
+      `DROP TRIGGER IF EXISTS entries_stay;
+      DROP TRIGGER IF EXISTS entries_remain;
+      PRAGMA ignore_check_constraints = ON`,
     );
     for (const statement of statements) database.exec(statement);
   });
@@ -70,11 +72,18 @@ describe('an audit', () => {
 
   it('reads rates and usage that name service modes by `fast`, and still finds wrong charges', async () => {
     const { file } = await books();
+    const rates = JSON.stringify({
+      input: '0.0005',
+      output: '0.001',
+      tiers: [],
+      fast: { input: '0.001', output: '0.002' },
+    });
     const former = [
       'DROP TRIGGER IF EXISTS prices_stay',
-      `UPDATE prices SET rates = '{"input":"0.0005","output":"0.001","tiers":[],"fast":{"input":"0.001","output":"0.002"}}'`,
+      `UPDATE prices SET rates = '${rates}'`,
       `UPDATE entries SET usage = '{"input":30,"output":0,"fast":true}' WHERE ${post}`,
-      `UPDATE entries SET usage = '{"input":260,"output":0,"fast":false}' WHERE kind = 'post' AND revenue = 100`,
+      `UPDATE entries SET usage = '{"input":260,"output":0,"fast":false}'
+        WHERE kind = 'post' AND revenue = 100`,
     ];
     expect(await after(file, ...former)).toMatchObject({ ok: true, findings: [] });
     expect(
@@ -126,7 +135,8 @@ describe('an audit', () => {
       'I4',
       'a reservation that is pending and has ended',
       [
-        "INSERT INTO pending (call, number, account, amount, owner, created) SELECT 'cheap', number, account, 80, 'o', 1 FROM entries WHERE call = 'cheap'",
+        `INSERT INTO pending (call, number, account, amount, owner, created)
+        SELECT 'cheap', number, account, 80, 'o', 1 FROM entries WHERE call = 'cheap'`,
       ],
       /cheap is kept as pending/,
     ],
@@ -135,7 +145,9 @@ describe('an audit', () => {
       'a call that was posted twice',
       [
         'DROP INDEX one_end',
-        `INSERT INTO entries (kind, account, at, available, reserved, revenue, key, reservation, reason) SELECT kind, account, at, available, reserved, revenue, key, reservation, reason FROM entries WHERE ${post}`,
+        `INSERT INTO entries (kind, account, at, available, reserved, revenue, key, reservation, reason)
+        SELECT kind, account, at, available, reserved, revenue, key, reservation, reason
+        FROM entries WHERE ${post}`,
       ],
       /a post of cheap, whose reservation is not open/,
     ],
@@ -149,7 +161,8 @@ describe('an audit', () => {
       'I7',
       'a post that nothing was reserved for',
       [
-        "INSERT INTO entries (kind, account, at, available, revenue, reservation, reason) VALUES ('post', 1, 1, -5, 5, 999, 'completed')",
+        `INSERT INTO entries (kind, account, at, available, revenue, reservation, reason)
+        VALUES ('post', 1, 1, -5, 5, 999, 'completed')`,
       ],
       /a post without a reservation/,
     ],

@@ -32,7 +32,7 @@ it('the backup heartbeat sends nothing while the event loop sends its own', asyn
   expect(beat).not.toHaveBeenCalled();
 });
 
-it('the backup heartbeat stops once nothing is reserved, and begins again with the next reservation', async () => {
+it('the backup heartbeat stops once nothing is reserved, and restarts at the next reservation', async () => {
   beat.mockReturnValue(false);
   heartbeat.begin();
   await vi.advanceTimersByTimeAsync(6000);

@@ -11,11 +11,11 @@ const sound = {
   audit: expect.objectContaining({ ok: true, pending: 0, findings: [] }),
 };
 
-it('no other process settles the calls of a blocked process, and one does after it is killed, on SQLite', async () => {
+it('another process settles the calls of a killed process, not of a blocked one, on SQLite', async () => {
   expect(await blocked(streams, 3000, 0.6)).toEqual(sound);
 });
 
-it('no other process settles the calls of a blocked process, and one does after it is killed, on PostgreSQL', async () => {
+it('another process settles the calls of a killed process, not of a blocked one, on PostgreSQL', async () => {
   const { url, drop } = await freshDatabase();
   expect(await blocked(streams, 3000, 0.6, url)).toEqual(sound);
   await drop();

@@ -65,7 +65,10 @@ it.each([
   [
     'sums that are not those of its entries',
     'UPDATE budget_periods SET used = used - 5 WHERE budget = 1',
-    /^I10 budget 1 keeps 0\.000000025 used and 0\.00000006 reserved since 2026-11-22.*, and its entries sum to 0\.00000003 used/,
+    new RegExp(
+      '^I10 budget 1 keeps 0\\.000000025 used and 0\\.00000006 reserved since 2026-11-22.*, ' +
+        'and its entries sum to 0\\.00000003 used',
+    ),
   ],
   [
     'a period that is not kept',

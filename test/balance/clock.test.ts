@@ -5,7 +5,7 @@
 import { expect, it } from 'vitest';
 import { clockRun } from './clock.ts';
 
-it('a clock jump makes no process dead and no reservation old, and each process settles its own calls', async () => {
+it('a clock jump expires no process and no reservation, and each process settles its own calls', async () => {
   const { streams, whole, ids, strange, due, used, audit } = await clockRun({ milliseconds: 600, lease: 1 });
   expect({ streams, whole, ids }).toEqual({ streams: 28, whole: 28, ids: 28 });
   expect(strange).toEqual([]);

@@ -8,7 +8,7 @@ import { openStore } from '../../plugins/meters/balance/open-store.ts';
 import { freshDatabase } from '../support/database.ts';
 import { openHouse } from '../support/house.ts';
 import { allEntries } from './kills.ts';
-import { inDatabase } from './postgres-database.ts';
+import { endConnections, inDatabase } from './postgres-database.ts';
 
 export interface CutsOptions {
   /** How often connections are ended, and the milliseconds between. */
@@ -28,9 +28,6 @@ export interface Cuts {
   readonly wrong: readonly string[];
   readonly audit: AuditReport;
 }
-
-const endAll =
-  "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'tollgate %' AND datname = current_database()";
 
 export async function cuts({ cuts: count, every, lanes }: CutsOptions): Promise<Cuts> {
   const { url, drop } = await freshDatabase();
@@ -66,7 +63,7 @@ export async function cuts({ cuts: count, every, lanes }: CutsOptions): Promise<
     let ended = 0;
     for (let cut = 0; cut < count; cut += 1) {
       await sleep(every);
-      ended += (await inDatabase(url, endAll)).length;
+      ended += (await inDatabase(url, endConnections)).length;
     }
     await sleep(every);
     over.abort();

@@ -1,4 +1,4 @@
-/** Exports of all entries: complete, in order, exact, resumable while calls are written, and no faster than read. */
+/** Exports of all entries: complete, in order, exact, resumable during calls, and no faster than read. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
@@ -244,7 +244,7 @@ it('an export reads one slice ahead of its reader, and no more', async () => {
 });
 
 describe('the admin API', () => {
-  it('serves exports as files, at most four at a time, and frees the place of a client that leaves', async () => {
+  it('serves at most four exports at once as files; a client that disconnects frees its place', async () => {
     const house = await openHouse({ plugins: [admin({ port: 0 })] });
     const door = /listener: (http:\S+),/.exec(house.gateway.told.join('\n'))?.[1] ?? '';
     const secret = readFileSync(join(house.gateway.dataFolder, 'operator-secret'), 'utf8').trim();

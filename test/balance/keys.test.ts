@@ -21,7 +21,8 @@ describe('a secret', () => {
   it('is no longer valid after any of its characters changed', () => {
     const secret = createSecret();
     for (let index = 0; index < secret.length; index += 1) {
-      const changed = `${secret.slice(0, index)}${secret[index] === 'a' ? 'b' : 'a'}${secret.slice(index + 1)}`;
+      const other = secret[index] === 'a' ? 'b' : 'a';
+      const changed = secret.slice(0, index) + other + secret.slice(index + 1);
       expect(isSecret(changed), `character ${index}`).toBe(false);
     }
   });

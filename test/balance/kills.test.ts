@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { drawer } from './drawer.ts';
 import { kills } from './kills.ts';
 
-it('a killed gateway loses nothing it acknowledged and leaves nothing pending; a live one keeps its calls', async () => {
+it('killed gateways lose nothing acknowledged and leave nothing pending; live ones keep calls', async () => {
   const {
     resolvedAfter: _resolvedAfter,
     completed,

@@ -37,7 +37,9 @@ export function readBooks(file: string): Books {
     const entries = database
       .prepare(`
         SELECT entries.*, accounts.name, coalesce(entries.call, made.call) AS call_id FROM entries
-        JOIN accounts ON accounts.id = entries.account LEFT JOIN entries made ON made.number = entries.reservation ORDER BY entries.number`)
+        JOIN accounts ON accounts.id = entries.account
+        LEFT JOIN entries made ON made.number = entries.reservation
+        ORDER BY entries.number`)
       .all()
       .map((row) => ({
         kind: text(row, 'kind'),

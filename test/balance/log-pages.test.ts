@@ -41,7 +41,7 @@ const unfinished = `
     (SELECT max(number) FROM entries) - (SELECT last FROM folds WHERE log = 'entries') AS entries,
     (SELECT coalesce(max(number), 0) FROM calls) - (SELECT last FROM folds WHERE log = 'calls') AS calls`;
 
-it('a call of the delivered gateway writes at most twelve, with its record and its share of the roll-ups', async () => {
+it('a call of the delivered gateway writes at most twelve, with its record and roll-ups', async () => {
   const world = await openWorld();
   const gateway = await startMeasured('rest', world.origin);
   try {

@@ -172,7 +172,7 @@ describe('a gateway with markups', () => {
     expect(await house.gateway.verb('audit')).toMatchObject({ ok: true });
   });
 
-  it('reserves at the charged rate: a balance for the provider’s price alone causes a lower limit or a refusal', async () => {
+  it('reserves the price with markup, and refuses or shortens calls that only lack the markup', async () => {
     house = opened = await openHouse({
       credit: '0.0005',
       ledger: { whenShort: 'refuse', markup: [{ percent: '0', fixed: '0.0006' }] },

@@ -69,7 +69,7 @@ describe('a period', () => {
     expect(compared).toBeGreaterThan(1000);
   });
 
-  it('leaves no moment out and counts none twice, though clocks change: the next one starts where it ends', () => {
+  it('counts each moment once, also at clock changes: the next one starts where it ends', () => {
     fc.assert(
       fc.property(
         zone,

@@ -149,7 +149,7 @@ describe('a call', () => {
     expect(vendor.asked).toMatchObject([{ limit: 50 }]);
   });
 
-  it('is refused with 402 and advice if the balance is below the least it can cost, without asking the provider', async () => {
+  it('gets a 402 with advice and reaches no provider if the balance is below its least cost', async () => {
     const vendor: Vendor = { asked: [], answer: { in: 3, out: 4 } };
     const gateway = await start(vendor);
     const { key } = await newKey(gateway, { account: 'poor', credit: '0.000036999' });
@@ -249,7 +249,7 @@ describe('the balance endpoint', () => {
     },
   );
 
-  it('answers 401 in its own format without a key, with junk, with an unknown key and with a disabled one', async () => {
+  it('answers 401 in its own format to a missing, malformed, unknown or disabled key', async () => {
     const gateway = await start();
     const { key, id } = await newKey(gateway);
     await gateway.verb('keys disable', [id]);
@@ -338,7 +338,7 @@ describe('a first start', () => {
 });
 
 describe('the commands', () => {
-  it('make a key and show its secret once, list it without the secret, and disable it by its last four characters', async () => {
+  it('show a new secret once, list its key without it, and disable it by its last characters', async () => {
     const gateway = await start();
     const { key, id } = await newKey(gateway, { account: 'someone', name: 'laptop' });
     const listed = await gateway.verb('keys list');

@@ -9,6 +9,10 @@ import { integer, maybe, text, type Row } from '../../plugins/meters/balance/row
 import type { Books, OpenedStore } from '../contract/books.ts';
 import { freshDatabase } from '../support/database.ts';
 
+/** Ends all connections of gateways to a database. */
+export const endConnections = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+  WHERE application_name LIKE 'tollgate %' AND datname = current_database()`;
+
 /** Lets a test change a database as the store never would. */
 export async function inDatabase(
   url: string,
@@ -32,7 +36,8 @@ export async function inDatabase(
 async function readBooks(url: string): Promise<Books> {
   const entries = await inDatabase(
     url,
-    'SELECT entries.*, accounts.name FROM entries JOIN accounts ON accounts.id = entries.account ORDER BY number',
+    `SELECT entries.*, accounts.name FROM entries
+    JOIN accounts ON accounts.id = entries.account ORDER BY number`,
   );
   const accounts = await inDatabase(url, 'SELECT name, total, used, pending FROM accounts');
   return {
@@ -109,7 +114,8 @@ export async function startHolder(url: string): Promise<Holder> {
       await client.query(
         `INSERT INTO tollgate.entries (number, kind, account, at, credits, available, reserved, revenue, call,
           reservation, model, input, output, attempts, flags)
-        SELECT $1, 'post', id, 1, 0, -$2::bigint, 0, $2, 'late', -$1::bigint, 'house/model', 0, 0, 1, '' FROM tollgate.accounts LIMIT 1`,
+        SELECT $1, 'post', id, 1, 0, -$2::bigint, 0, $2, 'late', -$1::bigint, 'house/model', 0, 0, 1, ''
+        FROM tollgate.accounts LIMIT 1`,
         [number, revenue],
       );
       await client.query('COMMIT');

@@ -13,7 +13,13 @@ import { startCable, type Cable } from '../support/cable.ts';
 import { freshDatabase } from '../support/database.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { newKey, price, quote, settlement } from './calls.ts';
-import { inDatabase, openFresh, startHolder, type OpenedDatabase } from './postgres-database.ts';
+import {
+  endConnections,
+  inDatabase,
+  openFresh,
+  startHolder,
+  type OpenedDatabase,
+} from './postgres-database.ts';
 
 testStore('PostgreSQL', () => openFresh());
 
@@ -192,8 +198,8 @@ describe('a network that fails', () => {
     const asked = store.balance('a');
     await new Promise((resolve) => setImmediate(resolve));
     // Nothing is read meanwhile: both arrive as one, and the end while the connection is still in use.
-    const end =
-      "SELECT pg_terminate_backend(pid, 2000) FROM pg_stat_activity WHERE application_name = 'tollgate reads' AND datname = current_database()";
+    const end = `SELECT pg_terminate_backend(pid, 2000) FROM pg_stat_activity
+      WHERE application_name = 'tollgate reads' AND datname = current_database()`;
     const script =
       "const client = new (require('pg').Client)(process.argv[1]); " +
       'client.connect().then(() => client.query(process.argv[2])).then(() => client.end())';
@@ -223,10 +229,7 @@ describe('a server that became a standby', () => {
     const { store, url } = await open();
     const name = new URL(url).pathname.slice(1);
     await inDatabase(url, `ALTER DATABASE ${name} SET default_transaction_read_only = on`);
-    await inDatabase(
-      url,
-      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'tollgate %' AND datname = current_database()",
-    );
+    await inDatabase(url, endConnections);
     await expect
       .poll(() => store.reserve(request('r1', 'a')).catch((error: unknown) => error))
       .toMatchObject({ details: { cause: { code: '25006' } } });
@@ -304,8 +307,10 @@ describe('the database', () => {
     await store.reserve(request('r1', 'a'));
     await store.settle(settlement('r1', 3n));
     const another = `
-      INSERT INTO entries (number, kind, account, at, credits, available, reserved, revenue, call, key, reservation, input, output, attempts, flags)
-      SELECT number + 100, 'void', account, at, 0, 0, 0, 0, call, key, reservation, 0, 0, 0, '' FROM entries WHERE kind = 'post'`;
+      INSERT INTO entries (number, kind, account, at, credits, available, reserved, revenue,
+        call, key, reservation, input, output, attempts, flags)
+      SELECT number + 100, 'void', account, at, 0, 0, 0, 0,
+        call, key, reservation, 0, 0, 0, '' FROM entries WHERE kind = 'post'`;
     await expect(inDatabase(url, another)).rejects.toThrow('one_end');
   });
 
@@ -341,7 +346,7 @@ describe('the database', () => {
     );
   });
 
-  it('is refused if a newer program wrote it, if commits are not durable, or if no server answers; the error hides the password', async () => {
+  it('is refused if newer, not durable or unreachable, and the error hides the password', async () => {
     const { store, url } = await open();
     await store.close();
     await inDatabase(url, 'UPDATE steps SET count = 99');

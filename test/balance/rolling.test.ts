@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { drawer } from './drawer.ts';
 import { rolling } from './rolling.ts';
 
-it('gateways that are replaced one by one, old and new on one ledger, fail no call and charge each once', async () => {
+it('gateways replaced one by one, old and new on one ledger, fail no call and charge each once', async () => {
   const { completed, failed, wrong, codes, flagged, audit } = await rolling({
     restarts: 2,
     every: 800,

@@ -69,7 +69,7 @@ describe('group commit', () => {
     expect(groups).toEqual([1, 8]);
   });
 
-  it('keeps the other operations of a turn if one is refused and one breaks a rule of the tables', async () => {
+  it('keeps the other operations of a turn if one is refused and one violates a constraint', async () => {
     const { store, books } = await open();
     const answers = await Promise.allSettled([
       reserve(store, 'r1'),
@@ -92,7 +92,7 @@ describe('group commit', () => {
 });
 
 describe('faults', () => {
-  it('refuses as unavailable, retryable, while another process holds the lock, and works again afterwards', async () => {
+  it('refuses with a retryable error while another process holds the lock, then works again', async () => {
     const { store, file } = await open({ busyTimeout: 20 });
     const unlock = lock(file);
     const refused = await Promise.allSettled([reserve(store, 'r1'), reserve(store, 'r2')]);
@@ -178,8 +178,8 @@ describe('the file', () => {
     const { store, file } = await open();
     await reserve(store, 'r1');
     await store.settle(settlement('r1', 3n));
-    const another =
-      "INSERT INTO entries (kind, account, at, reservation) SELECT 'void', account, 0, number FROM entries WHERE kind = 'reserve'";
+    const another = `INSERT INTO entries (kind, account, at, reservation)
+      SELECT 'void', account, 0, number FROM entries WHERE kind = 'reserve'`;
     expect(() => withDatabase(file, (database) => database.exec(another))).toThrow(/UNIQUE/);
   });
 

@@ -11,7 +11,7 @@ import { openFresh } from './postgres-database.ts';
 const months = ['2026-02', '2026-03', '2026-04'] as const;
 const hour = 3_600_000;
 
-/** Around the boundaries of months in UTC, and where other zones have theirs, with their daylight-saving changes. */
+/** Around the boundaries of months in UTC and in other zones, with their daylight-saving changes. */
 const moments = fc
   .tuple(
     fc.constantFrom(Date.UTC(2026, 1, 1), Date.UTC(2026, 2, 1), Date.UTC(2026, 3, 1), Date.UTC(2026, 4, 1)),

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { suspended } from './suspended.ts';
 
-it("a live process that was taken for dead adjusts what was settled for it: each call costs its provider's usage, once", async () => {
+it("a live process taken for dead corrects its calls: each costs its provider's usage, once", async () => {
   const { streams, taken, whole, wrong, endedTwice, audit } = await suspended({
     streams: 10,
     words: 400,

@@ -25,7 +25,7 @@ export interface Suspended {
   readonly audit: unknown;
 }
 
-/** Stops a gateway, but never while it holds the lock of the ledger's file, where the others would wait for it. */
+/** Stops a gateway, but never while it holds the lock of the ledger's file: the others would wait for it. */
 async function stopBetweenWrites({ child }: RunningGateway, file: string): Promise<void> {
   for (;;) {
     child.kill('SIGSTOP');

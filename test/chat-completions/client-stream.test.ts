@@ -257,7 +257,7 @@ describe('a stream of chunks', () => {
     ]);
   });
 
-  it('places a citation without offsets by the whole text of its block, even if the citation comes first', () => {
+  it('places a citation without offsets by its whole block, even if the citation comes first', () => {
     const annotation: CanonicalEvent = {
       type: 'annotation',
       candidate: 0,

@@ -246,7 +246,7 @@ describe('a wrong field', () => {
     expect(error.message.startsWith(`"${param}" `)).toBe(true);
   });
 
-  it('refuses fallback models of the provider, which have other prices, and says how to name them to the gateway', () => {
+  it('refuses fallback models of the provider, which have other prices, and names our field for them', () => {
     const error = refusal(() => callWith({ models: ['openai/gpt-5.5'] }));
     expect(error).toMatchObject({
       code: 'unsupported_parameter',

@@ -327,6 +327,7 @@ describe('a stream from Mistral', () => {
     'tools',
     'tool_choice',
   ]);
+  const thinking = chunk({ role: 'assistant', content: 'Hm.' });
   const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
   let vendor: ScriptedVendor;
   let gateway: TestGateway;
@@ -345,9 +346,7 @@ describe('a stream from Mistral', () => {
         );
       response
         .writeHead(200, { 'content-type': 'text/event-stream' })
-        .end(
-          `${chunk({ role: 'assistant', content: 'Hm.' })}${chunk({ content: '' }, 'stop', { usage })}data: [DONE]\n\n`,
-        );
+        .end(`${thinking}${chunk({ content: '' }, 'stop', { usage })}data: [DONE]\n\n`);
     });
     gateway = await startGateway({
       plugins: [

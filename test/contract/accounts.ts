@@ -172,7 +172,7 @@ export function testKeys({ account, store }: Bench): void {
       expect(await ask('6', quote(500n))).toMatchObject({ status: 'reserved' });
     });
 
-    it('rotates a key: the new one has its limits and its spending, the old one works until its time', async () => {
+    it('rotates a key: the new one has its limits and spending, the old works until its time', async () => {
       const name = await account(1000n);
       const [old, next, third] = ['e1', 'e2', 'e3'].map((end) =>
         newKey(`00000000000000${end}`, name, { name: 'laptop', spendCap: 100n }),

@@ -324,7 +324,7 @@ function testWarnings({ account, store, call }: Warned): void {
       await store().settle(settlement(reserved.id, cost, { at }));
     }
 
-    it('is given once in a period for each threshold that use reaches, and for the first refusal', async () => {
+    it('is given once a period for each threshold that use reaches, and for the first refusal', async () => {
       const name = await account(10_000n);
       const id = await budgetOf(store(), newBudget(name, 100n, { thresholds: [50, 80, 100] }));
       await spend(name, 49n);
@@ -356,7 +356,7 @@ function testWarnings({ account, store, call }: Warned): void {
       ]);
     });
 
-    it('is taken by one process at a time, again when its time is over, and no more once it has ended', async () => {
+    it('is taken by one process at a time, again after a timeout, and never once it has ended', async () => {
       const name = await account(10_000n);
       const id = await budgetOf(store(), newBudget(name, 10n, { thresholds: [100] }));
       const take = async (at: number) =>

@@ -22,7 +22,7 @@ export function testRates({ account, opened, store }: Bench): void {
       return { key, ask };
     }
 
-    it('admits its calls per minute over all processes, and answers the others with the time left', async () => {
+    it('admits its calls per minute over all processes, and refuses others with the time left', async () => {
       const { ask } = await rated(3);
       const other = await opened().another();
       const at = 10 * minute;

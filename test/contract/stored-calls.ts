@@ -370,7 +370,7 @@ async function expectEqual(store: Store, name: string, calls: readonly MadeCall[
   });
 }
 
-/** The largest series are those of all series, and the one without a name is the sum of what is left of them. */
+/** The largest series are those of all series, and the one without a name is the sum of the others. */
 async function expectOthers(store: Store, query: OverviewQuery): Promise<void> {
   for (const top of [1, 3]) {
     const [all, some] = [

@@ -81,7 +81,7 @@ const saids = fc.array(
   { maxLength: 40 },
 );
 
-it('the gateway sends every byte but the model, and counts the same text, however a stream is cut', async () => {
+it('the gateway changes only the model and counts the same text, however a stream is cut', async () => {
   await fc.assert(
     fc.asyncProperty(saids, fc.array(fc.nat(), { maxLength: 30 }), async (said, cuts) => {
       const { sent, tally } = await cross(streamOf(said, 'theirs'), cuts);

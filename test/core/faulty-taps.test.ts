@@ -218,7 +218,7 @@ const mayEnd = (plan: Plan): boolean => patient.every((hook) => plan.faults[hook
 
 let count = 0;
 
-it('the gateway ends each call once, meters it once if authorized, and answers every client that stays', async () => {
+it('the gateway ends and, if authorized, meters each call once, and answers clients that stay', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(plans.filter(mayEnd), { minLength: 200, maxLength: 300 }), async (all) => {
       const calls = all.map((plan) => ({ plan, name: String((count += 1)), client: new AbortController() }));

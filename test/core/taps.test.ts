@@ -54,7 +54,7 @@ describe('tapping', () => {
     expect(asked).toEqual(['none', 'one']);
   });
 
-  it('passes each route tap the targets that the previous tap returned, and notes who changed them', async () => {
+  it('passes each route tap the targets of the previous one, and notes who changed them', async () => {
     hooks.route.tapPromise({ name: 'drop', because: 'it is first' }, async (targets) => targets.slice(1));
     hooks.route.tapPromise('same', async (targets) => [...targets]);
     hooks.route.tapPromise('reverse', async (targets) => targets.toReversed());

@@ -86,7 +86,7 @@ describe("a protocol's flags in a catalogue file", () => {
     expect(() => offerAndCheck(readFile({ letter: { stamp: 1 } }).models)).not.toThrow();
   });
 
-  it('are checked when a model is offered later, and the error names its provider if there is no file', () => {
+  it('are checked when a model is offered later; without a file the error names its provider', () => {
     const catalog = new Catalog();
     catalog.checkFlags(protocols);
     const model = checkModel(modelFacts({ capabilities: { wire: { telegram: { shrt: true } } } }));

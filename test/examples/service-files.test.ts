@@ -1,6 +1,6 @@
 /**
- * The files for systemd, nginx and Caddy against the defaults of the gateway. `test/faults/in-front.fault.ts` runs the
- * real programs.
+ * The files for systemd, nginx and Caddy against the defaults of the gateway. `test/faults/in-front.fault.ts`
+ * runs the real programs.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

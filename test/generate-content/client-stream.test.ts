@@ -56,7 +56,7 @@ function partsOf(events: readonly CanonicalEvent[], call?: ClientCall): unknown[
 }
 
 describe('a stream to a client', () => {
-  it('has a chunk for each piece of text, and one last chunk with the finish reason and all token counts', () => {
+  it('has a chunk per piece of text, and one last chunk with the finish reason and all token counts', () => {
     expect(chunksOf([start, ...block(0, 'text', ['Ah', 'oy']), stop, usage, end])).toEqual([
       {
         candidates: [{ content: { parts: [{ text: 'Ah' }], role: 'model' }, index: 0 }],

@@ -325,7 +325,8 @@ describe('a number in a conversation', () => {
       { content: [{ type: 'text', text: '1.50' }] },
     ],
   ])('keeps its digits in %s', (_, part, block) => {
-    const body = `{"contents":[{"role":"user","parts":[{"text":"a: 1.0, 2"}]},{"role":"model","parts":[${part}]}]}`;
+    const question = '{"role":"user","parts":[{"text":"a: 1.0, 2"}]}';
+    const body = `{"contents":[${question},{"role":"model","parts":[${part}]}]}`;
     const turns = client.read(JSON.parse(body), body, matchOf(), {}).decode().turns;
     expect(turns.at(-1)?.blocks).toMatchObject([block]);
   });

@@ -68,7 +68,7 @@ function post(path: string, body: unknown, key = house.key): Promise<Response> {
 const question = { model, contents: 'Ahoy' };
 
 describe('a Google client and a Google provider', () => {
-  it('exchange bodies byte for byte except the model name, and no client header reaches the vendor', async () => {
+  it('exchange all bytes except the model name, and no client header reaches the vendor', async () => {
     reply = { type: 'application/json; charset=UTF-8', body: chunk('{"text": "Hé","n":1.0}', stop) };
     const body =
       '{ "contents" : [{"parts":[{"text":"caf\\u00e9","x":1.0}]}] ,"generation_config":{ "top_k": 1.0 }}';

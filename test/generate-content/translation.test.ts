@@ -312,7 +312,7 @@ describe('encoding sealed state', () => {
     ).toEqual(['turns[0].blocks[0]', 'turns[0].blocks[1].opaque']);
   });
 
-  it('puts the documented placeholder on the first call of each step of the current turn, for models that check', () => {
+  it('puts the placeholder on the first call of each step of the current turn, if the model checks', () => {
     const turns: Turn[] = [
       user,
       { role: 'assistant', blocks: [call('old')] },
@@ -339,7 +339,7 @@ describe('encoding sealed state', () => {
     ]);
   });
 
-  it("drops another vendor's state from a client of this protocol and marks the call, unless the model checks no signatures", () => {
+  it("gives a client's call with another vendor's state the placeholder, if the model checks it", () => {
     const turn = (thoughtSignature?: string): unknown => ({
       role: 'model',
       parts: [{ functionCall: { name: 'f' }, thoughtSignature }],
@@ -760,7 +760,7 @@ describe('a request that Google cannot fulfil', () => {
     ]);
   });
 
-  it('puts the context of a document before it, and the text of a document inside the result that holds it', () => {
+  it('puts the context of a document before it, and its text inside the result that holds it', () => {
     const document: Block = {
       type: 'media',
       kind: 'document',
@@ -902,7 +902,7 @@ describe('encoding tools', () => {
     return isObject(declared) ? declared.parametersJsonSchema : undefined;
   };
 
-  it('replaces a reference to the whole schema or to a path by one to a definition, since Gemini takes no other', () => {
+  it('turns references to the whole schema or a path into definitions: Gemini takes no others', () => {
     const folder = {
       type: 'object',
       properties: { name: { type: 'string' }, inner: { type: 'array', items: { $ref: '#' } } },

@@ -16,9 +16,11 @@ const sayNothing: Readonly<Record<'chat-completions' | 'messages', readonly RegE
     // How the reply is sent, and where the call goes.
     /^(stream|stream_options|provider)\b/,
     // What is so anyway.
-    /^(n=1|modalities=\["text"\]|logprobs=false|top_logprobs=0|parallel_tool_calls=true|tools=\[\]|tool_choice="none")$/,
+    /^(n=1|modalities=\["text"\]|logprobs=false|top_logprobs=0)$/,
+    /^(parallel_tool_calls=true|tools=\[\]|tool_choice="none")$/,
     /^reasoning\.(exclude=false|enabled=true)$/,
-    /^(tools\[\d+\]\.function|functions\[\d+\])\.parameters(={"type":"object","properties":{}}|\.type="object"|\.properties={})$/,
+    /^(tools\[\d+\]\.function|functions\[\d+\])\.parameters={"type":"object","properties":{}}$/,
+    /^(tools\[\d+\]\.function|functions\[\d+\])\.parameters\.(type="object"|properties={})$/,
     /^messages\[\d+\]\.content=""$/,
     // Whatever names no type is of a function.
     /^(tools\[\d+\]|messages\[\d+\]\.tool_calls\[\d+\])\.type="function"$/,

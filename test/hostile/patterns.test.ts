@@ -20,8 +20,10 @@ const mostTries = 5;
 /** Patterns that only match our own figures and the operator's settings. */
 const trusted = new Set(['0+$', '\\/+$']);
 
-const literal =
-  /(?<=[(,=:!&|?[{;]\s*|return |=> )\/(?![/*])((?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+)\/([dgimsuvy]*)(?=[\s.,;)\]}:?]|$)/g;
+const before = /(?<=[(,=:!&|?[{;]\s*|return |=> )/;
+const body = /(?![/*])((?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+)/;
+const flagsAndAfter = /([dgimsuvy]*)(?=[\s.,;)\]}:?]|$)/;
+const literal = new RegExp(`${before.source}/${body.source}/${flagsAndAfter.source}`, 'g');
 
 interface Pattern {
   readonly file: string;

@@ -195,7 +195,7 @@ describe('a stream', () => {
     }
   });
 
-  it('is cancelled at the provider when its client disconnects, and the partial picture that was sent is charged', async () => {
+  it('is cancelled upstream when its client disconnects, and charges the partial picture sent', async () => {
     gallery.painter.script('gpt-image-1.5', { hold: 'forever', holdAfter: 1 });
     const [before, asked] = [gallery.gateway.ends.length, gallery.painter.requests.length];
     const stream = await gallery.client.images.generate({
@@ -244,7 +244,7 @@ describe('a client that disconnects before any output', () => {
 });
 
 describe('the reserved cost', () => {
-  it('is that of a whole picture: a lower balance is refused, and no smaller picture is requested', async () => {
+  it('is that of a whole picture: a lower balance gets a refusal, not a smaller picture', async () => {
     const poor = await openGallery({ credit: '0.04' });
     // A picture of low quality is taken for 1500 tokens at 32 USD a million.
     const dear = await poor.post(path, wanted);

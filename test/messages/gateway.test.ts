@@ -82,7 +82,7 @@ function post({ url }: TestGateway, path: string, body: object): Promise<Respons
 }
 
 describe('a messages call through the gateway', () => {
-  it('reaches its provider byte for byte with its version and betas, and the reply has our name of the model', async () => {
+  it('reaches its provider byte for byte with version and betas; its reply has our model name', async () => {
     const gateway = await start(vendor('house', { messages: counting }, message)());
     const body = { max_tokens: 50, context_management: { edits: [] }, x_new: 1 };
     const response = await post(gateway, '/alpha/v1/messages?beta=true', body);

@@ -23,7 +23,7 @@ const adaptive = modelWith({
 const png = 'iVBORw0KGgoAAAANSUhEUg==';
 
 describe('a conversation from another protocol', () => {
-  it('sends its leading instructions as the system prompt, and blocks only if they are marked or several', () => {
+  it('sends leading instructions as the system prompt, in blocks only if they are marked or several', () => {
     expect(send(turns({ role: 'system', blocks: [text('Be brief.')] }, user(text('Hi')))).body.system).toBe(
       'Be brief.',
     );

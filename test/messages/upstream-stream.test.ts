@@ -74,7 +74,7 @@ describe("a provider's stream", () => {
     ]);
   });
 
-  it("reads the text of a custom tool out of its arguments, and restores the client's own name for a tool", () => {
+  it("reads a custom tool's text out of its arguments, and restores the client's name of a tool", () => {
     const call = foreign([
       { type: 'custom', name: 'look' },
       { type: 'function', name: 'a.b' },
@@ -111,7 +111,7 @@ describe("a provider's stream", () => {
     expect(said([start, ...use(0, '{"x'), ...end('max_tokens')]).candidates[0]?.reason).toBe('length');
   });
 
-  it('counts input whole, its later figures instead of its earlier ones, and its cache by time to live', () => {
+  it('counts the whole input, only its latest figures, and its cache by time to live', () => {
     const split = { cache_creation: { ephemeral_5m_input_tokens: 10, ephemeral_1h_input_tokens: 20 } };
     const first = {
       type: 'message_start',

@@ -1,6 +1,7 @@
 /**
- * Faults that an operator has to hear of: each writes a line to the log that says what to do, moves a metric, and
- * has an alert rule that reads this metric. `workers.test.ts` kills a worker, `prices.test.ts` breaks a feed.
+ * Faults that an operator has to hear of: each writes a line to the log that says what to do, moves a metric,
+ * and has an alert rule that reads this metric. `workers.test.ts` kills a worker, and `prices.test.ts`
+ * breaks a feed.
  */
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -37,7 +38,7 @@ function logged({ gateway: { log } }: House, words: string): boolean {
   return log.some((line) => line.includes(words));
 }
 
-it('a PostgreSQL that stops is in the log once, in a metric, and in the log again when it is back', async () => {
+it('the log reports once that PostgreSQL stops and once that it is back, and a metric shows it', async () => {
   const store = await troubledStore('stopped');
   opened.push(store);
   const house = await open({ ledger: { store: store.options, lease: 0.3 }, plugins: [prometheus()] });

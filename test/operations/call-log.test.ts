@@ -20,7 +20,7 @@ async function lines(count: number): Promise<Record<string, unknown>[]> {
 }
 
 describe('the call log', () => {
-  it('writes one line for each call: who, what, how it ended, how long it took and what it cost', async () => {
+  it('writes one line for each call: who, what, how it ended, its duration and its cost', async () => {
     const response = await house.post({
       model: 'openai/gpt-4o-mini',
       messages: [{ role: 'user', content: secret }],

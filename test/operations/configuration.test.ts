@@ -48,7 +48,11 @@ function configure(
       plugins: [
         bearer(), chatCompletions(), openai(), deepseek({ apiKey: ['${apiKey}', 'short'] }), mistral(),
         health({ restWhenFull: ${restWhenFull} }),
-        greeter({ note: process.env.OWN_SECRET, store: process.env.LEDGER_URL, headers: { authorization: 'x' } }),
+        greeter({
+          note: process.env.OWN_SECRET,
+          store: process.env.LEDGER_URL,
+          headers: { authorization: 'x' },
+        }),
         admin({ port: 0 }), webConsole(), configuration(), ${extra}
       ],
     });
@@ -69,7 +73,9 @@ function writePlugin(greeting: string): void {
         host.routes.add({
           name: 'greeting', method: 'GET', path: '/greeting', access: 'public',
           errors: () => ({ status: 500, body: '' }),
-          handle: async () => ({ status: 200, headers: { 'content-type': 'text/plain' }, body: '${greeting}' }),
+          handle: async () => ({
+            status: 200, headers: { 'content-type': 'text/plain' }, body: '${greeting}',
+          }),
         });
       },
     });

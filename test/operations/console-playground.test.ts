@@ -19,7 +19,8 @@ import {
 } from '../support/operated-console.ts';
 
 const hasBrowser = available(isBrowserPresent, missingBrowser);
-const hostile = `<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>${'"\'{[&💥'.repeat(3300)}`;
+const hostile =
+  '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>' + '"\'{[&💥'.repeat(3300);
 
 describe.runIf(hasBrowser)('the playground', () => {
   let open: ConsoleHouse;

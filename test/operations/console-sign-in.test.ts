@@ -137,7 +137,7 @@ describe('a session', () => {
 });
 
 describe('other sites', () => {
-  it('cannot sign in or use a session: not with their origin, not from another port, not without one', async () => {
+  it('cannot sign in or use a session with their origin, from another port or without one', async () => {
     open = await openConsole();
     const cookie = await open.signIn();
     const elsewhere = { origin: 'https://evil.example' };

@@ -87,7 +87,7 @@ describe('third-party plugins', () => {
     ]);
   });
 
-  it('are described one per turn of the event loop, so that running calls do not wait for the whole document', async () => {
+  it('are described one per turn of the event loop, so that calls do not wait for all of them', async () => {
     let turn = 0;
     let counting = setImmediate(function count() {
       turn += 1;

@@ -50,7 +50,7 @@ describe('an overloaded gateway', () => {
     expect(await shedBy(host)).toBe('calls');
   });
 
-  it('refuses calls and is not ready while its event loop lags, and accepts them again afterwards', async () => {
+  it('refuses calls and is not ready while its event loop lags, and accepts calls afterwards', async () => {
     const host = busyHost({ lag: 100 });
     await host.calls.ready.promise();
     lag.nanoseconds = 250e6;

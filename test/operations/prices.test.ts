@@ -300,7 +300,7 @@ describe('the admin API', () => {
 });
 
 describe('the automatic feed', () => {
-  it('changes prices by itself, holds back what is doubtful, and does not repeat what was rolled back', async () => {
+  it('changes prices by itself, holds back doubtful ones, and does not repeat a rollback', async () => {
     web.conduct((response) => void response.end(modelsDev(0.01, 0.8)));
     await open({ feed: `${web.origin}/feed?key=secret` });
     await until(async () => (await list()).length === 1);

@@ -344,7 +344,7 @@ describe('public pages', () => {
     return running[0]?.url ?? '';
   }
 
-  it('are limited for each address in a window, and the refusal has a retry-after in every protocol', async () => {
+  it('are limited for each address in a window; a refusal in any protocol has a retry-after', async () => {
     const url = await open({ perAddress: { requests: 3 } });
     for (let count = 0; count < 3; count += 1) expect((await look(url, '203.0.113.7')).status).toBe(200);
     const bodies = {
@@ -405,7 +405,7 @@ describe('an address', () => {
     expect(networkOf(address)).toBe(network);
   });
 
-  it('shares one of a fixed number of counters, so that many use no memory, with its network and seldom with others', () => {
+  it('has one of a fixed number of counters, which it shares with its network and few others', () => {
     const visitors = new Visitors(1, 60);
     const drawers = new Set(
       Array.from({ length: 100_000 }, (_, count) =>

@@ -76,7 +76,14 @@ const ours: typeof GatewayError = errorClass;
 export default defineConfig({
   dataFolder: process.env.TOLLGATE_DATA,
   server: { port: Number(process.env.PORT) },
-  plugins: [bearer(), chatCompletions(), harbour(), lagoon({ price: { input: '1', output: '2' } }), witness({ errorClass: ours }), balance()],
+  plugins: [
+    bearer(),
+    chatCompletions(),
+    harbour(),
+    lagoon({ price: { input: '1', output: '2' } }),
+    witness({ errorClass: ours }),
+    balance(),
+  ],
 });
 `;
 
@@ -88,7 +95,15 @@ import { openai } from 'tollgate/plugins/providers/openai';
 import { lagoon, witness } from 'lagoon-provider';
 import { GatewayError } from 'tollgate';
 
-export default defineConfig({ server: { port: 1 }, plugins: [lagoon(), witness({ errorClass: GatewayError }), process.env['X'] && openai({ apiKey: 'k' }), balance({ whenShort: 'refuse' })] });
+export default defineConfig({
+  server: { port: 1 },
+  plugins: [
+    lagoon(),
+    witness({ errorClass: GatewayError }),
+    process.env['X'] && openai({ apiKey: 'k' }),
+    balance({ whenShort: 'refuse' }),
+  ],
+});
 // @ts-expect-error: there is no such setting
 defineConfig({ sever: {}, plugins: [] });
 // @ts-expect-error: a plugin's factory has to be called

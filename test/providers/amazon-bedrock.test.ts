@@ -267,7 +267,7 @@ describe('credentials', () => {
     await other.close();
   });
 
-  it('that are temporary are asked for once, signed with their token, and again before they lapse', async () => {
+  it('that are temporary sign with their token, are fetched once, and again before they expire', async () => {
     let asked = 0;
     let lapses = Date.now() + 3_600_000;
     const provide = async () => ({

@@ -286,7 +286,7 @@ describe('what the vendors published', () => {
     expect(modelOf('openai', 'gpt-5').protocols).toBeUndefined();
   });
 
-  it('lists no top_k if the provider itself has none: Gemini CLI sends it with every call, and Mistral refuses unknown fields', () => {
+  it('lists no top_k for providers without one, since Gemini CLI sends it and Mistral refuses it', () => {
     const without = new Set(['openai', 'azure', 'deepseek', 'mistral', 'groq', 'xai']);
     expect(
       models

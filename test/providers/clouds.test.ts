@@ -195,7 +195,8 @@ describe.each(Object.entries(clouds))('%s', (name, { plugin, model: id, wire }) 
         body: JSON.stringify(body),
       } as const;
       const request = provider.wrap?.(plain, target, operation) ?? plain;
-      const text = `${JSON.stringify({ url, headers: request.headers, body: legible(String(request.body)) }, undefined, 2)}\n`;
+      const sent = { url, headers: request.headers, body: legible(String(request.body)) };
+      const text = `${JSON.stringify(sent, undefined, 2)}\n`;
       expectSnapshot(
         new URL(`../golden/clouds/${name.replace(' ', '.')}.${operation}.json`, import.meta.url),
         text,

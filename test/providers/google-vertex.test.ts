@@ -223,7 +223,7 @@ describe('a token', () => {
     await Promise.all([other.close(), third.close()]);
   });
 
-  it("that cannot be obtained is the provider's failure, and reveals nothing of the key or the assertion", async () => {
+  it("that cannot be obtained is the provider's failure, and the error hides key and assertion", async () => {
     const other = await open();
     signIn.closed = true;
     const response = await other.post('/alpha/v1/messages', {

@@ -71,7 +71,7 @@ describe('over sockets', () => {
     return response;
   }
 
-  it('the keys take turns; one at its limit is skipped at once, and its call continues with the next', async () => {
+  it('the keys take turns, and a call whose key is at its limit continues at once on another', async () => {
     seen = [];
     for (let count = 0; count < 6; count += 1) expect((await call()).status).toBe(200);
     expect(seen.toSorted()).toEqual(['k-1', 'k-1', 'k-2', 'k-2', 'k-3', 'k-3']);

@@ -219,7 +219,10 @@ describe('the command', () => {
     expect([code, output]).toEqual([
       1,
       expect.stringMatching(
-        /^1 recordings, 8 calls, 0 declared differences, 8 undeclared\n {2}failed \(8, undeclared\)\n {4}messages\/broken through messages: 502 /,
+        new RegExp(
+          '^1 recordings, 8 calls, 0 declared differences, 8 undeclared\n' +
+            ' {2}failed \\(8, undeclared\\)\n {4}messages/broken through messages: 502 ',
+        ),
       ),
     ]);
   });

@@ -246,7 +246,7 @@ describe('output items', () => {
     expect(last(stream([start, ...block(0, 'reasoning'), ...end])).output).toEqual([]);
   });
 
-  it("puts other vendors' sealed state into envelopes: right before its call, or right after its text", () => {
+  it("puts other vendors' sealed state into envelopes, right before its call or right after its text", () => {
     const signature = [{ vendor: 'google', kind: 'signature', value: 'c2ln' }];
     const place = { candidate: 0, block: 0 };
     const events = stream([

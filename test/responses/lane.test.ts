@@ -132,7 +132,7 @@ describe("a stream that fails because of the client's input", () => {
     response('failed', { error: { code: 'invalid_prompt', message: 'The prompt was flagged.' } }),
   );
 
-  it("is refused with the provider's message if no output was sent, and the client is asked not to retry", async () => {
+  it("is refused with the provider's message if no output was sent, and asks for no retry", async () => {
     says = { type: 'text/event-stream', body: begun + flagged };
     const { status, text, headers } = await post(call);
     expect([status, headers.get('x-should-retry')]).toEqual([400, 'false']);
@@ -170,7 +170,7 @@ it('refuses a stream that fails with a rate limit with the status of a rate limi
 });
 
 describe('a verbatim call', () => {
-  it("reaches the provider with its model name and without the gateway's object, and otherwise unchanged", async () => {
+  it("reaches the provider unchanged except for its model name, without the gateway's object", async () => {
     says = { type: 'text/event-stream', body: begun + completed };
     await post(call);
     expect(asked.at(-1)).toEqual({

@@ -415,7 +415,7 @@ describe('settings', () => {
     expect(encode({ temperature: 1 }).body).toMatchObject({ temperature: 1 });
   });
 
-  it('lowers an output limit to the maximum of the model, and raises one below the minimum and reports it', () => {
+  it('lowers an output limit to the maximum of the model, or raises it to the minimum with a report', () => {
     expect(encode({ outputLimit: 100 }, modelWith(), 50).body).toMatchObject({ max_output_tokens: 50 });
     const { body, lost } = encode({ outputLimit: 1 });
     expect([body.max_output_tokens, lost]).toEqual([16, ['outputLimit']]);
@@ -528,7 +528,7 @@ describe('tools', () => {
     expect(events.find((event) => event.type === 'block-start')).toMatchObject({ name: 'weather.at:sea' });
   });
 
-  it("become web_search if they are another protocol's search; other hosted tools are reported as lost", () => {
+  it("become web_search if another protocol's search; other hosted tools are reported as lost", () => {
     const { body, lost } = encode({
       tools: [
         {

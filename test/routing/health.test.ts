@@ -54,7 +54,7 @@ const sent = (outcomes: readonly Outcome[]): number =>
 describe('a dead provider', () => {
   const dead: Vendor = () => ({ after: 20, error: down });
 
-  it('is asked by a thousand clients at once at most 1.2 times each, and once more for each of its models and keys', async () => {
+  it('gets at most 1.2 calls each from a thousand clients at once, and one per model and key', async () => {
     const started = await traffic(dead);
     const targets = [1, 2, 3].flatMap((key) =>
       ['house/model', 'house/other'].map((id) => targetAt('dead', { id }, key)),

@@ -257,7 +257,7 @@ describe('a fallback to another model', () => {
     });
   });
 
-  it('reaches a more expensive target if the most expensive one is reserved, and charges its real cost', async () => {
+  it('reaches a costlier target if the highest cost is reserved, and charges its real cost', async () => {
     const endpoints = { messages: `${vendor.origin}/v1/messages` };
     const generous = await startGateway({
       plugins: [

@@ -60,7 +60,7 @@ describe('priority', () => {
     expect(names(await started.route(targets))).toEqual(['a', 'b', 'c']);
   });
 
-  it('ranks the providers of each model separately: a fallback stays behind the requested model', async () => {
+  it('ranks the providers of each model separately: fallbacks stay behind the requested model', async () => {
     const fallback = targetAt('c', { id: 'house/other' });
     expect(
       names(await (await traffic([priority({ order: ['c'] })])).route([...targets.slice(0, 2), fallback])),
@@ -142,7 +142,7 @@ describe.each([
 ])('%s', (_, plugin) => {
   const targets = [targetAt('slow'), targetAt('quick')];
 
-  it('lets one slow provider of two cost the slowest hundredth no more than 1.3 times the quick one, after five seconds', async () => {
+  it('after 5 s, one slow provider of two leaves 99 % of calls within 1.3 times the quick one', async () => {
     const started = await traffic([plugin], at({ slow: 2000, quick: 100 }));
     const calls = await steady(started, targets, { every: 10, count: 3000 });
     const after = calls.slice(500).map(({ took }) => took);

@@ -34,7 +34,7 @@ describe('a credential that expires', () => {
     expect(lapsing.get()).toBe(2);
   });
 
-  it('stays in use while a renewal fails, which not every call repeats, and not after it expires', async () => {
+  it('stays in use until it expires if its renewal fails, which not every call retries', async () => {
     const state = numbered();
     await state.lapsing.get();
     state.fails = new Error('away');

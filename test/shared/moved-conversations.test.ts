@@ -267,7 +267,7 @@ describe('pictures a model made, in a chat', () => {
     expect(JSON.stringify(messages)).not.toMatch(/"images"|c2VhbA/);
   });
 
-  it('return in place to a provider that has one, and with their signature to the one that signed them', () => {
+  it('return in place to a provider that has one, and with the signature to its signer', () => {
     const [google, groq] = ['google/gemini-image', 'groq/seer'].map((id) =>
       chatModel({ id, capabilities: { wire: { 'chat-completions': { extras: false } } } }),
     );
@@ -370,7 +370,7 @@ describe('a tool loop that began without reasoning', () => {
   });
 });
 
-it("Google's clients receive a call of another provider with the placeholder signature, on the first call of a reply alone", () => {
+it("Google's clients get the placeholder signature only on the first call of another vendor's reply", () => {
   const { upstream } = families['chat-completions'].protocol;
   const completion = {
     id: 'c',

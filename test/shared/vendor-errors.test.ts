@@ -110,7 +110,7 @@ describe('an error about what the client named', () => {
     expect(JSON.stringify(encodeOpenai(xai))).not.toContain(team);
   });
 
-  it('concerns one call only if that call alone is larger than our quota: another target may accept it', () => {
+  it('concerns one call only if that call alone exceeds our quota: another target may accept it', () => {
     const message =
       'Request too large for model `m` in organization `org_01abc` service tier `on_demand` ' +
       'on tokens per minute (TPM): Limit 6000, Requested 8000, please reduce your message size.';

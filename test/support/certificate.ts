@@ -1,4 +1,4 @@
-/** A self-signed certificate for a name, in DER by hand, because Node can read certificates but not make them. */
+/** A self-signed certificate for a name, in DER by hand, since Node reads certificates but makes none. */
 import { generateKeyPairSync, sign } from 'node:crypto';
 
 function der(tag: number, ...parts: readonly (Buffer | string)[]): Buffer {

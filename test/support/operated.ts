@@ -89,7 +89,8 @@ function configuration(folder: string, server: string, plugins: string): string 
       server: { port: Number(process.env.PORT), ${server} },
       dataFolder: ${JSON.stringify(folder)},
       plugins: [
-        bearer(), apiKeyHeader(), googleApiKey(), chatCompletions(), responses(), messages(), generateContent(),
+        bearer(), apiKeyHeader(), googleApiKey(),
+        chatCompletions(), responses(), messages(), generateContent(),
         openai(), anthropic(), google(), balance(), prometheus(), callLog(), calls(), ${plugins}
       ],
     });

@@ -218,8 +218,10 @@ export const endpoints: Readonly<Record<Wire, (origin: string) => Endpoint>> = {
     `${origin}/v1/messages${operation === 'count' ? '/count_tokens' : ''}`,
   'generate-content':
     (origin) =>
-    ({ model }, operation, stream) =>
-      `${origin}/v1beta/models/${model.upstream}:${operation === 'count' ? 'countTokens' : stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+    ({ model }, operation, stream) => {
+      const method = stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
+      return `${origin}/v1beta/models/${model.upstream}:${operation === 'count' ? 'countTokens' : method}`;
+    },
 };
 
 /** How each vendor receives its key. */

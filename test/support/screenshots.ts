@@ -1,6 +1,6 @@
 /**
- * `npm run screenshots -- <folder>`: pictures of every page of the console, in both themes, on a wide screen and
- * on a phone, of a gateway with a little traffic. Three of them are in the README.
+ * `npm run screenshots -- <folder>`: pictures of every page of the console, in both themes, on a wide screen
+ * and on a phone, of a gateway with a little traffic. Three of them are in the README.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

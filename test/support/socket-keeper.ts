@@ -1,6 +1,6 @@
 /**
- * Stands in for systemd: opens a listening socket, and runs a command with it, again and again. It never accepts a
- * connection itself, because it waits for the command without an event loop.
+ * Stands in for systemd: opens a listening socket, and runs a command with it, again and again. It never
+ * accepts a connection itself, because it waits for the command without an event loop.
  */
 import { spawnSync } from 'node:child_process';
 import { createServer } from 'node:net';

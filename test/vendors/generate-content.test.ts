@@ -261,7 +261,10 @@ const bad: Record<string, [change: object, message: RegExp, model?: string]> = {
   ],
   'additionalProperties in its own schema': [
     schema({ type: 'OBJECT', additionalProperties: false }),
-    /Unknown name "additionalProperties" at 'tools\[0\]\.function_declarations\[0\]\.parameters\.properties\[a\]'/,
+    new RegExp(
+      'Unknown name "additionalProperties" at ' +
+        RegExp.escape("'tools[0].function_declarations[0].parameters.properties[a]'"),
+    ),
   ],
   'a constant in its own schema': [schema({ const: 'a' }), /Unknown name "const"/],
   'a reference in its own schema': [schema({ $ref: '#/$defs/a' }), /Unknown name "\$ref"/],
@@ -387,7 +390,7 @@ describe('the fake Google, asked something wrong', () => {
 });
 
 describe('the fake Google, asked something unusual', () => {
-  it('accepts either spelling, either base64 alphabet, the key in the query, and a single part without a list', async () => {
+  it('accepts either spelling or base64 alphabet, a key in the query and a part without a list', async () => {
     const request = {
       contents: {
         parts: {
@@ -631,7 +634,8 @@ describe('the fake Google, asked something right', () => {
     vendor.script(current, {
       toolCalls: [{ name: 'find', arguments: '{"town":"Whitby","near":3}' }, { name: 'now' }],
     });
-    const path = `/v1beta1/projects/p/locations/global/publishers/google/models/${current}:streamGenerateContent?alt=sse`;
+    const method = `${current}:streamGenerateContent?alt=sse`;
+    const path = `/v1beta1/projects/p/locations/global/publishers/google/models/${method}`;
     const { text: stream } = await call(
       {
         ...good,

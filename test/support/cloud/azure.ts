@@ -31,8 +31,9 @@ function refuse(status: number, code: string, message: string): Refusal {
   return { status, body: { error: { code, message } } };
 }
 
-const dated =
-  /^\/openai\/(?:deployments\/([\w.-]+)\/(chat\/completions)|(responses(?:\/input_tokens)?))\?api-version=2025-04-01-preview$/;
+const version = 'api-version=2025-04-01-preview';
+const chat = /deployments\/([\w.-]+)\/(chat\/completions)/.source;
+const dated = new RegExp(`^/openai/(?:${chat}|(responses(?:/input_tokens)?))\\?${version}$`);
 const undated = /^\/openai\/v1\/(chat\/completions|responses(?:\/input_tokens)?)(?:\?api-version=preview)?$/;
 
 function onward(vendor: Stage, path: string, body: Buffer): Onward | Refusal {
@@ -50,8 +51,8 @@ function onward(vendor: Stage, path: string, body: Buffer): Onward | Refusal {
   };
 }
 
-const picture =
-  /^\/openai\/(?:deployments\/(gpt-image-1)\/images\/(generations|edits)\?api-version=2025-04-01-preview|v1\/images\/(generations|edits))$/;
+const deployed = `deployments/(gpt-image-1)/images/(generations|edits)\\?${version}`;
+const picture = new RegExp(`^/openai/(?:${deployed}|v1/images/(generations|edits))$`);
 
 /** Its deployments of image models are named like them. */
 function toPainter(

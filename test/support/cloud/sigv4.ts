@@ -17,8 +17,9 @@ function encoded(text: string): string {
   );
 }
 
-const authorization =
-  /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/([^/]+)\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/;
+const credential = /Credential=([^/]+)\/(\d{8})\/([^/]+)\/([^/]+)\/aws4_request/.source;
+const signature = /SignedHeaders=([^,]+), Signature=([0-9a-f]{64})/.source;
+const authorization = new RegExp(`^AWS4-HMAC-SHA256 ${credential}, ${signature}$`);
 
 export interface Keys {
   readonly id: string;

@@ -16,8 +16,8 @@ function refuse(code: number, status: string, message: string): Refusal {
   return { status: code, body: { error: { code, message, status } } };
 }
 
-const address =
-  /^\/v1\/projects\/house\/locations\/europe-west1\/publishers\/(google|anthropic)\/models\/([^/:]+):(\w+)(\?alt=sse)?$/;
+const models = /publishers\/(google|anthropic)\/models\/([^/:]+):(\w+)(\?alt=sse)?/.source;
+const address = new RegExp(`^/v1/projects/house/locations/europe-west1/${models}$`);
 
 function toGemini({ url, key }: Stage<GeminiRequest>, { path, body }: Arrived): Onward | Refusal {
   const isCount = path.endsWith(':countTokens');

@@ -49,13 +49,13 @@ interface Address {
 
 const methods = new Set(['generateContent', 'streamGenerateContent', 'countTokens']);
 
+const inProject = /1(\/projects\/[^/]+\/locations\/[^/]+\/publishers\/google)/.source;
+const address = new RegExp(`^/(?:v1|v1beta)(?:${inProject})?/models/([^/:]+):(\\w+)$`);
+
 /** The model and the method are in the path, on Google's own host or below a Vertex project. */
 function addressOf(path: string): Address | undefined {
   const { pathname, searchParams } = new URL(path, 'http://vendor');
-  const [, project, model, method] =
-    /^\/(?:v1|v1beta)(?:1(\/projects\/[^/]+\/locations\/[^/]+\/publishers\/google))?\/models\/([^/:]+):(\w+)$/.exec(
-      pathname,
-    ) ?? [];
+  const [, project, model, method] = address.exec(pathname) ?? [];
   if (!model || !method || !methods.has(method)) return undefined;
   return { model, method, vertex: project !== undefined, sse: searchParams.get('alt') === 'sse' };
 }

@@ -34,7 +34,8 @@ const limitInReach: Rule = (
   const limit = old ?? current ?? 0;
   if (limit <= outputLimit) return undefined;
   const param = given(old) ? 'max_tokens' : 'max_completion_tokens';
-  const message = `${param} is too large: ${limit}. This model supports at most ${outputLimit} completion tokens.`;
+  const most = `at most ${outputLimit} completion tokens`;
+  const message = `${param} is too large: ${limit}. This model supports ${most}.`;
   return { message, param, code: 'invalid_value' };
 };
 

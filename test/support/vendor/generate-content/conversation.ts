@@ -10,6 +10,12 @@ import { partKinds, type Content, type GeminiRequest, type Part } from './reques
 /** The placeholder for a signature that was never given, which the vendor accepts. */
 const placeholders = new Set(['skip_thought_signature_validator', 'context_engineering_is_the_way_to_go']);
 
+const mediaTypes = [
+  /^image\/(png|jpe?g|webp|heic|heif|gif|bmp|avif)$/,
+  /^(audio|video|text)\//,
+  /^application\/(pdf|json|x-javascript|rtf|xml)$/,
+];
+
 function shape(contents: readonly Content[]): string | undefined {
   if (!contents.length) return '* GenerateContentRequest.contents: contents is not specified\n';
   for (const [place, { role, parts }] of contents.entries()) {
@@ -144,12 +150,7 @@ function media(contents: readonly Content[]): string | undefined {
       );
     if (inlineData && !inlineData.data)
       return 'Unable to submit request because it has an empty inlineData parameter.';
-    if (
-      inlineData &&
-      /^(?!image\/(png|jpe?g|webp|heic|heif|gif|bmp|avif)$|audio\/|video\/|text\/|application\/(pdf|json|x-javascript|rtf|xml)$)/.test(
-        inlineData.mimeType,
-      )
-    )
+    if (inlineData && !mediaTypes.some((type) => type.test(inlineData.mimeType)))
       return `Unsupported MIME type: ${inlineData.mimeType}`;
     if (!fileData) continue;
     if (!URL.canParse(fileData.fileUri)) return 'Invalid or unsupported file uri.';

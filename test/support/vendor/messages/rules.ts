@@ -79,7 +79,11 @@ const thinkingFits: Rule = ({ request }) => {
   } = request;
   if (thinking?.type !== 'enabled') return undefined;
   if (wanted !== undefined && thinking.budget_tokens >= wanted)
-    return '`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking#max-tokens-and-context-window-size';
+    return (
+      '`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation at ' +
+      'https://docs.claude.com/en/docs/build-with-claude/extended-thinking' +
+      '#max-tokens-and-context-window-size'
+    );
   if (choice?.type === 'any' || choice?.type === 'tool')
     return 'Thinking may not be enabled when tool_choice forces tool use.';
   if (temperature !== undefined && temperature !== 1)
