@@ -68,7 +68,8 @@ async function sqlite(): Promise<void> {
   await compare('SQLite', await openSqlite({ file }), async (from, to) => {
     const database = new DatabaseSync(file, { timeout: 5000 });
     const add = database.prepare(`
-      INSERT INTO keys (id, hash, last_four, name, kind, account, created, root) SELECT substr(?1, 1, 16), ?1, 'wxyz', '', 'user', id, 1, substr(?1, 1, 16) FROM accounts`);
+      INSERT INTO keys (id, hash, last_four, name, kind, account, created, root)
+      SELECT substr(?1, 1, 16), ?1, 'wxyz', '', 'user', id, 1, substr(?1, 1, 16) FROM accounts`);
     database.exec('BEGIN');
     for (let index = from; index < to; index += 1) add.run(hashOf(index));
     database.exec('COMMIT');
@@ -85,7 +86,8 @@ async function postgres(): Promise<void> {
     await client.query(
       `INSERT INTO tollgate.keys (id, hash, last_four, name, kind, account, created, root)
        SELECT left(hash, 16), hash, 'wxyz', '', 'user', accounts.id, 1, left(hash, 16) FROM tollgate.accounts,
-         (SELECT encode(sha256(('key ' || number)::bytea), 'hex') AS hash FROM generate_series($1::integer, $2::integer - 1) number) made`,
+         (SELECT encode(sha256(('key ' || number)::bytea), 'hex') AS hash
+          FROM generate_series($1::integer, $2::integer - 1) number) made`,
       [from, to],
     );
     await client.query('ANALYZE tollgate.keys');

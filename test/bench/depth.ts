@@ -3,7 +3,8 @@
  * entries, a tenth as many stored calls, and a budget on each account. Rounds alternate between the two, so
  * that a busy machine slows both.
  *
- * node test/bench/depth.ts [postgres]      DEPTH_ENTRIES=10000000 DEPTH_ROUNDS=15 DEPTH_PAIRS=200 DEPTH_FOLDER=/tmp
+ * node test/bench/depth.ts [postgres]
+ * DEPTH_ENTRIES=10000000 DEPTH_ROUNDS=15 DEPTH_PAIRS=200 DEPTH_FOLDER=/tmp
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,23 +28,28 @@ const first = 1000;
 function additions(numbers: string): string[] {
   const call = `'0198-' || (1000000000000 + number / 2)`;
   const key = `'key-' || (number / 2 % ${keys})`;
+  const either = (reserve: string | number, post: string | number): string =>
+    `CASE WHEN number % 2 = 0 THEN ${reserve} ELSE ${post} END`;
   return [
-    `INSERT INTO entries (number, kind, account, at, credits, available, reserved, revenue, call, key, reservation, model, provider,
-      price, reason, basis, input, output, usage, costs, attempts, flags) ${numbers}
-    SELECT number, CASE WHEN number % 2 = 0 THEN 'reserve' ELSE 'post' END, 1, 1700000000000 + number, 0,
-      CASE WHEN number % 2 = 0 THEN -900000 ELSE 500000 END, CASE WHEN number % 2 = 0 THEN 900000 ELSE -900000 END,
-      CASE WHEN number % 2 = 0 THEN 0 ELSE 400000 END, ${call}, ${key},
-      CASE WHEN number % 2 = 0 THEN NULL ELSE number - 1 END, 'openai/gpt-5-mini', 'openai', '0123456789ab',
-      CASE WHEN number % 2 = 0 THEN NULL ELSE 'completed' END, CASE WHEN number % 2 = 0 THEN NULL ELSE 'usage' END,
-      1200, 300, '{"input":1200,"cacheRead":1024,"output":300}', '[["input",176,"0.25"],["output",300,"2"]]', 1, ''
+    `INSERT INTO entries (number, kind, account, at, credits, available, reserved, revenue, call, key,
+      reservation, model, provider, price, reason, basis, input, output, usage, costs, attempts, flags)
+    ${numbers}
+    SELECT number, ${either("'reserve'", "'post'")}, 1, 1700000000000 + number, 0,
+      ${either(-900_000, 500_000)}, ${either(900_000, -900_000)}, ${either(0, 400_000)}, ${call}, ${key},
+      ${either('NULL', 'number - 1')}, 'openai/gpt-5-mini', 'openai', '0123456789ab',
+      ${either('NULL', "'completed'")}, ${either('NULL', "'usage'")}, 1200, 300,
+      '{"input":1200,"cacheRead":1024,"output":300}', '[["input",176,"0.25"],["output",300,"2"]]', 1, ''
     FROM numbers`,
-    `INSERT INTO calls (call, started, ended, account, key, asked, model, provider, protocol, operation, stream, outcome,
-      status, first_event, duration, attempts, input, output, cached, reasoning, cost, basis, flags, tags, body) ${numbers}
-    SELECT ${call}, 1700000000000 + number, 1700000000900 + number, 'bench', ${key}, 'gpt-5-mini', 'openai/gpt-5-mini',
-      'openai', 'chat-completions', 'generate', 0, 'completed', 200, 300, 900, 1, 1200, 300, 0, 0, number * 37 % 900000,
-      'usage', '', '{}', '{}' FROM numbers WHERE number % 10 = 0`,
+    `INSERT INTO calls (call, started, ended, account, key, asked, model, provider, protocol, operation,
+      stream, outcome, status, first_event, duration, attempts, input, output, cached, reasoning, cost, basis,
+      flags, tags, body)
+    ${numbers}
+    SELECT ${call}, 1700000000000 + number, 1700000000900 + number, 'bench', ${key}, 'gpt-5-mini',
+      'openai/gpt-5-mini', 'openai', 'chat-completions', 'generate', 0, 'completed', 200, 300, 900, 1, 1200,
+      300, 0, 0, number * 37 % 900000, 'usage', '', '{}', '{}' FROM numbers WHERE number % 10 = 0`,
     `INSERT INTO series (dimension, unit, start, name) ${numbers}
-    SELECT 'key', 300000, number / 1000 * 300000, 'key-' || (number % 1000) FROM numbers WHERE number % 100 = 0`,
+    SELECT 'key', 300000, number / 1000 * 300000, 'key-' || (number % 1000)
+    FROM numbers WHERE number % 100 = 0`,
   ];
 }
 
@@ -81,7 +87,9 @@ async function open(name: string, isLong: boolean): Promise<Store> {
     await addHistory(
       (statement) => database.exec(statement),
       (from, to) =>
-        `WITH RECURSIVE numbers (number) AS (SELECT ${from} UNION ALL SELECT number + 1 FROM numbers WHERE number < ${to - 1})`,
+        `WITH RECURSIVE numbers (number) AS (
+           SELECT ${from} UNION ALL SELECT number + 1 FROM numbers WHERE number < ${to - 1}
+         )`,
     );
     database.close();
     return openSqlite({ file });
@@ -129,6 +137,7 @@ for (let round = 0; round <= rounds; round += 1) {
 await Promise.all([short.close(), long.close()]);
 await server?.end();
 process.stdout.write(
-  `\n${server ? 'PostgreSQL' : 'SQLite'}: reserve + settle takes ${median(medians[0]).toFixed(0)} us on a new ledger and ` +
-    `${median(medians[1]).toFixed(0)} us with ${entries} entries; median ratio of the rounds ${median(ratios).toFixed(3)}\n`,
+  `\n${server ? 'PostgreSQL' : 'SQLite'}: reserve + settle takes ${median(medians[0]).toFixed(0)} us ` +
+    `on a new ledger and ${median(medians[1]).toFixed(0)} us with ${entries} entries; ` +
+    `median ratio of the rounds ${median(ratios).toFixed(3)}\n`,
 );

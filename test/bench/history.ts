@@ -1,7 +1,7 @@
 /**
  * The overview and the lists of calls over a long history: it makes calls of 30 days with their entries,
- * folds them, and times each query, the median of five. A busy machine changes the time that passes; the
- * processor time of this process is told beside it, without that of PostgreSQL.
+ * folds them, and times each query, the median of five. A busy machine changes the time that passes, so the
+ * benchmark also prints the processor time of this process, without that of PostgreSQL.
  *
  * node test/bench/history.ts [postgres] [--json]      HISTORY_CALLS=10000000
  */
@@ -33,24 +33,27 @@ const body = JSON.stringify({
 
 /** Statements that add the calls above `from` and up to `to`; `numbers` selects them. */
 function additions(numbers: string): string[] {
-  const facts = `SELECT number, 'key-' || (${key}) AS key, (${key}) % 200 AS account, 'owner/model-' || (${model}) AS model,
-    'provider-' || ((${model}) % 8) AS provider, ${start} + number * ${days * units['1d']} / ${calls} AS ended FROM numbers`;
+  const facts = `SELECT number, 'key-' || (${key}) AS key, (${key}) % 200 AS account,
+    'owner/model-' || (${model}) AS model, 'provider-' || ((${model}) % 8) AS provider,
+    ${start} + number * ${days * units['1d']} / ${calls} AS ended FROM numbers`;
   const insert = (target: string, select: string): string =>
     `INSERT INTO ${target} ${numbers}, facts AS (${facts}) ${select}`;
   return [
     insert(
-      `calls (call, started, ended, account, key, asked, model, provider, protocol, operation, stream, outcome, code, status,
-        first_event, duration, attempts, input, output, cached, reasoning, cost, basis, flags, tags, body)`,
+      `calls (call, started, ended, account, key, asked, model, provider, protocol, operation, stream,
+        outcome, code, status, first_event, duration, attempts, input, output, cached, reasoning, cost, basis,
+        flags, tags, body)`,
       `SELECT 'call-' || number, ended - 900, ended, 'account-' || account, key, model, model, provider,
         CASE WHEN number % 3 = 0 THEN 'messages' ELSE 'chat-completions' END, 'generate', 1,
-        CASE WHEN number % 50 = 0 THEN 'failed' ELSE 'completed' END, NULL, 200, 100 + number * 13 % 3000, 900, 1,
-        number % 5000, number % 700, number % 4 * 100, 0, number * 37 % 9000000, 'usage', '', '{}', '${body}' FROM facts`,
+        CASE WHEN number % 50 = 0 THEN 'failed' ELSE 'completed' END, NULL, 200, 100 + number * 13 % 3000,
+        900, 1, number % 5000, number % 700, number % 4 * 100, 0, number * 37 % 9000000, 'usage', '', '{}',
+        '${body}' FROM facts`,
     ),
     insert(
-      `entries (number, kind, account, at, credits, available, reserved, revenue, call, key, reservation, model, provider,
-        input, output, attempts, flags)`,
-      `SELECT number, 'post', account + 1, ended, 0, -(number * 37 % 9000000), 0, number * 37 % 9000000, 'call-' || number, key,
-        number, model, provider, 0, 0, 1, '' FROM facts`,
+      `entries (number, kind, account, at, credits, available, reserved, revenue, call, key, reservation,
+        model, provider, input, output, attempts, flags)`,
+      `SELECT number, 'post', account + 1, ended, 0, -(number * 37 % 9000000), 0, number * 37 % 9000000,
+        'call-' || number, key, number, model, provider, 0, 0, 1, '' FROM facts`,
     ),
   ];
 }
@@ -73,7 +76,9 @@ async function fillSqlite(file: string): Promise<void> {
   await fill(
     (statement) => database.exec(statement),
     (from, to) =>
-      `WITH RECURSIVE numbers (number) AS (SELECT ${from + 1} UNION ALL SELECT number + 1 FROM numbers WHERE number < ${to})`,
+      `WITH RECURSIVE numbers (number) AS (
+         SELECT ${from + 1} UNION ALL SELECT number + 1 FROM numbers WHERE number < ${to}
+       )`,
   );
   database.close();
 }

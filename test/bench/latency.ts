@@ -1,7 +1,7 @@
 /**
- * One call after the other on one connection: the parts alone (`parts.ts`), Tollgate as delivered, and Tollgate
- * of another checkout, in interleaved rounds of one run. Prints the medians of each round's p50 and what
- * Tollgate adds to the parts.
+ * One call after the other on one connection: the parts alone (`parts.ts`), Tollgate as delivered, and
+ * Tollgate of another checkout, in interleaved rounds of one run. Prints the medians of each round's p50 and
+ * what Tollgate adds to the parts.
  *
  * node test/bench/latency.ts      BEFORE=<another checkout> BENCH_ROUNDS=7 BENCH_SECONDS=3
  */
@@ -60,7 +60,8 @@ try {
     const own = p50s[index] ?? [];
     const added = median(own.map((p50, round) => p50 - (parts[round] ?? NaN)));
     process.stdout.write(
-      `${name}: p50 ${median(own)} us (best ${Math.min(...own)}), ${added} us more than the parts; processor ${median(cpus[index] ?? []).toFixed(0)} us\n`,
+      `${name}: p50 ${median(own)} us (best ${Math.min(...own)}), ${added} us more than the parts; ` +
+        `processor ${median(cpus[index] ?? []).toFixed(0)} us\n`,
     );
   }
 } finally {

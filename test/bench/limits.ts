@@ -1,7 +1,7 @@
 /**
  * What can be had on this machine: beside the bare proxy, the parts alone of which Tollgate is made
- * (`parts.ts`), and Tollgate as it is delivered. No gateway that is made of these parts, and keeps its books on
- * this disk, comes nearer to the bare proxy than they do.
+ * (`parts.ts`), and Tollgate as it is delivered. No gateway that is made of these parts, and keeps its books
+ * on this disk, comes nearer to the bare proxy than they do.
  *
  * node test/bench/limits.ts      BENCH_ROUNDS=5 BENCH_SECONDS=5
  */

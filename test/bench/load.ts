@@ -27,9 +27,11 @@ const report = `
 function done(summary, latency, requests)
   local function put(form, ...) io.write(string.format(form, ...)) end
   local e = summary.errors
-  put('\\nRESULT {"requests":%d,"microseconds":%d,"bytes":%.0f,', summary.requests, summary.duration, summary.bytes)
+  put('\\nRESULT {"requests":%d,"microseconds":%d,', summary.requests, summary.duration)
+  put('"bytes":%.0f,', summary.bytes)
   put('"p50":%d,"p99":%d,', latency:percentile(50), latency:percentile(99))
-  put('"errors":{"connect":%d,"read":%d,"write":%d,"status":%d,"timeout":%d}}\\n', e.connect, e.read, e.write, e.status, e.timeout)
+  put('"errors":{"connect":%d,"read":%d,"write":%d,', e.connect, e.read, e.write)
+  put('"status":%d,"timeout":%d}}\\n', e.status, e.timeout)
 end
 `;
 
@@ -75,9 +77,8 @@ export async function load(
   const result = resultSchema.parse(JSON.parse(line));
   const faults = Object.entries(result.errors).filter(([, count]) => count > 0);
   if (faults.length || result.requests < leastReplies) {
-    throw new Error(
-      `${target.name} failed under load: ${faults.map(([kind, count]) => `${count} × ${kind}`).join(', ') || `${result.requests} replies`}\n${printed}`,
-    );
+    const kinds = faults.map(([kind, count]) => `${count} × ${kind}`).join(', ');
+    throw new Error(`${target.name} failed under load: ${kinds || `${result.requests} replies`}\n${printed}`);
   }
   return result;
 }

@@ -10,6 +10,7 @@ import type { Store } from '../../plugins/meters/balance/store.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { openBooks } from '../support/books.ts';
+import { chunk, chunkOf } from '../support/chat-stream.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { station } from '../support/station.ts';
@@ -50,10 +51,6 @@ const said = (content: string): string =>
     choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
     usage: figures,
   });
-const chunk = (choices: object[]): string =>
-  'data: ' +
-  `${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices })}\n\n`;
-const text = (content: string): string => chunk([{ index: 0, delta: { content }, finish_reason: null }]);
 const usual = (response: ServerResponse, content = 'Hello!'): void =>
   void response.writeHead(200, { 'content-type': 'application/json' }).end(said(content));
 const stream = (response: ServerResponse): ServerResponse =>
@@ -115,7 +112,7 @@ describe.each(clients)('a client of %s', (client) => {
     vendor.conduct(
       (response) =>
         void stream(response).write(
-          text('One two three four.') + `data: {"id":"${'x'.repeat(repliesLimit + free)}`,
+          chunk({ content: 'One two three four.' }) + `data: {"id":"${'x'.repeat(repliesLimit + free)}`,
         ),
     );
     const before = await used();
@@ -130,7 +127,9 @@ describe.each(clients)('a client of %s', (client) => {
     const leaving = new AbortController();
     vendor.conduct(
       (response) =>
-        void stream(response).write(text('One') + `data: {"id":"${'x'.repeat(repliesLimit + free - 5000)}`),
+        void stream(response).write(
+          chunk({ content: 'One' }) + `data: {"id":"${'x'.repeat(repliesLimit + free - 5000)}`,
+        ),
     );
     const first = await call('chat', true, leaving.signal);
     expect(first.status).toBe(200);
@@ -145,7 +144,7 @@ describe.each(clients)('a client of %s', (client) => {
   it('does not wait forever for a stream that only ever opens', async () => {
     vendor.conduct((response) => {
       stream(response);
-      const timer = setInterval(() => response.write(chunk([])), 20);
+      const timer = setInterval(() => response.write(chunkOf([])), 20);
       response.on('close', () => clearInterval(timer));
     });
     const reply = await call(client, true);

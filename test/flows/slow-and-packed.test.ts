@@ -12,19 +12,18 @@ import { chatCompletions } from '../../plugins/protocols/chat-completions/index.
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
+import { chunk, ending } from '../support/chat-stream.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { openDoors, station } from '../support/station.ts';
 
-const chunk = (delta: object, finish: string | null = null): string =>
-  `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
-const usage = `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [], usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } })}\n\ndata: [DONE]\n\n`;
+const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
 const events = [
   chunk({ role: 'assistant', content: 'slow ' }),
   chunk({ content: 'and ' }),
   chunk({ content: 'sure' }),
-  chunk({}, 'stop') + usage,
+  chunk({}, 'stop') + ending(usage),
 ];
 
 /**
@@ -228,7 +227,7 @@ describe('a JSON reply', () => {
     created: 1,
     model: 'm',
     choices: [{ index: 0, message: { role: 'assistant', content: 'slow and sure' }, finish_reason: 'stop' }],
-    usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+    usage,
   });
 
   const packed = gzipSync(whole);

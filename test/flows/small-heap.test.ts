@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chunkOf } from '../support/chat-stream.ts';
 import { memoryOf, megabyte } from '../support/memory-of.ts';
 import { makeDataFolder, runVerb, startProcess, type RunningGateway } from '../support/process.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
@@ -35,8 +36,6 @@ async function pour(response: ServerResponse, piece: string, most = Infinity): P
   }
 }
 
-const chunk = (choices: object[], more: object = {}): string =>
-  `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices, ...more })}\n\n`;
 const frame = (event: { readonly type: string }): string =>
   `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
@@ -63,7 +62,7 @@ const tail = `"}}],"usage":${JSON.stringify(usage)}}`;
 const behaviours: Readonly<Record<string, (response: ServerResponse) => Promise<void>>> = {
   async openings(response) {
     response.writeHead(200, events);
-    await pour(response, chunk([]).repeat(500));
+    await pour(response, chunkOf([]).repeat(500));
   },
   async pings(response) {
     response.writeHead(200, events).write(frame(start));
@@ -96,7 +95,7 @@ const behaviours: Readonly<Record<string, (response: ServerResponse) => Promise<
       },
       finish_reason: null,
     });
-    await pour(response, chunk([call('x'.repeat(8000))]).repeat(8));
+    await pour(response, chunkOf([call('x'.repeat(8000))]).repeat(8));
   },
   async usual(response) {
     response.writeHead(200, json).end(`${head}Hello!${tail}`);

@@ -9,14 +9,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { openai } from '../../plugins/providers/openai.ts';
+import { chunk } from '../support/chat-stream.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { openDoors, station } from '../support/station.ts';
 
 const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
-const chunk = (content: string): string =>
-  `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta: { content }, finish_reason: null }] })}\n\n`;
-const ending = `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage })}\n\ndata: [DONE]\n\n`;
+const ending = `${chunk({}, 'stop', { usage })}data: [DONE]\n\n`;
 const whole = JSON.stringify({
   id: 'c',
   object: 'chat.completion',
@@ -29,7 +28,7 @@ const whole = JSON.stringify({
 const beginStream = (response: ServerResponse): ServerResponse =>
   response.writeHead(200, { 'content-type': 'text/event-stream' });
 const well: Conduct = (response, _, body) => {
-  if (body.includes('"stream":true')) beginStream(response).end(chunk('well') + ending);
+  if (body.includes('"stream":true')) beginStream(response).end(chunk({ content: 'well' }) + ending);
   else response.writeHead(200, { 'content-type': 'application/json' }).end(whole);
 };
 
@@ -130,7 +129,7 @@ describe('silence', () => {
   it('is no stall of a client that has read everything there was', async () => {
     const { gateway } = await open(
       async (response) => {
-        beginStream(response).write(chunk('long '.repeat(50_000)));
+        beginStream(response).write(chunk({ content: 'long '.repeat(50_000) }));
         await pause(1800);
         response.end(ending);
       },
@@ -146,7 +145,7 @@ describe('silence', () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     const asking = call(gateway, { stream: true });
     const vendor = await began.promise;
-    vendor.write(chunk('word 0'));
+    vendor.write(chunk({ content: 'word 0' }));
     const reader = (await asking).body?.pipeThrough(new TextDecoderStream()).getReader();
     let heard = '';
     const hear = async (words: string): Promise<void> => {
@@ -154,7 +153,7 @@ describe('silence', () => {
     };
     for (const word of ['word 1', 'word 2', 'word 3']) {
       vi.advanceTimersByTime(700);
-      vendor.write(chunk(word));
+      vendor.write(chunk({ content: word }));
       await hear(word);
     }
     expect(heard).not.toContain('keep-alive');
