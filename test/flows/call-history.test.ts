@@ -209,7 +209,7 @@ describe('stored calls', () => {
     await adminJson('/calls/unknown', 404);
   });
 
-  it('come from the database once memory no longer has them, only for the holder of the key', async () => {
+  it('come from the database once memory drops them, and only for the holder of the key', async () => {
     const id = await call({ provider: { only: ['answering'] } });
     const text = await (await fetched(`${gateway.url}/v1/calls/${id}`, key.key)).text();
     await call({ provider: { only: ['answering'] } });

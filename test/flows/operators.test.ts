@@ -168,7 +168,7 @@ describe('the admin API', () => {
     await expect.poll(() => statusOf(key), soon).toBe(200);
   });
 
-  it('rotates a key: the new secret has its limits, the old one works until the overlap ends', async () => {
+  it('rotates a key: the new secret has its limits, and the old one works for the overlap', async () => {
     const { key, id } = await newKey({ account: 'acme', name: 'robot', limits: { models: ['demo/*'] } });
     const rotated = await admin('POST', `/keys/${id}/rotate`, { overlap: 3600 });
     expect(rotated).toMatchObject({ status: 201, body: { name: 'robot', limits: { models: ['demo/*'] } } });

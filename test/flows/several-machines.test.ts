@@ -122,7 +122,7 @@ describe('two gateways with one PostgreSQL', () => {
       };
     }
 
-    it('share idempotency keys: one of 30 equal calls is made and charged, all get its bytes', async () => {
+    it('share idempotency keys: one of 30 equal calls is made and charged; all get its bytes', async () => {
       const { key, id } = await newKey();
       const once = { 'idempotency-key': 'order-1' };
       const replies = await Promise.all(Array.from({ length: 30 }, (_, index) => call(index, key, once)));
