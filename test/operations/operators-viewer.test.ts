@@ -1,4 +1,4 @@
-/** The API viewer in a browser, on the operators' listener: "Execute" calls the admin API, and shows the reply. */
+/** The API viewer of the operators' listener in a browser: its "Execute" shows the reply of the admin API. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openapi } from '../../plugins/operations/openapi.ts';
