@@ -80,11 +80,23 @@ export interface WatchedPage {
   readonly origins: ReadonlySet<string>;
 }
 
+/** Gives a page the date of the tests (`today.js`). Runs in the browser. */
+function setClockBack(behind: number): void {
+  const now = (): number => RealDate.now() - behind;
+  const RealDate = Date;
+  globalThis.Date = new Proxy(RealDate, {
+    construct: (target, values, called) =>
+      Reflect.construct(target, values.length === 0 ? [now()] : values, called),
+    get: (target, name) => (name === 'now' ? now : Reflect.get(target, name)),
+  });
+}
+
 export async function openPage(
   browser: Browser,
   options: Parameters<Browser['newPage']>[0] = {},
 ): Promise<WatchedPage> {
   const page = await browser.newPage(options);
+  await page.addInitScript(setClockBack, performance.timeOrigin + performance.now() - Date.now());
   // A slow machine may take long for a page.
   page.setDefaultTimeout(120_000);
   const complaints: string[] = [];
