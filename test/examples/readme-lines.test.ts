@@ -25,8 +25,8 @@ afterAll(async () => {
 });
 
 /**
- * Runs the one block that has these words, and answers all it printed. Two things are put in place: the
- * ports, and the project's own command.
+ * Runs the one block that has these words, and answers all it printed. Three things are put in place: the
+ * ports, the project's own command, and the date of the tests.
  */
 async function paste(words: string): Promise<string> {
   const found = blocks.filter((block) => block.includes(words));
@@ -38,6 +38,7 @@ async function paste(words: string): Promise<string> {
     .replaceAll('http://127.0.0.1:8788', admin)
     .replaceAll('npm run --silent tollgate --', `node ${join(root, 'core/cli.js')}`)
     .replaceAll('npx node', 'node')
+    .replaceAll('$(date +%s)', String(Math.floor(Date.now() / 1000)))
     .replace(/^export KEY=.*$/m, '');
   const { HOME = '', PATH = '' } = process.env;
   const KEY = /export KEY=(\S+)/.exec(gateway.printed())?.[1] ?? '';
