@@ -21,7 +21,7 @@ export const exportQuery = z.strictObject({
   kind: z.enum(entryKinds).optional(),
   from: moment.optional(),
   to: moment.optional(),
-  /** The number of an entry: the export goes on behind it. */
+  /** The number of an entry: the export continues after it. */
   after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
 });
 
@@ -33,7 +33,7 @@ const sliceSize = 2000;
 const mostExports = 4;
 let running = 0;
 
-/** The lines behind `after`, up to `last`. The next slice is read while this one is sent. */
+/** The lines with numbers above `after`, up to `last`. The next slice is read while this one is sent. */
 async function* linesOf(store: Store, { after, ...query }: Query, last: number): AsyncGenerator<string> {
   const sliceFrom = (start: number): Promise<ExportedLines> | undefined => {
     if (start >= last) return undefined;
