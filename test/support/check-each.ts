@@ -7,6 +7,7 @@ import { shortcomingsOf } from '../../core/process/config-warnings.ts';
 async function checked(file: string): Promise<string> {
   try {
     const gateway = createGateway(await loadConfig(file), pino({ level: 'silent' }));
+    await gateway.check();
     const lacks = shortcomingsOf(gateway);
     await gateway.close();
     return lacks.join('\n');

@@ -1,6 +1,6 @@
 /**
- * A reporter for `.ci/run`. It writes what a red run must say last: the counts, each failure, and the errors that
- * belong to no test. Vitest also fails for those, and for files that do not load, with no test failed.
+ * A reporter for `.ci/run`. It writes what a red run must say last: the counts, each failure, and the errors
+ * that belong to no test. Vitest also fails for those, and for files that do not load, with no test failed.
  */
 import { writeFileSync } from 'node:fs';
 import type { Reporter, TestModule } from 'vitest/node';
