@@ -9,7 +9,7 @@ import { Worker } from 'node:worker_threads';
 import { fileMode, folderMode, tighten } from '../../../../core/index.ts';
 import { queueOf, storeOf, type WorkerData } from '../operations.ts';
 import type { Store } from '../store.ts';
-import { Thread, type GroupListener } from './thread.ts';
+import { Thread, type GroupListener, type Side } from './thread.ts';
 
 export interface SqliteOptions {
   readonly file: string;
@@ -23,6 +23,8 @@ export interface SqliteOptions {
    * blocked and something is reserved.
    */
   readonly lease?: number | undefined;
+  /** Whether threads serve it; true unless given. Without them, every operation blocks the event loop. */
+  readonly threads?: boolean;
 }
 
 const worker = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
@@ -54,6 +56,10 @@ function makePrivate(file: string): void {
   for (const each of [file, `${file}-wal`, `${file}-shm`]) tighten(each);
 }
 
+function startThread(workerData: WorkerData, name: string): Side {
+  return new Worker(worker, { name, workerData });
+}
+
 /** Rejects with the reason where the file cannot be opened. */
 export async function openSqlite({
   file,
@@ -61,13 +67,13 @@ export async function openSqlite({
   onGroup,
   busyTimeout = defaultBusyTimeout,
   lease,
+  threads = true,
 }: SqliteOptions): Promise<Store> {
   makePrivate(file);
   let failure: Error | undefined;
-  const threadFor = (name: string, audits: boolean) => (): Worker => {
-    const workerData: WorkerData = { file, owner, busyTimeout, audits, lease: audits ? undefined : lease };
-    return new Worker(worker, { name, workerData });
-  };
+  const start = threads ? startThread : (await import('./without-thread.ts')).serveHere;
+  const threadFor = (name: string, audits: boolean) => (): Side =>
+    start({ file, owner, busyTimeout, audits, lease: audits ? undefined : lease }, name);
   const writer = new Thread(threadFor('ledger', false), (group) => {
     failure = group.failure;
     onGroup?.(group);

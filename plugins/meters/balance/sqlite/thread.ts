@@ -2,7 +2,7 @@
  * The event loop's side of a thread. If a thread dies, what it was asked is refused as unavailable, so that
  * callers can ask again. Another thread takes its place: the first time at once, then after growing pauses.
  */
-import type { Worker } from 'node:worker_threads';
+import type { EventEmitter } from 'node:events';
 import {
   queueOf,
   type Answer,
@@ -15,6 +15,9 @@ import { Queue, unavailable, type GroupAnswer } from '../queue.ts';
 import { queueNames, type QueueName } from '../store.ts';
 import { packGroup, unpackOutcomes, type Parcel } from './packing.ts';
 
+/** What serves a connection: a thread, or the event loop itself. */
+export type Side = Pick<EventEmitter, 'on' | 'once'> & { postMessage(message: unknown, transfer: []): void };
+
 /** Called with each group of writes when it is answered. */
 export type GroupListener = (group: GroupAnswer) => void;
 
@@ -22,10 +25,10 @@ const firstPause = 50;
 const longestPause = 5000;
 
 export class Thread {
-  readonly #start: () => Worker;
+  readonly #start: () => Side;
   readonly #queues: Readonly<Record<QueueName, Queue>>;
   readonly #onGroup: GroupListener;
-  #worker: Worker | undefined;
+  #worker: Side | undefined;
   /** Why the thread cannot be asked: it failed and another one starts, or it was closed. */
   #down: Error | undefined;
   #closed = false;
@@ -34,7 +37,7 @@ export class Thread {
   #drained: (() => void) | undefined;
   #exited: Promise<void> = Promise.resolve();
 
-  constructor(start: () => Worker, onGroup: GroupListener = () => undefined) {
+  constructor(start: () => Side, onGroup: GroupListener = () => undefined) {
     this.#start = start;
     this.#onGroup = onGroup;
     const send = (queue: QueueName, operations: readonly Operation[]): void =>
@@ -128,7 +131,7 @@ export class Thread {
   }
 
   /** Starts another thread, unless one was started already or this one was meant to end. */
-  #startAgain(ended: Worker): void {
+  #startAgain(ended: Side): void {
     if (this.#closed || this.#worker !== ended) return;
     this.#restart = setTimeout(() => void this.open().catch(() => undefined), this.#pause).unref();
     this.#pause = Math.min(this.#pause * 2, longestPause);

@@ -1,0 +1,131 @@
+/**
+ * Serves one connection to the ledger. The writes of a group share one transaction and are answered once it
+ * is committed. An operation that breaks a rule of the tables must not make the others fail: the group is
+ * undone, and each operation is done again in a transaction of its own.
+ */
+import type { DatabaseSync } from 'node:sqlite';
+import type { MessagePort } from 'node:worker_threads';
+import { BackupHeartbeat } from '../backup-heartbeat.ts';
+import { isChange } from '../corrections.ts';
+import type { Handlers, Opened, Operation, OperationName, WorkerData } from '../operations.ts';
+import { openDatabase, resultCode } from './database.ts';
+import { handlersOn, type Connection } from './handlers.ts';
+import { packOutcomes, unpackGroup, type Finished, type Parcel } from './packing.ts';
+
+const brokenConstraint = 19;
+
+/**
+ * A broken constraint or a bad argument is the operation's own fault. Every other error of SQLite concerns
+ * the database.
+ */
+function failed(thrown: unknown): Extract<Finished, { error: Error }> {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  const code = resultCode(error);
+  return { error, unavailable: code !== undefined && code !== brokenConstraint };
+}
+
+function run<Name extends OperationName>(handlers: Handlers, { name, argument }: Operation<Name>): unknown {
+  return handlers[name](argument);
+}
+
+function done(handlers: Handlers, operation: Operation): Finished {
+  if (operation.name === 'reserve') {
+    const value = handlers.reserve(operation.argument);
+    return { value, answered: { name: 'reserve', value } };
+  }
+  if (operation.name === 'settle') {
+    const value = handlers.settle(operation.argument);
+    return { value, answered: { name: 'settle', value } };
+  }
+  const value = run(handlers, operation);
+  if (operation.action && isChange(value)) handlers.recordAction(operation.action);
+  return { value };
+}
+
+function read({ handlers }: Connection, operation: Operation): Finished {
+  try {
+    return done(handlers, operation);
+  } catch (thrown) {
+    return failed(thrown);
+  }
+}
+
+/** Returns a function that writes a group. */
+function writerOn(
+  database: DatabaseSync,
+  { handlers, balances }: Connection,
+): (operations: readonly Operation[]) => Finished[] {
+  const [begin, commit] = [database.prepare('BEGIN IMMEDIATE'), database.prepare('COMMIT')];
+  const write = (operations: readonly Operation[]): Finished[] => {
+    try {
+      begin.run();
+      const outcomes = operations.map((operation) => done(handlers, operation));
+      balances.write();
+      commit.run();
+      return outcomes;
+    } catch (thrown) {
+      balances.forget();
+      if (database.isTransaction) database.exec('ROLLBACK');
+      const outcome = failed(thrown);
+      if (outcome.unavailable || operations.length === 1) return operations.map(() => outcome);
+      return operations.flatMap((operation) => write([operation]));
+    }
+  };
+  return write;
+}
+
+/** Returns a function that beats while this store has something reserved, and else returns false. */
+function beatOn(
+  database: DatabaseSync,
+  { handlers }: Connection,
+  { owner, lease }: { readonly owner: string; readonly lease: number },
+): () => boolean {
+  const pending = database.prepare('SELECT 1 FROM pending WHERE owner = ? LIMIT 1');
+  return () => {
+    if (!pending.get(owner)) return false;
+    handlers.beat({ lease, progress: [] });
+    return true;
+  };
+}
+
+/** Answers what the port brings, until it brings `close`. */
+export async function serve(
+  port: MessagePort,
+  { file, owner, busyTimeout, audits, lease }: WorkerData,
+): Promise<Opened> {
+  try {
+    const database = openDatabase(file, busyTimeout);
+    // Loaded only where it is used: it loads the prices' schemas, which would take memory in the thread that
+    // writes.
+    const parts = audits
+      ? { ...(await import('./auditing.ts')), ...(await import('./exports.ts')) }
+      : undefined;
+    const connection = handlersOn(database, owner, parts);
+    const heartbeat =
+      lease === undefined
+        ? undefined
+        : new BackupHeartbeat(lease, beatOn(database, connection, { owner, lease }));
+    const write = writerOn(database, connection);
+    port.on('message', (parcel: Parcel<Operation> | 'close') => {
+      if (parcel === 'close') {
+        heartbeat?.stop();
+        database.close();
+        port.close();
+        return;
+      }
+      const operations = unpackGroup(parcel);
+      for (const { name } of operations) {
+        if (name === 'reserve') heartbeat?.begin();
+        else if (name === 'beat') heartbeat?.beaten();
+      }
+      const outcomes =
+        parcel.queue === 'writes' || parcel.queue === 'upkeep'
+          ? write(operations)
+          : operations.map((operation) => read(connection, operation));
+      port.postMessage(packOutcomes(parcel.queue, outcomes), []);
+    });
+    return { failure: undefined };
+  } catch (thrown) {
+    return { failure: failed(thrown).error };
+  }
+}
