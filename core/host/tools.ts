@@ -3,7 +3,6 @@ import type { Config } from '../config.ts';
 import type { Core } from '../core.ts';
 import { GatewayError } from '../errors.ts';
 import type { Host } from '../plugin.ts';
-import { previewCall } from '../preview.ts';
 import { shortcomingsOf, warningsOf } from '../process/config-warnings.ts';
 import { ownVersion } from '../process/peer-versions.ts';
 import { viewConfig, type Configuration, type ConfigView, type Control } from './configuration.ts';
@@ -20,7 +19,7 @@ export function toolsOf(
   const { targetsFor, addresses, calls, callPaths } = core;
   return {
     targetsFor,
-    preview: (request) => previewCall(core, request),
+    preview: async (request) => (await import('../preview.ts')).previewCall(core, request),
     addresses,
     listener,
     running: calls,

@@ -23,6 +23,7 @@ export async function checkConfigFile(first: Config, current: Config, logger: Lo
   try {
     const next = await loadConfig(current.file);
     const trial = createGateway(next, logger);
+    await trial.check();
     const warnings = [...shortcomingsOf(trial), ...warningsOf(next)];
     await trial.close();
     return {

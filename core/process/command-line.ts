@@ -18,7 +18,7 @@ import { shortcomingsOf, warningsOf } from './config-warnings.ts';
 import { allWritten, createLogger } from './log.ts';
 import { releaseSoon } from './memory.ts';
 import { ownVersion } from './peer-versions.ts';
-import { serve, type Service } from './service.ts';
+import type { Service } from './service.ts';
 import { EarlyEnd, isFirstWorker, superviseWorkers, tellReady } from './workers.ts';
 
 const logger = createLogger();
@@ -54,6 +54,7 @@ async function start(): Promise<void> {
   const { workers } = config.server;
   if (workers > 1 && cluster.isPrimary) return superviseWorkers(workers, config.plugins, logger);
   const first = isFirstStart(config);
+  const { serve } = await import('./service.ts');
   const service = await serve(config, logger);
   serves(service);
   const speaks = cluster.isPrimary || isFirstWorker();
@@ -118,6 +119,7 @@ async function check(options: { json?: boolean }): Promise<void> {
 async function tellConfig(options: { json?: boolean }): Promise<void> {
   const config = await loadConfig(configFile());
   const gateway = createGateway(config, logger);
+  await gateway.check();
   const plugins = config.plugins.map(({ name }) => name);
   const protocols = [...gateway.protocols.all()].map(({ name }) => name);
   const lacks = shortcomingsOf(gateway);

@@ -144,6 +144,7 @@ function examineProviders({ providers, off }: Gateway): Finding {
 async function examinePlugins(config: Config, logger: Logger): Promise<Finding[]> {
   const gateway = createGateway(config, logger);
   try {
+    await gateway.check();
     const examined = await Promise.all([...gateway.examinations.all()].map(({ examine }) => examine()));
     return [examineProviders(gateway), ...examined.flat()];
   } finally {
