@@ -21,6 +21,7 @@ import { callVerbs } from './operator/call-commands.ts';
 import { correctionVerbs } from './operator/correction-commands.ts';
 import { exportVerb } from './operator/export.ts';
 import { keyVerbs } from './operator/key-commands.ts';
+import { ledgerVerbs } from './operator/ledger-commands.ts';
 import { page } from './operator/reading.ts';
 import { usage, usageCsv, usageQuery } from './operator/reports.ts';
 import { all, type Bench, type Verb, type Work } from './operator/verbs.ts';
@@ -86,20 +87,6 @@ const usageWork: Work = async ({ store }, _, { csv, ...options }) => {
   return { json: data, text: formatTable(headings, rows, rows.length > 1 ? totals : undefined) };
 };
 
-const auditWork: Work = async ({ store }) => {
-  const report = await store.audit();
-  const { ok, entries, accounts, pending, broken, findings } = report;
-  const looked = `${entries} entries of ${accounts} accounts, ${pending} reservations pending`;
-  const lines = findings.map(({ rule, entry, account, message }) => {
-    const parts = [rule, entry === undefined ? undefined : `entry ${entry}`, account, message];
-    return parts.filter((part) => part !== undefined).join('  ');
-  });
-  const text = ok
-    ? `The books are sound: ${looked}.`
-    : [`The books break ${broken} rules: ${looked}.`, ...lines].join('\n');
-  return { json: report, text, failed: !ok };
-};
-
 const verbs: readonly Verb[] = [
   ...markupVerbs,
   ...budgetVerbs,
@@ -107,6 +94,7 @@ const verbs: readonly Verb[] = [
   ...callVerbs,
   ...correctionVerbs,
   exportVerb,
+  ...ledgerVerbs,
   {
     name: 'accounts create <name>',
     description: 'make an account',
@@ -135,11 +123,6 @@ const verbs: readonly Verb[] = [
       const shown = await accountBalance(store, account);
       return { json: shown, text: balanceLine(shown) };
     },
-  },
-  {
-    name: 'audit',
-    description: 'read all books and say where they break a rule; exits with 1 where they do',
-    work: auditWork,
   },
   {
     name: 'usage',

@@ -30,6 +30,7 @@ import type {
 } from './books.ts';
 import { budgetOperations } from './budgets/requests.ts';
 import { callOperations } from './calls/operations.ts';
+import { repairOperations } from './calls/rollup-repair.ts';
 import { correctionOperations, type Action } from './corrections.ts';
 import { read, report, write, type Definition, type QueueName } from './definitions.ts';
 import type { DocumentWrite } from './documents.ts';
@@ -124,6 +125,7 @@ export const operations = {
   ...callOperations,
   ...correctionOperations,
   ...exportOperations,
+  ...repairOperations,
 };
 
 type Functions<Table> = {

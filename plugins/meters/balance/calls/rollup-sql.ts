@@ -87,6 +87,12 @@ export function tagTail({ unit, where }: Omit<TailQuery, 'name'>): string {
     FROM (${tagSource(beyond('calls'))}) AS tag_tail WHERE ${where}`;
 }
 
+/** All entries with money that are summed up already. */
+export const foldedEntries = source(
+  'entries',
+  "entries.number <= (SELECT last FROM folds WHERE log = 'entries')",
+);
+
 /** All entries with money that are beyond the roll-ups, for the audit. */
 export const entriesBeyond = source(
   'entries',

@@ -1,4 +1,5 @@
 /** All operations that both databases run, by their names. */
+import { closeGaps, findGaps } from '../calls/rollup-repair.ts';
 import type { Answer, Argument, Operation, OperationName } from '../operations.ts';
 import * as accounts from './accounts.ts';
 import * as budgets from './budgets.ts';
@@ -14,7 +15,9 @@ const all = {
   ...calls,
   ...kept,
   ...reports,
+  closeGaps,
   findClaim,
+  findGaps,
   sweep,
 };
 

@@ -1,0 +1,130 @@
+/**
+ * Finds sums of roll-ups that differ from the entries, and corrects them while calls go on. What is found are
+ * differences, which stay right while folds add to the same sums. Entries know only money, so the counts of
+ * calls and tokens stay as they are.
+ */
+import { report, upkeep } from '../definitions.ts';
+import { count, integer, text, type Row } from '../rows.ts';
+import { writeDocument } from '../sql/kept.ts';
+import { ask, statements, type Steps } from '../sql/steps.ts';
+import { booked, dimensions, figures, units } from './figures.ts';
+import { foldedEntries } from './rollup-sql.ts';
+import { rollupKey, seriesKey } from './slice-sums.ts';
+
+/** What has to be added to one sum of a roll-up: its place and its money. */
+export interface RollupGap {
+  readonly table: 'rollups' | 'series';
+  readonly place: readonly (string | number)[];
+  readonly money: readonly bigint[];
+}
+
+export interface RollupGaps {
+  /** How many repairs there were when the gaps were found. */
+  readonly repairs: number;
+  readonly gaps: readonly RollupGap[];
+}
+
+export interface RepairRequest extends RollupGaps {
+  readonly at: number;
+}
+
+export const repairOperations = {
+  /** Up to `limit` sums of roll-ups that differ from the entries. */
+  findGaps: report<(request: { readonly limit: number }) => RollupGaps>(),
+  /** Adds what was found to the roll-ups; false if there was another repair since. */
+  closeGaps: upkeep<(request: RepairRequest) => boolean>(),
+};
+
+const hour = units['1h'];
+const sums = booked.map((name) => `CAST(sum(${name}) AS bigint) AS ${name}`).join(', ');
+const money = booked.join(', ');
+const less = booked.map((name) => `-${name} AS ${name}`).join(', ');
+const differs = `HAVING ${booked.map((name) => `sum(${name}) <> 0`).join(' OR ')}`;
+const parties = 'account, key, model, provider';
+
+/** The series that are made of entries and kept for good: those of five minutes are deleted after two days. */
+const series = dimensions
+  .filter((dimension) => dimension !== 'tag')
+  .flatMap((dimension) => [hour, units['1d']].map((unit) => ({ dimension, unit })));
+
+function seriesGaps({ dimension, unit }: (typeof series)[number]): string {
+  return `
+    SELECT '${dimension}' AS target, ${unit} AS unit, start, name, '' AS key, '' AS model, '' AS provider, ${sums}
+    FROM (
+      SELECT start / ${unit} * ${unit} AS start, ${dimension} AS name, ${money} FROM booked_hours
+      UNION ALL SELECT start, name, ${less} FROM series WHERE dimension = '${dimension}' AND unit = ${unit}
+    ) AS parts GROUP BY start, name ${differs}`;
+}
+
+/** One statement, so that it reads one moment of the ledger. */
+const gaps = `
+  WITH booked_hours AS MATERIALIZED (
+    SELECT ${parties}, at / ${hour} * ${hour} AS start, ${sums} FROM (${foldedEntries}) AS folded
+    GROUP BY ${parties}, at / ${hour} * ${hour})
+  SELECT 'rollups' AS target, ${hour} AS unit, start, account AS name, key, model, provider, ${sums}
+  FROM (
+    SELECT ${parties}, start, ${money} FROM booked_hours
+    UNION ALL SELECT ${parties}, hour, ${less} FROM rollups
+  ) AS parts GROUP BY start, ${parties} ${differs}
+  ${series.map((each) => `UNION ALL ${seriesGaps(each)}`).join(' ')}
+  LIMIT $1`;
+
+function adding(table: string, place: readonly string[]): string {
+  const columns = [...place, ...booked];
+  return `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map((_, at) => `$${at + 1}`).join(', ')})
+    ON CONFLICT (${place.join(', ')}) DO UPDATE
+    SET ${booked.map((name) => `${name} = ${table}.${name} + excluded.${name}`).join(', ')}`;
+}
+
+/** A row that sums up nothing would still be counted as a series. */
+function deletingEmpty(table: string, place: readonly string[]): string {
+  const conditions = [
+    ...place.map((column, at) => `${column} = $${at + 1}`),
+    ...figures.map((figure) => `${figure} = 0`),
+  ];
+  return `DELETE FROM ${table} WHERE ${conditions.join(' AND ')}`;
+}
+
+const sql = statements('repair', {
+  repairs: "SELECT coalesce(max(version), 0) AS repairs FROM documents WHERE name = 'rollup-repairs'",
+  gaps,
+  // Folds lock it too, and write the same sums in another order.
+  lock: 'SELECT last FROM folds ORDER BY log FOR UPDATE',
+  rollups: adding('rollups', rollupKey),
+  series: adding('series', seriesKey),
+  emptyRollups: deletingEmpty('rollups', rollupKey),
+  emptySeries: deletingEmpty('series', seriesKey),
+});
+
+function gapOf(row: Row): RollupGap {
+  const [start, name, target] = [count(row, 'start'), text(row, 'name'), text(row, 'target')];
+  const found = booked.map((each) => integer(row, each));
+  return target === 'rollups'
+    ? {
+        table: target,
+        place: [name, text(row, 'key'), start, text(row, 'model'), text(row, 'provider')],
+        money: found,
+      }
+    : { table: 'series', place: [target, count(row, 'unit'), start, name], money: found };
+}
+
+/** A repair that commits between the two statements makes `closeGaps` refuse what is found. */
+export function* findGaps({ limit }: { readonly limit: number }): Steps<RollupGaps> {
+  const [row] = yield* ask(sql.repairs);
+  return {
+    repairs: row ? count(row, 'repairs') : 0,
+    gaps: (yield* ask(sql.gaps, limit)).map(gapOf),
+  };
+}
+
+export function* closeGaps({ repairs, gaps: found, at }: RepairRequest): Steps<boolean> {
+  yield* ask(sql.lock);
+  const body = JSON.stringify({ at: new Date(at).toISOString(), sums: found.length });
+  if (!(yield* writeDocument({ name: 'rollup-repairs', text: body, replaces: repairs }))) return false;
+  for (const { table, place, money: added } of found) {
+    yield* ask(sql[table], ...place, ...added);
+    if (added.some((amount) => amount < 0n))
+      yield* ask(table === 'rollups' ? sql.emptyRollups : sql.emptySeries, ...place);
+  }
+  return true;
+}
