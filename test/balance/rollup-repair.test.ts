@@ -94,7 +94,7 @@ describe.each([
   ['SQLite', sqlite],
   ['PostgreSQL', postgres],
 ] as const)('a repair of roll-ups in %s', (_, open) => {
-  it('restores each sum from the entries, whatever is lost or wrong, and finds nothing afterwards', async () => {
+  it('restores each sum from the entries, whatever is lost or wrong, and then finds nothing', async () => {
     const bench = await open();
     disposals.push(bench.dispose);
     const { store, tamper } = bench;

@@ -42,14 +42,15 @@ const less = booked.map((name) => `-${name} AS ${name}`).join(', ');
 const differs = `HAVING ${booked.map((name) => `sum(${name}) <> 0`).join(' OR ')}`;
 const parties = 'account, key, model, provider';
 
-/** The series that are made of entries and kept for good: those of five minutes are deleted after two days. */
+/** The series that are made of entries and kept: those of five minutes are deleted after two days. */
 const series = dimensions
   .filter((dimension) => dimension !== 'tag')
   .flatMap((dimension) => [hour, units['1d']].map((unit) => ({ dimension, unit })));
 
 function seriesGaps({ dimension, unit }: (typeof series)[number]): string {
   return `
-    SELECT '${dimension}' AS target, ${unit} AS unit, start, name, '' AS key, '' AS model, '' AS provider, ${sums}
+    SELECT '${dimension}' AS target, ${unit} AS unit, start, name, '' AS key, '' AS model, '' AS provider,
+      ${sums}
     FROM (
       SELECT start / ${unit} * ${unit} AS start, ${dimension} AS name, ${money} FROM booked_hours
       UNION ALL SELECT start, name, ${less} FROM series WHERE dimension = '${dimension}' AND unit = ${unit}
@@ -71,7 +72,8 @@ const gaps = `
 
 function adding(table: string, place: readonly string[]): string {
   const columns = [...place, ...booked];
-  return `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map((_, at) => `$${at + 1}`).join(', ')})
+  const values = columns.map((_, at) => `$${at + 1}`);
+  return `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${values.join(', ')})
     ON CONFLICT (${place.join(', ')}) DO UPDATE
     SET ${booked.map((name) => `${name} = ${table}.${name} + excluded.${name}`).join(', ')}`;
 }
