@@ -1,5 +1,5 @@
 /** The configuration over HTTP: how an operator reads and changes it, in a process of its own. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { askAdmin, type AdminReply } from '../support/admin-door.ts';
@@ -24,11 +24,20 @@ interface Written {
   readonly extra?: string;
 }
 
+/**
+ * The gateway reloads a file whose time or size changed. These stay the same, so that nothing but a test
+ * reloads it.
+ */
+function writeUnseen(path: string, text: string): void {
+  writeFileSync(path, text.padEnd(4000));
+  utimesSync(path, 1e9, 1e9);
+}
+
 function configure(
   { server = '', restWhenFull = 7, apiKey = 'sk-written-in-the-file', extra = '' }: Written = {},
   to = folder,
 ): void {
-  writeFileSync(
+  writeUnseen(
     join(to, 'gateway.config.ts'),
     `
     import { defineConfig } from 'tollgate';
@@ -61,7 +70,7 @@ function configure(
 }
 
 function writePlugin(greeting: string): void {
-  writeFileSync(
+  writeUnseen(
     plugin,
     `
     import { definePlugin } from 'tollgate';
