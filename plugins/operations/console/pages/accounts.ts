@@ -127,6 +127,7 @@ function All({ show }: { readonly show: string }) {
             name=${show === 'keys' ? 'Keys' : 'Operator keys'}
             keys=${keys.rows?.filter((key) => key.kind === kind)}
             withAccount=${show === 'keys'}
+            areOperators=${show === 'operators'}
             more=${keys.more}
             done=${keys.reload}
           />`

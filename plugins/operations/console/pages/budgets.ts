@@ -6,6 +6,7 @@ import { closeDialog, html, openDialog } from './kit.ts';
 import { useList } from './lists.ts';
 import { Amount, nano } from './money.ts';
 import { Badge, confirmThat, Fault } from './parts.ts';
+import { RowMenu } from './row-menu.ts';
 import { Table, type Column } from './table.ts';
 
 interface Budget {
@@ -136,18 +137,18 @@ function Use({ budget }: { readonly budget: Budget }) {
 
 function Actions({ of, done }: { readonly of: Budget; readonly done: () => void }) {
   if (session.value?.readOnly) return null;
-  return html`<div class="row">
-    <button class="quiet" onClick=${() => openChange(of, done)}>Change</button>
-    <button
-      class="quiet"
-      onClick=${() =>
-        confirmThat(`Delete budget ${of.id}?`, 'Calls are no longer counted against it.', 'Delete', () =>
-          api.delete(addressOf(of)).then(done),
-        )}
-    >
-      Delete
-    </button>
-  </div>`;
+  const remove = (): void =>
+    confirmThat(`Delete budget ${of.id}?`, 'Calls are no longer counted against it.', 'Delete', () =>
+      api.delete(addressOf(of)).then(done),
+    );
+  return html`<${RowMenu}
+    id=${`menu-${of.id}`}
+    label=${`Actions for budget ${of.id}`}
+    items=${[
+      { title: 'Change', act: () => openChange(of, done) },
+      { title: 'Delete', act: remove },
+    ]}
+  />`;
 }
 
 const money = (title: string, value: (budget: Budget) => string): Column<Budget> => ({

@@ -41,6 +41,7 @@ const minutes = new Intl.DateTimeFormat('en-GB', {
   hour: '2-digit',
   minute: '2-digit',
 });
+const dates = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
 const clocks = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 const days = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
 
@@ -60,7 +61,7 @@ const seconds = new Intl.DateTimeFormat('en-GB', {
 
 interface TimeProps {
   readonly at: Moment | null | undefined;
-  /** Without seconds; without the year, if it is this one. */
+  /** Without seconds and year in this year, and as a date in others. */
   readonly brief?: boolean;
   /** With seconds, and without the year. */
   readonly exact?: boolean;
@@ -71,7 +72,8 @@ export function Time({ at, brief = false, exact = false }: TimeProps) {
   const date = new Date(at ?? '');
   if (Number.isNaN(date.getTime())) return html`<span class="dim">–</span>`;
   const isThisYear = date.getFullYear() === new Date().getFullYear();
-  const usual = brief && isThisYear ? minutes : times;
+  const compactly = isThisYear ? minutes : dates;
+  const usual = brief ? compactly : times;
   const style = exact ? seconds : usual;
   const iso = date.toISOString();
   return html`<time datetime=${iso} title=${iso}>${style.format(date)}</time>`;

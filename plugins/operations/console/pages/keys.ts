@@ -4,9 +4,9 @@ import { amountColumn } from './columns.ts';
 import { Time } from './format.ts';
 import { addressOf, openLimits, openRotation, type Key } from './key-dialogs.ts';
 import { closeDialog, html } from './kit.ts';
-import { Amount } from './money.ts';
 import { attempt, Badge, confirmThat } from './parts.ts';
 import { href } from './router.ts';
+import { RowMenu } from './row-menu.ts';
 import { Table, type Column } from './table.ts';
 
 function Actions({ of, done }: { readonly of: Key; readonly done: () => void }) {
@@ -17,48 +17,46 @@ function Actions({ of, done }: { readonly of: Key; readonly done: () => void }) 
       closeDialog();
       done();
     }, text);
-  return html`<div class="row">
-    <button class="quiet" onClick=${() => openLimits(of, done)}>Change</button>
-    ${
-      of.rotatedTo === null &&
-      html`<button class="quiet" onClick=${() => openRotation(of, done)}>Rotate</button>`
-    }
-    ${
-      of.disabled
-        ? html`<button class="quiet" onClick=${() => void turn(false, 'The key works again.')}>
-            Enable
-          </button>`
-        : html`<button
-            class="quiet"
-            onClick=${() =>
-              confirmThat(
-                `Disable the key …${of.lastFour}?`,
-                'It is refused within a second. Running calls finish. You can enable it again.',
-                'Disable',
-                () => turn(true, 'The key is disabled.'),
-              )}
-          >
-            Disable
-          </button>`
-    }
-    <button
-      class="quiet"
-      onClick=${() =>
-        confirmThat(
-          `Delete the key …${of.lastFour}?`,
-          'It is refused within a second and no longer listed. Its calls and entries stay.',
-          'Delete',
-          () =>
-            attempt(async () => {
-              await api.delete(addressOf(of));
-              closeDialog();
-              done();
-            }, 'The key is deleted.'),
-        )}
-    >
-      Delete
-    </button>
-  </div>`;
+  const enable = {
+    title: 'Enable',
+    act: () => void turn(false, 'The key works again.'),
+  };
+  const disable = {
+    title: 'Disable',
+    act: () =>
+      confirmThat(
+        `Disable the key …${of.lastFour}?`,
+        'It is refused within a second. Running calls finish. You can enable it again.',
+        'Disable',
+        () => turn(true, 'The key is disabled.'),
+      ),
+  };
+  const rotate = { title: 'Rotate', act: () => openRotation(of, done) };
+  const remove = {
+    title: 'Delete',
+    act: () =>
+      confirmThat(
+        `Delete the key …${of.lastFour}?`,
+        'It is refused within a second and no longer listed. Its calls and entries stay.',
+        'Delete',
+        () =>
+          attempt(async () => {
+            await api.delete(addressOf(of));
+            closeDialog();
+            done();
+          }, 'The key is deleted.'),
+      ),
+  };
+  return html`<${RowMenu}
+    id=${`menu-${of.id}`}
+    label=${`Actions for the key ${of.name || of.id}`}
+    items=${[
+      { title: 'Change', act: () => openLimits(of, done) },
+      ...(of.rotatedTo === null ? [rotate] : []),
+      of.disabled ? enable : disable,
+      remove,
+    ]}
+  />`;
 }
 
 export function stateOf({ disabled, rotatedTo, limits: { expires } }: Key): string {
@@ -69,7 +67,25 @@ export function stateOf({ disabled, rotatedTo, limits: { expires } }: Key): stri
 
 const tones: Readonly<Record<string, string>> = { active: 'good', replaced: 'warn' };
 
-function columnsOf(withAccount: boolean, done: () => void): Column<Key>[] {
+/** What a key may spend and call; operator keys do neither. */
+const spending: readonly Column<Key>[] = [
+  amountColumn('Spent', ({ used }) => used),
+  amountColumn('Spend cap', ({ limits }) => limits.spendCap),
+  { title: 'Models', value: ({ limits }) => limits.models?.join(', ') ?? 'all' },
+  { title: 'Per minute', value: ({ limits }) => limits.callsPerMinute, isFigure: true },
+];
+
+interface KeysProps {
+  readonly name: string;
+  readonly keys: readonly Key[] | undefined;
+  readonly withAccount?: boolean;
+  readonly areOperators?: boolean;
+  readonly more?: (() => void) | undefined;
+  done(): void;
+}
+
+function columnsOf(shown: KeysProps): Column<Key>[] {
+  const { withAccount = false, areOperators = false, done } = shown;
   const account: Column<Key> = {
     title: 'Account',
     value: (key) => key.account,
@@ -80,9 +96,8 @@ function columnsOf(withAccount: boolean, done: () => void): Column<Key>[] {
       title: 'Key',
       value: ({ id, name, lastFour }) => `${name} ${id} …${lastFour}`,
       cell: ({ id, name, lastFour }) =>
-        html`${name || html`<span class="dim">unnamed</span>`}<br /><span class="mono dim nowrap"
-            >${id} · …${lastFour}</span
-          >`,
+        html`${name || html`<span class="dim">unnamed</span>`} <span class="mono dim">…${lastFour}</span
+          ><br /><span class="mono dim nowrap">${id}</span>`,
     },
     ...(withAccount ? [account] : []),
     {
@@ -92,15 +107,7 @@ function columnsOf(withAccount: boolean, done: () => void): Column<Key>[] {
         html`<${Badge} tone=${tones[stateOf(key)] ?? 'bad'}>${stateOf(key)}</${Badge}>
         ${key.readOnly && html` <${Badge}>read only</${Badge}>`}`,
     },
-    amountColumn('Spent', ({ used }) => used),
-    {
-      title: 'Spend cap',
-      value: ({ limits }) => limits.spendCap,
-      cell: ({ limits }) => html`<${Amount} usd=${limits.spendCap} />`,
-      isFigure: true,
-    },
-    { title: 'Models', value: ({ limits }) => limits.models?.join(', ') ?? 'all' },
-    { title: 'Per minute', value: ({ limits }) => limits.callsPerMinute, isFigure: true },
+    ...(areOperators ? [] : spending),
     {
       title: 'Expires',
       value: ({ limits }) => limits.expires,
@@ -115,21 +122,22 @@ function columnsOf(withAccount: boolean, done: () => void): Column<Key>[] {
   ];
 }
 
-export function Keys(props: {
-  readonly name: string;
-  readonly keys: readonly Key[] | undefined;
-  readonly withAccount?: boolean;
-  readonly more?: (() => void) | undefined;
-  done(): void;
-}) {
-  const { name, keys, withAccount = false, more, done } = props;
+export function Keys(props: KeysProps) {
+  const { name, keys, areOperators = false, more } = props;
   return html`<${Table}
     name=${name}
-    columns=${columnsOf(withAccount, done)}
+    columns=${columnsOf(props)}
     rows=${keys}
     rowKey=${({ id }: Key) => id}
     rowClass=${(key: Key) => (stateOf(key) === 'active' ? undefined : 'off')}
     more=${more}
-    empty=${html`<p>There is no key yet. A key lets a program call models and spends from an account.</p>`}
+    empty=${html`<p>
+      There is no key yet.${' '}
+      ${
+        areOperators
+          ? 'An operator key opens this console and the admin API; one that may only read changes nothing.'
+          : 'A key lets a program call models and spends from an account.'
+      }
+    </p>`}
   />`;
 }

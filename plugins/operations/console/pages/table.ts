@@ -90,7 +90,7 @@ function sort<Row>(
 function classOf<Row>({ title, isFigure, isWide }: Column<Row>): string {
   if (isFigure) return 'figure';
   if (isWide) return 'wide';
-  return title === '' ? 'doings' : '';
+  return title === '' ? 'actions' : '';
 }
 
 interface HeadingProps {
