@@ -1,5 +1,5 @@
 /** A process whose event loop is blocked for longer than its lease is not dead, and keeps its calls. */
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { freshDatabase } from '../support/database.ts';
 import { blocked } from './blocked.ts';
 
@@ -14,12 +14,14 @@ const sound = {
   audit: expect.objectContaining({ ok: true, pending: 0, findings: [] }),
 };
 
-it.concurrent('another process settles the calls of a killed process, not of a blocked one, on SQLite', async () => {
-  expect(await blocked(streams, block, lease)).toEqual(sound);
-});
+describe.concurrent('another process settles the calls of a killed process, not of a blocked one', () => {
+  it('on SQLite', async () => {
+    expect(await blocked(streams, block, lease)).toEqual(sound);
+  });
 
-it.concurrent('another process settles the calls of a killed process, not of a blocked one, on PostgreSQL', async () => {
-  const { url, drop } = await freshDatabase();
-  expect(await blocked(streams, block, lease, url)).toEqual(sound);
-  await drop();
+  it('on PostgreSQL', async () => {
+    const { url, drop } = await freshDatabase();
+    expect(await blocked(streams, block, lease, url)).toEqual(sound);
+    await drop();
+  });
 });
