@@ -55,12 +55,12 @@ describe('a reservation and its end', () => {
       }
       return statement;
     });
-    const { handlers, balances } = handlersOn(database, 'o', undefined);
+    const { handlers, calls } = handlersOn(database, 'o', undefined);
     for (const id of ['first', 'second'])
       expect(handlers.reserve(asked(id))).toMatchObject({ status: 'reserved' });
-    balances.write();
+    calls.write();
     expect(handlers.settle(settlement('first', 8n))).toMatchObject({ status: 'posted' });
-    balances.write();
+    calls.write();
     expect(handlers.settle(settlement('first', 8n))).toMatchObject({ status: 'already_posted' });
     database.close();
     expect(run.size).toBeGreaterThan(15);
@@ -98,8 +98,8 @@ describe('a reservation and its end', () => {
       moments: [1000],
       calls: ['first', 'second'],
     });
-    expect(batch.reserve(asked('third'))).toMatchObject({ status: 'reserved' });
-    expect(batch.settle(settlement('first', 8n))).toMatchObject({ status: 'posted' });
+    expect(batch.calls.reserve(asked('third'))).toMatchObject({ status: 'reserved' });
+    expect(batch.calls.settle(settlement('first', 8n))).toMatchObject({ status: 'posted' });
     await Promise.all(batch.write());
     expect(run.length).toBeGreaterThan(12);
     const scans: string[] = [];

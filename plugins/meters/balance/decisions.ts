@@ -119,14 +119,11 @@ export function end(reserved: Nano, owed: Nano | undefined, facts: Facts, flags:
 }
 
 /** Ends a reservation that is too old. */
-export function expire(reserved: Nano, at: number): Ending {
+export function expire(reserved: Nano, at: number): Ended {
+  const facts: Facts = { ...nothing, reason: 'expired', at };
   return {
-    kind: 'expire',
-    available: reserved,
-    reserved: -reserved,
-    revenue: 0n,
-    facts: { ...nothing, reason: 'expired', at },
-    flags: '',
+    endings: [{ kind: 'expire', available: reserved, reserved: -reserved, revenue: 0n, facts, flags: '' }],
+    settled: { status: 'voided' },
   };
 }
 

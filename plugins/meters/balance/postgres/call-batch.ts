@@ -3,35 +3,15 @@
  * in memory, in the order in which they were asked, and then written by a few statements. So however many
  * calls an account makes at a time, they wait for its lock once for each batch, and not once for each call.
  */
-import type { Nano } from '../../../../core/index.ts';
-import {
-  end,
-  endLate,
-  expire,
-  isOver,
-  limited,
-  minuteOf,
-  presumed,
-  recover,
-  take,
-  wasSent,
-  type Ended,
-  type Ending,
-  type Minute,
-} from '../decisions.ts';
+import { CallLedger, type CallTables, type Reservation } from '../call-ledger.ts';
+import type { FoundAccount, FoundKey, Held, PastCall, Pending } from '../call-rows.ts';
+import { isOver, presumed, type Ending } from '../decisions.ts';
 import { settleClaim, takeClaim } from '../sql/claims.ts';
 import { statements } from '../sql/steps.ts';
-import type {
-  ClaimRecord,
-  RecoveredCall,
-  Reserved,
-  ReserveRequest,
-  Settled,
-  Settlement,
-  StoredOutcome,
-} from '../store.ts';
+import type { Claim, ClaimRecord, Progress, ReserveRequest, StoredOutcome } from '../store.ts';
+import type { Budgets } from './budgets.ts';
 import { run, type Query } from './connection.ts';
-import { find, type Concerned, type Found, type Held, type Key, type Pending } from './locked-rows.ts';
+import { find, type Concerned, type Found } from './locked-rows.ts';
 import { recordset } from './values.ts';
 
 const consumption = 'model, provider, price, input, output, usage, costs, attempts';
@@ -57,237 +37,116 @@ const sql = statements('calls', {
     FROM json_populate_recordset(NULL::keys, $1) change WHERE keys.id = change.id`,
 });
 
-/** Sums to add to an account or a key. */
-interface Change<Id> {
-  readonly id: Id;
-  used: Nano;
-  pending: Nano;
-  /** For a root whose calls were counted: when the minute began, and how many calls it has. */
-  minute?: number;
-  calls?: number;
+/** A reservation that has ended, after another entry about it. */
+function pastAfter(past: PastCall | undefined, held: Held, ending: Omit<Ending, 'facts'>): PastCall {
+  const { kind, flags, revenue } = ending;
+  if (!past) return { held, kind, flags, posted: revenue, isAdjusted: false };
+  if (kind === 'adjustment') return { ...past, isAdjusted: true };
+  return { ...past, posted: past.posted + revenue };
 }
 
-function changeOf<Id>(changes: Map<Id, Change<Id>>, id: Id): Change<Id> {
-  const known = changes.get(id);
-  if (known) return known;
-  const change: Change<Id> = { id, used: 0n, pending: 0n };
-  changes.set(id, change);
-  return change;
-}
-
-export class CallBatch {
+export class CallBatch implements CallTables {
+  readonly calls = new CallLedger(this);
+  readonly budgets: Budgets;
   readonly #query: Query;
   readonly #owner: string;
   readonly #found: Found;
   readonly #entries: object[] = [];
+  /** Pending rows that are made in this batch, by their calls. */
   readonly #made = new Map<string, object>();
   readonly #ended: string[] = [];
-  readonly #accounts = new Map<bigint, Change<bigint>>();
-  readonly #keys = new Map<string, Change<string>>();
-  readonly #claims = new Map<string, ClaimRecord | undefined>();
   readonly #claimWrites: (() => Promise<unknown>)[] = [];
 
   private constructor(query: Query, owner: string, found: Found) {
     this.#query = query;
     this.#owner = owner;
     this.#found = found;
+    this.budgets = found.budgets;
   }
 
   static async find(query: Query, owner: string, concerned: Concerned): Promise<CallBatch> {
     return new CallBatch(query, owner, await find(query, concerned));
   }
 
-  reserve({ id, account: name, key, quotes, claim, tags = [], at }: ReserveRequest): Reserved {
-    const account = this.#found.accounts.get(name);
-    if (!account) return { status: 'short', by: 'balance', available: 0n };
-    const paying = this.#found.keys.get(key);
-    const tooMany = paying && limited(paying.rate, this.#minuteOf(paying), at);
-    if (tooMany) return tooMany;
-    const { budgets } = this.#found;
-    const lines = budgets.linesOf({ account: name, line: account.line, root: paying?.root, tags }, at);
-    const found = take(quotes, account.available - this.#heldOf(this.#accounts.get(account.id)), {
-      leftOfCap: this.#leftOf(paying),
-      budget: budgets.sheet.tightest(lines, at),
-    });
-    const holder = claim && this.#claim(claim.name);
-    if (holder && !isOver(holder, at)) return { status: 'claimed', claim: holder };
-    if (found.status === 'short') {
-      if (found.by === 'budget') budgets.sheet.refuse(lines, found.budget, at);
-      return found;
-    }
-    const { quote, taken, amount } = found;
+  account(name: string): FoundAccount | undefined {
+    return this.#found.accounts.get(name);
+  }
+
+  key(id: string): FoundKey | undefined {
+    return this.#found.keys.get(id);
+  }
+
+  holder(name: string, at: number): ClaimRecord | undefined {
+    const claim = this.#found.claims.get(name);
+    return claim && !isOver(claim, at) ? claim : undefined;
+  }
+
+  /** How far a pending call has come; undefined where it is not pending any more. */
+  progress(call: string): Progress | undefined {
+    return this.#found.pending.get(call)?.progress;
+  }
+
+  takePending(call: string): Pending | undefined {
+    const pending = this.#found.pending.get(call);
+    // A pending row that was made in this same batch was never written.
+    if (this.#found.pending.delete(call) && !this.#made.delete(call)) this.#ended.push(call);
+    return pending;
+  }
+
+  past(call: string): PastCall | undefined {
+    return this.#found.past.get(call);
+  }
+
+  addReservation(request: ReserveRequest, { amount, taken, ...of }: Reservation): void {
+    const { id: call, key, claim, at } = request;
     const { model, provider, price } = taken;
-    const shares = budgets.sheet.hold(lines, amount, at);
-    const held: Held = {
-      number: this.#number(),
-      account: account.id,
-      key,
-      root: paying?.root,
-      budgets: shares,
-    };
+    const held: Held = { ...of, call, key, number: this.#number() };
     const legs = { credits: 0, available: -amount, reserved: amount, revenue: 0 };
-    const figures = { model, provider, price, input: 0, output: 0, usage: null, costs: null, attempts: 0 };
-    this.#entries.push({ ...legs, ...figures, ...held, kind: 'reserve', at, call: id, flags: '' });
-    const progress = presumed(id, taken);
-    this.#found.pending.set(id, { ...held, amount, claim: claim?.name, progress });
-    this.#made.set(id, {
-      ...progress,
-      ...held,
-      call: id,
-      amount,
-      owner: this.#owner,
-      claim: claim?.name,
-      created: at,
-    });
-    this.#change(held, 0n, amount);
-    if (paying?.rate !== undefined) this.#count(paying, at);
-    if (claim) {
-      this.#claims.set(claim.name, { ...claim, call: id, state: 'running', outcome: undefined });
-      this.#claimWrites.push(() => run(this.#query, takeClaim(claim, id)));
-    }
-    return { status: 'reserved', quote, amount };
+    const figures = { model, provider, price, input: 0, output: 0, attempts: 0 };
+    this.#entries.push({ ...legs, ...figures, ...held, kind: 'reserve', at, flags: '' });
+    const progress = presumed(call, taken);
+    const pending = { ...held, amount, claim: claim?.name };
+    this.#found.pending.set(call, { ...pending, progress });
+    this.#made.set(call, { ...progress, ...pending, owner: this.#owner, created: at });
   }
 
-  settle(settlement: Settlement): Settled {
-    const { id, amount: owed, suspect, outcome } = settlement;
-    const pending = this.#found.pending.get(id);
-    if (pending)
-      return this.#end(
-        id,
-        pending,
-        end(pending.amount, owed, settlement, suspect ? 'suspect' : ''),
-        owed === undefined ? 'free' : outcome,
-      );
-    const past = this.#found.past.get(id);
-    if (!past) return { status: 'not_found' };
-    const { endings, settled } = endLate(past, settlement);
-    if (settled.status === 'adjusted') this.#found.past.set(id, { ...past, isAdjusted: true });
-    this.#book(id, past.held, endings);
-    return settled;
+  addEnd(held: Held, { facts, ...legs }: Ending): void {
+    const { call, account, key, number: reservation, budgets } = held;
+    const entry = { number: this.#number(), account, call, key, reservation, budgets, credits: 0 };
+    const { at, reason, basis, model, provider, price, input, output, usage, costs, attempts, vendor } =
+      facts;
+    const figures = { model, provider, price, input, output, usage, costs, attempts, vendor };
+    this.#entries.push({ ...entry, ...legs, ...figures, at, reason, basis });
+    this.#found.past.set(call, pastAfter(this.past(call), held, legs));
   }
 
-  /** Ends a pending call whose owner is dead. Undefined: it has ended meanwhile. */
-  recover(id: string, at: number): RecoveredCall | undefined {
-    const pending = this.#found.pending.get(id);
-    if (!pending) return undefined;
-    const { owed } = pending.progress;
-    const sent = wasSent(pending.progress);
-    const { status } = this.#end(
-      id,
-      pending,
-      recover(pending.amount, pending.progress, at),
-      sent ? undefined : 'free',
-    );
-    return { id, status: status === 'posted' ? 'posted' : 'voided', amount: sent ? owed : 0n };
+  takeClaim(claim: Claim, call: string): void {
+    this.#found.claims.set(claim.name, { ...claim, call, state: 'running', outcome: undefined });
+    this.#claimWrites.push(() => run(this.#query, takeClaim(claim, call)));
   }
 
-  /** Ends a pending call that is too old. False: it has ended meanwhile. */
-  expire(id: string, at: number): boolean {
-    const pending = this.#found.pending.get(id);
-    if (pending)
-      this.#end(
-        id,
-        pending,
-        { endings: [expire(pending.amount, at)], settled: { status: 'voided' } },
-        'free',
-      );
-    return pending !== undefined;
+  settleClaim(name: string, outcome: StoredOutcome | 'free' | undefined): void {
+    const { claims } = this.#found;
+    const claim = claims.get(name);
+    if (outcome === 'free') claims.delete(name);
+    else if (claim) claims.set(name, { ...claim, state: 'done', outcome });
+    this.#claimWrites.push(() => run(this.#query, settleClaim(name, outcome)));
   }
 
   /** Sends everything that was decided. The caller may wait for all answers at the end. */
   write(): Promise<unknown>[] {
     const made = [...this.#made.values()];
+    const accounts = [...this.calls.accounts.values()];
+    const roots = [...this.calls.roots.values()];
     return [
       this.#entries.length > 0 && this.#query(sql.addEntries, [recordset(this.#entries)]),
       made.length > 0 && this.#query(sql.addPending, [recordset(made)]),
       this.#ended.length > 0 && this.#query(sql.endPending, [this.#ended]),
-      this.#accounts.size > 0 && this.#query(sql.changeAccounts, [recordset([...this.#accounts.values()])]),
-      this.#keys.size > 0 && this.#query(sql.changeKeys, [recordset([...this.#keys.values()])]),
-      ...this.#found.budgets.write(this.#query),
+      accounts.length > 0 && this.#query(sql.changeAccounts, [recordset(accounts)]),
+      roots.length > 0 && this.#query(sql.changeKeys, [recordset(roots)]),
+      ...this.budgets.write(this.#query),
       ...this.#claimWrites.map((write) => write()),
     ].filter((sent) => sent !== false);
-  }
-
-  #end(
-    id: string,
-    pending: Pending,
-    { endings, settled }: Ended,
-    outcome: StoredOutcome | 'free' | undefined,
-  ): Settled {
-    const { claim } = pending;
-    const [first] = endings;
-    this.#found.pending.delete(id);
-    if (first) {
-      const posted = endings.reduce((sum, { revenue }) => sum + revenue, 0n);
-      this.#found.past.set(id, {
-        held: pending,
-        kind: first.kind,
-        flags: first.flags,
-        posted,
-        isAdjusted: false,
-      });
-    }
-    // A pending row that was made in this same batch was never written.
-    if (!this.#made.delete(id)) this.#ended.push(id);
-    this.#book(id, pending, endings);
-    if (claim !== undefined) {
-      const holder = this.#claim(claim);
-      this.#claims.set(
-        claim,
-        holder && outcome !== 'free' ? { ...holder, state: 'done', outcome } : undefined,
-      );
-      this.#claimWrites.push(() => run(this.#query, settleClaim(claim, outcome)));
-    }
-    return settled;
-  }
-
-  #book(call: string, held: Held, endings: readonly Ending[]): void {
-    const { account, key, number: reservation, budgets } = held;
-    for (const { kind, available, reserved, revenue, facts, flags } of endings) {
-      const { at, reason, basis, model, provider, price, input, output, usage, costs, attempts, vendor } =
-        facts;
-      const figures = { model, provider, price, input, output, usage, costs, attempts, vendor };
-      const legs = { credits: 0, available, reserved, revenue };
-      const number = this.#number();
-      const entry = { number, kind, account, at, call, key, reservation, reason, basis, flags, budgets };
-      this.#entries.push({ ...entry, ...legs, ...figures });
-      this.#change(held, revenue, reserved);
-      this.#found.budgets.sheet.spend(budgets, revenue, reserved, at);
-    }
-  }
-
-  #change({ account, root }: Held, used: Nano, pending: Nano): void {
-    const changes = [
-      changeOf(this.#accounts, account),
-      ...(root === undefined ? [] : [changeOf(this.#keys, root)]),
-    ];
-    for (const change of changes) {
-      change.used += used;
-      change.pending += pending;
-    }
-  }
-
-  /** How much this batch itself has used and reserved so far. */
-  #heldOf(change: { readonly used: Nano; readonly pending: Nano } | undefined): Nano {
-    return change ? change.used + change.pending : 0n;
-  }
-
-  #leftOf(key: { readonly root: string; readonly left: Nano | undefined } | undefined): Nano | undefined {
-    return key?.left === undefined ? undefined : key.left - this.#heldOf(this.#keys.get(key.root));
-  }
-
-  #minuteOf({ root, minute }: Key): Minute {
-    const { minute: began, calls } = this.#keys.get(root) ?? {};
-    return began === undefined || calls === undefined ? minute : { began, calls };
-  }
-
-  #count(key: Key, at: number): void {
-    const { began, calls } = minuteOf(this.#minuteOf(key), at);
-    Object.assign(changeOf(this.#keys, key.root), { minute: began, calls: calls + 1 });
-  }
-
-  #claim(name: string): ClaimRecord | undefined {
-    return this.#claims.has(name) ? this.#claims.get(name) : this.#found.claims.get(name);
   }
 
   #number(): bigint {

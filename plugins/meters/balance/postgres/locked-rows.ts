@@ -4,10 +4,9 @@
  * is read after its lock, by further statements: one that had itself waited for a lock would see the rest as
  * it was before.
  */
-import type { Nano } from '../../../../core/index.ts';
-import type { Minute, Past } from '../decisions.ts';
+import { foundAccountOf, foundKeyOf, heldPendingOf, pastOf, type Pending } from '../call-rows.ts';
 import { claimOf, progressOf } from '../records.ts';
-import { count, flag, integer, maybe, text, texts, type Row } from '../rows.ts';
+import { integer, text, type Row } from '../rows.ts';
 import { statements } from '../sql/steps.ts';
 import type { Progress } from '../store.ts';
 import { Budgets, lockBudgets } from './budgets.ts';
@@ -50,79 +49,8 @@ export interface Concerned {
   readonly calls: readonly string[];
 }
 
-export interface Account {
-  readonly id: bigint;
-  readonly available: Nano;
-  /** The accounts above it. */
-  readonly line: readonly string[];
-}
-
-export interface Key {
-  readonly root: string;
-  readonly left: Nano | undefined;
-  /** How many calls the key may make in a minute, and how many it has made. */
-  readonly rate: number | undefined;
-  readonly minute: Minute;
-}
-
-/** A reservation that is pending, or has ended. */
-export interface Held {
-  readonly number: bigint;
-  readonly account: bigint;
-  readonly key: string;
-  readonly root: string | undefined;
-  /** The periods of budgets that it counts in. */
-  readonly budgets: string | undefined;
-}
-
-export interface Pending extends Held {
-  readonly amount: Nano;
-  readonly claim: string | undefined;
-  readonly progress: Progress;
-}
-
-export interface PastCall extends Past {
-  readonly held: Held;
-}
-
-function heldOf(row: Row): Held {
-  return {
-    number: integer(row, 'number'),
-    account: integer(row, 'account'),
-    key: text(row, 'key'),
-    root: maybe(row, 'root', text),
-    budgets: maybe(row, 'budgets', text),
-  };
-}
-
-function pendingOf(row: Row): Pending {
-  return {
-    ...heldOf(row),
-    amount: integer(row, 'amount'),
-    claim: maybe(row, 'claim', text),
-    progress: progressOf(row),
-  };
-}
-
-function pastOf(row: Row): PastCall {
-  return {
-    held: heldOf(row),
-    kind: text(row, 'kind'),
-    flags: text(row, 'flags'),
-    posted: integer(row, 'posted'),
-    isAdjusted: flag(row, 'adjusted'),
-  };
-}
-
-function keyOf(row: Row): Key {
-  const minute = { began: count(row, 'minute'), calls: count(row, 'calls') };
-  return {
-    root: text(row, 'root'),
-    left: maybe(row, 'left_of_cap', integer),
-    rate: maybe(row, 'calls_per_minute', count),
-    minute,
-  };
-}
+/** A reservation that is pending, and how far its call has come. */
+export type LockedPending = Pending & { readonly progress: Progress };
 
 function by<Value>(column: string, rows: readonly Row[], read: (row: Row) => Value): Map<string, Value> {
   return new Map(rows.map((row) => [text(row, column), read(row)]));
@@ -142,19 +70,18 @@ export async function find(query: Query, { accounts, keys, claims, tags, moments
     claims.length > 0 ? query(sql.claims, [claims]) : [],
     query(sql.numbers, [entries]),
   ]);
-  const pending = by('call', pendingRows, pendingOf);
+  const pending = by('call', pendingRows, (row): LockedPending => ({
+    ...heldPendingOf(row),
+    progress: progressOf(row),
+  }));
   const gone = calls.filter((call) => !pending.has(call));
   const past = by('call', gone.length > 0 ? await query(sql.past, [gone]) : [], pastOf);
   const shares = [...pending.values(), ...past.values().map(({ held }) => held)].map(
     ({ budgets }) => budgets,
   );
   return {
-    accounts: by('name', accountRows, (row): Account => ({
-      id: integer(row, 'id'),
-      available: integer(row, 'available'),
-      line: maybe(row, 'line', texts) ?? [],
-    })),
-    keys: by('id', keyRows, keyOf),
+    accounts: by('name', accountRows, foundAccountOf),
+    keys: by('id', keyRows, foundKeyOf),
     pending,
     past,
     budgets: await Budgets.read(query, budgetRows, moments, shares),

@@ -48,9 +48,9 @@ async function withCalls<Result>(
   query: Query,
   owner: string,
   ids: readonly string[],
-  work: (calls: CallBatch) => Result,
+  work: (batch: CallBatch) => Result,
 ): Promise<Result> {
-  const calls = await CallBatch.find(query, owner, {
+  const batch = await CallBatch.find(query, owner, {
     accounts: [],
     keys: [],
     claims: [],
@@ -58,8 +58,8 @@ async function withCalls<Result>(
     moments: [],
     calls: ids,
   });
-  const result = work(calls);
-  await Promise.all(calls.write());
+  const result = work(batch);
+  await Promise.all(batch.write());
   return result;
 }
 
@@ -72,8 +72,11 @@ export async function recover(
   if ((row ? count(row, 'beat') : 0) !== beat) return [];
   const rows = await query(sql.pendingOf, [owner, limit]);
   const ids = rows.map((found) => text(found, 'call'));
-  const recovered = await withCalls(query, by, ids, (calls) =>
-    ids.flatMap((id) => calls.recover(id, at) ?? []),
+  const recovered = await withCalls(query, by, ids, (batch) =>
+    ids.flatMap((id) => {
+      const progress = batch.progress(id);
+      return (progress && batch.calls.recover(progress, at)) ?? [];
+    }),
   );
   await query(sql.dropOwner, [owner]);
   return recovered;
@@ -86,5 +89,5 @@ export async function expire(
 ): Promise<readonly string[]> {
   const rows = await query(sql.pendingBefore, [before, limit]);
   const ids = rows.map((row) => text(row, 'call'));
-  return withCalls(query, by, ids, (calls) => ids.filter((id) => calls.expire(id, at)));
+  return withCalls(query, by, ids, ({ calls }) => ids.filter((id) => calls.expire(id, at)));
 }

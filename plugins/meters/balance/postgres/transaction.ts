@@ -43,7 +43,7 @@ async function runCalls(
   const reserves = operations.flatMap((operation) =>
     operation.name === 'reserve' ? [operation.argument] : [],
   );
-  const calls = await CallBatch.find(query, owner, {
+  const batch = await CallBatch.find(query, owner, {
     accounts: reserves.map(({ account }) => account),
     keys: reserves.map(({ key }) => key),
     claims: reserves.flatMap(({ claim }) => claim?.name ?? []),
@@ -52,9 +52,11 @@ async function runCalls(
     calls: operations.flatMap((operation) => (operation.name === 'settle' ? [operation.argument.id] : [])),
   });
   const answers = operations.map((operation) =>
-    operation.name === 'reserve' ? calls.reserve(operation.argument) : calls.settle(operation.argument),
+    operation.name === 'reserve'
+      ? batch.calls.reserve(operation.argument)
+      : batch.calls.settle(operation.argument),
   );
-  calls.write();
+  batch.write();
   return answers;
 }
 

@@ -5,11 +5,11 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { queueOf, type Handlers } from '../operations.ts';
 import { shared, sharedNames, type SharedName, type SharedOperation } from '../sql/shared.ts';
+import { CallTransaction } from './call-transaction.ts';
 import { StoredCalls } from './calls.ts';
 import type { Exports } from './exports.ts';
-import { Ledger } from './ledger.ts';
+import { ledgerHandlers } from './ledger.ts';
 import { Statements } from './statements.ts';
-import { TransactionBalances } from './transaction-balances.ts';
 
 /** What only the thread for reports loads. */
 export interface ReadingParts {
@@ -23,22 +23,20 @@ function notHere(): never {
 
 export interface Connection {
   readonly handlers: Handlers;
-  /**
-   * Sums that the operations of one transaction share: written before its end, forgotten where it is undone.
-   */
-  readonly balances: TransactionBalances;
+  /** What the calls of one transaction share: written before its end, forgotten where it is undone. */
+  readonly calls: CallTransaction;
 }
 
 /**
  * The shared operations as handlers. One that writes comes after the sums that are kept in memory: it reads
  * and changes rows that they belong to.
  */
-function sharedHandlers(statements: Statements, balances: TransactionBalances): Pick<Handlers, SharedName> {
+function sharedHandlers(statements: Statements, calls: CallTransaction): Pick<Handlers, SharedName> {
   const handlerOf = (name: SharedName): ((argument: never) => unknown) => {
     const operation: (argument: never) => ReturnType<SharedOperation<SharedName>> = shared[name];
     const writes = queueOf(name) === 'writes';
     return (argument) => {
-      if (writes) balances.write();
+      if (writes) calls.write();
       return statements.run<unknown>(operation(argument));
     };
   };
@@ -51,14 +49,14 @@ export function handlersOn(
   owner: string,
   parts: ReadingParts | undefined,
 ): Connection {
-  const balances = new TransactionBalances(database);
   const statements = new Statements(database);
+  const calls = new CallTransaction(database, statements, owner);
   const handlers: Handlers = {
-    ...sharedHandlers(statements, balances),
-    ...new Ledger(database, balances, statements, owner),
+    ...sharedHandlers(statements, calls),
+    ...ledgerHandlers(calls),
     ...new StoredCalls(statements),
     ...(parts ? new parts.Exports(database) : { exportEntries: notHere, lastEntry: notHere }),
     auditPart: parts?.auditor(database) ?? notHere,
   };
-  return { handlers, balances };
+  return { handlers, calls };
 }

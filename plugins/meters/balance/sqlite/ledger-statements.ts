@@ -1,8 +1,27 @@
-/** The SQL of everything that moves money. */
+/** The SQL of everything that moves money, for one SQLite connection. */
 import type { DatabaseSync } from 'node:sqlite';
+
+function prepareSums(database: DatabaseSync) {
+  return {
+    account: database.prepare(
+      'SELECT id, total - used - pending AS available, line FROM accounts WHERE name = ?',
+    ),
+    key: database.prepare(`
+      SELECT keys.root, keys.spend_cap - root.used - root.pending AS left_of_cap, keys.calls_per_minute,
+        root.minute, root.calls
+      FROM keys JOIN keys root ON root.id = keys.root WHERE keys.id = ?`),
+    changeAccount: database.prepare(
+      'UPDATE accounts SET used = used + ?, pending = pending + ? WHERE id = ?',
+    ),
+    changeKey: database.prepare(`
+      UPDATE keys SET used = used + ?, pending = pending + ?, minute = coalesce(?, minute),
+        calls = coalesce(?, calls) WHERE id = ?`),
+  };
+}
 
 export function prepareLedger(database: DatabaseSync) {
   return {
+    ...prepareSums(database),
     addReserve: database.prepare(`
       INSERT INTO entries
         (kind, account, at, available, reserved, call, key, model, provider, price, budgets)
@@ -12,16 +31,16 @@ export function prepareLedger(database: DatabaseSync) {
         (call, number, account, key, root, amount, owner, claim, created, owed, input, budgets)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
     takePending: database.prepare(
-      'DELETE FROM pending WHERE call = ? RETURNING number, account, key, root, amount, claim, budgets',
+      'DELETE FROM pending WHERE call = ? RETURNING call, number, account, key, root, amount, claim, budgets',
     ),
     addEnd: database.prepare(`
       INSERT INTO entries (kind, account, at, available, reserved, revenue, key, reservation, reason, basis,
         model, provider, price, input, output, usage, costs, attempts, flags, budgets, vendor)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
     ended: database.prepare(`
-      SELECT made.number, made.account, made.key, made.budgets, keys.root, ended.kind, ended.flags,
-        ended.revenue,
-        (SELECT revenue FROM entries WHERE reservation = made.number AND kind = 'overage') AS overage,
+      SELECT made.call, made.number, made.account, made.key, made.budgets, keys.root, ended.kind, ended.flags,
+        ended.revenue + coalesce(
+          (SELECT revenue FROM entries WHERE reservation = made.number AND kind = 'overage'), 0) AS posted,
         EXISTS (SELECT 1 FROM entries WHERE reservation = made.number AND kind = 'adjustment') AS adjusted
       FROM entries made
       JOIN entries ended ON ended.reservation = made.number

@@ -53,18 +53,18 @@ function read({ handlers }: Connection, operation: Operation): Finished {
 /** Returns a function that writes a group. */
 function writerOn(
   database: DatabaseSync,
-  { handlers, balances }: Connection,
+  { handlers, calls }: Connection,
 ): (operations: readonly Operation[]) => Finished[] {
   const [begin, commit] = [database.prepare('BEGIN IMMEDIATE'), database.prepare('COMMIT')];
   const write = (operations: readonly Operation[]): Finished[] => {
     try {
       begin.run();
       const outcomes = operations.map((operation) => done(handlers, operation));
-      balances.write();
+      calls.write();
       commit.run();
       return outcomes;
     } catch (thrown) {
-      balances.forget();
+      calls.forget();
       if (database.isTransaction) database.exec('ROLLBACK');
       const outcome = failed(thrown);
       if (outcome.unavailable || operations.length === 1) return operations.map(() => outcome);

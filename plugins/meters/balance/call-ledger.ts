@@ -1,0 +1,199 @@
+/**
+ * Decides on reservations and their ends, whatever database keeps them. What the calls of one transaction
+ * change is kept in memory, so that they are decided one after another and the sums are written once at the
+ * end. A store gives the rows that it has read, and writes the entries.
+ */
+import type { Nano } from '../../../core/index.ts';
+import type { Line, Sheet, Spender } from './budgets/sheet.ts';
+import type { FoundAccount, FoundKey, Held, PastCall, Pending } from './call-rows.ts';
+import {
+  end,
+  endLate,
+  expire,
+  limited,
+  minuteOf,
+  recover,
+  take,
+  wasSent,
+  type Ended,
+  type Ending,
+  type Minute,
+} from './decisions.ts';
+import type {
+  Claim,
+  ClaimRecord,
+  Progress,
+  Quote,
+  RecoveredCall,
+  Reserved,
+  ReserveRequest,
+  Settled,
+  Settlement,
+  StoredOutcome,
+} from './store.ts';
+
+/** Sums to add to an account, or to the root of the keys that pay. */
+export interface Change<Id> {
+  readonly id: Id;
+  used: Nano;
+  pending: Nano;
+  /** Of a root whose calls were counted: when the minute began, and how many calls it has. */
+  minute: number | undefined;
+  calls: number | undefined;
+}
+
+/** What is written of a reservation, beside its request. */
+export interface Reservation {
+  readonly account: bigint;
+  readonly root: string | undefined;
+  readonly amount: Nano;
+  readonly taken: Quote;
+  /** The periods of budgets that it counts in. */
+  readonly budgets: string | undefined;
+}
+
+/** The tables that calls need, as one transaction of a store reads and writes them. */
+export interface CallTables {
+  readonly budgets: {
+    readonly sheet: Sheet;
+    /** The periods that a call counts in. */
+    linesOf(spender: Spender, at: number): readonly Line[];
+  };
+  account(name: string): FoundAccount | undefined;
+  key(id: string): FoundKey | undefined;
+  /** The call that has a claim at this moment. */
+  holder(claim: string, at: number): ClaimRecord | undefined;
+  /** Returns a reservation that is pending, and removes it. */
+  takePending(call: string): Pending | undefined;
+  /** A reservation that has ended. */
+  past(call: string): PastCall | undefined;
+  addReservation(request: ReserveRequest, reservation: Reservation): void;
+  addEnd(held: Held, ending: Ending): void;
+  takeClaim(claim: Claim, call: string): void;
+  settleClaim(name: string, outcome: StoredOutcome | 'free' | undefined): void;
+}
+
+function changeOf<Id>(changes: Map<Id, Change<Id>>, id: Id): Change<Id> {
+  const known = changes.get(id);
+  if (known) return known;
+  const change = { id, used: 0n, pending: 0n, minute: undefined, calls: undefined };
+  changes.set(id, change);
+  return change;
+}
+
+/** What is left of an amount that was read before the change. */
+function leftOf(found: Nano, change: Change<unknown> | undefined): Nano {
+  return change ? found - change.used - change.pending : found;
+}
+
+export class CallLedger {
+  /** What this transaction changes, by the ids of accounts and of keys' roots. */
+  readonly accounts = new Map<bigint, Change<bigint>>();
+  readonly roots = new Map<string, Change<string>>();
+  readonly #tables: CallTables;
+
+  constructor(tables: CallTables) {
+    this.#tables = tables;
+  }
+
+  reserve(request: ReserveRequest): Reserved {
+    const { id, account: name, key, quotes, claim, tags = [], at } = request;
+    const account = this.#tables.account(name);
+    if (!account) return { status: 'short', by: 'balance', available: 0n };
+    const paying = this.#tables.key(key);
+    const tooMany = paying && limited(paying.rate, this.#minuteOf(paying), at);
+    if (tooMany) return tooMany;
+    const holder = claim && this.#tables.holder(claim.name, at);
+    if (holder) return { status: 'claimed', claim: holder };
+    const root = paying?.root;
+    const { budgets } = this.#tables;
+    const lines = budgets.linesOf({ account: name, line: account.line, root, tags }, at);
+    const found = take(quotes, leftOf(account.available, this.accounts.get(account.id)), {
+      leftOfCap: paying?.left === undefined ? undefined : leftOf(paying.left, this.roots.get(paying.root)),
+      budget: budgets.sheet.tightest(lines, at),
+    });
+    if (found.status === 'short') {
+      if (found.by === 'budget') budgets.sheet.refuse(lines, found.budget, at);
+      return found;
+    }
+    const { quote, amount, taken } = found;
+    const shares = budgets.sheet.hold(lines, amount, at);
+    this.#tables.addReservation(request, { account: account.id, root, amount, taken, budgets: shares });
+    this.#spend(account.id, root, 0n, amount);
+    if (paying?.rate !== undefined) this.#count(paying, at);
+    if (claim) this.#tables.takeClaim(claim, id);
+    return { status: 'reserved', quote, amount };
+  }
+
+  settle(settlement: Settlement): Settled {
+    const { id, amount: owed, suspect, outcome } = settlement;
+    const pending = this.#tables.takePending(id);
+    if (pending) {
+      const ended = end(pending.amount, owed, settlement, suspect ? 'suspect' : '');
+      return this.#end(pending, ended, owed === undefined ? 'free' : outcome);
+    }
+    const past = this.#tables.past(id);
+    return past ? this.#add(past.held, endLate(past, settlement)) : { status: 'not_found' };
+  }
+
+  /** Ends a pending call whose owner is dead. Undefined: it has ended meanwhile. */
+  recover(progress: Progress, at: number): RecoveredCall | undefined {
+    const { id, owed } = progress;
+    const pending = this.#tables.takePending(id);
+    if (!pending) return undefined;
+    const sent = wasSent(progress);
+    this.#end(pending, recover(pending.amount, progress, at), sent ? undefined : 'free');
+    return { id, status: sent ? 'posted' : 'voided', amount: sent ? owed : 0n };
+  }
+
+  /** Ends a pending call that is too old. False: it has ended meanwhile. */
+  expire(call: string, at: number): boolean {
+    const pending = this.#tables.takePending(call);
+    if (pending) this.#end(pending, expire(pending.amount, at), 'free');
+    return pending !== undefined;
+  }
+
+  /** Forgets the changes, since they are written, or undone. */
+  forget(): void {
+    this.accounts.clear();
+    this.roots.clear();
+  }
+
+  #end(pending: Pending, ended: Ended, outcome: StoredOutcome | 'free' | undefined): Settled {
+    if (pending.claim !== undefined) this.#tables.settleClaim(pending.claim, outcome);
+    return this.#add(pending, ended);
+  }
+
+  #add(held: Held, { endings, settled }: Ended): Settled {
+    for (const ending of endings) {
+      const { revenue, reserved, facts } = ending;
+      this.#tables.addEnd(held, ending);
+      this.#spend(held.account, held.root, revenue, reserved);
+      this.#tables.budgets.sheet.spend(held.budgets, revenue, reserved, facts.at);
+    }
+    return settled;
+  }
+
+  #spend(account: bigint, root: string | undefined, used: Nano, pending: Nano): void {
+    const change = changeOf(this.accounts, account);
+    change.used += used;
+    change.pending += pending;
+    if (root === undefined) return;
+    const spent = changeOf(this.roots, root);
+    spent.used += used;
+    spent.pending += pending;
+  }
+
+  #minuteOf({ root, minute }: FoundKey): Minute {
+    const change = this.roots.get(root);
+    if (change?.minute === undefined || change.calls === undefined) return minute;
+    return { began: change.minute, calls: change.calls };
+  }
+
+  #count(key: FoundKey, at: number): void {
+    const { began, calls } = minuteOf(this.#minuteOf(key), at);
+    const change = changeOf(this.roots, key.root);
+    change.minute = began;
+    change.calls = calls + 1;
+  }
+}
