@@ -3,8 +3,9 @@
  * lists, since a structured clone of the objects would cost more than everything else the event loop does for
  * them. Rarer operations are cloned beside the text, which holds their positions.
  */
+import type { Nano } from '../../../../core/index.ts';
 import type { Operation, Outcome } from '../operations.ts';
-import type { QueueName, Quote, Reserved, Settled, Settlement } from '../store.ts';
+import type { QueueName, Quote, Reserved, ReserveRequest, Settled, Settlement } from '../store.ts';
 
 /** A group of operations, or the outcomes of one in the same order. */
 export interface Parcel<Whole> {
@@ -17,168 +18,71 @@ export interface Parcel<Whole> {
   readonly whole: readonly Whole[];
 }
 
-type PackedQuote = readonly [
-  model: string,
-  provider: string,
-  price: string,
-  least: string,
-  most: string,
-  input: number,
-  owed: string,
-];
-type PackedReserve = readonly [
-  'reserve',
-  id: string,
-  account: string,
-  key: string,
-  at: number,
-  claim: readonly [string, string, number] | null,
-  quotes: readonly PackedQuote[],
-  tags: readonly string[] | null,
-];
-type PackedSettle = readonly [
-  'settle',
-  id: string,
-  amount: string | null,
-  reason: string,
-  basis: Settlement['basis'],
-  suspect: boolean,
-  model: string | null,
-  provider: string | null,
-  price: string | null,
-  input: number,
-  output: number,
-  usage: string,
-  costs: string,
-  attempts: number,
-  at: number,
-  vendor: string | null,
-];
-type PackedOperation = PackedReserve | PackedSettle;
-
-type PackedReserved =
-  | readonly ['reserved', quote: number, amount: string]
-  | readonly ['short', by: 'balance' | 'cap', available: string];
-type PackedSettled =
-  | readonly ['posted', posted: string, overage: string]
-  | readonly [Exclude<Settled['status'], 'posted' | 'adjusted'>];
-type PackedAnswer = PackedReserved | PackedSettled;
-
-function packQuote({ model, provider, price, least, most, input, owed }: Quote): PackedQuote {
-  return [model, provider, price, String(least), String(most), input, String(owed)];
+function packQuote({ model, provider, price, least, most, input, owed }: Quote) {
+  return [model, provider, price, String(least), String(most), input, String(owed)] as const;
 }
 
-function unpackQuote([model, provider, price, least, most, input, owed]: PackedQuote): Quote {
+function unpackQuote([model, provider, price, least, most, input, owed]: ReturnType<
+  typeof packQuote
+>): Quote {
   return { model, provider, price, least: BigInt(least), most: BigInt(most), input, owed: BigInt(owed) };
 }
 
+function packReserve({ id, account, key, at, claim, quotes, tags }: ReserveRequest) {
+  const wanted = claim ? ([claim.name, claim.fingerprint, claim.expires] as const) : null;
+  return ['reserve', id, account, key, at, wanted, quotes.map(packQuote), tags ?? null] as const;
+}
+
+function unpackReserve(packed: ReturnType<typeof packReserve>): ReserveRequest {
+  const [, id, account, key, at, wanted, quotes, tags] = packed;
+  const claim = wanted ? { name: wanted[0], fingerprint: wanted[1], expires: wanted[2] } : undefined;
+  return { id, account, key, at, claim, quotes: quotes.map(unpackQuote), tags: tags ?? undefined };
+}
+
+function packAmount(amount: Nano | undefined): string | null {
+  return amount === undefined ? null : String(amount);
+}
+
+function unpackAmount(amount: string | null): Nano | undefined {
+  return amount === null ? undefined : BigInt(amount);
+}
+
+function packSettle(settlement: Settlement) {
+  const { id, amount, vendor, reason, basis, suspect, at } = settlement;
+  const { model = null, provider = null, price = null, input, output, usage, costs, attempts } = settlement;
+  const whom = [model, provider, price] as const;
+  const figures = [input, output, usage, costs, attempts] as const;
+  const ended = [packAmount(amount), packAmount(vendor), reason, basis, suspect, at] as const;
+  return ['settle', id, ended, whom, figures] as const;
+}
+
+function unpackSettle([, id, ended, whom, figures]: ReturnType<typeof packSettle>): Settlement {
+  const [amount, vendor, reason, basis, suspect, at] = ended;
+  const [model, provider, price] = whom;
+  const [input, output, usage, costs, attempts] = figures;
+  const target = { model: model ?? undefined, provider: provider ?? undefined, price: price ?? undefined };
+  const consumption = { ...target, input, output, usage, costs, attempts };
+  const amounts = { amount: unpackAmount(amount), vendor: unpackAmount(vendor) };
+  return { id, ...amounts, reason, basis, suspect, at, ...consumption };
+}
+
+type PackedOperation = ReturnType<typeof packReserve> | ReturnType<typeof packSettle>;
+
 function packOperation({ name, argument }: Operation): PackedOperation | undefined {
-  if (name === 'reserve') {
-    const { id, account, key, at, claim, quotes, tags } = argument;
-    return [
-      'reserve',
-      id,
-      account,
-      key,
-      at,
-      claim ? [claim.name, claim.fingerprint, claim.expires] : null,
-      quotes.map(packQuote),
-      tags ?? null,
-    ];
-  }
-  if (name !== 'settle' || argument.outcome) return undefined;
-  const {
-    id,
-    amount,
-    reason,
-    basis,
-    suspect,
-    model = null,
-    provider = null,
-    price = null,
-    input,
-    output,
-    usage,
-    costs,
-    attempts,
-    at,
-    vendor,
-  } = argument;
-  return [
-    'settle',
-    id,
-    amount === undefined ? null : String(amount),
-    reason,
-    basis,
-    suspect,
-    model,
-    provider,
-    price,
-    input,
-    output,
-    usage,
-    costs,
-    attempts,
-    at,
-    vendor === undefined ? null : String(vendor),
-  ];
+  if (name === 'reserve') return packReserve(argument);
+  return name === 'settle' && !argument.outcome ? packSettle(argument) : undefined;
 }
 
 function unpackOperation(packed: PackedOperation): Operation {
-  if (packed[0] === 'reserve') {
-    const [, id, account, key, at, claim, quotes, tags] = packed;
-    const wanted = claim ? { name: claim[0], fingerprint: claim[1], expires: claim[2] } : undefined;
-    return {
-      name: 'reserve',
-      argument: {
-        id,
-        account,
-        key,
-        at,
-        claim: wanted,
-        quotes: quotes.map(unpackQuote),
-        tags: tags ?? undefined,
-      },
-    };
-  }
-  const [
-    ,
-    id,
-    amount,
-    reason,
-    basis,
-    suspect,
-    model,
-    provider,
-    price,
-    input,
-    output,
-    usage,
-    costs,
-    attempts,
-    at,
-    vendor,
-  ] = packed;
-  const whom = { model: model ?? undefined, provider: provider ?? undefined, price: price ?? undefined };
-  return {
-    name: 'settle',
-    argument: {
-      id,
-      amount: amount === null ? undefined : BigInt(amount),
-      reason,
-      basis,
-      suspect,
-      ...whom,
-      input,
-      output,
-      usage,
-      costs,
-      attempts,
-      at,
-      vendor: vendor === null ? undefined : BigInt(vendor),
-    },
-  };
+  if (packed[0] === 'reserve') return { name: 'reserve', argument: unpackReserve(packed) };
+  return { name: 'settle', argument: unpackSettle(packed) };
 }
+
+type PackedAnswer =
+  | readonly ['reserved', quote: number, amount: string]
+  | readonly ['short', by: 'balance' | 'cap', available: string]
+  | readonly ['posted', posted: string, overage: string]
+  | readonly [Exclude<Settled['status'], 'posted' | 'adjusted'>];
 
 /** An answer of an operation that has a packed form. */
 export type Answered =
