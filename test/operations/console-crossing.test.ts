@@ -65,7 +65,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     await go('crossing?protocol=messages&model=demo/echo');
     const editor = page.getByLabel('Request body (JSON)');
     await editor.fill('{"messages": 7}');
-    await page.getByText('The client gets:').waitFor();
+    await page.getByText('The client gets:').first().waitFor();
     await editor.fill(
       JSON.stringify({ max_tokens: 9, [hostile]: 1, messages: [{ role: 'user', content: hostile }] }),
     );
