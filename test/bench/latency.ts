@@ -8,10 +8,11 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../support/free-port.ts';
 import { load } from './load.ts';
 import { startVendor } from './nginx.ts';
 import { calls } from './payload.ts';
-import { freePort, start, stopAll, usageOf } from './processes.ts';
+import { start, stopAll, usageOf } from './processes.ts';
 import { median } from './statistics.ts';
 import { tollgateTarget, type Target } from './targets.ts';
 

@@ -9,10 +9,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { formatTable } from '../../core/util/table.ts';
+import { freePort } from '../support/free-port.ts';
 import { load } from './load.ts';
 import { startVendor } from './nginx.ts';
 import { calls, translations } from './payload.ts';
-import { freePort, start, stopAll, usageOf } from './processes.ts';
+import { start, stopAll, usageOf } from './processes.ts';
 import { median } from './statistics.ts';
 import { bareTarget, tollgateTarget, type Target } from './targets.ts';
 

@@ -7,7 +7,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, run, start, stopAll, usageOf } from './processes.ts';
+import { freePort } from '../support/free-port.ts';
+import { run, start, stopAll, usageOf } from './processes.ts';
 import { median } from './statistics.ts';
 
 const project = join(import.meta.dirname, '../..');

@@ -4,8 +4,9 @@
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { freePort } from '../support/free-port.ts';
 import { eventBytes, path, replies } from './payload.ts';
-import { freePort, start, type Started } from './processes.ts';
+import { start, type Started } from './processes.ts';
 
 /**
  * With this rate nginx waits one millisecond, its smallest step, after each event it writes; not yet after

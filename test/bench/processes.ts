@@ -5,7 +5,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { get } from 'node:http';
-import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const running = new Set<ChildProcess>();
@@ -33,18 +32,6 @@ export interface Program {
   readonly health?: string;
   /** A file for what it prints. */
   readonly log: string;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  const port = await new Promise<number>((resolve, reject) => {
-    server.once('error', reject).listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      resolve(typeof address === 'object' && address ? address.port : 0);
-    });
-  });
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** The status of a GET, or undefined if nothing answers. */

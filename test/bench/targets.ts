@@ -4,7 +4,8 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort, run, start, type Program, type Started } from './processes.ts';
+import { freePort } from '../support/free-port.ts';
+import { run, start, type Program, type Started } from './processes.ts';
 
 export interface Target {
   readonly name: string;

@@ -8,7 +8,8 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePort, start, type Started } from '../bench/processes.ts';
+import { start, type Started } from '../bench/processes.ts';
+import { freePort } from '../support/free-port.ts';
 import { openHouse, type House } from '../support/house.ts';
 import { until } from '../support/operated.ts';
 

