@@ -78,8 +78,8 @@ export default defineConfig({
   test: {
     root,
     globalSetup: [join(import.meta.dirname, 'support/postgres-on-demand.ts')],
-    // As many as cores, not one fewer: many tests wait for a disk or a deadline.
-    maxWorkers: availableParallelism(),
+    // One more than cores: many tests wait for a process, a disk or a deadline.
+    maxWorkers: availableParallelism() + 1,
     projects: [
       project('apart', true, apart),
       project('unit', false, unit, apart),
