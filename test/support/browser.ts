@@ -14,8 +14,8 @@ export const isBrowserPresent = executable !== undefined && existsSync(executabl
 export const missingBrowser = 'Chromium (install it, or name a browser in TOLLGATE_BROWSER)';
 
 /**
- * What a test does not look at. For each window Chromium would start a process that draws the address bar's
- * pop-up, at four times the cost of a page. This list replaces Playwright's, so it names what matters of that.
+ * What no test looks at. For each window Chromium would start a process that draws the address bar's pop-up,
+ * at four times the cost of a page. This list replaces Playwright's, so it names what matters of that.
  */
 const without = [
   'WebUIOmniboxPopup',
