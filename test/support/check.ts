@@ -1,4 +1,4 @@
-/** `npm run check`: types, lint, format and unused code, side by side. It prints what failed, and exits with 1. */
+/** `npm run check`: types, lint, format and unused code, side by side. It prints what failed. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
