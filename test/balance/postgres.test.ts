@@ -271,6 +271,41 @@ describe('another machine that freezes', () => {
   });
 });
 
+describe('a batch that the server undid', () => {
+  it.each([
+    ['its wait for a lock was canceled', 'pg_cancel_backend(pid)'],
+    ['its connection was ended', 'pg_terminate_backend(pid)'],
+  ])('is written again if %s', async (_, undo) => {
+    const { store, url, books } = await open();
+    const holder = await startHolder(url);
+    await holder.take('a');
+    const asked = store.reserve(request('r1', 'a'));
+    await waitForLocks(url, 1);
+    await inDatabase(
+      url,
+      `SELECT ${undo} FROM pg_stat_activity
+      WHERE wait_event_type = 'Lock' AND datname = current_database()`,
+    );
+    await holder.letGo();
+    expect(await asked).toMatchObject({ status: 'reserved' });
+    expectSound(await books());
+  });
+
+  it('is written again if the process was too slow between two statements', async () => {
+    const { store, url, books } = await open();
+    const holder = await startHolder(url);
+    await holder.take('a');
+    const asked = store.reserve(request('r1', 'a'));
+    await waitForLocks(url, 1);
+    const gone = holder.letGo();
+    // Longer than the server lets a transaction be idle.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2500);
+    await gone;
+    expect(await asked).toMatchObject({ status: 'reserved' });
+    expectSound(await books());
+  });
+});
+
 describe('the database', () => {
   it('refuses to change or delete an entry', async () => {
     const { url } = await open();

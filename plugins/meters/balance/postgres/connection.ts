@@ -19,8 +19,13 @@ export class QueryError extends Error {
 
   constructor(cause: unknown) {
     super(cause instanceof Error ? cause.message : String(cause), { cause });
-    this.code = cause instanceof DatabaseError ? cause.code : undefined;
+    this.code = codeOf(cause);
   }
+}
+
+/** The SQLSTATE of a failure, where the server gave one. */
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof DatabaseError || error instanceof QueryError ? error.code : undefined;
 }
 
 export function queryOn(client: ClientBase): Query {

@@ -1,6 +1,7 @@
 /**
- * The one connection that writes. If it is lost, the session refuses every write at once and reconnects in
- * the background. A batch may have been under way on the lost connection. So the next one is used only when
+ * The one connection that writes. If it is lost, the session reconnects in the background. Meanwhile it
+ * refuses every write at once, unless the server itself ended the connection: then writes wait for the first
+ * try to reconnect. A batch may have been under way on the lost connection. So the next one is used only when
  * the server has finished with the last: what is asked again then finds whatever was written, and nothing is
  * written late.
  */
@@ -9,9 +10,9 @@ import { Client } from 'pg';
 import type { Outcome } from '../operations.ts';
 import { count, flag } from '../rows.ts';
 import { statements } from '../sql/steps.ts';
-import { faultOf, QueryError, queryOn, type Query } from './connection.ts';
+import { codeOf, faultOf, queryOn, type Query } from './connection.ts';
 import { writing, type Address } from './options.ts';
-import { runTransaction, type Write } from './transaction.ts';
+import { runTransaction, Undone, type Write } from './transaction.ts';
 
 const sql = statements('session', {
   self: 'SELECT pg_backend_pid() AS process, pg_is_in_recovery() AS standby',
@@ -26,8 +27,15 @@ const longestPause = 1000;
 const readOnly = '25006';
 /** A newer program added a column, and the statements of this connection were prepared without it. */
 const stalePlan = '0A000';
-/** How often a batch is tried that conflicts with others. */
+/** A statement was canceled: it waited too long for a lock. */
+const canceled = '57014';
+/** The client was too slow between two statements, so the server undid the transaction and disconnected. */
+const idled = '25P03';
+/** An administrator, a restart or a proxy ended the connection. */
+const ended = '57P01';
+/** How often a batch is tried that conflicts with others, and one that waits too long for a lock. */
 const mostTries = 5;
+const mostWaits = 2;
 
 export class Session {
   readonly #address: Address;
@@ -35,6 +43,9 @@ export class Session {
   readonly #closing = new AbortController();
   #client: Client | undefined;
   #failure: Error | undefined = new Error('it is not open yet');
+  /** The first try to reconnect, and whether new batches wait for it since the server is known to answer. */
+  #returning: Promise<boolean> | undefined;
+  #isReturning = false;
   /** The server's process for the last connection, which may still be at work. */
   #last: number | undefined;
 
@@ -75,6 +86,7 @@ export class Session {
   /** What became of each operation of a group; never rejects. */
   async write(operations: readonly Write[]): Promise<Outcome[]> {
     for (let attempt = 1; ; attempt += 1) {
+      if (attempt > 1 || this.#isReturning) await this.#returning;
       const client = this.#client;
       if (!client)
         return operations.map(() => ({
@@ -86,9 +98,11 @@ export class Session {
         this.#failure = undefined;
         return values.map((value) => ({ value }));
       } catch (thrown) {
-        const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+        const cause = thrown instanceof Undone ? thrown.cause : thrown;
+        const error = cause instanceof Error ? cause : new Error(String(cause));
         const fault = faultOf(error);
         if (fault === 'conflict' && attempt < mostTries) continue;
+        if (fault === 'database' && this.#mayRetry(client, thrown, error, attempt)) continue;
         // Another process may have written the same name at the same moment. The next try will find it.
         if (fault === 'clash' && operations.length === 1 && attempt === 1) continue;
         if (fault === 'own' || fault === 'clash')
@@ -96,8 +110,7 @@ export class Session {
         this.#failure = error;
         // The server became a standby: a new connection finds the one that took over at this address. Or a
         // newer program changed the tables: a new connection prepares its statements again.
-        if (error instanceof QueryError && (error.code === readOnly || error.code === stalePlan))
-          client.end().catch(() => undefined);
+        if (codeOf(error) === readOnly || codeOf(error) === stalePlan) client.end().catch(() => undefined);
         return operations.map(() => ({ error, unavailable: true }));
       }
     }
@@ -119,6 +132,19 @@ export class Session {
     ];
   }
 
+  /**
+   * Whether a batch that met the database's failure is certainly undone, and may succeed at once if it is
+   * tried again.
+   */
+  #mayRetry(client: Client, thrown: unknown, error: Error, attempt: number): boolean {
+    const isLost = this.#client !== client;
+    const code = codeOf(error) ?? (isLost ? codeOf(this.#failure) : undefined);
+    // The server ended an idle transaction, so a COMMIT sent afterwards did not arrive.
+    if (code === idled) return attempt < mostTries;
+    if (!(thrown instanceof Undone)) return false;
+    return (code === ended && attempt < mostTries) || (code === canceled && attempt < mostWaits);
+  }
+
   async #endLast(query: Query, name: string): Promise<void> {
     if (this.#last !== undefined) {
       const ended = await query(sql.endLast, [this.#last, name]);
@@ -134,18 +160,28 @@ export class Session {
     if (this.#client !== client) return;
     this.#client = undefined;
     this.#failure = error;
-    void this.#reconnect();
+    const code = codeOf(error);
+    this.#isReturning = code === idled || code === ended;
+    this.#returning = this.#tryToConnect();
+    void this.#reconnect(this.#returning);
   }
 
-  async #reconnect(): Promise<void> {
+  async #tryToConnect(): Promise<boolean> {
+    try {
+      await this.connect();
+      return true;
+    } catch (error) {
+      this.#failure = error instanceof Error ? error : new Error(String(error));
+      return false;
+    }
+  }
+
+  async #reconnect(first: Promise<boolean>): Promise<void> {
     const { signal } = this.#closing;
-    for (let pause = firstPause; !signal.aborted; pause = Math.min(pause * 2, longestPause)) {
-      try {
-        return await this.connect();
-      } catch (error) {
-        this.#failure = error instanceof Error ? error : new Error(String(error));
-        await pauseFor(pause, undefined, { signal }).catch(() => undefined);
-      }
+    let pause = firstPause;
+    for (let isOpen = await first; !isOpen && !signal.aborted; isOpen = await this.#tryToConnect()) {
+      await pauseFor(pause, undefined, { signal }).catch(() => undefined);
+      pause = Math.min(pause * 2, longestPause);
     }
   }
 }

@@ -92,9 +92,18 @@ async function runAll(query: Query, owner: string, operations: readonly Write[])
   return answers;
 }
 
+/** A transaction failed before its COMMIT was sent, so the database undoes it in any case. */
+export class Undone extends Error {
+  override readonly name = 'Undone';
+
+  constructor(cause: unknown) {
+    super('the transaction was undone', { cause });
+  }
+}
+
 /**
- * Returns the answers, in the order of the operations. Throws the first failure: everything sent after it
- * fails only because of it.
+ * Returns the answers, in the order of the operations. Throws the first failure, as `Undone` if no COMMIT was
+ * sent: everything sent after it fails only because of it.
  */
 export async function runTransaction(
   client: Client,
@@ -111,8 +120,10 @@ export async function runTransaction(
     return answer;
   };
   void query(sql.begin);
+  let isEnding = false;
   try {
     const answers = await runAll(query, owner, operations);
+    isEnding = true;
     void query(sql.commit);
     await Promise.all(sent);
     return answers;
@@ -120,6 +131,7 @@ export async function runTransaction(
     const ends = await Promise.allSettled(sent);
     // After a COMMIT that already ended the transaction this is only a warning.
     await send(sql.rollback).catch(() => undefined);
-    throw ends.find((end) => end.status === 'rejected')?.reason ?? error;
+    const first: unknown = ends.find((end) => end.status === 'rejected')?.reason ?? error;
+    throw isEnding ? first : new Undone(first);
   }
 }
