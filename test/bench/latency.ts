@@ -32,11 +32,10 @@ async function partsTarget(vendor: string, folder: string, from: string, name: s
 async function gatewayTarget(vendor: string, folder: string, from: string, name: string): Promise<Target> {
   const own = join(folder, name);
   mkdirSync(own);
-  return { ...(await tollgateTarget({ vendor, folder: own, project: from })), name };
+  return { ...(await tollgateTarget({ vendor, folder: own, project: from, starts: 1 })), name };
 }
 
 process.env.PATH = `${process.env.PATH}:/usr/local/sbin:/usr/sbin`;
-process.env.BENCH_STARTS ??= '1';
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-latency-'));
 try {
   const { origin } = await startVendor(folder);

@@ -47,6 +47,16 @@ function script({ accept, body, headers: own }: Call, headers: Target['headers']
 /** A median of fewer replies says nothing: the server has stalled. */
 const leastReplies = 10;
 
+/** What the target replies to one more call, since wrk counts refusals and keeps none. */
+async function replyOf(
+  { origin, headers }: Target,
+  { path, accept, body, headers: own }: Call,
+): Promise<string> {
+  const all = { 'content-type': 'application/json', accept, ...own, ...headers };
+  const response = await fetch(origin + path, { method: 'POST', headers: all, body });
+  return `one more call: ${response.status} ${(await response.text()).slice(0, 500)}`;
+}
+
 /**
  * Loads a target for some seconds from one thread. Throws on any error, any other status than a 2xx, and next
  * to no reply.
@@ -78,7 +88,10 @@ export async function load(
   const faults = Object.entries(result.errors).filter(([, count]) => count > 0);
   if (faults.length || result.requests < leastReplies) {
     const kinds = faults.map(([kind, count]) => `${count} × ${kind}`).join(', ');
-    throw new Error(`${target.name} failed under load: ${kinds || `${result.requests} replies`}\n${printed}`);
+    const reply = await replyOf(target, call).catch(String);
+    throw new Error(
+      `${target.name} failed under load: ${kinds || `${result.requests} replies`}\n${reply}\n${printed}`,
+    );
   }
   return result;
 }

@@ -30,14 +30,17 @@ export interface Place {
   readonly project: string;
   /** The configuration to run, if not the delivered one. */
   readonly config?: string;
+  /** How often it is started, if not as often as `BENCH_STARTS` says. */
+  readonly starts?: number;
 }
 
-const starts = Number(process.env.BENCH_STARTS ?? 5);
+const usualStarts = Number(process.env.BENCH_STARTS ?? 5);
 const vendorKey = 'sk-vendor';
 
 /** Starts a program a few times for the time it takes, and leaves the last one running. */
 async function startedAgain(
   program: (attempt: number) => Program,
+  starts = usualStarts,
 ): Promise<Started & { startups: number[] }> {
   const startups: number[] = [];
   for (let attempt = 1; ; attempt += 1) {
@@ -78,7 +81,13 @@ export async function bareTarget({ vendor, folder, project }: Place): Promise<Ta
 }
 
 /** As it is delivered: default configuration, keys checked, ledger on disk, metrics on. */
-export async function tollgateTarget({ vendor, folder, project, config }: Place): Promise<Target> {
+export async function tollgateTarget({
+  vendor,
+  folder,
+  project,
+  config,
+  starts = usualStarts,
+}: Place): Promise<Target> {
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
   const command = process.execPath;
@@ -103,14 +112,10 @@ export async function tollgateTarget({ vendor, folder, project, config }: Place)
   if (typeof created !== 'object' || created === null || !('key' in created))
     throw new Error(`keys create printed no key: ${printed}`);
   const log = join(folder, 'tollgate.log');
-  const started = await startedAgain((attempt) => ({
-    command,
-    args: [cli, 'start'],
-    env: environment(attempt),
-    cwd: project,
-    origin,
-    log,
-  }));
+  const started = await startedAgain(
+    (attempt) => ({ command, args: [cli, 'start'], env: environment(attempt), cwd: project, origin, log }),
+    starts,
+  );
   return {
     name: 'tollgate',
     origin,

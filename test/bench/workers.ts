@@ -1,12 +1,13 @@
 /**
  * What a call costs with one and with two workers: processor time of all processes of the gateway at 32
- * connections, in interleaved rounds.
+ * connections, in interleaved rounds. Time of PostgreSQL's own processes is not counted.
  *
- * node test/bench/workers.ts      BENCH_ROUNDS=7 BENCH_SECONDS=3
+ * node test/bench/workers.ts [postgres]     BENCH_ROUNDS=7 BENCH_SECONDS=3
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createDatabase, startPostgres } from '../support/postgres.ts';
 import { load } from './load.ts';
 import { startVendor } from './nginx.ts';
 import { calls } from './payload.ts';
@@ -18,10 +19,18 @@ const project = join(import.meta.dirname, '../..');
 const rounds = Number(process.env.BENCH_ROUNDS ?? 7);
 const seconds = Number(process.env.BENCH_SECONDS ?? 3);
 
-function configuration(workers: number): string {
+/** The delivered configuration with so many workers, and with a ledger at `url` if there is one. */
+function configuration(workers: number, url: string | undefined): string {
+  const store = url === undefined ? { kind: 'sqlite' } : { kind: 'postgres', url };
   return `
 import delivered from '${project}/gateway.config.ts';
-export default { ...delivered, server: { ...delivered.server, workers: ${workers} } };
+import { balance } from '${project}/plugins/meters/balance/index.ts';
+const ledger = balance({ store: ${JSON.stringify(store)} });
+export default {
+  ...delivered,
+  server: { ...delivered.server, workers: ${workers} },
+  plugins: delivered.plugins.map((plugin) => (plugin.name === 'balance' ? ledger : plugin)),
+};
 `;
 }
 
@@ -36,14 +45,15 @@ async function targetWith(workers: number, vendor: string): Promise<Target> {
   const own = join(folder, `workers-${workers}`);
   mkdirSync(own);
   const config = join(own, 'gateway.config.ts');
-  writeFileSync(config, configuration(workers));
+  const database = server && (await createDatabase(server.url));
+  writeFileSync(config, configuration(workers, database?.url));
   const name = `${workers} worker${workers > 1 ? 's' : ''}`;
-  return { ...(await tollgateTarget({ vendor, folder: own, project, config })), name };
+  return { ...(await tollgateTarget({ vendor, folder: own, project, config, starts: 1 })), name };
 }
 
 process.env.PATH = `${process.env.PATH}:/usr/local/sbin:/usr/sbin`;
-process.env.BENCH_STARTS ??= '1';
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-workers-'));
+const server = process.argv.includes('postgres') ? await startPostgres({ durable: true }) : undefined;
 try {
   const { origin } = await startVendor(folder);
   const targets = [await targetWith(1, origin), await targetWith(2, origin)];
@@ -62,5 +72,6 @@ try {
   );
 } finally {
   await stopAll();
+  await server?.end();
   rmSync(folder, { recursive: true, force: true });
 }
