@@ -36,7 +36,7 @@ const endWaiting = `DO $$ BEGIN
   PERFORM pg_terminate_backend(pid) ${writers};
 END $$`;
 
-it('several workers answer all of many calls at once, even if the database ends their connections', async () => {
+it('workers answer all of many calls at once, even if the database ends their connections', async () => {
   const folder = makeDataFolder();
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const { url, drop } = await freshDatabase();

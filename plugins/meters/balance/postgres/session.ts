@@ -32,7 +32,7 @@ const canceled = '57014';
 /** The client was too slow between two statements, so the server undid the transaction and disconnected. */
 const idled = '25P03';
 /** An administrator, a restart or a proxy ended the connection. */
-const ended = '57P01';
+const dismissed = '57P01';
 /** How often a batch is tried that conflicts with others, and one that waits too long for a lock. */
 const mostTries = 5;
 const mostWaits = 2;
@@ -142,7 +142,7 @@ export class Session {
     // The server ended an idle transaction, so a COMMIT sent afterwards did not arrive.
     if (code === idled) return attempt < mostTries;
     if (!(thrown instanceof Undone)) return false;
-    return (code === ended && attempt < mostTries) || (code === canceled && attempt < mostWaits);
+    return (code === dismissed && attempt < mostTries) || (code === canceled && attempt < mostWaits);
   }
 
   async #endLast(query: Query, name: string): Promise<void> {
@@ -161,12 +161,13 @@ export class Session {
     this.#client = undefined;
     this.#failure = error;
     const code = codeOf(error);
-    this.#isReturning = code === idled || code === ended;
+    this.#isReturning = code === idled || code === dismissed;
     this.#returning = this.#tryToConnect();
     void this.#reconnect(this.#returning);
   }
 
   async #tryToConnect(): Promise<boolean> {
+    if (this.#closing.signal.aborted) return false;
     try {
       await this.connect();
       return true;
