@@ -22,6 +22,8 @@ export interface Outage {
   /** How many streams ended with their last event, and the longest wait of one for its end. */
   readonly whole: number;
   readonly longestWait: number;
+  /** The USD that each stream states as its cost, in its last usage. */
+  readonly stated: readonly number[];
   /** The USD that the streams should have cost, and the USD they did cost. */
   readonly due: number;
   readonly used: number;
@@ -29,16 +31,27 @@ export interface Outage {
 }
 
 const model = 'openai/gpt-4o-mini';
+const wish = { headers: { 'x-tollgate-cost': 'reply' } };
+
+/** The last cost in the usage of a stream; NaN without one. */
+function statedCost(text: string): number {
+  return Number([...text.matchAll(/"cost":"?([\d.]+)/g)].at(-1)?.[1]);
+}
 
 export async function runOutage({ kind, milliseconds, streams }: OutageOptions): Promise<Outage> {
   const store = await troubledStore(kind);
   const house = await openHouse({ ledger: { store: store.options } });
   try {
     const readiness = async (): Promise<number> => (await fetch(`${house.gateway.url}/readyz`)).status;
-    const body = { model, messages: [{ role: 'user', content: 'Hello!' }], stream: true };
+    const body = {
+      model,
+      messages: [{ role: 'user', content: 'Hello!' }],
+      stream: true,
+      stream_options: { include_usage: true },
+    };
     const before = await readiness();
     // What one of them costs, to compute what all of them should.
-    await (await house.post(body)).text();
+    await (await house.post(body, wish)).text();
     const due = (await house.balance()).used * (streams + 1);
 
     let letGo = (): void => undefined;
@@ -48,7 +61,7 @@ export async function runOutage({ kind, milliseconds, streams }: OutageOptions):
       }),
       holdAfter: 2,
     });
-    const running = await Promise.all(Array.from({ length: streams }, () => house.post(body)));
+    const running = await Promise.all(Array.from({ length: streams }, () => house.post(body, wish)));
     await store.begin();
     const returned = sleep(milliseconds);
     letGo();
@@ -56,7 +69,7 @@ export async function runOutage({ kind, milliseconds, streams }: OutageOptions):
     const ended = Promise.all(
       running.map(async (response) => ({ text: await response.text(), after: performance.now() - began })),
     );
-    const late = await house.post(body);
+    const late = await house.post(body, wish);
     const told: unknown = await late.json();
     const meanwhile = await readiness();
     const texts = await ended;
@@ -72,6 +85,7 @@ export async function runOutage({ kind, milliseconds, streams }: OutageOptions):
       refused: { status: late.status, retryAfter: late.headers.get('retry-after'), code: told },
       ready: [before, meanwhile, await readiness()],
       whole: texts.filter(({ text }) => text.trimEnd().endsWith('data: [DONE]')).length,
+      stated: texts.map(({ text }) => statedCost(text)),
       longestWait: Math.max(...texts.map(({ after }) => after)),
       due,
       used: await settled(),
