@@ -1,4 +1,7 @@
-/** Statements of neighbouring months meet, and each line is what an independent sum of the entries says. */
+/**
+ * Statements of neighbouring months meet, and each line is what an independent sum of the entries says, by
+ * the calendar of `Temporal` in the time zone of the statement.
+ */
 import * as fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
 import { formatUsd, parseUsd } from '../../core/index.ts';
@@ -9,15 +12,36 @@ import { openTemporary } from './ledger-file.ts';
 import { openFresh } from './postgres-database.ts';
 
 const months = ['2026-02', '2026-03', '2026-04'] as const;
+/** With changes of the clocks in March and April, at midnight too, and with days that begin within an hour. */
+const zones = [
+  'UTC',
+  'Europe/Berlin',
+  'America/New_York',
+  'Asia/Beirut',
+  'Asia/Kolkata',
+  'Asia/Kathmandu',
+  'Australia/Lord_Howe',
+  'Pacific/Auckland',
+] as const;
 const hour = 3_600_000;
 
-/** Around the boundaries of months in UTC and in other zones, with their daylight-saving changes. */
+function startOf(zone: string, date: string): number {
+  return Temporal.PlainDate.from(date).toZonedDateTime(zone).startOfDay().epochMilliseconds;
+}
+
+/** The boundaries of months and the days of the clock changes of all zones, and moments around them. */
+const dates = [
+  '2026-02-01',
+  '2026-03-01',
+  '2026-03-08',
+  '2026-03-29',
+  '2026-04-01',
+  '2026-04-05',
+  '2026-05-01',
+];
+const boundaries = [...new Set(dates.flatMap((date) => zones.map((zone) => startOf(zone, date))))];
 const moments = fc
-  .tuple(
-    fc.constantFrom(Date.UTC(2026, 1, 1), Date.UTC(2026, 2, 1), Date.UTC(2026, 3, 1), Date.UTC(2026, 4, 1)),
-    fc.constantFrom(-14, -1, 0, 1, 12),
-    fc.constantFrom(-1, 0, 1),
-  )
+  .tuple(fc.constantFrom(...boundaries), fc.constantFrom(-24, -1, 0, 0, 1, 23), fc.constantFrom(-1, 0, 1))
   .map(([boundary, hours, milliseconds]) => boundary + hours * hour + milliseconds);
 
 const step = fc.oneof(
@@ -34,16 +58,20 @@ afterAll(async () => {
 type Statement = Awaited<ReturnType<typeof statement>>;
 
 /** What lines say, day by day, as sums of nano-USD. */
-function byDay(lines: readonly (readonly [at: number, kind: string, amount: bigint])[]): Map<string, bigint> {
+function byDay(
+  zone: string,
+  lines: readonly (readonly [at: number, kind: string, amount: bigint])[],
+): Map<string, bigint> {
   const sums = new Map<string, bigint>();
   for (const [at, kind, amount] of lines) {
-    const name = `${new Date(at).toISOString().slice(0, 10)} ${kind}`;
+    const date = Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone).toPlainDate();
+    const name = `${date.toString()} ${kind}`;
     sums.set(name, (sums.get(name) ?? 0n) + amount);
   }
   return new Map([...sums].filter(([, sum]) => sum !== 0n));
 }
 
-async function expectBalanced(store: Store, account: string): Promise<void> {
+async function expectBalanced(store: Store, account: string, zone: string): Promise<void> {
   const entries = (await store.entries({ account, limit: 1000 })).map(
     ({ at, credits, revenue }) =>
       [at, credits === 0n ? 'usage' : 'credit', credits === 0n ? -revenue : -credits] as const,
@@ -52,13 +80,25 @@ async function expectBalanced(store: Store, account: string): Promise<void> {
     formatUsd(entries.reduce((sum, [at, , amount]) => (at < time ? sum + amount : sum), 0n));
   let last: Statement | undefined;
   for (const month of months) {
-    const made = await statement(store, account, statementQuery.parse({ month }));
-    const [from, to] = [Date.parse(made.from), Date.parse(made.to)];
+    const made = await statement(store, account, statementQuery.parse({ month, zone }));
+    const first = Temporal.PlainDate.from(`${month}-01`);
+    const [from = 0, to = 0] = [first, first.add({ months: 1 })].map((date) =>
+      startOf(zone, date.toString()),
+    );
+    expect([made.from, made.to].map((text) => Date.parse(text))).toEqual([from, to]);
     expect(made.opening).toBe(before(from));
     expect(made.closing).toBe(before(to));
     if (last) expect([made.opening, made.from]).toEqual([last.closing, last.to]);
-    expect(byDay(made.lines.map(({ at, kind, amount }) => [Date.parse(at), kind, parseUsd(amount)]))).toEqual(
-      byDay(entries.filter(([at]) => at >= from && at < to)),
+    expect(
+      byDay(
+        zone,
+        made.lines.map(({ at, kind, amount }) => [Date.parse(at), kind, parseUsd(amount)]),
+      ),
+    ).toEqual(
+      byDay(
+        zone,
+        entries.filter(([at]) => at >= from && at < to),
+      ),
     );
     let balance = parseUsd(made.opening);
     for (const line of made.lines) {
@@ -75,30 +115,34 @@ async function expectBalanced(store: Store, account: string): Promise<void> {
 it.each([
   ['SQLite', openTemporary],
   ['PostgreSQL', openFresh],
-] as const)('statements from %s balance, whatever happens at the boundaries of months', async (_, open) => {
-  const bench = await open();
-  opened.push(bench);
-  const { store } = bench;
-  await store.definePrice(price);
-  let accounts = 0;
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 25 }), async (steps) => {
-      const account = `account-${(accounts += 1)}`;
-      await store.createAccount({ name: account, at: 1 });
-      const credit = { account, kind: 'bonus', reference: undefined } as const;
-      await store.credit({ ...credit, amount: 1000n, at: Date.UTC(2026, 0, 31) });
-      for (const [index, each] of steps.entries()) {
-        if (each.kind === 'fold') await store.fold({ limit: 3 });
-        else if (each.kind === 'credit') await store.credit({ ...credit, amount: each.amount, at: each.at });
-        else {
-          const id = `${account}-${index}`;
-          await store.reserve({ id, account, key: 'key-1', quotes: [quote(10n)], at: each.at - hour });
-          // More than 10 nano-USD exceed what is reserved: the call has two entries.
-          await store.settle(settlement(id, each.amount, { at: each.at, model: `m/${index % 2}` }));
+] as const)(
+  'statements from %s balance in any zone, whatever happens where months end and clocks change',
+  async (_, open) => {
+    const bench = await open();
+    opened.push(bench);
+    const { store } = bench;
+    await store.definePrice(price);
+    let accounts = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 25 }), async (steps) => {
+        const account = `account-${(accounts += 1)}`;
+        await store.createAccount({ name: account, at: 1 });
+        const credit = { account, kind: 'bonus', reference: undefined } as const;
+        await store.credit({ ...credit, amount: 1000n, at: Date.UTC(2026, 0, 31) });
+        for (const [index, each] of steps.entries()) {
+          if (each.kind === 'fold') await store.fold({ limit: 3 });
+          else if (each.kind === 'credit')
+            await store.credit({ ...credit, amount: each.amount, at: each.at });
+          else {
+            const id = `${account}-${index}`;
+            await store.reserve({ id, account, key: 'key-1', quotes: [quote(10n)], at: each.at - hour });
+            // More than 10 nano-USD exceed what is reserved: the call has two entries.
+            await store.settle(settlement(id, each.amount, { at: each.at, model: `m/${index % 2}` }));
+          }
         }
-      }
-      await expectBalanced(store, account);
-    }),
-    { numRuns: Number(process.env.HISTORIES ?? 15), endOnFailure: true },
-  );
-});
+        for (const zone of zones) await expectBalanced(store, account, zone);
+      }),
+      { numRuns: Number(process.env.HISTORIES ?? 15), endOnFailure: true },
+    );
+  },
+);

@@ -304,6 +304,16 @@ describe('a statement', () => {
       opening: '0',
       closing: told.closing,
     });
+    expect(await adminJson('/accounts/acme/statement?month=2020-03&zone=Europe/Berlin')).toMatchObject({
+      zone: 'Europe/Berlin',
+      from: '2020-02-29T23:00:00.000Z',
+      to: '2020-03-31T22:00:00.000Z',
+    });
+    expect(await gateway.verb('accounts statement', ['acme'], { month })).toMatchObject({
+      opening: '0',
+      closing: told.closing,
+    });
+    await adminJson('/accounts/acme/statement?zone=Mars/Base', 400);
     await adminJson('/accounts/acme/statement?to=2026-01-01', 400);
     await adminJson('/accounts/acme/statement?month=2026-01&from=2026-01-01', 400);
     await adminJson('/accounts/nobody/statement?month=2020-01', 404);

@@ -117,6 +117,16 @@ export function periodAt(per: PeriodName, zone: string, at: number): Period {
   }
 }
 
+/** The date that the clocks of a zone show at a moment. */
+export function dateAt(zone: string, at: number): string {
+  return new Date(localTime(zone, at)).toISOString().slice(0, 10);
+}
+
+/** The first moment of a date, as `2027-01-31`, in a zone. */
+export function startOfDate(zone: string, date: string): number {
+  return firstMoment(zone, Date.parse(date));
+}
+
 /** The last period found for each name and zone: nearly all calls of a period ask for the same one. */
 const lastFound = new Map<string, Period>();
 

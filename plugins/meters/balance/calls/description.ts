@@ -113,6 +113,7 @@ const statement = z
   .object({
     account: z.string(),
     currency: z.literal('USD'),
+    zone: z.string(),
     from: time,
     to: time,
     opening: usd,

@@ -1,7 +1,7 @@
 /** The operations of a store on ended calls and their roll-ups, a part of the one table in `store.ts`. */
 import type { Nano } from '../../../../core/index.ts';
 import { report, upkeep } from '../definitions.ts';
-import type { OverviewQuery, OverviewRow } from './overview.ts';
+import type { MinuteQuery, MinuteRow, OverviewQuery, OverviewRow } from './overview.ts';
 import type { CallQuery, CallRow, Folded, FoldRequest, StoredCall, SweepRequest } from './records.ts';
 
 export const callOperations = {
@@ -19,6 +19,8 @@ export const callOperations = {
   overview: report<(query: OverviewQuery) => readonly OverviewRow[]>(),
   /** How many numbers of both logs are beyond the roll-ups. */
   behind: report<() => number>(),
+  /** What an account was charged in some hours, for days that begin within an hour of UTC. */
+  chargedByMinute: report<(query: MinuteQuery) => readonly MinuteRow[]>(),
   /** What an account was credited before a time, less what was taken back. */
   creditedBefore: report<(asked: { readonly account: string; readonly at: number }) => Nano>(),
 };

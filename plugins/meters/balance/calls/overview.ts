@@ -45,6 +45,15 @@ export interface Asked {
   readonly values: readonly (string | number)[];
 }
 
+/** Hours in UTC, by their first milliseconds. */
+export interface MinuteQuery {
+  readonly account: string;
+  readonly hours: readonly number[];
+}
+
+/** What a model cost in one minute. */
+export type MinuteRow = Pick<OverviewRow, 'start' | 'cost' | 'posts'> & { readonly name: string };
+
 const filters = ['account', 'key', 'model', 'provider'] as const;
 const sums = figures.map((figure) => `CAST(sum(${figure}) AS bigint) AS ${figure}`).join(', ');
 const all = figures.join(', ');

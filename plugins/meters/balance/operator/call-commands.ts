@@ -4,6 +4,7 @@ import { formatTable, formatUsd, parseUsd, type CommandOption } from '../../../.
 import { read } from '../../../shared/operator-routes.ts';
 import type { Store } from '../store.ts';
 import { callDetails, callQuery, listCalls } from './calls.ts';
+import { statement, statementCsv, statementQuery } from './statement.ts';
 import { numeric, type Options, type Verb, type Work } from './verbs.ts';
 
 type ListedCall = Awaited<ReturnType<typeof listCalls>>['data'][number];
@@ -78,7 +79,39 @@ const tailWork: Work = async ({ store, print }, _, { count, ...options }) => {
   return { json: null, text: '' };
 };
 
+const statementWork: Work = async ({ store }, [account = ''], { csv, ...options }) => {
+  const query = read(statementQuery, options);
+  const made = await statement(store, account, query);
+  if (csv === true) return { json: made, text: (await statementCsv(store, account, query)).trimEnd() };
+  const rows = made.lines.map(({ at, kind, text, calls, amount, balance }) =>
+    [at, kind, text, calls ?? '', amount, balance].map(String),
+  );
+  const ends = (at: string, text: string, balance: string): string[] => [at, text, '', '', '', balance];
+  return {
+    json: made,
+    text: formatTable(
+      ['AT', 'KIND', 'TEXT', 'CALLS', 'USD', 'BALANCE'],
+      [ends(made.from, 'opening', made.opening), ...rows, ends(made.to, 'closing', made.closing)],
+    ),
+  };
+};
+
 export const callVerbs: readonly Verb[] = [
+  {
+    name: 'accounts statement <name>',
+    description: 'show what an account had, was credited and spent in a month, day by day',
+    options: [
+      { flags: '--month <month>', description: '2027-01; the current one unless given' },
+      { flags: '--from <day>', description: 'instead of a month: the first day' },
+      { flags: '--to <day>', description: 'the day after the last one' },
+      {
+        flags: '--zone <zone>',
+        description: 'time zone of the days, such as Europe/Berlin (UTC unless given)',
+      },
+      { flags: '--csv', description: 'as CSV' },
+    ],
+    work: statementWork,
+  },
   {
     name: 'calls list',
     description: 'show the last calls',

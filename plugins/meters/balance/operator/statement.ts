@@ -1,23 +1,25 @@
 /** An account's statement, like a bank's: what it had, what came and went, and what it has. */
 import { z } from 'zod';
 import { formatUsd, GatewayError, type Nano } from '../../../../core/index.ts';
-import { units } from '../calls/figures.ts';
+import { dateAt, isZone, startOfDate } from '../budgets/periods.ts';
 import type { Store } from '../store.ts';
 import { accountBalance } from './accounts.ts';
 import { csv } from './csv.ts';
+import { dayAt, spentBefore, spentByDay, type Range } from './statement-days.ts';
 
-const day = units['1d'];
-
-const date = z.iso.date('a day is written 2027-01-31').transform((text) => Date.parse(text));
+const date = z.iso
+  .date('a day is written 2027-01-31')
+  .refine((text) => text >= '1970-01-01' && text < '9000-01-01', 'has to be a day since 1970');
 
 export const statementQuery = z
   .strictObject({
     month: z
       .string()
-      .regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'a month is written 2027-01')
+      .regex(/^(19[7-9]\d|[2-8]\d{3})-(0[1-9]|1[0-2])$/, 'a month is written 2027-01')
       .optional(),
     from: date.optional(),
     to: date.optional(),
+    zone: z.string().max(100).refine(isZone, 'a time zone is written Europe/Berlin').default('UTC'),
     format: z.enum(['json', 'csv']).default('json'),
   })
   .refine(
@@ -31,20 +33,25 @@ export const statementQuery = z
 
 type Query = z.output<typeof statementQuery>;
 
+/** A date, some days or months later. */
+function later(text: string, { days = 0, months = 0 }: { days?: number; months?: number }): string {
+  const [year = 0, month = 1, day = 1] = text.split('-').map(Number);
+  return new Date(Date.UTC(year, month - 1 + months, day + days)).toISOString().slice(0, 10);
+}
+
 /** The current month, if neither a month nor a day is said. */
-function rangeOf({ month, from, to }: Query): { from: number; to: number } {
-  if (from !== undefined) {
-    const start = from;
-    const end = to ?? Math.ceil(Date.now() / day) * day;
-    if (start >= end)
-      throw new GatewayError('invalid_request', 'from: it has to be before "to"', { param: 'from' });
-    return { from: start, to: end };
-  }
-  const [year = 0, number = 1] = (month ?? new Date().toISOString()).split('-').map(Number);
-  return { from: Date.UTC(year, number - 1), to: Date.UTC(year, number) };
+function rangeOf({ month, from, to, zone }: Query): Range {
+  const current = dateAt(zone, Date.now());
+  const first = from ?? `${month ?? current.slice(0, 7)}-01`;
+  const last = from === undefined ? later(first, { months: 1 }) : (to ?? later(current, { days: 1 }));
+  if (first >= last)
+    throw new GatewayError('invalid_request', 'from: it has to be before "to"', { param: 'from' });
+  return { from: startOfDate(zone, first), to: startOfDate(zone, last), zone };
 }
 
 interface Line {
+  /** The first moment of its day. */
+  readonly day: number;
   readonly at: number;
   readonly kind: 'credit' | 'usage';
   readonly text: string;
@@ -53,30 +60,26 @@ interface Line {
   readonly amount: Nano;
 }
 
-/** More models than an account ever calls. */
-const everyModel = 1_000_000;
-
-async function usageLines(store: Store, account: string, from: number, to: number): Promise<Line[]> {
-  const rows = await store.overview({ account, from, to, by: 'model', unit: '1d', top: everyModel });
-  return rows
-    .filter(({ cost, posts }) => cost !== 0n || posts > 0)
-    .map(({ name, start, cost, posts }) => ({
-      at: start,
-      kind: 'usage',
-      text: name ?? '',
-      reference: null,
-      calls: posts,
-      amount: -cost,
-    }));
+async function usageLines(store: Store, account: string, range: Range): Promise<Line[]> {
+  return (await spentByDay(store, account, range)).map(({ day, model, cost, posts }) => ({
+    day,
+    at: day,
+    kind: 'usage',
+    text: model,
+    reference: null,
+    calls: posts,
+    amount: -cost,
+  }));
 }
 
-async function creditLines(store: Store, account: string, from: number, to: number): Promise<Line[]> {
+async function creditLines(store: Store, account: string, { from, to, zone }: Range): Promise<Line[]> {
   const lines: Line[] = [];
   const limit = 1000;
   for (let after = 0, isMore = true; isMore;) {
     const entries = await store.entries({ account, kinds: ['credit'], from, to, after, limit });
     for (const { at, source, reference, credits } of entries)
       lines.push({
+        day: dayAt(zone, at),
         at,
         kind: 'credit',
         text: source ?? 'credit',
@@ -92,20 +95,23 @@ async function creditLines(store: Store, account: string, from: number, to: numb
 
 export async function statement(store: Store, account: string, query: Query) {
   await accountBalance(store, account);
-  const { from, to } = rangeOf(query);
+  const range = rangeOf(query);
+  const { from, to, zone } = range;
   if ((await store.behind()) > mostBehind)
     throw new GatewayError('overloaded', 'The roll-ups of the ledger are still being made; try again soon.', {
       retryAfter: 10,
     });
-  const before = await store.overview({ account, from: 0, to: from, by: 'account', unit: '1d', top: 1 });
-  const used = before.reduce((sum, { cost }) => sum + cost, 0n);
+  const used = await spentBefore(store, account, from);
   const opening = (await store.creditedBefore({ account, at: from })) - used;
   const moves = [
-    ...(await creditLines(store, account, from, to)),
-    ...(await usageLines(store, account, from, to)),
-  ].toSorted((one, other) => dayOf(one) - dayOf(other) || rank(one) - rank(other) || one.at - other.at);
+    ...(await creditLines(store, account, range)),
+    ...(await usageLines(store, account, range)),
+  ].toSorted(
+    (one, other) =>
+      one.day - other.day || rank(one) - rank(other) || one.at - other.at || (one.text < other.text ? -1 : 1),
+  );
   let balance = opening;
-  const lines = moves.map(({ at, amount, ...line }) => {
+  const lines = moves.map(({ day: _, at, amount, ...line }) => {
     balance += amount;
     return {
       at: new Date(at).toISOString(),
@@ -119,6 +125,7 @@ export async function statement(store: Store, account: string, query: Query) {
   return {
     account,
     currency: 'USD',
+    zone,
     from: new Date(from).toISOString(),
     to: new Date(to).toISOString(),
     opening: formatUsd(opening),
@@ -131,10 +138,6 @@ export async function statement(store: Store, account: string, query: Query) {
 
 /** Entries beyond the roll-ups that a query still reads. */
 const mostBehind = 40_000;
-
-function dayOf({ at }: Line): number {
-  return Math.floor(at / day);
-}
 
 /** Within a day credits come first, since the usage of a day has no time. */
 function rank({ kind }: Line): number {

@@ -1,8 +1,11 @@
 /** Reads the books: row by row for exports, summed up for usage reports, and as a whole for metrics. */
 import { dayLength, entryOf, ownerOf, pendingOf, totalsOf, usageOf } from '../records.ts';
+import { count, integer, text as textIn } from '../rows.ts';
 import type {
   Entry,
   EntryQuery,
+  MinuteQuery,
+  MinuteRow,
   OwnerRecord,
   Page,
   PendingRecord,
@@ -13,6 +16,8 @@ import type {
 } from '../store.ts';
 import { entryRows } from './selects.ts';
 import { ask, Conditions, statements, type Steps } from './steps.ts';
+
+const minute = 60_000;
 
 const sql = statements('reports', {
   totals: `
@@ -82,6 +87,28 @@ export function* usage({ account, key, model, from, to, by }: UsageQuery): Steps
     FROM entries JOIN accounts ON accounts.id = entries.account ${conditions.where}
     ${groups.length > 0 ? `GROUP BY ${groups.join(', ')} ORDER BY ${groups.join(', ')}` : ''}`;
   return (yield* ask({ text }, ...conditions.values)).map((row) => usageOf(row, by));
+}
+
+/** Sums of some hours, minute by minute and model by model. */
+export function* chargedByMinute({ account, hours }: MinuteQuery): Steps<readonly MinuteRow[]> {
+  if (hours.length === 0) return [];
+  const conditions = new Conditions();
+  conditions.texts.push("entries.kind IN ('post', 'overage', 'adjustment')");
+  conditions.add('accounts.name =', account);
+  conditions.add('entries.at >=', Math.min(...hours));
+  conditions.add('entries.at <', Math.max(...hours) + 60 * minute);
+  const places = hours.map((each) => conditions.place(each));
+  conditions.texts.push(`entries.at / ${60 * minute} * ${60 * minute} IN (${places.join(', ')})`);
+  const text = `
+    SELECT coalesce(entries.model, '') AS model, entries.at / ${minute} * ${minute} AS start,
+      CAST(sum(revenue) AS bigint) AS cost, count(*) FILTER (WHERE entries.kind = 'post') AS posts
+    FROM entries JOIN accounts ON accounts.id = entries.account ${conditions.where} GROUP BY 1, 2`;
+  return (yield* ask({ text }, ...conditions.values)).map((row) => ({
+    name: textIn(row, 'model'),
+    start: count(row, 'start'),
+    cost: integer(row, 'cost'),
+    posts: count(row, 'posts'),
+  }));
 }
 
 export function* listPending({

@@ -1,0 +1,79 @@
+/**
+ * What an account spent on each day of a time zone, from the roll-ups of hours. Some zones have days that
+ * begin within an hour of UTC: such hours are read from the entries, minute by minute.
+ */
+import type { Nano } from '../../../../core/index.ts';
+import { currentPeriod } from '../budgets/periods.ts';
+import { units } from '../calls/figures.ts';
+import type { MinuteRow, Store } from '../store.ts';
+
+const hour = units['1h'];
+
+/** More models than an account ever calls. */
+const everyModel = 1_000_000;
+
+export interface Range {
+  readonly from: number;
+  readonly to: number;
+  readonly zone: string;
+}
+
+/** What a model cost on one day. */
+export interface Spent {
+  /** The first moment of the day. */
+  readonly day: number;
+  readonly model: string;
+  cost: Nano;
+  posts: number;
+}
+
+export function dayAt(zone: string, at: number): number {
+  return currentPeriod('day', zone, at).start;
+}
+
+async function readRows(store: Store, account: string, { from, to, zone }: Range): Promise<MinuteRow[]> {
+  const [first, last] = [Math.floor(from / hour) * hour, Math.ceil(to / hour) * hour];
+  const rows = await store.overview({
+    account,
+    from: first,
+    to: last,
+    by: 'model',
+    unit: '1h',
+    top: everyModel,
+  });
+  const isSplit = (start: number): boolean =>
+    start < from || start + hour > to || dayAt(zone, start) !== dayAt(zone, start + hour - 1);
+  const hours = new Set(
+    [...new Set(rows.map(({ start }) => start))].toSorted((one, other) => one - other).filter(isSplit),
+  );
+  const minutes = hours.size === 0 ? [] : await store.chargedByMinute({ account, hours: [...hours] });
+  return [
+    ...rows.filter(({ start }) => !hours.has(start)).map((row) => ({ ...row, name: row.name ?? '' })),
+    ...minutes.filter(({ start }) => start >= from && start < to),
+  ];
+}
+
+/** In no order. */
+export async function spentByDay(store: Store, account: string, range: Range): Promise<Spent[]> {
+  const days = new Map<string, Spent>();
+  const rows = await readRows(store, account, range);
+  for (const { start, name, cost, posts } of rows.toSorted((one, other) => one.start - other.start)) {
+    const day = dayAt(range.zone, start);
+    const id = `${day} ${name}`;
+    const known = days.get(id);
+    if (!known) days.set(id, { day, model: name, cost, posts });
+    else {
+      known.cost += cost;
+      known.posts += posts;
+    }
+  }
+  return [...days.values()].filter(({ cost, posts }) => cost !== 0n || posts > 0);
+}
+
+/** What an account had spent before a moment. */
+export async function spentBefore(store: Store, account: string, at: number): Promise<Nano> {
+  const start = Math.floor(at / hour) * hour;
+  const rows = await store.overview({ account, from: 0, to: start, by: 'account', unit: '1d', top: 1 });
+  const minutes = at === start ? [] : await store.chargedByMinute({ account, hours: [start] });
+  return [...rows, ...minutes.filter((row) => row.start < at)].reduce((sum, { cost }) => sum + cost, 0n);
+}
