@@ -12,7 +12,7 @@ import { openTemporary } from './ledger-file.ts';
 import { openFresh } from './postgres-database.ts';
 
 const months = ['2026-02', '2026-03', '2026-04'] as const;
-/** With changes of the clocks in March and April, at midnight too, and with days that begin within an hour. */
+/** Clocks change in March and April, at midnight too; some days begin within an hour. */
 const zones = [
   'UTC',
   'Europe/Berlin',
