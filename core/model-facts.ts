@@ -124,8 +124,10 @@ const fileSchema = z.strictObject({
   /** The day the facts were checked, and their source. */
   asOf: z.iso.date(),
   source: z.string(),
-  /** Lists of days that price rules refer to by name. */
-  calendars: z.record(z.string(), z.array(z.string())).default({}),
+  /** Lists of days that price rules refer to by name, and the last day up to which a list is complete. */
+  calendars: z
+    .record(z.string(), z.strictObject({ days: z.array(z.string()), through: z.iso.date() }))
+    .default({}),
   /** Defaults for the models of the file. */
   defaults: z.strictObject({ capabilities: z.record(z.string(), z.unknown()).default({}) }).prefault({}),
   models: z.array(
@@ -143,6 +145,8 @@ export const changesSchema = z
 export interface PriceOrigin {
   readonly asOf: string;
   readonly source: string;
+  /** The last day for which all holidays of its rules are known, if they name a calendar. */
+  readonly holidaysThrough?: string | undefined;
 }
 
 const origins = new WeakMap<Price, PriceOrigin>();
@@ -177,12 +181,19 @@ function readJson(file: URL): unknown {
   }
 }
 
-/** Writes out the lists of days that rules name. */
-function nameDays<Facts>(facts: Facts, calendars: Readonly<Record<string, readonly string[]>>): Facts {
-  if (Object.keys(calendars).length === 0) return facts;
-  return JSON.parse(JSON.stringify(facts), (key, value: unknown) =>
-    (key === 'only' || key === 'except') && typeof value === 'string' ? (calendars[value] ?? value) : value,
-  );
+type Calendars = z.output<typeof fileSchema>['calendars'];
+
+/** Writes out the lists of days that rules name, and says how far the shortest of them goes. */
+function nameDays<Facts>(facts: Facts, calendars: Calendars): { facts: Facts; through: string | undefined } {
+  if (Object.keys(calendars).length === 0) return { facts, through: undefined };
+  let through: string | undefined;
+  const named: Facts = JSON.parse(JSON.stringify(facts), (key, value: unknown) => {
+    if ((key !== 'only' && key !== 'except') || typeof value !== 'string') return value;
+    const calendar = calendars[value];
+    if (calendar && (through === undefined || calendar.through < through)) through = calendar.through;
+    return calendar?.days ?? value;
+  });
+  return { facts: named, through };
 }
 
 /** Reads and checks a catalogue file. Throws an Error that names the file, the model and the field. */
@@ -191,7 +202,7 @@ export function readCatalogue(file: URL): Model[] {
   if (!parsed.success) throw new Error(`${file.pathname}: ${z.prettifyError(parsed.error)}`);
   const { defaults, calendars, models, asOf, source } = parsed.data;
   return models.map((listed) => {
-    const facts = nameDays(listed, calendars);
+    const { facts, through } = nameDays(listed, calendars);
     const model = modelSchema.safeParse({
       ...facts,
       capabilities: mergeFlags(defaults.capabilities, facts.capabilities),
@@ -199,7 +210,7 @@ export function readCatalogue(file: URL): Model[] {
     if (!model.success)
       throw new Error(`${file.pathname}: model "${facts.id}": ${z.prettifyError(model.error)}`);
     rememberFile(model.data, file);
-    if (model.data.price) origins.set(model.data.price, { asOf, source });
+    if (model.data.price) origins.set(model.data.price, { asOf, source, holidaysThrough: through });
     return model.data;
   });
 }

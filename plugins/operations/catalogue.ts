@@ -14,6 +14,7 @@ import {
   type Model,
 } from '../../core/index.ts';
 import { differences, lineOf } from './catalogue/difference.ts';
+import { watchHolidays } from './catalogue/holidays.ts';
 import { publicKeySchema } from './catalogue/load-feed.ts';
 import { modelsRoute } from './catalogue/models-route.ts';
 import { watchPriceAges } from './catalogue/price-age.ts';
@@ -135,6 +136,7 @@ export const catalogue = definePlugin({
       lookEvery,
     });
     watchPriceAges(host, prices.maxAge);
+    watchHolidays(host);
     host.routes.add(modelsRoute(catalog));
     for (const command of priceCommands(work)) commands.add(command);
     for (const route of priceRoutes(work, () => void service.look())) host.routes.add(route);

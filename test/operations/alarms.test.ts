@@ -82,6 +82,7 @@ it('each of these faults has an alert that says what to do', () => {
     'min(tollgate_ledger_up) == 0',
     'min(tollgate_price_feed_ok) == 0',
     'max by (provider) (tollgate_price_age_days) > 60',
+    'min by (provider) (tollgate_price_holidays_days) < 14',
   ])
     expect(expressions).toContain(expression);
 });

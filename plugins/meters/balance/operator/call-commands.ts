@@ -79,6 +79,10 @@ const tailWork: Work = async ({ store, print }, _, { count, ...options }) => {
   return { json: null, text: '' };
 };
 
+function balanceCells(at: string, text: string, balance: string): string[] {
+  return [at, text, '', '', '', balance];
+}
+
 const statementWork: Work = async ({ store }, [account = ''], { csv, ...options }) => {
   const query = read(statementQuery, options);
   const made = await statement(store, account, query);
@@ -86,12 +90,15 @@ const statementWork: Work = async ({ store }, [account = ''], { csv, ...options 
   const rows = made.lines.map(({ at, kind, text, calls, amount, balance }) =>
     [at, kind, text, calls ?? '', amount, balance].map(String),
   );
-  const ends = (at: string, text: string, balance: string): string[] => [at, text, '', '', '', balance];
   return {
     json: made,
     text: formatTable(
       ['AT', 'KIND', 'TEXT', 'CALLS', 'USD', 'BALANCE'],
-      [ends(made.from, 'opening', made.opening), ...rows, ends(made.to, 'closing', made.closing)],
+      [
+        balanceCells(made.from, 'opening', made.opening),
+        ...rows,
+        balanceCells(made.to, 'closing', made.closing),
+      ],
     ),
   };
 };

@@ -111,11 +111,14 @@ export async function statement(store: Store, account: string, query: Query) {
       one.day - other.day || rank(one) - rank(other) || one.at - other.at || (one.text < other.text ? -1 : 1),
   );
   let balance = opening;
-  const lines = moves.map(({ day: _, at, amount, ...line }) => {
+  const lines = moves.map(({ at, kind, text, reference, calls, amount }) => {
     balance += amount;
     return {
       at: new Date(at).toISOString(),
-      ...line,
+      kind,
+      text,
+      reference,
+      calls,
       amount: formatUsd(amount),
       balance: formatUsd(balance),
     };
