@@ -16,6 +16,9 @@ const types: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
 };
 
+/** The files of the style sheet, in the order of their rules. Browsers get them as one. */
+const styles = 'base shell controls forms dialogs content tables charts calls public playground'.split(' ');
+
 /** Modules that the pages import by name, each with its file in the package. */
 const libraries: Readonly<Record<string, readonly [file: string, path: string]>> = {
   preact: ['preact/package.json', 'dist/preact.mjs'],
@@ -60,6 +63,13 @@ function trimLines(code: string): string {
     .split('\n')
     .map((line) => line.trimEnd())
     .join('\n');
+}
+
+async function readStyles(): Promise<string> {
+  const texts = await Promise.all(
+    styles.map((name) => readFile(join(folder, 'style', `${name}.css`), 'utf8')),
+  );
+  return texts.join('');
 }
 
 async function readPages(): Promise<Map<string, string>> {
@@ -110,7 +120,11 @@ function listNeeded(texts: ReadonlyMap<string, string>, file: string): string[] 
 }
 
 export async function loadAssets(): Promise<Assets> {
-  const texts = new Map([...(await readPages()), ...(await readLibraries())]);
+  const texts = new Map([
+    ...(await readPages()),
+    ...(await readLibraries()),
+    ['style.css', await readStyles()],
+  ]);
   const hash = createHash('sha256');
   for (const [name, text] of texts) hash.update(`${name}\n${text}\n`);
   const path = hash.digest('hex').slice(0, 12);

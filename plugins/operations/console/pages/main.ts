@@ -7,7 +7,7 @@
  * query, `href` makes links. `useData` of `api.ts` loads from the API, `api.post` and the like change things.
  * Tables, forms, charts and small parts are in `table.ts`, `form.ts`, `chart.ts` and `parts.ts`; amounts are
  * decimal strings and shown by `Amount`. `openDialog` and `notify` of `kit.ts` show what comes above the
- * page. Hide what changes something if `session.value?.readOnly`. The style sheet is `style.css`; classes are
+ * page. Hide what changes something if `session.value?.readOnly`. Style sheets are in `style/`; classes are
  * shared.
  */
 import { Component } from 'preact';
