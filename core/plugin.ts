@@ -183,7 +183,7 @@ export interface Host {
   /** Names a data file (full path) that the plugin has read. A change reloads the configuration. */
   readsFrom(file: string): void;
   /** Adds a line to the output of the start. */
-  tell(line: string): void;
+  announce(line: string): void;
   /** Says that the plugin is off, and what switches it on: `set OPENAI_API_KEY`. */
   off(remedy: string): void;
   /** Names an SDK's base URL, which the start prints. Unknown paths below it get the protocol's errors. */

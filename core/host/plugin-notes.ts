@@ -24,11 +24,11 @@ export function takeNotes(
   plugin: Plugin,
   file: string,
   logger: Logger,
-): Pick<Host, 'applied' | 'readsFrom' | 'tell' | 'off' | 'address' | 'example'> {
+): Pick<Host, 'applied' | 'readsFrom' | 'announce' | 'off' | 'address' | 'example'> {
   return {
     applied: (check) => void checks.push(() => runNamed(plugin, 'applied', file, check)),
     readsFrom: (read) => void files.add(read),
-    tell: (line) => void notes.push(line),
+    announce: (line) => void notes.push(line),
     off(remedy) {
       off.set(plugin.name, remedy);
       logger.debug(`off: ${remedy} to switch it on`);

@@ -19,7 +19,7 @@ import { allWritten, createLogger } from './log.ts';
 import { releaseSoon } from './memory.ts';
 import { ownVersion } from './peer-versions.ts';
 import type { Service } from './service.ts';
-import { EarlyEnd, isFirstWorker, superviseWorkers, tellReady } from './workers.ts';
+import { EarlyEnd, isFirstWorker, superviseWorkers, reportReady } from './workers.ts';
 
 const logger = createLogger();
 
@@ -86,7 +86,7 @@ async function start(): Promise<void> {
       ].join('\n'),
     );
   else logger.info({ worker: Number(process.env.TOLLGATE_WORKER) }, 'a worker is ready');
-  tellReady();
+  reportReady();
   optimise();
   flushCompileCache();
   releaseSoon();
@@ -108,7 +108,7 @@ async function init(options: { json?: boolean; force?: boolean }): Promise<void>
 /** An invalid configuration is a result of this verb, not a failure: `--json` prints it as JSON. */
 async function check(options: { json?: boolean }): Promise<void> {
   try {
-    await tellConfig(options);
+    await printConfig(options);
   } catch (error) {
     if (!options.json || !(error instanceof ConfigError)) throw error;
     print(JSON.stringify({ ok: false, fault: error.message }));
@@ -116,7 +116,7 @@ async function check(options: { json?: boolean }): Promise<void> {
   }
 }
 
-async function tellConfig(options: { json?: boolean }): Promise<void> {
+async function printConfig(options: { json?: boolean }): Promise<void> {
   const config = await loadConfig(configFile());
   const gateway = createGateway(config, logger);
   await gateway.check();

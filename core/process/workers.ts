@@ -23,7 +23,7 @@ const pause = 1000;
 const ready = 'tollgate:ready';
 
 /** Tells the parent that this worker serves. */
-export function tellReady(): void {
+export function reportReady(): void {
   process.send?.(ready);
 }
 

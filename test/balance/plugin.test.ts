@@ -316,7 +316,7 @@ describe('a first start', () => {
     const host: TestHost = {
       ...hostWith([]),
       dataFolder,
-      tell: (line) => void told.push(line),
+      announce: (line) => void told.push(line),
       async resource(_key, options, open, close) {
         const thing = await open(options);
         closers.push(() => close(thing));

@@ -16,6 +16,7 @@ import {
   type UpstreamRequest,
 } from '../../core/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { houseModel } from '../support/house-model.ts';
 import { plain } from '../support/plain-protocol.ts';
 
 const hooks = [
@@ -136,18 +137,7 @@ const house = definePlugin({
       };
       providers.add(provider);
       catalog.offer(provider, [
-        checkModel({
-          id: 'house/model',
-          upstream: 'model',
-          name: 'Model',
-          description: 'A model.',
-          created: '2026-01-01',
-          contextLength: 1000,
-          outputLimit: 100,
-          input: ['text'],
-          output: ['text'],
-          price: { input: '1', output: '2' },
-        }),
+        checkModel({ ...houseModel, free: undefined, price: { input: '1', output: '2' } }),
       ]);
     }
     dispatch.tapPromise('unruly', async (_, exchange) => {

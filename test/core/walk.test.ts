@@ -14,6 +14,7 @@ import {
   type UpstreamRequest,
 } from '../../core/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { houseModel } from '../support/house-model.ts';
 import { plain } from '../support/plain-protocol.ts';
 
 type Behaviour = (
@@ -53,18 +54,7 @@ function vendor(name: string, behaviour: Behaviour): PluginFactory<z.ZodObject> 
       };
       host.providers.add(provider);
       host.catalog.offer(provider, [
-        checkModel({
-          id: 'house/model',
-          upstream: 'model',
-          name: 'Model',
-          description: 'A model.',
-          created: '2026-01-01',
-          contextLength: 1000,
-          outputLimit: 100,
-          input: ['text'],
-          output: ['text'],
-          price: { input: '1', output: '2' },
-        }),
+        checkModel({ ...houseModel, free: undefined, price: { input: '1', output: '2' } }),
       ]);
       host.hooks.dispatch.tapPromise(name, async (request, exchange) => {
         if (exchange.attempt.target.provider !== provider) return undefined;

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { houseModel } from '../support/house-model.ts';
 import { modelOf, openOperated, until, wires, type Operated } from '../support/operated.ts';
 import type { RunningGateway } from '../support/process.ts';
 
@@ -91,20 +92,7 @@ describe('a configuration that changes', () => {
           vendor: 'house',
           asOf: '2026-01-01',
           source: 'made up',
-          models: [
-            {
-              id,
-              upstream: 'm',
-              name: 'M',
-              description: 'M.',
-              created: '2026-01-01',
-              contextLength: 1000,
-              outputLimit: 100,
-              input: ['text'],
-              output: ['text'],
-              free: true,
-            },
-          ],
+          models: [{ ...houseModel, id }],
         }),
       );
     offer('house/first');

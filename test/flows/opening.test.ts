@@ -11,6 +11,7 @@ import { generateContent } from '../../plugins/protocols/generate-content/index.
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { houseModel } from '../support/house-model.ts';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
 
 let running: TestGateway | undefined;
@@ -89,20 +90,7 @@ function vendor(name: string, wire: Wire, reads: readonly string[]): PluginFacto
         sign: (request: UpstreamRequest) => request,
       };
       host.providers.add(provider);
-      host.catalog.offer(provider, [
-        checkModel({
-          id: 'house/model',
-          upstream: 'm',
-          name: 'M',
-          description: 'M.',
-          created: '2026-01-01',
-          contextLength: 1000,
-          outputLimit: 100,
-          input: ['text'],
-          output: ['text'],
-          free: true,
-        }),
-      ]);
+      host.catalog.offer(provider, [checkModel(houseModel)]);
       host.hooks.dispatch.tapPromise(name, async (_request, exchange) => {
         if (exchange.attempt.target.provider !== provider) return undefined;
         exchange.attempt.sent = true;
@@ -229,20 +217,7 @@ describe('a provider that opens its reply and then waits', () => {
           sign: (request: UpstreamRequest) => request,
         };
         host.providers.add(provider);
-        host.catalog.offer(provider, [
-          checkModel({
-            id: 'house/model',
-            upstream: 'm',
-            name: 'M',
-            description: 'M.',
-            created: '2026-01-01',
-            contextLength: 1000,
-            outputLimit: 100,
-            input: ['text'],
-            output: ['text'],
-            free: true,
-          }),
-        ]);
+        host.catalog.offer(provider, [checkModel(houseModel)]);
         host.hooks.dispatch.tapPromise('slow', async () => ({
           status: 200,
           headers: { 'content-type': 'text/event-stream' },

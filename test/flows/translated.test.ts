@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { checkModel, definePlugin } from '../../core/index.ts';
+import { houseModel } from '../support/house-model.ts';
 import { openHouse, type House } from '../support/house.ts';
 import { plain } from '../support/plain-protocol.ts';
 
@@ -41,18 +42,7 @@ beforeAll(async () => {
       };
       host.providers.add(provider);
       host.catalog.offer(provider, [
-        checkModel({
-          id: 'plain/model',
-          upstream: 'm',
-          name: 'M',
-          description: 'A model.',
-          created: '2026-01-01',
-          contextLength: 9000,
-          outputLimit: 900,
-          input: ['text'],
-          output: ['text'],
-          price: { input: '1', output: '2' },
-        }),
+        checkModel({ ...houseModel, id: 'plain/model', free: undefined, price: { input: '1', output: '2' } }),
       ]);
     },
   });

@@ -108,7 +108,7 @@ export function hostWith(
     },
     openAdminListener: async () => 'http://nowhere',
     readsFrom: () => undefined,
-    tell: () => undefined,
+    announce: () => undefined,
     off: () => undefined,
     address: () => undefined,
     example: () => undefined,

@@ -11,25 +11,13 @@ import {
   type Routed,
   type UpstreamRequest,
 } from '../../core/index.ts';
+import { houseModel } from './house-model.ts';
 
 export interface TappedReply {
   readonly status?: number;
   /** A stream if it starts like one, otherwise JSON. */
   readonly text: string;
 }
-
-const houseModel: ModelFacts = {
-  id: 'house/model',
-  upstream: 'm',
-  name: 'M',
-  description: 'M.',
-  created: '2026-01-01',
-  contextLength: 1000,
-  outputLimit: 100,
-  input: ['text'],
-  output: ['text'],
-  free: true,
-};
 
 async function* once(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);

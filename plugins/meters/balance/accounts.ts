@@ -17,7 +17,6 @@ export interface AccountRecord extends Balance {
 }
 
 export const creditKinds = ['top-up', 'bonus', 'gift-card'] as const;
-export type CreditKind = (typeof creditKinds)[number];
 
 /** Later changes of what an account was credited. Each has a reason and an author. */
 export const correctionKinds = ['adjustment', 'refund', 'chargeback'] as const;

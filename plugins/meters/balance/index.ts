@@ -223,7 +223,7 @@ export const balance = definePlugin({
         webhook: chosen.budgets.webhook,
       });
       const notice = await makeFirstKey(opened.store, firstCredit);
-      if (notice) host.tell(notice);
+      if (notice) host.announce(notice);
     });
     tapCalls(host, chosen, () => openedOrThrow(opened), markups);
     hooks.close.tapPromise('balance', async () => {

@@ -77,10 +77,10 @@ export const admin = definePlugin({
     host.hooks.ready.tapPromise('admin', async () => {
       kept = digest(readSecret(secretFile));
       const url = await openListener();
-      if (url !== undefined) return host.tell(`Admin listener: ${url}, its secret is in ${secretFile}`);
+      if (url !== undefined) return host.announce(`Admin listener: ${url}, its secret is in ${secretFile}`);
       // Calls are served meanwhile: another gateway on this machine must not keep this one from starting.
       host.logger.error(address, 'the admin listener stays closed while its port is taken');
-      host.tell(
+      host.announce(
         `The admin listener stays closed while port ${address.port} is taken: ` +
           'choose another port, or stop the process that uses it.',
       );
