@@ -52,7 +52,7 @@ export { errorTable, GatewayError, isGatewayError, toGatewayError } from './erro
 export type { ErrorCode, ErrorDetails, VendorWords } from './errors.ts';
 export { formatUsd, parseUsd, toUsdNumber, usd } from './money.ts';
 export type { Nano } from './money.ts';
-export { costLines, costOf, ratesIn } from './billing/cost.ts';
+export { costLines, costOf, ratesIn, unitsPerRate } from './billing/cost.ts';
 export type { CostLine } from './billing/cost.ts';
 export { discounts, freePrice, priceSchema, scaleTerms, termsOf } from './billing/price.ts';
 export type { Price, PriceRule, Terms } from './billing/price.ts';

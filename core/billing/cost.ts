@@ -83,6 +83,13 @@ export interface CostLine {
   readonly per: bigint;
 }
 
+const pieces = new Set<string>(['request', 'image', ...feeCounts.map(([kind]) => kind)]);
+
+/** How many units the rate of a kind of use is for: a million tokens, or one of anything else. */
+export function unitsPerRate(kind: string): bigint {
+  return pieces.has(kind) ? 1n : million;
+}
+
 /** Tokens that usage counts inside input or output, and that may have a rate of their own. */
 type Part = keyof Usage & keyof Rates;
 

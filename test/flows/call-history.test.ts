@@ -164,7 +164,19 @@ describe('stored calls', () => {
       ]),
       entries: [
         { kind: 'reserve', call: id },
-        { kind: 'post', call: id, usage: { input: 9, output: 3 }, costs: expect.any(Array) },
+        {
+          kind: 'post',
+          call: id,
+          usage: { input: 9, output: 3 },
+          rule: 'standard',
+          costs: expect.any(Array),
+          lines: [
+            { kind: 'input', units: 9, price: '1000', per: 1_000_000, amount: '0.009' },
+            { kind: 'output', units: 3, price: '2000', per: 1_000_000, amount: '0.006' },
+          ],
+          total: '0.015',
+          revenue: '0.015',
+        },
       ],
     });
     const { timing } = z

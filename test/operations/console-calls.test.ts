@@ -139,7 +139,16 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
     for (const step of ['Check the key', 'Reserve the cost', 'Attempt 1', 'Settle in the ledger'])
       await page.locator('.waterfall').getByText(step).waitFor();
     expect(await rows('Attempts').count()).toBe(1);
-    expect(await rows('Cost lines').count()).toBeGreaterThan(1);
+    const lines = (await rows('Cost lines').allTextContents()).map((line) => line.replaceAll(/\s+/g, ' '));
+    expect(lines.slice(-2)).toEqual([
+      expect.stringMatching(/post.*total.*\$0\.0/),
+      expect.stringMatching(/post.*charged.*\$0\.0/),
+    ]);
+    const amounts = lines.map((line) => Math.round(Number(/\$([\d.]+)\s*$/.exec(line)?.[1]) * 1e9));
+    const [total = 0] = amounts.slice(-2);
+    expect(lines).toHaveLength(4);
+    expect(lines[0]).toMatch(/input.*standard.*per million/);
+    expect((amounts[0] ?? 0) + (amounts[1] ?? 0)).toBe(total);
     expect(await rows('Ledger entries').allTextContents()).toEqual([
       expect.stringContaining('reserve'),
       expect.stringContaining('post'),

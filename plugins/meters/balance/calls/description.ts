@@ -44,6 +44,13 @@ const call = ownCall
   })
   .meta({ title: 'StoredCall' });
 
+const costLine = z.object({
+  kind: z.string(),
+  units: z.int(),
+  price: usd.meta({ description: 'USD of `per` units.' }),
+  per: z.int().meta({ description: 'A million for tokens, else 1.' }),
+  amount: z.string().meta({ description: 'USD of this line, unrounded: up to 15 decimal places.' }),
+});
 const target = z.looseObject({ provider: z.string(), model: z.string() });
 const detail = z
   .looseObject({
@@ -60,7 +67,16 @@ const detail = z
         order: z.array(target),
       }),
     ),
-    entries: z.array(z.looseObject({ number: z.int(), kind: z.string(), at: time, revenue: usd })),
+    entries: z.array(
+      z.looseObject({
+        number: z.int(),
+        kind: z.string(),
+        at: time,
+        revenue: usd.meta({ description: 'USD that this entry charged.' }),
+        lines: z.array(costLine),
+        total: z.string().meta({ description: 'The exact sum of the lines; the charge is rounded once.' }),
+      }),
+    ),
   })
   .meta({ title: 'CallDetail' });
 

@@ -4,6 +4,7 @@ import { GatewayError, usd } from '../../../../core/index.ts';
 import { ownCall, shownCall, type ListedColumns } from '../../../shared/calls/columns.ts';
 import { tagText } from '../../../shared/calls/tag-text.ts';
 import type { CallRow, StoredCall, Store } from '../store.ts';
+import { billOf } from './bill.ts';
 import { csv } from './csv.ts';
 import { accountName, moment } from './reading.ts';
 import { shownEntry } from './reports.ts';
@@ -173,6 +174,6 @@ export async function callDetails(store: Store, id: string) {
     provider: call.provider === '' ? null : call.provider,
     answered_by: call.provider === '' ? null : call.model,
     timing: spansOf(record),
-    entries: entries.map(shownEntry),
+    entries: entries.map(shownEntry).map((entry) => ({ ...entry, ...billOf(entry.costs) })),
   };
 }

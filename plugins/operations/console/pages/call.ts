@@ -3,6 +3,7 @@ import { session, useData } from './api.ts';
 import { Outcome, type Call } from './call-columns.ts';
 import { amountColumn } from './columns.ts';
 import { openRefund } from './corrections.ts';
+import { CostLines, type Entry } from './cost-lines.ts';
 import { count, duration, Time } from './format.ts';
 import { html } from './kit.ts';
 import { Amount } from './money.ts';
@@ -34,14 +35,6 @@ interface Attempt {
   readonly duration_ms: number | null;
   readonly cost: string;
   readonly losses: readonly Loss[];
-}
-
-interface Entry {
-  readonly number: number;
-  readonly kind: string;
-  readonly at: string;
-  readonly revenue: string;
-  readonly costs?: readonly (readonly [kind: string, units: number | string, price: string])[];
 }
 
 interface Routing {
@@ -126,20 +119,6 @@ const lossColumns: readonly Column<Loss>[] = [
   { title: 'Why', value: ({ reason }) => reason },
 ];
 
-interface CostRow {
-  readonly kind: string;
-  readonly units: number | string;
-  readonly price: string;
-  readonly entry: string;
-}
-
-const costColumns: readonly Column<CostRow>[] = [
-  { title: 'Entry', value: ({ entry }) => entry },
-  { title: 'Use', value: ({ kind }) => kind },
-  { title: 'Units', value: ({ units }) => units, cell: ({ units }) => count(Number(units)), isFigure: true },
-  { title: 'USD per million, or each', value: ({ price }) => price, isFigure: true },
-];
-
 const entryColumns: readonly Column<Entry>[] = [
   { title: 'Number', value: ({ number }) => number, isFigure: true },
   { title: 'Kind', value: ({ kind }) => kind },
@@ -204,64 +183,57 @@ const part = (title: string, body: unknown) =>
     ${body}`;
 
 function Sections({ call }: { readonly call: Detail }) {
-  const costs = call.entries?.flatMap(({ number, kind, costs: lines = [] }) =>
-    lines.map(([use, units, price]) => ({ kind: use, units, price, entry: `${number} ${kind}` })),
-  );
   return html`${
-    call.timing &&
-    call.timing.length > 0 &&
-    part('Times', html`<section class="card"><${Waterfall} steps=${call.timing} /></section>`)
-  }
-  ${part(
-    'Attempts',
-    html`<${Table}
-      name="Attempts"
-      columns=${attemptColumns}
-      rows=${call.attempts}
-      isPlain
-      empty="No provider was called."
-    />`,
-  )}
-  ${
-    costs &&
-    costs.length > 0 &&
-    part('Cost lines', html`<${Table} name="Cost lines" columns=${costColumns} rows=${costs} isPlain />`)
-  }
-  ${
-    call.entries &&
-    part(
-      'Ledger entries',
+      call.timing &&
+      call.timing.length > 0 &&
+      part('Times', html`<section class="card"><${Waterfall} steps=${call.timing} /></section>`)
+    }
+    ${part(
+      'Attempts',
       html`<${Table}
-        name="Ledger entries"
-        columns=${entryColumns}
-        rows=${call.entries}
+        name="Attempts"
+        columns=${attemptColumns}
+        rows=${call.attempts}
         isPlain
-        empty="Nothing was reserved or charged."
+        empty="No provider was called."
       />`,
-    )
-  }
-  ${part(
-    'Losses and approximations',
-    html`<${Table}
-        name="Losses"
-        columns=${lossColumns}
-        rows=${[...call.losses, ...call.attempts.flatMap(({ losses }) => losses)]}
-        isPlain
-        empty="Nothing was lost: the provider got everything that the client sent."
-      />
-      ${
-        call.losses_omitted !== undefined &&
-        html`<p class="dim">${call.losses_omitted} more are not kept.</p>`
-      }`,
-  )}
-  ${
-    call.routing &&
-    call.routing.length > 0 &&
-    part(
-      'Routing',
-      html`<section class="card"><${RoutingSteps} steps=${call.routing} call=${call} /></section>`,
-    )
-  }`;
+    )}
+    <${CostLines} of=${call.entries ?? []} />
+    ${
+      call.entries &&
+      part(
+        'Ledger entries',
+        html`<${Table}
+          name="Ledger entries"
+          columns=${entryColumns}
+          rows=${call.entries}
+          isPlain
+          empty="Nothing was reserved or charged."
+        />`,
+      )
+    }
+    ${part(
+      'Losses and approximations',
+      html`<${Table}
+          name="Losses"
+          columns=${lossColumns}
+          rows=${[...call.losses, ...call.attempts.flatMap(({ losses }) => losses)]}
+          isPlain
+          empty="Nothing was lost: the provider got everything that the client sent."
+        />
+        ${
+          call.losses_omitted !== undefined &&
+          html`<p class="dim">${call.losses_omitted} more are not kept.</p>`
+        }`,
+    )}
+    ${
+      call.routing &&
+      call.routing.length > 0 &&
+      part(
+        'Routing',
+        html`<section class="card"><${RoutingSteps} steps=${call.routing} call=${call} /></section>`,
+      )
+    }`;
 }
 
 export function CallDetail({ id }: { readonly id: string }) {

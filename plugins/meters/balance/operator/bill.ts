@@ -1,0 +1,32 @@
+/**
+ * What an entry was charged for, line by line, from the lines that were booked with it. A line is not
+ * rounded, so its amount has up to 15 decimal places; the ledger rounds the sum once.
+ */
+import { z } from 'zod';
+import { parseUsd, unitsPerRate } from '../../../../core/index.ts';
+
+const million = 1_000_000n;
+const bookedSchema = z.array(z.tuple([z.string(), z.union([z.int(), z.string()]), z.string()]));
+
+/** USD of a millionth of a nano-USD. */
+function exactUsd(value: bigint): string {
+  const digits = String(value).padStart(16, '0');
+  return `${digits.slice(0, -15)}.${digits.slice(-15)}`.replace(/\.?0+$/, '');
+}
+
+export function billOf(costs: unknown) {
+  const booked = bookedSchema.safeParse(costs).data ?? [];
+  const amounts = booked.map(
+    ([kind, units, price]) => BigInt(units) * parseUsd(price) * (million / unitsPerRate(kind)),
+  );
+  return {
+    lines: booked.map(([kind, units, price], index) => ({
+      kind,
+      units: Number(units),
+      price,
+      per: Number(unitsPerRate(kind)),
+      amount: exactUsd(amounts[index] ?? 0n),
+    })),
+    total: exactUsd(amounts.reduce((sum, amount) => sum + amount, 0n)),
+  };
+}
