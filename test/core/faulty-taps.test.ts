@@ -137,7 +137,7 @@ const house = definePlugin({
       };
       providers.add(provider);
       catalog.offer(provider, [
-        checkModel({ ...houseModel, free: undefined, price: { input: '1', output: '2' } }),
+        checkModel({ ...houseModel, upstream: 'model', free: undefined, price: { input: '1', output: '2' } }),
       ]);
     }
     dispatch.tapPromise('unruly', async (_, exchange) => {

@@ -54,7 +54,7 @@ function vendor(name: string, behaviour: Behaviour): PluginFactory<z.ZodObject> 
       };
       host.providers.add(provider);
       host.catalog.offer(provider, [
-        checkModel({ ...houseModel, free: undefined, price: { input: '1', output: '2' } }),
+        checkModel({ ...houseModel, upstream: 'model', free: undefined, price: { input: '1', output: '2' } }),
       ]);
       host.hooks.dispatch.tapPromise(name, async (request, exchange) => {
         if (exchange.attempt.target.provider !== provider) return undefined;

@@ -82,29 +82,28 @@ export function csvFile(name: string, text: string): RouteReply {
   };
 }
 
-/** `models` are the ids of the models on offer. */
-type Handle = (
-  store: Store,
-  request: RouteRequest,
-  models: () => string[],
-  author: string,
-) => Promise<RouteReply>;
+interface Asked extends Pick<RouteRequest, 'params' | 'body'> {
+  readonly query: Readonly<Record<string, string>>;
+  /** The ids of the models on offer. */
+  readonly models: () => string[];
+  readonly author: string;
+}
+
+type Handle = (store: Store, asked: Asked) => Promise<RouteReply>;
 
 function corrected(made: Corrected): RouteReply {
   return json(made, made.status === 'credited' ? 201 : 200);
 }
 
 const handlers: Readonly<Record<string, Handle>> = {
-  'GET /admin/accounts': async (store, { query }) =>
-    json(await listAccounts(store, read(page, Object.fromEntries(query)))),
+  'GET /admin/accounts': async (store, { query }) => json(await listAccounts(store, read(page, query))),
   'POST /admin/accounts': async (store, { body }) =>
     json(await createAccount(store, read(accountOrder, body)), 201),
   'GET /admin/accounts/:account': async (store, { params }) =>
     json(await accountDetails(store, params.account ?? '')),
   'PATCH /admin/accounts/:account': async (store, { params, body }) =>
     json(await moveAccount(store, params.account ?? '', read(accountMove, body))),
-  'GET /admin/budgets': async (store, { query }) =>
-    json(await listBudgets(store, read(budgetQuery, Object.fromEntries(query)))),
+  'GET /admin/budgets': async (store, { query }) => json(await listBudgets(store, read(budgetQuery, query))),
   'POST /admin/budgets': async (store, { body }) =>
     json(await createBudget(store, read(budgetOrder, body)), 201),
   'GET /admin/budgets/:budget': async (store, { params }) => json(await findBudget(store, params.budget)),
@@ -115,60 +114,55 @@ const handlers: Readonly<Record<string, Handle>> = {
   'POST /admin/budgets/:budget/raises': async (store, { params, body }) =>
     json(await raiseBudget(store, params.budget, read(raiseOrder, body)), 201),
   'GET /admin/budget-warnings': async (store, { query }) =>
-    json(await listWarnings(store, read(warningQuery, Object.fromEntries(query)))),
-  'GET /admin/credits': async (store, { query }) =>
-    json(await listCredits(store, read(creditQuery, Object.fromEntries(query)))),
+    json(await listWarnings(store, read(warningQuery, query))),
+  'GET /admin/credits': async (store, { query }) => json(await listCredits(store, read(creditQuery, query))),
   async 'POST /admin/credits'(store, { body }) {
     const added = await addCredit(store, read(creditOrder, body));
     return json(added, added.status === 'credited' ? 201 : 200);
   },
   'PATCH /admin/accounts/:account/state': async (store, { params, body }) =>
     json(await changeAccount(store, params.account ?? '', read(accountChanges, body))),
-  'POST /admin/adjustments': async (store, { body }, _, author) =>
+  'POST /admin/adjustments': async (store, { body, author }) =>
     corrected(await adjust(store, read(adjustmentOrder, body), author)),
-  'POST /admin/refunds': async (store, { body }, _, author) =>
+  'POST /admin/refunds': async (store, { body, author }) =>
     corrected(await refund(store, read(refundOrder, body), author)),
-  'POST /admin/chargebacks': async (store, { body }, _, author) =>
+  'POST /admin/chargebacks': async (store, { body, author }) =>
     corrected(await chargeBack(store, read(chargebackOrder, body), author)),
-  'GET /admin/actions': async (store, { query }) =>
-    json(await listActions(store, read(actionQuery, Object.fromEntries(query)))),
+  'GET /admin/actions': async (store, { query }) => json(await listActions(store, read(actionQuery, query))),
   async 'DELETE /admin/keys/:key'(store, { params }) {
     return json(await deleteKey(store, params.key ?? ''));
   },
-  'GET /admin/keys': async (store, { query }) =>
-    json(await listKeys(store, read(keyQuery, Object.fromEntries(query)))),
-  async 'POST /admin/keys'(store, { body }, models) {
+  'GET /admin/keys': async (store, { query }) => json(await listKeys(store, read(keyQuery, query))),
+  async 'POST /admin/keys'(store, { body, models }) {
     const order = read(keyOrder, body);
     checkModelPatterns(order.limits.models, models());
     return json(await createKey(store, order), 201);
   },
   'GET /admin/keys/:key': async (store, { params }) => json(await findKey(store, params.key ?? '')),
-  async 'PATCH /admin/keys/:key'(store, { params, body }, models) {
+  async 'PATCH /admin/keys/:key'(store, { params, body, models }) {
     const changes = read(keyChanges, body);
     checkModelPatterns(changes.limits?.models, models());
     return json(await changeKey(store, params.key ?? '', changes));
   },
   'POST /admin/keys/:key/rotate': async (store, { params, body }) =>
     json(await rotateKey(store, params.key ?? '', read(rotationOrder, body ?? {})), 201),
-  async 'GET /admin/usage'(store, request) {
-    const query = read(usageQuery, Object.fromEntries(request.query));
-    return query.format === 'csv'
-      ? csvFile('usage', await usageCsv(store, query))
-      : json(await usage(store, query));
+  async 'GET /admin/usage'(store, asked) {
+    const query = read(usageQuery, asked.query);
+    if (query.format === 'csv') return csvFile('usage', await usageCsv(store, query));
+    return json(await usage(store, query));
   },
-  async 'GET /admin/entries'(store, request) {
-    const query = read(entryQuery, Object.fromEntries(request.query));
-    return query.format === 'csv'
-      ? csvFile('entries', await entriesCsv(store, query))
-      : json(await entries(store, query));
+  async 'GET /admin/entries'(store, asked) {
+    const query = read(entryQuery, asked.query);
+    if (query.format === 'csv') return csvFile('entries', await entriesCsv(store, query));
+    return json(await entries(store, query));
   },
-  'GET /admin/entries/export': (store, { query }) => exportReply(store, Object.fromEntries(query)),
+  'GET /admin/entries/export': (store, { query }) => exportReply(store, query),
   'GET /admin/reservations': async (store, { query }) =>
-    json(await pendingCalls(store, read(pendingQuery, Object.fromEntries(query)))),
+    json(await pendingCalls(store, read(pendingQuery, query))),
   'GET /admin/markups': async (store) => json({ data: await listMarkups(store) }),
   'POST /admin/markups': async (store, { body }) => json(await setMarkup(store, body), 201),
   async 'DELETE /admin/markups'(store, { query }) {
-    await removeMarkup(store, Object.fromEntries(query));
+    await removeMarkup(store, query);
     return json({ data: await listMarkups(store) });
   },
   'GET /admin/audit': async (store) => json(await store.audit()),
@@ -189,7 +183,8 @@ export function operatorRoutes(store: () => Store, models: () => string[]): Rout
       openapi: async () => (await import('../description.ts')).operatorDescription(name),
       async handle(request, { key: author }) {
         const ledger = method === 'GET' ? store() : store().recording(actionFrom(author, name, request));
-        return handle(ledger, request, models, author);
+        const { params, body } = request;
+        return handle(ledger, { params, body, query: Object.fromEntries(request.query), models, author });
       },
     };
   });
