@@ -1,7 +1,7 @@
 /**
  * The files of the console's pages: our own TypeScript, with its types stripped by Node, and small libraries
- * from `node_modules` as they are. They are read, stripped and compressed once. Their path holds a hash of
- * all of them, so browsers keep them until the gateway changes.
+ * from `node_modules` as they are. They are read and stripped once, and each is compressed when it is first
+ * asked for. Their path holds a hash of all of them, so browsers keep them until the gateway changes.
  */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -28,11 +28,13 @@ const libraries: Readonly<Record<string, readonly [file: string, path: string]>>
   '@preact/signals': ['@preact/signals', 'signals.mjs'],
 };
 
+export type Packing = 'br' | 'gzip';
+
 export interface Asset {
   readonly type: string;
   readonly plain: Buffer;
-  readonly br: Buffer;
-  readonly gzip: Buffer;
+  /** The compressed file. */
+  packed(encoding: Packing): Promise<Buffer>;
 }
 
 export interface Assets {
@@ -96,14 +98,20 @@ async function readLibraries(): Promise<Map<string, string>> {
   return texts;
 }
 
-async function compress(name: string, text: string): Promise<Asset> {
+function assetOf(name: string, text: string): Asset {
   const plain = Buffer.from(text);
   const params = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_SIZE_HINT]: plain.length };
-  const [br, zipped] = await Promise.all([
-    promisify(brotliCompress)(plain, { params }),
-    promisify(gzip)(plain),
-  ]);
-  return { type: types[extname(name)] ?? '', plain, br, gzip: zipped };
+  const made = new Map<Packing, Promise<Buffer>>();
+  const pack = { br: () => promisify(brotliCompress)(plain, { params }), gzip: () => promisify(gzip)(plain) };
+  return {
+    type: types[extname(name)] ?? '',
+    plain,
+    packed(encoding) {
+      const known = made.get(encoding) ?? pack[encoding]();
+      made.set(encoding, known);
+      return known;
+    },
+  };
 }
 
 /** Names in `import … from '…'` and `export … from '…'`. Dynamic imports are loaded when they are needed. */
@@ -129,7 +137,7 @@ export async function loadAssets(): Promise<Assets> {
   for (const [name, text] of texts) hash.update(`${name}\n${text}\n`);
   const path = hash.digest('hex').slice(0, 12);
   const files = new Map<string, Asset>();
-  for (const [name, text] of texts) files.set(name, await compress(name, text));
+  for (const [name, text] of texts) files.set(name, assetOf(name, text));
   const imports = Object.fromEntries(
     Object.keys(libraries).map((name) => [name, `/console/${path}/${libraryFile(name)}`]),
   );

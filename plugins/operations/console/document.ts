@@ -14,6 +14,8 @@ export interface Document {
   readonly title: string;
   /** The file that starts the page. */
   readonly entry: string;
+  /** HTML that is painted before any script has come, and replaced by the page. */
+  readonly shell: string;
   /**
    * The file of the page that most visits begin with. It is loaded at once, not when the entry asks for it.
    */
@@ -23,10 +25,15 @@ export interface Document {
 }
 
 /** A document with its headers. */
+export interface BuiltDocument {
+  readonly html: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 export function buildDocument(
   { hash, importMap, neededBy, files }: Assets,
-  { title, entry, first, asks }: Document,
-): { readonly html: string; readonly headers: Readonly<Record<string, string>> } {
+  { title, entry, shell, first, asks }: Document,
+): BuiltDocument {
   // A built package has JavaScript.
   const fileOf = (name: string): string => (files.has(name) ? name : name.replace(/\.ts$/, '.js'));
   const script = fileOf(entry);
@@ -50,7 +57,8 @@ export function buildDocument(
 ${preloads.join('\n')}
 </head>
 <body>
-<div id="app"><noscript>This page needs JavaScript.</noscript></div>
+<noscript>This page needs JavaScript.</noscript>
+<div id="app">${shell}</div>
 <script type="module" src="${url(script)}"></script>
 </body>
 </html>

@@ -8,10 +8,11 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { definePlugin, GatewayError, type Host, type Route, type RouteReply } from '../../../core/index.ts';
 import { readPrivateFile } from '../../shared/private-file.ts';
-import type { Asset, Assets } from './assets.ts';
-import type { Document } from './document.ts';
+import type { Asset, Assets, Packing } from './assets.ts';
+import type { BuiltDocument, Document } from './document.ts';
 import { checkHost } from './same-origin.ts';
 import { createSessions, keyBytes, type Sessions } from './sessions.ts';
+import { loadingShell, publicShell, signInShell } from './shells.ts';
 import { errors, principalOf, sessionRoutes } from './sign-in.ts';
 
 const options = z.strictObject({
@@ -35,7 +36,7 @@ function readKey(file: string): Buffer {
   return Buffer.from(text, 'hex');
 }
 
-/** Made with the first page: stripping types and compressing take 45 MB, which many gateways never need. */
+/** Made with the first page, because many gateways never show one. */
 let assets: Promise<Assets> | undefined;
 
 function loadOnce(): Promise<Assets> {
@@ -43,15 +44,16 @@ function loadOnce(): Promise<Assets> {
   return assets;
 }
 
-const encodings = ['br', 'gzip'] as const;
-type Encoding = (typeof encodings)[number] | 'plain';
+const encodings = ['br', 'gzip'] as const satisfies Packing[];
 
-function encodingFor({ 'accept-encoding': accepted }: Readonly<Record<string, unknown>>): Encoding {
+function encodingFor({
+  'accept-encoding': accepted,
+}: Readonly<Record<string, unknown>>): Packing | undefined {
   const names: readonly string[] = String(accepted ?? '').match(/\w+/g) ?? [];
-  return encodings.find((encoding) => names.includes(encoding)) ?? 'plain';
+  return encodings.find((encoding) => names.includes(encoding));
 }
 
-function assetReply(asset: Asset, encoding: Encoding): RouteReply {
+async function assetReply(asset: Asset, encoding: Packing | undefined): Promise<RouteReply> {
   return {
     status: 200,
     headers: {
@@ -60,30 +62,43 @@ function assetReply(asset: Asset, encoding: Encoding): RouteReply {
       'x-content-type-options': 'nosniff',
       'cross-origin-resource-policy': 'same-origin',
       vary: 'accept-encoding',
-      ...(encoding === 'plain' ? {} : { 'content-encoding': encoding }),
+      ...(encoding && { 'content-encoding': encoding }),
     },
-    body: asset[encoding],
+    body: encoding ? await asset.packed(encoding) : asset.plain,
   };
+}
+
+const built = new Map<Document, Promise<BuiltDocument>>();
+
+function buildOnce(document: Document): Promise<BuiltDocument> {
+  const page =
+    built.get(document) ??
+    Promise.all([import('./document.ts'), loadOnce()]).then(([{ buildDocument }, all]) =>
+      buildDocument(all, document),
+    );
+  built.set(document, page);
+  return page;
 }
 
 async function documentReply(
   document: Document,
   headers: Readonly<Record<string, unknown>>,
 ): Promise<RouteReply> {
-  const { buildDocument } = await import('./document.ts');
-  const page = buildDocument(await loadOnce(), document);
+  const page = await buildOnce(document);
   const isKnown = headers['if-none-match'] === page.headers['etag'];
   return { status: isKnown ? 304 : 200, headers: page.headers, body: isKnown ? null : page.html };
 }
 
 const shared = { method: 'GET', errors, openapi: false } as const;
 
+const holdersPage: Document = { title: 'Tollgate', entry: 'public.ts', shell: publicShell };
+
 const publicPage: Route = {
   ...shared,
   access: 'public',
   name: 'console-public-page',
   path: '/',
-  handle: ({ headers }) => documentReply({ title: 'Tollgate', entry: 'public.ts' }, headers),
+  handle: ({ headers }) => documentReply(holdersPage, headers),
 };
 
 /** What pages of both listeners say about the gateway. */
@@ -110,7 +125,10 @@ const operatorsPage: Document = {
   entry: 'main.ts',
   first: 'overview.ts',
   asks: '/console/session',
+  shell: signInShell,
 };
+/** For browsers that seem to be signed in. */
+const returnersPage: Document = { ...operatorsPage, shell: loadingShell };
 
 function pageRoutes(hosts: readonly string[]): Route[] {
   return [
@@ -122,7 +140,8 @@ function pageRoutes(hosts: readonly string[]): Route[] {
       adminOnly: true,
       handle({ headers }) {
         checkHost(headers, hosts);
-        return documentReply(operatorsPage, headers);
+        const isKnown = String(headers['cookie'] ?? '').includes('tollgate-console-');
+        return documentReply(isKnown ? returnersPage : operatorsPage, headers);
       },
     },
     {

@@ -109,7 +109,7 @@ const states: Readonly<Record<Live['state'], readonly [tone: string, text: strin
 };
 
 function Following() {
-  const live = useSignal<Live>({ state: 'connecting', calls: [], running: 0, ended: 0 });
+  const live = useSignal<Live>({ state: 'connecting', calls: [], running: 0, ended: 0, omitted: 0 });
   const isPaused = useSignal(false);
   useEffect(() => {
     if (isPaused.value) {
@@ -118,11 +118,13 @@ function Following() {
     }
     return follow((next) => (live.value = next), live.value.calls);
   }, [isPaused.value]);
-  const { state, calls, running, ended } = live.value;
+  const { state, calls, running, ended, omitted } = live.value;
   const [tone, text] = states[state];
   return html`<p class="row start" role="status">
       <${Badge} tone=${tone}>${text}</${Badge}>
-      <span class="dim">${count(running)} running, ${count(ended)} ended since you opened this page</span>
+      <span class="dim">${count(running)} running, ${count(ended)} ended since you opened this page${
+        omitted > 0 && `; ${count(omitted)} starts and ends came too fast and are not shown`
+      }</span>
       <span class="space"></span>
       <button onClick=${() => (isPaused.value = !isPaused.value)}>
         ${isPaused.value ? 'Continue' : 'Pause'}

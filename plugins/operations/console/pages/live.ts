@@ -10,6 +10,8 @@ export interface Live {
   readonly calls: readonly Call[];
   readonly running: number;
   readonly ended: number;
+  /** Starts and ends that the gateway did not send, because too many came at once. */
+  readonly omitted: number;
 }
 
 export const mostLive = 200;
@@ -48,6 +50,7 @@ export function follow(show: (live: Live) => void, before: readonly Call[]): () 
   const calls = new Map(before.toReversed().map((call) => [call.id, call]));
   let state: Live['state'] = 'connecting';
   let ended = 0;
+  let omitted = 0;
   let source: EventSource | undefined;
   let frame = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -57,7 +60,13 @@ export function follow(show: (live: Live) => void, before: readonly Call[]): () 
     frame = requestAnimationFrame(() => {
       frame = 0;
       const all = [...calls.values()].toReversed();
-      show({ state, calls: all, running: all.filter(({ outcome }) => outcome === 'running').length, ended });
+      show({
+        state,
+        calls: all,
+        running: all.filter(({ outcome }) => outcome === 'running').length,
+        ended,
+        omitted,
+      });
     });
   };
 
@@ -93,6 +102,10 @@ export function follow(show: (live: Live) => void, before: readonly Call[]): () 
       const over: readonly Call[] = JSON.parse(data);
       ended += over.length;
       for (const call of over) keep(call);
+      draw();
+    });
+    opened.addEventListener('omitted', ({ data }) => {
+      omitted += Number(JSON.parse(data).events);
       draw();
     });
   }

@@ -14,6 +14,7 @@ import { Component } from 'preact';
 import { api, session, type Session } from './api.ts';
 import { Form } from './form.ts';
 import {
+  type ComponentChildren,
   closeDialog,
   dialog,
   effect,
@@ -153,8 +154,7 @@ function onKey(event: KeyboardEvent): void {
 }
 
 function Shell() {
-  if (session.value === undefined) return html`<main class="page" aria-busy="true"></main>`;
-  const inner = session.value.signedIn
+  const inner = session.value?.signedIn
     ? html`<a
           class="skip"
           href="#content"
@@ -177,10 +177,14 @@ effect(() => {
   if (session.value?.signedIn === false) closeDialog();
 });
 const root = document.getElementById('app');
-if (root) render(html`<${Shell} />`, root);
+/** Draws over what the document shows until then. */
+function draw(content: ComponentChildren): void {
+  root?.replaceChildren();
+  if (root) render(content, root);
+}
 try {
   session.value = await api.get<Session>('/console/session');
+  draw(html`<${Shell} />`);
 } catch (error) {
-  if (root)
-    render(html`<main class="sign-in"><p class="problem" role="alert">${messageOf(error)}</p></main>`, root);
+  draw(html`<main class="sign-in"><p class="problem" role="alert">${messageOf(error)}</p></main>`);
 }

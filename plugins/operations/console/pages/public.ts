@@ -135,6 +135,7 @@ function Public() {
 
 const root = document.getElementById('app');
 try {
+  root?.replaceChildren();
   if (root) render(html`<${Public} />`, root);
 } catch (error) {
   if (root) root.textContent = messageOf(error);
