@@ -1,3 +1,4 @@
+import { z } from 'zod';
 /**
  * What following calls live costs a gateway: processor time of one call's start and end with no client and
  * with one, round by round in turn, from calls that a real gateway made. The second figure is what 1000 calls
@@ -9,7 +10,6 @@ import { definePlugin, type Attempt, type End, type Routed, type Workers } from 
 import { LiveCalls } from '../../plugins/operations/calls/live.ts';
 import { openHouse } from '../support/house.ts';
 import { median } from './statistics.ts';
-import { z } from 'zod';
 
 const rounds = Number(process.env.LIVE_ROUNDS ?? 15);
 const perBatch = 250;

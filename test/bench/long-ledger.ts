@@ -1,6 +1,6 @@
 /**
- * Ledgers with millions of entries, written by the database itself, for benches: a tenth as many stored calls,
- * and a budget on the account. The entries add up like those of real calls.
+ * Ledgers with millions of entries, written by the database itself, for benches: a tenth as many stored
+ * calls, and a budget on the account. The entries add up like those of real calls.
  */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
