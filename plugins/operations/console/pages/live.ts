@@ -45,28 +45,55 @@ function running({ at, ...call }: Started): Call {
   };
 }
 
+interface Heard {
+  turned(state: Live['state']): void;
+  began(calls: readonly Started[]): void;
+  ended(calls: readonly Call[]): void;
+  omitted(events: number): void;
+}
+
+/** Listens, again and again if the connection is lost, until the result is called. */
+function listen(heard: Heard): () => void {
+  let source: EventSource | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  function open(): void {
+    const opened = new EventSource('/admin/events');
+    source = opened;
+    const reconnect = () => {
+      opened.close();
+      heard.turned('lost');
+      timer = setTimeout(open, pause);
+    };
+    opened.addEventListener('open', () => heard.turned('open'));
+    opened.addEventListener('error', reconnect);
+    opened.addEventListener('dropped', reconnect);
+    opened.addEventListener('start', ({ data }) => heard.began(JSON.parse(data)));
+    opened.addEventListener('end', ({ data }) => heard.ended(JSON.parse(data)));
+    opened.addEventListener('omitted', ({ data }) => heard.omitted(Number(JSON.parse(data).events)));
+  }
+  open();
+  return () => {
+    source?.close();
+    clearTimeout(timer);
+  };
+}
+
 /** Follows until the result is called. `before` are calls that were shown already. */
 export function follow(show: (live: Live) => void, before: readonly Call[]): () => void {
   const calls = new Map(before.toReversed().map((call) => [call.id, call]));
-  let state: Live['state'] = 'connecting';
-  let ended = 0;
-  let omitted = 0;
-  let source: EventSource | undefined;
+  const live: { state: Live['state']; ended: number; omitted: number } = {
+    state: 'connecting',
+    ended: 0,
+    omitted: 0,
+  };
   let frame = 0;
-  let timer: ReturnType<typeof setTimeout> | undefined;
 
   const draw = (): void => {
     if (frame !== 0) return;
     frame = requestAnimationFrame(() => {
       frame = 0;
       const all = [...calls.values()].toReversed();
-      show({
-        state,
-        calls: all,
-        running: all.filter(({ outcome }) => outcome === 'running').length,
-        ended,
-        omitted,
-      });
+      show({ ...live, calls: all, running: all.filter(({ outcome }) => outcome === 'running').length });
     });
   };
 
@@ -78,42 +105,27 @@ export function follow(show: (live: Live) => void, before: readonly Call[]): () 
     }
   }
 
-  function listen(): void {
-    const opened = new EventSource('/admin/events');
-    source = opened;
-    const turn = (next: Live['state']) => {
-      state = next;
+  const stop = listen({
+    turned(state) {
+      live.state = state;
       draw();
-    };
-    const reconnect = () => {
-      opened.close();
-      turn('lost');
-      timer = setTimeout(listen, pause);
-    };
-    opened.addEventListener('open', () => turn('open'));
-    opened.addEventListener('error', reconnect);
-    opened.addEventListener('dropped', reconnect);
-    opened.addEventListener('start', ({ data }) => {
-      const started: readonly Started[] = JSON.parse(data);
+    },
+    began(started) {
       for (const call of started) if (!calls.has(call.id)) keep(running(call));
       draw();
-    });
-    opened.addEventListener('end', ({ data }) => {
-      const over: readonly Call[] = JSON.parse(data);
-      ended += over.length;
+    },
+    ended(over) {
+      live.ended += over.length;
       for (const call of over) keep(call);
       draw();
-    });
-    opened.addEventListener('omitted', ({ data }) => {
-      omitted += Number(JSON.parse(data).events);
+    },
+    omitted(events) {
+      live.omitted += events;
       draw();
-    });
-  }
-
-  listen();
+    },
+  });
   return () => {
-    source?.close();
-    clearTimeout(timer);
+    stop();
     cancelAnimationFrame(frame);
   };
 }
