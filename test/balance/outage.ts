@@ -71,7 +71,12 @@ export async function runOutage({ kind, milliseconds, streams }: OutageOptions):
     );
     const late = await house.post(body, wish);
     const told: unknown = await late.json();
-    const meanwhile = await readiness();
+    // The call may be refused because of a connection that reads, before the one that writes fails.
+    let meanwhile = await readiness();
+    while (meanwhile === before) {
+      await sleep(20);
+      meanwhile = await readiness();
+    }
     const texts = await ended;
     await returned;
     await store.end();
