@@ -11,7 +11,8 @@ const bookedSchema = z.array(z.tuple([z.string(), z.union([z.int(), z.string()])
 /** USD of a millionth of a nano-USD. */
 function exactUsd(value: bigint): string {
   const digits = String(value).padStart(16, '0');
-  return `${digits.slice(0, -15)}.${digits.slice(-15)}`.replace(/\.?0+$/, '');
+  const fraction = digits.slice(-15).replace(/0+$/, '');
+  return `${digits.slice(0, -15)}${fraction && `.${fraction}`}`;
 }
 
 export function billOf(costs: unknown) {
