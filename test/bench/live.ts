@@ -6,7 +6,8 @@ import { z } from 'zod';
  *
  * node --conditions=tollgate-source test/bench/live.ts      LIVE_ROUNDS=15
  */
-import { definePlugin, type Attempt, type End, type Routed, type Workers } from '../../core/index.ts';
+import { definePlugin, type Attempt, type End, type Routed } from '../../core/index.ts';
+import { workers } from '../../core/process/worker-messages.ts';
 import { LiveCalls } from '../../plugins/operations/calls/live.ts';
 import { openHouse } from '../support/house.ts';
 import { median } from './statistics.ts';
@@ -39,14 +40,6 @@ for (let call = 0; call < 20; call += 1) {
 await house.gateway.ended(20);
 await house.close();
 
-const alone: Workers = {
-  several: false,
-  askOthers: async () => undefined,
-  askEach: async () => [],
-  askSupervisor: async () => undefined,
-  answer: () => () => undefined,
-};
-
 /** Microseconds of processor time of a call: a second's worth, in batches as the gateway sends them. */
 async function feed(live: LiveCalls): Promise<number> {
   const before = process.cpuUsage();
@@ -62,7 +55,7 @@ async function feed(live: LiveCalls): Promise<number> {
   return (user + system) / (batches * perBatch);
 }
 
-const [unheard, heard] = [new LiveCalls(alone), new LiveCalls(alone)];
+const [unheard, heard] = [new LiveCalls(workers), new LiveCalls(workers)];
 let bytes = 0;
 heard.open().on('data', (piece: Buffer) => (bytes += piece.length));
 await feed(heard);

@@ -21,8 +21,8 @@ import type {
   Plugin,
   Readiness,
   Route,
-  Workers,
 } from '../../core/index.ts';
+import { workers as alone } from '../../core/process/worker-messages.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { Provider } from '../../core/provider.ts';
 
@@ -34,14 +34,6 @@ export interface TestHost extends Host {
   /** The providers' registered model listings. */
   readonly discoveries: Discovery[];
 }
-
-const alone: Workers = {
-  several: false,
-  askOthers: async () => undefined,
-  askEach: async () => [],
-  askSupervisor: async () => undefined,
-  answer: () => () => undefined,
-};
 
 /**
  * A host with these plugins applied, in their order; pass `metrics` if two hosts share them, as before and

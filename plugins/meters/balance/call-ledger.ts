@@ -42,7 +42,7 @@ export interface Change<Id> {
   calls: number | undefined;
 }
 
-/** What is written of a reservation, beside its request. */
+/** What is written of a reservation, besides its request. */
 export interface Reservation {
   readonly account: bigint;
   readonly root: string | undefined;
