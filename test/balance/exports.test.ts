@@ -10,6 +10,7 @@ import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { admin } from '../../plugins/operations/admin/index.ts';
+import { foldAll } from '../contract/fold-all.ts';
 import { freshDatabase } from '../support/database.ts';
 import { openHouse } from '../support/house.ts';
 import { newKey, price, quote, settlement, storeWith } from './calls.ts';
@@ -182,7 +183,7 @@ it('an export from PostgreSQL ends before a number that an open transaction has 
   const { url, drop } = await freshDatabase();
   const store = await openPostgres({ url });
   await fill(store, 2);
-  for (let quiet = 0; quiet < 4;) quiet += Number((await store.fold({ limit: 1000 })).isDone);
+  await foldAll(store);
   const before = await numbersAfter(store, 0);
   const holder = await startHolder(url);
   await holder.take('b');
@@ -209,16 +210,13 @@ it('an export from PostgreSQL ends before a number that the newest transaction h
   const newest = await startHolder(url);
   await newest.takeNumber();
   const taken = Number((await inDatabase(url, 'SELECT last_value FROM entry_numbers'))[0]?.last_value);
-  const foldOften = async () => {
-    for (let fold = 0; fold < 6; fold += 1) await store.fold({ limit: 1000 });
-  };
-  await foldOften();
+  for (let fold = 0; fold < 6; fold += 1) await store.fold({ limit: 1000 });
   expect((await exportEntries(store, { format: 'csv', after: 0 })).last).toBeLessThan(taken);
   const query = { from: 0, to: 3_600_000, by: 'model', unit: '1h', top: 5 } as const;
   const [before] = await store.overview(query);
   await newest.post(taken, 77n);
   await newest.letGo();
-  await foldOften();
+  await foldAll(store);
   const [after] = await store.overview(query);
   expect((after?.cost ?? 0n) - (before?.cost ?? 0n)).toBe(77n);
   await store.close();

@@ -5,6 +5,7 @@ import { marginColumns } from '../../plugins/meters/balance/calls/margins.ts';
 import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { OverviewQuery, Store } from '../../plugins/meters/balance/store.ts';
+import { foldAll } from '../contract/fold-all.ts';
 import { freshDatabase } from '../support/database.ts';
 import { newKey, price, quote, settlement } from './calls.ts';
 import { temporaryFolder } from './ledger-file.ts';
@@ -51,8 +52,7 @@ async function makeCalls(store: Store): Promise<void> {
   await store.credit({ account: 'a', amount: 1000n, kind: 'bonus', reference: undefined, at: 1 });
   await store.createKey(newKey('aaaaaaaaaaaa0001', 'a'));
   for (const [index, vendor] of [5n, 12n, undefined, 10n, 4n].entries()) {
-    if (index === 4)
-      for (let quiet = 0; quiet < 4;) quiet += Number((await store.fold({ limit: 1000 })).isDone);
+    if (index === 4) await foldAll(store);
     const at = 1 + Math.floor(index / 2) * hour;
     const id = `call-${index}`;
     await store.reserve({ id, account: 'a', key: 'aaaaaaaaaaaa0001', quotes: [quote(10n)], at });

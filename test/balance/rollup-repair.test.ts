@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ledgerCommands } from '../../plugins/meters/balance/commands.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
+import { foldAll } from '../contract/fold-all.ts';
 import { price, quote, settlement } from './calls.ts';
 import { openTemporary, withDatabase } from './ledger-file.ts';
 import { inDatabase, openFresh } from './postgres-database.ts';
@@ -30,10 +31,6 @@ const disposals: (() => Promise<void>)[] = [];
 afterAll(async () => {
   for (const dispose of disposals) await dispose();
 });
-
-async function foldAll(store: Store): Promise<void> {
-  for (let quiet = 0; quiet < 4;) quiet += Number((await store.fold({ limit: 1000 })).isDone);
-}
 
 let made = 0;
 async function call(store: Store, account: string, at: number, model: string): Promise<void> {

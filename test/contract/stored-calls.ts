@@ -5,6 +5,7 @@ import { units, type Dimension, type Unit } from '../../plugins/meters/balance/c
 import type { CallQuery, OverviewQuery, OverviewRow, Store } from '../../plugins/meters/balance/store.ts';
 import { quote, settlement } from '../balance/calls.ts';
 import { request, type Bench } from './bench.ts';
+import { foldAll } from './fold-all.ts';
 
 export interface MadeCall {
   readonly call: string;
@@ -56,11 +57,6 @@ function madeCall(
 
 function add(store: Store, ...calls: readonly MadeCall[]): Promise<void> {
   return store.addCalls({ text: JSON.stringify(calls) });
-}
-
-/** Folds until nothing is left. PostgreSQL needs two folds for what was written last. */
-async function foldAll(store: Store): Promise<void> {
-  for (let quiet = 0; quiet < 4;) quiet = (await store.fold({ limit: 1000 })).isDone ? quiet + 1 : 0;
 }
 
 function totalOf(rows: readonly OverviewRow[]) {
