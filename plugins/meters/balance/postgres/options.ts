@@ -14,10 +14,10 @@ export interface Address {
  */
 const patience = { connect: 3000, statement: 3000, idleInTransaction: 2000, answer: 4000 };
 
-function connecting({ url }: Address): ClientConfig {
+function connecting({ url }: Address, more = ''): ClientConfig {
   const address = new URL(url);
   const stated = address.searchParams.get('options');
-  address.searchParams.set('options', `${stated ?? ''} -c search_path=${schema}`.trim());
+  address.searchParams.set('options', `${stated ?? ''} -c search_path=${schema}${more}`.trim());
   return {
     connectionString: address.href,
     types: typeParsers,
@@ -42,6 +42,12 @@ export function migrating(address: Address): ClientConfig {
 }
 
 /**
+ * Once the tables have statistics, PostgreSQL would plan the statements of each call again: a call took 1.3
+ * times as long (`test/bench/depth.ts postgres`).
+ */
+const planOnce = ' -c plan_cache_mode=force_generic_plan';
+
+/**
  * For the one connection that writes: it sends statements without waiting for the answers to those before.
  */
 export function writing(
@@ -49,7 +55,8 @@ export function writing(
   owner: string,
 ): ClientConfig & { readonly application_name: string } {
   // The server keeps only 63 bytes of it.
-  return { ...connecting(address), application_name: `tollgate ${owner}`.slice(0, 63), pipeline: true };
+  const name = `tollgate ${owner}`.slice(0, 63);
+  return { ...connecting(address, planOnce), application_name: name, pipeline: true };
 }
 
 export function reading(address: Address, connections: number): PoolConfig {
