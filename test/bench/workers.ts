@@ -1,6 +1,8 @@
 /**
- * What a call costs with one and with two workers: processor time of all processes of the gateway at 32
- * connections, in interleaved rounds. Time of PostgreSQL's own processes is not counted.
+ * What a call costs with one worker, with two, and with two gateways that share nothing: processor time of
+ * all processes of the gateway at 32 connections, in interleaved rounds. Two processes on two cores slow each
+ * other down, whatever they share, so the last one tells what sharing the ledger costs. Time of PostgreSQL's
+ * own processes is not counted.
  *
  * node test/bench/workers.ts [postgres]     BENCH_ROUNDS=7 BENCH_SECONDS=3
  */
@@ -41,14 +43,24 @@ function cpuOf(pid: number): number {
   return children.filter(Boolean).reduce((sum, child) => sum + usageOf(Number(child)).cpu, own);
 }
 
-async function targetWith(workers: number, vendor: string): Promise<Target> {
-  const own = join(folder, `workers-${workers}`);
+async function targetWith(name: string, workers: number, vendor: string): Promise<Target> {
+  const own = join(folder, name.replaceAll(' ', '-'));
   mkdirSync(own);
   const config = join(own, 'gateway.config.ts');
   const database = server && (await createDatabase(server.url));
   writeFileSync(config, configuration(workers, database?.url));
-  const name = `${workers} worker${workers > 1 ? 's' : ''}`;
   return { ...(await tollgateTarget({ vendor, folder: own, project, config, starts: 1 })), name };
+}
+
+/** Microseconds of processor time of a call, with all targets under load at once. */
+async function measureCost(targets: readonly Target[]): Promise<number> {
+  const cpu = (): number => targets.reduce((sum, { pid }) => sum + cpuOf(pid), 0);
+  const before = cpu();
+  const connections = 32 / targets.length;
+  const results = await Promise.all(
+    targets.map((target) => load(target, calls.json, { connections, seconds, folder })),
+  );
+  return ((cpu() - before) / results.reduce((sum, { requests }) => sum + requests, 0)) * 1e6;
 }
 
 process.env.PATH = `${process.env.PATH}:/usr/local/sbin:/usr/sbin`;
@@ -56,20 +68,25 @@ const folder = mkdtempSync(join(tmpdir(), 'tollgate-workers-'));
 const server = process.argv.includes('postgres') ? await startPostgres({ durable: true }) : undefined;
 try {
   const { origin } = await startVendor(folder);
-  const targets = [await targetWith(1, origin), await targetWith(2, origin)];
-  const costs = targets.map((): number[] => []);
+  const one = await targetWith('one worker', 1, origin);
+  const setups: readonly (readonly Target[])[] = [
+    [one],
+    [await targetWith('two workers', 2, origin)],
+    [one, await targetWith('another gateway', 1, origin)],
+  ];
+  const costs = setups.map((): number[] => []);
   for (let round = 0; round <= rounds; round += 1)
-    for (const [index, target] of targets.entries()) {
-      const before = cpuOf(target.pid);
-      const { requests } = await load(target, calls.json, { connections: 32, seconds, folder });
-      if (round > 0) costs[index]?.push(((cpuOf(target.pid) - before) / requests) * 1e6);
+    for (const [index, targets] of setups.entries()) {
+      const cost = await measureCost(targets);
+      if (round > 0) costs[index]?.push(cost);
     }
-  const [one = [], two = []] = costs;
-  const ratio = median(two.map((cost, round) => cost / (one[round] ?? NaN)));
-  process.stdout.write(
-    `${median(one).toFixed(0)} us of processor time a call with one worker, ` +
-      `${median(two).toFixed(0)} us with two; median ratio of the rounds ${ratio.toFixed(2)}\n`,
-  );
+  const [single = [], ...others] = costs;
+  process.stdout.write(`one worker: ${median(single).toFixed(0)} us of processor time a call\n`);
+  for (const [index, name] of ['two workers', 'two gateways'].entries()) {
+    const own = others[index] ?? [];
+    const ratio = median(own.map((cost, round) => cost / (single[round] ?? NaN)));
+    process.stdout.write(`${name}: ${median(own).toFixed(0)} us, ${ratio.toFixed(2)} times as much\n`);
+  }
 } finally {
   await stopAll();
   await server?.end();
