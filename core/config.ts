@@ -155,7 +155,7 @@ function interfaceFault({ name, interface: made }: Plugin): string | undefined {
   if (!Number.isInteger(made))
     return (
       `the plugin "${name}" does not say which plugin interface it was made for: ` +
-      `make it with definePlugin, or write \`interface: ${pluginInterface}\` beside its name`
+      `make it with definePlugin, or write \`interface: ${pluginInterface}\` next to its name`
     );
   const remedy =
     made > pluginInterface

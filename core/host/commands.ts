@@ -7,7 +7,7 @@ export interface CommandOption {
   readonly description: string;
 }
 
-/** A command of the command line, such as `keys create`. It works beside a running server. */
+/** A command of the command line, such as `keys create`. It works while a server runs. */
 export interface Command {
   /** The name, with arguments in commander syntax: `keys disable <key>`. */
   readonly name: string;

@@ -18,6 +18,6 @@ export interface Documents {
 
 export interface DocumentStore {
   readonly name: string;
-  /** Runs the work with the store open, in a gateway and on the command line beside it. */
+  /** Runs the work with the store open, in a gateway and on the command line. */
   use<Result>(work: (documents: Documents) => Promise<Result>): Promise<Result>;
 }

@@ -1,4 +1,4 @@
-/** What the routes for operators take and return alike, for the OpenAPI document. */
+/** What several routes for operators take and return, for the OpenAPI document. */
 import { z } from 'zod';
 import type { Content } from '../../core/index.ts';
 

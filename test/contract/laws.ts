@@ -66,7 +66,7 @@ export function testRequestLaws(
     );
   });
 
-  it('any request reaches the model alike in the verbatim lane', () => {
+  it('any request says the same to the model in the verbatim lane', () => {
     fc.assert(
       fc.property(request, (body) => {
         const text = JSON.stringify(body);

@@ -148,7 +148,7 @@ function testRequest(
     expect(asJson(encoded)).toEqual(sent(body, model));
   });
 
-  it('reaches the model alike in the verbatim lane', () => {
+  it('says the same to the model in the verbatim lane', () => {
     const call = callOf(text);
     const retargeted = splice(
       text,
@@ -224,7 +224,7 @@ function testStream(protocol: Protocol, bytes: Uint8Array, call: ClientCall): vo
     expect(fold(events).complete).toBe(true);
   });
 
-  it('is read alike wherever it is cut into reads', () => {
+  it('is read the same wherever it is cut into chunks', () => {
     const uncut = JSON.stringify(wire);
     for (let cut = 0; cut <= bytes.length; cut += 1) {
       const parts = readStream(bytes, cut);

@@ -1,4 +1,4 @@
-/** Core checks the models that a key may call, for new calls and for stored replies alike. */
+/** Core checks the models that a key may call, for new calls and for stored replies. */
 import { describe, expect, it } from 'vitest';
 import { checkReplay, filterPermitted } from '../../core/http/access.ts';
 import type { Principal } from '../../core/index.ts';

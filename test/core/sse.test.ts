@@ -113,7 +113,7 @@ describe('golden streams', () => {
   ];
 
   it.each(endings)(
-    'reads streams with %s line ends and a byte order mark alike in one-byte chunks and as a whole',
+    'reads a stream with %s line ends and a byte order mark the same in one-byte chunks and as a whole',
     (_, end) => {
       expect(files.length).toBeGreaterThan(20);
       for (const file of files) {

@@ -68,7 +68,7 @@ const forms = boundaries.chain((boundary) =>
   }),
 );
 
-it('the parser reads an upload alike however it is cut, with any parts and any boundary', async () => {
+it('the parser reads an upload the same however it is cut, with any parts and any boundary', async () => {
   await fc.assert(
     fc.asyncProperty(forms, async ({ boundary, parts, around, cuts }) => {
       const bytes = written(boundary, parts, around);

@@ -7,7 +7,7 @@ import { callWith, matchOf, protocol } from './bodies.ts';
 
 const { client, upstream } = protocol;
 
-it('any reply decodes alike from events and from the elements of an array', () => {
+it('any reply decodes to the same from events and from the elements of an array', () => {
   fc.assert(
     fc.property(replyEvents, (events) => {
       const call = callWith(

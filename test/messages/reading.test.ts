@@ -51,7 +51,7 @@ describe('the version header', () => {
       expect(read(least, { [name]: known }).model).toBe(least.model);
   });
 
-  it('is required, on calls and counts alike', () => {
+  it('is required, on calls and on counts', () => {
     for (const operation of ['generate', 'count'] as const) {
       const { code, message } = refusal(() => read(least, {}, { operation }));
       expect([code, message]).toEqual([

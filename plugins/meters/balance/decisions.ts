@@ -24,7 +24,7 @@ export interface Taken {
   readonly amount: Nano;
 }
 
-/** What limits a reservation, beside the balance. */
+/** What limits a reservation, besides the balance. */
 export interface Limits {
   readonly leftOfCap?: Nano | undefined;
   readonly budget?: Tightest | undefined;

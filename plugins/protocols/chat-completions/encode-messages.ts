@@ -224,7 +224,7 @@ function encodeResultParts(
 }
 
 function roleOf({ role }: Turn, { extras }: Encoding): string {
-  // Most providers have no developer role and treat system messages alike.
+  // Most providers have no developer role; a system message means the same to them.
   if (role === 'developer') return extras ? 'developer' : 'system';
   return role === 'system' || role === 'assistant' ? role : 'user';
 }

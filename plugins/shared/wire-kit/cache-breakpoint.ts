@@ -1,4 +1,4 @@
-/** OpenAI's cache marks, which chat-completions and responses write alike, in both directions. */
+/** OpenAI's cache marks, which chat-completions and responses write in the same way, in both directions. */
 import { z } from 'zod';
 import type { TextBlock } from './canonical-types.ts';
 import type { Lose } from './losses.ts';

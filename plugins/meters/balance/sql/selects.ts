@@ -1,4 +1,4 @@
-/** The rows that operations and audits read alike. */
+/** The rows that both operations and audits read. */
 
 export const accountRows = 'SELECT name, created, total, used, pending, line, state FROM accounts';
 
