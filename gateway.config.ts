@@ -36,6 +36,7 @@ import { googleVertex } from './plugins/providers/google-vertex.ts';
 import { google } from './plugins/providers/google.ts';
 import { groq } from './plugins/providers/groq.ts';
 import { huggingface } from './plugins/providers/huggingface.ts';
+import { meta } from './plugins/providers/meta.ts';
 import { minimax } from './plugins/providers/minimax.ts';
 import { mistral } from './plugins/providers/mistral.ts';
 import { moonshot } from './plugins/providers/moonshot.ts';
@@ -93,6 +94,7 @@ export default defineConfig({
     moonshot(),
     zai(),
     minimax(),
+    meta(),
     alibaba(),
     cerebras(),
     fireworks(),

@@ -1,7 +1,7 @@
 /**
- * Ledgers that the version before budgets wrote, with entries of every kind, a rotated key, a stored outcome, a
- * running call, and calls that its gateway made at prices of every shape: a newer version opens them with the
- * same contents.
+ * Ledgers that the version before budgets wrote, with entries of every kind, a rotated key, a stored outcome,
+ * a running call, and calls that its gateway made at prices of every shape: a newer version opens them with
+ * the same contents.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

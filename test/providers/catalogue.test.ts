@@ -19,6 +19,7 @@ const vendors = [
   'moonshot',
   'zai',
   'minimax',
+  'meta',
   'alibaba',
   'cerebras',
   'fireworks',
@@ -354,15 +355,18 @@ describe('models and prices of November 2026', () => {
     expect(costs).toEqual(['0.15', '0.3', '0.15', '0.3', '0.15', '0.15']);
   });
 
-  it('doubles the price of Gemini 4 Argon in December', () => {
+  it.each([
+    ['gemini-4-argon', '2026-12-01', 'from-december', 4_000_000_000n, 20_000_000_000n],
+    ['gemini-3.8-flash', '2027-01-01', 'from-2027', 1_500_000_000n, 7_500_000_000n],
+    ['gemini-3.6-flash', '2027-01-01', 'from-2027', 1_500_000_000n, 7_500_000_000n],
+  ])('doubles the price of %s on %s, also in the cloud', (upstream, day, name, input, output) => {
+    const start = Date.parse(day);
     for (const vendor of ['google', 'google-vertex']) {
-      const { price } =
-        readCatalogue(fileOf(vendor)).find(({ upstream }) => upstream === 'gemini-4-argon') ?? {};
+      const { price } = readCatalogue(fileOf(vendor)).find((model) => model.upstream === upstream) ?? {};
       if (!price?.rules) throw new Error('no rules');
       const schedule = new PriceSchedule(price.rules, 3_600_000);
-      const rules = ['2026-11-30T23:59Z', '2026-12-01T00:00Z'].map((at) => schedule.ruleAt(Date.parse(at)));
-      expect(rules).toEqual([undefined, 'from-december']);
-      expect(price.rules[0]).toMatchObject({ input: 4_000_000_000n, output: 20_000_000_000n });
+      expect([start - 60_000, start].map((at) => schedule.ruleAt(at))).toEqual([undefined, name]);
+      expect(price.rules[0]).toMatchObject({ input, output, cacheRead: (price.cacheRead ?? 0n) * 2n });
     }
   });
 

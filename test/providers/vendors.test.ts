@@ -9,6 +9,7 @@ import { fireworks } from '../../plugins/providers/fireworks.ts';
 import { google } from '../../plugins/providers/google.ts';
 import { groq } from '../../plugins/providers/groq.ts';
 import { huggingface } from '../../plugins/providers/huggingface.ts';
+import { meta } from '../../plugins/providers/meta.ts';
 import { minimax } from '../../plugins/providers/minimax.ts';
 import { mistral } from '../../plugins/providers/mistral.ts';
 import { moonshot } from '../../plugins/providers/moonshot.ts';
@@ -34,6 +35,7 @@ const hosted = [
   ['moonshot', moonshot, 'MOONSHOT', 'https://api.moonshot.ai/v1'],
   ['zai', zai, 'ZAI', 'https://api.z.ai/api/paas/v4'],
   ['minimax', minimax, 'MINIMAX', 'https://api.minimax.io/v1'],
+  ['meta', meta, 'META', 'https://api.meta.ai/v1'],
   ['alibaba', alibaba, 'DASHSCOPE', 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1'],
   ['cerebras', cerebras, 'CEREBRAS', 'https://api.cerebras.ai/v1'],
   ['fireworks', fireworks, 'FIREWORKS', 'https://api.fireworks.ai/inference/v1'],
