@@ -6,10 +6,11 @@
  *
  * node test/bench/workers.ts [postgres]     BENCH_ROUNDS=7 BENCH_SECONDS=3
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createDatabase, startPostgres } from '../support/postgres.ts';
+import { listChildren } from '../support/worker-processes.ts';
 import { load } from './load.ts';
 import { startVendor } from './nginx.ts';
 import { calls } from './payload.ts';
@@ -38,9 +39,7 @@ export default {
 
 /** Seconds of processor time of a process and its children. */
 function cpuOf(pid: number): number {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
-  const own = usageOf(pid).cpu;
-  return children.filter(Boolean).reduce((sum, child) => sum + usageOf(Number(child)).cpu, own);
+  return listChildren(pid).reduce((sum, child) => sum + usageOf(child).cpu, usageOf(pid).cpu);
 }
 
 async function targetWith(name: string, workers: number, vendor: string): Promise<Target> {

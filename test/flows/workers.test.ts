@@ -1,10 +1,10 @@
 /** Several processes on one port: to clients and operators they are one gateway. */
-import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { onLinux } from '../support/available.ts';
 import { modelOf, openOperated, until, type Operated } from '../support/operated.ts';
 import type { RunningGateway } from '../support/process.ts';
+import { countSockets, listChildren } from '../support/worker-processes.ts';
 
 let operated: Operated;
 beforeAll(async () => void (operated = await openOperated()));
@@ -53,16 +53,6 @@ function scrape({ url }: RunningGateway): { readonly settled: readonly Scrape[];
   return { settled, stop: () => over.abort() };
 }
 
-/** Connections and files that a process has open. */
-function descriptorsOf(pid: number): number {
-  return readdirSync(`/proc/${pid}/fd`).length;
-}
-
-/** The ids of its worker processes. */
-function workersOf({ child: { pid = 0 } }: RunningGateway): number[] {
-  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
-}
-
 /** How many workers have ever been ready. */
 function readyIn(gateway: RunningGateway): number {
   return gateway.printed().split(/is ready at|a worker is ready/).length - 1;
@@ -101,7 +91,7 @@ describe.runIf(onLinux)('several workers', () => {
     expect(new Set(await Promise.all(Array.from({ length: 20 }, () => call(gateway))))).toEqual(
       new Set([200]),
     );
-    expect(workersOf(gateway)).toHaveLength(
+    expect(listChildren(gateway.child.pid)).toHaveLength(
       availableParallelism() === 1 ? 0 : Math.min(availableParallelism(), 8),
     );
     expect((await gateway.stop('SIGTERM')).code).toBe(0);
@@ -110,12 +100,12 @@ describe.runIf(onLinux)('several workers', () => {
 
   it('are replaced when they die, and calls continue meanwhile', async () => {
     const gateway = await start();
-    const [victim = 0] = workersOf(gateway);
+    const [victim = 0] = listChildren(gateway.child.pid);
     process.kill(victim, 'SIGKILL');
-    await until(() => !workersOf(gateway).includes(victim));
+    await until(() => !listChildren(gateway.child.pid).includes(victim));
     expect(await call(gateway)).toBe(200);
     await until(() => readyIn(gateway) === 3);
-    expect(workersOf(gateway)).not.toContain(victim);
+    expect(listChildren(gateway.child.pid)).not.toContain(victim);
     expect(gateway.printed()).toMatch(
       new RegExp(`"pid":${victim},"code":null,"signal":"SIGKILL",.*a worker died`),
     );
@@ -131,11 +121,11 @@ describe.runIf(onLinux)('several workers', () => {
     // Workers of a busy machine may not have answered each other in time: 503, and another try.
     let answers: Scrape[] = [];
     for (let ready = 4; ready < 9 && !answers.some((answer) => answer?.status === 200); ready += 1) {
-      const [silent = 0, ...others] = workersOf(gateway);
-      const before = others.map(descriptorsOf);
+      const [silent = 0, ...others] = listChildren(gateway.child.pid);
+      const before = others.map(countSockets);
       process.kill(silent, 'SIGSTOP');
       const { settled, stop } = scrape(gateway);
-      await until(() => others.some((pid, index) => descriptorsOf(pid) > (before[index] ?? Infinity)));
+      await until(() => others.some((pid, index) => countSockets(pid) > (before[index] ?? Infinity)));
       process.kill(silent, 'SIGKILL');
       // A stopped worker takes no second connection.
       await until(() => settled.length >= 5);
@@ -151,16 +141,20 @@ describe.runIf(onLinux)('several workers', () => {
 
   it('may die while they ask for the metrics of all', async () => {
     const gateway = await start();
-    const [asking = 0, silent = 0] = workersOf(gateway);
-    const before = descriptorsOf(asking);
+    const [asking = 0, silent = 0] = listChildren(gateway.child.pid);
+    const before = countSockets(asking);
     process.kill(silent, 'SIGSTOP');
-    const { settled, stop } = scrape(gateway);
-    await until(() => descriptorsOf(asking) > before);
+    let scraped = scrape(gateway);
+    await until(() => {
+      // It answered before it was seen.
+      if (scraped.settled.length > 0) scraped = scrape(gateway);
+      return countSockets(asking) > before;
+    });
     process.kill(asking, 'SIGKILL');
-    await until(() => !workersOf(gateway).includes(asking));
+    await until(() => !listChildren(gateway.child.pid).includes(asking));
     process.kill(silent, 'SIGCONT');
-    await until(() => settled.includes(undefined));
-    stop();
+    await until(() => scraped.settled.includes(undefined));
+    scraped.stop();
     await until(() => readyIn(gateway) === 3);
     expect(await call(gateway)).toBe(200);
     expect((await gateway.stop('SIGTERM')).code).toBe(0);
@@ -179,7 +173,7 @@ describe.runIf(onLinux)('several workers', () => {
     const gateway = await start();
     const letGo = operated.hold();
     const streams = await Promise.all(Array.from({ length: 6 }, () => operated.stream(gateway)));
-    const workers = more.length > 0 ? workersOf(gateway) : [];
+    const workers = more.length > 0 ? listChildren(gateway.child.pid) : [];
     gateway.child.kill(signal);
     for (const worker of workers) process.kill(worker, signal);
     await until(() =>
@@ -197,7 +191,7 @@ describe.runIf(onLinux)('several workers', () => {
 
   it('exit with the process that started them, even if it is killed', async () => {
     const gateway = await start();
-    const workers = workersOf(gateway);
+    const workers = listChildren(gateway.child.pid);
     await gateway.stop('SIGKILL');
     const lives = (pid: number): boolean => {
       try {

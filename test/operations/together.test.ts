@@ -1,10 +1,9 @@
 /** What several workers share: each other's calls, and the running calls and usage of keys and accounts. */
-import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { onLinux } from '../support/available.ts';
 import { modelOf, openOperated, streamedCall, until, type Operated } from '../support/operated.ts';
 import type { RunningGateway } from '../support/process.ts';
+import { countSockets, listChildren } from '../support/worker-processes.ts';
 
 let operated: Operated;
 beforeAll(async () => void (operated = await openOperated()));
@@ -45,24 +44,6 @@ async function start(limits?: string): Promise<RunningGateway> {
   return gateway;
 }
 
-/** The ids of its worker processes. */
-function workersOf({ child: { pid = 0 } }: RunningGateway): number[] {
-  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
-}
-
-/** How many sockets a process has open. */
-function countSockets(pid: number): number {
-  const isSocket = (file: string): boolean => {
-    try {
-      return readlinkSync(join(`/proc/${pid}/fd`, file)).startsWith('socket:');
-    } catch {
-      // It was closed meanwhile.
-      return false;
-    }
-  };
-  return readdirSync(`/proc/${pid}/fd`).filter(isSocket).length;
-}
-
 describe('several workers', () => {
   it('return every call to the key that made it, whichever of them made it', async () => {
     const gateway = await start();
@@ -101,9 +82,11 @@ describe('several workers', () => {
       429,
     ]);
     // The system may deal all the streams to one worker, and the other two to the other.
-    const [victim = 0] = workersOf(gateway).toSorted((one, other) => countSockets(other) - countSockets(one));
+    const [victim = 0] = listChildren(gateway.child.pid).toSorted(
+      (one, other) => countSockets(other) - countSockets(one),
+    );
     process.kill(victim, 'SIGKILL');
-    await until(() => !workersOf(gateway).includes(victim));
+    await until(() => !listChildren(gateway.child.pid).includes(victim));
     // What the dead worker held is free again, and the rest is still held.
     const { path, body: sent } = streamedCall('chat-completions');
     await until(
