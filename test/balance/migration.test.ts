@@ -11,6 +11,7 @@ import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
 import { count, integer, maybe, text, texts, type Row } from '../../plugins/meters/balance/rows.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { Entry, Store } from '../../plugins/meters/balance/store.ts';
+import { foldAll } from '../contract/fold-all.ts';
 import { freshDatabase } from '../support/database.ts';
 import { quote, settlement } from './calls.ts';
 import { temporaryFolder, withDatabase } from './ledger-file.ts';
@@ -135,7 +136,7 @@ it.each([
     expect(new Set(entries.map(({ kind }) => kind)).size).toBe(7);
     const sound = { ok: true, accounts: 3, pending: 1, findings: [] };
     expect(await store.audit()).toMatchObject({ ...sound, entries: entries.length });
-    for (let quiet = 0; quiet < 4;) quiet += Number((await store.fold({ limit: 1000 })).isDone);
+    await foldAll(store);
     expect(await store.audit()).toMatchObject(sound);
 
     // Calls that began before continue, and new ones count in budgets.
