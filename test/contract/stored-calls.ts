@@ -352,6 +352,7 @@ async function expectEqual(store: Store, name: string, calls: readonly MadeCall[
         const own = all.filter((row) => row.name === name || row.name?.startsWith(`${name}-`));
         expect(shown(own), `all by ${by} and ${unit}`).toEqual(Object.fromEntries(wanted));
       }
+      if (unit === '1h') await expectFiltered(store, { ...query, account: undefined }, name);
       await expectOthers(store, { ...query, account: undefined });
       // A range that begins and ends within days.
       await expectOthers(store, { ...query, account: undefined, from: units[unit], to: 3 * units[unit] });
@@ -364,6 +365,25 @@ async function expectEqual(store: Store, name: string, calls: readonly MadeCall[
     cost: BigInt(calls.length) * 7n,
     margin: BigInt(calls.length) * 2n,
   });
+}
+
+/** A filter finds the same sums, whichever table they are read from. */
+async function expectFiltered(store: Store, query: OverviewQuery, account: string): Promise<void> {
+  const key = `${account}-a`;
+  expect(await store.overview({ ...query, key })).toEqual(await store.overview({ ...query, key, account }));
+  const value = { model: 'm/a', key, account, provider: 'a', tag: '' }[query.by];
+  const all = await store.overview({ ...query, top: 1_000_000 });
+  const bare = ({ start, cost, margin, posts, counts, buckets }: OverviewRow): object => ({
+    start,
+    cost,
+    margin,
+    posts,
+    counts,
+    buckets,
+  });
+  expect((await store.overview({ ...query, [query.by]: value })).map(bare)).toEqual(
+    all.filter(({ name }) => name === value).map(bare),
+  );
 }
 
 /** The largest series are those of all series, and the one without a name is the sum of the others. */

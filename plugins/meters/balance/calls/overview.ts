@@ -112,7 +112,12 @@ function seriesSql(query: OverviewQuery): Asked {
   return { text, values };
 }
 
-/** Adds up every row of the range: for filters, which only the finest roll-ups know, and for tags. */
+/** Whether series have the sums that a query adds up: of tags, or of one name. */
+function hasSeries(query: OverviewQuery): boolean {
+  return filters.every((name) => query[name] === undefined || name === query.by);
+}
+
+/** Adds up the rows of some series, or of what filters select among the finest roll-ups. */
 function wholeSql(query: OverviewQuery): Asked {
   const { from, to, by, tag, unit, top } = query;
   const values: (string | number)[] = [from, to, top];
@@ -124,17 +129,25 @@ function wholeSql(query: OverviewQuery): Asked {
   });
   const prefix = tag === undefined ? [] : [`name >= ${place(`${tag}:`)}`, `name < ${place(`${tag};`)}`];
   const where = ['at >= $1', 'at < $2', ...narrowed].join(' AND ');
-  const inSeries = [`dimension = '${by}'`, `unit = ${length}`, 'start >= $1', 'start < $2', ...prefix];
-  const kept =
-    narrowed.length > 0
-      ? `SELECT ${by} AS name, hour / ${length} * ${length} AS start, ${all} FROM rollups
-         WHERE ${['hour >= $1', 'hour < $2', ...narrowed].join(' AND ')}`
-      : `SELECT name, start, ${all} FROM series
-         WHERE ${inSeries.join(' AND ')}`;
+  const inSeries = `dimension = '${by}' AND unit = ${length}`;
+  const named = by === 'tag' || query[by] === undefined ? prefix : [`name = $4`];
+  // The primary key of the roll-ups begins with the account.
+  const inRollups =
+    query.key !== undefined && query.account === undefined
+      ? ['account IN (SELECT name FROM accounts)', ...narrowed]
+      : narrowed;
+  const kept = hasSeries(query)
+    ? `SELECT name, start, ${all} FROM starts CROSS JOIN series
+       WHERE ${[inSeries, 'start = step_start', ...named].join(' AND ')}`
+    : `SELECT ${by} AS name, hour / ${length} * ${length} AS start, ${all} FROM rollups
+       WHERE ${['hour >= $1', 'hour < $2', ...inRollups].join(' AND ')}`;
   const fresh = by === 'tag' ? tagTail({ unit: length, where }) : tails({ name: by, unit: length, where });
   const rest = prefix.length > 0 ? `SELECT * FROM (${fresh}) AS fresh WHERE ${prefix.join(' AND ')}` : fresh;
   const text = `
-    WITH parts AS MATERIALIZED (${kept} UNION ALL ${rest}),
+    WITH RECURSIVE starts (step_start) AS (
+      SELECT min(start) FROM series WHERE ${inSeries} AND start >= $1 AND start < $2
+      UNION ALL SELECT step_start + ${length} FROM starts WHERE step_start + ${length} < $2),
+    parts AS MATERIALIZED (${kept} UNION ALL ${rest}),
     ranked AS (
       SELECT name AS ranked_name, row_number() OVER (ORDER BY sum(cost) DESC, sum(calls) DESC, name) AS place
       FROM parts GROUP BY name)

@@ -73,7 +73,12 @@ export async function spentByDay(store: Store, account: string, range: Range): P
 /** What an account had spent before a moment. */
 export async function spentBefore(store: Store, account: string, at: number): Promise<Nano> {
   const start = Math.floor(at / hour) * hour;
-  const rows = await store.overview({ account, from: 0, to: start, by: 'account', unit: '1d', top: 1 });
+  const day = Math.floor(start / units['1d']) * units['1d'];
+  const query = { account, by: 'account', top: 1 } as const;
+  const rows = [
+    ...(await store.overview({ ...query, from: 0, to: day, unit: '1d' })),
+    ...(await store.overview({ ...query, from: day, to: start, unit: '1h' })),
+  ];
   const minutes = at === start ? [] : await store.chargedByMinute({ account, hours: [start] });
   return [...rows, ...minutes.filter((row) => row.start < at)].reduce((sum, { cost }) => sum + cost, 0n);
 }
