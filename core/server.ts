@@ -22,6 +22,7 @@ import { buildIdHeaders, createRequestId } from './http/request-id.ts';
 import { buildRouteReply } from './http/route-reply.ts';
 import { isServed } from './http/routes.ts';
 import { isUpload, readUpload } from './http/uploads.ts';
+import { findRightBase } from './http/wrong-base.ts';
 import { runCall } from './pipeline.ts';
 import type { Route } from './plugin.ts';
 import type { ErrorReply, Match, Protocol } from './protocol.ts';
@@ -102,7 +103,7 @@ function createHandler(core: Core, audience: Audience): ReturnType<Koa['callback
   app.use((context) => {
     const id = createRequestId();
     context.set(buildIdHeaders(id));
-    Object.assign(context, notFoundReply(core, context, id));
+    Object.assign(context, notFoundReply(core, context, id, audience));
   });
   const answer = app.callback();
   return async (request, response) => {
@@ -262,14 +263,17 @@ async function sendRoute(
 
 /** The 404 of an unknown path, in the protocol whose base URL is the nearest above it. */
 function notFoundReply(
-  { addresses, protocols }: Core,
+  core: Core,
   { method, path }: Koa.Context,
   id: string,
+  audience: Audience,
 ): ErrorReply {
+  const { addresses, protocols } = core;
   const [base] = addresses
     .filter((address) => path.startsWith(`${address.path}/`))
     .toSorted((one, other) => other.path.length - one.path.length);
-  const served = base?.serves === undefined ? '' : `: ${base.serves}`;
+  const right = audience === 'everyone' ? findRightBase(core, method, decodePath(path)) : '';
+  const served = right === '' && base?.serves !== undefined ? `: ${base.serves}` : right;
   const error = new GatewayError('not_found', `There is nothing at ${method} ${path}${served}.`);
   const protocol = base && protocols.find(base.protocol);
   if (protocol) return protocol.client.encodeError(error, id);

@@ -77,6 +77,25 @@ describe('a path without a route', () => {
     expect(await told(gateway, path, { method: 'POST' })).toEqual(expected);
   });
 
+  it.each([
+    ['/v1/messages', 'messages', '/alpha/v1/messages', '/alpha'],
+    ['/alpha/messages', 'messages', undefined, '/alpha'],
+    ['/alpha/v1/v1/messages', 'messages', '/alpha/v1/messages', '/alpha'],
+    ['/chat/completions', 'chat-completions', '/v1/chat/completions', '/v1'],
+    ['/v1/v1/chat/completions', 'chat-completions', '/v1/chat/completions', '/v1'],
+    [
+      '/v1beta/models/demo/echo:generateContent',
+      'generate-content',
+      '/beta/v1beta/models/demo/echo:generateContent',
+      '/beta',
+    ],
+  ])('such as %s names the base URL of %s, if that serves the call', async (path, protocol, right, base) => {
+    const advice = `${protocol} is served at ${right}: the base URL of its clients ends in ${base}`;
+    const reply = JSON.stringify(await told(gateway, path, { method: 'POST', body: '{}' }));
+    if (right === undefined) expect(reply).not.toContain('is served at');
+    else expect(reply).toContain(`There is nothing at POST ${path}; ${advice}.`);
+  });
+
   it('under several base URLs gets the error of the nearest', async () => {
     expect(await told(rooted, '/nowhere', {})).toEqual([404, words.anthropic?.('GET /nowhere')]);
     expect(await told(rooted, '/v1/nowhere', {})).toEqual([404, words.openai?.('GET /v1/nowhere')]);
