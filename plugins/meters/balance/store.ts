@@ -111,7 +111,7 @@ export const operations = {
   hasKeys: read<() => boolean>(),
 
   /** Accounts, in the order of their names. */
-  listAccounts: report<(page: Page) => readonly AccountRecord[]>(),
+  listAccounts: report<(page: Page & { readonly wanted?: string }) => readonly AccountRecord[]>(),
   /** Keys, in the order of their ids. */
   listKeys: report<(page: KeyPage) => readonly KeyRecord[]>(),
   /** Rows of the books, for exports and for the record of a call. */

@@ -6,6 +6,7 @@ import {
   creditSources,
   deepestTeam,
   mostCredit,
+  type AccountRecord,
   type Balance,
   type Entry,
   type Store,
@@ -102,11 +103,9 @@ export async function moveAccount(
 }
 
 /** An account with the sum of its credits of each kind. */
-export async function accountDetails(
-  store: Store,
-  account: string,
-): Promise<ShownBalance & { readonly credits: Readonly<Record<string, string>> }> {
-  const shown = await accountBalance(store, account);
+export async function accountDetails(store: Store, account: string) {
+  const [record] = await store.listAccounts({ wanted: account, limit: 1 });
+  if (!record) throw noAccount(account);
   const sums = new Map<string, Nano>(creditSources.map((source) => [source, 0n]));
   const limit = 1000;
   for (let after = 0, isMore = true; isMore;) {
@@ -117,20 +116,26 @@ export async function accountDetails(
     isMore = entries.length === limit;
   }
   return {
-    ...shown,
+    ...shownRecord(record),
     credits: Object.fromEntries([...sums].map(([source, sum]) => [source, formatUsd(sum)])),
+  };
+}
+
+function shownRecord({ name, created, line, state, ...balance }: AccountRecord) {
+  return {
+    ...shownBalance(name, balance),
+    parent: line[0] ?? null,
+    state,
+    created: new Date(created).toISOString(),
   };
 }
 
 export async function listAccounts(store: Store, query: z.output<typeof page>) {
   const records = await store.listAccounts(query);
-  const data = records.map(({ name, created, line, state, ...balance }) => ({
-    ...shownBalance(name, balance),
-    parent: line[0] ?? null,
-    state,
-    created: new Date(created).toISOString(),
-  }));
-  return { data, next: records.length === query.limit ? (records.at(-1)?.name ?? null) : null };
+  return {
+    data: records.map(shownRecord),
+    next: records.length === query.limit ? (records.at(-1)?.name ?? null) : null,
+  };
 }
 
 export type AddedCredit = ShownBalance & { readonly status: 'credited' | 'already_credited' };

@@ -24,6 +24,7 @@ const keyColumns = `id, hash, last_four, name, kind, account, spend_cap, models,
 const sql = statements('accounts', {
   balance: 'SELECT total, used, pending FROM accounts WHERE name = $1',
   addAccount: 'INSERT INTO accounts (name, created) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING id',
+  account: `${accountRows} WHERE name = $1`,
   accounts: `${accountRows} WHERE name > $1 ORDER BY name LIMIT $2`,
   lockAccount: 'SELECT id, total, pending, state FROM accounts WHERE name = $1 FOR NO KEY UPDATE',
   setState: 'UPDATE accounts SET state = $2 WHERE name = $1',
@@ -57,8 +58,13 @@ export function* createAccount({ name, at }: { readonly name: string; readonly a
   return (yield* ask(sql.addAccount, name, at)).length > 0;
 }
 
-export function* listAccounts({ after = '', limit }: Page): Steps<readonly AccountRecord[]> {
-  return (yield* ask(sql.accounts, after, limit)).map(accountOf);
+export function* listAccounts({
+  wanted,
+  after = '',
+  limit,
+}: Page & { readonly wanted?: string }): Steps<readonly AccountRecord[]> {
+  const rows = wanted === undefined ? ask(sql.accounts, after, limit) : ask(sql.account, wanted);
+  return (yield* rows).map(accountOf);
 }
 
 export function* setAccountState({ account: name, state }: StateChange): Steps<StateChanged> {
