@@ -97,6 +97,12 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
     await page.getByLabel('To', { exact: true }).fill('2020-01-05');
     await expect.poll(() => tile('Calls').textContent()).toBe('0');
     await page.getByText('No calls in this range.').waitFor();
+    // The last day is part of the range.
+    const today = new Intl.DateTimeFormat('sv-SE').format(new Date());
+    for (const name of ['From', 'To']) await page.getByLabel(name, { exact: true }).fill(today);
+    await expect.poll(() => tile('Calls').textContent()).toBe('4');
+    for (const name of ['From', 'To'])
+      expect(await page.getByLabel(name, { exact: true }).inputValue()).toBe(today);
     await page.getByRole('button', { name: '24 h' }).click();
     expect(await download('Usage as CSV')).toContain('key,model,day');
   });
@@ -207,6 +213,15 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
       .poll(() => page.locator('.tile', { hasText: 'Credited' }).first().locator('strong').textContent())
       .toBe('$5.00');
     expect(await download('Statement as CSV')).toContain('top-up');
+    // Its day begins at ten in UTC.
+    await page.getByLabel('Time zone').selectOption('Pacific/Kiritimati');
+    await page
+      .getByRole('region', { name: /^Statement .*scrollable/ })
+      .getByText('usage')
+      .first()
+      .waitFor();
+    expect(await download('Statement as CSV')).toMatch(/T10:00:00.000Z,usage/);
+    expect(page.url()).toContain('zone=Pacific%2FKiritimati');
     await page.getByRole('button', { name: 'Usage' }).click();
     await page.getByRole('link', { name: model }).first().waitFor();
   });

@@ -124,6 +124,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     await dialog().getByLabel('Name').fill('laptop');
     await dialog().getByLabel('Models').fill('openai/*, demo/*');
     await dialog().getByLabel('Spend cap in USD').fill('3.5');
+    await dialog().getByLabel('Tags').fill('team:search, research');
     await dialog().getByRole('button', { name: 'Create key' }).click();
     const secret = (await dialog().locator('pre').first().textContent()) ?? '';
     expect(secret).toMatch(/^sk-\w{42}$/);
@@ -132,6 +133,8 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
       const text = (await dialog().locator('.settings pre').textContent()) ?? '';
       expect(text).toContain(secret);
       expect(text).toContain(open.house.gateway.url);
+      // Of the models that the key may call, one that is on offer.
+      if (client !== 'Open WebUI') expect(text).toContain('openai/');
     }
     const reply = await fetch(`${open.house.gateway.url}/v1/chat/completions`, {
       method: 'POST',
@@ -141,6 +144,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     expect(reply.status).toBe(200);
     await dialog().getByRole('button', { name: 'Close' }).click();
     await expect.poll(() => rows('Keys').first().textContent()).toContain('$3.50');
+    expect(await rows('Keys').first().textContent()).toContain('team:search research');
     expect(await page.content()).not.toContain(secret);
     await page.reload();
     await rows('Keys').first().waitFor();
@@ -151,10 +155,13 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
   it('changes, rotates, disables and enables a key', async () => {
     await go('accounts/acme');
     await choose('Change');
+    expect(await dialog().getByLabel('Tags').inputValue()).toBe('team:search, research');
+    await dialog().getByLabel('Tags').fill('night');
     await dialog().getByLabel('Calls per minute').fill('7');
     await dialog().getByLabel('Spend cap in USD').fill('');
     await dialog().getByRole('button', { name: 'Save' }).click();
     await expect.poll(() => rows('Keys').first().textContent()).not.toContain('$3.50');
+    await expect.poll(() => rows('Keys').first().textContent()).toContain('night');
     await choose('Disable');
     await dialog().getByRole('button', { name: 'Disable' }).click();
     await expect.poll(() => rows('Keys').first().textContent()).toContain('disabled');
@@ -168,6 +175,24 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     await expect.poll(() => rows('Keys').count()).toBe(2);
     const texts = await rows('Keys').allTextContents();
     expect(texts.filter((text) => text.includes('replaced'))).toHaveLength(1);
+  });
+
+  it('shows the state of an account, on its page and in the list', async () => {
+    await go('accounts/acme');
+    await button('Set state').click();
+    await dialog().getByLabel('State').selectOption('disabled');
+    await dialog().getByRole('button', { name: 'Change' }).click();
+    await page.locator('h1', { hasText: 'disabled' }).waitFor();
+    await button('Set state').click();
+    expect(await dialog().getByLabel('State').inputValue()).toBe('disabled');
+    await page.keyboard.press('Escape');
+    await go('accounts');
+    await rows('Accounts').filter({ hasText: 'acme' }).getByText('disabled').waitFor();
+    await go('accounts/acme');
+    await button('Set state').click();
+    await dialog().getByLabel('State').selectOption('open');
+    await dialog().getByRole('button', { name: 'Change' }).click();
+    await page.locator('h1 .badge').waitFor({ state: 'detached' });
   });
 
   it('lists all keys and operator keys, and makes one of those', async () => {

@@ -9,6 +9,7 @@ import { createRequire, stripTypeScriptTypes } from 'node:module';
 import { dirname, extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
+import { keep } from './keep.ts';
 
 const types: Readonly<Record<string, string>> = {
   '.ts': 'text/javascript; charset=utf-8',
@@ -106,11 +107,7 @@ function assetOf(name: string, text: string): Asset {
   return {
     type: types[extname(name)] ?? '',
     plain,
-    packed(encoding) {
-      const known = made.get(encoding) ?? pack[encoding]();
-      made.set(encoding, known);
-      return known;
-    },
+    packed: (encoding) => keep(made, encoding, pack[encoding]),
   };
 }
 

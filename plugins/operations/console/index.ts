@@ -10,6 +10,7 @@ import { definePlugin, GatewayError, type Host, type Route, type RouteReply } fr
 import { readPrivateFile } from '../../shared/private-file.ts';
 import type { Asset, Assets, Packing } from './assets.ts';
 import type { BuiltDocument, Document } from './document.ts';
+import { keep } from './keep.ts';
 import { checkHost } from './same-origin.ts';
 import { createSessions, keyBytes, type Sessions } from './sessions.ts';
 import { loadingShell, publicShell, signInShell } from './shells.ts';
@@ -37,11 +38,10 @@ function readKey(file: string): Buffer {
 }
 
 /** Made with the first page, because many gateways never show one. */
-let assets: Promise<Assets> | undefined;
+const loaded = new Map<'assets', Promise<Assets>>();
 
 function loadOnce(): Promise<Assets> {
-  assets ??= import('./assets.ts').then(({ loadAssets }) => loadAssets());
-  return assets;
+  return keep(loaded, 'assets', async () => (await import('./assets.ts')).loadAssets());
 }
 
 const encodings = ['br', 'gzip'] as const satisfies Packing[];
@@ -71,13 +71,10 @@ async function assetReply(asset: Asset, encoding: Packing | undefined): Promise<
 const built = new Map<Document, Promise<BuiltDocument>>();
 
 function buildOnce(document: Document): Promise<BuiltDocument> {
-  const page =
-    built.get(document) ??
-    Promise.all([import('./document.ts'), loadOnce()]).then(([{ buildDocument }, all]) =>
-      buildDocument(all, document),
-    );
-  built.set(document, page);
-  return page;
+  return keep(built, document, async () => {
+    const [{ buildDocument }, all] = await Promise.all([import('./document.ts'), loadOnce()]);
+    return buildDocument(all, document);
+  });
 }
 
 async function documentReply(

@@ -1,36 +1,23 @@
-/** One account: its balance, keys, credits, spending, and a statement like a bank's. */
+/** One account: its balance, keys, credits, budgets, statement and usage. */
 import type { Balance } from './accounts.ts';
-import { address, api, session, useData } from './api.ts';
+import { api, session, useData } from './api.ts';
 import { Budgets } from './budgets.ts';
 import { amountColumn, countColumn } from './columns.ts';
 import { openAdjustment, openState } from './corrections.ts';
 import { Form, type Values } from './form.ts';
-import { Time } from './format.ts';
 import { openNewKey, type Key } from './key-dialogs.ts';
 import { Keys } from './keys.ts';
-import { closeDialog, html, openDialog, takeText } from './kit.ts';
+import { closeDialog, html, openDialog } from './kit.ts';
 import { useList } from './lists.ts';
 import { Amount } from './money.ts';
-import { Choice, Fault, Head, Tile } from './parts.ts';
+import { Badge, Choice, Fault, Head, Tile } from './parts.ts';
 import { href, setQuery } from './router.ts';
+import { StatementOf } from './statement.ts';
 import { Table, type Column } from './table.ts';
 
-interface Line {
-  readonly at: string;
-  readonly kind: string;
-  readonly text: string;
-  readonly reference: string | null;
-  readonly calls: number | null;
-  readonly amount: string;
-  readonly balance: string;
-}
-
-interface Statement {
-  readonly opening: string;
-  readonly closing: string;
-  readonly credited: string;
-  readonly used: string;
-  readonly lines: readonly Line[];
+/** What an account is, unless it is open. */
+export function AccountState({ state }: Partial<Pick<Balance, 'state'>>) {
+  return state !== undefined && state !== 'open' ? html`<${Badge} tone="bad">${state}</${Badge}>` : null;
 }
 
 interface Usage {
@@ -41,16 +28,6 @@ interface Usage {
   readonly output: number;
   readonly cost: string;
 }
-
-const lineColumns: readonly Column<Line>[] = [
-  { title: 'Date', value: ({ at }) => at, cell: ({ at }) => html`<${Time} at=${at} brief=${true} />` },
-  { title: 'Kind', value: ({ kind }) => kind },
-  { title: 'Text', value: ({ text }) => text },
-  { title: 'Reference', value: ({ reference }) => reference },
-  countColumn('Calls', ({ calls }) => calls),
-  amountColumn('Amount', ({ amount }) => amount),
-  amountColumn('Balance', ({ balance }) => balance),
-];
 
 const usageColumns = (account: string): Column<Usage>[] => [
   { title: 'Day (UTC)', value: ({ day }) => day },
@@ -94,39 +71,6 @@ function openCredit(account: string, done: () => void): void {
   );
 }
 
-/** The last twelve months, the current one first: `2026-11`. */
-function months(): string[] {
-  const now = new Date();
-  return Array.from({ length: 12 }, (_, back) =>
-    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back, 1)).toISOString().slice(0, 7),
-  );
-}
-
-function StatementOf({ account, month }: { readonly account: string; readonly month: string }) {
-  const path = `/admin/accounts/${encodeURIComponent(account)}/statement`;
-  const { data, error, reload } = useData<Statement>(path, { month });
-  return html`<${Fault} error=${error} retry=${reload} />
-    <div class="tiles">
-      <${Tile} label="Opening balance" value=${html`<${Amount} usd=${data?.opening} />`} />
-      <${Tile} label="Credited" value=${html`<${Amount} usd=${data?.credited} />`} />
-      <${Tile} label="Spent" value=${html`<${Amount} usd=${data?.used} />`} />
-      <${Tile} label="Closing balance" value=${html`<${Amount} usd=${data?.closing} />`} />
-    </div>
-    <${Table}
-      name=${`Statement ${month}`}
-      columns=${lineColumns}
-      rows=${error ? [] : data?.lines}
-      tools=${html`<label class="select"
-          ><span>Month</span
-          ><select aria-label="Month" value=${month} onChange=${takeText((month) => setQuery({ month }))}>
-            ${months().map((each) => html`<option selected=${each === month}>${each}</option>`)}
-          </select></label
-        >
-        <a class="button" href=${address(path, { month, format: 'csv' })} download>Statement as CSV</a>`}
-      empty="Nothing was credited or spent in this month."
-    />`;
-}
-
 function UsageOf({ account }: { readonly account: string }) {
   const from = new Date(Date.now() - 30 * 86_400_000).toISOString().slice(0, 10);
   const { data, error, reload } = useData<{ data: readonly Usage[] }>('/admin/usage', {
@@ -161,18 +105,17 @@ export function Account({
   const { data, error, reload } = useData<Balance & { credits: Readonly<Record<string, string>> }>(path);
   const keys = useList<Key>('/admin/keys', { account });
   const show = query['show'] ?? 'keys';
-  const [thisMonth = ''] = months();
   const done = () => {
     reload();
     keys.reload();
   };
   const credits = Object.entries(data?.credits ?? {}).filter(([, amount]) => amount !== '0');
-  return html`<${Head} title=${account}>
+  return html`<${Head} title=${html`${account} <${AccountState} state=${data?.state} />`}>
       <a class="button" href=${href('calls', { account })}>Calls</a>
       ${
         !session.value?.readOnly &&
         data &&
-        html`<button onClick=${() => openState(account, done)}>Set state</button>
+        html`<button onClick=${() => openState(account, data.state, done)}>Set state</button>
           <button onClick=${() => openAdjustment(account, done)}>Adjust</button>
           <button onClick=${() => openCredit(account, done)}>Add credit</button>
           <button class="primary" onClick=${() => openNewKey(account, done)}>New key</button>`
@@ -199,9 +142,7 @@ export function Account({
         onChange=${(value: string) => setQuery({ show: value })}
       />
     </p>
-    ${
-      show === 'statement' && html`<${StatementOf} account=${account} month=${query['month'] ?? thisMonth} />`
-    }
+    ${show === 'statement' && html`<${StatementOf} account=${account} query=${query} />`}
     ${show === 'budgets' && html`<${Budgets} account=${account} />`}
     ${show === 'usage' && html`<${UsageOf} account=${account} />`}
     ${show === 'keys' && html`<${Keys} name="Keys" keys=${keys.rows} more=${keys.more} done=${done} />`}`;

@@ -1,5 +1,5 @@
 /** Accounts with their balances, and all keys. */
-import { Account } from './account.ts';
+import { Account, AccountState } from './account.ts';
 import { api, session } from './api.ts';
 import { Budgets } from './budgets.ts';
 import { Form, type Values } from './form.ts';
@@ -9,7 +9,7 @@ import { Keys } from './keys.ts';
 import { closeDialog, html, openDialog } from './kit.ts';
 import { useList } from './lists.ts';
 import { Amount } from './money.ts';
-import { Badge, Choice, Fault, Head } from './parts.ts';
+import { Choice, Fault, Head } from './parts.ts';
 import { go, href, setQuery, type Place } from './router.ts';
 import { Table, type Column } from './table.ts';
 
@@ -21,7 +21,9 @@ export interface Balance {
   readonly pending: string;
   readonly available: string;
   readonly created: string;
-  readonly disabled?: boolean;
+  readonly state: string;
+  /** The account above it, with which it shares budgets. */
+  readonly parent: string | null;
 }
 
 const money = (title: string, value: (row: Balance) => string): Column<Balance> => ({
@@ -34,10 +36,11 @@ const money = (title: string, value: (row: Balance) => string): Column<Balance> 
 const columns: readonly Column<Balance>[] = [
   {
     title: 'Account',
-    value: ({ account }) => account,
-    cell: ({ account, disabled }) =>
-      html`<a href=${href(['accounts', account])}>${account}</a>
-        ${disabled && html`<${Badge} tone="bad">disabled</${Badge}>`}`,
+    value: ({ account, state, parent }) => [account, state === 'open' ? '' : state, parent].join(' ').trim(),
+    cell: ({ account, state, parent }) =>
+      html`<a href=${href(['accounts', account])}>${account}</a> <${AccountState} state=${state} />${
+          parent !== null && html`<br /><span class="dim">below ${parent}</span>`
+        }`,
   },
   money('Available', ({ available }) => available),
   money('Held', ({ pending }) => pending),

@@ -61,6 +61,10 @@ function target({ provider, model, key }: Target): string {
 }
 
 function RoutingSteps({ steps, call }: { readonly steps: readonly Routing[]; readonly call: Detail }) {
+  if (steps.length === 0 && !call.not_granted?.length)
+    return html`<p class="dim">
+      No target was skipped or moved: they were asked in the order of the model.
+    </p>`;
   return html`<ol class="routing">
     ${steps.map(
       ({ by, reason, removed, order }) =>
@@ -226,14 +230,10 @@ function Sections({ call }: { readonly call: Detail }) {
           html`<p class="dim">${call.losses_omitted} more are not kept.</p>`
         }`,
     )}
-    ${
-      call.routing &&
-      call.routing.length > 0 &&
-      part(
-        'Routing',
-        html`<section class="card"><${RoutingSteps} steps=${call.routing} call=${call} /></section>`,
-      )
-    }`;
+    ${part(
+      'Routing',
+      html`<section class="card"><${RoutingSteps} steps=${call.routing ?? []} call=${call} /></section>`,
+    )}`;
 }
 
 export function CallDetail({ id }: { readonly id: string }) {

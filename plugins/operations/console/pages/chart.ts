@@ -28,6 +28,8 @@ interface ChartProps {
   format(value: number): string;
   readonly kind: 'bars' | 'lines';
   readonly height?: number;
+  /** Where a bucket of lines leads. */
+  href?(bucket: number): string;
 }
 
 /** A round number at or above a value, so that the axis has plain figures. */
@@ -78,6 +80,19 @@ function lines({ series }: ChartProps, top: number, height: number) {
   });
 }
 
+/** The times under lines, each a link over the whole height. */
+function columns({ buckets, href }: ChartProps, height: number) {
+  return (
+    href &&
+    buckets.map(
+      (name, bucket) =>
+        html`<a href=${href(bucket)} tabindex="-1" aria-label=${name}
+          ><rect class="hit" x=${bucket} width="1" height=${height}
+        /></a>`,
+    )
+  );
+}
+
 function Tip({ props, bucket }: { readonly props: ChartProps; readonly bucket: number }): ComponentChildren {
   const { series, buckets, format } = props;
   const side = bucket > buckets.length / 2 ? 'right' : 'left';
@@ -124,7 +139,7 @@ export function Chart(props: ChartProps) {
         preserveAspectRatio="none"
         height=${height}
       >
-        ${kind === 'bars' ? bars(props, top, height) : lines(props, top, height)}
+        ${kind === 'bars' ? bars(props, top, height) : [lines(props, top, height), columns(props, height)]}
       </svg>
       ${hovered.value !== undefined && html`<${Tip} props=${props} bucket=${hovered.value} />`}
     </div>

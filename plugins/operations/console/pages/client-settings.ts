@@ -15,6 +15,18 @@ export interface Facts {
   }[];
 }
 
+/** Owners whose models a client expects, by its protocol. */
+const usual: Readonly<Record<string, string>> = {
+  messages: 'anthropic/',
+  'generate-content': 'google/',
+};
+
+/** A model for the settings of a client: the first of the usual owner, or else the first. */
+function modelFor(protocol: string, models: readonly string[]): string {
+  const owner = usual[protocol] ?? 'openai/';
+  return models.find((id) => id.startsWith(owner)) ?? models[0] ?? 'demo/echo';
+}
+
 /** The address of the public listener, as far as a page of the admin listener can know it. */
 export function publicUrl({ url, port }: Facts): string {
   return url ?? `${window.location.protocol}//${window.location.hostname}:${port}`;
@@ -44,7 +56,8 @@ const settings: readonly Setting[] = [
     note: 'Environment variables; then start `claude`.',
     text: (base, key, model) =>
       `export ANTHROPIC_BASE_URL=${base}\nexport ANTHROPIC_AUTH_TOKEN=${key}\n` +
-      `export ANTHROPIC_MODEL=${model}`,
+      `export ANTHROPIC_MODEL=${model}\n# The model of its small tasks.\n` +
+      `export ANTHROPIC_DEFAULT_HAIKU_MODEL=${model}`,
   },
   {
     name: 'Codex',
@@ -70,6 +83,7 @@ const settings: readonly Setting[] = [
       JSON.stringify(
         {
           $schema: 'https://opencode.ai/config.json',
+          model: `tollgate/${model}`,
           provider: {
             tollgate: {
               npm: '@ai-sdk/openai-compatible',
@@ -123,9 +137,10 @@ export function ClientSettings(props: {
   readonly facts: Facts;
   readonly base: string;
   readonly apiKey: string;
-  readonly model: string;
+  /** Ids of models that the key may call. */
+  readonly models: readonly string[];
 }) {
-  const { facts, base, apiKey, model } = props;
+  const { facts, base, apiKey, models } = props;
   const chosen = useSignal('curl');
   const pathOf = (protocol: string): string | undefined =>
     facts.addresses.find((each) => each.protocol === protocol)?.path;
@@ -140,6 +155,12 @@ export function ClientSettings(props: {
       onChange=${(name: string) => (chosen.value = name)}
     />
     <p class="dim">${setting.note}</p>
-    <${Code} text=${setting.text(base + (pathOf(setting.protocol) ?? ''), apiKey, model)} />
+    <${Code}
+      text=${setting.text(
+        base + (pathOf(setting.protocol) ?? ''),
+        apiKey,
+        modelFor(setting.protocol, models),
+      )}
+    />
   </div>`;
 }

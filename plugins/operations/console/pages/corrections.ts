@@ -34,7 +34,7 @@ export function openAdjustment(account: string, done: () => void): void {
   );
 }
 
-export function openState(account: string, done: () => void): void {
+export function openState(account: string, state: string, done: () => void): void {
   openDialog(
     `State of ${account}`,
     html`<${Form}
@@ -43,6 +43,7 @@ export function openState(account: string, done: () => void): void {
           name: 'state',
           label: 'State',
           type: 'select',
+          value: state,
           options: [
             ['open', 'open: its keys work'],
             ['disabled', 'disabled: its keys are refused within a second'],
@@ -51,8 +52,8 @@ export function openState(account: string, done: () => void): void {
         },
       ]}
       submit="Change"
-      onSubmit=${async ({ state }: Values) => {
-        await api.patch(`/admin/accounts/${encodeURIComponent(account)}/state`, { state });
+      onSubmit=${async ({ state: wanted }: Values) => {
+        await api.patch(`/admin/accounts/${encodeURIComponent(account)}/state`, { state: wanted });
         closeDialog();
         done();
       }}

@@ -20,6 +20,7 @@ export interface Key {
     readonly expires: string | null;
     readonly callsPerMinute: number | null;
   };
+  readonly tags: readonly string[];
   readonly used: string;
   readonly pending: string;
   readonly rotatedTo: string | null;
@@ -63,6 +64,17 @@ function limitFields(kind: Key['kind'], limits?: Key['limits']): Field[] {
   ];
 }
 
+/** Names and limits of a key are separated by commas or spaces. */
+const words = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean);
+
+const tagField = (tags: readonly string[] = []): Field => ({
+  name: 'tags',
+  label: 'Tags',
+  value: tags.join(', '),
+  placeholder: 'team:search, research',
+  hint: 'All its calls have them, in budgets and the overview.',
+});
+
 /** A moment as an input of local time takes it. */
 function localText(iso: string): string {
   const date = new Date(iso);
@@ -72,21 +84,40 @@ function localText(iso: string): string {
 /** Limits as the API takes them; null takes one away. */
 function readLimits(kind: Key['kind'], values: Values): object {
   const { spendCap = '', models = '', callsPerMinute = '', expires = '' } = values;
-  const words = models.split(/[\s,]+/).filter(Boolean);
+  const patterns = words(models);
   const expiry = { expires: expires === '' ? null : new Date(expires).toISOString() };
   if (!isUser[kind]) return expiry;
   return {
     ...expiry,
     spendCap: spendCap === '' ? null : spendCap,
-    models: words.length === 0 ? null : words,
+    models: patterns.length === 0 ? null : patterns,
     callsPerMinute: callsPerMinute === '' ? null : Number(callsPerMinute),
   };
+}
+
+interface OfferedModel {
+  readonly id: string;
+  readonly output: readonly string[];
+}
+
+/** Models that a key may call and that write text. Without a list of models on offer there are none. */
+async function modelsOf({ limits }: NewKey): Promise<string[]> {
+  const offered = await api
+    .get<{ readonly data: readonly OfferedModel[] }>('/admin/models')
+    .catch(() => ({ data: (limits.models ?? []).map((id) => ({ id, output: ['text'] })) }));
+  const isAllowed = (id: string): boolean =>
+    limits.models?.some((pattern) =>
+      pattern.endsWith('*') ? id.startsWith(pattern.slice(0, -1)) : id === pattern,
+    ) ?? true;
+  return offered.data
+    .filter(({ id, output }) => !id.endsWith('*') && output.includes('text') && isAllowed(id))
+    .map(({ id }) => id);
 }
 
 /** The secret, which no later page can show, with settings that hold it. */
 async function showSecret(made: NewKey): Promise<void> {
   const facts = made.kind === 'user' ? await api.get<Facts>('/console/facts') : undefined;
-  const [model = 'demo/echo'] = made.limits.models?.filter((each) => !each.endsWith('*')) ?? [];
+  const models = facts ? await modelsOf(made) : [];
   openDialog(
     'Copy the secret now',
     html`<p>This is the only time it is shown. The gateway keeps only its hash.</p>
@@ -95,7 +126,7 @@ async function showSecret(made: NewKey): Promise<void> {
       ${
         facts &&
         html`<h3>Settings for clients</h3>
-          <${ClientSettings} facts=${facts} base=${publicUrl(facts)} apiKey=${made.key} model=${model} />`
+          <${ClientSettings} facts=${facts} base=${publicUrl(facts)} apiKey=${made.key} models=${models} />`
       }`,
   );
 }
@@ -115,18 +146,20 @@ export function openNewKey(account: string | undefined, done: () => void): void 
     { name: 'name', label: 'Name', placeholder: 'laptop', hint: 'Tells your keys apart.' },
     { name: 'credit', label: 'Credit to add in USD', hint: 'Optional: added to the account.' },
     ...limitFields('user'),
+    tagField(),
   ];
   openDialog(
     'Create a key',
     html`<${Form}
       fields=${fields}
       submit="Create key"
-      onSubmit=${async ({ name = '', credit = '', ...values }: Values) => {
+      onSubmit=${async ({ name = '', credit = '', tags = '', ...values }: Values) => {
         const limits = Object.entries(readLimits('user', values)).filter(([, value]) => value !== null);
         const order = {
           account: account ?? values['account'],
           name,
           limits: Object.fromEntries(limits),
+          tags: words(tags),
           ...(credit === '' ? {} : { credit }),
         };
         await showSecret(await api.post<NewKey>('/admin/keys', order));
@@ -169,9 +202,13 @@ export function openLimits(key: Key, done: () => void): void {
   openDialog(
     `Change the key …${key.lastFour}`,
     html`<${Form}
-      fields=${[{ name: 'name', label: 'Name', value: key.name }, ...limitFields(key.kind, key.limits)]}
+      fields=${[
+        { name: 'name', label: 'Name', value: key.name },
+        ...limitFields(key.kind, key.limits),
+        ...(isUser[key.kind] ? [tagField(key.tags)] : []),
+      ]}
       submit="Save"
-      onSubmit=${async ({ name = '', ...values }: Values) => {
+      onSubmit=${async ({ name = '', tags = '', ...values }: Values) => {
         const limits = Object.entries(readLimits(key.kind, values));
         const before = Object.entries(key.limits);
         const changed = limits.filter(
@@ -180,6 +217,7 @@ export function openLimits(key: Key, done: () => void): void {
         await api.patch(addressOf(key), {
           name,
           ...(changed.length > 0 ? { limits: Object.fromEntries(changed) } : {}),
+          ...(isUser[key.kind] ? { tags: words(tags) } : {}),
         });
         closeDialog();
         done();

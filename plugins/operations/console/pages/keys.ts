@@ -94,10 +94,12 @@ function columnsOf(shown: KeysProps): Column<Key>[] {
   return [
     {
       title: 'Key',
-      value: ({ id, name, lastFour }) => `${name} ${id} …${lastFour}`,
-      cell: ({ id, name, lastFour }) =>
+      value: ({ id, name, lastFour, tags }) => [name, id, `…${lastFour}`, ...tags].join(' ').trim(),
+      cell: ({ id, name, lastFour, tags }) =>
         html`${name || html`<span class="dim">unnamed</span>`} <span class="mono dim">…${lastFour}</span
-          ><br /><span class="mono dim nowrap">${id}</span>`,
+          ><br /><span class="mono dim nowrap">${id}</span>${
+            tags.length > 0 && html`<br />${tags.map((tag) => html`<${Badge}>${tag}</${Badge}> `)}`
+          }`,
     },
     ...(withAccount ? [account] : []),
     {

@@ -125,11 +125,16 @@ async function signOut(): Promise<void> {
 
 function Navigation() {
   const current = place.value.path[0] ?? '';
+  const links = useRef<HTMLDivElement>(null);
+  // On a narrow screen the links are a row that scrolls.
+  useEffect(() => {
+    links.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [current]);
   const link = ({ path, title }: Page) =>
     html`<a href=${href(path)} aria-current=${path === current ? 'page' : undefined}>${title}</a>`;
   return html`<nav aria-label="Pages">
     <a class="brand" href=${href('')}>Tollgate</a>
-    <div class="links">${pages.map(link)}</div>
+    <div class="links" ref=${links}>${pages.map(link)}</div>
     <div class="foot">
       <button class="quiet" onClick=${openPalette}>Go to … <kbd>Ctrl K</kbd></button>
       <button class="quiet" onClick=${nextTheme}>Theme: ${theme}</button>

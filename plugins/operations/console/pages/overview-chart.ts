@@ -97,15 +97,20 @@ function chartSeries(data: Overview, measure: Measure, tag: string | undefined):
       values: valuesOf(each, measure),
     };
     const texts = measure === 'cost' ? { texts: each.cost.map(dollars) } : {};
-    if (name === null || name === '') return { ...shown, ...texts };
     const error = measure === 'errors' ? { outcome: 'error' } : {};
-    const link = (bucket: number): string => {
-      const from = data.times[bucket] ?? data.from;
-      const to = new Date(Date.parse(from) + (stepMs[data.step] ?? hour)).toISOString();
-      return href('calls', { ...filterOf(data, tag, name), ...error, from, to });
+    // No filter finds calls without a name, or all but some: their segments lead to all calls of that time.
+    const filter = name === null || name === '' ? {} : filterOf(data, tag, name);
+    return {
+      ...shown,
+      ...texts,
+      href: (bucket) => href('calls', { ...filter, ...error, ...timeOf(data, bucket) }),
     };
-    return { ...shown, ...texts, href: link };
   });
+}
+
+function timeOf(data: Overview, bucket: number): { readonly from: string; readonly to: string } {
+  const from = data.times[bucket] ?? data.from;
+  return { from, to: new Date(Date.parse(from) + (stepMs[data.step] ?? hour)).toISOString() };
 }
 
 function bucketName(at: string, step: string, range: number): string {
@@ -143,6 +148,7 @@ export function MainChart({
     buckets=${buckets}
     series=${series}
     kind=${measure === 'ttft' ? 'lines' : 'bars'}
+    href=${(bucket: number) => href('calls', timeOf(data, bucket))}
     format=${formats[measure] ?? short}
     height=${220}
   />`;

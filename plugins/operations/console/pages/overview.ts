@@ -94,20 +94,26 @@ function paramsOf(query: Readonly<Record<string, string>>): {
   return { params: { ...named, from: new Date(start).toISOString() }, range };
 }
 
+/** Midnight of a local date, some days later. */
+function midnight(date: string, later: number): Date {
+  const [year = 0, month = 1, day = 1] = date.split('-').map(Number);
+  return new Date(year, month - 1, day + later);
+}
+
+/** Whole local days. The last one is part of the range, which ends a day later. */
 function AnyRange({ query }: { readonly query: Readonly<Record<string, string>> }) {
-  const input = (name: 'from' | 'to', label: string) =>
-    html`<label class="select"
-      ><span>${label}</span
-      ><input
-        type="date"
-        value=${(query[name] ?? '').slice(0, 10)}
-        onChange=${(event: { currentTarget: HTMLInputElement }) =>
-          setQuery({
-            range: undefined,
-            [name]: event.currentTarget.value && new Date(`${event.currentTarget.value}T00:00`).toISOString(),
-          })}
+  const input = (name: 'from' | 'to', label: string, later: number) => {
+    const at = new Date(query[name] ?? '');
+    const shown = Number.isNaN(at.getTime())
+      ? ''
+      : new Date(at.getFullYear(), at.getMonth(), at.getDate() - later).toLocaleDateString('sv-SE');
+    const change = (date: string): void =>
+      setQuery({ range: undefined, [name]: date && midnight(date, later).toISOString() });
+    return html`<label class="select"
+      ><span>${label}</span><input type="date" value=${shown} onChange=${takeText(change)}
     /></label>`;
-  return html`${input('from', 'From')} ${input('to', 'To')}`;
+  };
+  return html`${input('from', 'From', 0)} ${input('to', 'To', 1)}`;
 }
 
 function Grouping({ query }: { readonly query: Readonly<Record<string, string>> }) {

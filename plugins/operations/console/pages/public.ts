@@ -39,8 +39,10 @@ function useFetched<T>(path: string, withKey: string): { data: T | undefined; er
   return { data: data.value, error: error.value };
 }
 
-function Addresses({ facts }: { readonly facts: Facts }) {
+function Addresses(props: { readonly facts: Facts; readonly models: readonly ListedModel[] | undefined }) {
+  const { facts, models = [] } = props;
   const base = facts.url ?? window.location.origin;
+  const texts = models.filter(({ architecture: a }) => a?.output_modalities?.includes('text') ?? true);
   return html`<section class="card">
     <h2>Where your client points</h2>
     <p class="dim">
@@ -53,7 +55,12 @@ function Addresses({ facts }: { readonly facts: Facts }) {
     )}
     <details>
       <summary>Settings for clients</summary>
-      <${ClientSettings} facts=${facts} base=${base} apiKey=${key.value || '<your key>'} model="demo/echo" />
+      <${ClientSettings}
+        facts=${facts}
+        base=${base}
+        apiKey=${key.value || '<your key>'}
+        models=${texts.map(({ id }) => id)}
+      />
     </details>
   </section>`;
 }
@@ -101,7 +108,7 @@ function Holder({
     ${view.value === 'key' && html`<${KeyView} apiKey=${key.value} />`}
     ${view.value === 'playground' && html`<${Playground} apiKey=${key.value} models=${models ?? []} />`}
     ${view.value === 'models' && html`<${OfferedModels} models=${models} />`}
-    ${view.value === 'addresses' && facts && html`<${Addresses} facts=${facts} />`}`;
+    ${view.value === 'addresses' && facts && html`<${Addresses} facts=${facts} models=${models} />`}`;
 }
 
 function Public() {
@@ -123,7 +130,7 @@ function Public() {
         key.value === ''
           ? html`<div class="columns">
                 <${KeyForm} />
-                ${facts.data && html`<${Addresses} facts=${facts.data} />`}
+                ${facts.data && html`<${Addresses} facts=${facts.data} models=${models} />`}
               </div>
               <h2>Models and prices</h2>
               <${OfferedModels} models=${models} />`
