@@ -15,6 +15,19 @@ export function counter<Label extends string = never>(
     : new Counter({ name, help, labelNames, registers: [registry] });
 }
 
+/**
+ * A counter of one label whose values are known. Each begins at 0: an alert does not see the first increase
+ * of a series that appears with it.
+ */
+export function knownCounter<Label extends string>(
+  registry: Registry,
+  { name, help, label, values }: { name: string; help: string; label: Label; values: readonly string[] },
+): Counter<Label> {
+  const made = counter(registry, name, help, [label]);
+  for (const value of values) made.labels(value).inc(0);
+  return made;
+}
+
 export function histogram<Label extends string = never>(
   registry: Registry,
   name: string,

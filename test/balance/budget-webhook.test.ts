@@ -32,6 +32,7 @@ async function warned(at = Date.now()): Promise<Store> {
 
 interface Delivering extends Delivery {
   readonly log: string[];
+  /** What was counted, without zeros. */
   counted(): Promise<Record<string, number>>;
 }
 
@@ -43,7 +44,7 @@ async function delivering(store: Store, receiver?: Receiver): Promise<Delivering
     log,
     logger: pino({ level: 'warn', errorKey: 'error' }, { write: (line: string) => void log.push(line) }),
     metrics: ledgerMetrics(registry),
-    webhook: receiver && { url: receiver.url, secret: receiverSecret, timeout: 0.5 },
+    webhook: receiver && { url: receiver.url, secret: receiverSecret, timeout: 5 },
     every: 5,
     firstPause: 5,
     async counted() {
@@ -52,11 +53,11 @@ async function delivering(store: Store, receiver?: Receiver): Promise<Delivering
           registry.getSingleMetric(`tollgate_budget_${name}_total`)?.get(),
         ),
       );
-      return Object.fromEntries(
-        found.flatMap(
-          (metric) => metric?.values.map(({ labels, value }) => [Object.values(labels).join(), value]) ?? [],
-        ),
-      );
+      const counts = found
+        .flatMap((metric) => metric?.values ?? [])
+        .filter(({ value }) => value > 0)
+        .map(({ labels, value }) => [Object.values(labels).join(), value]);
+      return Object.fromEntries(counts);
     },
   };
 }

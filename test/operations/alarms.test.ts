@@ -72,11 +72,27 @@ it('prices of an old date are in the log and in a metric', async () => {
   expect(await metric(house, 'tollgate_price_age_days{provider="stale"} ')).toBeGreaterThan(60);
 });
 
+const alertFile = join(import.meta.dirname, '../../examples/prometheus/alerts.yaml');
+const expressions = z
+  .object({ groups: z.tuple([z.object({ rules: z.array(z.object({ expr: z.string() })) })]) })
+  .parse(parse(readFileSync(alertFile, 'utf8')))
+  .groups[0].rules.map(({ expr }) => expr);
+
+it('what an alert sees grow is there before it grows, or its first increase would be missed', async () => {
+  const { gateway } = await open({ plugins: [prometheus()] });
+  const series = (await (await fetch(`${gateway.url}/metrics`)).text()).split('\n');
+  const grown = expressions.flatMap((expression) => [...expression.matchAll(/increase\((\w+)(\{[^}]*\})?/g)]);
+  expect(grown.length).toBeGreaterThan(4);
+  for (const [, name = '', labels = ''] of grown) {
+    const [label = ''] = /"\w+"/.exec(labels) ?? [];
+    expect(
+      series.filter((line) => line.startsWith(name) && line.includes(label)),
+      name,
+    ).not.toEqual([]);
+  }
+});
+
 it('each of these faults has an alert that says what to do', () => {
-  const rules = z
-    .object({ groups: z.tuple([z.object({ rules: z.array(z.object({ expr: z.string() })) })]) })
-    .parse(parse(readFileSync(join(import.meta.dirname, '../../examples/prometheus/alerts.yaml'), 'utf8')));
-  const expressions = rules.groups[0].rules.map(({ expr }) => expr);
   for (const expression of [
     'increase(tollgate_worker_deaths_total[15m]) > 0',
     'min(tollgate_ledger_up) == 0',

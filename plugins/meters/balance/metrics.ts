@@ -1,7 +1,8 @@
 /** The ledger's metrics: how it writes, what is pending, and everything that should not happen. */
 import type { Counter } from 'prom-client';
 import { toUsdNumber, type Host } from '../../../core/index.ts';
-import { counter, gauge, histogram } from '../../shared/metric.ts';
+import { counter, gauge, histogram, knownCounter } from '../../shared/metric.ts';
+import { scopes } from './budgets/budget.ts';
 import type { Store, Totals } from './store.ts';
 
 type Metrics = Host['metrics'];
@@ -120,18 +121,24 @@ export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
       'Calls of dead processes that were settled by this one.',
       ['status'],
     ),
-    budgetRefusals: counter(metrics, 'tollgate_budget_refusals_total', 'Calls refused by a budget.', [
-      'scope',
-    ]),
-    budgetWarnings: counter(
-      metrics,
-      'tollgate_budget_warnings_total',
-      'Thresholds that budgets reached, and budgets that began to refuse calls.',
-      ['event'],
-    ),
-    budgetWebhooks: counter(metrics, 'tollgate_budget_webhooks_total', 'Tries to deliver a warning.', [
-      'outcome',
-    ]),
+    budgetRefusals: knownCounter(metrics, {
+      name: 'tollgate_budget_refusals_total',
+      help: 'Calls refused by a budget.',
+      label: 'scope',
+      values: scopes,
+    }),
+    budgetWarnings: knownCounter(metrics, {
+      name: 'tollgate_budget_warnings_total',
+      help: 'Thresholds that budgets reached, and budgets that began to refuse calls.',
+      label: 'event',
+      values: ['threshold', 'exhausted'],
+    }),
+    budgetWebhooks: knownCounter(metrics, {
+      name: 'tollgate_budget_webhooks_total',
+      help: 'Tries to deliver a warning.',
+      label: 'outcome',
+      values: ['ok', 'failed', 'given-up'],
+    }),
     lost: counter(metrics, 'tollgate_calls_lost_total', 'Ended calls that could not be stored.'),
     onGroup({ operations: size, seconds: duration }) {
       commits.observe(duration);

@@ -154,7 +154,7 @@ export async function createKey(store: Store, order: z.output<typeof keyOrder>):
     callsPerMinute: callsPerMinute ?? undefined,
   };
   const made = await issueKey(store, { account, name, readOnly, tags: tagged, ...limited });
-  if (!made) throw new GatewayError('not_found', `there is no account "${account}" to make a key for`);
+  if (!made) throw new GatewayError('not_found', `there is no open account "${account}" to make a key for`);
   if (credit !== undefined && account !== undefined)
     await addCredit(store, { account, amount: credit, kind: 'top-up' });
   for (const budget of budgets)
