@@ -9,28 +9,13 @@
  */
 import { costOf, formatUsd, type Nano } from '../../../core/index.ts';
 import { isCorrection, isFitting } from './accounts.ts';
-import type { AuditReport, Finding, Kept, Readers, Rule } from './audit-report.ts';
+import type { AuditReport, Kept, Readers, Rule } from './audit-report.ts';
 import { BudgetAudit } from './budgets/audit.ts';
 import { RollupAudit } from './calls/rollup-audit.ts';
+import { nothingKnown, type Known, type Sums } from './known-books.ts';
 import type { AccountRecord, Entry, KeyRecord } from './store.ts';
 
 const mostFindings = 50;
-
-interface Sums {
-  credits: Nano;
-  available: Nano;
-  reserved: Nano;
-  revenue: Nano;
-  /** What was owed above reservations. An account may be below zero by this much. */
-  excess: Nano;
-}
-
-interface Open {
-  readonly call: string;
-  readonly account: string;
-  readonly amount: Nano;
-  readonly budgets: string | undefined;
-}
 
 /** Which books an entry of each kind may touch. All others have to be zero. */
 const touches: Readonly<
@@ -48,35 +33,25 @@ const touches: Readonly<
 const books = ['credits', 'available', 'reserved', 'revenue'] as const;
 
 export class Auditor {
+  readonly known: Known;
   readonly #readers: Readers;
-  readonly #accounts = new Map<string, Sums>();
-  readonly #keys = new Map<string, { used: Nano; pending: Nano }>();
-  readonly #open = new Map<number, Open>();
-  /**
-   * Posts that took their whole reservation. Whether their cost is right is only known when no overage
-   * follows.
-   */
-  readonly #full = new Map<number, { readonly cost: Nano; readonly entry: Entry }>();
-  readonly #adjusted = new Set<number>();
-  readonly #budgets = new BudgetAudit((...found) => this.#found(...found));
-  readonly #rollups = new RollupAudit((message) =>
-    this.#found('I12', { number: undefined, account: undefined }, message),
-  );
-  #findings: Finding[] = [];
-  #broken = 0;
-  #entries = 0;
-  /** The number of the last entry it was given. The next audit starts after it. */
-  last = 0;
+  readonly #budgets: BudgetAudit;
+  readonly #rollups: RollupAudit;
 
-  constructor(readers: Readers) {
+  constructor(readers: Readers, known = nothingKnown()) {
     this.#readers = readers;
+    this.known = known;
+    this.#budgets = new BudgetAudit(known.budgets, (...found) => this.#found(...found));
+    this.#rollups = new RollupAudit(known.rollups, (message) =>
+      this.#found('I12', { number: undefined, account: undefined }, message),
+    );
   }
 
   /** To be called with every entry, in the order of their numbers. */
   entry(entry: Entry): void {
     const { number, account, credits, available, reserved, revenue } = entry;
-    this.#entries += 1;
-    this.last = number;
+    this.known.entries += 1;
+    this.known.last = number;
     if (credits + available + reserved + revenue !== 0n)
       this.#found('I1', entry, `its legs sum to ${credits + available + reserved + revenue}`);
     const stray = books.filter((book) => entry[book] !== 0n && !touches[entry.kind].includes(book));
@@ -101,8 +76,8 @@ export class Auditor {
 
   /** Compares the kept sums with those of the entries, and returns everything found so far. */
   report({ accounts, keys, pending, periods, rollups }: Kept): AuditReport {
-    const before = { findings: this.#findings, broken: this.#broken };
-    this.#findings = [...before.findings];
+    const before = { findings: this.known.findings, broken: this.known.broken };
+    this.known.findings = [...before.findings];
     let [accountCount, pendingCount] = [0, 0];
     for (const account of accounts) {
       accountCount += 1;
@@ -111,7 +86,7 @@ export class Auditor {
     this.#compareKeys([...keys]);
     this.#budgets.compare(periods);
     for (const checked of rollups) this.#rollups.compare(checked);
-    const open = new Map(this.#open);
+    const open = new Map(this.known.open);
     for (const row of pending) {
       pendingCount += 1;
       const made = open.get(row.number);
@@ -126,24 +101,25 @@ export class Auditor {
     }
     for (const [number, { call, account }] of open)
       this.#found('I4', { number, account }, `the reservation of ${call} has no end and is not pending`);
-    for (const { cost, entry } of this.#full.values()) {
+    for (const { cost, entry } of this.known.full.values()) {
       this.#found(
         'I8',
         entry,
         `its usage costs ${formatUsd(cost)} and ${formatUsd(entry.revenue)} was charged`,
       );
     }
+    this.known.audits += 1;
     const report = {
-      ok: this.#broken === 0,
-      entries: this.#entries,
+      ok: this.known.broken === 0,
+      entries: this.known.entries,
       accounts: accountCount,
       pending: pendingCount,
-      broken: this.#broken,
-      findings: this.#findings,
+      broken: this.known.broken,
+      findings: this.known.findings,
     };
     // Kept sums are compared again at the next audit, so those findings are not kept; entries are read only
     // once.
-    [this.#findings, this.#broken] = [before.findings, before.broken];
+    [this.known.findings, this.known.broken] = [before.findings, before.broken];
     return report;
   }
 
@@ -161,13 +137,13 @@ export class Auditor {
       if (entry.reserved > 0n && sums.available + sums.excess < 0n) {
         this.#found('I3', entry, `it reserves ${formatUsd(-sums.available)} more than the account has`);
       }
-      this.#open.set(number, { call, account, amount: entry.reserved, budgets: entry.budgets });
+      this.known.open.set(number, { call, account, amount: entry.reserved, budgets: entry.budgets });
     } else if (kind === 'overage') {
       this.#checkOverage(entry, sums);
     } else if (kind === 'adjustment') {
-      if (entry.reservation !== undefined && this.#adjusted.has(entry.reservation))
+      if (entry.reservation !== undefined && this.known.adjusted.has(entry.reservation))
         this.#found('I5', entry, 'a second adjustment of one reservation');
-      if (entry.reservation !== undefined) this.#adjusted.add(entry.reservation);
+      if (entry.reservation !== undefined) this.known.adjusted.add(entry.reservation);
       if (entry.revenue > 0n) sums.excess += entry.revenue;
     } else {
       this.#checkEnd(entry);
@@ -176,8 +152,8 @@ export class Auditor {
 
   #checkEnd(entry: Entry): void {
     const { kind, reservation, account, reserved, revenue, reason, call } = entry;
-    const made = reservation === undefined ? undefined : this.#open.get(reservation);
-    if (reservation !== undefined) this.#open.delete(reservation);
+    const made = reservation === undefined ? undefined : this.known.open.get(reservation);
+    if (reservation !== undefined) this.known.open.delete(reservation);
     if (!made)
       return this.#found(
         kind === 'post' ? 'I5' : 'I4',
@@ -201,13 +177,13 @@ export class Auditor {
     const cost = this.#costOf(entry);
     if (cost === undefined || cost === revenue) return;
     if (cost > revenue && revenue === made.amount && reservation !== undefined)
-      this.#full.set(reservation, { cost, entry });
+      this.known.full.set(reservation, { cost, entry });
     else this.#found('I8', entry, `its usage costs ${formatUsd(cost)} and ${formatUsd(revenue)} was charged`);
   }
 
   #checkOverage(entry: Entry, sums: Sums): void {
-    const full = entry.reservation === undefined ? undefined : this.#full.get(entry.reservation);
-    if (entry.reservation !== undefined) this.#full.delete(entry.reservation);
+    const full = entry.reservation === undefined ? undefined : this.known.full.get(entry.reservation);
+    if (entry.reservation !== undefined) this.known.full.delete(entry.reservation);
     if (full && full.cost !== full.entry.revenue + entry.revenue) {
       this.#found(
         'I8',
@@ -258,7 +234,7 @@ export class Auditor {
   #compareKeys(keys: readonly (KeyRecord & { readonly root: string })[]): void {
     const roots = new Map<string, { used: Nano; pending: Nano }>();
     for (const { id, root } of keys) {
-      const [sums, own] = [roots.get(root) ?? { used: 0n, pending: 0n }, this.#keys.get(id)];
+      const [sums, own] = [roots.get(root) ?? { used: 0n, pending: 0n }, this.known.keys.get(id)];
       roots.set(root, { used: sums.used + (own?.used ?? 0n), pending: sums.pending + (own?.pending ?? 0n) });
     }
     for (const { id, root, account, used, pending } of keys) {
@@ -275,16 +251,16 @@ export class Auditor {
   }
 
   #sumsOf(account: string): Sums {
-    const known = this.#accounts.get(account);
+    const known = this.known.accounts.get(account);
     if (known) return known;
     const sums = { credits: 0n, available: 0n, reserved: 0n, revenue: 0n, excess: 0n };
-    this.#accounts.set(account, sums);
+    this.known.accounts.set(account, sums);
     return sums;
   }
 
   #spend(key: string, used: Nano, pending: Nano): void {
-    const known = this.#keys.get(key);
-    if (!known) return void this.#keys.set(key, { used, pending });
+    const known = this.known.keys.get(key);
+    if (!known) return void this.known.keys.set(key, { used, pending });
     known.used += used;
     known.pending += pending;
   }
@@ -294,7 +270,8 @@ export class Auditor {
     { number, account }: { readonly number: number | undefined; readonly account: string | undefined },
     message: string,
   ): void {
-    this.#broken += 1;
-    if (this.#findings.length < mostFindings) this.#findings.push({ rule, entry: number, account, message });
+    this.known.broken += 1;
+    if (this.known.findings.length < mostFindings)
+      this.known.findings.push({ rule, entry: number, account, message });
   }
 }

@@ -3,11 +3,13 @@ import type { AuditReport } from './audit-report.ts';
 import { isChange, type Action } from './corrections.ts';
 import { operations, report, type Methods, type QueueName, type Store } from './store.ts';
 
-/** The store's operations, and one that only SQLite's threads have. */
+/** The store's operations, and two that only SQLite's threads have. */
 const all = {
   ...operations,
   /** Audits for a moment and returns; undefined: there is more to audit. */
   auditPart: report<() => AuditReport | undefined>(),
+  /** What the auditor knows, for another thread to continue with. */
+  auditState: report<() => Uint8Array>(),
 };
 
 type All = Methods<typeof all>;
@@ -99,6 +101,8 @@ export interface WorkerData {
   readonly busyTimeout: number;
   /** Whether this is the thread for reports, which also audits. */
   readonly audits: boolean;
+  /** What the auditor of an earlier thread knew. */
+  readonly audited: Uint8Array | undefined;
   /** Milliseconds within which the thread beats if the event loop does not; undefined: it never does. */
   readonly lease: number | undefined;
 }

@@ -27,13 +27,19 @@ function parts(name: string): readonly [number, number] {
   return [Number(budget), Number(start)];
 }
 
-export class BudgetAudit {
-  readonly #periods = new Map<string, Booked>();
-  readonly #found: Found;
+/** What it knows of the periods that entries count in. */
+export interface KnownBudgets {
+  readonly periods: Map<string, Booked>;
   /** Periods that may have changed since they were found sound; undefined before the first comparison. */
-  #touched: Set<string> | undefined;
+  touched: Set<string> | undefined;
+}
 
-  constructor(found: Found) {
+export class BudgetAudit {
+  readonly #known: KnownBudgets;
+  readonly #found: Found;
+
+  constructor(known: KnownBudgets, found: Found) {
+    this.#known = known;
     this.#found = found;
   }
 
@@ -41,9 +47,14 @@ export class BudgetAudit {
     const { kind, at, budgets, revenue, reserved } = entry;
     for (const { budget, start, allowed } of readShares(budgets)) {
       const name = `${budget} ${start}`;
-      const sums = this.#periods.get(name) ?? { used: 0n, pending: 0n, first: Infinity, last: -Infinity };
-      this.#periods.set(name, sums);
-      this.#touched?.add(name);
+      const sums = this.#known.periods.get(name) ?? {
+        used: 0n,
+        pending: 0n,
+        first: Infinity,
+        last: -Infinity,
+      };
+      this.#known.periods.set(name, sums);
+      this.#known.touched?.add(name);
       sums.used += revenue;
       sums.pending += reserved;
       if (kind !== 'reserve') continue;
@@ -61,7 +72,7 @@ export class BudgetAudit {
 
   /** The periods to compare, each as budget and start; undefined: all that are kept. */
   get touched(): readonly (readonly [budget: number, start: number])[] | undefined {
-    return this.#touched && [...this.#touched].map(parts);
+    return this.#known.touched && [...this.#known.touched].map(parts);
   }
 
   /** Compares the kept periods that were asked for with those of the entries. */
@@ -69,15 +80,15 @@ export class BudgetAudit {
     const wrong = new Set<string>();
     // Free calls count in periods that no other call made the ledger keep.
     const left = new Set(
-      (this.#touched ?? this.#periods).keys().filter((name) => {
-        const { used = 0n, pending = 0n } = this.#periods.get(name) ?? {};
+      (this.#known.touched ?? this.#known.periods).keys().filter((name) => {
+        const { used = 0n, pending = 0n } = this.#known.periods.get(name) ?? {};
         return used !== 0n || pending !== 0n;
       }),
     );
     for (const { budget, start, ends, used, pending } of kept) {
       const name = `${budget} ${start}`;
       left.delete(name);
-      const booked = this.#periods.get(name) ?? { used: 0n, pending: 0n, first: start, last: start };
+      const booked = this.#known.periods.get(name) ?? { used: 0n, pending: 0n, first: start, last: start };
       const about = { number: undefined, account: undefined };
       if (booked.used !== used || booked.pending !== pending) {
         wrong.add(name);
@@ -109,6 +120,6 @@ export class BudgetAudit {
       );
     }
     // What is wrong is compared again, so that the next audit says so too.
-    this.#touched = wrong;
+    this.#known.touched = wrong;
   }
 }

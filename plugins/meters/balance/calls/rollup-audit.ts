@@ -81,24 +81,30 @@ function add(groups: Groups, name: string, { cost, margin, posts }: Readonly<Sum
   sums.posts += posts;
 }
 
+/** The money of the entries, by who and what they name, and by hour. */
+export interface KnownRollups {
+  readonly byParties: Groups;
+  readonly byHour: Groups;
+}
+
 export class RollupAudit {
-  readonly #byParties: Groups = new Map();
-  readonly #byHour: Groups = new Map();
+  readonly #known: KnownRollups;
   readonly #found: (message: string) => void;
 
-  constructor(found: (message: string) => void) {
+  constructor(known: KnownRollups, found: (message: string) => void) {
+    this.#known = known;
     this.#found = found;
   }
 
   entry({ account, key = '', model = '', provider = '', at, revenue, vendor = revenue, kind }: Entry): void {
     const sums = { cost: revenue, margin: revenue - vendor, posts: kind === 'post' ? 1n : 0n };
     if (revenue === 0n && vendor === 0n && sums.posts === 0n) return;
-    add(this.#byParties, [account, key, model, provider].join('\n'), sums);
-    add(this.#byHour, String(Math.floor(at / units['1h']) * units['1h']), sums);
+    add(this.#known.byParties, [account, key, model, provider].join('\n'), sums);
+    add(this.#known.byHour, String(Math.floor(at / units['1h']) * units['1h']), sums);
   }
 
   compare({ table, step, rows }: CheckedRollups): void {
-    const wanted = step === undefined ? this.#byParties : this.#inSteps(step);
+    const wanted = step === undefined ? this.#known.byParties : this.#inSteps(step);
     const missing = new Set(wanted.keys());
     for (const row of rows) {
       const name = nameOf(row);
@@ -117,7 +123,8 @@ export class RollupAudit {
 
   #inSteps(step: number): Groups {
     const groups: Groups = new Map();
-    for (const [at, sums] of this.#byHour) add(groups, String(Math.floor(Number(at) / step) * step), sums);
+    for (const [at, sums] of this.#known.byHour)
+      add(groups, String(Math.floor(Number(at) / step) * step), sums);
     return groups;
   }
 }

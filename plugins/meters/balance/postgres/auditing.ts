@@ -46,7 +46,6 @@ class Reading {
     price: priceReader((version) => this.#rates.get(version)),
     usage: usageReader,
   });
-  #audits = 0;
   /** The snapshot of the last audit; undefined before the first. */
   #seen: string | undefined;
   /**
@@ -76,9 +75,8 @@ class Reading {
       await this.#periods(query),
     ];
     const rollups: CheckedRollups[] = [];
-    for (const check of rollupChecks(this.#audits))
+    for (const check of rollupChecks(this.#auditor.known.audits))
       rollups.push({ ...check, rows: await query({ text: check.text }) });
-    this.#audits += 1;
     await query(sql.end);
     this.#seen = snapshot && text(snapshot, 'snapshot');
     this.#highest.push({ at: performance.now(), number: highest });

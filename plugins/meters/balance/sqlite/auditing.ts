@@ -4,11 +4,13 @@
  * transaction with the last entries, so that both are of the same moment.
  */
 import type { DatabaseSync } from 'node:sqlite';
+import { deserialize, serialize } from 'node:v8';
 import { priceReader, usageReader, type AuditReport } from '../audit-report.ts';
 import { Auditor } from '../audit.ts';
 import type { PeriodRecord } from '../budgets/budget.ts';
 import { periodOf } from '../budgets/rows.ts';
 import { rollupChecks, type CheckedRollups } from '../calls/rollup-audit.ts';
+import type { Handlers } from '../operations.ts';
 import { accountOf, entryOf, keyOf, pendingRowOf } from '../records.ts';
 import { text } from '../rows.ts';
 import { accountRows, entryRows, keyRows, pendingRows } from '../sql/selects.ts';
@@ -17,10 +19,13 @@ import { accountRows, entryRows, keyRows, pendingRows } from '../sql/selects.ts'
 const part = 20_000;
 
 /**
- * Returns a function that audits a part of what it has not audited before. It returns undefined while there
- * is more.
+ * `auditPart` audits a part of what was not audited before, and returns undefined while there is more.
+ * `auditState` returns what the auditor knows by now, with which another thread can continue.
  */
-export function auditor(database: DatabaseSync): () => AuditReport | undefined {
+export function auditor(
+  database: DatabaseSync,
+  state: Uint8Array | undefined,
+): Pick<Handlers, 'auditPart' | 'auditState'> {
   const rates = database.prepare('SELECT rates FROM prices WHERE version = ?');
   const entries = database.prepare(`${entryRows} WHERE entries.number > ? ORDER BY entries.number LIMIT ?`);
   const everyPeriod = database.prepare('SELECT * FROM budget_periods');
@@ -29,7 +34,7 @@ export function auditor(database: DatabaseSync): () => AuditReport | undefined {
     const row = rates.get(version);
     return row && text(row, 'rates');
   });
-  const auditor = new Auditor({ price, usage: usageReader });
+  const auditor = new Auditor({ price, usage: usageReader }, state && deserialize(state));
 
   function* periodRows(): Generator<PeriodRecord> {
     const wanted = auditor.periods;
@@ -37,18 +42,16 @@ export function auditor(database: DatabaseSync): () => AuditReport | undefined {
     for (const [budget, start] of wanted ?? []) yield* period.all(budget, start).map(periodOf);
   }
 
-  let audits = 0;
   function* checkedRollups(): Generator<CheckedRollups> {
-    for (const check of rollupChecks(audits))
+    for (const check of rollupChecks(auditor.known.audits))
       yield { ...check, rows: database.prepare(check.text).iterate() };
-    audits += 1;
   }
 
-  return () => {
+  function auditPart(): AuditReport | undefined {
     database.exec('BEGIN');
     try {
       let read = 0;
-      for (const row of entries.iterate(auditor.last, part)) {
+      for (const row of entries.iterate(auditor.known.last, part)) {
         auditor.entry(entryOf(row));
         read += 1;
       }
@@ -66,5 +69,6 @@ export function auditor(database: DatabaseSync): () => AuditReport | undefined {
     } finally {
       database.exec('COMMIT');
     }
-  };
+  }
+  return { auditPart, auditState: () => serialize(auditor.known) };
 }

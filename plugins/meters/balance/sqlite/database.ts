@@ -54,8 +54,9 @@ function migrate(database: DatabaseSync): void {
   database.exec('BEGIN IMMEDIATE');
   try {
     const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
-    for (const step of missingSteps(migrations, version)) database.exec(step);
-    database.exec(`PRAGMA user_version = ${newestVersion(migrations)}`);
+    const steps = missingSteps(migrations, version);
+    for (const step of steps) database.exec(step);
+    if (steps.length > 0) database.exec(`PRAGMA user_version = ${newestVersion(migrations)}`);
     database.exec('COMMIT');
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK');

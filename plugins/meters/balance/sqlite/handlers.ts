@@ -13,8 +13,8 @@ import { Statements } from './statements.ts';
 
 /** What only the thread for reports loads. */
 export interface ReadingParts {
-  readonly auditor: (database: DatabaseSync) => Handlers['auditPart'];
-  readonly Exports: new (database: DatabaseSync) => Exports;
+  readonly auditing: Pick<Handlers, 'auditPart' | 'auditState'>;
+  readonly exports: Exports;
 }
 
 function notHere(): never {
@@ -55,8 +55,8 @@ export function handlersOn(
     ...sharedHandlers(statements, calls),
     ...ledgerHandlers(calls),
     ...new StoredCalls(statements),
-    ...(parts ? new parts.Exports(database) : { exportEntries: notHere, lastEntry: notHere }),
-    auditPart: parts?.auditor(database) ?? notHere,
+    ...(parts?.exports ?? { exportEntries: notHere, lastEntry: notHere }),
+    ...(parts?.auditing ?? { auditPart: notHere, auditState: notHere }),
   };
   return { handlers, calls };
 }

@@ -1,6 +1,6 @@
 /**
  * The SQLite store: one file, which any number of processes on one machine can open. Each has a thread that
- * writes, and another for reports.
+ * writes, and another for reports while somebody reads them.
  */
 import { randomBytes } from 'node:crypto';
 import { accessSync, closeSync, constants, mkdirSync, openSync } from 'node:fs';
@@ -9,6 +9,7 @@ import { Worker } from 'node:worker_threads';
 import { fileMode, folderMode, tighten } from '../../../../core/index.ts';
 import { queueOf, storeOf, type WorkerData } from '../operations.ts';
 import type { Store } from '../store.ts';
+import { Reports } from './reports.ts';
 import { Thread, type GroupListener, type Side } from './thread.ts';
 
 export interface SqliteOptions {
@@ -25,10 +26,13 @@ export interface SqliteOptions {
   readonly lease?: number | undefined;
   /** Whether threads serve it; true unless given. Without them, every operation blocks the event loop. */
   readonly threads?: boolean;
+  /** Milliseconds after its last answer until the thread for reports ends. */
+  readonly patience?: number;
 }
 
 const worker = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
 const defaultBusyTimeout = 2500;
+const defaultPatience = 10_000;
 
 /** Advice for a file that cannot be opened, from a look at its folder: SQLite does not say why. */
 function remedyFor(file: string): string {
@@ -68,16 +72,19 @@ export async function openSqlite({
   busyTimeout = defaultBusyTimeout,
   lease,
   threads = true,
+  patience = defaultPatience,
 }: SqliteOptions): Promise<Store> {
   makePrivate(file);
   let failure: Error | undefined;
   const start = threads ? startThread : (await import('./without-thread.ts')).serveHere;
-  const threadFor = (name: string, audits: boolean) => (): Side =>
-    start({ file, owner, busyTimeout, audits, lease: audits ? undefined : lease }, name);
-  const writer = new Thread(threadFor('ledger', false), (group) => {
-    failure = group.failure;
-    onGroup?.(group);
-  });
+  const data = { file, owner, busyTimeout };
+  const writer = new Thread(
+    () => start({ ...data, audits: false, audited: undefined, lease }, 'ledger'),
+    (group) => {
+      failure = group.failure;
+      onGroup?.(group);
+    },
+  );
   try {
     await writer.open();
   } catch (error) {
@@ -88,25 +95,17 @@ export async function openSqlite({
       { cause: error },
     );
   }
-  let reader: Thread | undefined;
-  /** Starts the thread when it is first needed: most runs never read a report. */
-  function reports(): Thread {
-    if (reader) return reader;
-    reader = new Thread(threadFor('ledger reports', true));
-    reader.open().catch(() => undefined);
-    return reader;
-  }
-  return storeOf((operation) => (queueOf(operation.name) === 'reports' ? reports() : writer).ask(operation), {
+  const reports = new Reports(
+    file,
+    (audited) => start({ ...data, audits: true, audited, lease: undefined }, 'ledger reports'),
+    patience,
+  );
+  return storeOf((operation) => (queueOf(operation.name) === 'reports' ? reports : writer).ask(operation), {
     owner,
-    async audit() {
-      for (;;) {
-        const report = await reports().ask({ name: 'auditPart', argument: undefined });
-        if (report) return report;
-      }
-    },
+    audit: () => reports.audit(),
     health: () => writer.down ?? failure,
     async close() {
-      await Promise.all([writer.close(), reader?.close()]);
+      await Promise.all([writer.close(), reports.close()]);
     },
   });
 }

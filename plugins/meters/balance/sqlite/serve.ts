@@ -9,7 +9,7 @@ import { BackupHeartbeat } from '../backup-heartbeat.ts';
 import { isChange } from '../corrections.ts';
 import type { Handlers, Opened, Operation, OperationName, WorkerData } from '../operations.ts';
 import { openDatabase, resultCode } from './database.ts';
-import { handlersOn, type Connection } from './handlers.ts';
+import { handlersOn, type Connection, type ReadingParts } from './handlers.ts';
 import { packOutcomes, unpackGroup, type Finished, type Parcel } from './packing.ts';
 
 const brokenConstraint = 19;
@@ -88,18 +88,21 @@ function beatOn(
   };
 }
 
+/** Loaded only where they are used: they load the prices' schemas, memory that the thread that writes saves. */
+async function readingParts(database: DatabaseSync, audited: Uint8Array | undefined): Promise<ReadingParts> {
+  const { auditor } = await import('./auditing.ts');
+  const { Exports } = await import('./exports.ts');
+  return { auditing: auditor(database, audited), exports: new Exports(database) };
+}
+
 /** Answers what the port brings, until it brings `close`. */
 export async function serve(
   port: MessagePort,
-  { file, owner, busyTimeout, audits, lease }: WorkerData,
+  { file, owner, busyTimeout, audits, audited, lease }: WorkerData,
 ): Promise<Opened> {
   try {
     const database = openDatabase(file, busyTimeout);
-    // Loaded only where it is used: it loads the prices' schemas, which would take memory in the thread that
-    // writes.
-    const parts = audits
-      ? { ...(await import('./auditing.ts')), ...(await import('./exports.ts')) }
-      : undefined;
+    const parts = audits ? await readingParts(database, audited) : undefined;
     const connection = handlersOn(database, owner, parts);
     const heartbeat =
       lease === undefined

@@ -1,4 +1,5 @@
 /** One of the ledger's threads, so that the event loop never waits for the disk. */
+import { flushCompileCache } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import { serve } from './serve.ts';
 
@@ -7,3 +8,5 @@ import { serve } from './serve.ts';
 process.report.excludeEnv = true;
 
 if (parentPort) parentPort.postMessage(await serve(parentPort, workerData), []);
+// Node keeps what it read from the compile cache until it writes it back.
+flushCompileCache();
