@@ -1,7 +1,6 @@
 /**
- * The thread for reports and audits. It takes 40 MB, so it starts when it is first asked and ends when nothing
- * was asked for a while. What its auditor knows stays as bytes, so that the next thread's audit goes on where
- * this one's was.
+ * The thread for reports and audits. It takes 40 MB, so it starts when first asked, and ends when nothing was
+ * asked for a while. What its auditor knows stays as bytes, with which the next thread's audit continues.
  */
 import { stat } from 'node:fs/promises';
 import type { AuditReport } from '../audit-report.ts';

@@ -88,7 +88,7 @@ function beatOn(
   };
 }
 
-/** Loaded only where they are used: they load the prices' schemas, memory that the thread that writes saves. */
+/** Loaded only by the thread for reports: they load the prices' schemas, which take memory. */
 async function readingParts(database: DatabaseSync, audited: Uint8Array | undefined): Promise<ReadingParts> {
   const { auditor } = await import('./auditing.ts');
   const { Exports } = await import('./exports.ts');
