@@ -24,9 +24,9 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
   let watched: WatchedPage;
   let page: Page;
 
-  const ask = async (more: object = {}): Promise<void> => {
+  const ask = async (more: object = {}, headers: Readonly<Record<string, string>> = {}): Promise<void> => {
     const body = { model, messages: [{ role: 'user', content: 'Hello!' }], ...more };
-    await (await open.house.post(body)).text();
+    await (await open.house.post(body, { headers })).text();
   };
   const go = async (path: string): Promise<void> => {
     await page.goto(`${open.door}/#/${path}`);
@@ -45,7 +45,8 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
     browser = await launchBrowser();
     watched = await openPage(browser);
     page = watched.page;
-    for (let made = 0; made < 3; made += 1) await ask({ stream: made === 0 });
+    for (let made = 0; made < 3; made += 1)
+      await ask({ stream: made === 0 }, made === 0 ? { 'x-tollgate-tags': 'team:search' } : {});
     await ask({ model: `openai/${hostile}` });
     await open.house.gateway.ended(4);
     await signInOn(page, open);
@@ -73,6 +74,25 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
     await page.getByRole('heading', { name: 'Calls' }).waitFor();
     await expect.poll(() => rows('Calls').count()).toBe(3);
     expect(await page.getByLabel('Model', { exact: true }).inputValue()).toBe(model);
+    await go('?by=tag&tag=team');
+    await rows('Breakdown').getByRole('link', { name: 'team:search' }).click();
+    await page.getByRole('heading', { name: 'Calls' }).waitFor();
+    await expect.poll(() => rows('Calls').count()).toBe(1);
+  });
+
+  it('leads from calls without a model, and from waiting times, to all calls of their time', async () => {
+    await go('?show=calls');
+    const segments = page.locator('.plot rect');
+    await segments.first().waitFor({ state: 'attached' });
+    expect(await page.locator('.plot a rect').count()).toBe(await segments.count());
+    for (const address of ['?show=calls', '?show=ttft']) {
+      await go(address);
+      const link = page.locator(address.endsWith('ttft') ? '.plot a' : '.plot a[aria-label^="none"]').last();
+      await link.waitFor({ state: 'attached' });
+      await link.dispatchEvent('click');
+      await page.getByRole('heading', { name: 'Calls' }).waitFor();
+      await expect.poll(() => rows('Calls').count()).toBe(4);
+    }
   });
 
   it('the overview shows other figures, groups and ranges, and keeps them in its URL', async () => {
@@ -214,7 +234,8 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
       .toBe('$5.00');
     expect(await download('Statement as CSV')).toContain('top-up');
     // Its day begins at ten in UTC.
-    await page.getByLabel('Time zone').selectOption('Pacific/Kiritimati');
+    await page.getByLabel('Time zone').fill('Pacific/Kiritimati');
+    await page.keyboard.press('Enter');
     await page
       .getByRole('region', { name: /^Statement .*scrollable/ })
       .getByText('usage')

@@ -6,6 +6,7 @@ import { openRefund } from './corrections.ts';
 import { CostLines, type Entry } from './cost-lines.ts';
 import { count, duration, Time } from './format.ts';
 import { html } from './kit.ts';
+import { wordOf } from './marked-json.ts';
 import { Amount } from './money.ts';
 import { Badge, Code, Facts, Fault, Head } from './parts.ts';
 import { href } from './router.ts';
@@ -117,11 +118,22 @@ const lossColumns: readonly Column<Loss>[] = [
   { title: 'Field', value: ({ path }) => path, cell: ({ path }) => html`<code>${path}</code>` },
   {
     title: 'What happened',
-    value: ({ code }) => code,
-    cell: ({ code }) => html`<${Badge} tone="warn">${code}</${Badge}>`,
+    value: (loss) => `${wordOf(loss)} ${loss.code}`,
+    cell: (loss) =>
+      html`<${Badge} tone=${wordOf(loss) === 'dropped' ? 'bad' : 'warn'}>${wordOf(loss)}</${Badge}>${
+        loss.code !== wordOf(loss) && html` <span class="dim">${loss.code}</span>`
+      }`,
   },
   { title: 'Why', value: ({ reason }) => reason },
 ];
+
+/** Those of the call and of its attempts, which mostly are the same. */
+function lossesOf({ losses, attempts }: Detail): Loss[] {
+  const all = [...losses, ...attempts.flatMap((attempt) => attempt.losses)];
+  return [
+    ...new Map(all.map((loss) => [JSON.stringify([loss.path, loss.code, loss.reason]), loss])).values(),
+  ];
+}
 
 const entryColumns: readonly Column<Entry>[] = [
   { title: 'Number', value: ({ number }) => number, isFigure: true },
@@ -221,7 +233,7 @@ function Sections({ call }: { readonly call: Detail }) {
       html`<${Table}
           name="Losses"
           columns=${lossColumns}
-          rows=${[...call.losses, ...call.attempts.flatMap(({ losses }) => losses)]}
+          rows=${lossesOf(call)}
           isPlain
           empty="Nothing was lost: the provider got everything that the client sent."
         />

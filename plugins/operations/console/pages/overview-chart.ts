@@ -77,10 +77,8 @@ type Measure = (typeof measures)[number][0];
 
 const stepMs: Readonly<Record<string, number>> = { '5m': hour / 12, '1h': hour, '1d': 24 * hour };
 
-/** The filter of the calls page that leads to the calls of a series. */
-function filterOf({ by }: Overview, tag: string | undefined, name: string): Readonly<Record<string, string>> {
-  return by === 'tag' ? { tag: `${tag}:${name}` } : { [by]: name };
-}
+/** The filter of the calls page that leads to the calls of a series. A tag has its name before its value. */
+const filterOf = ({ by }: Overview, name: string): Readonly<Record<string, string>> => ({ [by]: name });
 
 function valuesOf(series: OverviewSeries, measure: Measure): number[] {
   if (measure === 'tokens') return series.input.map((input, index) => input + (series.output[index] ?? 0));
@@ -89,7 +87,7 @@ function valuesOf(series: OverviewSeries, measure: Measure): number[] {
   return measure === 'ttft' ? [] : [...series[measure]];
 }
 
-function chartSeries(data: Overview, measure: Measure, tag: string | undefined): Series[] {
+function chartSeries(data: Overview, measure: Measure): Series[] {
   return data.series.map((each) => {
     const { name } = each;
     const shown = {
@@ -99,7 +97,7 @@ function chartSeries(data: Overview, measure: Measure, tag: string | undefined):
     const texts = measure === 'cost' ? { texts: each.cost.map(dollars) } : {};
     const error = measure === 'errors' ? { outcome: 'error' } : {};
     // No filter finds calls without a name, or all but some: their segments lead to all calls of that time.
-    const filter = name === null || name === '' ? {} : filterOf(data, tag, name);
+    const filter = name === null || name === '' ? {} : filterOf(data, name);
     return {
       ...shown,
       ...texts,
@@ -118,27 +116,19 @@ function bucketName(at: string, step: string, range: number): string {
   return range > 26 * hour ? minute(at) : clock(at);
 }
 
-export function MainChart({
-  data,
-  measure,
-  tag,
-}: {
-  readonly data: Overview;
-  readonly measure: Measure;
-  readonly tag: string | undefined;
-}) {
+export function MainChart({ data, measure }: { readonly data: Overview; readonly measure: Measure }) {
   const range = Date.parse(data.to) - Date.parse(data.from);
   const buckets = data.times.map((at) => bucketName(at, data.step, range));
   const label = measures.find(([key]) => key === measure)?.[1] ?? '';
   const series = useMemo(() => {
-    if (measure !== 'ttft') return chartSeries(data, measure, tag);
+    if (measure !== 'ttft') return chartSeries(data, measure);
     return data.series.flatMap(({ name, p50, p95 }) =>
       (['p50', 'p95'] as const).map((which) => ({
         name: `${name ?? 'others'} ${which}`,
         values: (which === 'p50' ? p50 : p95).map((value) => value ?? Number.NaN),
       })),
     );
-  }, [data, measure, tag]);
+  }, [data, measure]);
   const formats: Partial<Record<Measure, (value: number) => string>> = {
     cost: (value) => `$${short(value)}`,
     ttft: duration,
@@ -173,20 +163,20 @@ function figure(
 }
 
 /** The name of a series, which leads to its calls. */
-function nameCell(data: Overview, tag: string | undefined, name: string | null) {
+function nameCell(data: Overview, name: string | null) {
   if (name === null) return html`<span class="dim">${data.others} others</span>`;
   if (name === '') return html`<span class="dim">none</span>`;
   const { from, to } = data;
-  return html`<a href=${href('calls', { ...filterOf(data, tag, name), from, to })}>${name}</a>`;
+  return html`<a href=${href('calls', { ...filterOf(data, name), from, to })}>${name}</a>`;
 }
 
-export function breakdown(data: Overview, tag: string | undefined): Column<Row>[] {
+export function breakdown(data: Overview): Column<Row>[] {
   return [
     {
       title: groups.find(([key]) => key === data.by)?.[1] ?? 'Name',
       value: ({ series }) => series.name ?? `${data.others} others`,
       cell: ({ series: { name }, index }) =>
-        html`<i class=${colourClass(index)}></i> ${nameCell(data, tag, name)}`,
+        html`<i class=${colourClass(index)}></i> ${nameCell(data, name)}`,
     },
     amountColumn('Spend', ({ series }) => series.totals.cost),
     amountColumn('Vendor', ({ series }) => series.totals.vendor_cost),

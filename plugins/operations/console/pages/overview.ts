@@ -148,7 +148,7 @@ export function Page({ place: { query } }: { readonly place: Place }) {
   const { data, error, reload } = useData<Overview>(asked, params, 30_000);
   const measure = measures.find(([key]) => key === query['show'])?.[0] ?? 'cost';
   const rows = useMemo(() => data?.series.map((series, index) => ({ series, index })), [data]);
-  const columns = useMemo(() => (data ? breakdown(data, query['tag']) : []), [data, query['tag']]);
+  const columns = useMemo(() => (data ? breakdown(data) : []), [data]);
   return html`<${Head} title="Overview">
       <${Choice}
         label="Range"
@@ -175,11 +175,7 @@ export function Page({ place: { query } }: { readonly place: Place }) {
         />
         <div class="actions"><${Grouping} query=${query} /></div>
       </div>
-      ${
-        data
-          ? html`<${MainChart} data=${data} measure=${measure} tag=${query['tag']} />`
-          : html`<div class="chart-space"></div>`
-      }
+      ${data ? html`<${MainChart} data=${data} measure=${measure} />` : html`<div class="chart-space"></div>`}
     </section>
     <${Table}
       name="Breakdown"

@@ -37,7 +37,12 @@ interface OwnKey {
 
 const usageColumns: readonly Column<Used>[] = [
   { title: 'Day (UTC)', value: ({ day }) => day },
-  { title: 'Model', value: ({ model }) => model },
+  {
+    title: 'Model',
+    value: ({ model }) => model,
+    // A refused call may have none.
+    cell: ({ model }) => model || html`<span class="dim">none</span>`,
+  },
   countColumn('Calls', ({ calls }) => calls),
   countColumn('Errors', ({ errors }) => errors),
   countColumn('Input tokens', ({ input }) => input),

@@ -82,8 +82,8 @@ export function Reply({ of, estimated }: { readonly of: Run; readonly estimated:
     <p>
       ${status !== undefined && html`<${Badge} tone=${status === 200 ? 'good' : 'bad'}>${status}</${Badge}> `}
       <span class="dim"
-        >first event ${duration(first)}, ${took === undefined ? 'running' : `in all ${duration(took)}`},
-      </span>
+        >first event ${duration(first)}, ${took === undefined ? 'running' : `in all ${duration(took)}`},</span
+      >${' '}
       ${
         cost !== undefined
           ? html`cost <${Amount} usd=${cost} />`

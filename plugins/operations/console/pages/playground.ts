@@ -36,6 +36,11 @@ interface Chosen {
   readonly base: string;
 }
 
+interface Prepared {
+  readonly wanted: Wanted;
+  readonly built: Built;
+}
+
 /** What the person has written, and the calls made so far. */
 function usePlay({ protocol, model, base }: Chosen) {
   const draft: Draft = {
@@ -51,8 +56,9 @@ function usePlay({ protocol, model, base }: Chosen) {
   const turns = useSignal<readonly Turn[]>([]);
   const running = useSignal<Running | undefined>(undefined);
   const costs = useSignal<readonly string[]>([]);
+  const sent = useSignal<Prepared | undefined>(undefined);
 
-  function build(): { readonly wanted: Wanted; readonly built: Built } {
+  function build(): Prepared {
     const ask: Turn = { role: 'user', text: draft.prompt.value, images: pictures.value };
     const wanted: Wanted = {
       protocol,
@@ -71,6 +77,7 @@ function usePlay({ protocol, model, base }: Chosen) {
   async function send(wanted: Wanted, built: Built): Promise<void> {
     const started = startRun(protocol, built, playgroundKey.value);
     running.value = started;
+    sent.value = { wanted, built };
     const { said, cost, error } = await started.done;
     if (cost !== undefined) costs.value = [...costs.value, cost];
     if (error !== undefined || protocol === 'images' || said.text === '') return;
@@ -78,13 +85,13 @@ function usePlay({ protocol, model, base }: Chosen) {
     draft.prompt.value = '';
     pictures.value = [];
   }
-  return { draft, stream, pictures, turns, running, costs, build, send };
+  return { draft, stream, pictures, turns, running, costs, sent, build, send };
 }
 
 type Play = ReturnType<typeof usePlay>;
 
 /** A checked request, or what is wrong with it. */
-function tryToBuild({ build }: Play): { wanted?: Wanted; built?: Built; wrong?: string } {
+function tryToBuild({ build }: Play): Partial<Prepared> & { wrong?: string } {
   try {
     return build();
   } catch (error) {
@@ -157,7 +164,12 @@ function Stage({ place: { query }, facts }: { readonly place: Place; readonly fa
   const { wanted, built, wrong } = tryToBuild(play);
   const now = running.value?.run.value;
   const isBusy = now !== undefined && now.took === undefined;
-  const isReady = !isBusy && playgroundKey.value !== '' && model !== '';
+  const isBlank = draft.prompt.value.trim() === '' && play.pictures.value.length === 0;
+  const isReady = !isBusy && !isBlank && playgroundKey.value !== '' && model !== '';
+  const last = play.sent.value;
+  // The last call, until there is something to send.
+  const isLast = isBlank && last?.wanted.protocol === protocol && last.wanted.model === model;
+  const code = isLast ? last : built && wanted && { built, wanted };
   return html`<${Top} chosen=${chosen} play=${play} models=${models} />
     <div class="columns">
       <div>
@@ -180,11 +192,7 @@ function Stage({ place: { query }, facts }: { readonly place: Place; readonly fa
       </div>
       <div>
         ${now && html`<${Reply} of=${now} estimated=${built && estimate(models, model, built.body, now)} />`}
-        ${
-          built &&
-          wanted &&
-          html`<${Export} built=${built} wanted=${wanted} base=${base} url=${publicUrl(facts)} />`
-        }
+        ${code && html`<${Export} ...${code} base=${base} url=${publicUrl(facts)} />`}
       </div>
     </div>`;
 }

@@ -1,7 +1,7 @@
 /** An account's statement, like a bank's, by the months and days of a time zone. */
 import { address, useData } from './api.ts';
 import { amountColumn, countColumn } from './columns.ts';
-import { html, useMemo } from './kit.ts';
+import { html, notify, takeText, useMemo } from './kit.ts';
 import { Amount } from './money.ts';
 import { Fault, Select, Tile } from './parts.ts';
 import { setQuery } from './router.ts';
@@ -27,9 +27,27 @@ interface Statement {
 
 const local = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-/** Every zone that the browser knows, this computer's and UTC first. */
-function zones(chosen: string): string[] {
-  return [...new Set([local, 'UTC', chosen, ...Intl.supportedValuesOf('timeZone')])];
+const zones = [...new Set([local, 'UTC', ...Intl.supportedValuesOf('timeZone')])];
+
+function isZone(zone: string): boolean {
+  try {
+    return Intl.DateTimeFormat('en', { timeZone: zone }).format() !== '';
+  } catch {
+    return false;
+  }
+}
+
+/** Suggests the zones that the browser lists, and takes any that it knows. */
+function ZoneInput({ zone }: { readonly zone: string }) {
+  const change = (text: string): void => {
+    if (isZone(text.trim())) setQuery({ zone: text.trim() });
+    else notify(`There is no time zone “${text}”. A time zone is written Europe/Berlin.`, true);
+  };
+  return html`<label class="select"
+      ><span>Time zone</span
+      ><input list="time-zones" value=${zone} spellcheck=${false} onChange=${takeText(change)}
+    /></label>
+    <datalist id="time-zones">${zones.map((each) => html`<option value=${each} />`)}</datalist>`;
 }
 
 /** The last twelve months of a zone, the current one first: `2026-11`. */
@@ -79,7 +97,7 @@ export function StatementOf(props: {
 }) {
   const { account, query } = props;
   const path = `/admin/accounts/${encodeURIComponent(account)}/statement`;
-  const { zone = local } = query;
+  const zone = isZone(query['zone'] ?? '') ? (query['zone'] ?? local) : local;
   const listed = useMemo(() => months(zone), [zone]);
   const month = query['month'] ?? listed[0] ?? '';
   const { data, error, reload } = useData<Statement>(path, { month, zone });
@@ -96,12 +114,7 @@ export function StatementOf(props: {
           value=${month}
           onChange=${(value: string) => setQuery({ month: value })}
         />
-        <${Select}
-          label="Time zone"
-          options=${zones(zone).map((each) => [each, each])}
-          value=${zone}
-          onChange=${(value: string) => setQuery({ zone: value })}
-        />
+        <${ZoneInput} zone=${zone} />
         <a class="button" href=${address(path, { month, zone, format: 'csv' })} download
           >Statement as CSV</a
         >`}
