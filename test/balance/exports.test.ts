@@ -203,6 +203,20 @@ it('an export from PostgreSQL ends before a number that an open transaction has 
   await drop();
 });
 
+it('an export from PostgreSQL waits for no transaction of another database', async () => {
+  const [own, other] = [await freshDatabase(), await freshDatabase()];
+  const [store, stranger] = [await openPostgres(own), await openPostgres(other)];
+  const holder = await startHolder(other.url);
+  await holder.takeNumber();
+  await fill(store, 2);
+  await foldAll(store);
+  const entries = await store.entries({ limit: 100 });
+  expect((await numbersAfter(store, 0)).numbers).toEqual(entries.map(({ number }) => number));
+  await holder.letGo();
+  for (const each of [store, stranger]) await each.close();
+  for (const { drop } of [own, other]) await drop();
+});
+
 it('an export from PostgreSQL ends before a number that the newest transaction has taken', async () => {
   const { url, drop } = await freshDatabase();
   const store = await openPostgres({ url });

@@ -4,7 +4,7 @@ import type { Store } from '../../plugins/meters/balance/store.ts';
 
 /**
  * Folds until nothing is left. PostgreSQL needs two folds for what was written last, and more while a
- * transaction is open that began before it, even one of another database on the same server.
+ * transaction is open that wrote before.
  */
 export async function foldAll(store: Store): Promise<void> {
   const fold = async (): Promise<number> => {

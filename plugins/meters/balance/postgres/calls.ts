@@ -6,9 +6,12 @@ import { addingSql, rollupKey, seriesKey, sliceSql, SliceSums } from '../calls/s
 import { count, integer, type Row } from '../rows.ts';
 import { statements } from '../sql/steps.ts';
 import type { Query } from './connection.ts';
+import { noneOpen } from './open-numbers.ts';
 import { recordset } from './values.ts';
 
 const columns = [...callColumns, 'body'].join(', ');
+
+const sequenceOf = "CASE log WHEN 'entries' THEN 'entry_numbers' ELSE 'calls_number_seq' END";
 
 const sql = statements('calls', {
   // Takes the transaction's id before any number, so that a horizon covers the numbers it takes.
@@ -26,7 +29,7 @@ const sql = statements('calls', {
   confirm: `
     UPDATE folds SET safe = next, horizon = 0
     WHERE log = $1 AND safe < next AND horizon > 0
-      AND pg_snapshot_xmin(pg_current_snapshot())::text::bigint >= horizon`,
+      AND ${noneOpen(sequenceOf, 'horizon')}`,
   aim: 'UPDATE folds SET next = $2, horizon = $3 WHERE log = $1 AND safe = next AND next < $2',
   // Read before the transaction has an id: then all that took these numbers have lower ids.
   taken: `SELECT (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM entry_numbers) AS entries,

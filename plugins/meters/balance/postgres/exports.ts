@@ -5,12 +5,13 @@ import type { ExportedLines, ExportSlice } from '../export/operations.ts';
 import { count, flag } from '../rows.ts';
 import { statements } from '../sql/steps.ts';
 import type { Query } from './connection.ts';
+import { noneOpen } from './open-numbers.ts';
 
 const sql = statements('exports', {
   taken: 'SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS number FROM entry_numbers',
   // Higher than the id of every transaction that has begun to write.
   horizon: 'SELECT pg_current_xact_id()::text::bigint AS number',
-  ended: 'SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint >= $1 AS ended',
+  ended: `SELECT ${noneOpen("'entry_numbers'", '$1::bigint')} AS ended`,
   safe: "SELECT safe AS number FROM folds WHERE log = 'entries'",
 });
 
@@ -29,8 +30,8 @@ const pause = 25;
 const mostLooks = 40;
 
 /**
- * Entries take their numbers before they are committed. So it waits until all transactions that have begun
- * are over; if one takes long, it is the number that the roll-ups know to be safe.
+ * Entries take their numbers before they are committed. So it waits until all transactions that have taken
+ * one are over; if one takes long, it is the number that the roll-ups know to be safe.
  */
 export async function lastEntry(query: Query): Promise<number> {
   const taken = await numberOf(query, 'taken');

@@ -1,0 +1,31 @@
+/** Which transactions hold back the numbers of a sequence in PostgreSQL. */
+import { expect, it } from 'vitest';
+import { noneOpen } from '../../plugins/meters/balance/postgres/open-numbers.ts';
+import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
+import { freshDatabase } from '../support/database.ts';
+import { inDatabase, startHolder } from './postgres-database.ts';
+
+it('a number is held back by a transaction below the horizon until it ends, in any epoch of ids', async () => {
+  const { url, drop } = await freshDatabase();
+  const store = await openPostgres({ url });
+  const ask = async (horizon: bigint): Promise<unknown> =>
+    (await inDatabase(url, `SELECT ${noneOpen("'entry_numbers'", '$1::bigint')} AS free`, [horizon]))[0]
+      ?.free;
+  const holder = await startHolder(url);
+  await holder.takeNumber();
+  const [row] = await inDatabase(
+    url,
+    `SELECT transactionid::text::bigint AS id FROM pg_locks JOIN pg_stat_activity USING (pid)
+     WHERE locktype = 'transactionid' AND datname = current_database()`,
+  );
+  const id = BigInt(String(row?.id));
+  const epoch = 2n ** 32n;
+  for (const past of [0n, epoch, 5n * epoch]) {
+    expect([await ask(past + id), await ask(past + id + 1n)]).toEqual([true, false]);
+    expect(await ask(past + id + 2n ** 30n)).toBe(false);
+  }
+  await holder.letGo();
+  await expect.poll(() => ask(id + 1n)).toBe(true);
+  await store.close();
+  await drop();
+});
