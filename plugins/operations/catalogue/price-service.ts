@@ -59,6 +59,8 @@ export class PriceService {
   #version = -1;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
+  /** Whether the history could not be read the last time: an outage is in the log once. */
+  #isAway = false;
 
   constructor(
     { catalog, logger, metrics }: Pick<Host, 'catalog' | 'logger' | 'metrics'>,
@@ -88,7 +90,11 @@ export class PriceService {
   /** Follows the history, and reads the feed if it is due. One look at a time. */
   look(): Promise<void> {
     this.#running ??= this.#lookAndRead()
-      .catch((error: unknown) => this.#logger.warn({ error }, 'the history of prices could not be read'))
+      .then(() => void (this.#isAway = false))
+      .catch((error: unknown) => {
+        if (!this.#isAway) this.#logger.warn({ error }, 'the history of prices could not be read');
+        this.#isAway = true;
+      })
       .finally(() => void (this.#running = undefined));
     return this.#running;
   }

@@ -79,11 +79,15 @@ export async function keepFollowing(
   logger: Host['logger'],
 ): Promise<() => void> {
   let seen = await follow(store, markups, -1);
+  // An outage is in the log once.
+  let isAway = false;
   const look = async (): Promise<void> => {
     try {
       seen = await follow(store, markups, seen);
+      isAway = false;
     } catch (error) {
-      logger.warn({ error }, 'the markups could not be read');
+      if (!isAway) logger.warn({ error }, 'the markups could not be read');
+      isAway = true;
     }
   };
   const timer = setInterval(() => void look(), lookEvery).unref();
