@@ -1,0 +1,76 @@
+/** One gateway whose configuration changes while it works, for better and for worse. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { modelOf, openOperated, until, type Operated } from '../support/operated.ts';
+import type { RunningGateway } from '../support/process.ts';
+
+const body = {
+  model: modelOf['chat-completions'],
+  messages: [{ role: 'user', content: 'Hello there, who is it?' }],
+};
+
+let operated: Operated;
+let gateway: RunningGateway;
+beforeAll(async () => {
+  operated = await openOperated();
+  operated.configure('', 'demo()');
+  gateway = await operated.start();
+});
+afterAll(() => operated.close());
+
+function call(more: object = {}): Promise<Response> {
+  return operated.post(gateway, '/v1/chat/completions', { ...body, ...more });
+}
+
+async function hasDemo(): Promise<boolean> {
+  return (await (await fetch(`${gateway.url}/v1/models`)).text()).includes('demo/echo');
+}
+
+describe('a configuration that changes', () => {
+  it('takes effect soon after its file is written, and a running stream keeps the old one', async () => {
+    const letGo = operated.hold();
+    const stream = await operated.stream(gateway);
+    operated.configure('bodyLimit: 500');
+    await until(async () => !(await hasDemo()));
+    expect((await call({ user: 'a'.repeat(500) })).status).toBe(413);
+    letGo();
+    const sent = await stream.text();
+    expect(sent).toContain('five');
+    expect(sent).toContain('[DONE]');
+    operated.vendors.unscript();
+  });
+
+  it('is read again on SIGHUP', async () => {
+    const before = gateway.printed().length;
+    gateway.child.kill('SIGHUP');
+    await until(() => gateway.printed().slice(before).includes('the configuration was read again'));
+    expect((await call()).status).toBe(200);
+  });
+
+  it.each([
+    ['an unknown option', 'balance({ fiel: 1 })', 'unknown option \\"fiel\\"'],
+    ['a syntax error', '((', 'gateway.config.ts'],
+    [
+      'a plugin that does not start',
+      "{ name: 'broken', interface: 1, apply: ({ hooks }) => hooks.ready.tapPromise('broken', " +
+        "async () => { throw new Error('out of luck'); }) }",
+      'out of luck',
+    ],
+  ])('is refused where it has %s, and the old one keeps serving', async (_, plugins, told) => {
+    operated.configure();
+    await until(async () => !(await hasDemo()));
+    const before = gateway.printed().length;
+    operated.configure('', plugins);
+    await until(() => gateway.printed().slice(before).includes('the new configuration was refused'));
+    expect(gateway.printed().slice(before)).toContain(told);
+    expect((await call()).status).toBe(200);
+    operated.configure('', 'demo()');
+    await until(hasDemo);
+  });
+
+  it('names the changes that need a restart', async () => {
+    operated.configure('maxConnections: 7, workers: 2');
+    await until(() =>
+      gateway.printed().includes('server.maxConnections, server.workers will change with the next start'),
+    );
+  });
+});
