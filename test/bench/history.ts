@@ -141,6 +141,10 @@ function overviews(): Record<string, OverviewQuery> {
     'overview 30 d by account': over(month, '1d', { by: 'account' }),
     'overview 30 d of an account by model': over(month, '1d', { account: 'account-0' }),
     'overview 30 d of a key by model': over(month, '1d', { account: 'account-0', key: 'key-0' }),
+    'overview 30 d of a key alone by model': over(month, '1d', { key: 'key-0' }),
+    'overview 30 d of a model': over(month, '1d', { model: 'owner/model-0' }),
+    'overview 30 d of a model by key': over(month, '1d', { model: 'owner/model-0', by: 'key' }),
+    'overview 30 d of a provider by model': over(month, '1d', { provider: 'provider-0' }),
   };
 }
 

@@ -117,7 +117,10 @@ function hasSeries(query: OverviewQuery): boolean {
   return filters.every((name) => query[name] === undefined || name === query.by);
 }
 
-/** Adds up the rows of some series, or of what filters select among the finest roll-ups. */
+/**
+ * Adds up the rows of some series, or of what filters select among the finest roll-ups. These are summed up
+ * before they are ranked, since there are a thousand times as many.
+ */
 function wholeSql(query: OverviewQuery): Asked {
   const { from, to, by, tag, unit, top } = query;
   const values: (string | number)[] = [from, to, top];
@@ -139,8 +142,8 @@ function wholeSql(query: OverviewQuery): Asked {
   const kept = hasSeries(query)
     ? `SELECT name, start, ${all} FROM starts CROSS JOIN series
        WHERE ${[inSeries, 'start = step_start', ...named].join(' AND ')}`
-    : `SELECT ${by} AS name, hour / ${length} * ${length} AS start, ${all} FROM rollups
-       WHERE ${['hour >= $1', 'hour < $2', ...inRollups].join(' AND ')}`;
+    : `SELECT ${by} AS name, hour / ${length} * ${length} AS start, ${sums} FROM rollups
+       WHERE ${['hour >= $1', 'hour < $2', ...inRollups].join(' AND ')} GROUP BY 1, 2`;
   const fresh = by === 'tag' ? tagTail({ unit: length, where }) : tails({ name: by, unit: length, where });
   const rest = prefix.length > 0 ? `SELECT * FROM (${fresh}) AS fresh WHERE ${prefix.join(' AND ')}` : fresh;
   const text = `
