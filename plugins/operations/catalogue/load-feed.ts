@@ -100,6 +100,20 @@ function behind(source: string): string {
   return address.href;
 }
 
+async function readSignature(source: string): Promise<Buffer> {
+  try {
+    return await (isAddress(source) ? download : readFromDisk)(source, mostSignature);
+  } catch (error) {
+    throw new Error(`its signature, ${nameOf(source)}: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+/** Why a place could not be read. `fetch` throws a TypeError, whose cause says it. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return (error instanceof TypeError && error.cause instanceof Error ? error.cause : error).message;
+}
+
 /** Throws an Error that names the place and the reason. */
 export async function loadFeed(source: string, publicKey?: KeyObject): Promise<Feed> {
   const read = isAddress(source) ? download : readFromDisk;
@@ -107,13 +121,11 @@ export async function loadFeed(source: string, publicKey?: KeyObject): Promise<F
   try {
     const bytes = await read(source, mostBytes);
     if (publicKey) {
-      const signature = Buffer.from((await read(behind(source), mostSignature)).toString(), 'base64');
+      const signature = Buffer.from((await readSignature(behind(source))).toString(), 'base64');
       if (!verify(null, bytes, publicKey, signature)) throw new Error('its signature does not fit');
     }
     return { name, text: bytes.toString() };
   } catch (error) {
-    const reason =
-      error instanceof Error ? (error.cause instanceof Error ? error.cause : error).message : error;
-    throw new Error(`the price feed ${name} cannot be read: ${String(reason)}`, { cause: error });
+    throw new Error(`the price feed ${name} cannot be read: ${reasonOf(error)}`, { cause: error });
   }
 }
