@@ -5,7 +5,7 @@ import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
 import { freshDatabase } from '../support/database.ts';
 import { inDatabase, startHolder } from './postgres-database.ts';
 
-it('a number is held back by a transaction below the horizon until it ends, in any epoch of ids', async () => {
+it('a transaction below the horizon holds back its numbers until it ends, in any epoch', async () => {
   const { url, drop } = await freshDatabase();
   const store = await openPostgres({ url });
   const ask = async (horizon: bigint): Promise<unknown> =>

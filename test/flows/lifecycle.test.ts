@@ -156,7 +156,7 @@ describe('a gateway that receives a stop signal', () => {
       ['responses', /^event: (error|response\.failed)\ndata: .*The gateway is stopping/],
       [
         'messages',
-        /^event: error\ndata: \{"type":"error","error":\{"type":"overloaded_error",.*"The gateway is stopping/,
+        /^event: error\ndata: \{"type":"error","error":\{"type":"overloaded_error",.*The gateway is stopp/,
       ],
       ['generate-content', /^data: \{"error":\{"code":503,"message":"The gateway is stopping/],
     ] as const)('ends %s with an error of its protocol', (wire, words) => {
