@@ -455,9 +455,17 @@ describe('a call whose process died', () => {
       costs: '[]',
       attempts: 1,
     };
-    await itself.beat({ lease: 1, progress: [{ ...consumption, id: call, sent, delivered: 4, owed: 7n }] });
-    const beat = (await store.owners()).find((each) => each.owner === owner)?.beat ?? 0;
-    expect(await store.recover({ owner, beat, limit: 10, at: Date.now() })).toHaveLength(1);
+    const beats = async (): Promise<number> =>
+      (await store.owners()).find((each) => each.owner === owner)?.beat ?? 0;
+    const progress = [{ ...consumption, id: call, sent, delivered: 4, owed: 7n }];
+    // The gateway's own heartbeat, once a second, would report what is true: then it is tried again.
+    await expect
+      .poll(async () => {
+        const beat = (await beats()) + 1;
+        await itself.beat({ lease: 1, progress });
+        return store.recover({ owner, beat, limit: 10, at: Date.now() });
+      })
+      .toHaveLength(1);
     await Promise.all([store.close(), itself.close()]);
   }
 
