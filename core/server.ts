@@ -273,8 +273,8 @@ function notFoundReply(
     .filter((address) => path.startsWith(`${address.path}/`))
     .toSorted((one, other) => other.path.length - one.path.length);
   const right = audience === 'everyone' ? findRightBase(core, method, decodePath(path)) : '';
-  const served = right === '' && base?.serves !== undefined ? `: ${base.serves}` : right;
-  const error = new GatewayError('not_found', `There is nothing at ${method} ${path}${served}.`);
+  const served = base?.serves === undefined ? '' : `: ${base.serves}`;
+  const error = new GatewayError('not_found', `There is nothing at ${method} ${path}${right || served}.`);
   const protocol = base && protocols.find(base.protocol);
   if (protocol) return protocol.client.encodeError(error, id);
   return {

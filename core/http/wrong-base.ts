@@ -13,7 +13,7 @@ interface Served {
 /** How many ends of a path are looked for below each base URL. */
 const mostEnds = 4;
 
-/** Names where the call is served, as the end of a sentence; empty if it is nowhere. */
+/** Returns where the call is served, as the end of a sentence; an empty string if no base URL serves it. */
 export function findRightBase({ addresses, protocols }: Served, method: string, path: string): string {
   let end = path;
   for (let tried = 0; tried < mostEnds && end !== ''; tried += 1) {

@@ -11,6 +11,7 @@ import { recordset } from './values.ts';
 
 const columns = [...callColumns, 'body'].join(', ');
 
+/** The sequence that a row of `folds` follows. */
 const sequenceOf = "CASE log WHEN 'entries' THEN 'entry_numbers' ELSE 'calls_number_seq' END";
 
 const sql = statements('calls', {

@@ -1,6 +1,6 @@
 /**
  * The SQLite store: one file, which any number of processes on one machine can open. Each has a thread that
- * writes, and another for reports while somebody reads them.
+ * writes, and while reports are read another one for them.
  */
 import { randomBytes } from 'node:crypto';
 import { accessSync, closeSync, constants, mkdirSync, openSync } from 'node:fs';
