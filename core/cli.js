@@ -44,5 +44,7 @@ if (process.argv.length === 3 && ['--version', '-V'].includes(process.argv[2])) 
   // Threads read the cache's folder from the environment.
   if (directory && status !== loader.constants.compileCacheStatus.FAILED)
     process.env['NODE_COMPILE_CACHE'] ??= directory;
+  const { resolveQuickly } = await import('./process/quick-resolution.ts');
+  resolveQuickly();
   await import('./process/command-line.ts');
 }

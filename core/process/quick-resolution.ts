@@ -1,0 +1,39 @@
+/**
+ * Resolves most imports without the file system: relative ones of this copy and of its packages by their URL,
+ * and each package once. Node asks for the file, its real path and its package.json at every import, which
+ * takes a quarter of the processor time of a command, and 11 MB (`npm run bench:start`).
+ */
+import { registerHooks, type ResolveFnOutput } from 'node:module';
+
+const root = new URL('../../', import.meta.url).href;
+/** Relative imports name their files in full. */
+const namesFile = /^\.\.?\/.*\.(?:ts|m?js)$/;
+const formats = new Map([
+  ['.ts', 'module-typescript'],
+  ['.js', 'module'],
+]);
+const packages = new Map<string, ResolveFnOutput>();
+
+function isOwn(parent: string): boolean {
+  return parent.startsWith(`${root}core/`) || parent.startsWith(`${root}plugins/`);
+}
+
+export function resolveQuickly(): void {
+  registerHooks({
+    resolve(specifier, context, next) {
+      const { parentURL: parent, conditions } = context;
+      // An operator's own modules have a query, and CommonJS has its own rules.
+      if (parent === undefined || parent.includes('?') || conditions.includes('require'))
+        return next(specifier, context);
+      const own = isOwn(parent);
+      if (namesFile.test(specifier) && (own || parent.includes('/node_modules/'))) {
+        const { href: url } = new URL(specifier, parent);
+        return { url, format: own ? formats.get(url.slice(-3)) : undefined, shortCircuit: true };
+      }
+      if (!own) return next(specifier, context);
+      let found = packages.get(specifier);
+      if (!found) packages.set(specifier, (found = { ...next(specifier, context), shortCircuit: true }));
+      return found;
+    },
+  });
+}
