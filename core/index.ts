@@ -32,7 +32,7 @@ export {
 } from './provider.ts';
 export type { Endpoint, Provider, ProviderSpec, UpstreamRequest, UpstreamResponse } from './provider.ts';
 export type { ConditionalTapPlace, Hooks, TapPlace } from './hooks.ts';
-export { checkModel, findPriceOrigin, readCatalogue } from './model-facts.ts';
+export { checkModel, findPriceOrigin, readCatalogue, toRegional } from './model-facts.ts';
 export type { Capabilities, Model, ModelFacts } from './model-facts.ts';
 export type { Catalog, Offer, PriceSource } from './catalog.ts';
 export type * from './host/configuration.ts';

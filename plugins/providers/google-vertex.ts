@@ -3,7 +3,7 @@
  * chat-completions;
  * https://cloud.google.com/vertex-ai/generative-ai/docs.
  */
-import { definePlugin, drainLimits } from '../../core/index.ts';
+import { definePlugin, drainLimits, toRegional } from '../../core/index.ts';
 import { offer } from '../shared/cloud/offer.ts';
 import { countAt, endpointsAt } from './google-vertex/address.ts';
 import { signedIn } from './google-vertex/credential.ts';
@@ -30,6 +30,7 @@ export const googleVertex = definePlugin({
         variable: 'GOOGLE_APPLICATION_CREDENTIALS, or who this machine is to Google',
       },
       catalogue: new URL('catalogue/google-vertex.json', import.meta.url),
+      choose: (models) => (place.location === 'global' ? models : models.map(toRegional)),
       own: options.models,
     });
   },

@@ -343,14 +343,18 @@ describe('the switch', () => {
   it.each([
     ['global', 'global.openai.gpt-6-sol', '2'],
     ['us', 'us.openai.gpt-6-sol', '2.2'],
-    ['eu', 'openai.gpt-6-sol', '2.2'],
-    ['region', 'openai.gpt-6-sol', '2.2'],
+    ['eu', undefined, undefined],
+    ['region', undefined, undefined],
   ] as const)(
-    'offers the profile %s of a model of OpenAI, or else the region',
+    'offers the profile %s of a new model of OpenAI, which no region has by its plain name',
     (profile, upstream, input) => {
       const { catalog } = hostWith([amazonBedrock({ region: 'eu-west-1', apiKey: 'k', profile })]);
       const [sol, ...others] = catalog.find('openai/gpt-6-sol');
-      expect([sol?.model.upstream, sol?.price.input, others]).toEqual([upstream, parseUsd(input), []]);
+      expect([sol?.model.upstream, sol?.price.input, others]).toEqual([
+        upstream,
+        input && parseUsd(input),
+        [],
+      ]);
       expect(catalog.find('openai/gpt-oss-120b').map(({ model }) => model.upstream)).toEqual([
         'openai.gpt-oss-120b-1:0',
       ]);
@@ -358,12 +362,14 @@ describe('the switch', () => {
   );
 
   it.each([
-    ['global', '5'],
-    ['eu', '5.5'],
-  ] as const)('offers the models of the profile %s, at its prices', (profile, input) => {
+    ['global', 'global.', '5'],
+    ['eu', 'eu.', '5.5'],
+    ['in', 'in.', '5.5'],
+    ['region', '', '5.5'],
+  ] as const)('offers the models of the profile %s, at its prices', (profile, prefix, input) => {
     const { catalog } = hostWith([amazonBedrock({ region: 'eu-west-1', apiKey: 'k', profile })]);
-    const [offered] = catalog.find('anthropic/claude-opus-4-8');
-    expect(offered?.model.upstream).toBe(`${profile}.anthropic.claude-opus-4-8`);
-    expect(offered?.price.input).toBe(BigInt(Number(input) * 1e9));
+    const [opus] = catalog.find(profile === 'in' ? 'anthropic/claude-opus-5' : 'anthropic/claude-opus-4-8');
+    expect(opus?.model.upstream).toMatch(new RegExp(`^${prefix}anthropic\\.claude-opus-`));
+    expect(opus?.price.input).toBe(parseUsd(input));
   });
 });

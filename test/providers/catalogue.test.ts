@@ -417,17 +417,19 @@ describe('models and prices of November 2026', () => {
     },
   );
 
-  it.each(['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5', 'claude-fable-5-2'])(
-    'lets %s think always, by effort and without sampling',
-    (upstream) => {
-      expect(modelOf('anthropic', upstream).capabilities).toMatchObject({
-        sampling: false,
-        reasoning: {
-          style: 'adaptive',
-          efforts: ['low', 'medium', 'high', 'xhigh', 'max'],
-          canDisable: false,
-        },
-      });
-    },
-  );
+  it.each([
+    ['claude-opus-5-5', false],
+    ['claude-sonnet-5-5', false],
+    ['claude-haiku-5-5', true],
+    ['claude-fable-5-2', false],
+  ])('lets %s think by effort and without sampling, and not at all if it can: %s', (upstream, canDisable) => {
+    expect(modelOf('anthropic', upstream).capabilities).toMatchObject({
+      sampling: false,
+      reasoning: {
+        style: 'adaptive',
+        efforts: ['low', 'medium', 'high', 'xhigh', 'max'],
+        canDisable,
+      },
+    });
+  });
 });

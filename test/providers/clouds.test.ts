@@ -2,8 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { regionalPrice } from '../../core/billing/price.ts';
 import type { CanonicalRequest, Plugin, Target } from '../../core/index.ts';
 import { readCatalogue } from '../../core/model-facts.ts';
+import { parseUsd } from '../../core/money.ts';
 import { amazonBedrock } from '../../plugins/providers/amazon-bedrock.ts';
 import { azure } from '../../plugins/providers/azure.ts';
 import { googleVertex } from '../../plugins/providers/google-vertex.ts';
@@ -17,6 +19,18 @@ function fileOf(name: string): URL {
   return new URL(`../../plugins/providers/catalogue/${name}.json`, import.meta.url);
 }
 
+/** Open models that only clouds sell, by the names of their makers. */
+const openModels = [
+  'openai/gpt-oss-safeguard-120b',
+  'openai/gpt-oss-safeguard-20b',
+  'zai-org/GLM-4.7-Flash',
+  'mistralai/Voxtral-Mini-3B-2507',
+  'nvidia/nemotron-3-super-120b-a12b',
+  'nvidia/nemotron-3-nano-30b-a3b',
+  'nvidia/nemotron-nano-12b-v2-vl',
+  'nvidia/nvidia-nemotron-nano-9b-v2',
+];
+
 describe.each(files)('the catalogue of %s', (name) => {
   const models = readCatalogue(fileOf(name));
 
@@ -27,9 +41,9 @@ describe.each(files)('the catalogue of %s', (name) => {
   });
 
   it('sells text, and pictures if it says how, at plausible prices, under ids that their makers use', () => {
-    const makers = ['openai', 'google', 'anthropic', 'huggingface'].flatMap((maker) =>
-      readCatalogue(fileOf(maker)).map(({ id }) => id),
-    );
+    const makers = ['openai', 'google', 'anthropic', 'huggingface', 'mistral', 'xai']
+      .flatMap((maker) => readCatalogue(fileOf(maker)).map(({ id }) => id))
+      .concat(openModels);
     for (const {
       id,
       upstream,
@@ -49,6 +63,25 @@ describe.each(files)('the catalogue of %s', (name) => {
       ]);
     }
   });
+});
+
+it('Bedrock sells a model with the same limits everywhere, and for a tenth more than globally', () => {
+  const models = readCatalogue(fileOf('amazon-bedrock'));
+  const sameEverywhere: string[] = [];
+  for (const [id, variants] of Map.groupBy(models, (model) => model.id)) {
+    const worldwide = variants.find(({ upstream }) => upstream.startsWith('global.'));
+    if (!worldwide?.price) continue;
+    const regional = { ...worldwide.price, regional: parseUsd('1.1') };
+    const dearer = { ...regionalPrice(regional), name: undefined, regional: undefined };
+    for (const { upstream, price, contextLength, outputLimit, capabilities } of variants) {
+      const facts = { contextLength, outputLimit, capabilities };
+      expect(worldwide, upstream).toMatchObject(facts);
+      if (upstream === worldwide.upstream) continue;
+      if (price?.input === worldwide.price.input) sameEverywhere.push(id);
+      else expect({ ...price, name: undefined, regional: undefined }, upstream).toEqual(dearer);
+    }
+  }
+  expect(new Set(sameEverywhere)).toEqual(new Set(['anthropic/claude-sonnet-4-0']));
 });
 
 const clouds: Readonly<

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { formatUsd } from '../../core/money.ts';
 import { googleVertex } from '../../plugins/providers/google-vertex.ts';
 import { startSignIn, type SignIn } from '../support/cloud/google-sign-in.ts';
 import { openCloudHouse, type CloudHouse } from '../support/cloud/house.ts';
@@ -12,7 +13,7 @@ import { plainProtocol } from '../support/plain-protocol.ts';
 import { refusals } from '../support/vendor/index.ts';
 
 const models = { claude: 'anthropic/claude-haiku-4-5', gemini: 'google/gemini-2.5-flash' } as const;
-const prices = { claude: [1000, 5000], gemini: [300, 2500] } as const;
+const prices = { claude: [1100, 5500], gemini: [300, 2500] } as const;
 const publishers = '/v1/projects/house/locations/europe-west1/publishers';
 const hello = [{ role: 'user', content: 'Hello!' }];
 const gemini = { contents: [{ role: 'user', parts: [{ text: 'Hello!' }] }] };
@@ -287,5 +288,17 @@ describe('the switch', () => {
     ['europe-west1', 'europe-west1-aiplatform.googleapis.com'],
   ])('asks in %s at %s', (location, host) => {
     expect(placeOf({ GOOGLE_CLOUD_PROJECT: 'p', GOOGLE_CLOUD_LOCATION: location })).toBe(host);
+  });
+
+  it.each([
+    ['global', ['0.75', '2', '0.3', '0.09']],
+    ['eu', ['0.825', '2.2', '0.3', '0.09']],
+  ])('in %s, costs a tenth more only for Gemini since 3 and Claude since 4.5', (location, inputs) => {
+    const { catalog } = hostWith([googleVertex({ project: 'p', location })]);
+    expect(
+      ['google/gemini-3.7-flash', 'anthropic/claude-sonnet-5-5', models.gemini, 'openai/gpt-oss-120b'].map(
+        (id) => catalog.find(id).map(({ price }) => formatUsd(price.input)),
+      ),
+    ).toEqual(inputs.map((input) => [input]));
   });
 });

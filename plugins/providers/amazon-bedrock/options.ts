@@ -52,7 +52,7 @@ export const optionsSchema = z.strictObject({
    * Where calls may be answered: anywhere, within one geography, or only in the region, where newer models
    * are often missing. Prices differ.
    */
-  profile: z.enum(['global', 'us', 'eu', 'au', 'jp', 'region']).default('global'),
+  profile: z.enum(['global', 'us', 'eu', 'au', 'jp', 'in', 'region']).default('global'),
   /** Models to add, change or hide, by id. */
   models: ownModelsSchema,
   onAbort: onAbortSchema,
@@ -102,7 +102,7 @@ export function placeOf(options: Options): Place | undefined {
 }
 
 /** What a name begins with if a profile of several regions may answer. */
-const severalRegions = /^(global|us|eu|au|jp)\./;
+const severalRegions = /^(global|us|eu|au|jp|in)\./;
 
 /**
  * The models of the catalogue that this profile offers: those whose names begin with it, and of other makers
