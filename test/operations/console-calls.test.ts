@@ -9,6 +9,7 @@ import { isBrowserPresent, launchBrowser, missingBrowser } from '../support/brow
 import {
   openConsole,
   openPage,
+  showPlace,
   signInOn,
   type ConsoleHouse,
   type WatchedPage,
@@ -28,10 +29,7 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
     const body = { model, messages: [{ role: 'user', content: 'Hello!' }], ...more };
     await (await open.house.post(body, { headers })).text();
   };
-  const go = async (path: string): Promise<void> => {
-    await page.goto(`${open.door}/#/${path}`);
-    await page.locator('main h1').waitFor();
-  };
+  const go = (path: string): Promise<void> => showPlace(page, open, path);
   const rows = (name: string) => page.getByRole('region', { name, exact: true }).locator('tbody tr');
   const tile = (label: string) =>
     page.locator('.tile', { has: page.getByText(label, { exact: true }) }).locator('strong');

@@ -3,7 +3,13 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { available } from '../support/available.ts';
 import { isBrowserPresent, launchBrowser, missingBrowser } from '../support/browser.ts';
-import { openConsole, openPage, signInOn, type ConsoleHouse } from '../support/operated-console.ts';
+import {
+  openConsole,
+  openPage,
+  showPlace,
+  signInOn,
+  type ConsoleHouse,
+} from '../support/operated-console.ts';
 
 const hasBrowser = available(isBrowserPresent, missingBrowser);
 
@@ -31,10 +37,7 @@ describe.runIf(hasBrowser)('corrections in the console', () => {
 
   const dialog = () => page.locator('dialog[open]');
   const button = (name: string) => page.getByRole('button', { name, exact: true }).first();
-  const go = async (path: string): Promise<void> => {
-    await page.goto(`${open.door}/#/${path}`);
-    await page.locator('main h1').waitFor();
-  };
+  const go = (path: string): Promise<void> => showPlace(page, open, path);
   const call = async (): Promise<Response> => {
     const response = await fetch(`${open.house.gateway.url}/v1/chat/completions`, {
       method: 'POST',

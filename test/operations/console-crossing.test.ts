@@ -12,6 +12,7 @@ import {
   findBarriers,
   openConsole,
   openPage,
+  showPlace,
   signInOn,
   type ConsoleHouse,
   type WatchedPage,
@@ -39,10 +40,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     await open.close();
   });
 
-  const go = async (path: string): Promise<void> => {
-    await page.goto(`${open.door}/#/${path}`);
-    await page.locator('main h1').waitFor();
-  };
+  const go = (path: string): Promise<void> => showPlace(page, open, path);
   const button = (name: string | RegExp) => page.getByRole('button', { name }).first();
   const dialog = () => page.locator('dialog[open]');
   const region = (name: string) => page.getByRole('region', { name, exact: true });

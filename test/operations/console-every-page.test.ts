@@ -13,6 +13,7 @@ import {
   findBarriers,
   openConsole,
   openPage,
+  showPlace,
   signInOn,
   type ConsoleHouse,
 } from '../support/operated-console.ts';
@@ -87,13 +88,9 @@ describe.runIf(hasBrowser)('every page of the console', () => {
   const everywhere = (): string[] => [...places, `calls/${call}`];
 
   async function go(page: Page, place: string): Promise<void> {
-    // Another place first, so that the page starts afresh.
-    await page.goto(`${open.door}/#/nowhere`);
-    await page.goto(`${open.door}/#/${place}`);
-    await page.locator('main h1').waitFor();
+    await showPlace(page, open, place);
     if (place === 'crossing') await page.locator('.crossings').waitFor();
     if (place === `calls/${call}`) await page.locator('.columns').waitFor();
-    await expect.poll(() => page.locator('[aria-busy=true]').count()).toBe(0);
   }
 
   /** Opens each page in turn, in a browser window of its own. */

@@ -8,6 +8,7 @@ import {
   findBarriers,
   openConsole,
   openPage,
+  showPlace,
   signInOn,
   type ConsoleHouse,
   type WatchedPage,
@@ -33,10 +34,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     await open.close();
   });
 
-  const go = async (path: string): Promise<void> => {
-    await page.goto(`${open.door}/#/${path}`);
-    await page.locator('main h1').waitFor();
-  };
+  const go = (path: string): Promise<void> => showPlace(page, open, path);
   const dialog = () => page.locator('dialog[open]');
   const button = (name: string | RegExp) => page.getByRole('button', { name }).first();
   /** Opens the menu of the first row that has one, and chooses. */
@@ -315,7 +313,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     await button('Theme: dark').click();
   });
 
-  it('says so when a page or an account does not exist', async () => {
+  it('says so when a page or an account does not exist, and waits for nothing', async () => {
     await page.goto(`${open.door}/#/nowhere`);
     await page.getByText('There is no such page.').waitFor();
     await go('accounts/nobody');

@@ -13,6 +13,7 @@ import {
   findBarriers,
   openConsole,
   openPage,
+  showPlace,
   signInOn,
   type ConsoleHouse,
   type WatchedPage,
@@ -40,10 +41,7 @@ describe.runIf(hasBrowser)('the playground', () => {
     await open.close();
   });
 
-  const go = async (query: string): Promise<void> => {
-    await page.goto(`${open.door}/#/playground?${query}`);
-    await page.locator('main h1').waitFor();
-  };
+  const go = (query: string): Promise<void> => showPlace(page, open, `playground?${query}`);
   const button = (name: string) => page.getByRole('button', { name, exact: true }).first();
   const reply = () => page.getByRole('region', { name: 'Reply' });
   /** Sends, and waits for the end of the call. */
@@ -71,6 +69,8 @@ describe.runIf(hasBrowser)('the playground', () => {
     });
     await page.getByText('Spent here:').waitFor();
     expect(await findBarriers(page)).toEqual([]);
+    await button('Start over').click();
+    await page.getByRole('region', { name: 'Conversation' }).waitFor({ state: 'detached' });
   });
 
   it.each(['responses', 'messages', 'generate-content'])(
@@ -90,7 +90,6 @@ describe.runIf(hasBrowser)('the playground', () => {
 
   it('sends tools, pictures and further fields, and names what is wrong with them', async () => {
     await go('protocol=chat-completions&model=demo/echo');
-    await button('Start over').click();
     await page.getByText('Parameters and tools').click();
     await page.getByLabel('Tools (JSON)').fill('[{"name":');
     await page.getByText(/^Tools: /).waitFor();

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
+import { expect } from 'vitest';
 import type { ConfigInput } from '../../core/config.ts';
 import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
 import { admin } from '../../plugins/operations/admin/index.ts';
@@ -113,6 +114,19 @@ export async function signInOn(
   await page.getByLabel('Operator secret or key').fill(secret);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('navigation', { name: 'Pages' }).waitFor();
+}
+
+/** Shows a place of the console with its data. Another place comes first, so nothing old is seen. */
+export async function showPlace(
+  page: Page,
+  { door }: Pick<ConsoleHouse, 'door'>,
+  place: string,
+): Promise<void> {
+  await page.goto(`${door}/#/nowhere`);
+  await page.getByText('There is no such page').waitFor();
+  await page.goto(`${door}/#/${place}`);
+  await page.locator('main h1').waitFor();
+  await expect.poll(() => page.locator('[aria-busy=true]').count()).toBe(0);
 }
 
 /** Accessibility violations of the page: serious findings of axe-core, each with its place. */

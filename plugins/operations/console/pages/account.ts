@@ -83,6 +83,7 @@ function UsageOf({ account }: { readonly account: string }) {
       name="Usage of 30 days"
       columns=${usageColumns(account)}
       rows=${data?.data.toReversed()}
+      error=${error}
       empty="No call in the last 30 days."
     />`;
 }
@@ -145,5 +146,8 @@ export function Account({
     ${show === 'statement' && html`<${StatementOf} account=${account} query=${query} />`}
     ${show === 'budgets' && html`<${Budgets} account=${account} />`}
     ${show === 'usage' && html`<${UsageOf} account=${account} />`}
-    ${show === 'keys' && html`<${Keys} name="Keys" keys=${keys.rows} more=${keys.more} done=${done} />`}`;
+    ${
+      show === 'keys' &&
+      html`<${Keys} name="Keys" keys=${keys.rows} error=${keys.error} more=${keys.more} done=${done} />`
+    }`;
 }

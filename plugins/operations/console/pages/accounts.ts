@@ -78,6 +78,13 @@ function openNewAccount(): void {
   );
 }
 
+const tabs = [
+  ['accounts', 'Accounts'],
+  ['keys', 'Keys'],
+  ['operators', 'Operator keys'],
+  ['budgets', 'Budgets'],
+] as const;
+
 function All({ show }: { readonly show: string }) {
   const accounts = useList<Balance>(show === 'accounts' ? '/admin/accounts' : undefined);
   const keys = useList<Key>(show === 'keys' || show === 'operators' ? '/admin/keys' : undefined);
@@ -97,12 +104,7 @@ function All({ show }: { readonly show: string }) {
     <p>
       <${Choice}
         label="Show"
-        options=${[
-          ['accounts', 'Accounts'],
-          ['keys', 'Keys'],
-          ['operators', 'Operator keys'],
-          ['budgets', 'Budgets'],
-        ]}
+        options=${tabs}
         value=${show}
         onChange=${(value: string) => setQuery({ show: value === 'accounts' ? '' : value })}
       />
@@ -114,6 +116,7 @@ function All({ show }: { readonly show: string }) {
             name="Accounts"
             columns=${columns}
             rows=${accounts.rows}
+            error=${accounts.error}
             rowKey=${({ account }: Balance) => account}
             more=${accounts.more}
             empty=${html`<p>
@@ -131,6 +134,7 @@ function All({ show }: { readonly show: string }) {
             keys=${keys.rows?.filter((key) => key.kind === kind)}
             withAccount=${show === 'keys'}
             areOperators=${show === 'operators'}
+            error=${keys.error}
             more=${keys.more}
             done=${keys.reload}
           />`

@@ -188,7 +188,8 @@ export function Budgets({ account }: { readonly account?: string }) {
     <${Table}
       name="Budgets"
       columns=${columnsOf(reload)}
-      rows=${error ? [] : rows?.filter(({ deleted }) => deleted === null)}
+      rows=${rows?.filter(({ deleted }) => deleted === null)}
+      error=${error}
       rowKey=${({ id }: Budget) => String(id)}
       more=${more}
       tools=${

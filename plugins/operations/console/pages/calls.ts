@@ -80,7 +80,8 @@ function Past({ query }: { readonly query: Readonly<Record<string, string>> }) {
     <${Table}
       name="Calls"
       columns=${callColumns}
-      rows=${error ? [] : rows}
+      rows=${rows}
+      error=${error}
       rowKey=${({ id }: Call) => id}
       more=${more}
       tools=${html`<button

@@ -64,6 +64,7 @@ export function CapabilityTable({ client }: { readonly client: string }) {
       name="Capabilities"
       columns=${columns}
       rows=${rows}
+      error=${error}
       empty="Nothing was measured for this protocol."
       tools=${html`<${Choice}
         label="Protocol of the client"

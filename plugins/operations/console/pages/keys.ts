@@ -78,6 +78,7 @@ const spending: readonly Column<Key>[] = [
 interface KeysProps {
   readonly name: string;
   readonly keys: readonly Key[] | undefined;
+  readonly error?: Error | undefined;
   readonly withAccount?: boolean;
   readonly areOperators?: boolean;
   readonly more?: (() => void) | undefined;
@@ -125,11 +126,12 @@ function columnsOf(shown: KeysProps): Column<Key>[] {
 }
 
 export function Keys(props: KeysProps) {
-  const { name, keys, areOperators = false, more } = props;
+  const { name, keys, error, areOperators = false, more } = props;
   return html`<${Table}
     name=${name}
     columns=${columnsOf(props)}
     rows=${keys}
+    error=${error}
     rowKey=${({ id }: Key) => id}
     rowClass=${(key: Key) => (stateOf(key) === 'active' ? undefined : 'off')}
     more=${more}

@@ -221,7 +221,8 @@ export function Page({ place: { query } }: { readonly place: Place }) {
       name="Models"
       key=${search}
       columns=${columns}
-      rows=${error ? [] : rows}
+      rows=${rows}
+      error=${error}
       rowKey=${({ id }: Model) => id}
       empty=${html`<p>
         No model is on offer. Set the key of a provider, such as <code>OPENAI_API_KEY</code>, and restart.

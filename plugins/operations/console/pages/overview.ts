@@ -180,7 +180,8 @@ export function Page({ place: { query } }: { readonly place: Place }) {
     <${Table}
       name="Breakdown"
       columns=${columns}
-      rows=${asked === undefined || error ? [] : rows}
+      rows=${asked === undefined ? [] : rows}
+      error=${error}
       rowKey=${({ series }: Row) => String(series.name)}
       tools=${data && html`<${Exports} from=${data.from} to=${data.to} />`}
       empty=${

@@ -116,12 +116,19 @@ export function KeyView({ apiKey }: { readonly apiKey: string }) {
       />
     </section>
     <h2>Usage</h2>
-    <${Table} name="Usage" columns=${usageColumns} rows=${usage} empty="No call in the last 30 days." />
+    <${Table}
+      name="Usage"
+      columns=${usageColumns}
+      rows=${usage}
+      error=${error.value}
+      empty="No call in the last 30 days."
+    />
     <h2>Calls</h2>
     <${Table}
       name="My calls"
       columns=${ownColumns}
       rows=${calls.value}
+      error=${error.value}
       rowKey=${({ id }: Call) => id}
       empty="This key has made no call yet."
     />`;

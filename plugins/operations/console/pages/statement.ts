@@ -107,7 +107,8 @@ export function StatementOf(props: {
     <${Table}
       name=${`Statement ${month}`}
       columns=${columns}
-      rows=${error ? [] : data?.lines}
+      rows=${data?.lines}
+      error=${error}
       tools=${html`<${Select}
           label="Month"
           options=${listed.map((each) => [each, each])}

@@ -20,7 +20,10 @@ interface TableProps<Row> {
   /** Names the table for screen readers, and its file. */
   readonly name: string;
   readonly columns: readonly Column<Row>[];
+  /** Undefined until they have come. */
   readonly rows: readonly Row[] | undefined;
+  /** Why they did not come. The page says it above the table, which stays empty. */
+  readonly error?: Error | undefined;
   readonly empty: ComponentChildren;
   /** Loads the next page, if there is one. */
   readonly more?: (() => void) | undefined;
@@ -141,12 +144,14 @@ function rowOf<Row>(row: Row, columns: readonly Column<Row>[]) {
   });
 }
 
-interface NothingProps extends Pick<TableProps<unknown>, 'rows' | 'empty'> {
+interface NothingProps {
+  readonly of: Pick<TableProps<unknown>, 'rows' | 'error' | 'empty'>;
   readonly filter: string;
 }
 
 /** What a table says that shows no row. */
-function Nothing({ rows, empty, filter }: NothingProps) {
+function Nothing({ of: { rows, error, empty }, filter }: NothingProps) {
+  if (rows === undefined && error) return null;
   if (rows === undefined) return html`<p class="empty" aria-busy="true">Loading …</p>`;
   if (rows.length === 0) return html`<div class="empty">${empty}</div>`;
   return html`<p class="empty">No row contains “${filter}”.</p>`;
@@ -156,7 +161,7 @@ const button = (title: string, act: () => void) =>
   html`<button class="more" onClick=${act}>${title}</button>`;
 
 export function Table<Row>(props: TableProps<Row>) {
-  const { name, columns, rows, empty, more, rowKey, rowClass, tools, isPlain = false } = props;
+  const { name, columns, rows, more, rowKey, rowClass, tools, isPlain = false } = props;
   const sorting = useSignal<Sorting | undefined>(undefined);
   const filter = useSignal('');
   const most = useSignal(firstRows);
@@ -210,7 +215,7 @@ export function Table<Row>(props: TableProps<Row>) {
           )}
         </tbody>
       </table>
-      ${shown.length === 0 && html`<${Nothing} rows=${rows} empty=${empty} filter=${filter.value} />`}
+      ${shown.length === 0 && html`<${Nothing} of=${props} filter=${filter.value} />`}
     </div>
     ${shown.length > most.value ? button('Show more rows', showMore) : more && button('Load more', more)}
   </section>`;
