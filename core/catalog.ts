@@ -1,9 +1,9 @@
 /** The models on offer: which providers serve each, its names, and when it retires. */
 import { PriceSchedule } from './billing/price-schedule.ts';
-import { freePrice, type Price } from './billing/price.ts';
+import { freePrice, regionalPrice, type Price } from './billing/price.ts';
 import { GatewayError } from './errors.ts';
 import { checkFlags, type ProtocolFlags } from './host/wire-flags.ts';
-import type { Model } from './model-facts.ts';
+import { findWorldwidePrice, type Model } from './model-facts.ts';
 import type { Provider } from './provider.ts';
 
 /** One provider that serves one model. */
@@ -130,9 +130,11 @@ export class Catalog {
 
   #priced(offer: Offer, now: number): Offer {
     const { provider, model, price } = offer;
-    const current = this.#prices?.find(provider.name, model, price, now);
+    // Price updates state usual prices.
+    const usual = findWorldwidePrice(price);
+    const current = this.#prices?.find(provider.name, model, usual ?? price, now);
     if (!current) return offer;
-    const repriced = { ...model, free: undefined, price: current };
+    const repriced = { ...model, free: undefined, price: usual ? regionalPrice(current) : current };
     freeze(repriced);
     return this.#offerOf(provider, repriced);
   }

@@ -156,10 +156,18 @@ export function findPriceOrigin(price: Price): PriceOrigin | undefined {
   return origins.get(price);
 }
 
+const worldwide = new WeakMap<Price, Price>();
+
+/** The usual price that a regional one was made of. Undefined for other prices. */
+export function findWorldwidePrice(price: Price): Price | undefined {
+  return worldwide.get(price);
+}
+
 /** The model at the prices of calls that stay in one region. They are as old as the usual ones. */
 export function toRegional(model: Model): Model {
   if (!model.price) return model;
   const price = regionalPrice(model.price);
+  if (price !== model.price) worldwide.set(price, model.price);
   const origin = findPriceOrigin(model.price);
   if (origin) origins.set(price, origin);
   return { ...model, price };

@@ -9,6 +9,7 @@ import {
   type FeedOrder,
 } from '../../plugins/operations/catalogue/price-updates.ts';
 import { readSnapshot } from '../../plugins/operations/catalogue/snapshot.ts';
+import { openai } from '../../plugins/providers/openai.ts';
 import { hostWith } from '../support/host.ts';
 import { station } from '../support/station.ts';
 
@@ -94,6 +95,21 @@ describe('prices in effect', () => {
     await apply(1.2);
     expect(await inputAt(Date.now())).toBe('1.2');
     expect(await inputAt(Date.now(), { input: 3n, output: 4n, tiers: [] })).toBeUndefined();
+  });
+
+  it.each([
+    ['https://api.openai.com/v1', '3'],
+    ['https://eu.api.openai.com/v1', '3.3'],
+  ])('reach calls at %s, with the surcharge of the region', async (baseUrl, input) => {
+    const { catalog: offered } = hostWith([openai({ apiKey: 'k', baseUrl })]);
+    const own = (): string[] => offered.find('openai/gpt-6.1-sol').map(({ price }) => formatUsd(price.input));
+    const models = { 'gpt-6.1-sol': { id: 'gpt-6.1-sol', cost: { input: 3, output: 10 } } };
+    const snapshot = readSnapshot(JSON.stringify({ openai: { models } }), 'feed');
+    const order = { source: 'feed', from: Date.now() - 1, by: 'feed', confirmed: true };
+    expect(own()).not.toEqual([input]);
+    await applyFeed(documents, offered, snapshot, order);
+    offered.setPrices(new AppliedPrices((await readHistory(documents)).history));
+    expect(own()).toEqual([input]);
   });
 
   it('start with their confirmation, if they were held back beyond their time', async () => {
