@@ -27,7 +27,8 @@ export function withDatabase<Result>(file: string, work: (database: DatabaseSync
 
 /** Holds a file's write lock, as another process might; the returned function releases it. */
 export function lock(file: string): () => void {
-  const database = new DatabaseSync(file);
+  // The ledger itself may be writing.
+  const database = new DatabaseSync(file, { timeout: 60_000 });
   database.exec('BEGIN IMMEDIATE');
   return () => database.close();
 }

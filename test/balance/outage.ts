@@ -41,6 +41,7 @@ function statedCost(text: string): number {
 export async function runOutage({ kind, milliseconds, streams }: OutageOptions): Promise<Outage> {
   const store = await troubledStore(kind);
   const house = await openHouse({ ledger: { store: store.options } });
+  const { promise: hold, resolve: letGo } = Promise.withResolvers<void>();
   try {
     const readiness = async (): Promise<number> => (await fetch(`${house.gateway.url}/readyz`)).status;
     const body = {
@@ -54,13 +55,7 @@ export async function runOutage({ kind, milliseconds, streams }: OutageOptions):
     await (await house.post(body, wish)).text();
     const due = (await house.balance()).used * (streams + 1);
 
-    let letGo = (): void => undefined;
-    house.vendor.script('gpt-4o-mini', {
-      hold: new Promise<void>((resolve) => {
-        letGo = resolve;
-      }),
-      holdAfter: 2,
-    });
+    house.vendor.script('gpt-4o-mini', { hold, holdAfter: 2 });
     const running = await Promise.all(Array.from({ length: streams }, () => house.post(body, wish)));
     await store.begin();
     const returned = sleep(milliseconds);
@@ -97,6 +92,7 @@ export async function runOutage({ kind, milliseconds, streams }: OutageOptions):
       audit,
     };
   } finally {
+    letGo();
     await house.close();
     await store.close();
   }

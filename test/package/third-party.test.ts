@@ -129,13 +129,16 @@ const strict = {
 async function install(): Promise<void> {
   mkdirSync(app);
   writeFileSync(join(app, 'package.json'), JSON.stringify({ name: 'app', private: true, type: 'module' }));
-  const [tarball = ''] = globSync('tollgate-*.tgz', { cwd: folder });
-  await npm(app, 'install', join(folder, tarball));
   cpSync(join(import.meta.dirname, 'lagoon-provider'), lagoon, { recursive: true });
-  symlinkSync(join(app, 'node_modules'), join(lagoon, 'node_modules'));
+  const packages = join(lagoon, 'node_modules');
+  mkdirSync(packages);
+  symlinkSync(project, join(packages, 'tollgate'));
+  for (const name of ['zod', '@types']) symlinkSync(join(tools, name), join(packages, name));
   await node(lagoon, 'typescript/bin/tsc');
-  rmSync(join(lagoon, 'node_modules'));
-  await npm(app, 'install', '--install-links', join(import.meta.dirname, 'harbour-provider'), lagoon);
+  rmSync(packages, { recursive: true });
+  const [tarball = ''] = globSync('tollgate-*.tgz', { cwd: folder });
+  const harbour = join(import.meta.dirname, 'harbour-provider');
+  await npm(app, 'install', '--install-links', join(folder, tarball), harbour, lagoon);
   writeFileSync(join(app, 'gateway.config.ts'), config);
 }
 
