@@ -1,7 +1,7 @@
 /**
  * Refuses new calls before the gateway becomes useless to everyone: while its event loop lags, its memory
  * runs out or too many calls are open. They are refused at once, before their bodies are read, with a
- * `retry-after`. Running calls continue.
+ * `retry-after`. Running calls continue, and operators are served.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
@@ -75,7 +75,9 @@ export const overload = definePlugin({
       delay.disable();
     });
     // Before all other taps of `authenticate`: the caller does not matter while there is no room.
-    hooks.authenticate.tap({ name: 'overload', stage: -100 }, () => {
+    // Operators have few requests, and need to see what is wrong.
+    hooks.authenticate.tap({ name: 'overload', stage: -100 }, ({ access }) => {
+      if (access === 'operator') return undefined;
       const reason = strain?.reason ?? (running.count > limits.calls ? 'calls' : undefined);
       if (reason === undefined) return undefined;
       shed.inc({ reason });

@@ -1,6 +1,7 @@
 /** What holds on every page of the console: each button, each field, both themes, and a narrow screen. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { configuration } from '../../plugins/operations/configuration.ts';
 import { crossing } from '../../plugins/operations/crossing.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
@@ -43,6 +44,15 @@ const places = [
 ];
 const hostile =
   '<img src=x onerror="globalThis.hacked=1"><script>globalThis.hacked=1</script>&amp;\u202e${1}'.repeat(240);
+
+const outcomeSchema = z.object({
+  opensMenu: z.boolean(),
+  opensDialog: z.boolean(),
+  /** Of the dialog. */
+  title: z.string(),
+  hasFailed: z.boolean(),
+});
+type Outcome = z.output<typeof outcomeSchema>;
 
 describe.runIf(hasBrowser)('every page of the console', () => {
   let open: ConsoleHouse;
@@ -155,12 +165,22 @@ describe.runIf(hasBrowser)('every page of the console', () => {
 
   type Opened = (title: string) => Promise<void>;
 
-  async function lookAtDialog(page: Page, place: string, opened: Opened): Promise<void> {
-    await page.evaluate(drawn);
-    const heading = dialog(page).locator('h2').first();
-    if ((await heading.count()) > 0) await opened((await heading.textContent()) ?? '');
-    await closeDialogs(page);
-    expect([place, await page.getByText('This page failed').count()]).toEqual([place, 0]);
+  /** What a click led to. One question, because each costs the browser milliseconds. */
+  async function lookAt(page: Page): Promise<Outcome> {
+    return outcomeSchema.parse(
+      await page.evaluate(`${drawn}.then(() => ({
+        opensMenu: document.querySelector('.menu:popover-open') !== null,
+        opensDialog: document.querySelector('dialog[open]') !== null,
+        title: document.querySelector('dialog[open] h2')?.textContent ?? '',
+        hasFailed: document.body.textContent.includes('This page failed'),
+      }))`),
+    );
+  }
+
+  async function endClick(page: Page, place: string, now: Outcome, opened: Opened): Promise<void> {
+    expect([place, now.hasFailed]).toEqual([place, false]);
+    if (now.title !== '') await opened(now.title);
+    if (now.opensDialog) await closeDialogs(page);
   }
 
   /** Makes each choice of the menu that a button has opened. */
@@ -173,7 +193,7 @@ describe.runIf(hasBrowser)('every page of the console', () => {
       const trigger = page.locator(`[popovertarget="${id}"]`);
       if ((await menu.count()) === 0) await trigger.click();
       await menu.getByRole('button', { name, exact: true }).click();
-      await lookAtDialog(page, place, opened);
+      await endClick(page, place, await lookAt(page), opened);
     }
     return titles.length;
   }
@@ -187,9 +207,9 @@ describe.runIf(hasBrowser)('every page of the console', () => {
       // A click before may have changed what there is.
       if ((await buttons(page).count()) <= clicks) break;
       await buttons(page).nth(clicks).click();
-      if ((await page.locator('.menu:popover-open').count()) > 0)
-        choices += await pressMenu(page, place, opened);
-      else await lookAtDialog(page, place, opened);
+      const now = await lookAt(page);
+      if (now.opensMenu) choices += await pressMenu(page, place, opened);
+      else await endClick(page, place, now, opened);
       if (!page.url().endsWith(`#/${place}`)) await go(page, place);
     }
     return clicks + choices;

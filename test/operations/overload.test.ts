@@ -20,8 +20,8 @@ function busyHost(options: Parameters<typeof overload>[0], calls = 0): TestHost 
 }
 
 /** How an overloaded gateway answers new calls. */
-function knock(host: TestHost): Promise<unknown> {
-  return host.calls.authenticate.promise(received('plain')).catch((error: unknown) => error);
+function knock(host: TestHost, access: 'user' | 'operator' = 'user'): Promise<unknown> {
+  return host.calls.authenticate.promise({ ...received('plain'), access }).catch((error: unknown) => error);
 }
 
 async function shedBy(host: TestHost): Promise<string | undefined> {
@@ -48,6 +48,10 @@ describe('an overloaded gateway', () => {
       details: { retryAfter: 2 },
     });
     expect(await shedBy(host)).toBe('calls');
+  });
+
+  it('serves operators, who need to see why', async () => {
+    expect(await knock(busyHost({ calls: 10 }, 11), 'operator')).toBeUndefined();
   });
 
   it('refuses calls and is not ready while its event loop lags, and accepts calls afterwards', async () => {
