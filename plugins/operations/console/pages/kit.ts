@@ -48,11 +48,13 @@ interface Notice {
 
 /** A line at the bottom of the page that goes by itself, read aloud by screen readers. */
 export const notice = signal<Notice | undefined>(undefined);
+/** Characters. A message may repeat what was typed, and would cover the page. */
+const longestNotice = 400;
 let hiding: ReturnType<typeof setTimeout> | undefined;
 
 export function notify(text: string, isError = false): void {
   clearTimeout(hiding);
-  notice.value = { text, isError };
+  notice.value = { text: text.length > longestNotice ? `${text.slice(0, longestNotice)} …` : text, isError };
   hiding = setTimeout(() => (notice.value = undefined), isError ? 8000 : 3000);
 }
 
