@@ -22,7 +22,7 @@ export function resolveQuickly(): void {
   registerHooks({
     resolve(specifier, context, next) {
       const { parentURL: parent, conditions } = context;
-      // An operator's own modules have a query, and CommonJS has its own rules.
+      // Operators' own modules, which have a query, can change, and CommonJS has rules of its own.
       if (parent === undefined || parent.includes('?') || conditions.includes('require'))
         return next(specifier, context);
       const own = isOwn(parent);
@@ -31,8 +31,8 @@ export function resolveQuickly(): void {
         return { url, format: own ? formats.get(url.slice(-3)) : undefined, shortCircuit: true };
       }
       if (!own) return next(specifier, context);
-      let found = packages.get(specifier);
-      if (!found) packages.set(specifier, (found = { ...next(specifier, context), shortCircuit: true }));
+      const found = packages.get(specifier) ?? { ...next(specifier, context), shortCircuit: true };
+      packages.set(specifier, found);
       return found;
     },
   });
