@@ -71,6 +71,7 @@ describe('the budget commands', () => {
         used: '0',
         pending: '0',
         left: '25',
+        reached: 0,
         resets: expect.stringMatching(/T2[23]:00:00/),
       },
     });

@@ -248,6 +248,23 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     await page.getByText('There is no budget.').waitFor();
   });
 
+  it('warns of a budget that is used up', async () => {
+    await go('accounts/tester?show=budgets');
+    await button('New budget').click();
+    await dialog().getByLabel('Limit in USD').fill('0.00000001');
+    await dialog().getByLabel('Refuse calls beyond it').uncheck();
+    await dialog().getByRole('button', { name: 'Create budget' }).click();
+    await expect.poll(() => rows('Budgets').first().textContent()).toMatch(/only warns.*0 %/s);
+    expect(await rows('Budgets').first().textContent()).not.toContain('reached');
+    const messages = [{ role: 'user', content: 'Hello!' }];
+    await (await open.house.post({ model: 'openai/gpt-4o-mini', messages })).text();
+    await go('accounts/tester?show=budgets');
+    await expect.poll(() => rows('Budgets').first().textContent()).toContain('100 % reached');
+    await choose('Delete');
+    await dialog().getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('There is no budget.').waitFor();
+  });
+
   it('sorts, filters, copies and exports tables', async () => {
     await go('models');
     const first = () => rows('Models').first().locator('td').first().textContent();

@@ -43,6 +43,7 @@ function budgetLine(budget: ShownBudget): string {
     !hard && 'only warns',
     ...raises.map(({ amount, until }) => `${amount} more until ${until}`),
     `${current.used} used, ${current.pending} reserved, ${current.left} left`,
+    current.reached > 0 && `${current.reached} % reached`,
     current.resets !== null && `resets ${current.resets}`,
     deleted !== null && 'deleted',
   ];

@@ -30,6 +30,9 @@ const budget = z
       used: usd,
       pending: usd,
       left: usd,
+      reached: z
+        .int()
+        .meta({ description: 'The highest threshold that its use has reached, in per cent; 0: none.' }),
     }),
   })
   .meta({ title: 'Budget' });

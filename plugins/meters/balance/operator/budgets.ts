@@ -1,7 +1,7 @@
 /** How operators make, look at, change and raise budgets, and what they are warned of. */
 import { z } from 'zod';
 import { formatUsd, GatewayError } from '../../../../core/index.ts';
-import { scopes, type BudgetRecord, type Warning } from '../budgets/budget.ts';
+import { reached, scopes, type BudgetRecord, type Warning } from '../budgets/budget.ts';
 import type { Store, Terms } from '../store.ts';
 import { budgetTerms, limit, thresholds } from './budget-terms.ts';
 import { findKey } from './keys.ts';
@@ -60,6 +60,7 @@ function shownBudget(budget: BudgetRecord) {
       used: formatUsd(used),
       pending: formatUsd(pending),
       left: formatUsd(left > 0n ? left : 0n),
+      reached: reached(warned, used, allowed),
     },
   };
 }

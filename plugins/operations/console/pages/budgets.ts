@@ -26,6 +26,8 @@ interface Budget {
     readonly used: string;
     readonly pending: string;
     readonly left: string;
+    /** The highest threshold that its use has reached; 0: none. */
+    readonly reached: number;
   };
 }
 
@@ -127,12 +129,13 @@ function openChange(budget: Budget, done: () => void): void {
 }
 
 function Use({ budget }: { readonly budget: Budget }) {
-  const { used, pending, allowed } = budget.current;
+  const { used, pending, allowed, reached } = budget.current;
   const all = nano(allowed);
   const taken = nano(used) + nano(pending);
   const share = all === 0n ? 100 : Number((taken * 100n) / all);
   return html`<meter min="0" max="100" high="80" value=${share} aria-label=${`${share} % used`}></meter>
-    ${share} %`;
+    ${share} %
+    ${reached > 0 && html`<${Badge} tone=${reached < 100 ? 'warn' : 'bad'}>${reached} % reached</${Badge}>`}`;
 }
 
 function Actions({ of, done }: { readonly of: Budget; readonly done: () => void }) {
