@@ -130,11 +130,11 @@ export class Catalog {
 
   #priced(offer: Offer, now: number): Offer {
     const { provider, model, price } = offer;
-    // Price updates state usual prices.
-    const usual = findWorldwidePrice(price);
-    const current = this.#prices?.find(provider.name, model, usual ?? price, now);
+    // An update states the price of calls that may be served anywhere.
+    const worldwide = findWorldwidePrice(price);
+    const current = this.#prices?.find(provider.name, model, worldwide ?? price, now);
     if (!current) return offer;
-    const repriced = { ...model, free: undefined, price: usual ? regionalPrice(current) : current };
+    const repriced = { ...model, free: undefined, price: worldwide ? regionalPrice(current) : current };
     freeze(repriced);
     return this.#offerOf(provider, repriced);
   }

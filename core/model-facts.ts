@@ -158,12 +158,12 @@ export function findPriceOrigin(price: Price): PriceOrigin | undefined {
 
 const worldwide = new WeakMap<Price, Price>();
 
-/** The usual price that a regional one was made of. Undefined for other prices. */
+/** The worldwide price that `toRegional` made a regional one of. Undefined for all other prices. */
 export function findWorldwidePrice(price: Price): Price | undefined {
   return worldwide.get(price);
 }
 
-/** The model at the prices of calls that stay in one region. They are as old as the usual ones. */
+/** The model at the prices of calls that stay in one region. They are as old as the worldwide ones. */
 export function toRegional(model: Model): Model {
   if (!model.price) return model;
   const price = regionalPrice(model.price);

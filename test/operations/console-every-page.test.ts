@@ -175,7 +175,7 @@ describe.runIf(hasBrowser)('every page of the console', () => {
     return outcomeSchema.parse(await page.evaluate(`${drawn}.then(() => ${outcome})`));
   }
 
-  /** Clicks a button that nothing covers. In one step, because a browser takes 100 ms for each of several. */
+  /** Clicks a button that nothing covers. In the page itself: a click of Playwright's takes 100 ms longer. */
   async function clickOn(page: Page, index: number): Promise<Outcome | undefined> {
     const clicked = await page.evaluate(`(async () => {
       const button = [...document.querySelectorAll(${JSON.stringify(buttons)})]

@@ -330,7 +330,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     await button('Theme: dark').click();
   });
 
-  it('says so when a page or an account does not exist, and waits for nothing', async () => {
+  it('says so when a page or an account does not exist, and stops loading', async () => {
     await page.goto(`${open.door}/#/nowhere`);
     await page.getByText('There is no such page.').waitFor();
     await go('accounts/nobody');
