@@ -1,71 +1,139 @@
-import { z } from 'zod';
 /**
- * What following calls live costs a gateway: processor time of one call's start and end with no client and
- * with one, round by round in turn, from calls that a real gateway made. The second figure is what 1000 calls
- * a second take of a core; compare the first with `npm run bench:layers`, which measures a whole call.
+ * What a client that follows calls live costs the calls. A gateway as delivered takes 1000 calls a second,
+ * and windows of two seconds with the client and without it follow each other in random order, since a fixed
+ * order falls into step with the garbage collector. Prints the median time of a call and its processor time
+ * without the client and with it, and the median ratio of neighbouring windows.
  *
- * node --conditions=tollgate-source test/bench/live.ts      LIVE_ROUNDS=15
+ * node test/bench/live.ts      BENCH_RATE=1000 BENCH_ROUNDS=60
  */
-import { definePlugin, type Attempt, type End, type Routed } from '../../core/index.ts';
-import { workers } from '../../core/process/worker-messages.ts';
-import { LiveCalls } from '../../plugins/operations/calls/live.ts';
-import { openHouse } from '../support/house.ts';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../support/free-port.ts';
+import { startVendor } from './nginx.ts';
+import { calls } from './payload.ts';
+import { stopAll } from './processes.ts';
 import { median } from './statistics.ts';
+import { tollgateTarget, type Target } from './targets.ts';
 
-const rounds = Number(process.env.LIVE_ROUNDS ?? 15);
-const perBatch = 250;
-const batches = 8;
-const starts: [Attempt, Routed][] = [];
-const ends: End[] = [];
-const taker = definePlugin({
-  name: 'taker',
-  options: z.strictObject({}),
-  apply({ hooks }) {
-    hooks.observe.tap('taker', (end) => void ends.push(end));
-    hooks.attempt.tap('taker', (attempt, exchange) => {
-      if (attempt.phase === 'start') starts.push([attempt, exchange]);
-    });
-  },
-});
+const project = join(import.meta.dirname, '../..');
+const rate = Number(process.env.BENCH_RATE ?? 1000);
+const rounds = Number(process.env.BENCH_ROUNDS ?? 60);
+/** Milliseconds of a window, and of its beginning that is not measured: the client comes or leaves. */
+const windowTime = 2000;
+const pause = 300;
 
-const house = await openHouse({ plugins: [taker()] });
-for (let call = 0; call < 20; call += 1) {
-  const response = await fetch(`${house.gateway.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${house.key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }] }),
+/** Microseconds of a call: from request to reply, and of processor time in all threads of the gateway. */
+interface Window {
+  readonly time: number;
+  readonly processor: number;
+}
+
+/** Microseconds for which all threads of a process have run. */
+function processorTime(pid: number): number {
+  const tasks = readdirSync(`/proc/${pid}/task`);
+  const nanoseconds = tasks.map((task) => {
+    const [ran] = readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ');
+    return Number(ran);
   });
-  await response.arrayBuffer();
+  return nanoseconds.reduce((sum, each) => sum + each, 0) / 1000;
 }
-await house.gateway.ended(20);
-await house.close();
 
-/** Microseconds of processor time of a call: a second's worth, in batches as the gateway sends them. */
-async function feed(live: LiveCalls): Promise<number> {
-  const before = process.cpuUsage();
-  for (let batch = 0; batch < batches; batch += 1) {
-    for (let call = 0; call < perBatch; call += 1) {
-      const [start, end] = [starts[call % starts.length], ends[call % ends.length]];
-      if (start) live.started(...start);
-      if (end) live.ended(end);
-    }
-    await new Promise((done) => setTimeout(done, 260));
+/** Makes so many calls a second, and keeps the time that each took. */
+class Caller {
+  times: number[] = [];
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  readonly #target: Target;
+  readonly #began = performance.now();
+  readonly #timer: NodeJS.Timeout;
+  #made = 0;
+  #ended = 0;
+
+  constructor(target: Target) {
+    this.#target = target;
+    this.#timer = setInterval(() => {
+      const due = ((performance.now() - this.#began) / 1000) * rate;
+      for (; this.#made < due; this.#made += 1) this.#call();
+    }, 1);
   }
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / (batches * perBatch);
+
+  #call(): void {
+    const { path, accept, body } = calls.json;
+    const all = { 'content-type': 'application/json', accept, ...this.#target.headers };
+    const began = performance.now();
+    const made = request(this.#target.origin + path, { method: 'POST', agent: this.#agent, headers: all });
+    made.on('response', (response) => {
+      if (response.statusCode !== 200) throw new Error(`a call was answered with ${response.statusCode}`);
+      response.resume().on('end', () => {
+        this.#ended += 1;
+        this.times.push((performance.now() - began) * 1000);
+      });
+    });
+    made.end(body);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    while (this.#ended < this.#made) await sleep(10);
+    this.#agent.destroy();
+  }
 }
 
-const [unheard, heard] = [new LiveCalls(workers), new LiveCalls(workers)];
-let bytes = 0;
-heard.open().on('data', (piece: Buffer) => (bytes += piece.length));
-await feed(heard);
-const figures: { readonly without: number; readonly with: number }[] = [];
-for (let round = 0; round < rounds; round += 1)
-  figures.push({ without: await feed(unheard), with: await feed(heard) });
-const added = median(figures.map((round) => round.with - round.without));
-const shown = (bytes / ((rounds + 1) * batches * perBatch)).toFixed(0);
-console.log(`one client adds ${added.toFixed(1)} µs of processor time to a call, and ${shown} bytes`);
-console.log(`1000 calls a second: ${(added / 10).toFixed(2)} % of a core`);
-heard.close();
-unheard.close();
-process.exit(0);
+async function measureWindow(caller: Caller, pid: number): Promise<Window> {
+  await sleep(pause);
+  caller.times = [];
+  const before = processorTime(pid);
+  await sleep(windowTime - pause);
+  const { times } = caller;
+  return { time: median(times), processor: (processorTime(pid) - before) / times.length };
+}
+
+/** A window with a client in a process of its own. */
+async function measureFollowed(caller: Caller, pid: number, url: string, secret: string): Promise<Window> {
+  const options = ['-sN', '-o', '/dev/null', '-w', '%{size_download}', '-m', String(windowTime / 1000)];
+  const client = spawn('curl', [...options, '-H', `authorization: Bearer ${secret}`, url]);
+  let printed = '';
+  client.stdout.on('data', (piece: Buffer) => (printed += String(piece)));
+  const closed = once(client, 'close');
+  const measured = await measureWindow(caller, pid);
+  await closed;
+  const bytes = Number(printed);
+  if (bytes < caller.times.length * 300) throw new Error(`the client was sent ${bytes} bytes only`);
+  return measured;
+}
+
+process.env.PATH = `${process.env.PATH}:/usr/local/sbin:/usr/sbin`;
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-live-'));
+const port = await freePort();
+process.env.TOLLGATE_ADMIN_PORT = String(port);
+let caller: Caller | undefined;
+try {
+  const { origin } = await startVendor(folder);
+  const target = await tollgateTarget({ vendor: origin, folder, project, starts: 1 });
+  const secret = readFileSync(join(target.data ?? folder, 'operator-secret'), 'utf8').trim();
+  const url = `http://127.0.0.1:${port}/admin/events`;
+  caller = new Caller(target);
+  const windows: { without: Window; followed: Window }[] = [];
+  for (let round = -3; round < rounds; round += 1) {
+    const isFirst = Math.random() < 0.5;
+    const first = isFirst ? await measureFollowed(caller, target.pid, url, secret) : undefined;
+    const without = await measureWindow(caller, target.pid);
+    const followed = first ?? (await measureFollowed(caller, target.pid, url, secret));
+    if (round >= 0) windows.push({ without, followed });
+  }
+  for (const figure of ['time', 'processor'] as const) {
+    const without = median(windows.map((each) => each.without[figure]));
+    const followed = median(windows.map((each) => each.followed[figure]));
+    const ratio = median(windows.map((each) => each.followed[figure] / each.without[figure]));
+    const figures = `${without.toFixed(0)} µs, followed ${followed.toFixed(0)} µs`;
+    process.stdout.write(`${figure} of a call: ${figures}; × ${ratio.toFixed(3)}\n`);
+  }
+} finally {
+  await caller?.close();
+  await stopAll();
+  rmSync(folder, { recursive: true, force: true });
+}
