@@ -1,17 +1,5 @@
-/**
- * Reads a client's request: checks it, and collects the facts that the gateway decides by. The canonical form
- * is decoded on first use, since most calls are passed on verbatim.
- */
-import type {
-  CanonicalRequest,
-  ClientCall,
-  Fee,
-  InputSize,
-  Labels,
-  Mode,
-  Model,
-  Preferences,
-} from '../../../core/index.ts';
+/** Reads a client's request: checks it, and collects the facts that the gateway decides by. */
+import type { Fee, Mode, Model } from '../../../core/index.ts';
 import { chatFlags, refuses } from '../../shared/wire-kit/chat-flags.ts';
 import { refusesChatTools } from '../../shared/wire-kit/choose-openai-wire.ts';
 import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
@@ -19,6 +7,7 @@ import { hasJsonMode } from '../../shared/wire-kit/json-mode.ts';
 import { labelsOf } from '../../shared/wire-kit/labels.ts';
 import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
 import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
+import { ReadCall, type CallFacts } from '../../shared/wire-kit/read-call.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { checkRequest } from './check-request.ts';
 import { decodeReasoning, decodeRequest, readLimit } from './decode-request.ts';
@@ -40,20 +29,8 @@ import { isOwnTool, type WireRequest, type WireTool } from './wire.ts';
 export const limitFields = ['max_tokens', 'max_completion_tokens'] as const;
 type LimitField = (typeof limitFields)[number];
 
-/** A call in this protocol. The upstream side sees by `instanceof` that it was not translated. */
-export class ChatCall implements ClientCall {
-  readonly model: string;
-  readonly stream: boolean;
-  readonly outputLimit: number | undefined;
-  readonly candidates: number;
-  readonly effort: string | number | undefined;
-  readonly usageWanted: boolean;
-  readonly size: InputSize;
-  readonly fees: readonly Fee[];
-  readonly preferences: Preferences;
-  readonly carriesState: boolean;
-  readonly framing = 'events';
-  readonly modes: readonly Mode[];
+/** A call from a client of this protocol. */
+export class ChatCall extends ReadCall {
   /** The format of audio output, if the client wants any. */
   readonly soundFormat: string | undefined;
   /** The output limits in the body, by field. */
@@ -66,32 +43,12 @@ export class ChatCall implements ClientCall {
   /** Whether it uses short forms that only Mistral takes. */
   readonly #short: boolean;
   readonly #wire: WireRequest;
-  readonly #text: string;
-  #request: CanonicalRequest | undefined;
 
   constructor(wire: WireRequest, text: string) {
-    this.model = wire.model;
-    this.stream = wire.stream ?? false;
-    this.limits = {
-      max_tokens: wire.max_tokens ?? undefined,
-      max_completion_tokens: wire.max_completion_tokens ?? undefined,
-    };
-    this.outputLimit = readLimit(wire);
-    this.candidates = wire.n ?? 1;
-    this.effort = wire.reasoning_effort ?? wire.reasoning?.effort ?? wire.reasoning?.max_tokens ?? undefined;
+    super(readFacts(wire, text), () => decodeRequest(wire, text));
+    const { max_tokens: older, max_completion_tokens: current } = wire;
+    this.limits = { max_tokens: older ?? undefined, max_completion_tokens: current ?? undefined };
     this.soundFormat = wire.audio?.format;
-    this.usageWanted = wire.stream_options?.include_usage ?? false;
-    this.modes = [
-      ...readRequestedModes({ service_tier: wire.service_tier }),
-      ...(wire.tools ?? []).flatMap(toolModes),
-      ...pluginModes(wire),
-      ...liveSearch(wire),
-    ];
-    this.fees = feesOf(wire);
-    const isRun = this.fees.length > 0 || this.modes.some(({ silent }) => silent);
-    this.size = sizeOf(wire.messages, text, isRun ? Infinity : undefined);
-    this.preferences = readPreferences(wire.provider);
-    this.carriesState = containsEnvelope(text);
     const known = wire.messages.filter(isKnownMessage);
     this.#isExtended = known.some(isExtended);
     this.#thinksInContent = known.some(
@@ -101,7 +58,6 @@ export class ChatCall implements ClientCall {
     this.#short = usesShortForms(wire);
     this.#showsResults = known.some((message) => message.role === 'tool' && mediaOf(message).length > 0);
     this.#wire = wire;
-    this.#text = text;
   }
 
   suits(model: Model): boolean {
@@ -124,15 +80,32 @@ export class ChatCall implements ClientCall {
     if (!tools?.length && !functions?.length) return false;
     return refusesChatTools(model, decodeReasoning(this.#wire).value);
   }
+}
 
-  get labels(): Labels | undefined {
-    return labelsOf(this.#wire);
-  }
-
-  decode(): CanonicalRequest {
-    this.#request ??= decodeRequest(this.#wire, this.#text);
-    return this.#request;
-  }
+function readFacts(wire: WireRequest, text: string): CallFacts {
+  const modes = [
+    ...readRequestedModes({ service_tier: wire.service_tier }),
+    ...(wire.tools ?? []).flatMap(toolModes),
+    ...pluginModes(wire),
+    ...liveSearch(wire),
+  ];
+  const fees = feesOf(wire);
+  const isRun = fees.length > 0 || modes.some(({ silent }) => silent);
+  return {
+    model: wire.model,
+    stream: wire.stream ?? false,
+    outputLimit: readLimit(wire),
+    candidates: wire.n ?? 1,
+    effort: wire.reasoning_effort ?? wire.reasoning?.effort ?? wire.reasoning?.max_tokens ?? undefined,
+    framing: 'events',
+    usageWanted: wire.stream_options?.include_usage ?? false,
+    size: sizeOf(wire.messages, text, isRun ? Infinity : undefined),
+    fees,
+    modes,
+    preferences: readPreferences(wire.provider),
+    carriesState: containsEnvelope(text),
+    labels: labelsOf(wire),
+  };
 }
 
 /** Whether the model supports the requested response format. */

@@ -1,23 +1,19 @@
 /**
- * Reads a client's request: converts its spelling, checks it, and finds the facts that the gateway decides
- * by. The canonical form is made on first use, since most calls take the verbatim lane.
+ * Reads a client's request: converts its spelling, checks it, and finds the facts that the gateway decides by.
  */
 import {
   GatewayError,
-  type CanonicalRequest,
-  type ClientCall,
   type Fee,
   type InputSize,
-  type Labels,
   type Match,
   type Mode,
   type Model,
-  type Preferences,
 } from '../../../core/index.ts';
 import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
 import { labelsOf } from '../../shared/wire-kit/labels.ts';
 import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
 import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
+import { ReadCall, type CallFacts } from '../../shared/wire-kit/read-call.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { decodeRequest } from './decode-request.ts';
 import { listSearches } from './decode-tools.ts';
@@ -34,27 +30,14 @@ import {
   requestWire,
 } from './wire.ts';
 
-interface CallFacts extends CheckedBody {
+interface ReadBody extends CheckedBody {
   readonly text: string;
   readonly match: Match;
   readonly spelling: readonly SpellingNote[];
 }
 
-/** A call in this protocol. The upstream side sees by `instanceof` that it was not translated. */
-export class GenerateCall implements ClientCall {
-  readonly model: string;
-  readonly stream: boolean;
-  readonly outputLimit: number | undefined;
-  readonly candidates: number;
-  readonly effort: string | number | undefined;
-  readonly framing: 'events' | 'array';
-  /** Every chunk of this wire reports its usage. */
-  readonly usageWanted = true;
-  readonly size: InputSize;
-  readonly fees: readonly Fee[];
-  readonly modes: readonly Mode[];
-  readonly preferences: Preferences;
-  readonly carriesState: boolean;
+/** A call from a client of this protocol. */
+export class GenerateCall extends ReadCall {
   /** How the body was written, so that edits name its fields alike. */
   readonly spelling: readonly SpellingNote[];
   /** The paths of `provider` objects, which no vendor may see. */
@@ -62,52 +45,46 @@ export class GenerateCall implements ClientCall {
   readonly modelPath: CheckedBody['modelPath'];
   /** True if the current turn holds a call without a signature, made by another vendor or an older model. */
   readonly #hasUnsignedCall: boolean;
-  readonly #wire: WireRequest;
-  readonly #text: string;
-  #request: CanonicalRequest | undefined;
 
-  constructor({ wire, text, match, spelling, modelPath }: CallFacts) {
-    const { generationConfig: config } = wire;
-    this.model = match.model ?? '';
-    this.stream = match.stream ?? false;
-    this.framing = match.framing ?? 'events';
-    this.outputLimit = config?.maxOutputTokens ?? undefined;
-    this.candidates = config?.candidateCount ?? 1;
-    this.effort = readEffort(wire);
-    this.preferences = readPreferences(wire.provider);
-    this.providerPaths = findProvider(wire, modelPath);
-    this.size = measureInput(wire, text);
-    this.fees = readFees(wire, spelling);
-    this.modes = [
-      ...readRequestedModes({ [writtenPath('serviceTier', spelling)]: wire.serviceTier }),
-      ...readToolModes(wire, spelling),
-    ];
-    this.carriesState = containsEnvelope(text);
+  constructor(read: ReadBody) {
+    const { wire, text, spelling, modelPath } = read;
+    const facts = readFacts(read);
+    const { model, stream } = facts;
+    // If the request is inside the body of a count, the paths of the notes begin outside it.
+    const context = { model, stream, text, spelling: modelPath?.length === 2 ? [] : spelling };
+    super(facts, () => decodeRequest(wire, context));
     this.spelling = spelling;
     this.modelPath = modelPath;
+    this.providerPaths = findProvider(wire, modelPath);
     this.#hasUnsignedCall = hasUnsignedCall(wire.contents);
-    this.#wire = wire;
-    this.#text = text;
   }
 
   suits(model: Model): boolean {
     return !this.#hasUnsignedCall || !checksSignatures(model);
   }
+}
 
-  get labels(): Labels | undefined {
-    return labelsOf({ metadata: this.#wire.labels });
-  }
-
-  decode(): CanonicalRequest {
-    this.#request ??= decodeRequest(this.#wire, {
-      model: this.model,
-      stream: this.stream,
-      text: this.#text,
-      // If the request is inside the body of a count, the paths of the notes begin outside it.
-      spelling: this.modelPath?.length === 2 ? [] : this.spelling,
-    });
-    return this.#request;
-  }
+function readFacts({ wire, text, match, spelling }: ReadBody): CallFacts {
+  const { generationConfig: config } = wire;
+  return {
+    model: match.model ?? '',
+    stream: match.stream ?? false,
+    outputLimit: config?.maxOutputTokens ?? undefined,
+    candidates: config?.candidateCount ?? 1,
+    effort: readEffort(wire),
+    framing: match.framing ?? 'events',
+    // Every chunk of this wire reports its usage.
+    usageWanted: true,
+    size: measureInput(wire, text),
+    fees: readFees(wire, spelling),
+    modes: [
+      ...readRequestedModes({ [writtenPath('serviceTier', spelling)]: wire.serviceTier }),
+      ...readToolModes(wire, spelling),
+    ],
+    preferences: readPreferences(wire.provider),
+    carriesState: containsEnvelope(text),
+    labels: labelsOf({ metadata: wire.labels }),
+  };
 }
 
 /** Throws `invalid_request` with the path of the bad field, as the client wrote it. */

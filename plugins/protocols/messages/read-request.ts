@@ -1,76 +1,33 @@
 /**
  * Reads a client's request: checks its version, its schema and the rules that involve several fields, and
- * collects the facts that the gateway needs. The canonical form is decoded on first use, because most calls
- * pass verbatim.
+ * collects the facts that the gateway needs.
  */
-import { GatewayError } from '../../../core/index.ts';
-import type {
-  CanonicalRequest,
-  ClientCall,
-  ClientHeaders,
-  Fee,
-  InputSize,
-  Labels,
-  Match,
-  Mode,
-  Preferences,
-} from '../../../core/index.ts';
+import { GatewayError, type ClientHeaders, type Match } from '../../../core/index.ts';
 import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
 import { labelsOf } from '../../shared/wire-kit/labels.ts';
 import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
 import { readPreferences, refuseOtherModels } from '../../shared/wire-kit/provider-object.ts';
+import { ReadCall, type CallFacts } from '../../shared/wire-kit/read-call.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { decodeRequest } from './decode-request.ts';
 import { measureInput, readFees } from './input-size.ts';
 import { countWire, isFunctionTool, isKnownBlock, isKnownThinking, requestWire } from './wire.ts';
 import type { WireBlock, WireRequest } from './wire.ts';
 
-/** A call in this protocol. The upstream side sees by `instanceof` that it was not translated. */
-export class MessagesCall implements ClientCall {
-  readonly model: string;
-  readonly stream: boolean;
-  readonly outputLimit: number | undefined;
-  readonly size: InputSize;
-  readonly fees: readonly Fee[];
-  readonly carriesState: boolean;
-  readonly candidates = 1;
-  readonly effort: string | number | undefined;
-  /** This protocol always reports the usage. */
-  readonly usageWanted = true;
-  readonly framing = 'events';
-  readonly preferences: Preferences;
+/** A call from a client of this protocol. */
+export class MessagesCall extends ReadCall {
   /** Whether the body has a `provider` object, which must not reach the provider. */
   readonly namesProvider: boolean;
   readonly isCount: boolean;
-  readonly modes: readonly Mode[];
   /** The client's thinking budget in tokens, which is less than its output limit. */
   readonly budget: number | undefined;
-  readonly #wire: WireRequest;
   readonly #text: string;
-  #request: CanonicalRequest | undefined;
 
   constructor(wire: WireRequest, text: string, isCount: boolean) {
-    this.model = wire.model;
+    super(readFacts(wire, text, isCount), () => decodeRequest(wire, text));
     this.isCount = isCount;
-    this.stream = !isCount && (wire.stream ?? false);
-    this.outputLimit = isCount ? undefined : (wire.max_tokens ?? undefined);
     this.budget = readBudget(wire);
-    this.effort = wire.thinking?.type === 'disabled' ? 'none' : (wire.output_config?.effort ?? this.budget);
-    this.preferences = readPreferences(wire.provider);
     this.namesProvider = wire.provider !== undefined;
-    this.size = measureInput(wire, text);
-    this.modes = readRequestedModes({
-      service_tier: wire.service_tier,
-      speed: wire.speed,
-      inference_geo: wire.inference_geo,
-    });
-    this.fees = wire.tools?.flatMap(readFees) ?? [];
-    this.carriesState =
-      containsEnvelope(text) ||
-      hasUnsignedThoughts(wire) ||
-      lacksThoughtsInLoop(wire) ||
-      hasBlankAnswers(wire);
-    this.#wire = wire;
     this.#text = text;
   }
 
@@ -80,15 +37,30 @@ export class MessagesCall implements ClientCall {
     const hours = this.#text.match(/"ttl"\s*:\s*"1h"/g)?.length ?? 0;
     return marks > 0 && hours >= marks ? '1h' : '5m';
   }
+}
 
-  get labels(): Labels | undefined {
-    return labelsOf({ user: this.#wire.metadata?.user_id });
-  }
-
-  decode(): CanonicalRequest {
-    this.#request ??= decodeRequest(this.#wire, this.#text);
-    return this.#request;
-  }
+function readFacts(wire: WireRequest, text: string, isCount: boolean): CallFacts {
+  const { thinking, output_config: output, service_tier, speed, inference_geo } = wire;
+  return {
+    model: wire.model,
+    stream: !isCount && (wire.stream ?? false),
+    outputLimit: isCount ? undefined : (wire.max_tokens ?? undefined),
+    candidates: 1,
+    effort: thinking?.type === 'disabled' ? 'none' : (output?.effort ?? readBudget(wire)),
+    framing: 'events',
+    // This protocol always reports the usage.
+    usageWanted: true,
+    size: measureInput(wire, text),
+    fees: wire.tools?.flatMap(readFees) ?? [],
+    modes: readRequestedModes({ service_tier, speed, inference_geo }),
+    preferences: readPreferences(wire.provider),
+    carriesState:
+      containsEnvelope(text) ||
+      hasUnsignedThoughts(wire) ||
+      lacksThoughtsInLoop(wire) ||
+      hasBlankAnswers(wire),
+    labels: labelsOf({ user: wire.metadata?.user_id }),
+  };
 }
 
 function readBudget({ thinking }: WireRequest): number | undefined {

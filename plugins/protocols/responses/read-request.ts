@@ -1,20 +1,15 @@
 /**
  * Reads a client's request: checks it against the wire schema, checks rules that span fields, and collects
- * the facts that routing and billing need. The canonical form is built on first use, because most calls pass
- * verbatim.
+ * the facts that routing and billing need.
  */
 import {
   GatewayError,
-  type CanonicalRequest,
-  type ClientCall,
   type Fee,
   type FeeName,
   type InputSize,
-  type Labels,
   type Match,
   type Mode,
   type Model,
-  type Preferences,
 } from '../../../core/index.ts';
 import { writesBriefly } from '../../shared/wire-kit/cache-writes.ts';
 import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
@@ -23,6 +18,7 @@ import { labelsOf } from '../../shared/wire-kit/labels.ts';
 import { measureBase64 } from '../../shared/wire-kit/media.ts';
 import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
 import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
+import { ReadCall, type CallFacts } from '../../shared/wire-kit/read-call.ts';
 import { isObject, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { nativeVendor } from './bag.ts';
@@ -46,42 +42,13 @@ const codeTool = 'code_interpreter';
 const defaultMemory = '1g';
 
 /** A call from a client of this protocol. */
-export class ResponsesCall implements ClientCall {
-  readonly model: string;
-  readonly stream: boolean;
-  readonly outputLimit: number | undefined;
-  readonly candidates = 1;
-  readonly effort: string | undefined;
-  readonly usageWanted = true;
-  readonly framing = 'events';
-  readonly size: InputSize;
-  readonly modes: readonly Mode[];
-  readonly fees: readonly Fee[];
-  readonly preferences: Preferences;
-  readonly carriesState: boolean;
-  readonly truncates: boolean;
+export class ResponsesCall extends ReadCall {
   /** The client's fields, which the response repeats. */
   readonly settings: Fields;
-  readonly #read: ReadRequest;
-  #request: CanonicalRequest | undefined;
 
   constructor(read: ReadRequest, text: string) {
-    const { wire, items } = read;
-    this.model = wire.model;
-    this.stream = wire.stream ?? false;
-    this.outputLimit = wire.max_output_tokens ?? undefined;
-    this.effort = wire.reasoning?.effort ?? undefined;
-    this.size = measureInput(read, text);
-    this.modes = [
-      ...readRequestedModes({ service_tier: wire.service_tier }),
-      ...(read.tools ?? []).flatMap(readModes),
-    ];
-    this.fees = readFees(read);
-    this.preferences = readPreferences(wire.provider);
-    this.carriesState = containsEnvelope(text) || movesNativeSeals(read) || items.some(isGatewayReasoning);
-    this.truncates = wire.truncation === 'auto';
-    this.settings = wire;
-    this.#read = read;
+    super(readFacts(read, text), () => decodeRequest(read));
+    this.settings = read.wire;
   }
 
   suits(model: Model): boolean {
@@ -90,15 +57,26 @@ export class ResponsesCall implements ClientCall {
       (isPriced(model, 'web-search') || !this.fees.some(({ spared }) => spared))
     );
   }
+}
 
-  get labels(): Labels | undefined {
-    return labelsOf(this.#read.wire);
-  }
-
-  decode(): CanonicalRequest {
-    this.#request ??= decodeRequest(this.#read);
-    return this.#request;
-  }
+function readFacts(read: ReadRequest, text: string): CallFacts {
+  const { wire, items, tools = [] } = read;
+  return {
+    model: wire.model,
+    stream: wire.stream ?? false,
+    outputLimit: wire.max_output_tokens ?? undefined,
+    candidates: 1,
+    effort: wire.reasoning?.effort ?? undefined,
+    framing: 'events',
+    usageWanted: true,
+    size: measureInput(read, text),
+    fees: readFees(read),
+    modes: [...readRequestedModes({ service_tier: wire.service_tier }), ...tools.flatMap(readModes)],
+    preferences: readPreferences(wire.provider),
+    carriesState: containsEnvelope(text) || movesNativeSeals(read) || items.some(isGatewayReasoning),
+    truncates: wire.truncation === 'auto',
+    labels: labelsOf(wire),
+  };
 }
 
 /** The field of a tool that describes the container for its code or commands. */
