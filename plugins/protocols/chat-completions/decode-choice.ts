@@ -3,7 +3,7 @@
  * whole completion passes its message as a single delta.
  */
 import type { BlockKind, Opaque } from '../../../core/index.ts';
-import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
+import type { BlockFacts } from '../../shared/wire-kit/reply-log.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { decodeAnnotation } from './annotations.ts';
@@ -16,8 +16,6 @@ interface OpenBlock extends OpenReasoning {
   readonly block: number;
   readonly kind: BlockKind;
 }
-
-type BlockFacts = Pick<EventOf<'block-start'>, 'id' | 'mediaType' | 'vendor'>;
 
 /** What all choices of a reply have in common. */
 export interface ReplyFacts {
@@ -79,9 +77,7 @@ export class ChoiceDecoder {
   }
 
   #addText(kind: BlockKind, text: string): void {
-    if (text === '') return;
-    const block = this.#blockOf(kind);
-    this.#reply.emit({ type: 'block-delta', candidate: this.index, block, text });
+    if (text !== '') this.#reply.log.addText(this.index, this.#blockOf(kind), text);
   }
 
   /** The open block if it is of this kind, or else a new one. */
@@ -89,14 +85,13 @@ export class ChoiceDecoder {
     return (this.#open?.kind === kind ? this.#open : this.#start(kind, facts)).block;
   }
 
-  #start(kind: BlockKind, facts: BlockFacts = {}): OpenBlock {
+  #start(kind: BlockKind, facts?: BlockFacts): OpenBlock {
     this.#close();
-    const block = this.#reply.nextBlock();
+    const block = this.#reply.log.startBlock(this.index, kind, facts);
     const said = kind === 'reasoning' ? new Transcript() : undefined;
     const open: OpenBlock = { block, kind, said, entry: undefined, opaque: [] };
     this.#open = open;
     if (kind === 'text') this.#text = block;
-    this.#reply.emit({ type: 'block-start', candidate: this.index, block, kind, ...facts });
     return open;
   }
 
@@ -105,13 +100,7 @@ export class ChoiceDecoder {
     if (!open) return;
     this.#open = undefined;
     const isUnsealed = open.kind === 'reasoning' && open.opaque.length === 0;
-    const opaque = isUnsealed ? this.#facts.unsealed : open.opaque;
-    this.#reply.emit({
-      type: 'block-end',
-      candidate: this.index,
-      block: open.block,
-      ...(opaque.length > 0 ? { opaque: [...opaque] } : {}),
-    });
+    this.#reply.log.endBlock(this.index, open.block, isUnsealed ? this.#facts.unsealed : open.opaque);
   }
 
   /** Text that follows a seal belongs to another block of reasoning. */
@@ -148,7 +137,7 @@ export class ChoiceDecoder {
     for (const wire of annotations.filter(isObject)) {
       const block = this.#text ?? this.#start('text').block;
       const annotation = decodeAnnotation(wire);
-      this.#reply.emit({ type: 'annotation', candidate: this.index, block, annotation });
+      this.#reply.log.emit({ type: 'annotation', candidate: this.index, block, annotation });
     }
   }
 
@@ -161,7 +150,7 @@ export class ChoiceDecoder {
       const content: unknown = logprobs[field];
       if (!Array.isArray(content) || content.length === 0) continue;
       const block = this.#blockOf(kind);
-      this.#reply.emit({ type: 'logprobs', candidate: this.index, block, content });
+      this.#reply.log.emit({ type: 'logprobs', candidate: this.index, block, content });
     }
   }
 
@@ -169,7 +158,7 @@ export class ChoiceDecoder {
     const { soundType: mediaType } = this.#facts;
     const block = this.#blockOf('audio', typeof id === 'string' ? { id, mediaType } : { mediaType });
     const text = typeof data === 'string' ? data : '';
-    this.#reply.emit({ type: 'block-delta', candidate: this.index, block, text, ...bag.keep(rest) });
+    this.#reply.log.emit({ type: 'block-delta', candidate: this.index, block, text, ...bag.keep(rest) });
   }
 
   #readImages(images: readonly unknown[]): void {

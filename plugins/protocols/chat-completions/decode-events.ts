@@ -13,11 +13,11 @@ import {
   type WireEvent,
   type Usage,
 } from '../../../core/index.ts';
-import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
-import { parseJson, unreadableEvent, canSkipEvent } from '../../shared/wire-kit/event-data.ts';
+import { parseJson, unreadableEvent } from '../../shared/wire-kit/event-data.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
 import { mapRenamedTools, type ClientTool } from '../../shared/wire-kit/offered-tools.ts';
 import { errorEvent } from '../../shared/wire-kit/openai-error.ts';
+import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { isObject, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { bag } from './bag.ts';
@@ -38,8 +38,7 @@ export class ReplyDecoder implements EventDecoder {
   /** The field of a choice that holds its content: `delta` in a chunk, `message` in a whole completion. */
   #contentField: 'delta' | 'message' = 'delta';
   readonly #choices = new Map<number, ChoiceDecoder>();
-  #events: CanonicalEvent[] = [];
-  #blocks = 0;
+  readonly #log = new ReplyLog();
   #started = false;
   #over = false;
   #id = '';
@@ -52,37 +51,33 @@ export class ReplyDecoder implements EventDecoder {
     const unsealed = model && !(call instanceof ChatCall) ? markUnsealed(model) : [];
     this.#facts = { unsealed, soundType: soundType(call) };
     this.#sink = {
-      nextBlock: () => this.#blocks++,
-      emit: (event) => void this.#events.push(event),
+      log: this.#log,
       replyId: () => this.#id,
       findTool: (name) => this.#askedTools().get(name),
     };
   }
 
   push(wire: WireEvent): CanonicalEvent[] {
-    this.#events = [];
-    if (this.#over) return this.#events;
+    if (this.#over) return [];
     if (wire.data === '[DONE]') this.#end(this.#finishAll(this.#silentEnd.isMarked));
     else this.#readChunk(parseJson(wire.data), wire);
-    return this.#events;
+    return this.#log.take();
   }
 
   end(): CanonicalEvent[] {
-    this.#events = [];
     const finished = [...this.#choices.values()].filter(({ isFinished }) => isFinished).length;
     if (!this.#over) this.#end(finished >= this.#call.candidates);
-    return this.#events;
+    return this.#log.take();
   }
 
   /** Reads a whole completion. Throws if the body is not one. */
   whole(body: unknown): CanonicalEvent[] {
     if (!isObject(body) || !(Array.isArray(body.choices) || body.error))
       throw new GatewayError('upstream_failed', 'The provider sent a reply that is no chat completion.');
-    this.#events = [];
     this.#contentField = 'message';
     this.#readChunk(body);
     if (!this.#over) this.#end(this.#finishAll(true));
-    return this.#events;
+    return this.#log.take();
   }
 
   #readChunk(chunk: unknown, wire?: WireEvent): void {
@@ -102,15 +97,16 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   #skip(wire: WireEvent | undefined): void {
-    if (wire && canSkipEvent(wire)) this.#events.push(this.#silentEnd.lose());
+    if (wire && this.#log.skip(wire)) this.#silentEnd.isLost = true;
     else this.#fail({ message: unreadableEvent });
   }
 
   #start(chunk: Fields): void {
-    const start = decodeStart(chunk);
+    const { id, model } = chunk;
+    const created = knownCount(chunk.created);
     this.#started = true;
-    this.#id = JSON.stringify([chunk.id, start.created]);
-    this.#events.push(start);
+    this.#id = JSON.stringify([id, created]);
+    this.#log.begin(id, model, created, bag.keep(readUnknown(chunk)));
   }
 
   #readChoice(wire: Fields, position: number): void {
@@ -144,7 +140,7 @@ export class ReplyDecoder implements EventDecoder {
     const counted = decodeUsage(usage);
     this.#silentEnd.count(counted);
     if (!counted) return;
-    this.#events.push({
+    this.#log.emit({
       type: 'usage',
       usage: { ...counted, ...readServedMode({ service_tier }, this.#call) },
     });
@@ -155,7 +151,7 @@ export class ReplyDecoder implements EventDecoder {
     let all = true;
     for (const choice of this.#choices.values()) {
       const isWhole = this.#contentField === 'message' || choice.isWhole;
-      if (!choice.isFinished && whole && this.#blocks > 0 && isWhole)
+      if (!choice.isFinished && whole && this.#log.blocks > 0 && isWhole)
         this.#finish(choice, this.#silentEnd.reason);
       all &&= choice.isFinished;
     }
@@ -172,23 +168,21 @@ export class ReplyDecoder implements EventDecoder {
     if (isTorn || (isLost && unified === 'tool-calls' && !choice.hasCalls))
       return this.#fail({ message: unreadableEvent });
     choice.isFinished = true;
-    this.#events.push({ type: 'finish', candidate: choice.index, reason: { unified, raw } });
+    this.#log.emit({ type: 'finish', candidate: choice.index, reason: { unified, raw } });
   }
 
   #fail(error: Fields): void {
     if (this.#over) return;
     this.#over = true;
-    this.#events.push(errorEvent(readVendorError({ error })));
+    this.#log.emit(errorEvent(readVendorError({ error })));
   }
 
   #end(complete: boolean): void {
     this.#over = true;
     for (const choice of this.#choices.values()) choice.end();
-    if (complete && this.#choices.size > 0) this.#events.push({ type: 'response-end' });
+    if (complete && this.#choices.size > 0) this.#log.emit({ type: 'response-end' });
   }
 }
-
-type ResponseStart = EventOf<'response-start'>;
 
 /** Fields that are read elsewhere, or are about our account, which clients must not see. */
 const chunkFields = nameSet(`
@@ -204,22 +198,12 @@ function readUnknown(chunk: Fields): Fields {
   return unknown ?? nothing;
 }
 
-export function decodeStart(chunk: Fields): ResponseStart {
-  const { id, model } = chunk;
-  const created = knownCount(chunk.created);
-  const start: ResponseStart = { type: 'response-start' };
-  if (typeof id === 'string') start.id = id;
-  if (typeof model === 'string') start.model = model;
-  if (created !== undefined) start.created = created;
-  return Object.assign(start, bag.keep(readUnknown(chunk)));
-}
-
-export class SilentEnd {
+class SilentEnd {
   readonly #call: ClientCall;
   #output = 0;
   /** Whether the latest chunk with content reported usage. */
   isMarked = false;
-  /** Whether an unreadable event was skipped. */
+  /** Whether an unreadable event was skipped. It may have held the finish reason: usage marks no end now. */
   isLost = false;
 
   constructor(call: ClientCall) {
@@ -229,12 +213,6 @@ export class SilentEnd {
   count(usage: Usage | undefined): void {
     this.isMarked = usage !== undefined && !this.isLost;
     this.#output = usage?.output ?? this.#output;
-  }
-
-  /** Records an unreadable event. It may have held the finish reason, so usage no longer marks the end. */
-  lose(): CanonicalEvent {
-    this.isLost = true;
-    return { type: 'unreadable' };
   }
 
   /** A reply that is as long as its limit was cut by it. */

@@ -4,9 +4,10 @@
  * and Google's chat endpoint sends empty ones. Calls stay open until the candidate ends, since more fragments
  * may come for any of them.
  */
-import type { CanonicalEvent, Opaque } from '../../../core/index.ts';
+import type { Opaque } from '../../../core/index.ts';
 import { parseJson } from '../../shared/wire-kit/event-data.ts';
 import { unwrapInput, type ClientTool } from '../../shared/wire-kit/offered-tools.ts';
+import type { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { isEmptyArguments, mayBeEmptyArguments, noArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
 import { readText } from '../../shared/wire-kit/values.ts';
@@ -17,13 +18,11 @@ import { makeCallId } from './tool-names.ts';
 
 /** The reply that choices and tool calls are part of. */
 export interface ReplySink {
-  /** Returns the number of the next block. */
-  nextBlock(): number;
-  emit(event: CanonicalEvent): void;
+  readonly log: ReplyLog;
   /** Identifies this reply, for call ids that have to be generated. */
-  replyId(): string;
+  readonly replyId: () => string;
   /** Finds the client's tool if the provider knows it under this other name or in another form. */
-  findTool(name: string): ClientTool | undefined;
+  readonly findTool: (name: string) => ClientTool | undefined;
 }
 
 interface Call {
@@ -133,9 +132,7 @@ export class ToolCalls {
       if (call.isWrapped) call.waiting = unwrapInput(call.said.text);
       // Other providers, and the examples of OpenAI's SDKs, parse arguments as JSON.
       else if (!call.custom && isEmptyArguments(call.said.text)) call.waiting = noArguments;
-      const block = this.#emit(call, true);
-      const sealed = call.opaque.length > 0 ? { opaque: call.opaque } : {};
-      this.#reply.emit({ type: 'block-end', candidate: this.#candidate, block, ...sealed });
+      this.#reply.log.endBlock(this.#candidate, this.#emit(call, true), call.opaque);
     }
     this.#calls = [];
     this.#byIndex.clear();
@@ -147,25 +144,23 @@ export class ToolCalls {
     const isUnsent = call.said.length === call.waiting.length;
     const isHeld =
       !last && (call.isWrapped || (!call.custom && isUnsent && mayBeEmptyArguments(call.waiting)));
-    if (!isHeld && call.waiting !== '') {
-      this.#reply.emit({ type: 'block-delta', candidate: this.#candidate, block, text: call.waiting });
-      call.waiting = '';
-    }
+    if (isHeld) return block;
+    this.#reply.log.addText(this.#candidate, block, call.waiting);
+    call.waiting = '';
     return block;
   }
 
   #start(call: Call): number {
-    const [candidate, reply] = [this.#candidate, this.#reply];
-    const tool = reply.findTool(call.name);
-    const block = reply.nextBlock();
-    call.block = block;
+    const { log, findTool, replyId } = this.#reply;
+    const tool = findTool(call.name);
     call.isWrapped = !call.custom && (tool?.custom ?? false);
-    const id = call.id || makeCallId(reply.replyId(), candidate, call.ordinal);
-    const name = tool?.name ?? call.name;
-    const custom = call.custom || call.isWrapped ? { custom: true } : {};
-    const sealed = call.opaque.length > 0 ? { opaque: [...call.opaque] } : {};
-    reply.emit({ type: 'block-start', candidate, block, kind: 'tool-call', id, name, ...custom, ...sealed });
-    return block;
+    call.block = log.startBlock(this.#candidate, 'tool-call', {
+      id: call.id || makeCallId(replyId(), this.#candidate, call.ordinal),
+      name: tool?.name ?? call.name,
+      ...(call.custom || call.isWrapped ? { custom: true } : {}),
+      ...(call.opaque.length > 0 ? { opaque: [...call.opaque] } : {}),
+    });
+    return call.block;
   }
 }
 

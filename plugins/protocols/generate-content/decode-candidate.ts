@@ -2,9 +2,10 @@
  * Decodes one candidate of a reply. Each chunk holds new parts only; a block ends when a part of another kind
  * begins.
  */
-import type { BlockKind, CanonicalEvent, Opaque } from '../../../core/index.ts';
+import type { BlockKind, Opaque } from '../../../core/index.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
 import type { ClientTool } from '../../shared/wire-kit/offered-tools.ts';
+import type { BlockFacts, ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { longestCited, Transcript } from '../../shared/wire-kit/transcript.ts';
 import { isObject, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
@@ -16,19 +17,11 @@ import { readSignature } from './signature.ts';
 
 /** What the candidates of one reply share. */
 export interface ReplyState {
-  nextBlock(): number;
-  emit(event: CanonicalEvent): void;
+  readonly log: ReplyLog;
   /** Distinguishes this reply from others, for the ids we make. */
-  key(): string;
+  readonly key: () => string;
   /** The tools whose names the client spells in another way, by their names on this wire. */
-  offered(): ReadonlyMap<string, ClientTool>;
-}
-
-interface BlockOptions {
-  readonly kind: BlockKind;
-  readonly name?: string;
-  readonly mediaType?: string;
-  readonly fields?: Fields;
+  readonly offered: () => ReadonlyMap<string, ClientTool>;
 }
 
 interface OpenBlock {
@@ -87,7 +80,7 @@ export class CandidateDecoder {
     this.#calls.end();
     this.#emitAnnotations();
     this.#closeBlock();
-    this.#state.emit({
+    this.#state.log.emit({
       type: 'finish',
       candidate: this.#index,
       reason: { unified: decodeFinish(raw, this.#calls.any), raw },
@@ -121,27 +114,29 @@ export class CandidateDecoder {
       );
     if (isObject(blob) && thought !== true && this.#addMedia(blob, opaque)) return;
     if (isObject(code) && typeof code.code === 'string')
-      return this.#addWhole({ kind: 'code', fields: pickUnread(code, codeFields) }, code.code, opaque);
+      return this.#addWhole('code', bag.keep(pickUnread(code, codeFields)), code.code, opaque);
     const result = part.codeExecutionResult;
-    if (isObject(result)) {
-      const options = { kind: 'server-tool', name: codeResult, fields: { part } } as const;
-      return this.#addWhole(options, String(result.output ?? ''));
-    }
+    if (isObject(result))
+      return this.#addWhole(
+        'server-tool',
+        { name: codeResult, ...bag.keep({ part }) },
+        String(result.output ?? ''),
+      );
     // Other kinds of parts exist in this protocol alone. A picture among the thoughts is no answer either.
-    if (Object.keys(part).length > 0) this.#addWhole({ kind: 'server-tool', fields: { part } }, '');
+    if (Object.keys(part).length > 0) this.#addWhole('server-tool', bag.keep({ part }), '');
   }
 
   #addText(kind: 'text' | 'reasoning', text: string, opaque: readonly Opaque[]): void {
     if (text === '' && opaque.length === 0) return;
     // Each signature covers a thought of its own.
     const isNextThought = kind === 'reasoning' && opaque.length > 0 && (this.#open?.opaque.length ?? 0) > 0;
-    const open = this.#open?.kind === kind && !isNextThought ? this.#open : this.#openBlock({ kind });
+    const open = this.#open?.kind === kind && !isNextThought ? this.#open : this.#openBlock(kind);
     if (kind === 'text') this.#answer.transcript.add(text);
     this.#emitDelta(open, text, opaque);
   }
 
-  #addWhole(options: BlockOptions, text: string, opaque: readonly Opaque[] = []): void {
-    this.#emitDelta(this.#openBlock(options), text, opaque);
+  #addWhole(kind: BlockKind, facts: BlockFacts, text: string, opaque: readonly Opaque[] = []): void {
+    this.#emitDelta(this.#openBlock(kind, facts), text, opaque);
     this.#closeBlock();
   }
 
@@ -150,37 +145,27 @@ export class CandidateDecoder {
     if (typeof mimeType !== 'string' || typeof data !== 'string') return false;
     const kind = (['image', 'audio'] as const).find((each) => mimeType.startsWith(`${each}/`));
     if (!kind) return false;
-    const options = { kind, mediaType: mimeType };
     if (kind === 'image' || !isSamples(mimeType)) {
-      this.#addWhole(options, data, opaque);
+      this.#addWhole(kind, { mediaType: mimeType }, data, opaque);
       return true;
     }
     const isSame = this.#open?.kind === 'audio' && this.#open.mediaType === mimeType;
-    const open = this.#open && isSame ? this.#open : this.#openBlock(options);
+    const open = this.#open && isSame ? this.#open : this.#openBlock(kind, { mediaType: mimeType });
     this.#emitDelta(open, open.samples.add(data), opaque);
     return true;
   }
 
-  #openBlock({ kind, name, mediaType, fields = {} }: BlockOptions): OpenBlock {
+  #openBlock(kind: BlockKind, facts: BlockFacts = {}): OpenBlock {
     this.#closeBlock();
-    const block = this.#state.nextBlock();
-    const open: OpenBlock = { block, kind, mediaType, opaque: [], samples: new Samples() };
+    const block = this.#state.log.startBlock(this.#index, kind, facts);
+    const open = { block, kind, mediaType: facts.mediaType, opaque: [], samples: new Samples() };
     this.#open = open;
     if (kind === 'text') this.#textBlock = block;
-    this.#state.emit({
-      type: 'block-start',
-      candidate: this.#index,
-      block,
-      kind,
-      ...(name === undefined ? {} : { name }),
-      ...(mediaType === undefined ? {} : { mediaType }),
-      ...bag.keep(fields),
-    });
     return open;
   }
 
   #emitDelta({ block, opaque: kept }: OpenBlock, text: string, opaque: readonly Opaque[] = []): void {
-    if (text !== '') this.#state.emit({ type: 'block-delta', candidate: this.#index, block, text });
+    this.#state.log.addText(this.#index, block, text);
     for (const state of opaque) kept.push(state);
   }
 
@@ -188,21 +173,15 @@ export class CandidateDecoder {
     const open = this.#open;
     if (!open) return;
     this.#open = undefined;
-    const { block, opaque, samples } = open;
-    this.#emitDelta(open, samples.end());
-    this.#state.emit({
-      type: 'block-end',
-      candidate: this.#index,
-      block,
-      ...(opaque.length > 0 ? { opaque } : {}),
-    });
+    this.#emitDelta(open, open.samples.end());
+    this.#state.log.endBlock(this.#index, open.block, open.opaque);
   }
 
   #readLogprobs(result: Fields): void {
     const content = decodeLogprobs(result);
     if (content.length === 0) return;
-    const { block } = this.#open?.kind === 'text' ? this.#open : this.#openBlock({ kind: 'text' });
-    this.#state.emit({ type: 'logprobs', candidate: this.#index, block, content });
+    const { block } = this.#open?.kind === 'text' ? this.#open : this.#openBlock('text');
+    this.#state.log.emit({ type: 'logprobs', candidate: this.#index, block, content });
   }
 
   #emitAnnotations(): void {
@@ -213,8 +192,8 @@ export class CandidateDecoder {
       ...(isObject(citations) ? decodeCitations(citations, this.#answer) : []),
     ];
     for (const annotation of annotations) {
-      const block = this.#textBlock ?? this.#openBlock({ kind: 'text' }).block;
-      this.#state.emit({ type: 'annotation', candidate: this.#index, block, annotation });
+      const block = this.#textBlock ?? this.#openBlock('text').block;
+      this.#state.log.emit({ type: 'annotation', candidate: this.#index, block, annotation });
     }
   }
 }

@@ -11,9 +11,10 @@ import {
   type Model,
   type WireEvent,
 } from '../../../core/index.ts';
-import { canSkipEvent, unreadableEvent, parseJson } from '../../shared/wire-kit/event-data.ts';
+import { unreadableEvent, parseJson } from '../../shared/wire-kit/event-data.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
 import { mapRenamedTools, type ClientTool } from '../../shared/wire-kit/offered-tools.ts';
+import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { readObjects } from '../../shared/wire-kit/values.ts';
 import { isObject, pickUnread, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
@@ -31,8 +32,7 @@ export class ReplyDecoder implements EventDecoder {
   readonly #candidates = new Map<number, CandidateDecoder>();
   readonly #searches: Searches;
   readonly #state: ReplyState;
-  #events: CanonicalEvent[] = [];
-  #blocks = 0;
+  readonly #log = new ReplyLog();
   #started = false;
   #over = false;
   #blocked = false;
@@ -44,26 +44,20 @@ export class ReplyDecoder implements EventDecoder {
     this.#searches = new Searches(model?.capabilities.searchesBilled === 'once');
     this.#call = call;
     this.#state = {
-      nextBlock: () => {
-        this.#blocks += 1;
-        return this.#blocks - 1;
-      },
-      emit: (event) => void this.#events.push(event),
+      log: this.#log,
       key: () => this.#key,
       offered: () => (this.#offered ??= this.#renamedTools()),
     };
   }
 
   push(wire: WireEvent): CanonicalEvent[] {
-    this.#events = [];
     if (!this.#over) this.#readChunk(parseJson(wire.data), wire);
-    return this.#events;
+    return this.#log.take();
   }
 
   end(): CanonicalEvent[] {
-    this.#events = [];
     if (!this.#over) this.#end(this.#call.candidates);
-    return this.#events;
+    return this.#log.take();
   }
 
   /** Decodes a whole reply, or an array of its chunks. Throws `upstream_failed` if it is none. */
@@ -73,17 +67,15 @@ export class ReplyDecoder implements EventDecoder {
       ({ candidates, promptFeedback, error }) => candidates ?? promptFeedback ?? error,
     );
     if (!isReply) throw new GatewayError('upstream_failed', 'The provider sent a reply without candidates.');
-    this.#events = [];
     for (const chunk of chunks) if (!this.#over) this.#readChunk(chunk);
     if (!this.#over && !Array.isArray(body)) this.#addReasons();
     if (!this.#over) this.#end(1);
-    return this.#events;
+    return this.#log.take();
   }
 
   #readChunk(chunk: unknown, wire?: WireEvent): void {
     if (!isObject(chunk)) {
-      if (wire && canSkipEvent(wire)) this.#events.push({ type: 'unreadable' });
-      else this.#fail({ message: unreadableEvent });
+      if (!(wire && this.#log.skip(wire))) this.#fail({ message: unreadableEvent });
       return;
     }
     const { usageMetadata: usage, promptFeedback: feedback, error } = chunk;
@@ -102,12 +94,7 @@ export class ReplyDecoder implements EventDecoder {
     const { responseId: id, modelVersion: model } = chunk;
     this.#started = true;
     this.#key = `${String(id)} ${String(chunk.createTime)}`;
-    this.#events.push({
-      type: 'response-start',
-      ...(typeof id === 'string' ? { id } : {}),
-      ...(typeof model === 'string' ? { model } : {}),
-      ...bag.keep(pickUnread(chunk, chunkFields)),
-    });
+    this.#log.begin(id, model, undefined, bag.keep(pickUnread(chunk, chunkFields)));
   }
 
   #readUsage(wire: Fields): void {
@@ -117,7 +104,7 @@ export class ReplyDecoder implements EventDecoder {
     const json = JSON.stringify(usage);
     if (!usage || json === this.#lastUsage) return;
     this.#lastUsage = json;
-    this.#events.push({ type: 'usage', usage, ...bag.keep(pickUnread(wire, countFields)) });
+    this.#log.emit({ type: 'usage', usage, ...bag.keep(pickUnread(wire, countFields)) });
   }
 
   #readCandidate(wire: Fields, place: number): void {
@@ -138,14 +125,14 @@ export class ReplyDecoder implements EventDecoder {
 
   /** Some relays send a whole reply without a finish reason. */
   #addReasons(): void {
-    if (this.#blocks > 0) for (const candidate of this.#candidates.values()) candidate.reason ??= 'STOP';
+    if (this.#log.blocks > 0) for (const candidate of this.#candidates.values()) candidate.reason ??= 'STOP';
   }
 
   /** The reply to a refused prompt has no candidates. */
   #block(feedback: Fields): void {
     if (this.#blocked || this.#candidates.size > 0) return;
     this.#blocked = true;
-    this.#events.push({
+    this.#log.emit({
       type: 'finish',
       candidate: 0,
       reason: { unified: 'content-filter', raw: String(feedback.blockReason) },
@@ -155,7 +142,7 @@ export class ReplyDecoder implements EventDecoder {
 
   #fail(error: Fields): void {
     this.#over = true;
-    this.#events.push(streamError(error));
+    this.#log.emit(streamError(error));
   }
 
   /** A reply is complete if it has at least the expected number of candidates, all of them finished. */
@@ -164,6 +151,6 @@ export class ReplyDecoder implements EventDecoder {
     const all = [...this.#candidates.values()];
     for (const candidate of all) candidate.end();
     const complete = all.length >= expected && all.every(({ finished }) => finished);
-    if (complete || this.#blocked) this.#events.push({ type: 'response-end' });
+    if (complete || this.#blocked) this.#log.emit({ type: 'response-end' });
   }
 }

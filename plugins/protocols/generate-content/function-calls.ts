@@ -62,23 +62,17 @@ export class FunctionCalls {
     const { name, id, opaque, pieces, args } = this.#open;
     this.#open = undefined;
     const candidate = this.#candidate;
-    const { nextBlock, emit, key, offered } = this.#state;
+    const { log, key, offered } = this.#state;
     const tool = offered().get(name);
     const json = args === undefined ? pieces.toString() : JSON.stringify(args);
-    const block = nextBlock();
-    const sealed = opaque.length > 0 ? { opaque } : {};
-    emit({
-      type: 'block-start',
-      candidate,
-      block,
-      kind: 'tool-call',
+    const block = log.startBlock(candidate, 'tool-call', {
       id: id || makeCallId(key(), candidate, this.#count, name, json),
       name: tool?.name ?? name,
       ...(tool?.custom ? { custom: true } : {}),
-      ...sealed,
+      ...(opaque.length > 0 ? { opaque } : {}),
     });
-    emit({ type: 'block-delta', candidate, block, text: tool?.custom ? unwrapInput(json) : json });
-    emit({ type: 'block-end', candidate, block, ...sealed });
+    log.emit({ type: 'block-delta', candidate, block, text: tool?.custom ? unwrapInput(json) : json });
+    log.endBlock(candidate, block, opaque);
   }
 }
 

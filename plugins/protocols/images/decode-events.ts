@@ -10,9 +10,10 @@ import {
   type EventDecoder,
   type WireEvent,
 } from '../../../core/index.ts';
-import { unreadableEvent, canSkipEvent, parseJson } from '../../shared/wire-kit/event-data.ts';
+import { unreadableEvent, parseJson } from '../../shared/wire-kit/event-data.ts';
 import { detectBase64PictureType } from '../../shared/wire-kit/media.ts';
 import { errorEvent } from '../../shared/wire-kit/openai-error.ts';
+import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { isObject, pickUnread, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { bag } from './bag.ts';
@@ -37,8 +38,7 @@ function factsOf(...sources: readonly Fields[]): Fields {
 
 export class ReplyDecoder implements EventDecoder {
   readonly #call: ClientCall;
-  #events: CanonicalEvent[] = [];
-  #images = 0;
+  readonly #log = new ReplyLog();
   #started = false;
   #over = false;
 
@@ -47,9 +47,8 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   push(wire: WireEvent): CanonicalEvent[] {
-    this.#events = [];
     if (!this.#over && wire.data !== '[DONE]') this.#read(parseJson(wire.data), wire);
-    return this.#events;
+    return this.#log.take();
   }
 
   /** A stream is only complete if an event states so. */
@@ -59,22 +58,23 @@ export class ReplyDecoder implements EventDecoder {
 
   /** Reads a whole reply. Throws if there is no image. */
   whole(body: unknown): CanonicalEvent[] {
-    this.#events = [];
     if (!isObject(body))
       throw new GatewayError('upstream_failed', 'The provider sent a reply that is no image result.');
     if (body.error) this.#fail(body);
     const data: unknown = body.data;
     const images = Array.isArray(data) ? data.filter(isObject) : [];
     if (!this.#over && images.length === 0) throw new GatewayError('upstream_failed', withoutImage);
-    if (this.#over) return this.#events;
-    this.#start(body);
+    if (!this.#over) this.#start(body);
     for (const image of images) if (!this.#over) this.#addPicture(image, factsOf(body, image));
     if (!this.#over) this.#finish(body.usage);
-    return this.#events;
+    return this.#log.take();
   }
 
   #read(wire: unknown, from: WireEvent): void {
-    if (!isObject(wire)) return this.#skip(from);
+    if (!isObject(wire)) {
+      if (!this.#log.skip(from)) this.#fail({ message: unreadableEvent });
+      return;
+    }
     const { event } = from;
     const type = typeof wire.type === 'string' ? wire.type : (event ?? '');
     if (wire.error || type === 'error') return this.#fail(wire);
@@ -82,30 +82,21 @@ export class ReplyDecoder implements EventDecoder {
     if (type.endsWith('.partial_image')) this.#addPartial(wire);
     if (!type.endsWith('.completed')) return;
     this.#addPicture(wire, factsOf(wire));
-    if (!this.#over && this.#images >= this.#call.candidates) this.#finish(wire.usage);
-  }
-
-  #skip(wire: WireEvent): void {
-    if (canSkipEvent(wire)) this.#events.push({ type: 'unreadable' });
-    else this.#fail({ message: unreadableEvent });
+    if (!this.#over && this.#log.blocks >= this.#call.candidates) this.#finish(wire.usage);
   }
 
   #start(wire: Fields): void {
     this.#started = true;
     const created = knownCount(wire.created ?? wire.created_at);
-    this.#events.push({
-      type: 'response-start',
-      ...(created === undefined ? {} : { created }),
-      ...bag.keep(pickUnread(wire, replyFields)),
-    });
+    this.#log.begin(undefined, undefined, created, bag.keep(pickUnread(wire, replyFields)));
   }
 
   #addPartial(wire: Fields): void {
     const { b64_json: data, partial_image_index: index } = wire;
     if (typeof data === 'string') {
-      this.#events.push({
+      this.#log.emit({
         type: 'partial-image',
-        candidate: this.#images,
+        candidate: this.#log.blocks,
         index: knownCount(index) ?? 0,
         data,
         ...bag.keep(factsOf(wire)),
@@ -115,33 +106,30 @@ export class ReplyDecoder implements EventDecoder {
 
   #addPicture(image: Fields, facts: Fields): void {
     const { b64_json: data } = image;
-    const number = this.#images;
     // Only clients of this protocol can use a picture's URL.
     if (typeof data !== 'string' && !(facts.url && this.#call instanceof ImageCall))
       return this.#fail({ message: withoutImage });
-    this.#images += 1;
     const stated = typeof facts.output_format === 'string' ? facts.output_format : 'png';
     const mediaType =
       (typeof data === 'string' ? detectBase64PictureType(data) : undefined) ??
       `image/${stated === 'svg' ? 'svg+xml' : stated}`;
-    const place = { candidate: number, block: number };
-    this.#events.push({ type: 'block-start', ...place, kind: 'image', mediaType, ...bag.keep(facts) });
-    if (typeof data === 'string') this.#events.push({ type: 'block-delta', ...place, text: data });
-    this.#events.push(
-      { type: 'block-end', ...place },
-      { type: 'finish', candidate: number, reason: { unified: 'stop', raw: 'completed' } },
-    );
+    // Each picture is the only block of its candidate.
+    const candidate = this.#log.blocks;
+    const block = this.#log.startBlock(candidate, 'image', { mediaType, ...bag.keep(facts) });
+    if (typeof data === 'string') this.#log.emit({ type: 'block-delta', candidate, block, text: data });
+    this.#log.endBlock(candidate, block);
+    this.#log.emit({ type: 'finish', candidate, reason: { unified: 'stop', raw: 'completed' } });
   }
 
   #finish(usage: unknown): void {
     const counted = isObject(usage) ? decodeUsage(usage) : undefined;
-    if (counted) this.#events.push({ type: 'usage', usage: counted });
+    if (counted) this.#log.emit({ type: 'usage', usage: counted });
     this.#over = true;
-    this.#events.push({ type: 'response-end' });
+    this.#log.emit({ type: 'response-end' });
   }
 
   #fail(wire: Fields): void {
     this.#over = true;
-    this.#events.push(errorEvent(readVendorError(wire)));
+    this.#log.emit(errorEvent(readVendorError(wire)));
   }
 }

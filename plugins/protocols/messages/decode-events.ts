@@ -9,8 +9,9 @@ import {
   type EventDecoder,
   type WireEvent,
 } from '../../../core/index.ts';
-import { parseJson, unreadableEvent, canSkipEvent } from '../../shared/wire-kit/event-data.ts';
+import { parseJson, unreadableEvent } from '../../shared/wire-kit/event-data.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
+import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { readText } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
@@ -22,7 +23,7 @@ import { decodeUsage, mergeUsage, readLifetime } from './usage.ts';
 export class ReplyDecoder implements EventDecoder {
   readonly #call: ClientCall;
   readonly #blocks: OpenBlocks;
-  #events: CanonicalEvent[] = [];
+  readonly #log = new ReplyLog();
   #usage: Fields = {};
   #lifetime: '5m' | '1h' | undefined;
   /** The end of a message that has stopped at its start, as after a programmatic tool call. */
@@ -35,28 +36,25 @@ export class ReplyDecoder implements EventDecoder {
 
   constructor(call: ClientCall) {
     this.#call = call;
-    this.#blocks = new OpenBlocks(call, (event) => void this.#events.push(event));
+    this.#blocks = new OpenBlocks(call, this.#log);
   }
 
   push(wire: WireEvent): CanonicalEvent[] {
-    this.#events = [];
     if (!this.#over) this.#take(parseJson(wire.data), wire);
-    return this.#events;
+    return this.#log.take();
   }
 
   end(): CanonicalEvent[] {
-    this.#events = [];
     if (!this.#over) this.#blocks.endAll();
     this.#over = true;
-    return this.#events;
+    return this.#log.take();
   }
 
   /** Decodes a whole message. Throws `upstream_failed` if the body is none. */
   whole(body: unknown): CanonicalEvent[] {
-    this.#events = [];
     if (isObject(body) && (body.type === 'error' || isObject(body.error))) {
       this.#fail(body);
-      return this.#events;
+      return this.#log.take();
     }
     const content: unknown = isObject(body) ? body.content : undefined;
     if (!isObject(body) || !Array.isArray(content))
@@ -71,7 +69,7 @@ export class ReplyDecoder implements EventDecoder {
       stop_details,
     });
     this.#stop();
-    return this.#events;
+    return this.#log.take();
   }
 
   #take(event: unknown, wire: WireEvent): void {
@@ -92,7 +90,7 @@ export class ReplyDecoder implements EventDecoder {
       case 'message_stop':
         return this.#stop();
       case 'ping':
-        return void this.#events.push({ type: 'ping' });
+        return void this.#log.emit({ type: 'ping' });
       default:
         return event.type === 'error' || event.error ? this.#fail(event) : undefined;
     }
@@ -110,9 +108,12 @@ export class ReplyDecoder implements EventDecoder {
   #start(message: Fields): void {
     if (this.#started) return;
     this.#started = true;
-    const { id, usage } = message;
+    const { id, model, usage } = message;
     this.#blocks.replyId = readText(id);
-    this.#events.push(decodeStart(message));
+    const rest = Object.entries(message).filter(
+      ([name, value]) => value !== null && !messageFields.has(name),
+    );
+    this.#log.begin(id, model, undefined, bag.keep(Object.fromEntries(rest)));
     if (isObject(usage)) this.#count(usage);
   }
 
@@ -132,9 +133,8 @@ export class ReplyDecoder implements EventDecoder {
 
   /** Skips an unreadable event, unless the arguments of a call would lack it. */
   #skip(wire: WireEvent): void {
-    this.#lost = canSkipEvent(wire) && !this.#blocks.hasCall;
-    if (this.#lost) this.#events.push({ type: 'unreadable' });
-    else this.#fail({ message: unreadableEvent });
+    this.#lost = !this.#blocks.hasCall && this.#log.skip(wire);
+    if (!this.#lost) this.#fail({ message: unreadableEvent });
   }
 
   #count(usage: Fields): void {
@@ -144,14 +144,14 @@ export class ReplyDecoder implements EventDecoder {
     if (!counted) return;
     const { speed, inference_geo } = this.#usage;
     const mode = readServedMode({ speed, inference_geo }, this.#call);
-    this.#events.push({ type: 'usage', usage: { ...counted, ...mode } });
+    this.#log.emit({ type: 'usage', usage: { ...counted, ...mode } });
   }
 
   #finish({ stop_reason: raw, stop_sequence: stopSequence, ...rest }: Fields): void {
     if (typeof raw !== 'string' || this.#finished) return;
     this.#blocks.endAll();
     this.#finished = true;
-    this.#events.push({
+    this.#log.emit({
       type: 'finish',
       candidate: 0,
       reason: { unified: decodeFinish(raw, this.#blocks.calls > 0), raw },
@@ -165,32 +165,21 @@ export class ReplyDecoder implements EventDecoder {
     if (this.#stopped) this.#finish(this.#stopped);
     this.#blocks.endAll();
     this.#over = true;
-    if (this.#finished) this.#events.push({ type: 'response-end' });
+    if (this.#finished) this.#log.emit({ type: 'response-end' });
   }
 
   #fail(event: Fields): void {
     if (this.#over) return;
     this.#over = true;
-    this.#events.push(readStreamError(event));
+    this.#log.emit(readStreamError(event));
   }
 }
 
 /** Fields of a message that have a canonical name, or that other canonical events carry. */
 const messageFields = nameSet('id type role model content stop_reason stop_sequence stop_details usage');
 
-export function decodeStart(message: Fields): CanonicalEvent {
-  const { id, model } = message;
-  const rest = Object.entries(message).filter(([name, value]) => value !== null && !messageFields.has(name));
-  return {
-    type: 'response-start',
-    ...(typeof id === 'string' ? { id } : {}),
-    ...(typeof model === 'string' ? { model } : {}),
-    ...bag.keep(Object.fromEntries(rest)),
-  };
-}
-
 /** Whether a message has a stop reason. Some relays write an empty one while it runs. */
-export function hasStopped({ stop_reason: reason }: Fields): boolean {
+function hasStopped({ stop_reason: reason }: Fields): boolean {
   return typeof reason === 'string' && reason !== '';
 }
 
@@ -198,7 +187,7 @@ export function hasStopped({ stop_reason: reason }: Fields): boolean {
  * Removes the output tokens of a stream's start, a placeholder of one or two tokens. They would become the
  * charge if the end reports none. A message that has already stopped has final figures.
  */
-export function withoutOutput({ usage, ...message }: Fields): Fields {
+function withoutOutput({ usage, ...message }: Fields): Fields {
   if (!isObject(usage)) return message;
   if (hasStopped(message)) return { ...message, usage };
   const { output_tokens: _, ...figures } = usage;
@@ -206,6 +195,6 @@ export function withoutOutput({ usage, ...message }: Fields): Fields {
 }
 
 /** Some relays start a message with an empty text block, and then send the block's own events. */
-export function isEmptyText(block: unknown): boolean {
+function isEmptyText(block: unknown): boolean {
   return isObject(block) && block.type === 'text' && (block.text === '' || block.text === undefined);
 }

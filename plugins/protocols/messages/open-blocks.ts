@@ -1,6 +1,7 @@
 /** The content blocks of a provider's reply while they are open, as canonical events. */
-import type { CanonicalEvent, ClientCall, Opaque } from '../../../core/index.ts';
+import type { BlockKind, ClientCall, Opaque } from '../../../core/index.ts';
 import { unwrapInput, mapRenamedTools, type ClientTool } from '../../shared/wire-kit/offered-tools.ts';
+import type { BlockFacts, ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { ArgumentPieces } from '../../shared/wire-kit/tool-arguments.ts';
 import { readText } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -26,18 +27,17 @@ const callFields = new Set(['type', 'id', 'name', 'input']);
 
 export class OpenBlocks {
   readonly #call: ClientCall;
-  readonly #emit: (event: CanonicalEvent) => void;
+  readonly #log: ReplyLog;
   readonly #open = new Map<unknown, OpenBlock>();
-  #blocks = 0;
   #renamedTools: ReadonlyMap<string, ClientTool> | undefined;
   /** The id of the reply, from which calls without an id get one. */
   replyId = '';
   /** The number of tool calls so far. */
   calls = 0;
 
-  constructor(call: ClientCall, emit: (event: CanonicalEvent) => void) {
+  constructor(call: ClientCall, log: ReplyLog) {
     this.#call = call;
-    this.#emit = emit;
+    this.#log = log;
   }
 
   /** True while a tool call is open, whose arguments need every event. */
@@ -55,23 +55,24 @@ export class OpenBlocks {
 
   start(index: unknown, wire: Fields): void {
     this.end(index);
-    const block = this.#blocks;
-    this.#blocks += 1;
     const { type } = wire;
-    if (type === 'tool_use') return this.#startCall(index, wire, block);
-    const open = { block, pieces: undefined, custom: false, text: '', input: undefined, opaque: [] };
-    this.#open.set(index, open);
-    const start = { type: 'block-start' as const, candidate: 0, block };
-    if (type === 'text' || type === 'thinking') {
-      this.#emit({ ...start, kind: type === 'text' ? 'text' : 'reasoning' });
+    if (type === 'tool_use') this.#startCall(index, wire);
+    else if (type === 'text' || type === 'thinking') {
+      const open = this.#start(index, type === 'text' ? 'text' : 'reasoning');
       this.#emitText(open, readText(wire[type]));
       if (readText(wire.signature) !== '') this.#seal(open, 'signature', readText(wire.signature));
     } else if (type === 'redacted_thinking') {
-      this.#emit({ ...start, kind: 'reasoning' });
-      this.#seal(open, 'encrypted', readText(wire.data));
+      this.#seal(this.#start(index, 'reasoning'), 'encrypted', readText(wire.data));
     } else {
-      this.#startServerTool(open, wire);
+      this.#startServerTool(index, wire);
     }
+  }
+
+  #start(index: unknown, kind: BlockKind, facts?: BlockFacts): OpenBlock {
+    const block = this.#log.startBlock(0, kind, facts);
+    const open = { block, pieces: undefined, custom: false, text: '', input: undefined, opaque: [] };
+    this.#open.set(index, open);
+    return open;
   }
 
   /** Returns false if no block with this index is open. */
@@ -83,7 +84,7 @@ export class OpenBlocks {
     else if (delta.type === 'input_json_delta') this.#addArguments(open, readText(delta.partial_json));
     else if (delta.type === 'signature_delta') this.#seal(open, 'signature', readText(delta.signature));
     else if (delta.type !== 'citations_delta')
-      this.#emit({ type: 'block-delta', candidate: 0, block: open.block, text: '', ...bag.keep(delta) });
+      this.#log.emit({ type: 'block-delta', candidate: 0, block: open.block, text: '', ...bag.keep(delta) });
     else if (isObject(delta.citation)) this.#cite(index, delta.citation);
     return true;
   }
@@ -93,12 +94,7 @@ export class OpenBlocks {
     if (!open) return;
     this.#open.delete(index);
     if (open.pieces) this.#endCall(open, open.pieces);
-    this.#emit({
-      type: 'block-end',
-      candidate: 0,
-      block: open.block,
-      ...(open.opaque.length > 0 ? { opaque: open.opaque } : {}),
-    });
+    this.#log.endBlock(0, open.block, open.opaque);
   }
 
   endAll(): void {
@@ -106,37 +102,29 @@ export class OpenBlocks {
   }
 
   /** The vendor's tools and their results stay whole for its clients, except the input, which is text. */
-  #startServerTool(open: OpenBlock, wire: Fields): void {
+  #startServerTool(index: unknown, wire: Fields): void {
     const { name, input } = wire;
     const hasInput = isObject(input) && Object.keys(input).length > 0;
-    this.#emit({
-      type: 'block-start',
-      candidate: 0,
-      block: open.block,
-      kind: 'server-tool',
+    const open = this.#start(index, 'server-tool', {
       ...(typeof name === 'string' ? { name } : {}),
       ...bag.keep(hasInput ? { ...wire, input: {} } : wire),
     });
     if (hasInput) this.#emitText(open, JSON.stringify(input));
   }
 
-  #startCall(index: unknown, wire: Fields, block: number): void {
+  #startCall(index: unknown, wire: Fields): void {
     const { id, name, input } = wire;
     this.calls += 1;
     const tool = this.#findClientTool(readText(name));
     const custom = tool?.custom ?? false;
-    this.#open.set(index, { block, pieces: new ArgumentPieces(), custom, text: '', input, opaque: [] });
     const rest = Object.entries(wire).filter(([field, value]) => value !== null && !callFields.has(field));
-    this.#emit({
-      type: 'block-start',
-      candidate: 0,
-      block,
-      kind: 'tool-call',
-      id: readText(id) || makeCallId(this.replyId, block),
+    const block = this.#log.startBlock(0, 'tool-call', {
+      id: readText(id) || makeCallId(this.replyId, this.#log.blocks),
       name: tool?.name ?? readText(name),
       ...(custom ? { custom } : {}),
       ...bag.keep(Object.fromEntries(rest)),
     });
+    this.#open.set(index, { block, pieces: new ArgumentPieces(), custom, text: '', input, opaque: [] });
   }
 
   /** The tool of a client of another protocol that has another name there, or takes free text. */
@@ -154,7 +142,7 @@ export class OpenBlocks {
   }
 
   #emitText({ block }: OpenBlock, text: string): void {
-    if (text !== '') this.#emit({ type: 'block-delta', candidate: 0, block, text });
+    this.#log.addText(0, block, text);
   }
 
   #seal({ opaque }: OpenBlock, kind: string, value: string): void {
@@ -164,7 +152,7 @@ export class OpenBlocks {
   #cite(index: unknown, citation: Fields): void {
     const open = this.#open.get(index);
     if (!open) return;
-    this.#emit({
+    this.#log.emit({
       type: 'annotation',
       candidate: 0,
       block: open.block,

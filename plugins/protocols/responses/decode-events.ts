@@ -12,9 +12,10 @@ import {
   type Model,
   type WireEvent,
 } from '../../../core/index.ts';
-import { parseJson, unreadableEvent, canSkipEvent } from '../../shared/wire-kit/event-data.ts';
+import { parseJson, unreadableEvent } from '../../shared/wire-kit/event-data.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
 import { errorEvent } from '../../shared/wire-kit/openai-error.ts';
+import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { readList, readText } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields, type Sides, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { readVendorError } from '../../shared/wire-kit/vendor-error.ts';
@@ -88,44 +89,37 @@ function readReplyFacts(response: Fields): Fields {
 export class ReplyDecoder implements EventDecoder {
   readonly #call: ClientCall;
   readonly #items: OutputItemDecoder;
+  readonly #log = new ReplyLog();
   #names: ToolNames | undefined;
-  #events: CanonicalEvent[] = [];
   #started: Fields | undefined;
   #ended = false;
 
   constructor(call: ClientCall, model?: Model) {
     this.#call = call;
     const names = (): ToolNames => (this.#names ??= new ToolNames(call.decode()));
-    this.#items = new OutputItemDecoder(
-      (event) => void this.#events.push(event),
-      names,
-      findSealer(model?.id ?? ''),
-    );
+    this.#items = new OutputItemDecoder(this.#log, names, findSealer(model?.id ?? ''));
   }
 
   push(wire: WireEvent): CanonicalEvent[] {
-    this.#events = [];
     if (!this.#ended && wire.data !== '[DONE]') this.#takeEvent(parseJson(wire.data), wire);
-    return this.#events;
+    return this.#log.take();
   }
 
   end(): CanonicalEvent[] {
-    this.#events = [];
     this.#items.close();
     this.#ended = true;
-    return this.#events;
+    return this.#log.take();
   }
 
   /** Decodes a response that is not streamed. Throws if the body is not a response. */
   whole(body: unknown): CanonicalEvent[] {
     if (!isObject(body) || !(Array.isArray(body.output) || body.error))
       throw new GatewayError('upstream_failed', 'The provider sent a reply that is not a response object.');
-    this.#events = [];
     // Some relays omit the status of a complete response.
     if (Array.isArray(body.output))
       this.#takeResponse(addStatus(body, isObject(body.error) ? 'failed' : 'completed'));
     else this.#fail(body);
-    return this.#events;
+    return this.#log.take();
   }
 
   #takeEvent(event: unknown, wire: WireEvent): void {
@@ -135,15 +129,14 @@ export class ReplyDecoder implements EventDecoder {
     if (handle) return handle(this.#items, event);
     if (lifecycle.has(type) && isObject(event.response))
       return this.#takeResponse(addStatus(event.response, type.slice('response.'.length)));
-    if (type === 'keepalive') this.#events.push({ type: 'ping' });
+    if (type === 'keepalive') this.#log.emit({ type: 'ping' });
     // OpenAI's API nests the error in the event; OpenAI's documentation shows it flat.
     if (type === 'error' || isObject(event.error)) this.#fail(event);
   }
 
   #skip(wire: WireEvent): void {
-    if (!canSkipEvent(wire)) return this.#fail({ message: unreadableEvent });
-    this.#items.hasGap = true;
-    this.#events.push({ type: 'unreadable' });
+    if (this.#log.skip(wire)) this.#items.hasGap = true;
+    else this.#fail({ message: unreadableEvent });
   }
 
   #takeResponse(response: Fields): void {
@@ -157,29 +150,22 @@ export class ReplyDecoder implements EventDecoder {
     this.#items.close();
     const usage = decodeUsage(response);
     if (usage)
-      this.#events.push({
+      this.#log.emit({
         type: 'usage',
         usage: { ...usage, ...readServedMode({ service_tier: response.service_tier }, this.#call) },
       });
     const reason = decodeFinish(response, this.#items);
     if (!reason) return this.#fail(response);
     this.#ended = true;
-    this.#events.push(
-      { type: 'finish', candidate: 0, reason, ...this.#readLateFacts(response) },
-      { type: 'response-end' },
-    );
+    this.#log.emit({ type: 'finish', candidate: 0, reason, ...this.#readLateFacts(response) });
+    this.#log.emit({ type: 'response-end' });
   }
 
   #start(response: Fields): void {
     const { id, model, created_at: created } = response;
     this.#started = response;
-    this.#events.push({
-      type: 'response-start',
-      ...(typeof id === 'string' && id !== '' ? { id } : {}),
-      ...(typeof model === 'string' ? { model } : {}),
-      ...(typeof created === 'number' ? { created: Math.floor(created) } : {}),
-      ...bag.keep(readReplyFacts(response)),
-    });
+    const seconds = typeof created === 'number' ? Math.floor(created) : undefined;
+    this.#log.begin(id || undefined, model, seconds, bag.keep(readReplyFacts(response)));
   }
 
   /** What the response says at its end only, or changed since its start, such as the service tier. */
@@ -200,7 +186,7 @@ export class ReplyDecoder implements EventDecoder {
     this.#items.close();
     const { error: nested } = body;
     const error = readVendorError({ error: isObject(nested) ? nested : flattenError(body) });
-    this.#events.push(
+    this.#log.emit(
       errorEvent(error, error.status ?? (error.code === undefined ? undefined : statusForCode(error.code))),
     );
   }

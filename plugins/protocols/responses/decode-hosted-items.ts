@@ -1,13 +1,10 @@
 /** What the provider ran itself, as canonical blocks: code, images, searches and other hosted tools. */
 import { knownCount, type BlockKind, type CanonicalEvent } from '../../../core/index.ts';
-import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
+import type { BlockFacts } from '../../shared/wire-kit/reply-log.ts';
 import { readList, readText } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
-
-/** A block's own fields in its first event. */
-export type BlockFacts = Omit<EventOf<'block-start'>, 'type' | 'candidate' | 'block' | 'kind'>;
 
 export interface HostedBlock {
   readonly kind: BlockKind;

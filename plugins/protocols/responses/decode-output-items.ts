@@ -3,13 +3,14 @@
  * by index, never by id: some relays send another id with every event. Some providers send no deltas, so the
  * decoder counts what it has emitted of an item, and takes the rest from the whole item at its end.
  */
-import type { BlockKind, CanonicalEvent, Opaque } from '../../../core/index.ts';
+import type { Opaque } from '../../../core/index.ts';
+import type { BlockFacts, ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { ArgumentPieces } from '../../shared/wire-kit/tool-arguments.ts';
 import { readList, readText } from '../../shared/wire-kit/values.ts';
 import { isObject, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { bag } from './bag.ts';
-import { decodeHostedItem, decodePartialImage, type BlockFacts } from './decode-hosted-items.ts';
+import { decodeHostedItem, decodePartialImage } from './decode-hosted-items.ts';
 import { partBreak } from './decode-items.ts';
 import { headNames } from './item-notes.ts';
 import { readSealed } from './sealed.ts';
@@ -47,7 +48,7 @@ interface Item {
 const messageHead = new Set([...headNames, 'role', 'content']);
 
 export class OutputItemDecoder {
-  readonly #emit: (event: CanonicalEvent) => void;
+  readonly #log: ReplyLog;
   readonly #names: () => ToolNames;
   readonly #sealer: string;
   readonly #items = new Map<number, Item>();
@@ -55,15 +56,14 @@ export class OutputItemDecoder {
   readonly #callState = new Map<string, Opaque[]>();
   #latestIndex = 0;
   #latestType = '';
-  #blocks = 0;
   calls = false;
   refusal = false;
   /** True once a delta was unreadable. A whole part then no longer extends the text emitted so far. */
   hasGap = false;
 
   /** `sealer` is the vendor of sealed state that has no envelope. */
-  constructor(emit: (event: CanonicalEvent) => void, names: () => ToolNames, sealer: string) {
-    this.#emit = emit;
+  constructor(log: ReplyLog, names: () => ToolNames, sealer: string) {
+    this.#log = log;
     this.#names = names;
     this.#sealer = sealer;
   }
@@ -113,7 +113,12 @@ export class OutputItemDecoder {
     if (!isObject(wire)) return;
     const part = this.#findPart(outputIndex, contentIndex, 'text');
     part.annotations += 1;
-    this.#emit({ type: 'annotation', candidate: 0, block: part.block, annotation: decodeAnnotation(wire) });
+    this.#log.emit({
+      type: 'annotation',
+      candidate: 0,
+      block: part.block,
+      annotation: decodeAnnotation(wire),
+    });
   }
 
   /** Takes a whole part of a message, and emits what its deltas lacked. */
@@ -135,11 +140,17 @@ export class OutputItemDecoder {
     const key = `${list} ${Number(partIndex) || 0}`;
     const sent = item.reasoningSent.get(key);
     const isFirst = item.block === undefined;
-    const block = (item.block ??= this.#startBlock('reasoning', item.reasoningId));
+    const block = (item.block ??= this.#log.startBlock(0, 'reasoning', item.reasoningId));
     if (sent === undefined && !isFirst)
-      this.#emit({ type: 'block-delta', candidate: 0, block, text: partBreak, ...bag.keep({ break: true }) });
+      this.#log.emit({
+        type: 'block-delta',
+        candidate: 0,
+        block,
+        text: partBreak,
+        ...bag.keep({ break: true }),
+      });
     item.reasoningSent.set(key, (sent ?? 0) + text.length);
-    this.#emitDelta(block, text);
+    this.#log.addText(0, block, text);
   }
 
   /** Adds to the arguments of a function call. */
@@ -155,11 +166,11 @@ export class OutputItemDecoder {
   #addArguments(item: Item, isCustom: boolean, text: string): void {
     if (text === '' || item.block === undefined || item.ended) return;
     item.sent += text.length;
-    this.#emitDelta(item.block, isCustom ? text : item.pieces.add(text));
+    this.#log.addText(0, item.block, isCustom ? text : item.pieces.add(text));
   }
 
   addPartialImage(event: Fields): void {
-    for (const partial of decodePartialImage(event)) this.#emit(partial);
+    for (const partial of decodePartialImage(event)) this.#log.emit(partial);
   }
 
   /** Takes a whole item, and emits what its events lacked. */
@@ -171,9 +182,9 @@ export class OutputItemDecoder {
     else if (isCall(item.type)) this.#endCall(item, wire);
     else {
       for (const { kind, facts, text } of decodeHostedItem(item.type, wire)) {
-        const block = this.#startBlock(kind, facts);
-        this.#emitDelta(block, text);
-        this.#endBlock(block);
+        const block = this.#log.startBlock(0, kind, facts);
+        this.#log.addText(0, block, text);
+        this.#log.endBlock(0, block);
       }
     }
     item.ended = true;
@@ -183,25 +194,9 @@ export class OutputItemDecoder {
   close(): void {
     for (const item of this.#items.values()) {
       for (const part of item.parts.values()) this.#endPart(part);
-      if (item.block !== undefined && !item.ended) this.#endBlock(item.block);
+      if (item.block !== undefined && !item.ended) this.#log.endBlock(0, item.block);
       item.ended = true;
     }
-  }
-
-  #startBlock(kind: BlockKind, facts: BlockFacts): number {
-    const block = this.#blocks;
-    this.#blocks += 1;
-    this.#emit({ type: 'block-start', candidate: 0, block, kind, ...facts });
-    return block;
-  }
-
-  #emitDelta(block: number, text: string): void {
-    if (text !== '') this.#emit({ type: 'block-delta', candidate: 0, block, text });
-  }
-
-  #endBlock(block: number, opaque: readonly Opaque[] = []): void {
-    const state = opaque.length > 0 ? { opaque: [...opaque] } : {};
-    this.#emit({ type: 'block-end', candidate: 0, block, ...state });
   }
 
   /** Returns a part of a message. If it is new, ends the part before it and starts a block. */
@@ -212,7 +207,7 @@ export class OutputItemDecoder {
     if (known) return known;
     if (item.latest) this.#endPart(item.latest);
     if (kind === 'refusal') this.refusal = true;
-    const block = this.#startBlock(kind, item.parts.size === 0 ? bag.keep(item.head) : {});
+    const block = this.#log.startBlock(0, kind, item.parts.size === 0 ? bag.keep(item.head) : {});
     const part: Part = { block, sent: 0, annotations: 0, logprobs: 0, ended: false };
     item.parts.set(index, part);
     item.latest = part;
@@ -223,14 +218,14 @@ export class OutputItemDecoder {
   #emitText(part: Part, text: string, logprobs: readonly unknown[]): void {
     if (part.ended) return;
     if (logprobs.length > 0)
-      this.#emit({ type: 'logprobs', candidate: 0, block: part.block, content: [...logprobs] });
-    this.#emitDelta(part.block, text);
+      this.#log.emit({ type: 'logprobs', candidate: 0, block: part.block, content: [...logprobs] });
+    this.#log.addText(0, part.block, text);
     part.logprobs += logprobs.length;
     part.sent += text.length;
   }
 
   #endPart(part: Part): void {
-    if (!part.ended) this.#endBlock(part.block);
+    if (!part.ended) this.#log.endBlock(0, part.block);
     part.ended = true;
   }
 
@@ -252,8 +247,10 @@ export class OutputItemDecoder {
     const sealed = encrypted === '' ? undefined : readSealed(encrypted, this.#sealer);
     if (sealed && typeof sealed.owner === 'object') this.#keepCallState(sealed.owner.call, sealed.opaque);
     else if (sealed)
-      this.#endBlock(item.block ?? this.#startBlock('reasoning', item.reasoningId), [sealed.opaque]);
-    else if (item.block !== undefined) this.#endBlock(item.block);
+      this.#log.endBlock(0, item.block ?? this.#log.startBlock(0, 'reasoning', item.reasoningId), [
+        sealed.opaque,
+      ]);
+    else if (item.block !== undefined) this.#log.endBlock(0, item.block);
   }
 
   #keepCallState(callId: string, state: Opaque): void {
@@ -268,7 +265,7 @@ export class OutputItemDecoder {
     const namespace = readText(wire.namespace) || undefined;
     item.callId = readText(wire.call_id) || readText(wire.id) || undefined;
     this.calls = true;
-    item.block = this.#startBlock('tool-call', {
+    item.block = this.#log.startBlock(0, 'tool-call', {
       id: item.callId,
       name: this.#names().toCanonical({ name, namespace }),
       ...(item.type === 'custom_tool_call' ? { custom: true } : {}),
@@ -281,8 +278,8 @@ export class OutputItemDecoder {
     const isCustom = item.type === 'custom_tool_call';
     const text = readText(wire[isCustom ? 'input' : 'arguments']).slice(item.sent);
     this.#addArguments(item, isCustom, text);
-    if (!isCustom) this.#emitDelta(item.block, item.pieces.end());
-    this.#endBlock(item.block, this.#callState.get(item.callId ?? ''));
+    if (!isCustom) this.#log.addText(0, item.block, item.pieces.end());
+    this.#log.endBlock(0, item.block, this.#callState.get(item.callId ?? ''));
   }
 }
 

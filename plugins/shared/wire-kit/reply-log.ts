@@ -1,0 +1,60 @@
+/** The canonical events of a reply that is being decoded, in order, with numbered blocks. */
+import type { BlockKind, CanonicalEvent, Opaque, WireEvent } from '../../../core/index.ts';
+import type { EventOf } from './canonical-types.ts';
+import { canSkipEvent } from './event-data.ts';
+import type { Sides } from './vendor-bag.ts';
+
+/** A block's own fields in its first event. */
+export type BlockFacts = Omit<EventOf<'block-start'>, 'type' | 'candidate' | 'block' | 'kind'>;
+
+export class ReplyLog {
+  #events: CanonicalEvent[] = [];
+  /** The number of blocks so far. */
+  blocks = 0;
+
+  /** Returns the events since the last call. */
+  take(): CanonicalEvent[] {
+    const events = this.#events;
+    this.#events = [];
+    return events;
+  }
+
+  emit(event: CanonicalEvent): void {
+    this.#events.push(event);
+  }
+
+  /** Begins the reply. An id or a model that is no text is left out. */
+  begin(id: unknown, model: unknown, created: number | undefined, sides: Sides): void {
+    const start: EventOf<'response-start'> = { type: 'response-start' };
+    if (typeof id === 'string') start.id = id;
+    if (typeof model === 'string') start.model = model;
+    if (created !== undefined) start.created = created;
+    this.emit(Object.assign(start, sides));
+  }
+
+  /** Starts a block, and returns its number. */
+  startBlock(candidate: number, kind: BlockKind, facts?: BlockFacts): number {
+    const block = this.blocks;
+    this.blocks += 1;
+    this.emit({ type: 'block-start', candidate, block, kind, ...facts });
+    return block;
+  }
+
+  /** Adds a text to a block, unless it is empty. */
+  addText(candidate: number, block: number, text: string): void {
+    if (text !== '') this.emit({ type: 'block-delta', candidate, block, text });
+  }
+
+  /** Ends a block, with the sealed state that belongs to it. */
+  endBlock(candidate: number, block: number, opaque: readonly Opaque[] = []): void {
+    const sealed = opaque.length > 0 ? { opaque: [...opaque] } : undefined;
+    this.emit({ type: 'block-end', candidate, block, ...sealed });
+  }
+
+  /** Skips an event that cannot be read. Returns false if the reply makes no sense without it. */
+  skip(event: WireEvent): boolean {
+    const canSkip = canSkipEvent(event);
+    if (canSkip) this.emit({ type: 'unreadable' });
+    return canSkip;
+  }
+}
