@@ -43,12 +43,9 @@ export function decodeMessages(messages: readonly WireAnyMessage[]): Turn[] {
 }
 
 function noteCalls(message: WireAssistantMessage, index: number, calls: EarlierCalls): void {
-  for (const call of message.tool_calls ?? []) if (isKnownCall(call)) calls.names.set(call.id, nameOf(call));
+  for (const call of message.tool_calls?.filter(isKnownCall) ?? [])
+    calls.names.set(call.id, call.type === 'custom' ? call.custom.name : call.function.name);
   if (message.function_call) calls.generatedIds.set(message.function_call.name, `call_${index}`);
-}
-
-function nameOf(call: WireToolCall): string {
-  return call.type === 'custom' ? call.custom.name : call.function.name;
 }
 
 function keepMessage(message: Fields, at: string): Turn {

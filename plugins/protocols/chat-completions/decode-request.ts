@@ -7,9 +7,9 @@ import type { CanonicalRequest } from '../../../core/index.ts';
 import { nameSet, pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { decodeMessages } from './decode-messages.ts';
-import { decodeTools, leftoverChoice } from './decode-tools.ts';
+import { decodeToolChoice, decodeTools, leftoverChoice } from './decode-tools.ts';
 import { hasForeignMarks, isForeign } from './foreign-marks.ts';
-import { isKnownFormat, type WireFormat, type WireRequest } from './wire.ts';
+import { isKnownFormat, type WireRequest } from './wire.ts';
 
 type Format = NonNullable<CanonicalRequest['format']>;
 
@@ -24,7 +24,8 @@ const readFields = nameSet(`
 export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest {
   const reasoning = decodeReasoning(wire);
   const user = wire.user ?? wire.safety_identifier ?? undefined;
-  const { tools, choice, form } = decodeTools(wire);
+  const form: string[] = [];
+  const tools = decodeTools(wire, form);
   const turns = decodeMessages(wire.messages);
   // The gateway's own routing preferences, which no provider gets.
   const { provider: _preferences, ...others } = wire;
@@ -33,13 +34,13 @@ export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest
     stream: wire.stream ?? false,
     turns,
     tools,
-    toolChoice: choice,
+    toolChoice: decodeToolChoice(wire, form),
     parallelToolCalls: wire.parallel_tool_calls ?? undefined,
     outputLimit: readLimit(wire),
     candidates: wire.n ?? undefined,
     temperature: wire.temperature ?? undefined,
     topP: wire.top_p ?? undefined,
-    topK: isEvery(wire.top_k) ? undefined : (wire.top_k ?? undefined),
+    topK: wire.top_k === everyToken ? undefined : (wire.top_k ?? undefined),
     frequencyPenalty: wire.frequency_penalty ?? undefined,
     presencePenalty: wire.presence_penalty ?? undefined,
     seed: readSeed(wire.seed, text),
@@ -63,10 +64,8 @@ export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest
   };
 }
 
-/** vLLM writes -1 for all tokens. */
-function isEvery(topK: WireRequest['top_k']): boolean {
-  return topK === -1;
-}
+/** vLLM's `top_k` for all tokens. */
+const everyToken = -1;
 
 /** If a client states the limit under both names, the lower one counts. */
 export function readLimit(wire: WireRequest): number | undefined {
@@ -128,7 +127,7 @@ function leftoverParts(wire: WireRequest): Fields {
     ...nestFields('stream_options', pickUnread(wire.stream_options ?? {}, includeUsage)),
     ...leftoverFormat(wire.response_format),
     ...leftoverChoice(wire),
-    ...(isEvery(wire.top_k) ? { top_k: wire.top_k } : {}),
+    ...(wire.top_k === everyToken ? { top_k: everyToken } : {}),
     ...(typeof wire.user === 'string' && typeof wire.safety_identifier === 'string'
       ? { safety_identifier: wire.safety_identifier }
       : {}),
@@ -149,10 +148,7 @@ export const bareSchema = 'bare-schema';
 const schemaFields = new Set(['name', 'description', 'schema', 'strict']);
 
 function decodeFormat(format: WireRequest['response_format']): Format | undefined {
-  return format && isKnownFormat(format) ? decodeKnownFormat(format) : undefined;
-}
-
-function decodeKnownFormat(format: WireFormat): Format {
+  if (!format || !isKnownFormat(format)) return undefined;
   if (format.type === 'text') return { type: 'text' };
   if (format.type === 'json_object')
     return format.schema
@@ -171,14 +167,12 @@ function decodeKnownFormat(format: WireFormat): Format {
 
 const reasoningFields = new Set(['effort', 'max_tokens', 'exclude', 'enabled']);
 
-interface DecodedReasoning {
+/** Reads OpenAI's `reasoning_effort`, or OpenRouter's `reasoning` object if that field is missing. */
+export function decodeReasoning({ reasoning_effort: stated, reasoning }: WireRequest): {
   readonly value: CanonicalRequest['reasoning'];
   readonly rest: Fields;
   readonly form: readonly string[];
-}
-
-/** Reads OpenAI's `reasoning_effort`, or OpenRouter's `reasoning` object if that field is missing. */
-export function decodeReasoning({ reasoning_effort: stated, reasoning }: WireRequest): DecodedReasoning {
+} {
   const value = stated ? { effort: stated } : undefined;
   if (!reasoning || value) return { value, rest: reasoning ? { reasoning } : {}, form: [] };
   const { exclude, enabled } = reasoning;

@@ -18,20 +18,8 @@ import {
 
 type ToolChoice = NonNullable<CanonicalRequest['toolChoice']>;
 
-export interface DecodedTools {
-  readonly tools: Tool[] | undefined;
-  readonly choice: ToolChoice | undefined;
-  readonly form: readonly string[];
-}
-
-export function decodeTools(wire: WireRequest): DecodedTools {
-  const form: string[] = [];
-  const tools = decodeList(wire, form);
-  const choice = decodeEitherChoice(wire, form);
-  return { tools, choice, form };
-}
-
-function decodeList(wire: WireRequest, form: string[]): Tool[] | undefined {
+/** Decodes the tools, and adds notes about their spelling to `form`. */
+export function decodeTools(wire: WireRequest, form: string[]): Tool[] | undefined {
   let tools = wire.tools?.map((tool, index) => withToolMark({ ...decodeTool(tool), at: `tools[${index}]` }));
   if (!wire.tools && wire.functions) {
     form.push('functions');
@@ -49,7 +37,8 @@ function decodeList(wire: WireRequest, form: string[]): Tool[] | undefined {
   return [...(tools ?? []), search];
 }
 
-function decodeEitherChoice(wire: WireRequest, form: string[]): ToolChoice | undefined {
+/** Decodes the choice of a tool, and adds notes about its spelling to `form`. */
+export function decodeToolChoice(wire: WireRequest, form: string[]): ToolChoice | undefined {
   const call = wire.function_call;
   if (wire.tool_choice || !call) return decodeChoice(wire.tool_choice);
   if (typeof call !== 'string') {

@@ -37,21 +37,18 @@ export function encodeAssistant(turn: Turn, placed: readonly Placed[], encoding:
   const { calls, images, fields } = draft;
   const form = bag.form(turn);
   const hasOthers = calls.length > 0 || Object.keys(fields).length > 0 || Boolean(bag.fields(turn).audio);
-  const empty = form.includes('no-content') ? undefined : emptyContent(hasOthers);
+  const empty = hasOthers ? null : '';
   return overlay(bag.fields(turn), {
     role: 'assistant',
     name: turn.name,
-    content: contentOf(draft.content, form, '', encoding) ?? empty,
+    content:
+      contentOf(draft.content, form, '', encoding) ?? (form.includes('no-content') ? undefined : empty),
     ...writeReasoning(draft.reasoning),
     ...fields,
     images: images.length > 0 ? images : undefined,
     tool_calls: calls.length > 0 ? calls : undefined,
     ...messageMark(turn.blocks),
   });
-}
-
-function emptyContent(hasOthers: boolean): null | '' {
-  return hasOthers ? null : '';
 }
 
 function addBlock(draft: Draft, { block, path }: Placed, encoding: Encoding): void {

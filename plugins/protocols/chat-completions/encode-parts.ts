@@ -157,22 +157,14 @@ function isPlainText(part: Fields): part is { type: 'text'; text: string } {
  * Joins plain text to one string, which every provider takes. If the client wrote parts, they stay parts.
  * Returns undefined if there are none.
  */
-function joinParts(
-  parts: readonly Fields[],
-  form: readonly string[],
-  separator: string,
-): string | readonly Fields[] | undefined {
-  if (form.includes('parts')) return parts;
-  if (parts.length === 0) return undefined;
-  return parts.every(isPlainText) ? parts.map(({ text }) => text).join(separator) : parts;
-}
-
-/** Providers other than Mistral refuse an empty list of parts. */
 export function contentOf(
   parts: readonly Fields[],
   form: readonly string[],
   separator: string,
   { flags }: Encoding,
-): ReturnType<typeof joinParts> {
-  return parts.length === 0 && !flags.shortForms ? undefined : joinParts(parts, form, separator);
+): string | readonly Fields[] | undefined {
+  const isKept = form.includes('parts');
+  // Providers other than Mistral refuse an empty list of parts.
+  if (parts.length === 0) return isKept && flags.shortForms ? parts : undefined;
+  return !isKept && parts.every(isPlainText) ? parts.map(({ text }) => text).join(separator) : parts;
 }

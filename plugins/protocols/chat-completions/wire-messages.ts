@@ -74,13 +74,11 @@ const knownPart = z.discriminatedUnion('type', [
   documentPart,
 ]);
 const partTypes = new Set<string>(knownPart.options.map(({ shape }) => shape.type.value));
-const content = z.union(
-  [z.string(), z.array(z.union([knownPart, typeOtherThan(partTypes)]))],
-  'a string, or an array of content parts',
-);
+const parts = z.array(z.union([knownPart, typeOtherThan(partTypes)]));
+const content = z.union([z.string(), parts], 'a string, or an array of content parts');
 /** The content of an assistant message. */
 const answer = z.union(
-  [z.string(), z.array(z.union([knownPart, typeOtherThan(partTypes)]))],
+  [z.string(), parts],
   'a string, or an array of text and refusal parts; it may be null if there are tool calls',
 );
 

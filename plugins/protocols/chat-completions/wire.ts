@@ -157,7 +157,6 @@ export type WireToolReference = z.output<typeof toolReference>;
 type WireChoice = NonNullable<WireRequest['tool_choice']>;
 export type WireNamedChoice = z.output<typeof namedChoice>;
 type WireAnyFormat = NonNullable<WireRequest['response_format']>;
-export type WireFormat = z.output<typeof knownFormat>;
 
 export function isOwnTool(tool: WireTool): tool is WireOwnTool {
   return tool.type === undefined || ownTypes.has(tool.type);
@@ -179,6 +178,6 @@ function isKnownSubset(allowed: unknown): boolean {
   );
 }
 
-export function isKnownFormat(format: WireAnyFormat): format is WireFormat {
+export function isKnownFormat(format: WireAnyFormat): format is z.output<typeof knownFormat> {
   return formatTypes.has(format.type);
 }

@@ -1,5 +1,5 @@
 /** Google's errors in both directions: a number, an RPC status, and details by type. */
-import { GatewayError, type ErrorCode, type ErrorReply, type Match } from '../../../core/index.ts';
+import { GatewayError, type ErrorReply, type Match } from '../../../core/index.ts';
 import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
 import { parseJson } from '../../shared/wire-kit/event-data.ts';
 import { readObject, readList, readText } from '../../shared/wire-kit/values.ts';
@@ -13,39 +13,24 @@ import {
 } from '../../shared/wire-kit/vendor-error.ts';
 import { protocolName } from './bag.ts';
 
-interface WireStatus {
-  /** The HTTP status too. */
-  readonly code: number;
-  readonly status: string;
-}
+/** The RPC statuses by HTTP status. Any other is `INVALID_ARGUMENT`. */
+const rpcStatuses: ReadonlyMap<number, string> = new Map([
+  [401, 'UNAUTHENTICATED'],
+  [402, 'FAILED_PRECONDITION'],
+  [403, 'PERMISSION_DENIED'],
+  [404, 'NOT_FOUND'],
+  [409, 'ABORTED'],
+  [429, 'RESOURCE_EXHAUSTED'],
+  [499, 'CANCELLED'],
+  [500, 'INTERNAL'],
+  [503, 'UNAVAILABLE'],
+  [504, 'DEADLINE_EXCEEDED'],
+]);
 
-const statuses: Readonly<Record<ErrorCode, WireStatus>> = {
-  invalid_request: { code: 400, status: 'INVALID_ARGUMENT' },
-  unsupported_parameter: { code: 400, status: 'INVALID_ARGUMENT' },
-  context_length_exceeded: { code: 400, status: 'INVALID_ARGUMENT' },
-  content_policy_violation: { code: 400, status: 'INVALID_ARGUMENT' },
-  invalid_api_key: { code: 401, status: 'UNAUTHENTICATED' },
-  out_of_balance: { code: 402, status: 'FAILED_PRECONDITION' },
-  budget_exceeded: { code: 402, status: 'FAILED_PRECONDITION' },
-  forbidden: { code: 403, status: 'PERMISSION_DENIED' },
-  not_found: { code: 404, status: 'NOT_FOUND' },
-  model_not_found: { code: 404, status: 'NOT_FOUND' },
-  conflict: { code: 409, status: 'ABORTED' },
-  outcome_not_kept: { code: 409, status: 'ALREADY_EXISTS' },
-  body_too_large: { code: 413, status: 'INVALID_ARGUMENT' },
-  unsupported_media_type: { code: 415, status: 'INVALID_ARGUMENT' },
-  idempotency_mismatch: { code: 422, status: 'INVALID_ARGUMENT' },
-  rate_limited: { code: 429, status: 'RESOURCE_EXHAUSTED' },
-  client_gone: { code: 499, status: 'CANCELLED' },
-  internal: { code: 500, status: 'INTERNAL' },
-  // Google pairs this status with 503, and its clients rely on the pair.
-  upstream_failed: { code: 503, status: 'UNAVAILABLE' },
-  upstream_overloaded: { code: 503, status: 'UNAVAILABLE' },
-  ledger_unavailable: { code: 503, status: 'UNAVAILABLE' },
-  overloaded: { code: 503, status: 'UNAVAILABLE' },
-  shutting_down: { code: 503, status: 'UNAVAILABLE' },
-  timeout: { code: 504, status: 'DEADLINE_EXCEEDED' },
-};
+/** Google pairs `UNAVAILABLE` with 503, and its clients rely on the pair. */
+function readHttpStatus({ status }: GatewayError): number {
+  return status === 502 ? 503 : status;
+}
 
 function encodeDetails({ code, message, details: { param, retryAfter } }: GatewayError): Fields[] {
   const info = {
@@ -64,7 +49,9 @@ export function errorBody(error: GatewayError): { error: Fields } {
     message,
     details: { vendor },
   } = error;
-  const { code, status } = statuses[error.code];
+  const code = readHttpStatus(error);
+  const known = rpcStatuses.get(code) ?? 'INVALID_ARGUMENT';
+  const status = error.code === 'outcome_not_kept' ? 'ALREADY_EXISTS' : known;
   if (vendor?.family !== protocolName)
     return { error: { code, message, status, details: encodeDetails(error) } };
   const passed = selectClientStatus(error, protocolName);
@@ -76,7 +63,7 @@ export function errorBody(error: GatewayError): { error: Fields } {
 export function encodeError(error: GatewayError, match?: Match): ErrorReply {
   const body = errorBody(error);
   return {
-    status: selectClientStatus(error, protocolName) ?? statuses[error.code].code,
+    status: selectClientStatus(error, protocolName) ?? readHttpStatus(error),
     body: match?.framing === 'array' ? [body] : body,
   };
 }
