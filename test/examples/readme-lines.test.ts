@@ -32,7 +32,7 @@ async function paste(words: string): Promise<string> {
   const found = blocks.filter((block) => block.includes(words));
   expect(found).toHaveLength(1);
   const port = Number(new URL(gateway.url).port);
-  const [, admin = ''] = /Admin listener: (http:[^,\s]+)/.exec(gateway.printed()) ?? [];
+  const [, admin = ''] = /For operators: (http:[^\s]+)/.exec(gateway.printed()) ?? [];
   const lines = (found[0] ?? '')
     .replaceAll('127.0.0.1:8787', `127.0.0.1:${port}`)
     .replaceAll('http://127.0.0.1:8788', admin)

@@ -360,7 +360,7 @@ describe('a variable of the default configuration', () => {
       TOLLGATE_DATA: join(folder, 'last-port'),
     });
     const { code, output } = await gateway.stop('SIGTERM');
-    expect([code, output]).toEqual([0, expect.stringContaining(`Admin listener: http://${host}:65534`)]);
+    expect([code, output]).toEqual([0, expect.stringContaining(`For operators: http://${host}:65534`)]);
   });
 });
 

@@ -132,7 +132,7 @@ describe('a start', () => {
     expect(printed).toMatch(new RegExp(`@anthropic-ai/sdk +${gateway.url}/alpha +messages\n`));
     expect(printed).toMatch(new RegExp(`@google/genai +${gateway.url}/beta +generate-content\n`));
     expect(printed).toMatch(/^Providers: demo\.\nOff: xai \(set XAI_API_KEY\)\.\n/m);
-    expect(printed).toMatch(/\nAdmin listener: http.*, its secret is in .*operator-secret\n/);
+    expect(printed).toMatch(/\nFor operators: http.* \(sign in with the secret in .*operator-secret\)\n/);
     const lines = printed.trimEnd().split('\n');
     expect(lines.findLastIndex((line) => line.startsWith('curl '))).toBeLessThan(
       lines.findIndex((line) => line.startsWith('Tollgate is ready at')),
@@ -196,7 +196,7 @@ describe('variables set to an empty string', () => {
     const gateway = await startProcess(nothing, copy);
     await gateway.stop('SIGTERM');
     expect(gateway.printed()).toContain(`is ready at ${gateway.url} `);
-    expect(gateway.printed()).toContain(`its secret is in ${join(copy.folder, 'data/operator-secret')}`);
+    expect(gateway.printed()).toContain(`sign in with the secret in ${join(copy.folder, 'data/operator-secret')}`);
   });
 });
 

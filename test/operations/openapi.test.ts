@@ -66,7 +66,7 @@ beforeAll(async () => {
   const made = z.object({ key: z.string() });
   key = made.parse(await gateway.verb('keys create', [], { account: 'tester', credit: '5' })).key;
   secret = readFileSync(join(gateway.dataFolder, 'operator-secret'), 'utf8').trim();
-  door = /Admin listener: (http:\/\/[\d.:]+)/.exec(gateway.told.join('\n'))?.[1] ?? '';
+  door = /For operators: (http:\/\/[\d.:]+)/.exec(gateway.told.join('\n'))?.[1] ?? '';
   const [all, operators] = await Promise.all(
     [gateway.url, door].map(async (url) =>
       z.looseObject({ paths, components }).parse(await (await fetch(`${url}/openapi.json`)).json()),

@@ -77,7 +77,8 @@ export const admin = definePlugin({
     host.hooks.ready.tapPromise('admin', async () => {
       kept = digest(readSecret(secretFile));
       const url = await openListener();
-      if (url !== undefined) return host.announce(`Admin listener: ${url}, its secret is in ${secretFile}`);
+      if (url !== undefined)
+        return host.announce(`For operators: ${url} (sign in with the secret in ${secretFile})`);
       // Calls are served meanwhile: another gateway on this machine must not keep this one from starting.
       host.logger.error(address, 'the admin listener stays closed while its port is taken');
       host.announce(
