@@ -64,11 +64,9 @@ describe('several workers', () => {
   });
 
   it('count requests and tokens together', async () => {
-    const gateway = await start('{ perKey: { requests: 7 }, perAccount: { tokens: 100_000 } }');
-    expect(await statuses(12, gateway)).toEqual([
-      ...Array.from({ length: 7 }, () => 200),
-      ...Array.from({ length: 5 }, () => 429),
-    ]);
+    // One more is allowed after half a minute, and a busy machine may take seconds for these calls.
+    const gateway = await start('{ perKey: { requests: 2 }, perAccount: { tokens: 100_000 } }');
+    expect(await statuses(12, gateway)).toEqual([200, 200, ...Array.from({ length: 10 }, () => 429)]);
   });
 
   // Only Linux lists the children of a process.
