@@ -1,8 +1,8 @@
 /** Encodes the fields of `generationConfig`, fitted to the model. */
-import type { CanonicalRequest, Model, EncodedRequest } from '../../../core/index.ts';
+import type { CanonicalRequest, Model } from '../../../core/index.ts';
 import { fitLimit, fitModalities, listsParameter } from '../../shared/wire-kit/fit-to-model.ts';
 import { fitSettings, loseSettings } from '../../shared/wire-kit/image-settings.ts';
-import { describeFormat } from '../../shared/wire-kit/json-mode.ts';
+import { describeFormat, type FormatInWords } from '../../shared/wire-kit/json-mode.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
 import {
   efforts,
@@ -219,19 +219,12 @@ function thinkingLevel(
   return { thinkingLevel: level.toUpperCase() };
 }
 
-export interface EncodedFormat {
-  /** Fields of `generationConfig`. */
-  readonly format: Fields;
-  /** The instruction that takes its place. */
-  readonly instruction?: string | undefined;
-  readonly expects?: EncodedRequest['expects'];
-}
-
+/** The fields of `generationConfig`, or what takes their place. */
 export function encodeFormat(
   { format, tools }: CanonicalRequest,
   { capabilities }: Model,
   { own, modern, lose }: Encoding,
-): EncodedFormat {
+): FormatInWords & { readonly format: Fields } {
   if (!format) return { format: {} };
   if (format.type === 'text') return { format: own ? { responseMimeType: 'text/plain' } : {} };
   const json = { responseMimeType: 'application/json' };

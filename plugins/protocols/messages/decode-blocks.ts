@@ -22,7 +22,6 @@ import {
   type WireMedia,
   type WireResultContent,
   type WireSearchResult,
-  type WireText,
   type WireThinking,
   type WireToolResult,
   type WireToolUse,
@@ -76,7 +75,7 @@ function decodeParts(document: WireMedia, at: string): Block[] | undefined {
 function decodeBlock(block: WireKnownBlock, at: string, exact?: unknown): Block {
   switch (block.type) {
     case 'text':
-      return decodeText(block);
+      return { type: 'text', text: block.text, ...keepSides(block, fields.text) };
     case 'image':
     case 'document':
       if (!isKnownMedia(block)) return keepForeign(block, `${at}.source.type`, true);
@@ -128,20 +127,13 @@ function keepSides(
 
 function decodeCall(block: WireToolUse, input: unknown): Block {
   const { id, name } = block;
-  const sides = isDirect(block)
+  const caller: unknown = block.caller;
+  // The model itself made the call, and not its code: other protocols have no other calls.
+  const isDirect = isObject(caller) && caller.type === 'direct' && Object.keys(caller).length === 1;
+  const sides = isDirect
     ? keepSides(block, fields.direct_use, {}, ['direct'])
     : keepSides(block, fields.tool_use);
   return { type: 'tool-call', id, name, arguments: JSON.stringify(input), ...sides };
-}
-
-/** Whether the model itself made the call, and not its code: other protocols have no other calls. */
-function isDirect(block: WireToolUse & { readonly caller?: unknown }): boolean {
-  const { caller } = block;
-  return isObject(caller) && caller.type === 'direct' && Object.keys(caller).length === 1;
-}
-
-function decodeText(block: WireText): TextBlock {
-  return { type: 'text', text: block.text, ...keepSides(block, fields.text) };
 }
 
 const untypedSource = new Set(['type', 'data', 'url', 'file_id', 'content']);
@@ -160,19 +152,15 @@ function decodeMedia(block: WireKnownMedia): MediaBlock | undefined {
     keepSides(block, fields[block.type], rest, form);
   switch (source.type) {
     case 'base64':
+    case 'text': {
+      const { type, data, media_type: mediaType } = source;
       return {
         ...media,
-        source: { type: 'base64', data: source.data },
-        mediaType: source.media_type,
+        source: type === 'text' ? { type, text: data } : { type, data },
+        mediaType,
         ...sides(),
       };
-    case 'text':
-      return {
-        ...media,
-        source: { type: 'text', text: source.data },
-        mediaType: source.media_type,
-        ...sides(),
-      };
+    }
     case 'url':
       return { ...media, source: { type: 'url', url: source.url }, ...sides() };
     case 'file':

@@ -93,12 +93,6 @@ function emptied(name: string, value: object | null | undefined): Fields {
   return value && Object.keys(value).length === 0 ? { [name]: {} } : {};
 }
 
-interface ReadThinking {
-  readonly value: Reasoning | undefined;
-  readonly rest: Fields;
-  readonly form: readonly string[];
-}
-
 const displays: ReadonlyMap<string, NonNullable<Reasoning['display']>> = new Map([
   ['summarized', 'summary'],
   ['omitted', 'none'],
@@ -107,20 +101,15 @@ const unshown = new Set(['type', 'budget_tokens']);
 const thinkingFields = new Set([...unshown, 'display']);
 
 /** `thinking` switches reasoning on, `output_config.effort` sets its depth; a client may send only one. */
-function decodeThinking({ thinking, output_config: output }: WireRequest): ReadThinking {
+function decodeThinking({ thinking, output_config: output }: WireRequest): {
+  readonly value: Reasoning | undefined;
+  readonly rest: Fields;
+  readonly form: readonly string[];
+} {
   const effort = output?.effort ?? undefined;
-  if (!thinking)
-    return {
-      value: effort === undefined ? undefined : { effort },
-      rest: {},
-      form: effort === undefined ? [] : ['thinking-unset'],
-    };
-  if (!isKnownThinking(thinking))
-    return {
-      value: effort === undefined ? undefined : { effort },
-      rest: { thinking },
-      form: ['thinking-kept'],
-    };
+  const depth = effort === undefined ? undefined : { effort };
+  if (!thinking) return { value: depth, rest: {}, form: depth ? ['thinking-unset'] : [] };
+  if (!isKnownThinking(thinking)) return { value: depth, rest: { thinking }, form: ['thinking-kept'] };
   const shown = thinking.type === 'disabled' ? undefined : thinking.display;
   const display = shown ? displays.get(shown) : undefined;
   const rest = nestFields('thinking', pickUnread(thinking, display === undefined ? unshown : thinkingFields));
@@ -130,7 +119,7 @@ function decodeThinking({ thinking, output_config: output }: WireRequest): ReadT
 }
 
 /** Two fields hold the reasoning. If the client wrote only one, losses of either name that one. */
-function namesOf({ form }: ReadThinking): Record<string, string> | undefined {
+function namesOf({ form }: ReturnType<typeof decodeThinking>): Record<string, string> | undefined {
   if (form.includes('thinking-unset')) return { reasoning: 'output_config.effort' };
   return form.includes('thinking-disabled') ? { 'reasoning.effort': 'thinking' } : undefined;
 }

@@ -8,14 +8,10 @@ import {
 import { parseArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { encodeStreamError } from './errors.ts';
-import { ReplyEvents, type WireEventBody } from './reply-events.ts';
+import { ReplyEvents } from './reply-events.ts';
 
 /** Anthropic's spelling, with its space. */
 export const ping = 'event: ping\ndata: {"type": "ping"}\n\n';
-
-function frame(event: WireEventBody): string {
-  return event.type === 'ping' ? ping : `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
-}
 
 export class StreamEncoder implements EventEncoder {
   readonly #events: ReplyEvents;
@@ -27,7 +23,8 @@ export class StreamEncoder implements EventEncoder {
   push(event: CanonicalEvent): string {
     if (event.type === 'error') return encodeStreamError(new GatewayError('upstream_failed', event.message));
     let frames = '';
-    for (const each of this.#events.push(event)) frames += frame(each);
+    for (const each of this.#events.push(event))
+      frames += each.type === 'ping' ? ping : `event: ${each.type}\ndata: ${JSON.stringify(each)}\n\n`;
     return frames;
   }
 }

@@ -54,8 +54,8 @@ function restore(turns: readonly Turn[], encoding: Encoding): Conversation {
       for (const block of content) system.push(block);
       written = text;
     } else if (content.length > 0) {
-      const role =
-        isInstruction(turn) && readFlags(encoding.model.capabilities).midSystem ? 'system' : sideOf(turn);
+      const side = turn.role === 'assistant' ? 'assistant' : 'user';
+      const role = isInstruction(turn) && readFlags(encoding.model.capabilities).midSystem ? 'system' : side;
       const marked = role === 'user' && isInstruction(turn) ? asUserText(content, index, encoding) : content;
       messages.push(
         overlay(bag.fields(turn), { role, content: marked === content ? (text ?? content) : marked }),
@@ -162,10 +162,6 @@ function trimLast(messages: readonly Message[], last: number, { lose }: Encoding
 
 function isInstruction({ role }: Turn): boolean {
   return role === 'system' || role === 'developer';
-}
-
-function sideOf({ role }: Turn): 'user' | 'assistant' {
-  return role === 'assistant' ? 'assistant' : 'user';
 }
 
 function systemOf(blocks: readonly Fields[], plain: boolean): Conversation['system'] {

@@ -7,7 +7,7 @@ import { fitLimit, fitModalities, listsParameter } from '../../shared/wire-kit/f
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { callLimit } from '../../shared/wire-kit/hosted-tools.ts';
 import { collectLosses } from '../../shared/wire-kit/losses.ts';
-import { nestFields, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { markEncoder } from './cache.ts';
 import { encodeConversation, type Conversation } from './encode-messages.ts';
@@ -46,7 +46,7 @@ export function encodeRequest(
     tool_choice: choice,
     thinking,
     ...encodeSampling(request, thinks, encoding),
-    ...nestFields('output_config', removeUndefined({ effort, format })),
+    output_config: effort === undefined && format === undefined ? undefined : { effort, format },
     ...encodeUserAndTier(request, encoding),
   });
   loseOthers(request, encoding);
@@ -78,10 +78,6 @@ function addInstruction(
     : [...system, { type: 'text', text: instruction }];
 }
 
-function removeUndefined(fields: Fields): Fields {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-}
-
 function takes(model: Model, field: string): boolean {
   return model.capabilities.sampling && listsParameter(model, field);
 }
@@ -97,7 +93,8 @@ function encodeSampling(request: CanonicalRequest, thinks: boolean, { own, model
     ['topP', 'top_p', topP, thinks && (topP ?? 1) < leastThinkingTopP],
     ['topK', 'top_k', topK === undefined ? undefined : Math.round(topK), thinks],
   ] as const;
-  const fields: Record<string, unknown> = { stop_sequences: encodeStop(request, own) };
+  const stop = own ? request.stop : request.stop?.filter((text) => !isBlank(text));
+  const fields: Record<string, unknown> = { stop_sequences: own || stop?.length ? stop : undefined };
   for (const [path, field, value, disturbs] of rows) {
     if (value === undefined) continue;
     if (!takes(model, field)) lose(path, 'the model does not take it', 'model');
@@ -118,12 +115,6 @@ function encodeSampling(request: CanonicalRequest, thinks: boolean, { own, model
 /** Anthropic refuses blank stop sequences, so the gateway itself watches the reply for them. */
 function isBlank(text: string): boolean {
   return text.trim() === '';
-}
-
-function encodeStop({ stop }: CanonicalRequest, own: boolean): readonly string[] | undefined {
-  if (!stop || own) return stop;
-  const sent = stop.filter((text) => !isBlank(text));
-  return sent.length > 0 ? sent : undefined;
 }
 
 const tiers = new Map([

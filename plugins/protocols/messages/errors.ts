@@ -50,7 +50,12 @@ function errorBody(error: GatewayError, id: string | undefined): Fields {
   const body =
     vendor?.family === family
       ? { type, ...vendor.body, message: buildMessage(error) }
-      : { type, message: buildMessage(error), ...buildDetails(error) };
+      : {
+          type,
+          message: buildMessage(error),
+          // Clients distinguish errors of their request by the vendor's code.
+          ...(error.status === 400 && vendor?.code ? { details: { error_code: vendor.code } } : {}),
+        };
   return { type: 'error', error: body, ...(id === undefined ? {} : { request_id: id }) };
 }
 
@@ -59,11 +64,6 @@ function buildMessage({ code, message, details: { param, vendor } }: GatewayErro
   if (code === 'context_length_exceeded')
     return message.toLowerCase().includes(tooLong) ? message : `${tooLong}: ${message}`;
   return param === undefined || vendor || message.includes(param) ? message : `${param}: ${message}`;
-}
-
-/** The vendor's code, by which clients distinguish errors of their request. */
-function buildDetails({ status, details: { vendor } }: GatewayError): Fields {
-  return status === 400 && vendor?.code ? { details: { error_code: vendor.code } } : {};
 }
 
 export function encodeError(error: GatewayError, id?: string): ErrorReply {

@@ -71,7 +71,11 @@ function readBudget({ thinking }: WireRequest): number | undefined {
 
 /** Reasoning from a model that does not sign it, which Anthropic refuses. */
 function hasUnsignedThoughts({ messages }: WireRequest): boolean {
-  return messages.some(({ content }) => typeof content !== 'string' && content.some(isUnsigned));
+  return messages.some(
+    ({ content }) =>
+      typeof content !== 'string' &&
+      content.some((block) => isKnownBlock(block) && block.type === 'thinking' && !block.signature),
+  );
 }
 
 /** A tool loop that another model began without reasoning. Anthropic refuses it if thinking is enabled. */
@@ -97,10 +101,6 @@ function hasBlankAnswers({ messages }: WireRequest): boolean {
 
 function isBlank(block: WireBlock): boolean {
   return isKnownBlock(block) && block.type === 'text' && block.text.trim() === '';
-}
-
-function isUnsigned(block: WireBlock): boolean {
-  return isKnownBlock(block) && block.type === 'thinking' && !block.signature;
 }
 
 /** Throws `invalid_request` naming the field, or the header, at fault. */

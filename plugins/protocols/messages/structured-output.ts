@@ -3,22 +3,18 @@
  * keywords go into the descriptions, for the model to read.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { CanonicalRequest, EncodedRequest } from '../../../core/index.ts';
-import { describeFormat } from '../../shared/wire-kit/json-mode.ts';
+import type { CanonicalRequest } from '../../../core/index.ts';
+import { describeFormat, type FormatInWords } from '../../shared/wire-kit/json-mode.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
 import { isObject, overlay, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import type { Encoding } from './encoding.ts';
 
-export interface EncodedFormat {
-  readonly format?: Fields | undefined;
-  /** An instruction for the model instead. */
-  readonly instruction?: string | undefined;
-  /** What the gateway checks the reply for, because the provider does not enforce it. */
-  readonly expects?: EncodedRequest['expects'];
-}
-
-export function encodeFormat({ format }: CanonicalRequest, { own, model, lose }: Encoding): EncodedFormat {
+/** The field, or what takes its place. */
+export function encodeFormat(
+  { format }: CanonicalRequest,
+  { own, model, lose }: Encoding,
+): FormatInWords & { readonly format?: Fields } {
   if (!format || format.type === 'text') return {};
   if (format.type === 'json' || format.schema === undefined) {
     lose('format', 'messages has no JSON mode; asked for in words', 'approximated');

@@ -14,12 +14,12 @@ import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import type { Encoding } from './encoding.ts';
 
-export interface EncodedThinking {
-  readonly thinking?: Fields | undefined;
+interface EncodedThinking {
+  readonly thinking?: Fields;
   readonly effort?: string | undefined;
 }
 
-export interface ThinkingPlace {
+interface ThinkingPlace {
   readonly limit: number;
   readonly messages: readonly Fields[];
   /** True if the model must call a tool. */
@@ -98,13 +98,7 @@ function withBudget(
     return off(`the output limit leaves no room for ${leastBudget} tokens of thinking`);
   const asked = Math.max(leastBudget, budget !== undefined && budget > 0 ? budget : budgetFor(effort));
   const sent = asked < limit ? asked : Math.max(leastBudget, Math.floor((limit * 3) / 4));
-  if (
-    effort !== undefined &&
-    findNearestEffort(
-      effort,
-      efforts.map(({ name }) => name),
-    ) !== effort
-  )
+  if (effort !== undefined && !efforts.some(({ name }) => name === effort))
     lose('reasoning.effort', 'no effort that is known; sent as that of a medium one', 'approximated');
   if (budget !== undefined && sent !== budget)
     lose('reasoning.budget', `sent as ${sent} tokens`, 'approximated');

@@ -8,13 +8,17 @@ import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/inde
 import type { Lose } from './losses.ts';
 import { isObject, type Fields } from './vendor-bag.ts';
 
-export interface FormatPlan {
-  /** The field to send. With `words` there is none, only the instruction. */
-  readonly mode: 'schema' | 'json' | 'words' | undefined;
+/** A format that the provider does not enforce. */
+export interface FormatInWords {
   /** The instruction for the model. */
   readonly instruction?: string | undefined;
-  /** What the gateway checks the reply for, if the provider does not enforce it. */
+  /** What the gateway checks the reply for. */
   readonly expects?: EncodedRequest['expects'];
+}
+
+export interface FormatPlan extends FormatInWords {
+  /** The field to send. With `words` there is none, only the instruction. */
+  readonly mode: 'schema' | 'json' | 'words' | undefined;
 }
 
 type Format = NonNullable<CanonicalRequest['format']>;
@@ -30,8 +34,7 @@ export function hasJsonMode({ capabilities }: Model, hasTools: boolean): boolean
   return jsonMode === 'always' || (jsonMode === 'without-tools' && !hasTools);
 }
 
-/** The instruction and the check of the reply for a format that the provider does not enforce. */
-export function describeFormat(format: Format): Pick<FormatPlan, 'instruction' | 'expects'> {
+export function describeFormat(format: Format): FormatInWords {
   const schema = format.type === 'schema' ? format.schema : undefined;
   if (schema === undefined)
     return {
