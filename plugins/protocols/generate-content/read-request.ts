@@ -1,5 +1,6 @@
 /**
- * Reads a client's request: converts its spelling, checks it, and finds the facts that the gateway decides by.
+ * Reads a client's request: converts its spelling, checks it, and finds the facts that the gateway decides
+ * by.
  */
 import {
   GatewayError,
