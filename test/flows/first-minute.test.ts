@@ -196,7 +196,9 @@ describe('variables set to an empty string', () => {
     const gateway = await startProcess(nothing, copy);
     await gateway.stop('SIGTERM');
     expect(gateway.printed()).toContain(`is ready at ${gateway.url} `);
-    expect(gateway.printed()).toContain(`sign in with the secret in ${join(copy.folder, 'data/operator-secret')}`);
+    expect(gateway.printed()).toContain(
+      `sign in with the secret in ${join(copy.folder, 'data/operator-secret')}`,
+    );
   });
 });
 

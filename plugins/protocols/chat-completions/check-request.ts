@@ -17,7 +17,6 @@ export function checkRequest(body: unknown): WireRequest {
 const withLogprobs = '"logprobs": true with it, or leave it out';
 const oneOfThem = 'the name of one of them';
 
-/** Rules that concern several fields. */
 function checkTogether(wire: WireRequest): void {
   if (wire.stream_options && !wire.stream)
     throw buildFieldError('stream_options', 'is only for streams', '"stream": true with it, or leave it out');

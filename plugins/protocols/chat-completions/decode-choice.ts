@@ -70,7 +70,6 @@ export class ChoiceDecoder {
       if (isObject(fragment)) this.#calls.take(fragment, position);
   }
 
-  /** Closes every block. */
   end(): void {
     this.#close();
     this.#calls.end();

@@ -16,13 +16,11 @@ import { fitCallId, fitName } from './tool-names.ts';
 
 type Refusal = BlockOf<'refusal'>;
 
-/** A block with its canonical path. */
 export interface Placed<Kind extends Block = Block> {
   readonly block: Kind;
   readonly path: string;
 }
 
-/** The parts of a message that is being written. */
 interface Draft {
   readonly content: Fields[];
   readonly reasoning: ReasoningBlock[];

@@ -29,7 +29,6 @@ function openMessage({ candidate, delta }: ChoicePart): ChoicePart {
 
 type Start = EventOf<'response-start'>;
 
-/** The fields that every reply starts with, and those that the provider added. */
 export function buildHead(
   { id, created, model }: ReplyContext,
   object: string,

@@ -22,13 +22,11 @@ import { fileVendor } from './decode-parts.ts';
 import { isForeign, ownMark } from './foreign-marks.ts';
 import { shortForm, writeUrl } from './media.ts';
 
-/** What the encoders of one request need to know. */
 export interface Encoding {
   /** Whether the client uses this protocol: the encoder then restores what it wrote. */
   readonly own: boolean;
   /** Whether the provider takes OpenAI's later additions to the protocol. */
   readonly extras: boolean;
-  /** Whether the model takes cache marks. */
   readonly marks: boolean;
   /** The vendor of the model, which alone can read the state that it sealed. */
   readonly owner: string;

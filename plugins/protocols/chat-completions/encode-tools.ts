@@ -98,7 +98,6 @@ function encodeTool(
   return { type: 'function', function: definition };
 }
 
-/** Refers to a tool by name, as choices do. */
 function referTo(asked: string, tools: readonly Tool[], { own, extras }: Encoding): Fields {
   const custom = extras && tools.some((tool) => tool.type === 'custom' && tool.name === asked);
   const name = own ? asked : fitName(asked);

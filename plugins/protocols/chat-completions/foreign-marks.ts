@@ -58,7 +58,6 @@ function markOf(written: unknown): Markable['cache'] {
   return ttl === '5m' || ttl === '1h' ? { ttl } : undefined;
 }
 
-/** Whether a request has any mark of this kind. */
 export function hasForeignMarks(turns: readonly Turn[]): boolean {
   return turns.some(({ blocks }) =>
     blocks.some(

@@ -21,7 +21,6 @@ const example =
   `curl {url}${path} -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d ` +
   `'{"model":"{model}","messages":[{"role":"user","content":"Hello!"}]}'`;
 
-/** Canonical fields that have another name in this protocol. */
 const fieldNames = {
   turns: 'messages',
   toolChoice: 'tool_choice',

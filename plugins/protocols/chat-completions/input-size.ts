@@ -56,7 +56,6 @@ function hasUnknownPart({ role, content }: WireMessage): boolean {
 
 const mediaTypes = nameSet('image_url input_audio file video_url document_url');
 
-/** The media parts of a message. */
 export function mediaOf(message: WireMessage): readonly WirePart[] {
   if (message.role === 'assistant') return message.images ?? [];
   return typeof message.content === 'string' || !message.content

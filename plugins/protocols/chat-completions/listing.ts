@@ -43,7 +43,6 @@ function describeModel(model: Model): Record<string, unknown> {
   };
 }
 
-/** The listing's routes, relative to the clients' base URL. */
 export function modelRoutes(catalog: Catalog): Route[] {
   return listingRoutes(catalog, {
     names: ['chat-models', 'chat-model'],

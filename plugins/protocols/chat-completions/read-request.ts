@@ -29,7 +29,6 @@ import { isOwnTool, type WireRequest, type WireTool } from './wire.ts';
 export const limitFields = ['max_tokens', 'max_completion_tokens'] as const;
 type LimitField = (typeof limitFields)[number];
 
-/** A call from a client of this protocol. */
 export class ChatCall extends ReadCall {
   /** The format of audio output, if the client wants any. */
   readonly soundFormat: string | undefined;
@@ -108,7 +107,6 @@ function readFacts(wire: WireRequest, text: string): CallFacts {
   };
 }
 
-/** Whether the model supports the requested response format. */
 function supportsFormat({ response_format: format, tools }: WireRequest, model: Model): boolean {
   if (!format || format.type === 'text' || model.capabilities.structuredOutput) return true;
   return format.type === 'json_object' && hasJsonMode(model, Boolean(tools?.length));

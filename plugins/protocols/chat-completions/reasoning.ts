@@ -40,7 +40,6 @@ export interface Detail {
   /** Whether its state is in our envelope, so that we wrote the entry. */
   readonly enveloped: boolean;
   readonly rest: Fields;
-  /** The fields that were read. */
   readonly read: readonly string[];
 }
 

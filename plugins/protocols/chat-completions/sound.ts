@@ -10,7 +10,6 @@ import { ChatCall } from './read-request.ts';
 
 const defaults = { voice: 'alloy', format: 'pcm16' } as const;
 
-/** The media type of each format. */
 const mediaTypes: ReadonlyMap<string, string> = new Map([
   ['mp3', 'audio/mpeg'],
   ['pcm16', 'audio/L16;codec=pcm;rate=24000'],

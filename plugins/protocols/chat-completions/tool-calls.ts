@@ -34,7 +34,6 @@ interface Call {
   custom: boolean;
   /** Whether a custom tool was offered as a function, so that its input is unwrapped at the end. */
   isWrapped: boolean;
-  /** The arguments so far. */
   readonly said: Transcript;
   /** The arguments that were not emitted yet. */
   waiting: string;
@@ -126,7 +125,6 @@ export class ToolCalls {
     return call;
   }
 
-  /** Ends every open call. */
   end(): void {
     for (const call of this.#calls) {
       if (call.isWrapped) call.waiting = unwrapInput(call.said.text);

@@ -15,7 +15,6 @@ import { decodeCitations, decodeGrounding, mostParts, type Answer } from './grou
 import { decodeLogprobs } from './logprobs.ts';
 import { readSignature } from './signature.ts';
 
-/** What the candidates of one reply share. */
 export interface ReplyState {
   readonly log: ReplyLog;
   /** Distinguishes this reply from others, for the ids we make. */
@@ -72,7 +71,6 @@ export class CandidateDecoder {
     return true;
   }
 
-  /** Emits the finish, once there is a reason. */
   finish(): void {
     const { reason: raw } = this;
     if (raw === undefined || this.finished) return;

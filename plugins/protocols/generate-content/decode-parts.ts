@@ -13,10 +13,8 @@ import { partAsides, type WireCall, type WirePart, type WireResult } from './wir
 
 type ResultContent = ToolResult['content'][number];
 
-/** The position of a part in its request. */
 export interface Place {
   readonly at: string;
-  /** Index of the content. */
   readonly content: number;
   readonly calls: CallPairs;
   /** The part with all digits that the client wrote, if JavaScript would change them. */

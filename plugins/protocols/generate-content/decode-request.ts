@@ -20,7 +20,6 @@ export interface RequestContext {
   readonly model: string;
   readonly stream: boolean;
   readonly text: string;
-  /** How the body was written. */
   readonly spelling: readonly SpellingNote[];
 }
 

@@ -13,7 +13,6 @@ type Hosted = Extract<Tool, { type: 'hosted' }>;
 
 const searches = nameSet('googleSearch googleSearchRetrieval enterpriseWebSearch');
 
-/** The names of a tool's web searches. */
 export function listSearches(tool: Readonly<Record<string, unknown>>): string[] {
   return [...searches].filter((name) => tool[name]);
 }
@@ -77,7 +76,6 @@ const callingFields = new Set(['mode', 'allowedFunctionNames']);
 
 export interface ReadToolConfig {
   readonly choice: ToolChoice | undefined;
-  /** Fields without a canonical name. */
   readonly rest: Fields;
 }
 

@@ -48,7 +48,6 @@ function takes(model: Model, name: string, { own }: Encoding): boolean {
   return name === 'top_k' || listsParameter(model, name);
 }
 
-/** Google's seeds have 32 bits. */
 function fitsSeed(seed: CanonicalRequest['seed']): boolean {
   return typeof seed === 'number' && Number.isInteger(seed) && Math.abs(seed) <= largestSeed;
 }

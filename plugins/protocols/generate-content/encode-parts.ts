@@ -16,7 +16,6 @@ import { writeMedia } from './media.ts';
 import { isNative, restoreSignature } from './signature.ts';
 import { fitName } from './tool-names.ts';
 
-/** Why a cache mark is lost. */
 export const noCacheMarks = 'Gemini finds what to cache by itself';
 
 /** The signature of a part. State that was sealed for another vendor is reported as lost. */

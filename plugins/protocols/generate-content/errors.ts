@@ -93,7 +93,6 @@ export function decodeError(status: number, text: string): GatewayError {
   return new GatewayError(error.code, error.message, { ...error.details, param, retryAfter });
 }
 
-/** Decodes an error inside a stream. */
 export function streamError(error: Fields): EventOf<'error'> {
   const { message, status, code } = error;
   const vendorError = {

@@ -14,7 +14,6 @@ interface OpenCall {
   readonly id: string;
   readonly opaque: Opaque[];
   readonly pieces: PartialArguments;
-  /** Arguments that came whole. */
   args: unknown;
 }
 
@@ -56,7 +55,6 @@ export class FunctionCalls {
     if (call.willContinue !== true) this.end();
   }
 
-  /** Emits the open call, if there is one. */
   end(): void {
     if (!this.#open) return;
     const { name, id, opaque, pieces, args } = this.#open;

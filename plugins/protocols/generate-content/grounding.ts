@@ -15,9 +15,7 @@ function nonEmpty(value: unknown): string | undefined {
 
 /** Maps characters to bytes of UTF-8 and back. Built once: a text may have thousands of passages. */
 class BytePositions {
-  /** Byte positions by character. */
   readonly #bytes: Uint32Array;
-  /** Character positions by byte. */
   readonly #characters: Uint32Array;
 
   constructor(text: string) {

@@ -14,7 +14,6 @@ import { modelRoutes } from './listing.ts';
 import { readRequest, GenerateCall } from './read-request.ts';
 import { writtenPath, type SpellingNote } from './spelling.ts';
 
-/** The protocol, served below `mount`. */
 export function protocolAt(mount: string): Protocol {
   return {
     name: protocolName,
@@ -109,7 +108,6 @@ export function retarget({ call, model, outputLimit }: Retarget): readonly Edit[
   return edits;
 }
 
-/** The path with the client's own field names. */
 function respell(
   [outer, inner]: readonly [string] | readonly [string, string],
   spelling: readonly SpellingNote[],

@@ -37,7 +37,6 @@ interface ReadBody extends CheckedBody {
   readonly spelling: readonly SpellingNote[];
 }
 
-/** A call from a client of this protocol. */
 export class GenerateCall extends ReadCall {
   /** How the body was written, so that edits name its fields alike. */
   readonly spelling: readonly SpellingNote[];

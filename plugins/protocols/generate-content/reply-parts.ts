@@ -33,7 +33,6 @@ interface Candidate {
 
 interface OpenBlock {
   readonly start: EventOf<'block-start'>;
-  /** The number of characters of the answer before this block. */
   readonly from: number;
   /** Citations without a position: they cover the whole block. */
   readonly cited: Annotation[];

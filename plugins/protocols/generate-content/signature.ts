@@ -70,7 +70,6 @@ export function readBase64(text: string): ReadBase64 {
   };
 }
 
-/** Restores the text as it was written. */
 export function writeBase64(data: string, form: readonly string[]): string {
   const text = form.includes('url-safe') ? data.replaceAll('+', '-').replaceAll('/', '_') : data;
   return form.includes('unpadded') ? text.replace(/={1,2}$/, '') : text;

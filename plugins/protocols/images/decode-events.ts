@@ -27,7 +27,6 @@ const replyFields = nameSet(`
 
 const withoutImage = 'The provider answered without an image.';
 
-/** What a reply, an event or an image states about the picture. */
 function factsOf(...sources: readonly Fields[]): Fields {
   const names = ['size', 'quality', 'background', 'output_format', 'revised_prompt', 'url'];
   const stated = Object.assign({}, ...sources);

@@ -21,7 +21,6 @@ const example =
   'curl {url}/v1/images/generations -H "Authorization: Bearer $KEY" -H "Content-Type: ' +
   `application/json" -d '{"model":"{model}","prompt":"A lighthouse","quality":"auto","size":"1024x1024"}'`;
 
-/** Canonical fields that have another name in this protocol. */
 const fieldNames = {
   candidates: 'n',
   'image.size': 'size',

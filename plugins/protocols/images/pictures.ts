@@ -116,7 +116,6 @@ export class Pictures {
   }
 }
 
-/** A picture as an item of the result. */
 export function dataOf({ data, facts }: Picture): Fields {
   const { url, revised_prompt } = facts;
   return {

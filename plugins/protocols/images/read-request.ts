@@ -8,7 +8,6 @@ import { decodeRequest } from './decode-request.ts';
 import { readForm, wrongBody, type Picture } from './read-form.ts';
 import { editWire, requestWire, type WireRequest } from './wire.ts';
 
-/** A call from a client of this protocol. */
 export class ImageCall extends ReadCall {
   readonly operation: Operation;
   /** Whether the client stated the number of images, even if it was one. */

@@ -27,7 +27,6 @@ import {
   type WireToolUse,
 } from './wire.ts';
 
-/** A member of anything; undefined if it has none. */
 export function readMember(value: unknown, name: string | number): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
@@ -53,7 +52,6 @@ export function decodeBlocks(block: WireKnownBlock, at: string, exact: unknown):
   return parts ?? [setPlace(decodeBlock(block, at, exact), at)];
 }
 
-/** The texts and pictures of a document made of both; undefined for any other. */
 function decodeParts(document: WireMedia, at: string): Block[] | undefined {
   if (!isKnownMedia(document)) return undefined;
   const { source } = document;

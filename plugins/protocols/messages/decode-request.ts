@@ -74,7 +74,6 @@ const tiers = new Map([
   ['standard_only', 'default'],
 ]);
 
-/** The rest of the fields that are objects. */
 function partsLeft(wire: WireRequest): Fields {
   // Beside thinking that is switched off, an effort says something only to this wire.
   const effort = wire.thinking?.type === 'disabled' ? [] : ['effort'];

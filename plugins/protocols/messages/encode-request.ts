@@ -136,7 +136,6 @@ function encodeUserAndTier({ user, serviceTier }: CanonicalRequest, { own, lose 
 
 const textOnly: Pick<Model, 'output'> = { output: ['text'] };
 
-/** Reports the canonical fields that this protocol does not have. */
 function loseOthers(request: CanonicalRequest, { own, lose }: Encoding): void {
   fitModalities(request, textOnly, { own, lose });
   const rows = [

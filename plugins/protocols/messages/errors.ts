@@ -78,7 +78,6 @@ export function encodeStreamError(error: GatewayError): string {
   return `event: error\ndata: ${JSON.stringify(errorBody(error, undefined))}\n\n`;
 }
 
-/** Reads an error event inside a stream. */
 export function readStreamError(event: Fields): EventOf<'error'> {
   const error = readVendorError({ error: isObject(event.error) ? event.error : event });
   const { type, status } = error;

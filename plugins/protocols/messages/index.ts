@@ -20,7 +20,6 @@ import { modelRoutes } from './listing.ts';
 import { readRequest, versionHeader, readVersion, MessagesCall } from './read-request.ts';
 import { leastBudget } from './thinking.ts';
 
-/** Canonical fields that have another name in this protocol. */
 const fieldNames = {
   turns: 'messages',
   toolChoice: 'tool_choice',

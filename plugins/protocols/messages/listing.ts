@@ -39,7 +39,6 @@ function describeModel(model: Model): Record<string, unknown> {
   };
 }
 
-/** The routes of the listing below the protocol's mount. */
 export function modelRoutes(catalog: Catalog, mount: string): Route[] {
   return listingRoutes(catalog, {
     names: ['messages-models', 'messages-model'],

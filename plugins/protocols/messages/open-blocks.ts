@@ -16,7 +16,6 @@ interface OpenBlock {
   readonly custom: boolean;
   /** The arguments of a call; undefined for other blocks. */
   readonly pieces: ArgumentPieces | undefined;
-  /** All argument text so far. */
   text: string;
   /** Complete arguments in the block's start, as some relays send them. */
   readonly input: unknown;
@@ -32,7 +31,6 @@ export class OpenBlocks {
   #renamedTools: ReadonlyMap<string, ClientTool> | undefined;
   /** The id of the reply, from which calls without an id get one. */
   replyId = '';
-  /** The number of tool calls so far. */
   calls = 0;
 
   constructor(call: ClientCall, log: ReplyLog) {
@@ -45,7 +43,6 @@ export class OpenBlocks {
     return [...this.#open.values()].some(({ pieces }) => pieces);
   }
 
-  /** Handles a block that arrives in one piece. */
   addWhole(index: number, wire: Fields): void {
     this.start(index, wire);
     const citations: unknown[] = Array.isArray(wire.citations) ? wire.citations : [];

@@ -14,7 +14,6 @@ import { measureInput, readFees } from './input-size.ts';
 import { countWire, isFunctionTool, isKnownBlock, isKnownThinking, requestWire } from './wire.ts';
 import type { WireBlock, WireRequest } from './wire.ts';
 
-/** A call from a client of this protocol. */
 export class MessagesCall extends ReadCall {
   /** Whether the body has a `provider` object, which must not reach the provider. */
   readonly namesProvider: boolean;

@@ -25,7 +25,6 @@ export function buildMessage(own: Fields, { id, model }: ReplyContext, usage: Fi
   };
 }
 
-/** The block of `content_block_start`. */
 export function buildBlock({ kind, id = '', name = '', vendor }: BlockStart): Fields {
   const own = bag.fields({ vendor });
   if (kind === 'reasoning') return { type: 'thinking', thinking: '', signature: '' };
@@ -43,7 +42,6 @@ export function findOwner({ kind, id = '' }: BlockStart, isSent: boolean): Owner
 
 const shown: ReadonlySet<string> = new Set(['text', 'refusal', 'reasoning', 'tool-call']);
 
-/** Whether this protocol has a block for it. */
 export function isShown(start: BlockStart): boolean {
   return shown.has(start.kind) || isOwn(start);
 }
@@ -57,7 +55,6 @@ export function isSignature({ vendor, kind }: Opaque): boolean {
   return vendor === nativeVendor && kind === 'signature';
 }
 
-/** The delta that adds text to a block; undefined if this protocol has no such block. */
 export function buildDelta(kind: BlockStart['kind'], text: string): Fields | undefined {
   if (kind === 'text' || kind === 'refusal') return { type: 'text_delta', text };
   if (kind === 'reasoning') return { type: 'thinking_delta', thinking: text };

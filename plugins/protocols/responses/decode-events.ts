@@ -192,7 +192,6 @@ export class ReplyDecoder implements EventDecoder {
   }
 }
 
-/** Reads an event that is itself the error. */
 function flattenError(event: Fields): Fields {
   return Object.fromEntries(
     Object.entries(event).filter(([name]) => name !== 'type' && name !== 'sequence_number'),

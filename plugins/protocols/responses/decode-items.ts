@@ -29,7 +29,6 @@ interface Reading {
   readonly names: ToolNames;
   /** The vendor of sealed state that has no envelope. */
   readonly sealer: string;
-  /** Sealed state of tool calls. */
   readonly sealed: ReadonlyMap<WireCall, readonly Opaque[]>;
   /** Ids of calls that only this protocol has, such as `tool_search_call`. */
   readonly foreignCalls: ReadonlySet<string>;

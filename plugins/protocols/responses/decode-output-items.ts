@@ -100,7 +100,6 @@ export class OutputItemDecoder {
     return item;
   }
 
-  /** Adds text of a message's part, with its log probabilities. */
   addText(outputIndex: unknown, contentIndex: unknown, text: string, logprobs: readonly unknown[]): void {
     this.#emitText(this.#findPart(outputIndex, contentIndex, 'text'), text, logprobs);
   }
@@ -133,7 +132,6 @@ export class OutputItemDecoder {
     this.#endPart(part);
   }
 
-  /** Adds text of a part of the summary, or of the reasoning itself. */
   addReasoning(outputIndex: unknown, list: 'summary' | 'content', partIndex: unknown, text: string): void {
     const item = this.startItem(outputIndex, { type: 'reasoning' });
     if (text === '' || item.ended) return;
@@ -153,12 +151,10 @@ export class OutputItemDecoder {
     this.#log.addText(0, block, text);
   }
 
-  /** Adds to the arguments of a function call. */
   addArguments(outputIndex: unknown, text: string): void {
     this.#addArguments(this.startItem(outputIndex, { type: 'function_call' }), false, text);
   }
 
-  /** Adds to the input of a custom tool call. */
   addInput(outputIndex: unknown, text: string): void {
     this.#addArguments(this.startItem(outputIndex, { type: 'custom_tool_call' }), true, text);
   }

@@ -109,7 +109,6 @@ export function flattenGrammar(format: unknown): unknown {
 const choiceFields = new Set(['type', 'name']);
 const allowedFields = new Set(['type', 'mode', 'tools']);
 
-/** Whether a reference has a type and a name only. */
 function isPlainReference(value: unknown): value is { type: string; name: string } {
   return (
     isObject(value) &&

@@ -14,7 +14,6 @@ import type { OpenHosted } from './open-blocks.ts';
 
 type PartialImage = EventOf<'partial-image'>;
 
-/** How the events of an image name its item. */
 type ImagePlace = { readonly item_id: unknown; readonly output_index: number };
 
 /** What the encoder of the whole reply does around a hosted item. */

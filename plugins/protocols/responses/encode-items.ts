@@ -128,7 +128,6 @@ function encodeMessage({ parts, sides: { fields, form } }: Message, turn: Turn, 
   return [overlay(fields, { ...restoreHead(form), role, content: joinParts(parts, form, own) })];
 }
 
-/** Removes the message's own fields from its first part. */
 function omitItem(part: Fields): Fields {
   const { item: _item, ...rest } = part;
   return rest;

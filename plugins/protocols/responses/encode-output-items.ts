@@ -76,7 +76,6 @@ export class OutputItemEncoder {
     return this.#writer.takeEvents();
   }
 
-  /** The status of the item that was open when the reply ended. */
   get #lastStatus(): 'incomplete' | 'completed' {
     return this.ending.status === 'completed' ? 'completed' : 'incomplete';
   }
@@ -237,7 +236,6 @@ export class OutputItemEncoder {
     if (call?.index !== undefined) this.#writer.finish(call.index, call.toItem(status, call.text));
   }
 
-  /** Writes sealed state as reasoning items. */
   #writeState(opaque: readonly Opaque[], owner: Owner, before?: number): void {
     for (const sealed of opaque) {
       this.#makeRoom(before);

@@ -142,7 +142,6 @@ function encodeTool(tool: OwnTool, path: string, { own, names, lose }: Encoding)
   };
 }
 
-/** Writes a tool as a choice names it. */
 function encodeReference(name: string, tools: readonly Tool[], { names }: Encoding): Fields {
   const custom = tools.some((tool) => tool.type === 'custom' && tool.name === name);
   return { type: custom ? 'custom' : 'function', name: names.toWire(name)?.name ?? name };

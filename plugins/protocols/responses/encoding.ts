@@ -12,7 +12,6 @@ export interface Encoding {
   /** The owner of the model (`openai` in `openai/gpt-5`). Sealed state goes back to its owner only. */
   readonly owner: string;
   readonly names: ToolNames;
-  /** Whether the model takes cache marks. */
   readonly marks: boolean;
   /** Ids of calls to custom tools. Their results have an item type of their own. */
   readonly customCalls: ReadonlySet<string>;

@@ -8,7 +8,6 @@ import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
 type Reason = EventOf<'finish'>['reason'];
 
-/** What the items of a reply contain. */
 export interface Contents {
   readonly calls: boolean;
   readonly refusal: boolean;

@@ -11,7 +11,6 @@ export function noteHead(item: Fields, fields: readonly string[] = ['id', 'statu
   return fields.flatMap((name) => (typeof item[name] === 'string' ? [`${name}=${item[name]}`] : []));
 }
 
-/** Returns the fields that `noteHead` kept. */
 export function restoreHead(form: readonly string[]): Fields {
   return Object.fromEntries(
     form.flatMap((word): [string, string][] => {
@@ -21,7 +20,6 @@ export function restoreHead(form: readonly string[]): Fields {
   );
 }
 
-/** Returns the value of the note `name=value`. */
 export function readNote(form: readonly string[], name: string): string | undefined {
   return form.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1);
 }

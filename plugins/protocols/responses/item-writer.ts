@@ -41,7 +41,6 @@ export class ItemWriter {
     this.emit('response.output_item.done', { output_index: index, item });
   }
 
-  /** Makes the id of the next item. */
   makeId(prefix: string): string {
     return makeId(prefix, this.responseId, this.output.length);
   }

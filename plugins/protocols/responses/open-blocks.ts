@@ -11,7 +11,6 @@ export interface OutputMessage {
   /** The parts that the finished item holds. */
   readonly content: Fields[];
   readonly item: Fields;
-  /** The parts that have not ended. */
   readonly open: Set<OpenPart>;
 }
 
@@ -54,7 +53,6 @@ export class OpenPart {
     this.#part[this.isRefusal ? 'refusal' : 'text'] = this.text;
   }
 
-  /** Returns a copy of the part in its present state. */
   toFields(): Fields {
     this.update();
     return this.isRefusal
@@ -62,7 +60,6 @@ export class OpenPart {
       : { ...this.#part, annotations: [...this.#annotations], logprobs: [...this.logprobs] };
   }
 
-  /** Returns the log probabilities of this text. */
   addText(text: string): readonly unknown[] {
     const logprobs = this.#pendingLogprobs;
     this.#pendingLogprobs = [];
@@ -77,7 +74,6 @@ export class OpenPart {
     }
   }
 
-  /** Returns the annotation's index in the part. */
   addAnnotation(annotation: Fields): number {
     return this.#annotations.push(annotation) - 1;
   }

@@ -41,9 +41,7 @@ const imageTool = 'image_generation';
 const codeTool = 'code_interpreter';
 const defaultMemory = '1g';
 
-/** A call from a client of this protocol. */
 export class ResponsesCall extends ReadCall {
-  /** The client's fields, which the response repeats. */
   readonly settings: Fields;
 
   constructor(read: ReadRequest, text: string) {
@@ -167,7 +165,6 @@ export function readRequest(
   return new ResponsesCall(read, text);
 }
 
-/** Fields that need a service that stores responses. */
 const stateFields = ['previous_response_id', 'conversation', 'prompt', 'background'] as const;
 
 function checkStateless(wire: WireRequest): void {

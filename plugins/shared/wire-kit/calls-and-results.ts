@@ -8,7 +8,6 @@ import type { Block, Turn } from '../../../core/index.ts';
 interface RenamedCalls {
   readonly step: number;
   readonly ids: string[];
-  /** How many of them have a result. */
   answered: number;
 }
 

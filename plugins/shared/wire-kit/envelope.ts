@@ -9,13 +9,11 @@ import type { Opaque } from '../../../core/index.ts';
 /** Twelve bytes: a multiple of three, so their base64 does not depend on what follows. */
 const magic = 'tollgate-v1\n';
 
-/** The start of every envelope. */
 export const envelopeMark = Buffer.from(magic).toString('base64');
 
 /** The mark without its first letter, which is frequent in any text and would slow the search down. */
 const rareMark = envelopeMark.slice(1);
 
-/** Whether a text may contain an envelope. */
 export function containsEnvelope(text: string): boolean {
   return text.includes(rareMark);
 }

@@ -10,9 +10,7 @@ import { isObject, type Fields } from './vendor-bag.ts';
 
 /** A format that the provider does not enforce. */
 export interface FormatInWords {
-  /** The instruction for the model. */
   readonly instruction?: string | undefined;
-  /** What the gateway checks the reply for. */
   readonly expects?: EncodedRequest['expects'];
 }
 

@@ -68,7 +68,6 @@ export function audioTypeOf(format: string): string {
   return format === 'mp3' ? 'audio/mpeg' : `audio/${format}`;
 }
 
-/** The text of a document, below its name if it has one. */
 export function nameText(text: string, filename: string | undefined): string {
   return filename === undefined ? text : `${filename}:\n\n${text}`;
 }

@@ -81,10 +81,8 @@ function findById(catalog: Catalog, listed: readonly Model[], name: string): Mod
 }
 
 interface Listing {
-  /** The names of the two routes. */
   readonly names: readonly [all: string, one: string];
   readonly path: string;
-  /** The name of the path's parameter. */
   readonly parameter: 'id' | 'name';
   readonly errors: Route['errors'];
   /** The models on offer that the protocol can reach. */
@@ -138,7 +136,6 @@ export function listingRoutes(catalog: Catalog, listing: Listing): Route[] {
 interface Asked {
   readonly name: string;
   readonly headers: RouteRequest['headers'];
-  /** The user, if a key came with the request. */
   readonly principal: Principal | undefined;
 }
 

@@ -69,5 +69,4 @@ export function isUnpriced(tier: string | undefined, { price, free }: Model): bo
   return mode !== undefined && !free && (price === undefined || !ratesIn(price, mode));
 }
 
-/** The reason of that loss. */
 export const unpriced = 'the price of that tier is not known for this model';

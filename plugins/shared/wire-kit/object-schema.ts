@@ -72,7 +72,6 @@ const choices = ['anyOf', 'oneOf', 'allOf'] as const;
 const deepestChoice = 16;
 /** The limit of references to resolve. Choices that refer back to themselves would multiply at every step. */
 const mostReferences = 256;
-/** The limit of resolved text, as a multiple of the schema's own length. */
 const mostTimes = 4;
 
 function isPlainObject(schema: Fields): boolean {

@@ -15,7 +15,6 @@ export function typeOtherThan(known: ReadonlySet<string>): z.ZodObject<{ type: z
   });
 }
 
-/** The value, if it is in `known`. */
 export function findKnown<Value extends string>(value: unknown, known: readonly Value[]): Value | undefined {
   return known.find((each) => each === value);
 }

@@ -77,7 +77,6 @@ export function errorBody(error: GatewayError): { error: Record<string, unknown>
   return { error: { message, type: ours.type, param, code: word ?? ours.code } };
 }
 
-/** The status and the body of a whole reply. */
 export function encodeError(error: GatewayError): ErrorReply {
   return { status: selectClientStatus(error, family) ?? error.status, body: errorBody(error) };
 }

@@ -34,5 +34,4 @@ export const topProvider = z.looseObject({
 /** USD per token, or per request, image or search, as decimal strings. */
 export const pricing = z.record(z.string(), z.string());
 
-/** A number of tokens. */
 export const count = z.int().nonnegative();

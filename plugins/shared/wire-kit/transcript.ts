@@ -4,7 +4,6 @@
  */
 import { detached } from '../../../core/index.ts';
 
-/** The number of pieces that are joined at once. */
 const mostPieces = 50;
 
 /**
@@ -34,7 +33,6 @@ export class Transcript {
     return this.#joined;
   }
 
-  /** True if all of the text was kept. */
   get whole(): boolean {
     return this.length === this.text.length;
   }

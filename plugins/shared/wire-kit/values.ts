@@ -17,7 +17,6 @@ export function readObject(value: unknown): Fields {
   return isObject(value) ? value : {};
 }
 
-/** The objects of a list. */
 export function readObjects(value: unknown): Fields[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }

@@ -7,7 +7,6 @@ import type { VendorBag } from '../../../core/index.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** The two slots of every canonical thing. */
 export interface Sides {
   vendor?: VendorBag | undefined;
   form?: Record<string, string[]> | undefined;

@@ -12,7 +12,6 @@ import { classifyError } from './vendor-error-meaning.ts';
 /** Protocols whose errors have the same shape. Chat-completions, responses and images share OpenAI's. */
 export type ErrorFamily = 'openai' | 'messages' | 'generate-content';
 
-/** The parts of a vendor's error. */
 export interface VendorError {
   readonly message: string | undefined;
   readonly type: string | undefined;
@@ -64,7 +63,6 @@ const policyCodes = nameSet(`
   content_policy_violation content_filter moderation_blocked ResponsibleAIPolicyViolation contentFilter
 `);
 
-/** Reads the parts of a parsed error body. */
 export function readVendorError(body: unknown): VendorError {
   const fields = findErrorFields(body);
   const code = readText(fields.code) ?? readDetailCode(fields.details);
