@@ -47,14 +47,14 @@ interface SyncTap<Args extends unknown[], Result> {
 }
 
 /**
- * Use `tapPromise` to wait for something, otherwise `tap`. A tap without a result returns undefined; the type
+ * Use `tapPromise` to wait for something, if only sometimes, otherwise `tap`. A tap without a result returns undefined; the type
  * `void` would accept a promise that is never awaited.
  */
 export interface AsyncTap<Args extends unknown[], Result> extends SyncTap<
   Args,
   void extends Result ? undefined : Result
 > {
-  tapPromise(place: string | TapPlace, tap: (...args: Args) => Promise<Result>): void;
+  tapPromise(place: string | TapPlace, tap: (...args: Args) => Promise<Result> | Result): void;
 }
 
 /** The hooks as plugins see them: they tap, and cannot call. */
@@ -107,16 +107,23 @@ export interface Hooks {
   readonly close: AsyncTap<[], void>;
 }
 
+/** A hook of tapable's called by `call-taps.ts`: the result is a promise only if a tap returned one. */
+type Called<Hook extends { promise(...args: never): Promise<unknown> }> = Omit<Hook, 'promise'> & {
+  promise(
+    ...args: Parameters<Hook['promise']>
+  ): ReturnType<Hook['promise']> | Awaited<ReturnType<Hook['promise']>>;
+};
+
 /** The hooks as core sees them: it calls them. */
 export interface CoreHooks {
   readonly ready: AsyncSeriesHook<[]>;
-  readonly authenticate: AsyncSeriesBailHook<[Received], Principal | undefined>;
-  readonly replay: AsyncSeriesBailHook<[Parsed], Replay | undefined>;
-  readonly route: AsyncSeriesWaterfallHook<[readonly Target[], Parsed]>;
-  readonly authorize: AsyncSeriesWaterfallHook<[Grant, Planned]>;
+  readonly authenticate: Called<AsyncSeriesBailHook<[Received], Principal | undefined>>;
+  readonly replay: Called<AsyncSeriesBailHook<[Parsed], Replay | undefined>>;
+  readonly route: Called<AsyncSeriesWaterfallHook<[readonly Target[], Parsed]>>;
+  readonly authorize: Called<AsyncSeriesWaterfallHook<[Grant, Planned]>>;
   readonly attempt: SyncHook<[Attempt, Routed]>;
-  readonly transformRequest: AsyncSeriesWaterfallHook<[CanonicalRequest, Routed]>;
-  readonly dispatch: AsyncSeriesBailHook<[UpstreamRequest, Routed], UpstreamResponse | undefined>;
+  readonly transformRequest: Called<AsyncSeriesWaterfallHook<[CanonicalRequest, Routed]>>;
+  readonly dispatch: Called<AsyncSeriesBailHook<[UpstreamRequest, Routed], UpstreamResponse | undefined>>;
   readonly transformStream: SyncWaterfallHook<[AsyncIterable<CanonicalEvent>, Routed]>;
   readonly meter: AsyncParallelHook<[End]>;
   readonly observe: AsyncParallelHook<[End]>;

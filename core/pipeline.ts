@@ -210,7 +210,7 @@ async function tryTargets(core: Core, granted: Granted, client: Client, meter: M
  * Sends one attempt's request and waits for the first output of its reply. Whatever fails before that
  * concerns no client yet: the same target can be retried, or another one can take over.
  */
-async function startReply(core: Core, running: RunningAttempt, { reply }: Client): Promise<StartedReply> {
+function startReply(core: Core, running: RunningAttempt, { reply }: Client): Promise<StartedReply> {
   const { routed } = running;
   const { memory } = reply;
   memory.reset();
@@ -265,15 +265,17 @@ async function sendRequest(
 }
 
 /** The body for an attempt's target, in one of the two lanes. */
-export async function encodeCall(
+export function encodeCall(
   { hooks }: Pick<Core, 'hooks'>,
   routed: Routed,
   shortened?: Shortened,
-): Promise<EncodedBody> {
+): EncodedBody | Promise<EncodedBody> {
   if (routed.operation === 'generate' && !shortened) checkContext(routed);
   if (!shortened && isVerbatim(hooks, routed)) return encodeVerbatim(routed);
-  const request = await hooks.transformRequest.promise(shortened?.request ?? routed.canonical(), routed);
-  return encodeTranslated(routed, request);
+  const request = hooks.transformRequest.promise(shortened?.request ?? routed.canonical(), routed);
+  return request instanceof Promise
+    ? request.then((changed) => encodeTranslated(routed, changed))
+    : encodeTranslated(routed, request);
 }
 
 /** The `transformStream` hook for one reply; undefined if no tap applies, so that it can stay verbatim. */

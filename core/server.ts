@@ -136,7 +136,7 @@ function decodePath(path: string): string {
 /** Serves calls at the paths of their protocols, below a prefix. */
 function serveCalls(core: Core, prefix: string): Koa.Middleware {
   const protocols = [...core.protocols.all()];
-  return async (context, next) => {
+  return (context, next) => {
     if (!context.path.startsWith(`${prefix}/`)) return next();
     const path = decodePath(context.path.slice(prefix.length));
     for (const protocol of protocols) {
@@ -160,7 +160,7 @@ async function takeCall(core: Core, context: Koa.Context, protocol: Protocol, ma
   });
   const reply = new Reply(context.res, received.id, core);
   const halfClosed = (): void => reply.probe(context.req.httpVersion, protocol.client.keepAlive);
-  context.req.socket.once('end', halfClosed);
+  context.req.socket.on('end', halfClosed);
   const share = core.bodies.openShare();
   const running = core.calls.begin(received);
   try {
@@ -168,7 +168,7 @@ async function takeCall(core: Core, context: Koa.Context, protocol: Protocol, ma
       protocol,
       match,
       reply,
-      body: async () => {
+      body() {
         checkBodyType(context.req, protocol, match);
         return readCall(core, context, share);
       },

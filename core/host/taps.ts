@@ -22,7 +22,7 @@ function placeOf(place: string | TapPlace): TapPlace {
 
 /** The calling side of an asynchronous hook, as far as it is tapped. */
 interface Tapped<Args extends unknown[], Result> {
-  tapPromise(place: string | TapPlace, tap: (...args: Args) => Promise<Result>): void;
+  tapPromise(place: string | TapPlace, tap: (...args: Args) => Promise<Result> | Result): void;
   tap(place: string | TapPlace, tap: (...args: Args) => Result): void;
 }
 
@@ -134,7 +134,7 @@ function transforms({
     transformRequest: {
       tapPromise(place, tap) {
         conditional('transformRequest', place, transformRequest, (applies) =>
-          transformRequest.tapPromise(placeOf(place), async (request, exchange) =>
+          checked(transformRequest).tapPromise(place, (request, exchange) =>
             applies(exchange) ? tap(request, exchange) : request,
           ),
         );

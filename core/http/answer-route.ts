@@ -17,7 +17,7 @@ interface Asked {
 function authenticate(
   { core, route, context, id }: Asked,
   access: Principal['kind'],
-): Promise<Principal | undefined> {
+): Promise<Principal | undefined> | Principal | undefined {
   const family = core.routes.ownerOf(route);
   return core.hooks.authenticate.promise(
     new Arrival(core, context, { family, operation: 'generate', access }, id),
@@ -26,8 +26,12 @@ function authenticate(
 
 /** The user whose key came with a public route; undefined without one, or if the key is refused. */
 async function identify(asked: Asked): Promise<Principal | undefined> {
-  const principal = await authenticate(asked, 'user').catch(() => undefined);
-  return principal?.kind === 'user' ? principal : undefined;
+  try {
+    const principal = await authenticate(asked, 'user');
+    return principal?.kind === 'user' ? principal : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 export async function answerRoute(asked: Asked): Promise<RouteReply> {

@@ -85,7 +85,7 @@ export class BodyShare {
   }
 
   /** Reads the whole body of a request. Throws before it holds more than the limits allow. */
-  async read(request: IncomingMessage): Promise<Buffer> {
+  read(request: IncomingMessage): Promise<Buffer> {
     const { limit } = this.#bodies;
     if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
     // If the client disconnected during authentication, the request emits no further event, not even an

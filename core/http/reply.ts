@@ -36,7 +36,7 @@ export class Reply {
     this.#core = core;
     this.#response = response;
     this.memory = new ReplyMemory(core.replies);
-    response.once('close', () => this.memory.release());
+    response.on('close', () => this.memory.release());
     this.#headers = buildIdHeaders(id);
   }
 

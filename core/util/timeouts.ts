@@ -26,24 +26,6 @@ export async function pause(milliseconds: number, cancellation: Cancellation): P
   release();
 }
 
-/** Settles like the promise, after a call to `done`. */
-function settleWith<Value>(
-  promise: Promise<Value>,
-  done: () => void,
-  resolve: (value: Value) => void,
-  reject: (error: unknown) => void,
-): void {
-  const give = (value: Value): void => {
-    done();
-    resolve(value);
-  };
-  const fail = (error: unknown): void => {
-    done();
-    reject(error);
-  };
-  promise.then(give, fail);
-}
-
 /** Milliseconds that a plugin may take to react to a cancelled call. */
 const longestReaction = 1000;
 
@@ -53,16 +35,12 @@ const longestReaction = 1000;
  */
 export function rejectIfIgnored<Value>(promise: Promise<Value>, cancellation: Cancellation): Promise<Value> {
   return new Promise((resolve, reject) => {
-    let clearDeadline: (() => void) | undefined;
     const release = cancellation.onCancel(() => {
-      clearDeadline = setDeadline(longestReaction, () =>
+      setDeadline(longestReaction, () =>
         reject(new GatewayError('internal', 'A plugin did not stop after its call was cancelled.')),
       );
     });
-    const done = (): void => {
-      release();
-      clearDeadline?.();
-    };
-    settleWith(promise, done, resolve, reject);
+    promise.then(resolve, reject);
+    promise.then(release, release);
   });
 }

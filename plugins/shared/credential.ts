@@ -24,8 +24,6 @@ interface Scheme extends TapPlace, Pick<Credential, 'openapi'> {
   secretIn(received: Received): string | undefined;
 }
 
-const noSecret = Promise.resolve(undefined);
-
 /** Authenticates callers who show a secret by this scheme. */
 export function takeCredential(host: Host, { named, usual, openapi, secretIn, ...place }: Scheme): void {
   const families = named ?? usual;
@@ -33,7 +31,7 @@ export function takeCredential(host: Host, { named, usual, openapi, secretIn, ..
   host.applied(() => checkFamilies(host, named ?? []));
   host.hooks.authenticate.tapPromise(place, (received) => {
     const secret = !families || families.includes(received.family) ? secretIn(received) : undefined;
-    return secret ? principalOf(host, secret) : noSecret;
+    return secret ? principalOf(host, secret) : undefined;
   });
 }
 

@@ -21,7 +21,9 @@ function busyHost(options: Parameters<typeof overload>[0], calls = 0): TestHost 
 
 /** How an overloaded gateway answers new calls. */
 function knock(host: TestHost, access: 'user' | 'operator' = 'user'): Promise<unknown> {
-  return host.calls.authenticate.promise({ ...received('plain'), access }).catch((error: unknown) => error);
+  return Promise.try(() => host.calls.authenticate.promise({ ...received('plain'), access })).catch(
+    (error: unknown) => error,
+  );
 }
 
 async function shedBy(host: TestHost): Promise<string | undefined> {

@@ -26,7 +26,7 @@ function targetIn(host: TestHost, model: string): Target {
   return { ...offer, protocol: plainProtocol };
 }
 
-function ask(host: TestHost, exchange: Routed, body: string): Promise<UpstreamResponse | undefined> {
+async function ask(host: TestHost, exchange: Routed, body: string): Promise<UpstreamResponse | undefined> {
   return host.calls.dispatch.promise(
     { method: 'POST', url: 'http://demo.invalid/v1/chat/completions', headers: {}, body },
     exchange,
@@ -364,7 +364,10 @@ describe('its stream', () => {
 });
 
 describe('its pictures', () => {
-  function order(fields: object, cancellation = new Cancellation()): Promise<UpstreamResponse | undefined> {
+  async function order(
+    fields: object,
+    cancellation = new Cancellation(),
+  ): Promise<UpstreamResponse | undefined> {
     const host = hostWith([demo()]);
     const body = JSON.stringify({ model: 'paint', prompt: 'A lighthouse', size: '256x256', ...fields });
     return host.calls.dispatch.promise(

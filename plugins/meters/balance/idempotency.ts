@@ -92,12 +92,20 @@ export function claimRefusal(held: ClaimRecord, wanted: Claim | undefined): Gate
 }
 
 /**
- * The stored outcome to send again; undefined if no call holds the claim. Throws if the outcome cannot be
- * sent.
+ * The stored outcome to send again; undefined if no call holds the claim: this one is recorded. Throws if the
+ * outcome cannot be sent.
  */
-export async function replayOf(parsed: Parsed, claim: Claim, store: Store): Promise<Replay | undefined> {
+export async function replayOf(
+  parsed: Parsed,
+  claim: Claim,
+  store: Store,
+  { largest }: IdempotencyOptions,
+): Promise<Replay | undefined> {
   const held = await store.findClaim({ name: claim.name, at: parsed.receivedAt });
-  if (!held) return undefined;
+  if (!held) {
+    parsed.record(largest);
+    return undefined;
+  }
   if (held.state === 'running' || held.fingerprint !== claim.fingerprint) throw claimRefusal(held, claim);
   const { outcome } = held;
   if (!outcome || (!outcome.whole && !parsed.call.stream)) throw lost(held);

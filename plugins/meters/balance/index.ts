@@ -141,12 +141,9 @@ function tapCalls(
   const prices = new PriceBook();
   const reserved = new Set<string>();
 
-  hooks.replay.tapPromise('balance', async (parsed) => {
+  hooks.replay.tapPromise('balance', (parsed) => {
     const claim = wantedClaim(parsed, idempotency);
-    if (!claim) return undefined;
-    const replay = await replayOf(parsed, claim, service().store);
-    if (!replay) parsed.record(idempotency.largest);
-    return replay;
+    return claim && replayOf(parsed, claim, service().store, idempotency);
   });
 
   // After all other taps, which choose by the vendors' prices.

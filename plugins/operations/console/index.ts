@@ -196,7 +196,7 @@ export const webConsole = definePlugin({
     // nothing there; calls need a key and are paid as always.
     host.serveCalls('/console/calls');
     host.credentials.add({ name: 'console', openapi: {} });
-    hooks.authenticate.tapPromise('console', async ({ access, headers, method }) =>
+    hooks.authenticate.tapPromise('console', ({ access, headers, method }) =>
       access === 'operator' ? principalOf(signIn, headers, method) : undefined,
     );
     for (const route of [...sessionRoutes(signIn), ...pageRoutes(hosts), factsRoute(host, publicUrl)])
