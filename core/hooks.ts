@@ -47,8 +47,8 @@ interface SyncTap<Args extends unknown[], Result> {
 }
 
 /**
- * Use `tapPromise` to wait for something, if only sometimes, otherwise `tap`. A tap without a result returns undefined; the type
- * `void` would accept a promise that is never awaited.
+ * Use `tapPromise` to wait for something, if only sometimes, otherwise `tap`. A tap without a result returns
+ * undefined; the type `void` would accept a promise that is never awaited.
  */
 export interface AsyncTap<Args extends unknown[], Result> extends SyncTap<
   Args,

@@ -80,9 +80,8 @@ const longestHold = 5000;
  * Runs a call to its end. Never rejects: every error becomes the call's end, and the client reads it in its
  * protocol.
  */
-export async function runCall(core: Core, received: Received, client: Client): Promise<void> {
-  const end = await runToEnd(core, received, client);
-  void core.hooks.observe.promise(end);
+export function runCall(core: Core, received: Received, client: Client): Promise<void> {
+  return runToEnd(core, received, client).then((end) => void core.hooks.observe.promise(end));
 }
 
 async function runToEnd(core: Core, received: Received, client: Client): Promise<End> {
@@ -146,10 +145,10 @@ export async function routeCall(core: Core, parsed: Parsed): Promise<readonly Ta
  */
 async function payForCall(core: Core, planned: Planned, client: Client): Promise<End> {
   let metered: Promise<void> | undefined;
-  const meter: Meter = async (end) => {
-    await withTimeout((metered ??= core.hooks.meter.promise(end)), longestHold);
-    mark(planned, 'settled');
-  };
+  const meter: Meter = (end) =>
+    withTimeout((metered ??= core.hooks.meter.promise(end)), longestHold).then(() =>
+      mark(planned, 'settled'),
+    );
   try {
     const grant = await core.hooks.authorize.promise({ targets: planned.targets }, planned);
     mark(planned, 'authorized');
@@ -237,7 +236,7 @@ async function sendRequest(
   const { target } = routed.attempt;
   const encoded = await encodeCall(core, routed, shortened);
   refuseLosses(core, routed, encoded.losses);
-  const losses = [...encoded.losses, ...boundLosses(shortened?.losses ?? []), ...reportLoweredLimit(routed)];
+  const losses = encoded.losses.concat(boundLosses(shortened?.losses ?? []), reportLoweredLimit(routed));
   routed.attempt.losses = losses;
 
   const request = await buildRequest(routed, encoded);

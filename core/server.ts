@@ -155,10 +155,11 @@ async function takeCall(core: Core, context: Koa.Context, protocol: Protocol, ma
     context.req,
     context.res,
   );
+  const reply = new Reply(context.res, received.id, core);
   context.res.on('close', () => {
+    reply.memory.release();
     if (!context.res.writableFinished) received.cancellation.cancel();
   });
-  const reply = new Reply(context.res, received.id, core);
   const halfClosed = (): void => reply.probe(context.req.httpVersion, protocol.client.keepAlive);
   context.req.socket.on('end', halfClosed);
   const share = core.bodies.openShare();

@@ -98,7 +98,7 @@ function editMember(
  */
 export function splice(text: string, edits: readonly Edit[]): string {
   const open = skipSpace(text, 0);
-  const missing = edits.filter(({ value }) => value !== undefined);
+  let unseen = edits;
   let edited = '';
   /** Where the rest of the text begins that is not copied yet. */
   let at = open + 1;
@@ -110,7 +110,7 @@ export function splice(text: string, edits: readonly Edit[]): string {
     const edit = edits.find(({ path }) => path[0] === name);
     const same = edit?.path[1] === undefined ? edit && [edit] : edits.filter(({ path }) => path[0] === name);
     const json = same && editMember(text, member, same);
-    for (const each of same ?? []) if (missing.includes(each)) missing.splice(missing.indexOf(each), 1);
+    if (same) unseen = unseen.filter((each) => !same.includes(each));
     if (edit && json === undefined) {
       // With one, they take the comma before them.
       edited += text.slice(at, Math.max(at, keptEnd || member.start));
@@ -122,8 +122,10 @@ export function splice(text: string, edits: readonly Edit[]): string {
       at = member.valueEnd;
     }
     keptEnd = member.valueEnd;
-    return false;
+    // The rest, which may be long, is not read.
+    return unseen.length === 0;
   });
+  const missing = unseen.filter(({ value }) => value !== undefined);
   if (missing.length === 0) return text.slice(0, open + 1) + edited + text.slice(at);
   const added = [...Map.groupBy(missing, ({ path: [name] }) => name)].map(
     ([name, same]) => `${JSON.stringify(name)}:${asciiJson(innerValues(same) ?? same[0]?.value)}`,

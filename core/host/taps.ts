@@ -83,13 +83,9 @@ function isolated<Args extends unknown[]>(
   return {
     tapPromise(place, tap) {
       const at = placeOf(place);
-      hook.tapPromise(at, async (...args) => {
-        try {
-          await tap(...args);
-        } catch (error) {
-          failed(error, at.name, args);
-        }
-      });
+      hook.tapPromise(at, (...args) =>
+        Promise.try(tap, ...args).catch((error: unknown) => failed(error, at.name, args)),
+      );
     },
     tap(place, tap) {
       const at = placeOf(place);

@@ -36,7 +36,6 @@ export class Reply {
     this.#core = core;
     this.#response = response;
     this.memory = new ReplyMemory(core.replies);
-    response.on('close', () => this.memory.release());
     this.#headers = buildIdHeaders(id);
   }
 

@@ -2,11 +2,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import httpProxy from 'http-proxy-3';
 import Koa from 'koa';
 import Agent from 'undici/lib/dispatcher/agent.js';
 import { computeCharge } from '../../core/billing/charge.ts';
 import { Tally } from '../../core/billing/reply-progress.ts';
+import { createProxy, type Sending } from '../../core/dispatch.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import { parseJson } from '../../core/http/json-body.ts';
 import type { Routed, UpstreamRequest, UpstreamResponse } from '../../core/index.ts';
@@ -44,16 +44,14 @@ function exchangeFor(
 /** Sends a request as core does: supervised by http-proxy-3, over undici. */
 function createSender(): (context: Koa.Context, request: UpstreamRequest) => Promise<UpstreamResponse> {
   const agent = new Agent({ headersTimeout: 0, keepAliveTimeout: 30_000 });
-  const proxy = httpProxy.createProxyServer({ selfHandleResponse: true, ignorePath: true, agent });
-  const standIn = new Response(null);
-  const fetchOptions = { requestOptions: { headers: [] } };
+  const proxy = createProxy();
   return ({ req, res }, request) =>
-    new Promise((resolve, reject) => {
-      const fetch = async (): Promise<Response> => {
-        resolve(await send(agent, request, new Cancellation(), () => undefined));
-        return standIn;
+    new Promise((resolve) => {
+      const sending: Sending = {
+        target: request.url,
+        send: () => resolve(send(agent, request, new Cancellation(), () => undefined)),
       };
-      proxy.web(req, res, { target: request.url, method: request.method, fetch, fetchOptions }, reject);
+      proxy.web(req, res, sending);
     });
 }
 

@@ -107,9 +107,11 @@ export function narrow(
   const bound = useBound(planned.call, first, grant.outputLimit);
   // Where the balance is short, the sum is exact to the token, except that `least` is granted in full though
   // it was rounded.
-  const affordable = Math.max(affordableOutput(amount, bound, first.price), leastOf(policy, planned, first));
-  const isLowered = amount < worstCost(bound, first.price) && affordable < bound.output;
-  const outputLimit = isLowered ? affordable : grant.outputLimit;
+  const affordable =
+    amount < worstCost(bound, first.price)
+      ? Math.max(affordableOutput(amount, bound, first.price), leastOf(policy, planned, first))
+      : Infinity;
+  const outputLimit = affordable < bound.output ? affordable : grant.outputLimit;
   const targets = [
     first,
     ...rest.filter(

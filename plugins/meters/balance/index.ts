@@ -170,10 +170,10 @@ function tapCalls(
     return narrow(grant, planned, { ...taken, quotes: quotes.length }, policy);
   });
 
-  hooks.meter.tapPromise('balance', async (end) => {
-    if (end.type === 'replayed' || !reserved.delete(end.exchange.id)) return;
+  hooks.meter.tapPromise('balance', (end) => {
+    if (end.type === 'replayed' || !reserved.delete(end.exchange.id)) return undefined;
     const settled = service().settle(settlementOf(end, Date.now()));
-    if (settle === 'before-reply' || end.recording) await settled;
+    return settle === 'before-reply' || end.recording ? settled : undefined;
   });
 
   hooks.observe.tap('balance', (end) => void service().calls.add(end));

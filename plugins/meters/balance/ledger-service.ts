@@ -6,7 +6,7 @@ import { formatUsd, isGatewayError, Running, type Host, type Planned } from '../
 import { CallKeeper } from './calls/keeper.ts';
 import { Heartbeat } from './heartbeat.ts';
 import type { LedgerMetrics } from './metrics.ts';
-import { settleDurably, unsent } from './settlement.ts';
+import { settleDurably, unsent, type Retrying } from './settlement.ts';
 import type { RecoveredCall, Reserved, ReserveRequest, Settled, Settlement, Store } from './store.ts';
 
 export interface LedgerServiceOptions {
@@ -44,6 +44,7 @@ export class LedgerService {
   readonly #heartbeat: Heartbeat;
   readonly #closing = new AbortController();
   readonly #settling = new Running<Promise<unknown>>();
+  readonly #retrying: Retrying;
   #isDown = false;
   /** Reservations whose callers were refused though they may have been made: the ledger's answer was lost. */
   readonly #doubtful = new Set<string>();
@@ -53,6 +54,7 @@ export class LedgerService {
     const { store, logger, metrics, lease, longestCall, auditEvery } = options;
     this.store = store;
     this.#options = options;
+    this.#retrying = { logger, closing: this.#closing.signal };
     const onRecovered = ({ status }: RecoveredCall): void => metrics.recovered.inc({ status });
     this.#heartbeat = new Heartbeat({
       store,
@@ -86,17 +88,14 @@ export class LedgerService {
   }
 
   /** Resolves once the entry is durable, or was given up because the gateway stops. */
-  async settle(settlement: Settlement): Promise<Settled | undefined> {
-    const settling = settleDurably(this.store, settlement, {
-      logger: this.#options.logger,
-      closing: this.#closing.signal,
+  settle(settlement: Settlement): Promise<void> {
+    const settling = settleDurably(this.store, settlement, this.#retrying).then((settled) => {
+      this.#settling.remove(place);
+      this.#heartbeat.end(settlement.id);
+      this.#note(settlement, settled);
     });
     const place = this.#settling.add(settling);
-    const settled = await settling;
-    this.#settling.remove(place);
-    this.#heartbeat.end(settlement.id);
-    this.#note(settlement, settled);
-    return settled;
+    return settling;
   }
 
   /**

@@ -87,16 +87,11 @@ export class Queue<Asked extends Operation = Operation> {
     const sent = this.#sent;
     this.#sent = [];
     let failure: Error | undefined;
-    for (const [index, waiting] of sent.entries()) {
-      const outcome = outcomes[index];
-      if (!outcome) continue;
-      if ('value' in outcome) {
-        waiting.resolve(outcome.value);
-        continue;
-      }
+    outcomes.forEach((outcome, index) => {
+      if ('value' in outcome) return sent[index]?.resolve(outcome.value);
       if (outcome.unavailable) failure = outcome.error;
-      waiting.reject(outcome.unavailable ? unavailable(outcome.error) : outcome.error);
-    }
+      sent[index]?.reject(outcome.unavailable ? unavailable(outcome.error) : outcome.error);
+    });
     this.#schedule();
     return { operations: sent.length, seconds: (performance.now() - this.#sentAt) / 1000, failure };
   }

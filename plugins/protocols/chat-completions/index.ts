@@ -93,10 +93,9 @@ export const chatCompletions = definePlugin({
 
 export function retarget({ call, model, outputLimit, capabilities }: Retarget): readonly Edit[] {
   const limit = outputLimit ?? call.outputLimit;
-  const edits: Edit[] = [
-    { path: ['model'], value: model },
-    { path: ['provider'], value: undefined },
-  ];
+  const edits: Edit[] = [{ path: ['model'], value: model }];
+  if (!(call instanceof ChatCall) || call.statesProvider)
+    edits.push({ path: ['provider'], value: undefined });
   if (call.stream && refuses({ capabilities }, 'stream_options'))
     edits.push({ path: ['stream_options'], value: undefined });
   else if (call.stream && !call.usageWanted)

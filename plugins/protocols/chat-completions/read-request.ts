@@ -34,6 +34,8 @@ export class ChatCall extends ReadCall {
   readonly soundFormat: string | undefined;
   /** The output limits in the body, by field. */
   readonly limits: Readonly<Record<LimitField, number | undefined>>;
+  /** Whether it has the gateway's own field `provider`. */
+  readonly statesProvider: boolean;
   /** Whether assistant messages hold what OpenAI refuses: reasoning, images, or an empty list of calls. */
   readonly #isExtended: boolean;
   readonly #thinksInContent: boolean;
@@ -48,6 +50,7 @@ export class ChatCall extends ReadCall {
     const { max_tokens: older, max_completion_tokens: current } = wire;
     this.limits = { max_tokens: older ?? undefined, max_completion_tokens: current ?? undefined };
     this.soundFormat = wire.audio?.format;
+    this.statesProvider = wire.provider !== undefined;
     const known = wire.messages.filter(isKnownMessage);
     this.#isExtended = known.some(isExtended);
     this.#thinksInContent = known.some(
