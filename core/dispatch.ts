@@ -65,8 +65,8 @@ function isSending(options: httpProxy.ServerOptions): options is Sending {
  * A proxy whose last pass calls `send`. http-proxy-3's own pass, even with its `fetch` option, allocates 6 kB
  * more for each call and loads Node's fetch: 18 MB.
  */
-export function createProxy(): httpProxy {
-  const proxy = new httpProxy();
+export function createProxy(): Pick<httpProxy.ProxyServer, 'web'> {
+  const proxy = new httpProxy.ProxyServer();
   proxy.before('web', 'stream', (_request, _response, each) => {
     if (isSending(each)) each.send();
     return true;
