@@ -66,7 +66,7 @@ function isSending(options: httpProxy.ServerOptions): options is Sending {
  * more for each call and loads Node's fetch: 18 MB.
  */
 export function createProxy(): Pick<httpProxy.ProxyServer, 'web'> {
-  const proxy = new httpProxy.ProxyServer();
+  const proxy = httpProxy.createProxyServer();
   proxy.before('web', 'stream', (_request, _response, each) => {
     if (isSending(each)) each.send();
     return true;
