@@ -265,7 +265,7 @@ export function testStoredCalls({ account, store, opened }: Bench): void {
             await foldAll(store());
             await expectEqual(store(), name, calls);
           }),
-          { numRuns: Number(process.env.HISTORIES ?? 12), endOnFailure: true },
+          { numRuns: Number(process.env.HISTORIES ?? 5), endOnFailure: true },
         );
       } finally {
         await other.close();

@@ -8,7 +8,7 @@ import { countSockets, listChildren } from '../support/worker-processes.ts';
 
 let operated: Operated;
 beforeAll(async () => void (operated = await openOperated()));
-afterEach(() => operated.reset());
+afterEach(() => operated.vendors.unscript());
 afterAll(() => operated.close());
 
 const body = {
@@ -28,7 +28,8 @@ async function call({ url }: RunningGateway): Promise<number> {
 }
 
 async function metric({ url }: RunningGateway, pattern: RegExp): Promise<number | undefined> {
-  const found = pattern.exec(await (await fetch(`${url}/metrics`)).text());
+  const response = await fetch(`${url}/metrics`, { headers: { connection: 'close' } });
+  const found = pattern.exec(await response.text());
   return found ? Number(found[1]) : undefined;
 }
 
@@ -53,17 +54,30 @@ function scrape({ url }: RunningGateway): { readonly settled: readonly Scrape[];
   return { settled, stop: () => over.abort() };
 }
 
+function countPrinted(gateway: RunningGateway, words: RegExp): number {
+  return gateway.printed().split(words).length - 1;
+}
+
 /** How many workers have ever been ready. */
 function readyIn(gateway: RunningGateway): number {
-  return gateway.printed().split(/is ready at|a worker is ready/).length - 1;
+  return countPrinted(gateway, /is ready at|a worker is ready/);
 }
 
 async function start(count: number | 'auto' = 2): Promise<RunningGateway> {
+  await operated.reset();
   operated.configure(`workers: ${JSON.stringify(count)}`);
   const gateway = await operated.start();
   const expected = count === 'auto' ? Math.min(availableParallelism(), 8) : count;
   await until(() => readyIn(gateway) === expected);
   return gateway;
+}
+
+let last: RunningGateway | undefined;
+
+/** Two workers that a test before has left as they were, or new ones. */
+async function running(): Promise<RunningGateway> {
+  const isUp = last?.child.exitCode === null && last.child.signalCode === null;
+  return last && isUp ? last : (last = await start());
 }
 
 async function expectCleanLedger(): Promise<void> {
@@ -73,7 +87,7 @@ async function expectCleanLedger(): Promise<void> {
 // Only Linux lists the children of a process.
 describe.runIf(onLinux)('several workers', () => {
   it('share the calls and the ledger, and report metrics together', async () => {
-    const gateway = await start();
+    const gateway = await running();
     const workers = listChildren(gateway.child.pid);
     const before = workers.map(countSockets);
     const letGo = operated.hold();
@@ -91,8 +105,70 @@ describe.runIf(onLinux)('several workers', () => {
     await until(async () => (await metric(gateway, served)) === 20 + streams.length);
     // Figures that all workers share are not summed.
     expect(await metric(gateway, /tollgate_ledger_audit_ok (\d+)/)).toBeLessThanOrEqual(1);
-    expect((await gateway.stop('SIGTERM')).code).toBe(0);
-    await expectCleanLedger();
+    await expect.poll(() => operated.audit()).toMatchObject({ ok: true, pending: 0 });
+  });
+
+  it('all reload the configuration on SIGHUP', async () => {
+    const gateway = await running();
+    const reloads = (): number => countPrinted(gateway, /the configuration was read again/);
+    const before = reloads();
+    gateway.child.kill('SIGHUP');
+    await until(() => reloads() === before + 2);
+  });
+
+  it('are replaced when they die, and calls continue meanwhile', async () => {
+    const gateway = await running();
+    const ready = readyIn(gateway);
+    const [victim = 0] = listChildren(gateway.child.pid);
+    process.kill(victim, 'SIGKILL');
+    await until(() => !listChildren(gateway.child.pid).includes(victim));
+    expect(await call(gateway)).toBe(200);
+    await until(() => readyIn(gateway) === ready + 1);
+    expect(listChildren(gateway.child.pid)).not.toContain(victim);
+    expect(gateway.printed()).toMatch(
+      new RegExp(`"pid":${victim},"code":null,"signal":"SIGKILL",.*a worker died`),
+    );
+    expect(await metric(gateway, /tollgate_worker_deaths_total (\d+)/)).toBe(
+      countPrinted(gateway, /a worker died/),
+    );
+    expect(await Promise.all(Array.from({ length: 8 }, () => call(gateway)))).toEqual(
+      Array.from({ length: 8 }, () => 200),
+    );
+  });
+
+  it('may die while they ask for the metrics of all', async () => {
+    const gateway = await running();
+    const ready = readyIn(gateway);
+    const [asking = 0, silent = 0] = listChildren(gateway.child.pid);
+    const before = countSockets(asking);
+    process.kill(silent, 'SIGSTOP');
+    let scraped = scrape(gateway);
+    await until(() => {
+      // It answered before it was seen.
+      if (scraped.settled.length > 0) scraped = scrape(gateway);
+      return countSockets(asking) > before;
+    });
+    process.kill(asking, 'SIGKILL');
+    await until(() => !listChildren(gateway.child.pid).includes(asking));
+    process.kill(silent, 'SIGCONT');
+    await until(() => scraped.settled.includes(undefined));
+    scraped.stop();
+    await until(() => readyIn(gateway) === ready + 1);
+    expect(await call(gateway)).toBe(200);
+  });
+
+  it('exit with the process that started them, even if it is killed', async () => {
+    const gateway = await running();
+    const workers = listChildren(gateway.child.pid);
+    await gateway.stop('SIGKILL');
+    const lives = (pid: number): boolean => {
+      try {
+        return process.kill(pid, 0);
+      } catch {
+        return false;
+      }
+    };
+    await until(() => !workers.some(lives));
   });
 
   it('number one for each core, at most eight, with "auto"', async () => {
@@ -105,24 +181,6 @@ describe.runIf(onLinux)('several workers', () => {
     );
     expect((await gateway.stop('SIGTERM')).code).toBe(0);
     await expectCleanLedger();
-  });
-
-  it('are replaced when they die, and calls continue meanwhile', async () => {
-    const gateway = await start();
-    const [victim = 0] = listChildren(gateway.child.pid);
-    process.kill(victim, 'SIGKILL');
-    await until(() => !listChildren(gateway.child.pid).includes(victim));
-    expect(await call(gateway)).toBe(200);
-    await until(() => readyIn(gateway) === 3);
-    expect(listChildren(gateway.child.pid)).not.toContain(victim);
-    expect(gateway.printed()).toMatch(
-      new RegExp(`"pid":${victim},"code":null,"signal":"SIGKILL",.*a worker died`),
-    );
-    expect(await metric(gateway, /tollgate_worker_deaths_total (\d+)/)).toBe(1);
-    expect(await Promise.all(Array.from({ length: 8 }, () => call(gateway)))).toEqual(
-      Array.from({ length: 8 }, () => 200),
-    );
-    expect((await gateway.stop('SIGTERM')).code).toBe(0);
   });
 
   it('report metrics without the one that dies meanwhile, and lose none of their own', async () => {
@@ -148,33 +206,6 @@ describe.runIf(onLinux)('several workers', () => {
     expect((await gateway.stop('SIGTERM')).code).toBe(0);
   });
 
-  it('may die while they ask for the metrics of all', async () => {
-    const gateway = await start();
-    const [asking = 0, silent = 0] = listChildren(gateway.child.pid);
-    const before = countSockets(asking);
-    process.kill(silent, 'SIGSTOP');
-    let scraped = scrape(gateway);
-    await until(() => {
-      // It answered before it was seen.
-      if (scraped.settled.length > 0) scraped = scrape(gateway);
-      return countSockets(asking) > before;
-    });
-    process.kill(asking, 'SIGKILL');
-    await until(() => !listChildren(gateway.child.pid).includes(asking));
-    process.kill(silent, 'SIGCONT');
-    await until(() => scraped.settled.includes(undefined));
-    scraped.stop();
-    await until(() => readyIn(gateway) === 3);
-    expect(await call(gateway)).toBe(200);
-    expect((await gateway.stop('SIGTERM')).code).toBe(0);
-  });
-
-  it('all reload the configuration on SIGHUP', async () => {
-    const gateway = await start();
-    gateway.child.kill('SIGHUP');
-    await until(() => gateway.printed().split('the configuration was read again').length === 3);
-  });
-
   it.each([
     ['the process that started them receives SIGTERM', 'SIGTERM', []],
     ['Ctrl-C sends SIGINT to all of them', 'SIGINT', ['workers']],
@@ -196,19 +227,5 @@ describe.runIf(onLinux)('several workers', () => {
     await until(() => gateway.child.exitCode !== null);
     expect(gateway.child.exitCode).toBe(0);
     await expectCleanLedger();
-  });
-
-  it('exit with the process that started them, even if it is killed', async () => {
-    const gateway = await start();
-    const workers = listChildren(gateway.child.pid);
-    await gateway.stop('SIGKILL');
-    const lives = (pid: number): boolean => {
-      try {
-        return process.kill(pid, 0);
-      } catch {
-        return false;
-      }
-    };
-    await until(() => !workers.some(lives));
   });
 });

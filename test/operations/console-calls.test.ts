@@ -29,7 +29,7 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
     const body = { model, messages: [{ role: 'user', content: 'Hello!' }], ...more };
     await (await open.house.post(body, { headers })).text();
   };
-  const go = (path: string): Promise<void> => showPlace(page, open, path);
+  const go = (path: string): Promise<void> => showPlace(page, path);
   const rows = (name: string) => page.getByRole('region', { name, exact: true }).locator('tbody tr');
   const tile = (label: string) =>
     page.locator('.tile', { has: page.getByText(label, { exact: true }) }).locator('strong');

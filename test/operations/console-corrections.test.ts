@@ -37,7 +37,7 @@ describe.runIf(hasBrowser)('corrections in the console', () => {
 
   const dialog = () => page.locator('dialog[open]');
   const button = (name: string) => page.getByRole('button', { name, exact: true }).first();
-  const go = (path: string): Promise<void> => showPlace(page, open, path);
+  const go = (path: string): Promise<void> => showPlace(page, path);
   const call = async (): Promise<Response> => {
     const response = await fetch(`${open.house.gateway.url}/v1/chat/completions`, {
       method: 'POST',

@@ -40,7 +40,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     await open.close();
   });
 
-  const go = (path: string): Promise<void> => showPlace(page, open, path);
+  const go = (path: string): Promise<void> => showPlace(page, path);
   const button = (name: string | RegExp) => page.getByRole('button', { name }).first();
   const dialog = () => page.locator('dialog[open]');
   const region = (name: string) => page.getByRole('region', { name, exact: true });

@@ -98,7 +98,7 @@ describe.runIf(hasBrowser)('every page of the console', () => {
   const everywhere = (): string[] => [...places, `calls/${call}`];
 
   async function go(page: Page, place: string): Promise<void> {
-    await showPlace(page, open, place);
+    await showPlace(page, place);
     if (place === 'crossing') await page.locator('.crossings').waitFor();
     if (place === `calls/${call}`) await page.locator('.columns').waitFor();
   }

@@ -34,7 +34,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     await open.close();
   });
 
-  const go = (path: string): Promise<void> => showPlace(page, open, path);
+  const go = (path: string): Promise<void> => showPlace(page, path);
   const dialog = () => page.locator('dialog[open]');
   const button = (name: string | RegExp) => page.getByRole('button', { name }).first();
   /** Opens the menu of the first row that has one, and chooses. */

@@ -41,7 +41,7 @@ describe.runIf(hasBrowser)('the playground', () => {
     await open.close();
   });
 
-  const go = (query: string): Promise<void> => showPlace(page, open, `playground?${query}`);
+  const go = (query: string): Promise<void> => showPlace(page, `playground?${query}`);
   const button = (name: string) => page.getByRole('button', { name, exact: true }).first();
   const reply = () => page.getByRole('region', { name: 'Reply' });
   /** Sends, and waits for the end of the call. */
