@@ -116,15 +116,15 @@ export async function signInOn(
 }
 
 /**
- * Shows a place of the console with its data. Another place comes first, so nothing old is seen. In the page
- * itself: Playwright's own steps take twice the processor time.
+ * Shows a place of the console with its data. Another place comes first, so nothing old is seen. It runs in
+ * the page itself, which takes less than Playwright's steps.
  */
 export async function showPlace(page: Page, place: string): Promise<void> {
   const missing = 'There is no such page';
   await page.evaluate(`(async () => {
     const until = async (isSo) => {
       for (let left = 12_000; !isSo(); left -= 1) {
-        if (left === 0) throw new Error('it never shows ' + location.href + ', but ' + document.body.textContent);
+        if (left === 0) throw new Error(location.href + ' shows ' + document.body.textContent);
         await new Promise((resolve) => setTimeout(resolve, 10));
       }
     };
