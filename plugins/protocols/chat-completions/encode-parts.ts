@@ -3,11 +3,11 @@
  * reported as lost. Content that the answer depends on (a video, another vendor's file) fails the call
  * instead.
  */
-import type { Model } from '../../../core/index.ts';
 import { encodeCache } from '../../shared/wire-kit/cache-breakpoint.ts';
 import type { TextBlock, MediaBlock } from '../../shared/wire-kit/canonical-types.ts';
 import type { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
-import { refuseFile, refusePart, type Lose } from '../../shared/wire-kit/losses.ts';
+import type { Encoding as BaseEncoding } from '../../shared/wire-kit/encoding.ts';
+import { refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
 import {
   isTextual,
   takeContext,
@@ -22,28 +22,20 @@ import { fileVendor } from './decode-parts.ts';
 import { isForeign, ownMark } from './foreign-marks.ts';
 import { shortForm, writeUrl } from './media.ts';
 
-export interface Encoding {
-  /** Whether the client uses this protocol: the encoder then restores what it wrote. */
-  readonly own: boolean;
+export interface Encoding extends BaseEncoding {
   /** Whether the provider takes OpenAI's later additions to the protocol. */
   readonly extras: boolean;
   readonly marks: boolean;
-  /** The vendor of the model, which alone can read the state that it sealed. */
-  readonly owner: string;
-  readonly model: Model;
   readonly flags: ReturnType<typeof chatFlags>;
   /** Whether the call turns reasoning off. */
   readonly reasoningOff: boolean;
-  readonly lose: Lose;
 }
 
 export type ContentBlock = TextBlock | MediaBlock;
 
-export function cacheMark(
-  block: Pick<ContentBlock, 'cache' | 'form'>,
-  path: string,
-  encoding: Encoding,
-): Fields | undefined {
+type Markable = Pick<ContentBlock, 'cache' | 'form'>;
+
+export function cacheMark(block: Markable, path: string, encoding: Encoding): Fields | undefined {
   return isForeign(block) ? undefined : encodeCache(block, path, encoding, protocolName);
 }
 
@@ -65,22 +57,15 @@ function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Field
   if (block.kind === 'video' && encoding.own) return encodeVideo(block);
   if (block.kind === 'video')
     return refusePart(block, path, 'This model is reached by a protocol that takes no video.');
-  if (block.source.type === 'file') return encodeVendorFile(block, block.source, path, encoding);
+  if (block.source.type === 'file') {
+    const { vendor, id } = block.source;
+    // Of the providers with this protocol, only OpenAI stores files.
+    if (vendor !== fileVendor || !encoding.extras) return refuseFile(block, path, vendor);
+    return { type: 'file', file: { file_id: id, filename: block.filename } };
+  }
   if (block.kind === 'image') return encodeImage(block, path, encoding);
   if (block.kind === 'audio') return encodeAudio(block, path, encoding);
   return encodeDocument(block, path, encoding);
-}
-
-/** Of the providers with this protocol, only OpenAI stores the files that the ids refer to. */
-function encodeVendorFile(
-  block: MediaBlock,
-  { vendor, id }: { vendor: string; id: string },
-  path: string,
-  { extras }: Encoding,
-): Fields {
-  return vendor === fileVendor && extras
-    ? { type: 'file', file: { file_id: id, filename: block.filename } }
-    : refuseFile(block, path, vendor);
 }
 
 const details: ReadonlySet<string | undefined> = new Set([undefined, 'auto', 'low', 'high', 'original']);

@@ -48,30 +48,22 @@ export function encodeRequest(
   const shared = flags.extras ? selectOpenaiFields(flags.cacheMarks) : undefined;
   const limit = fitLimit(outputLimit ?? request.outputLimit, model, encoding);
   const { sent, watched } = splitStops(request, model);
-  const plan = planFormat(request, model, encoding);
-  const body = overlay(
-    dropRefused(
-      shared
-        ? { ...readOpenaiFields(request, 'responses', shared), ...bag.fields(request) }
-        : bag.fields(request),
-      model,
-      encoding,
-    ),
-    {
-      model: model.upstream,
-      messages: [...buildInstructionMessage(plan), ...encodeMessages(request.turns, encoding)],
-      ...encodeStream(request, model),
-      ...(limit === undefined ? {} : { [flags.outputLimitField]: limit }),
-      n: request.candidates,
-      ...encodeTools(request, model, encoding),
-      ...encodeSampling(request, model, encoding),
-      stop: encodeStop(request, sent, encoding),
-      ...encodeReasoning(request, model, encoding),
-      response_format: encodeFormat(request, plan, encoding),
-      ...encodeModalities(request, model, encoding),
-      ...encodeExtras(request, encoding),
-    },
-  );
+  const plan = planFormat(request, encoding);
+  const alike = shared ? readOpenaiFields(request, 'responses', shared) : {};
+  const body = overlay(dropRefused({ ...alike, ...bag.fields(request) }, encoding), {
+    model: model.upstream,
+    messages: [...buildInstructionMessage(plan), ...encodeMessages(request.turns, encoding)],
+    ...encodeStream(request, model),
+    ...(limit === undefined ? {} : { [flags.outputLimitField]: limit }),
+    n: request.candidates,
+    ...encodeTools(request, encoding),
+    ...encodeSampling(request, encoding),
+    stop: encodeStop(request, sent, encoding),
+    ...encodeReasoning(request, encoding),
+    response_format: encodeFormat(request, plan, encoding),
+    ...encodeModalities(request, encoding),
+    ...encodeExtras(request, encoding),
+  });
   loseSettings(request.image, [], encoding.lose);
   return {
     body,
@@ -106,7 +98,7 @@ function takesField(model: Model, field: string): boolean {
 }
 
 /** Removes fields without a canonical name that the model does not take. */
-function dropRefused(fields: Fields, model: Model, { lose }: Encoding): Fields {
+function dropRefused(fields: Fields, { model, lose }: Encoding): Fields {
   return Object.fromEntries(
     Object.entries(fields).filter(([name, value]) => {
       const isTaken = value === null ? !refuses(model, name) : takesField(model, name);
@@ -116,7 +108,7 @@ function dropRefused(fields: Fields, model: Model, { lose }: Encoding): Fields {
   );
 }
 
-function encodeSampling(request: CanonicalRequest, model: Model, { own, flags, lose }: Encoding): Fields {
+function encodeSampling(request: CanonicalRequest, { own, model, flags, lose }: Encoding): Fields {
   const form = bag.form(request);
   const { logprobs, seed } = request;
   const rows = [
@@ -160,7 +152,7 @@ function encodeStop(
   return bag.form(request).includes('stop-string') && sent.length === 1 ? sent[0] : sent;
 }
 
-function encodeReasoning(request: CanonicalRequest, model: Model, { own, flags, lose }: Encoding): Fields {
+function encodeReasoning(request: CanonicalRequest, { own, model, flags, lose }: Encoding): Fields {
   const { reasoning } = request;
   if (!reasoning) return {};
   const { effort, budget, display } = reasoning;
@@ -223,7 +215,7 @@ function encodeExtras(request: CanonicalRequest, encoding: Encoding): Fields {
     ? 'safety_identifier'
     : 'user';
   const rows = [
-    ['verbosity', 'verbosity', extras ? fitVerbosity(request, model, encoding) : request.verbosity],
+    ['verbosity', 'verbosity', extras ? fitVerbosity(request, encoding) : request.verbosity],
     ['metadata', 'metadata', request.metadata],
     ['serviceTier', 'service_tier', request.serviceTier],
     ['cacheKey', 'prompt_cache_key', request.cacheKey],

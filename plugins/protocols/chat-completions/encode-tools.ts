@@ -1,5 +1,5 @@
 /** Encodes tools and the choice of a tool, under the old names if the client used those. */
-import type { CanonicalRequest, Model, Tool } from '../../../core/index.ts';
+import type { CanonicalRequest, Tool } from '../../../core/index.ts';
 import {
   loseHosted,
   removeForbiddenTools,
@@ -24,9 +24,9 @@ const searchWords: SearchWriters = {
   location: (place) => ({ user_location: { type: 'approximate', approximate: place } }),
 };
 
-export function encodeTools(request: CanonicalRequest, model: Model, encoding: Encoding): Fields {
+export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fields {
+  const { model, lose } = encoding;
   const { capabilities, supportedParameters } = model;
-  const { lose } = encoding;
   if (!capabilities.tools) {
     if (request.tools?.length) lose('tools', 'the model takes no tools', 'model');
     return {};
@@ -38,10 +38,8 @@ export function encodeTools(request: CanonicalRequest, model: Model, encoding: E
   // If the choice cannot name a subset of tools, only the allowed ones are sent.
   const allowed =
     request.toolChoice?.mode === 'subset' && !encoding.extras ? new Set(request.toolChoice.names) : undefined;
-  for (const [index, tool] of (encoding.own
-    ? (request.tools ?? [])
-    : removeForbiddenTools(request)
-  ).entries()) {
+  const asked = encoding.own ? (request.tools ?? []) : removeForbiddenTools(request);
+  for (const [index, tool] of asked.entries()) {
     const path = `tools[${index}]`;
     if (!tool || (tool.type !== 'hosted' && allowed?.has(tool.name) === false)) continue;
     if (tool.type !== 'hosted') tools.push(encodeTool(tool, path, encoding));
@@ -68,29 +66,20 @@ export function encodeTools(request: CanonicalRequest, model: Model, encoding: E
   };
 }
 
-function encodeTool(
-  tool: Exclude<Tool, { type: 'hosted' }>,
-  path: string,
-  { own, extras, lose }: Encoding,
-): Fields {
+type OwnTool = Exclude<Tool, { type: 'hosted' }>;
+
+function encodeTool(tool: OwnTool, path: string, { own, extras, lose }: Encoding): Fields {
   if (tool.cache && !isForeign(tool)) lose(`${path}.cache`, 'chat-completions has no cache marks on tools');
   const fields = { ...bag.fields(tool), ...ownMark(tool) };
   const { description } = tool;
   const name = own ? tool.name : fitName(tool.name);
   if (tool.type === 'function') {
-    if (own)
-      return overlay(fields, {
-        type: 'function',
-        function: { name, description, parameters: tool.schema, strict: tool.strict },
-      });
-    const parameters =
-      tool.schema === undefined
-        ? undefined
-        : toObjectSchema(tool.schema, (reason) => lose(`${path}.schema`, reason, 'approximated'));
-    return overlay(fields, {
-      type: 'function',
-      function: { name, description, parameters, strict: fitStrict(tool, parameters, path, lose) },
-    });
+    const isKept = own || tool.schema === undefined;
+    const parameters = isKept
+      ? tool.schema
+      : toObjectSchema(tool.schema, (reason) => lose(`${path}.schema`, reason, 'approximated'));
+    const strict = own ? tool.strict : fitStrict(tool, parameters, path, lose);
+    return overlay(fields, { type: 'function', function: { name, description, parameters, strict } });
   }
   if (extras) return overlay(fields, { type: 'custom', custom: { name, description, format: tool.format } });
   const wrapped = convertToFunction(tool, path, lose);

@@ -2,7 +2,7 @@
  * Audio output. This protocol wants a voice and a format, and text in addition to the audio. Clients of other
  * protocols get PCM samples, which their own vendors send, and the only format that streams can hold.
  */
-import type { CanonicalRequest, ClientCall, Model } from '../../../core/index.ts';
+import type { CanonicalRequest, ClientCall } from '../../../core/index.ts';
 import { fitModalities } from '../../shared/wire-kit/fit-to-model.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import type { Encoding } from './encode-parts.ts';
@@ -15,8 +15,8 @@ const mediaTypes: ReadonlyMap<string, string> = new Map([
   ['pcm16', 'audio/L16;codec=pcm;rate=24000'],
 ]);
 
-export function encodeModalities(request: CanonicalRequest, model: Model, encoding: Encoding): Fields {
-  const modalities = fitModalities(request, model, encoding);
+export function encodeModalities(request: CanonicalRequest, encoding: Encoding): Fields {
+  const modalities = fitModalities(request, encoding.model, encoding);
   if (encoding.own || !modalities?.includes('audio')) return { modalities };
   encoding.lose('modalities', `spoken as "${defaults.voice}", with text`, 'approximated');
   return { modalities: ['text', 'audio'], audio: defaults };

@@ -3,7 +3,6 @@ import type { CanonicalRequest, Model } from '../../../core/index.ts';
 import { fitLimit, fitModalities, listsParameter } from '../../shared/wire-kit/fit-to-model.ts';
 import { fitSettings, loseSettings } from '../../shared/wire-kit/image-settings.ts';
 import { describeFormat, type FormatInWords } from '../../shared/wire-kit/json-mode.ts';
-import type { Lose } from '../../shared/wire-kit/losses.ts';
 import {
   efforts,
   findNearestEffort,
@@ -21,20 +20,20 @@ const largestSeed = 2147483647;
 
 export function encodeGeneration(
   request: CanonicalRequest,
-  model: Model,
   outputLimit: number | undefined,
-  { format, encoding }: { readonly format: Fields; readonly encoding: Encoding },
+  format: Fields,
+  encoding: Encoding,
 ): Fields {
   return {
-    ...encodeSampling(request, model, encoding),
-    stopSequences: splitStops(request, model, encoding).sent,
-    maxOutputTokens: fitLimit(outputLimit ?? request.outputLimit, model, encoding),
+    ...encodeSampling(request, encoding),
+    stopSequences: splitStops(request, encoding).sent,
+    maxOutputTokens: fitLimit(outputLimit ?? request.outputLimit, encoding.model, encoding),
     candidateCount: request.candidates,
-    ...encodeLogprobs(request, model, encoding),
+    ...encodeLogprobs(request, encoding),
     ...format,
-    responseModalities: encodeModalities(request, model, encoding),
-    imageConfig: encodeImage(request, model, encoding),
-    thinkingConfig: encodeThinking(request, model, encoding),
+    responseModalities: encodeModalities(request, encoding),
+    imageConfig: encodeImage(request, encoding),
+    thinkingConfig: encodeThinking(request, encoding),
   };
 }
 
@@ -42,7 +41,7 @@ export function encodeGeneration(
  * Whether a model takes a parameter. Models without sampling take few. A list of supported parameters is
  * complete except for `top_k`.
  */
-function takes(model: Model, name: string, { own }: Encoding): boolean {
+function takes(name: string, { own, model }: Encoding): boolean {
   if (own) return true;
   if (!model.capabilities.sampling && name !== 'stop' && name !== 'seed') return false;
   return name === 'top_k' || listsParameter(model, name);
@@ -55,11 +54,10 @@ function fitsSeed(seed: CanonicalRequest['seed']): boolean {
 /** Sends as many stop sequences as the model takes. The gateway watches the reply for the others. */
 export function splitStops(
   { stop }: CanonicalRequest,
-  model: Model,
   encoding: Encoding,
 ): { readonly sent: readonly string[] | undefined; readonly watched: readonly string[] } {
   if (!stop || encoding.own) return { sent: stop, watched: [] };
-  const taken = takes(model, 'stop', encoding) ? mostStops : 0;
+  const taken = takes('stop', encoding) ? mostStops : 0;
   // An empty sequence stops nothing.
   const sequences = stop.filter((text) => text !== '');
   return {
@@ -68,7 +66,7 @@ export function splitStops(
   };
 }
 
-function encodeSampling(request: CanonicalRequest, model: Model, encoding: Encoding): Fields {
+function encodeSampling(request: CanonicalRequest, encoding: Encoding): Fields {
   const { seed } = request;
   const { lose } = encoding;
   if (seed !== undefined && !fitsSeed(seed)) lose('seed', 'generate-content takes seeds of 32 bits');
@@ -83,15 +81,15 @@ function encodeSampling(request: CanonicalRequest, model: Model, encoding: Encod
   const fields: Record<string, unknown> = {};
   for (const [path, field, parameter, value] of rows) {
     if (value === undefined) continue;
-    if (takes(model, parameter, encoding)) fields[field] = value;
+    if (takes(parameter, encoding)) fields[field] = value;
     else lose(path, 'the model does not take it', 'model');
   }
   return fields;
 }
 
-function encodeLogprobs({ logprobs }: CanonicalRequest, model: Model, encoding: Encoding): Fields {
+function encodeLogprobs({ logprobs }: CanonicalRequest, encoding: Encoding): Fields {
   if (!logprobs) return {};
-  if (takes(model, 'logprobs', encoding)) return { responseLogprobs: true, logprobs: logprobs.top };
+  if (takes('logprobs', encoding)) return { responseLogprobs: true, logprobs: logprobs.top };
   encoding.lose('logprobs', 'the model does not take it', 'model');
   return {};
 }
@@ -112,23 +110,15 @@ function nearestShape(size: string): string | undefined {
 }
 
 /** Gemini takes only a picture's shape. `fitSettings` refuses some other settings; the rest are lost. */
-function encodeImage(
-  { image }: CanonicalRequest,
-  { capabilities }: Model,
-  { lose }: Encoding,
-): Fields | undefined {
+function encodeImage({ image }: CanonicalRequest, { model, lose }: Encoding): Fields | undefined {
   if (!image) return undefined;
-  const { size } = fitSettings(image, capabilities, lose);
+  const { size } = fitSettings(image, model.capabilities, lose);
   loseSettings(image, ['size', 'quality', 'format', 'background'], lose);
   return size === undefined || size === 'auto' ? undefined : { aspectRatio: nearestShape(size) };
 }
 
-function encodeModalities(
-  request: CanonicalRequest,
-  model: Model,
-  encoding: Encoding,
-): readonly string[] | undefined {
-  const modalities = fitModalities(request, model, encoding);
+function encodeModalities(request: CanonicalRequest, encoding: Encoding): readonly string[] | undefined {
+  const modalities = fitModalities(request, encoding.model, encoding);
   // Google's speaking models have no other output.
   if (!encoding.own && modalities?.includes('audio')) return ['AUDIO'];
   const written = bag.note(request, 'modalities')?.split(',');
@@ -140,21 +130,19 @@ function encodeModalities(
 
 type Reasoning = NonNullable<CanonicalRequest['reasoning']>;
 
-function encodeThinking(request: CanonicalRequest, model: Model, encoding: Encoding): Fields | undefined {
+function encodeThinking(request: CanonicalRequest, encoding: Encoding): Fields | undefined {
   const { reasoning } = request;
   if (encoding.own) return restoreThinking(request);
   if (!reasoning) return undefined;
   const { display } = reasoning;
-  const { style } = model.capabilities.reasoning;
+  const { style } = encoding.model.capabilities.reasoning;
   const wanted = wantedEffort(reasoning);
   if (style === 'none') {
     loseReasoning(reasoning, encoding.lose);
     return undefined;
   }
   const depth =
-    style === 'budget'
-      ? thinkingBudget(reasoning, model, encoding.lose)
-      : thinkingLevel(reasoning, wanted, model, encoding.lose);
+    style === 'budget' ? thinkingBudget(reasoning, encoding) : thinkingLevel(reasoning, wanted, encoding);
   const shown = display === undefined ? wanted !== 'none' : display !== 'none';
   return { ...depth, includeThoughts: shown };
 }
@@ -179,7 +167,7 @@ function fitBudget(wanted: number, { capabilities }: Model): number {
 }
 
 /** The requested budget, or that of the requested effort, within the model's bounds. */
-function thinkingBudget({ effort, budget }: Reasoning, model: Model, lose: Lose): Fields {
+function thinkingBudget({ effort, budget }: Reasoning, { model, lose }: Encoding): Fields {
   const wanted = budget ?? efforts.find(({ name }) => name === effort)?.budget;
   if (wanted === undefined) {
     if (effort !== undefined) lose('reasoning.effort', 'the model has no such effort', 'model');
@@ -200,11 +188,10 @@ const levels = ['minimal', 'low', 'medium', 'high'];
 function thinkingLevel(
   { effort, budget }: Reasoning,
   wanted: string | undefined,
-  { capabilities }: Model,
-  lose: Lose,
+  { model, lose }: Encoding,
 ): Fields {
   if (wanted === undefined) return {};
-  const { efforts: known = levels } = capabilities.reasoning;
+  const { efforts: known = levels } = model.capabilities.reasoning;
   const level = findNearestEffort(wanted, known);
   if (!known.includes(level)) {
     lose('reasoning.effort', 'the model has no such effort', 'model');
@@ -221,8 +208,7 @@ function thinkingLevel(
 /** The fields of `generationConfig`, or what takes their place. */
 export function encodeFormat(
   { format, tools }: CanonicalRequest,
-  { capabilities }: Model,
-  { own, modern, lose }: Encoding,
+  { own, model: { capabilities }, modern, lose }: Encoding,
 ): FormatInWords & { readonly format: Fields } {
   if (!format) return { format: {} };
   if (format.type === 'text') return { format: own ? { responseMimeType: 'text/plain' } : {} };

@@ -22,9 +22,9 @@ export function encodeRequest(
   const { losses, lose } = collectLosses();
   const encoding = encodingFor(request, model, lose);
   const { systemInstruction, contents } = encodeTurns(request.turns, encoding);
-  const { tools, toolConfig } = encodeTools(request, model, encoding);
-  const { format, instruction, expects } = encodeFormat(request, model, encoding);
-  const generation = overlay({}, encodeGeneration(request, model, outputLimit, { format, encoding }));
+  const { tools, toolConfig } = encodeTools(request, encoding);
+  const { format, instruction, expects } = encodeFormat(request, encoding);
+  const generation = overlay({}, encodeGeneration(request, outputLimit, format, encoding));
   const body = overlay(unflatten(bag.fields(request)), {
     model: bag.has(request, 'model') ? `models/${model.upstream}` : undefined,
     contents,
@@ -33,7 +33,7 @@ export function encodeRequest(
     toolConfig: toolConfig ?? (bag.has(request, 'toolConfig') ? {} : undefined),
     generationConfig:
       Object.keys(generation).length > 0 || bag.has(request, 'generationConfig') ? generation : undefined,
-    serviceTier: encodeTier(request, model, encoding),
+    serviceTier: encodeTier(request, encoding),
   });
   for (const name of ['user', 'metadata', 'cacheKey', 'verbosity'] as const) {
     const value = request[name];
@@ -43,7 +43,7 @@ export function encodeRequest(
   return {
     body: writeSpelling(body, bag.form(request)),
     losses: [...losses, ...listForeignFields(request, protocolName)],
-    stops: splitStops(request, model, encoding).watched,
+    stops: splitStops(request, encoding).watched,
     expects,
   };
 }
@@ -82,7 +82,7 @@ const tiers: Readonly<Record<string, string>> = {
   priority: 'priority',
 };
 
-function encodeTier(request: CanonicalRequest, model: Model, { lose }: Encoding): string | undefined {
+function encodeTier(request: CanonicalRequest, { model, lose }: Encoding): string | undefined {
   const { serviceTier: tier } = request;
   if (tier === undefined) return undefined;
   const written = bag.note(request, 'tier');

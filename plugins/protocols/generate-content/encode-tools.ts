@@ -1,6 +1,6 @@
 /** Encodes tools and the tool choice, with the groups and names of this wire. */
 import { isDeepStrictEqual } from 'node:util';
-import type { CanonicalRequest, Model, Tool } from '../../../core/index.ts';
+import type { CanonicalRequest, Tool } from '../../../core/index.ts';
 import {
   checkContainer,
   hostsTool,
@@ -27,15 +27,14 @@ import { fitName } from './tool-names.ts';
 type ToolChoice = NonNullable<CanonicalRequest['toolChoice']>;
 type OwnTool = Exclude<Tool, { type: 'hosted' }>;
 
-export function encodeTools(request: CanonicalRequest, model: Model, encoding: Encoding): Fields {
-  const { capabilities } = model;
-  const { lose, own } = encoding;
-  if (!capabilities.tools && !own) {
+export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fields {
+  const { lose, model, own } = encoding;
+  if (!model.capabilities.tools && !own) {
     if (request.tools?.length) lose('tools', 'the model takes no tools', 'model');
     return {};
   }
   loseNamespaces(request.tools ?? [], protocolName, lose);
-  const tools = own ? restoreGroups(request.tools, encoding) : groupTools(request, model, encoding);
+  const tools = own ? restoreGroups(request.tools, encoding) : groupTools(request, encoding);
   if (request.parallelToolCalls === false && tools?.length)
     lose('parallelToolCalls', 'generate-content cannot forbid parallel calls');
   // Google refuses a choice among no functions. A client of this protocol gets that error from Google itself.
@@ -63,7 +62,7 @@ function restoreGroups(tools: CanonicalRequest['tools'], encoding: Encoding): Fi
   });
 }
 
-function groupTools(request: CanonicalRequest, model: Model, encoding: Encoding): Fields[] {
+function groupTools(request: CanonicalRequest, encoding: Encoding): Fields[] {
   const functions: Fields[] = [];
   const hosted: Fields[] = [];
   const tools = removeForbiddenTools(request);
@@ -72,7 +71,7 @@ function groupTools(request: CanonicalRequest, model: Model, encoding: Encoding)
     const path = `tools[${index}]`;
     if (!tool) continue;
     if (tool.type !== 'hosted') functions.push(encodeFunction(tool, path, encoding));
-    else for (const entry of encodeHosted(tool, path, hasFunctions, { model, encoding })) hosted.push(entry);
+    else for (const entry of encodeHosted(tool, path, hasFunctions, encoding)) hosted.push(entry);
   }
   return [...(functions.length > 0 ? [{ functionDeclarations: functions }] : []), ...hosted];
 }
@@ -81,7 +80,7 @@ function encodeHosted(
   tool: HostedTool,
   path: string,
   hasFunctions: boolean,
-  { model, encoding: { lose } }: { readonly model: Model; readonly encoding: Encoding },
+  { model, lose }: Encoding,
 ): Fields[] {
   const { protocol, kind, value } = tool;
   if (protocol === protocolName && isObject(value)) return [value];

@@ -1,16 +1,15 @@
 /** The facts that decide how one request is encoded. */
 import type { CanonicalRequest, Model } from '../../../core/index.ts';
+import type { Encoding as BaseEncoding } from '../../shared/wire-kit/encoding.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
+import { readOwner } from '../../shared/wire-kit/model-listing.ts';
 import { bag, vendorName } from './bag.ts';
 
-export interface Encoding {
-  /** The request was read in this protocol, so what the client wrote is restored. */
-  readonly own: boolean;
+export interface Encoding extends BaseEncoding {
   /** The model is Google's own. Only Google can read the state that it sealed. */
   readonly native: boolean;
   /** The model is Gemini 3 or later. These check signatures, and take files inside tool results. */
   readonly modern: boolean;
-  readonly lose: Lose;
 }
 
 /** A name without a version, such as `gemini-flash-latest`, is a modern model's. */
@@ -19,8 +18,8 @@ function isModern({ upstream }: Model): boolean {
   return upstream.includes('gemini') && Number(version ?? Infinity) >= 3;
 }
 
-function isNative({ id }: Model): boolean {
-  return id.startsWith(`${vendorName}/`);
+function isNative(model: Model): boolean {
+  return readOwner(model) === vendorName;
 }
 
 /** True if the model refuses a call of the current turn without a signature. */
@@ -29,5 +28,6 @@ export function checksSignatures(model: Model): boolean {
 }
 
 export function encodingFor(request: CanonicalRequest, model: Model, lose: Lose): Encoding {
-  return { own: bag.has(request, 'read'), native: isNative(model), modern: isModern(model), lose };
+  const facts = { model, owner: readOwner(model), native: isNative(model), modern: isModern(model) };
+  return { own: bag.has(request, 'read'), ...facts, lose };
 }

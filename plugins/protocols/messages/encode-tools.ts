@@ -7,6 +7,7 @@ import {
   removeRepeatedTools,
   translateSearchOptions,
   addSearchLimit,
+  type HostedTool,
   type SearchWriters,
 } from '../../shared/wire-kit/hosted-tools.ts';
 import { refusePart, type Lose } from '../../shared/wire-kit/losses.ts';
@@ -70,8 +71,9 @@ function fitInputSchema(tool: FunctionTool, path: string, strict: boolean, lose:
   return isObject(fitted) ? fitted : schema;
 }
 
-function encodeTool(tool: Tool, path: string, { own, model, mark, lose }: Encoding): Fields[] {
-  if (tool.type === 'hosted') return encodeHosted(tool, path, { model, lose });
+function encodeTool(tool: Tool, path: string, encoding: Encoding): Fields[] {
+  if (tool.type === 'hosted') return encodeHosted(tool, path, encoding);
+  const { own, model, mark, lose } = encoding;
   const fields = bag.fields(tool);
   const name = fitName(tool.name);
   const cache_control = mark(tool.cache, path);
@@ -104,25 +106,17 @@ const searchWords: SearchWriters = {
   uses: (count) => ({ max_uses: count }),
 };
 
-function encodeHosted(
-  tool: Extract<Tool, { type: 'hosted' }>,
-  path: string,
-  { model, lose }: Pick<Encoding, 'model' | 'lose'>,
-): Fields[] {
+function encodeHosted(tool: HostedTool, path: string, { model, lose }: Encoding): Fields[] {
   const { protocol, kind, value } = tool;
   if (protocol === protocolName && isObject(value)) return [value];
   if (!hostsTool(model, kind)) {
     loseHosted(tool, path, lose);
     return [];
   }
-  if (kind === 'web-search')
-    return [
-      {
-        type: 'web_search_20250305',
-        name: 'web_search',
-        ...translateSearchOptions(tool, path, searchWords, lose),
-      },
-    ];
+  if (kind === 'web-search') {
+    const options = translateSearchOptions(tool, path, searchWords, lose);
+    return [{ type: 'web_search_20250305', name: 'web_search', ...options }];
+  }
   checkContainer(tool, path);
   return [{ type: 'code_execution_20250825', name: 'code_execution' }];
 }

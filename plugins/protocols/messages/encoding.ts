@@ -1,18 +1,12 @@
 /** What all parts of the request encoder share, and the flags of a model's messages endpoint. */
 import { z } from 'zod';
-import { type Model, flagReader } from '../../../core/index.ts';
-import type { Lose } from '../../shared/wire-kit/losses.ts';
+import { flagReader } from '../../../core/index.ts';
+import type { Encoding as BaseEncoding } from '../../shared/wire-kit/encoding.ts';
 import { protocolName } from './bag.ts';
 import type { MarkEncoder } from './cache.ts';
 
-export interface Encoding {
-  /** True if the client speaks this protocol, so that its request is restored exactly. */
-  readonly own: boolean;
-  readonly model: Model;
-  /** The vendor of the model, the only one that can read the state it sealed. */
-  readonly owner: string;
+export interface Encoding extends BaseEncoding {
   readonly mark: MarkEncoder;
-  readonly lose: Lose;
 }
 
 export const flagsSchema = z.strictObject({

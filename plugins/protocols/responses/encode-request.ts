@@ -53,7 +53,7 @@ export function encodeRequest(
     customCalls: findCustomCallIds(request.turns),
     lose,
   };
-  const plan = planFormat(request, model, encoding);
+  const plan = planFormat(request, encoding);
   const alike = encoding.owner === nativeVendor ? selectOpenaiFields(encoding.marks) : undefined;
   const body = overlay(
     alike
@@ -72,7 +72,7 @@ export function encodeRequest(
       ...encodeSampling(request, encoding),
       reasoning: encodeReasoning(request, encoding),
       text: encodeText(request, plan, encoding),
-      ...encodeExtras(request, model, encoding),
+      ...encodeExtras(request, encoding),
       ...encodeState(request, encoding),
     },
   );
@@ -192,7 +192,7 @@ function encodeReasoning(request: CanonicalRequest, { own, model, lose }: Encodi
 function encodeText(request: CanonicalRequest, plan: FormatPlan, encoding: Encoding): Fields | undefined {
   const fields = {
     format: encodeFormat(request, plan, encoding),
-    verbosity: fitVerbosity(request, encoding.model, encoding),
+    verbosity: fitVerbosity(request, encoding),
   };
   return Object.values(fields).some((value) => value !== undefined) || bag.form(request).includes('text')
     ? fields
@@ -230,7 +230,7 @@ const tiers: ReadonlyMap<string, string> = new Map([
   ['standard_only', 'default'],
 ]);
 
-function encodeExtras(request: CanonicalRequest, model: Model, { own, owner, lose }: Encoding): Fields {
+function encodeExtras(request: CanonicalRequest, { own, model, owner, lose }: Encoding): Fields {
   const { user, serviceTier } = request;
   const protocols = owner === nativeVendor ? [protocolName, 'chat-completions'] : [protocolName];
   const userField = usesSafetyIdentifier(request, protocols) ? 'safety_identifier' : 'user';

@@ -9,6 +9,7 @@ import {
   callLimit,
   readSearchLimit,
   translateSearchOptions,
+  type HostedTool,
   type SearchWriters,
 } from '../../shared/wire-kit/hosted-tools.ts';
 import { fitStrict, toObjectSchema } from '../../shared/wire-kit/object-schema.ts';
@@ -96,7 +97,7 @@ const searchFields: SearchWriters = {
 const limitedSearchFields: SearchWriters = { ...searchFields, uses: () => ({}) };
 
 function encodeHosted(
-  tool: Extract<Tool, { type: 'hosted' }>,
+  tool: HostedTool,
   path: string,
   words: SearchWriters,
   { model, lose }: Encoding,
@@ -124,22 +125,10 @@ function encodeTool(tool: OwnTool, path: string, { own, names, lose }: Encoding)
   if (tool.type === 'custom')
     return overlay(fields, { type: 'custom', name, description, format: flattenGrammar(tool.format) });
   // OpenAI treats a tool without `strict` as strict.
-  if (own)
-    return overlay(fields, {
-      type: 'function',
-      name,
-      description,
-      parameters: tool.schema,
-      strict: tool.strict,
-    });
+  const type = 'function';
+  if (own) return overlay(fields, { type, name, description, parameters: tool.schema, strict: tool.strict });
   const parameters = toObjectSchema(tool.schema, (reason) => lose(`${path}.schema`, reason, 'approximated'));
-  return {
-    type: 'function',
-    name,
-    description,
-    parameters,
-    strict: fitStrict(tool, parameters, path, lose) ?? false,
-  };
+  return { type, name, description, parameters, strict: fitStrict(tool, parameters, path, lose) ?? false };
 }
 
 function encodeReference(name: string, tools: readonly Tool[], { names }: Encoding): Fields {

@@ -1,7 +1,7 @@
 /** OpenAI's cache marks, which chat-completions and responses write in the same way, in both directions. */
 import { z } from 'zod';
 import type { TextBlock } from './canonical-types.ts';
-import type { Lose } from './losses.ts';
+import type { Encoding } from './encoding.ts';
 import { findKnown } from './open-values.ts';
 import { nameSet, nestFields, pickUnread, type Fields } from './vendor-bag.ts';
 
@@ -32,7 +32,7 @@ export function leftoverCache({ [field]: mark }: Cacheable): Fields {
 export function encodeCache(
   { cache }: Pick<TextBlock, 'cache'>,
   path: string,
-  { own, marks, lose }: { readonly own: boolean; readonly marks: boolean; readonly lose: Lose },
+  { own, marks, lose }: Encoding & { readonly marks: boolean },
   protocol: string,
 ): Fields | undefined {
   if (!cache) return undefined;

@@ -5,6 +5,7 @@
  * reply.
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
+import type { Encoding } from './encoding.ts';
 import type { Lose } from './losses.ts';
 import { isObject, type Fields } from './vendor-bag.ts';
 
@@ -46,11 +47,7 @@ export function describeFormat(format: Format): FormatInWords {
 }
 
 /** Plans how one of OpenAI's wires asks for the request's format. */
-export function planFormat(
-  request: CanonicalRequest,
-  model: Model,
-  { own, lose }: { readonly own: boolean; readonly lose: Lose },
-): FormatPlan {
+export function planFormat(request: CanonicalRequest, { own, model, lose }: Encoding): FormatPlan {
   const { format } = request;
   if (!format || format.type === 'text') return { mode: undefined };
   if (format.type === 'schema' && model.capabilities.structuredOutput) {

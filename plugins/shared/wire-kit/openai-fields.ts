@@ -2,8 +2,8 @@
  * Fields without a canonical name that both of OpenAI's protocols have. They pass between the two unchanged.
  */
 import { z } from 'zod';
-import type { CanonicalRequest, ClientHeaders, Model } from '../../../core/index.ts';
-import type { Lose } from './losses.ts';
+import type { CanonicalRequest, ClientHeaders } from '../../../core/index.ts';
+import type { Encoding } from './encoding.ts';
 import type { Fields } from './vendor-bag.ts';
 
 const fields: ReadonlySet<string> = new Set(['safety_identifier', 'prompt_cache_retention', 'moderation']);
@@ -38,11 +38,10 @@ export function readOpenaiFields(
 /** The verbosity, if the model accepts it: OpenAI's models without reasoning only accept "medium". */
 export function fitVerbosity(
   { verbosity }: CanonicalRequest,
-  { capabilities }: Model,
-  { own, lose }: { readonly own: boolean; readonly lose: Lose },
+  { own, model, lose }: Encoding,
 ): string | undefined {
-  if (verbosity === undefined || own || verbosity === 'medium' || capabilities.reasoning.style !== 'none')
-    return verbosity;
+  const reasons = model.capabilities.reasoning.style !== 'none';
+  if (verbosity === undefined || own || verbosity === 'medium' || reasons) return verbosity;
   lose('verbosity', 'the model does not take it', 'model');
   return undefined;
 }
