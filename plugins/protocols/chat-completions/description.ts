@@ -1,13 +1,7 @@
 /** What chat-completions takes and returns, for the OpenAPI document. What providers add is allowed too. */
 import { z } from 'zod';
 import type { CallDescription, Description } from '../../../core/index.ts';
-import {
-  architecture,
-  count,
-  errorSchema,
-  pricing,
-  topProvider,
-} from '../../shared/wire-kit/reply-schemas.ts';
+import { count, errorSchema, listedModel } from '../../shared/wire-kit/reply-schemas.ts';
 import { requestWire } from './wire.ts';
 
 const usage = z.looseObject({
@@ -81,19 +75,10 @@ export function describeCalls(path: string): CallDescription[] {
 
 const model = z
   .looseObject({
-    id: z.string(),
+    ...listedModel,
     object: z.literal('model'),
     created: z.number(),
-    owned_by: z.string(),
     name: z.string(),
-    description: z.string(),
-    canonical_slug: z.string(),
-    context_length: count,
-    architecture,
-    pricing,
-    top_provider: topProvider,
-    supported_parameters: z.array(z.string()),
-    expiration_date: z.string().nullable(),
   })
   .meta({ title: 'ChatModel' });
 

@@ -1,6 +1,7 @@
 /** Measures a request's input, for the cost that is reserved before the call. */
 import type { InputSize } from '../../../core/index.ts';
 import { writesBriefly } from '../../shared/wire-kit/cache-writes.ts';
+import { MediaMeter } from '../../shared/wire-kit/media-meter.ts';
 import { measureBase64 } from '../../shared/wire-kit/media.ts';
 import { nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import {
@@ -20,33 +21,19 @@ export function sizeOf(
   text: string,
   rounds: number | undefined,
 ): InputSize {
-  let images = 0;
-  let mediaBytes = 0;
-  let base64 = 0;
-  let fetched = false;
+  const meter = new MediaMeter();
   for (const message of messages) {
-    if (!isKnownMessage(message) || hasUnknownPart(message)) fetched = true;
+    if (!isKnownMessage(message) || hasUnknownPart(message)) meter.fetched = true;
     if (!isKnownMessage(message)) continue;
-    if (message.role === 'assistant' && message.audio) mediaBytes += mostAudioTokens;
+    if (message.role === 'assistant' && message.audio) meter.addStored(mostAudioTokens);
     for (const part of mediaOf(message)) {
       const length = base64Of(part);
-      base64 += length;
-      if (part.type === 'image_url') {
-        images += 1;
-        continue;
-      }
-      fetched ||= length === 0;
-      mediaBytes += Math.floor((length * 3) / 4);
+      if (part.type === 'image_url') meter.addImage(length);
+      else meter.addFile(length);
+      if (part.type !== 'image_url' && length === 0) meter.fetched = true;
     }
   }
-  return {
-    textBytes: Buffer.byteLength(text) - base64,
-    images,
-    mediaBytes,
-    fetched: fetched || undefined,
-    rounds,
-    brief: writesBriefly(text),
-  };
+  return { ...meter.measure(text), rounds, brief: writesBriefly(text) };
 }
 
 /** Whether a message has parts of unknown types: a provider may read any amount of input for them. */

@@ -3,11 +3,9 @@
  */
 import { toGatewayError, type Catalog, type Model, type Route } from '../../../core/index.ts';
 import {
-  describeArchitecture,
+  describeListed,
   formatFees,
-  readOwner,
   formatPrices,
-  describeTopProvider,
   listingRoutes,
 } from '../../shared/wire-kit/model-listing.ts';
 import { encodeError } from '../../shared/wire-kit/openai-error.ts';
@@ -30,16 +28,9 @@ function describeModel(model: Model): Record<string, unknown> {
     id: model.id,
     object: 'model',
     created: Date.parse(model.created) / 1000,
-    owned_by: readOwner(model),
     name: model.name,
-    description: model.description,
-    canonical_slug: model.canonicalSlug ?? model.id,
-    context_length: model.contextLength,
-    architecture: describeArchitecture(model),
     pricing: describePrices(model),
-    top_provider: describeTopProvider(model),
-    supported_parameters: model.supportedParameters,
-    expiration_date: model.expires,
+    ...describeListed(model),
   };
 }
 

@@ -7,14 +7,9 @@ import {
   type Model,
   type Route,
 } from '../../../core/index.ts';
-import {
-  describeArchitecture,
-  readOwner,
-  formatPrices,
-  describeTopProvider,
-  listingRoutes,
-} from '../../shared/wire-kit/model-listing.ts';
+import { describeListed, formatPrices, listingRoutes } from '../../shared/wire-kit/model-listing.ts';
 import { encodeError } from './errors.ts';
+import { joinWords } from './spelling.ts';
 
 /** Audio and cached input cost as much as input unless priced. A search without a price is free. */
 function buildPricing({ price = freePrice }: Model): Record<string, string> {
@@ -38,22 +33,16 @@ function buildPricing({ price = freePrice }: Model): Record<string, string> {
 }
 
 function describeModel(model: Model): Record<string, unknown> {
+  const listed = Object.entries(describeListed(model)).map(([name, value]) => [joinWords(name), value]);
   return {
     name: `models/${model.id}`,
     version: model.created,
     displayName: model.name,
-    description: model.description,
     inputTokenLimit: model.contextLength,
     outputTokenLimit: model.outputLimit,
     supportedGenerationMethods: ['generateContent', 'streamGenerateContent', 'countTokens'],
-    ownedBy: readOwner(model),
-    canonicalSlug: model.canonicalSlug ?? model.id,
-    contextLength: model.contextLength,
-    architecture: describeArchitecture(model),
     pricing: buildPricing(model),
-    topProvider: describeTopProvider(model),
-    supportedParameters: model.supportedParameters,
-    expirationDate: model.expires,
+    ...Object.fromEntries(listed),
   };
 }
 

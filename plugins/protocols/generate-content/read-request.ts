@@ -12,6 +12,7 @@ import {
 } from '../../../core/index.ts';
 import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
 import { labelsOf } from '../../shared/wire-kit/labels.ts';
+import { MediaMeter } from '../../shared/wire-kit/media-meter.ts';
 import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
 import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
 import { ReadCall, type CallFacts } from '../../shared/wire-kit/read-call.ts';
@@ -163,11 +164,9 @@ function measureInput(
   { contents, systemInstruction, tools, cachedContent }: WireRequest,
   text: string,
 ): InputSize {
-  let images = 0;
-  let mediaBytes = 0;
-  let base64 = 0;
-  let fetched =
-    tools?.some((tool) => tool.urlContext || tool.fileSearch || tool.mcpServers) ||
+  const meter = new MediaMeter();
+  meter.fetched =
+    (tools?.some((tool) => tool.urlContext || tool.fileSearch || tool.mcpServers) ?? false) ||
     // We cannot know how much a vendor reads for a part of an unknown kind.
     contents.some(({ role, parts }) => role !== 'model' && parts.some(isUnknownPart));
   const hasHostedTool = tools?.some((tool) =>
@@ -176,10 +175,9 @@ function measureInput(
   const addMedia = ({ inlineData, fileData }: Pick<WirePart, 'inlineData' | 'fileData'>): void => {
     const type = inlineData?.mimeType ?? fileData?.mimeType ?? guessMediaType(fileData?.fileUri ?? '') ?? '';
     const length = inlineData?.data.length ?? 0;
-    base64 += length;
-    if (/^image\//i.test(type)) return void (images += 1);
-    fetched ||= Boolean(fileData);
-    mediaBytes += Math.floor((length * 3) / 4);
+    if (/^image\//i.test(type)) return meter.addImage(length);
+    meter.addFile(length);
+    if (fileData) meter.fetched = true;
   };
   for (const { parts } of [...contents, ...(systemInstruction ? [systemInstruction] : [])])
     for (const part of parts) {
@@ -187,10 +185,7 @@ function measureInput(
       for (const nested of part.functionResponse?.parts ?? []) addMedia(nested);
     }
   return {
-    textBytes: Buffer.byteLength(text) - base64,
-    images,
-    mediaBytes,
-    fetched: fetched || undefined,
+    ...meter.measure(text),
     cached: cachedContent ? true : undefined,
     rounds: hasHostedTool ? Infinity : undefined,
   };

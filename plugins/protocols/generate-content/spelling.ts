@@ -37,7 +37,8 @@ export type SpellingNote = `${'snake' | 'one'}:${string}`;
 const deepest = 16;
 const longestName = 64;
 
-function joinWords(name: string): string {
+/** `top_provider` → `topProvider`. */
+export function joinWords(name: string): string {
   return name.replaceAll(/_([a-z\d])/g, (_, letter: string) => letter.toUpperCase());
 }
 

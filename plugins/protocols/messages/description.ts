@@ -1,7 +1,7 @@
 /** Describes requests, replies and listings of messages for `/openapi.json`. Unknown fields pass. */
 import { z } from 'zod';
 import type { CallDescription, Description } from '../../../core/index.ts';
-import { architecture, count, pricing, topProvider } from '../../shared/wire-kit/reply-schemas.ts';
+import { count, listedModel } from '../../shared/wire-kit/reply-schemas.ts';
 import { betaHeader, neutralVersionHeader, versionHeader, versions } from './read-request.ts';
 import { countWire, requestWire } from './wire.ts';
 
@@ -85,19 +85,10 @@ export function describeCalls(mount: string): CallDescription[] {
 
 const model = z
   .looseObject({
+    ...listedModel,
     type: z.literal('model'),
-    id: z.string(),
     display_name: z.string(),
     created_at: z.string(),
-    owned_by: z.string(),
-    canonical_slug: z.string(),
-    description: z.string(),
-    context_length: count,
-    architecture,
-    pricing,
-    top_provider: topProvider,
-    supported_parameters: z.array(z.string()),
-    expiration_date: z.string().nullable(),
   })
   .meta({ title: 'MessagesModel' });
 const list = z.object({ data: z.array(model) }).meta({ title: 'MessagesModelList' });

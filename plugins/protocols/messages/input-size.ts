@@ -1,6 +1,7 @@
 /** Measures a request's input and its fees, for the cost that is reserved before the call. */
 import type { Fee, InputSize } from '../../../core/index.ts';
 import { writesBriefly } from '../../shared/wire-kit/cache-writes.ts';
+import { MediaMeter } from '../../shared/wire-kit/media-meter.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { isSearch } from './decode-request.ts';
 import { isFunctionTool, isKnownBlock, isKnownMedia, isVendorState } from './wire.ts';
@@ -49,32 +50,26 @@ function hasEntries(value: unknown): boolean {
 /** An upper bound of the input. Media in base64 is counted as media, not as text. */
 export function measureInput(wire: WireRequest, text: string): InputSize {
   const { messages, tools, mcp_servers: servers } = wire;
-  let images = 0;
-  let mediaBytes = 0;
-  let base64 = 0;
-  let fetched = hasEntries(servers) || (tools?.some(readsUnbounded) ?? false);
+  const meter = new MediaMeter();
+  meter.fetched = hasEntries(servers) || (tools?.some(readsUnbounded) ?? false);
   const count = (block: WireBlock | WireResultContent): void => {
     if (!isKnownBlock(block)) {
-      fetched ||= !isVendorState(block.type);
+      meter.fetched ||= !isVendorState(block.type);
       return;
     }
     for (const inner of listInnerBlocks(block)) count(inner);
     if (block.type !== 'image' && block.type !== 'document') return;
     const length = isKnownMedia(block) && block.source.type === 'base64' ? block.source.data.length : 0;
-    fetched ||=
+    meter.fetched ||=
       !isKnownMedia(block) ||
       (block.type === 'document' && (block.source.type === 'url' || block.source.type === 'file'));
-    base64 += length;
-    if (block.type === 'image') images += 1;
-    else mediaBytes += Math.floor((length * 3) / 4);
+    if (block.type === 'image') meter.addImage(length);
+    else meter.addFile(length);
   };
   for (const { content } of messages)
     if (typeof content !== 'string') for (const block of content) count(block);
   return {
-    textBytes: Buffer.byteLength(text) - base64,
-    images,
-    mediaBytes,
-    fetched: fetched || undefined,
+    ...meter.measure(text),
     rounds: countRounds(wire) || undefined,
     uncached: !cacheMark.test(text),
     brief: writesBriefly(text),

@@ -1,12 +1,6 @@
 /** The public listing of models in this protocol's format: all models, those of one owner, or one. */
 import { freePrice, toGatewayError, type Catalog, type Model, type Route } from '../../../core/index.ts';
-import {
-  describeArchitecture,
-  readOwner,
-  formatPrices,
-  describeTopProvider,
-  listingRoutes,
-} from '../../shared/wire-kit/model-listing.ts';
+import { describeListed, formatPrices, listingRoutes } from '../../shared/wire-kit/model-listing.ts';
 import { encodeError } from './errors.ts';
 
 /** Cached input without a price of its own costs as much as other input. */
@@ -27,15 +21,8 @@ function describeModel(model: Model): Record<string, unknown> {
     id: model.id,
     display_name: model.name,
     created_at: `${model.created}T00:00:00Z`,
-    owned_by: readOwner(model),
-    canonical_slug: model.canonicalSlug ?? model.id,
-    description: model.description,
-    context_length: model.contextLength,
-    architecture: describeArchitecture(model),
     pricing: formatPricing(model),
-    top_provider: describeTopProvider(model),
-    supported_parameters: model.supportedParameters,
-    expiration_date: model.expires,
+    ...describeListed(model),
   };
 }
 

@@ -15,6 +15,7 @@ import { writesBriefly } from '../../shared/wire-kit/cache-writes.ts';
 import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
 import { isPriced } from '../../shared/wire-kit/hosted-tools.ts';
 import { labelsOf } from '../../shared/wire-kit/labels.ts';
+import { MediaMeter } from '../../shared/wire-kit/media-meter.ts';
 import { measureBase64 } from '../../shared/wire-kit/media.ts';
 import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
 import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
@@ -220,33 +221,22 @@ function isRunByVendor(read: ReadTool): boolean {
 
 /** Computes an upper bound of the input. Base64 media is counted as media, not as text. */
 function measureInput({ wire, items, tools }: ReadRequest, text: string): InputSize {
-  let images = 0;
-  let mediaBytes = 0;
-  let base64 = 0;
-  let fetched = tools?.some(({ kind, tool }) => kind === 'hosted' && tool.type === 'mcp') ?? false;
+  const meter = new MediaMeter();
+  meter.fetched =
+    (tools?.some(({ kind, tool }) => kind === 'hosted' && tool.type === 'mcp') ?? false) ||
+    items.some(holdsUnknownInput);
   for (const read of items) {
-    if (read.kind === 'image-call') {
-      base64 += read.item.result?.length ?? 0;
-      images += 1;
-    }
-    fetched ||= holdsUnknownInput(read);
-    for (const part of listParts(read)) {
-      if (part.type === 'input_image') {
-        base64 += part.image_url ? measureBase64(part.image_url) : 0;
-        images += 1;
-      }
+    if (read.kind === 'image-call') meter.addImage(read.item.result?.length ?? 0);
+    for (const part of listContent(read).filter(isKnownPart)) {
+      if (part.type === 'input_image') meter.addImage(part.image_url ? measureBase64(part.image_url) : 0);
       const file = readFileData(part);
       const length = file ? measureBase64(file) : 0;
-      fetched ||= part.type === 'input_file' && length === 0;
-      base64 += length;
-      mediaBytes += Math.floor((length * 3) / 4);
+      meter.addFile(length);
+      if (part.type === 'input_file' && length === 0) meter.fetched = true;
     }
   }
   return {
-    textBytes: Buffer.byteLength(text) - base64,
-    images,
-    mediaBytes,
-    fetched: fetched || undefined,
+    ...meter.measure(text),
     rounds: tools?.some(isRunByVendor) ? (wire.max_tool_calls ?? Infinity) : undefined,
     brief: writesBriefly(text),
   };
@@ -262,10 +252,6 @@ function holdsUnknownInput(read: ReadItem): boolean {
   if (read.kind === 'other') return read.unknownRole === true;
   if (read.kind === 'message' && read.item.role === 'assistant') return false;
   return !listContent(read).every(isKnownPart);
-}
-
-function listParts(read: ReadItem): readonly WirePart[] {
-  return listContent(read).filter(isKnownPart);
 }
 
 function listContent(read: ReadItem): readonly WireAnyPart[] {

@@ -52,27 +52,29 @@ export function readOwner({ id }: Model): string {
   return id.slice(0, id.indexOf('/'));
 }
 
-export function describeArchitecture({
-  input,
-  output,
-  tokenizer,
-  instructType,
-}: Model): Record<string, unknown> {
+/** What all listings say of a model, as chat-completions and messages name it. */
+export function describeListed(model: Model): Record<string, unknown> {
+  const { input, output } = model;
   return {
-    modality: `${input.join('+')}->${output.join('+')}`,
-    input_modalities: input,
-    output_modalities: output,
-    tokenizer,
-    instruct_type: instructType,
+    owned_by: readOwner(model),
+    description: model.description,
+    canonical_slug: model.canonicalSlug ?? model.id,
+    context_length: model.contextLength,
+    architecture: {
+      modality: `${input.join('+')}->${output.join('+')}`,
+      input_modalities: input,
+      output_modalities: output,
+      tokenizer: model.tokenizer,
+      instruct_type: model.instructType,
+    },
+    top_provider: {
+      context_length: model.contextLength,
+      max_completion_tokens: model.outputLimit,
+      is_moderated: model.moderated,
+    },
+    supported_parameters: model.supportedParameters,
+    expiration_date: model.expires,
   };
-}
-
-export function describeTopProvider({
-  contextLength,
-  outputLimit,
-  moderated,
-}: Model): Record<string, unknown> {
-  return { context_length: contextLength, max_completion_tokens: outputLimit, is_moderated: moderated };
 }
 
 function findById(catalog: Catalog, listed: readonly Model[], name: string): Model | undefined {

@@ -16,7 +16,6 @@ export const errorSchema = z
   })
   .meta({ title: 'Error' });
 
-/** A model's fields that all listings share. */
 export const architecture = z.looseObject({
   modality: z.string(),
   input_modalities: z.array(z.string()),
@@ -35,3 +34,17 @@ export const topProvider = z.looseObject({
 export const pricing = z.record(z.string(), z.string());
 
 export const count = z.int().nonnegative();
+
+/** A model's fields that the listings of chat-completions and messages share. */
+export const listedModel = {
+  id: z.string(),
+  owned_by: z.string(),
+  description: z.string(),
+  canonical_slug: z.string(),
+  context_length: count,
+  architecture,
+  pricing,
+  top_provider: topProvider,
+  supported_parameters: z.array(z.string()),
+  expiration_date: z.string().nullable(),
+};
