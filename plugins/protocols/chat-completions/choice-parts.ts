@@ -5,7 +5,7 @@
 import type { CanonicalEvent, ReplyContext } from '../../../core/index.ts';
 import type { EventOf, Annotation } from '../../shared/wire-kit/canonical-types.ts';
 import { seal } from '../../shared/wire-kit/envelope.ts';
-import { loseForeignFinishFields, loseForeignReplyFields } from '../../shared/wire-kit/losses.ts';
+import { loseForeignFields } from '../../shared/wire-kit/losses.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { encodeAnnotation } from './annotations.ts';
@@ -76,7 +76,7 @@ export class ChoiceParts {
       case 'finish':
         return this.#finish(event);
       case 'response-start':
-        loseForeignReplyFields(this.#context, event, protocolName);
+        loseForeignFields(this.#context, event, protocolName);
         return undefined;
       default:
         return undefined;
@@ -230,7 +230,7 @@ export class ChoiceParts {
 
   #finish(event: EventOf<'finish'>): ChoicePart {
     const { candidate: index, reason } = event;
-    loseForeignFinishFields(this.#context, event, protocolName);
+    loseForeignFields(this.#context, event, protocolName);
     if (event.stopSequence !== undefined)
       this.#context.lost?.('stopSequence', 'chat-completions does not say at which one it stopped');
     const candidate = this.#candidate(index);

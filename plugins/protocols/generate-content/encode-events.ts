@@ -11,7 +11,7 @@ import {
   type Usage,
 } from '../../../core/index.ts';
 import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
-import { loseForeignReplyFields } from '../../shared/wire-kit/losses.ts';
+import { loseForeignFields } from '../../shared/wire-kit/losses.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { errorBody } from './errors.ts';
@@ -32,10 +32,6 @@ export function buildReplyTail(
   };
 }
 
-export function hidesThoughts({ call }: ReplyContext): boolean {
-  return call.decode().reasoning?.display === 'none';
-}
-
 export class ChunkEncoder implements EventEncoder {
   readonly #context: ReplyContext;
   readonly #parts: ReplyParts;
@@ -47,11 +43,7 @@ export class ChunkEncoder implements EventEncoder {
 
   constructor(context: ReplyContext) {
     this.#context = context;
-    this.#parts = new ReplyParts({
-      streamed: true,
-      hidesThoughts: hidesThoughts(context),
-      lost: context.lost,
-    });
+    this.#parts = new ReplyParts(context, true);
     this.#buildTail();
   }
 
@@ -59,7 +51,7 @@ export class ChunkEncoder implements EventEncoder {
     switch (event.type) {
       case 'response-start':
         this.#start = event;
-        loseForeignReplyFields(this.#context, event, protocolName);
+        loseForeignFields(this.#context, event, protocolName);
         this.#buildTail();
         return '';
       case 'usage':
@@ -130,11 +122,7 @@ export function encodeStreamError(error: GatewayError, { framing }: ClientCall, 
 }
 
 export function encodeReply(events: readonly CanonicalEvent[], context: ReplyContext): unknown {
-  const parts = new ReplyParts({
-    streamed: false,
-    hidesThoughts: hidesThoughts(context),
-    lost: context.lost,
-  });
+  const parts = new ReplyParts(context, false);
   const contents = new Map<number, Fields[]>();
   let usage: Usage = {};
   let usageMetadata: Fields | undefined;
@@ -150,7 +138,7 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
     for (const part of added) content.push(part);
   }
   const start = events.find((event) => event.type === 'response-start');
-  if (start) loseForeignReplyFields(context, start, protocolName);
+  if (start) loseForeignFields(context, start, protocolName);
   const tail = buildReplyTail(context, usageMetadata, start);
   if (parts.promptFeedback !== undefined) return { promptFeedback: parts.promptFeedback, ...tail };
   const candidates = [...contents]

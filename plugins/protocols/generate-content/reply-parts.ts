@@ -5,7 +5,7 @@
 import type { CanonicalEvent, Opaque, ReplyContext } from '../../../core/index.ts';
 import type { EventOf, Annotation } from '../../shared/wire-kit/canonical-types.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
-import { loseForeignFinishFields } from '../../shared/wire-kit/losses.ts';
+import { loseForeignFields } from '../../shared/wire-kit/losses.ts';
 import { parseArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { longestCited, Transcript } from '../../shared/wire-kit/transcript.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -14,14 +14,6 @@ import { encodeFinish } from './finish.ts';
 import { encodeGrounding, isCited } from './grounding.ts';
 import { encodeLogprobs } from './logprobs.ts';
 import { placeholders, writeSignature } from './signature.ts';
-
-export interface ReplyPartsOptions {
-  /** Text is sent piece by piece. */
-  readonly streamed: boolean;
-  /** The client does not want the model's thoughts. */
-  readonly hidesThoughts: boolean;
-  readonly lost: ReplyContext['lost'] | undefined;
-}
 
 interface Candidate {
   readonly transcript: Transcript;
@@ -40,7 +32,11 @@ interface OpenBlock {
 }
 
 export class ReplyParts {
-  readonly #options: ReplyPartsOptions;
+  readonly #context: ReplyContext;
+  /** Text is sent piece by piece. */
+  readonly #streamed: boolean;
+  /** The client does not want the model's thoughts. */
+  readonly #hidesThoughts: boolean;
   readonly #candidates = new Map<number, Candidate>();
   readonly #blocks = new Map<number, OpenBlock>();
   /** The fields of each finished candidate other than its content. */
@@ -48,8 +44,10 @@ export class ReplyParts {
   /** Set if the provider refused the prompt: then there are no candidates. */
   promptFeedback: unknown;
 
-  constructor(options: ReplyPartsOptions) {
-    this.#options = options;
+  constructor(context: ReplyContext, streamed: boolean) {
+    this.#context = context;
+    this.#streamed = streamed;
+    this.#hidesThoughts = context.call.decode().reasoning?.display === 'none';
   }
 
   /** Returns the parts that an event adds to its candidate's content. */
@@ -108,10 +106,9 @@ export class ReplyParts {
     const { kind } = block.start;
     if (kind === 'text' || kind === 'refusal') this.#candidate(candidate).transcript.add(text);
     if (kind === 'audio' && Object.values(vendor).some(({ transcript }) => transcript))
-      this.#options.lost?.('audio.transcript', 'generate-content has no field for the transcript of audio');
-    const isText =
-      kind === 'text' || kind === 'refusal' || (kind === 'reasoning' && !this.#options.hidesThoughts);
-    if (isText && this.#options.streamed) return text === '' ? [] : [markThought(kind, { text })];
+      this.#context.lost?.('audio.transcript', 'generate-content has no field for the transcript of audio');
+    const isText = kind === 'text' || kind === 'refusal' || (kind === 'reasoning' && !this.#hidesThoughts);
+    if (isText && this.#streamed) return text === '' ? [] : [markThought(kind, { text })];
     block.transcript.add(text);
     return [];
   }
@@ -149,7 +146,7 @@ export class ReplyParts {
         if (isObject(part)) return [part];
         if (start.name === codeResult)
           return [{ codeExecutionResult: { outcome: 'OUTCOME_OK', output: text } }];
-        this.#options.lost?.('server-tool', 'generate-content cannot show what another vendor ran');
+        this.#context.lost?.('server-tool', 'generate-content cannot show what another vendor ran');
         return [];
       }
     }
@@ -157,9 +154,9 @@ export class ReplyParts {
 
   /** Hidden thoughts lose their seal with their text, which it covers. A seal without text is sent. */
   #endSpeech(kind: string, text: string, opaque: readonly Opaque[]): Fields[] {
-    const hidden = kind === 'reasoning' && this.#options.hidesThoughts && text !== '';
+    const hidden = kind === 'reasoning' && this.#hidesThoughts && text !== '';
     if (hidden && opaque.length > 0)
-      this.#options.lost?.('reasoning', 'the seal covers thoughts that the request hides');
+      this.#context.lost?.('reasoning', 'the seal covers thoughts that the request hides');
     return hidden
       ? []
       : addSeals(text === '' ? [] : [{ text }], opaque).map((part) => markThought(kind, part));
@@ -177,9 +174,9 @@ export class ReplyParts {
 
   #finish(event: EventOf<'finish'>): void {
     const { candidate: index, reason, vendor } = event;
-    loseForeignFinishFields(this.#options, event, protocolName);
+    loseForeignFields(this.#context, event, protocolName);
     if (reason.unified === 'pause' && encodeFinish(reason) !== reason.raw)
-      this.#options.lost?.(
+      this.#context.lost?.(
         'finish',
         'generate-content has no finish reason for a paused turn; sent as "MAX_TOKENS"',
       );
@@ -197,9 +194,9 @@ export class ReplyParts {
     const hasOwnSources = 'groundingMetadata' in extras || 'citationMetadata' in extras;
     const grounding = hasOwnSources ? undefined : encodeGrounding(annotations, text);
     if (!hasOwnSources && !annotations.every(isCited))
-      this.#options.lost?.('annotations', 'generate-content cites web pages only');
+      this.#context.lost?.('annotations', 'generate-content cites web pages only');
     if (!hasOwnSources && annotations.some(({ start = 0 }) => start > text.length))
-      this.#options.lost?.('annotations.start', 'the answer is too long to locate all its citations');
+      this.#context.lost?.('annotations.start', 'the answer is too long to locate all its citations');
     this.endings.set(index, {
       finishReason: encodeFinish(
         refused && reason.unified === 'stop' ? { unified: 'refusal', raw: '' } : reason,

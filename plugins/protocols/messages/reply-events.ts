@@ -5,7 +5,7 @@
  */
 import type { CanonicalEvent, Opaque, ReplyContext, Usage } from '../../../core/index.ts';
 import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
-import { loseForeignFinishFields, loseForeignReplyFields } from '../../shared/wire-kit/losses.ts';
+import { loseForeignFields } from '../../shared/wire-kit/losses.ts';
 import { longestCited, longestPassages, Transcript } from '../../shared/wire-kit/transcript.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { encodeAnnotation } from './annotations.ts';
@@ -81,14 +81,14 @@ export class ReplyEvents {
         break;
       case 'response-start':
         this.#start = event;
-        loseForeignReplyFields(this.#context, event, protocolName);
+        loseForeignFields(this.#context, event, protocolName);
         break;
       case 'usage':
         this.#usage = { ...this.#usage, ...event.usage };
         break;
       case 'finish':
         if (event.candidate === 0) this.#finish = event;
-        loseForeignFinishFields(this.#context, event, protocolName);
+        loseForeignFields(this.#context, event, protocolName);
         break;
       case 'ping':
         return [{ type: 'ping' }];

@@ -3,7 +3,7 @@ import { decodeCache, leftoverCache } from '../../shared/wire-kit/cache-breakpoi
 import type { MediaBlock, BlockOf, TextBlock } from '../../shared/wire-kit/canonical-types.ts';
 import { detectDocumentType, isUrl, readDataUrl, audioTypeOf } from '../../shared/wire-kit/media.ts';
 import { markUnknown } from '../../shared/wire-kit/open-values.ts';
-import { pickUnread, nestFields, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
+import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { isKnownPart, type WireContent, type WirePart } from './wire.ts';
 
@@ -54,9 +54,9 @@ function decodePart(part: WirePart, role: string): ContentBlock {
     case 'refusal':
       return { type: 'refusal', text: part.refusal, ...bag.keep(rest(part, ['refusal'])) };
     case 'input_image':
-      return { ...decodeImage(part), ...decodeCache(part) };
+      return decodeMedia(part, 'image', { detail: part.detail ?? undefined });
     case 'input_file':
-      return { ...decodeFile(part), ...decodeCache(part) };
+      return decodeMedia(part, 'document', { filename: part.filename ?? undefined });
     case 'input_audio': {
       const { data, format } = part.input_audio;
       const inner = nestFields('input_audio', pickUnread(part.input_audio, new Set(['data', 'format'])));
@@ -85,14 +85,9 @@ const textFields = new Set(['type', 'prompt_cache_breakpoint', 'text']);
 
 function decodeInputText(part: Extract<WirePart, { type: 'input_text' }>, role: string): TextBlock {
   const left = pickUnread(part, textFields);
-  if (!part.prompt_cache_breakpoint)
-    return { type: 'text', text: part.text, ...bag.keep(left, noteTextType(part.type, role)) };
-  return {
-    type: 'text',
-    text: part.text,
-    ...decodeCache(part),
-    ...bag.keep({ ...left, ...leftoverCache(part) }, noteTextType(part.type, role)),
-  };
+  const fields = part.prompt_cache_breakpoint ? { ...left, ...leftoverCache(part) } : left;
+  const sides = bag.keep(fields, noteTextType(part.type, role));
+  return { type: 'text', text: part.text, ...decodeCache(part), ...sides };
 }
 
 /** Clients send parts of replies back with empty lists. As notes these are not reported as lost. */
@@ -105,59 +100,48 @@ function decodeOutputText(part: Extract<WirePart, { type: 'output_text' }>, role
   };
 }
 
-type ImagePart = Extract<WirePart, { type: 'input_image' }>;
-type FilePart = Extract<WirePart, { type: 'input_file' }>;
+type MediaPart = Extract<WirePart, { type: 'input_image' | 'input_file' }>;
 
-function decodeImage(part: ImagePart): MediaBlock {
-  const { image_url: url, file_id: id } = part;
-  const detail = part.detail ?? undefined;
-  const sides = (field: string, notes: readonly string[] = []): Sides =>
-    bag.keep({ ...rest(part, [field, 'detail']), ...leftoverCache(part) }, notes);
-  const image = { type: 'media', kind: 'image' } as const;
-  return url
-    ? { ...image, ...readSource(url), detail, ...sides('image_url', notePrefix(url)) }
-    : { ...image, ...fileSource(id), detail, ...sides('file_id') };
+function decodeMedia(
+  part: MediaPart,
+  kind: MediaBlock['kind'],
+  about: Pick<MediaBlock, 'detail' | 'filename'>,
+): MediaBlock {
+  const { field, notes, ...medium } = part.type === 'input_image' ? readImage(part) : readFile(part);
+  const fields = { ...rest(part, [field, ...Object.keys(about)]), ...leftoverCache(part) };
+  return { type: 'media', kind, ...medium, ...about, ...decodeCache(part), ...bag.keep(fields, notes) };
 }
 
-function fileSource(id: string | null | undefined): Pick<MediaBlock, 'source'> {
-  return { source: { type: 'file', vendor: nativeVendor, id: id ?? '' } };
+/** A medium, with the field that holds it and notes on how the client wrote it. */
+interface Medium extends Pick<MediaBlock, 'source' | 'mediaType'> {
+  readonly field: string;
+  readonly notes?: readonly string[];
 }
 
-function readSource(url: string): Pick<MediaBlock, 'source' | 'mediaType'> {
-  const read = readDataUrl(url);
-  return read
-    ? { source: { type: 'base64', data: read.data }, mediaType: read.mediaType || undefined }
-    : { source: { type: 'url', url } };
+function readImage({ image_url: url, file_id: id }: Extract<MediaPart, { type: 'input_image' }>): Medium {
+  return url ? readUrl(url, 'image_url') : readFileId(id);
 }
 
-function notePrefix(url: string): string[] {
-  const prefix = readDataUrl(url)?.prefix;
-  return prefix === undefined ? [] : [`prefix=${prefix}`];
-}
-
-function decodeFile(part: FilePart): MediaBlock {
+function readFile(part: Extract<MediaPart, { type: 'input_file' }>): Medium {
   const { file_data: data, file_url: url, file_id: id } = part;
-  const filename = part.filename ?? undefined;
-  const sides = (field: string, notes: readonly string[] = []): Sides =>
-    bag.keep({ ...rest(part, [field, 'filename']), ...leftoverCache(part) }, notes);
-  const document = { type: 'media', kind: 'document' } as const;
-  if (data && isUrl(data))
-    return {
-      ...document,
-      ...readSource(data),
-      filename,
-      ...sides('file_data', ['data', ...notePrefix(data)]),
-    };
-  if (data) {
-    const source = { type: 'base64', data } as const;
-    return {
-      ...document,
-      source,
-      mediaType: detectDocumentType(data),
-      filename,
-      ...sides('file_data', ['data', 'bare']),
-    };
-  }
-  if (url) return { ...document, ...readSource(url), filename, ...sides('file_url', notePrefix(url)) };
-  return { ...document, ...fileSource(id), filename, ...sides('file_id') };
+  if (!data) return url ? readUrl(url, 'file_url') : readFileId(id);
+  if (isUrl(data)) return readUrl(data, 'file_data', ['data']);
+  const mediaType = detectDocumentType(data);
+  return { source: { type: 'base64', data }, mediaType, field: 'file_data', notes: ['data', 'bare'] };
+}
+
+function readFileId(id: string | null | undefined): Medium {
+  return { source: { type: 'file', vendor: nativeVendor, id: id ?? '' }, field: 'file_id' };
+}
+
+function readUrl(url: string, field: string, notes: readonly string[] = []): Medium {
+  const read = readDataUrl(url);
+  if (!read) return { source: { type: 'url', url }, field, notes };
+  const { data, mediaType, prefix } = read;
+  return {
+    source: { type: 'base64', data },
+    mediaType: mediaType || undefined,
+    field,
+    notes: prefix === undefined ? notes : [...notes, `prefix=${prefix}`],
+  };
 }

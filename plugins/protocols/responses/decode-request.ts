@@ -9,7 +9,7 @@ import { decodeItems } from './decode-items.ts';
 import { decodeChoice, decodeTools } from './decode-tools.ts';
 import type { ReadRequest } from './read-items.ts';
 import { ToolNames } from './tool-names.ts';
-import { isKnownFormat, type WireAnyFormat, type WireFormat, type WireRequest } from './wire.ts';
+import { isKnownFormat, type WireAnyFormat, type WireRequest } from './wire.ts';
 
 type Format = NonNullable<CanonicalRequest['format']>;
 
@@ -58,26 +58,13 @@ export function decodeRequest({ wire, items, tools: readTools }: ReadRequest): C
 function decodeInstructions({ instructions }: WireRequest): Turn[] {
   if (!instructions) return [];
   const at = 'instructions';
-  return [
-    {
-      role: 'system',
-      blocks: [{ type: 'text', text: instructions, at }],
-      at,
-      ...bag.keep({}, ['instructions']),
-    },
-  ];
+  return [{ role: 'system', blocks: [{ type: 'text', text: instructions, at }], at, ...bag.keep({}, [at]) }];
 }
 
 function decodeInput({ input, model }: WireRequest, items: ReadRequest['items'], names: ToolNames): Turn[] {
   if (typeof input !== 'string') return decodeItems(items, names, model);
-  return [
-    {
-      role: 'user',
-      blocks: [{ type: 'text', text: input, at: 'input' }],
-      at: 'input',
-      ...bag.keep({}, ['input']),
-    },
-  ];
+  const at = 'input';
+  return [{ role: 'user', blocks: [{ type: 'text', text: input, at }], at, ...bag.keep({}, [at]) }];
 }
 
 function hasOnlySafetyIdentifier({ user, safety_identifier: safety }: WireRequest): boolean {
@@ -159,10 +146,7 @@ function isUsualSummary({ reasoning }: WireRequest): boolean {
 }
 
 function decodeFormat(format: WireAnyFormat | null | undefined): Format | undefined {
-  return format && isKnownFormat(format) ? decodeKnownFormat(format) : undefined;
-}
-
-function decodeKnownFormat(format: WireFormat): Format {
+  if (!format || !isKnownFormat(format)) return undefined;
   if (format.type === 'text') return { type: 'text' };
   if (format.type === 'json_object') return { type: 'json' };
   const { name, description, schema, strict } = format;

@@ -5,6 +5,7 @@
 import type { Block, Turn } from '../../../core/index.ts';
 import { encodeCache } from '../../shared/wire-kit/cache-breakpoint.ts';
 import type { BlockOf } from '../../shared/wire-kit/canonical-types.ts';
+import { readList, readObject } from '../../shared/wire-kit/values.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { partBreak } from './decode-items.ts';
@@ -18,7 +19,8 @@ import { fitName, hashShort } from './tool-names.ts';
 /** A message that collects parts until a block of another type follows. */
 interface Message {
   readonly parts: Fields[];
-  readonly sides: { readonly fields: Fields; readonly form: readonly string[] };
+  readonly fields: Fields;
+  readonly form: readonly string[];
 }
 
 type Entry = { readonly path: string } & ({ readonly item: Fields } | { readonly message: Message });
@@ -50,7 +52,7 @@ function encodeTurn(turn: Turn, at: string, encoding: Encoding): Fields[] {
   let open: Message | undefined;
   if (turn.name !== undefined) encoding.lose(`${at}.name`, 'responses has no names for participants');
   if (turn.blocks.length === 0 && encoding.own)
-    entries.push({ path: at, message: { parts: [], sides: readTurnSides(turn) } });
+    entries.push({ path: at, message: { parts: [], fields: bag.fields(turn), form: bag.form(turn) } });
   for (const [position, block] of turn.blocks.entries()) {
     const path = `${at}.blocks[${position}]`;
     if ('opaque' in block && block.opaque && block.type !== 'reasoning')
@@ -64,7 +66,7 @@ function encodeTurn(turn: Turn, at: string, encoding: Encoding): Fields[] {
     if (block.type === 'text' && block.text === '' && turn.role === 'assistant' && !encoding.own) continue;
     if (isSpoken(block)) {
       if (!open || bag.form(block).includes('message')) {
-        open = { parts: [], sides: readMessageSides(turn, block) };
+        open = startMessage(turn, block);
         entries.push({ path, message: open });
       }
       const parts = encodeParts(block, turn.role, path, encoding);
@@ -75,9 +77,12 @@ function encodeTurn(turn: Turn, at: string, encoding: Encoding): Fields[] {
     const item = encodeBlock(block, path, encoding);
     if (item) entries.push({ path, item });
   }
-  return dropTrailingReasoning(entries, encoding).flatMap((entry) =>
-    'item' in entry ? [entry.item] : encodeMessage(entry.message, turn, encoding),
-  );
+  const role = turn.role === 'tool' ? 'user' : turn.role;
+  return dropTrailingReasoning(entries, encoding).map((entry) => {
+    if ('item' in entry) return entry.item;
+    const { parts, fields, form } = entry.message;
+    return overlay(fields, { ...restoreHead(form), role, content: joinParts(parts, form, encoding.own) });
+  });
 }
 
 function isSpoken(block: Block): block is ContentBlock | ForeignPart {
@@ -101,15 +106,11 @@ function encodeShownMedia(block: BlockOf<'media'>, path: string, encoding: Encod
   };
 }
 
-function readTurnSides(turn: Turn): Message['sides'] {
-  return { fields: bag.fields(turn), form: bag.form(turn) };
-}
-
 /** A message's own fields are kept on its first block: an assistant's turn may hold several messages. */
-function readMessageSides(turn: Turn, block: ContentBlock | ForeignPart): Message['sides'] {
+function startMessage(turn: Turn, block: ContentBlock | ForeignPart): Message {
   const form = bag.form(block);
-  const { item } = bag.fields(block);
-  return form.includes('message') ? { fields: isObject(item) ? item : {}, form } : readTurnSides(turn);
+  if (!form.includes('message')) return { parts: [], fields: bag.fields(turn), form: bag.form(turn) };
+  return { parts: [], fields: readObject(bag.fields(block).item), form };
 }
 
 /** OpenAI refuses reasoning that no item follows. That item was lost, or never existed. */
@@ -121,11 +122,6 @@ function dropTrailingReasoning(entries: Entry[], { own, lose }: Encoding): Entry
     kept.pop();
   }
   return kept;
-}
-
-function encodeMessage({ parts, sides: { fields, form } }: Message, turn: Turn, { own }: Encoding): Fields[] {
-  const role = turn.role === 'tool' ? 'user' : turn.role;
-  return [overlay(fields, { ...restoreHead(form), role, content: joinParts(parts, form, own) })];
 }
 
 function omitItem(part: Fields): Fields {
@@ -224,17 +220,13 @@ function encodeReasoning(
   }
   const form = bag.form(block);
   const { parts: left, ...fields } = bag.fields(block);
-  const lefts: readonly unknown[] = Array.isArray(left) ? left : [];
+  const lefts = readList(left);
   const raw = form.includes('content');
   const type = raw ? 'reasoning_text' : 'summary_text';
   const texts = splitText(text, readNote(form, 'parts'));
-  const parts = texts.map((part, index): Fields => {
-    const rest = lefts[index];
-    return overlay(isObject(rest) ? rest : {}, {
-      type: form.includes('typeless') ? undefined : type,
-      text: part,
-    });
-  });
+  const parts = texts.map((part, index): Fields =>
+    overlay(readObject(lefts[index]), { type: form.includes('typeless') ? undefined : type, text: part }),
+  );
   const summary = readNote(form, 'summary');
   return overlay(fields, {
     type: 'reasoning',

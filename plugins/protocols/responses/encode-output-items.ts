@@ -5,7 +5,7 @@
 import type { CanonicalEvent, Opaque, ReplyContext } from '../../../core/index.ts';
 import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
-import { loseForeignFinishFields } from '../../shared/wire-kit/losses.ts';
+import { loseForeignFields } from '../../shared/wire-kit/losses.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { HostedEncoder } from './encode-hosted-items.ts';
@@ -250,7 +250,7 @@ export class OutputItemEncoder {
     if (event.reason.unified === 'pause')
       this.#context.lost?.('finish', 'responses reports a paused turn as "incomplete"');
     this.#confirmCall(this.#lastStatus);
-    loseForeignFinishFields(this.#context, event, protocolName);
+    loseForeignFields(this.#context, event, protocolName);
   }
 
   #addAnnotation({ block: number, annotation }: EventOf<'annotation'>): void {

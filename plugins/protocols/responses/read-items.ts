@@ -94,10 +94,7 @@ function readReasoning(value: unknown, at: string): ReadItem {
   return isKnown ? { kind: 'reasoning', item } : { kind: 'other', item };
 }
 
-function holdsOnly(
-  parts: readonly { readonly type?: string | null | undefined }[] | null | undefined,
-  known: string,
-): boolean {
+function holdsOnly(parts: WireReasoning['summary'], known: string): boolean {
   return parts?.every(({ type = known }) => type === known) ?? true;
 }
 

@@ -2,10 +2,10 @@
  * Writes the response object around the output. It repeats every setting of the request, with OpenAI's
  * default if the client left it out. The gateway stores nothing, whatever `store` says.
  */
-import type { ClientCall, ReplyContext, Usage } from '../../../core/index.ts';
+import type { ReplyContext, Usage } from '../../../core/index.ts';
 import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
-import { loseForeignReplyFields } from '../../shared/wire-kit/losses.ts';
-import { readObject } from '../../shared/wire-kit/values.ts';
+import { loseForeignFields } from '../../shared/wire-kit/losses.ts';
+import { readList, readObject } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { Ending } from './finish.ts';
@@ -37,26 +37,13 @@ const settings: readonly (readonly [name: string, fallback: unknown])[] = [
   ['truncation', 'disabled'],
 ];
 
-function readSettings(call: ClientCall): Fields {
-  return 'settings' in call && isObject(call.settings) ? call.settings : {};
-}
-
 /** Repeats a tool as OpenAI does: optional fields become null. */
 function echoTool(tool: unknown): unknown {
   if (!isObject(tool)) return tool;
   if (Array.isArray(tool.tools)) return { ...tool, tools: tool.tools.map(echoTool) };
-  return tool.type === 'function'
-    ? {
-        ...tool,
-        description: tool.description ?? null,
-        parameters: tool.parameters ?? null,
-        strict: tool.strict ?? null,
-      }
-    : tool;
-}
-
-function echoTools({ tools }: Fields): unknown[] {
-  return Array.isArray(tools) ? tools.map(echoTool) : [];
+  if (tool.type !== 'function') return tool;
+  const { description = null, parameters = null, strict = null } = tool;
+  return { ...tool, description, parameters, strict };
 }
 
 /** The usage of OpenAI's tools. The image tool is listed even if it was not used. */
@@ -92,12 +79,12 @@ export class ResponseObject {
   constructor(context: ReplyContext) {
     const { id, model, created, call } = context;
     this.#context = context;
-    const sent = readSettings(call);
+    const sent = readObject('settings' in call ? call.settings : undefined);
     this.#head = { id: makeId('resp', id), object: 'response', created_at: created, model };
     this.#settings = {
       ...Object.fromEntries(settings.map(([name, fallback]) => [name, sent[name] ?? fallback])),
       ...(typeof sent.user === 'string' ? { user: sent.user } : {}),
-      tools: echoTools(sent),
+      tools: readList(sent.tools).map(echoTool),
       reasoning: { effort: null, summary: null, ...readObject(sent.reasoning) },
       text: { format: { type: 'text' }, ...readObject(sent.text) },
     };
@@ -106,7 +93,7 @@ export class ResponseObject {
   /** Adopts the fields of the provider's response, if the provider uses this protocol. */
   addStart(start: Start | undefined): void {
     this.#vendorFields = bag.fields(start);
-    if (start) loseForeignReplyFields(this.#context, start, protocolName);
+    if (start) loseForeignFields(this.#context, start, protocolName);
   }
 
   /** Adopts the fields that the provider sends at the end only. */

@@ -198,12 +198,11 @@ export type WirePart = z.output<typeof part>;
 export type WireOwnTool = z.output<typeof ownToolWire>;
 export type WireFlatTool = Exclude<WireOwnTool, { type: 'namespace' }>;
 export type WireAnyFormat = z.output<typeof textFormat>;
-export type WireFormat = z.output<typeof knownFormat>;
 
 export function isKnownPart(value: WireAnyPart): value is WirePart {
   return partTypes.has(value.type);
 }
 
-export function isKnownFormat(format: WireAnyFormat): format is WireFormat {
+export function isKnownFormat(format: WireAnyFormat): format is z.output<typeof knownFormat> {
   return formatTypes.has(format.type);
 }

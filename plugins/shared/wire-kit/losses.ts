@@ -2,13 +2,7 @@
  * Reports what an encoder cannot express: as a loss, or as a refusal if an answer without it would be
  * worthless.
  */
-import {
-  GatewayError,
-  type Loss,
-  type LossCode,
-  type ReplyContext,
-  type VendorBag,
-} from '../../../core/index.ts';
+import { GatewayError, type Loss, type LossCode, type ReplyContext } from '../../../core/index.ts';
 import type { EventOf } from './canonical-types.ts';
 
 /** Reports a loss: its canonical path, a reason, and its kind (by default the wire has no such field). */
@@ -20,44 +14,25 @@ export function collectLosses(): { readonly losses: Loss[]; readonly lose: Lose 
   return { losses, lose: (path, reason, code = 'unsupported') => void losses.push({ path, reason, code }) };
 }
 
-interface ReplyLosses {
-  readonly lost?: ReplyContext['lost'] | undefined;
-}
-
-function reportForeignFields(
-  { lost }: ReplyLosses,
-  { vendor = {} }: { readonly vendor?: VendorBag | undefined },
-  protocol: string,
-  matters: (name: string) => boolean,
-): void {
-  for (const [owner, fields] of Object.entries(vendor)) {
-    if (owner === protocol) continue;
-    for (const name of Object.keys(fields)) if (matters(name)) lost?.(name, `only ${owner} has it`);
-  }
-}
-
 /** Fields of a whole reply that a client may need. The others concern our account, or repeat the request. */
 const replyFields: ReadonlySet<string> = new Set(['moderation', 'container', 'context_management']);
-
-/** Reports the fields of a whole reply that exist only in the provider's protocol. */
-export function loseForeignReplyFields(
-  context: ReplyLosses,
-  start: EventOf<'response-start'>,
-  protocol: string,
-): void {
-  reportForeignFields(context, start, protocol, (name) => replyFields.has(name));
-}
 
 /** Fields of a candidate's end that are not lost: annotations, or the cost of the call, carry the same. */
 const carriedElsewhere = new Set(['groundingMetadata', 'citationMetadata', 'service_tier']);
 
-/** Reports the fields at the end of a candidate that exist only in the provider's protocol. */
-export function loseForeignFinishFields(
-  context: ReplyLosses,
-  finish: EventOf<'finish'>,
+/** Reports the fields of a reply, or of a candidate's end, that exist only in the provider's protocol. */
+export function loseForeignFields(
+  { lost }: Pick<ReplyContext, 'lost'>,
+  { type, vendor = {} }: EventOf<'response-start' | 'finish'>,
   protocol: string,
 ): void {
-  reportForeignFields(context, finish, protocol, (name) => !carriedElsewhere.has(name));
+  for (const [owner, fields] of Object.entries(vendor)) {
+    if (owner === protocol) continue;
+    for (const name of Object.keys(fields)) {
+      const matters = type === 'finish' ? !carriedElsewhere.has(name) : replyFields.has(name);
+      if (matters) lost?.(name, `only ${owner} has it`);
+    }
+  }
 }
 
 /** Refuses the call because a wire cannot carry something. The error names it as the client wrote it. */
