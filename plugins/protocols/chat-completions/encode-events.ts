@@ -10,7 +10,7 @@ import {
   type Usage,
 } from '../../../core/index.ts';
 import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
-import { errorBody } from '../../shared/wire-kit/openai-error.ts';
+import { encodeStreamError } from '../../shared/wire-kit/openai-error.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { ChoiceParts, type ChoicePart } from './choice-parts.ts';
@@ -96,11 +96,6 @@ export class ChunkEncoder implements EventEncoder {
     if (!this.#context.call.usageWanted || !this.#usage) return '';
     return `${this.#start}],"usage":${JSON.stringify(encodeUsage(this.#usage))}}\n\n`;
   }
-}
-
-/** One frame and nothing after it: a finish reason or `[DONE]` would make a broken reply look complete. */
-export function encodeStreamError(error: GatewayError): string {
-  return `data: ${JSON.stringify(errorBody(error))}\n\n`;
 }
 
 interface Choice {

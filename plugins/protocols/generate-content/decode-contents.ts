@@ -3,7 +3,7 @@
  * chunk. Adjacent model contents become one turn, because other protocols tie calls and reasoning to their
  * turn.
  */
-import type { Block, Opaque, Turn } from '../../../core/index.ts';
+import type { Block, Turn } from '../../../core/index.ts';
 import { markUnknown, foreignBlock } from '../../shared/wire-kit/open-values.ts';
 import { containsNumber, hasPlainNumbers, parseExactly } from '../../shared/wire-kit/tool-arguments.ts';
 import { isObject, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -105,16 +105,11 @@ function member(value: unknown, name: string | number): unknown {
   return isObject(value) ? value[name] : undefined;
 }
 
-/** The state that another vendor sealed. */
-function foreignSeal(block: Block): Opaque | undefined {
-  return block.type === 'reasoning' ? block.opaque?.find((opaque) => !isNative(opaque)) : undefined;
-}
-
 /** Joins the pieces of streamed reasoning, because another vendor's seal covers the whole text. */
 function joinReasoning(blocks: readonly Block[]): Block[] {
   const joined: Block[] = [];
   for (const block of blocks) {
-    if (block.type !== 'reasoning' || !foreignSeal(block)) {
+    if (block.type !== 'reasoning' || !block.opaque?.some((opaque) => !isNative(opaque))) {
       joined.push(block);
       continue;
     }

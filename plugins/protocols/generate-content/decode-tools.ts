@@ -74,12 +74,11 @@ function decodeFunction(declared: WireDeclaration, at: string, group: Form): Too
 const knownModes: ReadonlySet<string> = new Set(['AUTO', 'ANY', 'NONE', 'VALIDATED', 'MODE_UNSPECIFIED']);
 const callingFields = new Set(['mode', 'allowedFunctionNames']);
 
-export interface ReadToolConfig {
+/** The choice, and the fields without a canonical name. */
+export function decodeToolConfig(config: WireRequest['toolConfig']): {
   readonly choice: ToolChoice | undefined;
   readonly rest: Fields;
-}
-
-export function decodeToolConfig(config: WireRequest['toolConfig']): ReadToolConfig {
+} {
   const { functionCallingConfig: calling, ...others } = config ?? {};
   const choice =
     calling?.mode && knownModes.has(calling.mode.toUpperCase())

@@ -21,12 +21,10 @@ interface Content {
   readonly rest: Fields;
 }
 
-export interface EncodedTurns {
-  readonly systemInstruction: Fields | undefined;
-  readonly contents: Fields[];
-}
-
-export function encodeTurns(given: readonly Turn[], encoding: Encoding): EncodedTurns {
+export function encodeTurns(
+  given: readonly Turn[],
+  encoding: Encoding,
+): { readonly systemInstruction: Fields | undefined; readonly contents: Fields[] } {
   const turns = encoding.own ? given : makeCallIdsUnique(given);
   const writer = new ContentWriter(turns, encoding);
   const firstSpoken = turns.findIndex(({ role }) => role !== 'system' && role !== 'developer');
@@ -182,15 +180,13 @@ class ContentWriter {
     }
     const hasResults = results.length > 0 || (own && turn.blocks.some(({ type }) => type === 'tool-result'));
     if (own) return this.#put(hasResults ? 'results' : 'user', role, others, bag.fields(turn));
-    if (hasResults) this.#addResults(results, files);
+    if (hasResults) {
+      // All results of a step come first, then their files.
+      const content = this.#contentFor('results', 'user');
+      for (const part of results) content.parts.push(part);
+      for (const part of files) content.files.push(part);
+    }
     if (others.length > 0) this.#put('user', role, others, bag.fields(turn));
-  }
-
-  /** All results of a step come first, then their files. */
-  #addResults(results: readonly Fields[], files: readonly Fields[]): void {
-    const content = this.#contentFor('results', 'user');
-    for (const part of results) content.parts.push(part);
-    for (const part of files) content.files.push(part);
   }
 
   #result(block: ToolResult, path: string): ReturnType<typeof encodeResult> {

@@ -2,12 +2,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
 import {
-  checkContainer,
-  hostsTool,
-  loseHosted,
   translateSearchOptions,
   removeForbiddenTools,
   removeRepeatedTools,
+  replaceHosted,
   type HostedTool,
 } from '../../shared/wire-kit/hosted-tools.ts';
 import {
@@ -70,8 +68,12 @@ function groupTools(request: CanonicalRequest, encoding: Encoding): Fields[] {
   for (const [index, tool] of removeRepeatedTools(tools, protocolName, encoding.lose).entries()) {
     const path = `tools[${index}]`;
     if (!tool) continue;
-    if (tool.type !== 'hosted') functions.push(encodeFunction(tool, path, encoding));
-    else for (const entry of encodeHosted(tool, path, hasFunctions, encoding)) hosted.push(entry);
+    if (tool.type !== 'hosted') {
+      functions.push(encodeFunction(tool, path, encoding));
+      continue;
+    }
+    const entry = encodeHosted(tool, path, hasFunctions, encoding);
+    if (entry) hosted.push(entry);
   }
   return [...(functions.length > 0 ? [{ functionDeclarations: functions }] : []), ...hosted];
 }
@@ -80,21 +82,19 @@ function encodeHosted(
   tool: HostedTool,
   path: string,
   hasFunctions: boolean,
-  { model, lose }: Encoding,
-): Fields[] {
-  const { protocol, kind, value } = tool;
-  if (protocol === protocolName && isObject(value)) return [value];
-  if (!hostsTool(model, kind)) {
-    loseHosted(tool, path, lose);
-    return [];
-  }
-  if (kind === 'web-search' && hasFunctions) {
-    lose(path, 'Gemini does not search together with functions', 'model');
-    return [];
-  }
-  if (kind === 'web-search') return [{ googleSearch: translateSearchOptions(tool, path, {}, lose) }];
-  checkContainer(tool, path);
-  return [{ codeExecution: {} }];
+  encoding: Encoding,
+): Fields | undefined {
+  const { protocol, value } = tool;
+  if (protocol === protocolName && isObject(value)) return value;
+  const { lose } = encoding;
+  return replaceHosted(tool, path, encoding, {
+    search() {
+      if (!hasFunctions) return { googleSearch: translateSearchOptions(tool, path, {}, lose) };
+      lose(path, 'Gemini does not search together with functions', 'model');
+      return undefined;
+    },
+    code: { codeExecution: {} },
+  });
 }
 
 function encodeFunction(tool: OwnTool, path: string, encoding: Encoding): Fields {

@@ -88,10 +88,6 @@ function parsePath(path: string): Step[] {
 
 const kinds = ['stringValue', 'numberValue', 'boolValue', 'nullValue'] as const;
 
-function isContainer(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
-}
-
 function getOwn(holder: object, key: Step): unknown {
   return Object.hasOwn(holder, key) ? Reflect.get(holder, key) : undefined;
 }
@@ -104,7 +100,7 @@ function put(holder: object, key: Step, value: unknown): void {
 /** The object or list under a key. A new one is a list if the next step is an index. */
 function descend(holder: object, key: Step, next: Step): object {
   const existing = getOwn(holder, key);
-  if (isContainer(existing)) return existing;
+  if (typeof existing === 'object' && existing !== null) return existing;
   const created = typeof next === 'number' ? [] : {};
   put(holder, key, created);
   return created;

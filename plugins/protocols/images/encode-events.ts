@@ -8,7 +8,7 @@ import {
   type EventEncoder,
   type ReplyContext,
 } from '../../../core/index.ts';
-import { errorBody } from '../../shared/wire-kit/openai-error.ts';
+import { encodeStreamError } from '../../shared/wire-kit/openai-error.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { dataOf, Pictures } from './pictures.ts';
@@ -69,11 +69,6 @@ export class PictureEncoder implements EventEncoder {
       `${JSON.stringify({ type, created_at: this.#pictures.created, ...fields })}\n\n`
     );
   }
-}
-
-/** One frame, with nothing after it. */
-export function encodeStreamError(error: GatewayError): string {
-  return `data: ${JSON.stringify(errorBody(error))}\n\n`;
 }
 
 /** Throws if the reply has no picture. */

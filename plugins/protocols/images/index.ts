@@ -4,10 +4,10 @@
  */
 import { z } from 'zod';
 import { definePlugin, type Match, type Protocol } from '../../../core/index.ts';
-import { decodeError, encodeError } from '../../shared/wire-kit/openai-error.ts';
+import { decodeError, encodeError, encodeStreamError } from '../../shared/wire-kit/openai-error.ts';
 import { protocolName } from './bag.ts';
 import { ReplyDecoder } from './decode-events.ts';
-import { encodeStreamError, PictureEncoder, encodeReply } from './encode-events.ts';
+import { PictureEncoder, encodeReply } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
 import { keepReachable } from './reach.ts';
 import { requestReader } from './read-request.ts';

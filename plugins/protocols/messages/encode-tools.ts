@@ -1,10 +1,8 @@
 /** Encodes tools and the tool choice. */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
 import {
-  checkContainer,
-  hostsTool,
-  loseHosted,
   removeRepeatedTools,
+  replaceHosted,
   translateSearchOptions,
   addSearchLimit,
   type HostedTool,
@@ -106,19 +104,15 @@ const searchWords: SearchWriters = {
   uses: (count) => ({ max_uses: count }),
 };
 
-function encodeHosted(tool: HostedTool, path: string, { model, lose }: Encoding): Fields[] {
-  const { protocol, kind, value } = tool;
-  if (protocol === protocolName && isObject(value)) return [value];
-  if (!hostsTool(model, kind)) {
-    loseHosted(tool, path, lose);
-    return [];
-  }
-  if (kind === 'web-search') {
-    const options = translateSearchOptions(tool, path, searchWords, lose);
-    return [{ type: 'web_search_20250305', name: 'web_search', ...options }];
-  }
-  checkContainer(tool, path);
-  return [{ type: 'code_execution_20250825', name: 'code_execution' }];
+function encodeHosted(tool: HostedTool, path: string, encoding: Encoding): Fields[] {
+  if (tool.protocol === protocolName && isObject(tool.value)) return [tool.value];
+  const search = (): Fields => {
+    const options = translateSearchOptions(tool, path, searchWords, encoding.lose);
+    return { type: 'web_search_20250305', name: 'web_search', ...options };
+  };
+  const code = { type: 'code_execution_20250825', name: 'code_execution' };
+  const replaced = replaceHosted(tool, path, encoding, { search, code });
+  return replaced ? [replaced] : [];
 }
 
 const types = { auto: 'auto', required: 'any', one: 'tool', none: 'none', subset: 'auto' } as const;

@@ -71,15 +71,12 @@ function writesOf(wire: Fields, asked: Lifetime): Partial<Split> {
   return { ...first, [lifetime]: first[lifetime] + rest };
 }
 
-/** Compacting a conversation reads it once more. Anthropic bills that separately, outside the totals. */
-function summariesIn({ iterations }: Fields): Fields[] {
-  return readObjects(iterations).filter(({ type }) => type === 'compaction');
-}
-
 /** The canonical usage; undefined if no count is known. `asked` is the requested cache lifetime. */
 export function decodeUsage(wire: Fields, asked: Lifetime = '5m'): Usage | undefined {
   const counts: Record<string, number> = {};
-  for (const part of [wire, ...summariesIn(wire)]) {
+  // Compacting a conversation reads it once more, which Anthropic bills outside the totals.
+  const compactions = readObjects(wire.iterations).filter(({ type }) => type === 'compaction');
+  for (const part of [wire, ...compactions]) {
     for (const [name, count] of Object.entries(countsOf(part, asked)))
       if (count !== undefined) counts[name] = (counts[name] ?? 0) + count;
   }

@@ -146,13 +146,8 @@ const progressSteps: ReadonlyMap<string, string> = new Map([
   ['code_interpreter_call', 'interpreting'],
 ]);
 
-interface Progress {
-  /** The item as the first event shows it. */
-  readonly begun: Fields;
-  readonly steps: readonly ItemEvent[];
-}
-
-function planProgress(item: Fields): Progress {
+/** The item as the first event shows it, and the events between that one and the last. */
+function planProgress(item: Fields): { readonly begun: Fields; readonly steps: readonly ItemEvent[] } {
   const { code } = item;
   const type = String(item.type);
   const step = progressSteps.get(type);

@@ -1,11 +1,11 @@
 /** Encodes tools and the tool choice. Tools of one namespace are grouped. */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
 import {
-  checkContainer,
   hostsTool,
   isPriced,
   loseHosted,
   removeRepeatedTools,
+  replaceHosted,
   callLimit,
   readSearchLimit,
   translateSearchOptions,
@@ -100,22 +100,19 @@ function encodeHosted(
   tool: HostedTool,
   path: string,
   words: SearchWriters,
-  { model, lose }: Encoding,
+  encoding: Encoding,
 ): Fields | undefined {
+  const { model, lose } = encoding;
   const { protocol, kind, value } = tool;
   if (!isPriced(model, kind)) {
     loseHosted(tool, path, lose, 'the price of its searches is not known for this model');
     return undefined;
   }
   if (protocol === protocolName && isObject(value)) return value;
-  if (!hostsTool(model, kind)) {
-    loseHosted(tool, path, lose);
-    return undefined;
-  }
-  if (kind === 'web-search')
-    return { type: 'web_search', ...translateSearchOptions(tool, path, words, lose) };
-  checkContainer(tool, path);
-  return { type: 'code_interpreter', container: { type: 'auto' } };
+  return replaceHosted(tool, path, encoding, {
+    search: () => ({ type: 'web_search', ...translateSearchOptions(tool, path, words, lose) }),
+    code: { type: 'code_interpreter', container: { type: 'auto' } },
+  });
 }
 
 function encodeTool(tool: OwnTool, path: string, { own, names, lose }: Encoding): Fields {

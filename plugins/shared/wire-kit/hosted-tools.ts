@@ -4,6 +4,7 @@
  * tool (Google's grounding, running code), an answer without it would be worthless, and the call is refused.
  */
 import type { CanonicalRequest, Model, Tool } from '../../../core/index.ts';
+import type { Encoding } from './encoding.ts';
 import { refusePart, type Lose } from './losses.ts';
 import { isObject, type Fields } from './vendor-bag.ts';
 
@@ -72,8 +73,24 @@ export function loseHosted(
   lose(path, reason, 'vendor');
 }
 
+/** The counterpart of another protocol's tool; undefined if there is none, which it reports. */
+export function replaceHosted(
+  tool: HostedTool,
+  path: string,
+  { model, lose }: Encoding,
+  { search, code }: { readonly search: () => Fields | undefined; readonly code: Fields },
+): Fields | undefined {
+  if (!hostsTool(model, tool.kind)) {
+    loseHosted(tool, path, lose);
+    return undefined;
+  }
+  if (tool.kind === 'web-search') return search();
+  checkContainer(tool, path);
+  return code;
+}
+
 /** Refuses code execution in a container, or on files, that another vendor keeps. */
-export function checkContainer(tool: HostedTool, path: string): void {
+function checkContainer(tool: HostedTool, path: string): void {
   const container = isObject(tool.value) ? tool.value.container : undefined;
   const files: unknown = isObject(container) ? container.file_ids : undefined;
   const kept = typeof container === 'string' || (Array.isArray(files) && files.length > 0);

@@ -77,6 +77,11 @@ export function errorBody(error: GatewayError): { error: Record<string, unknown>
   return { error: { message, type: ours.type, param, code: word ?? ours.code } };
 }
 
+/** A stream's last frame. Nothing follows it, which would make a broken reply look complete. */
+export function encodeStreamError(error: GatewayError): string {
+  return `data: ${JSON.stringify(errorBody(error))}\n\n`;
+}
+
 export function encodeError(error: GatewayError): ErrorReply {
   return { status: selectClientStatus(error, family) ?? error.status, body: errorBody(error) };
 }
