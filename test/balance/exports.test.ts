@@ -11,6 +11,7 @@ import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { admin } from '../../plugins/operations/admin/index.ts';
 import { foldAll } from '../contract/fold-all.ts';
+import { findAdminUrl } from '../support/admin-url.ts';
 import { freshDatabase } from '../support/database.ts';
 import { openHouse } from '../support/house.ts';
 import { newKey, price, quote, settlement, storeWith } from './calls.ts';
@@ -258,7 +259,7 @@ it('an export reads one slice ahead of its reader, and no more', async () => {
 describe('the admin API', () => {
   it('serves at most four exports at once as files; a client that disconnects frees its place', async () => {
     const house = await openHouse({ plugins: [admin({ port: 0 })] });
-    const door = /listener: (http:\S+),/.exec(house.gateway.told.join('\n'))?.[1] ?? '';
+    const door = findAdminUrl(house.gateway.told);
     const secret = readFileSync(join(house.gateway.dataFolder, 'operator-secret'), 'utf8').trim();
     const ask = (query: string, signal?: AbortSignal) =>
       fetch(`${door}/admin/entries/export${query}`, {

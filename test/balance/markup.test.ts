@@ -17,6 +17,7 @@ import {
 import { admin } from '../../plugins/operations/admin/index.ts';
 import { vendorPrice } from '../../plugins/shared/vendor-price.ts';
 import { askAdmin } from '../support/admin-door.ts';
+import { findAdminUrl } from '../support/admin-url.ts';
 import { openHouse, type House } from '../support/house.ts';
 import { until } from '../support/operated.ts';
 
@@ -152,7 +153,7 @@ describe('a gateway with markups', () => {
       ledger: { markup: [{ account: 'tester', percent: '10', fixed: '0.001' }] },
       plugins: [admin({ port: 0 })],
     });
-    const door = /listener: (http:\S+),/.exec(house.gateway.told.join('\n'))?.[1] ?? '';
+    const door = findAdminUrl(house.gateway.told);
     const operator = readFileSync(join(house.gateway.dataFolder, 'operator-secret'), 'utf8').trim();
     const read = async (path: string) => (await askAdmin(door, operator, ['GET', path])).body;
     expect(await call()).toBe('0.001231');

@@ -4,6 +4,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { findAdminUrl } from '../support/admin-url.ts';
 import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
 import { allReadmes } from '../support/readmes.ts';
 
@@ -32,7 +33,7 @@ async function paste(words: string): Promise<string> {
   const found = blocks.filter((block) => block.includes(words));
   expect(found).toHaveLength(1);
   const port = Number(new URL(gateway.url).port);
-  const [, admin = ''] = /For operators: (http:[^\s]+)/.exec(gateway.printed()) ?? [];
+  const admin = findAdminUrl(gateway.printed());
   const lines = (found[0] ?? '')
     .replaceAll('127.0.0.1:8787', `127.0.0.1:${port}`)
     .replaceAll('http://127.0.0.1:8788', admin)

@@ -11,6 +11,7 @@ import { keyId, noLimits } from '../../plugins/meters/balance/keys.ts';
 import type { KeyRecord } from '../../plugins/meters/balance/store.ts';
 import { createSecret, hashSecret } from '../../plugins/shared/secret.ts';
 import { storeWith } from '../balance/calls.ts';
+import { findAdminUrl } from '../support/admin-url.ts';
 import { until } from '../support/operated.ts';
 import { clone, makeDataFolder, startProcess } from '../support/process.ts';
 
@@ -65,7 +66,7 @@ describe('twenty thousand connections to a process with a limit of 4096 files', 
   it('are closed, operators get in meanwhile, and the flood passes', async () => {
     const folder = makeDataFolder();
     const gateway = await startProcess({ TOLLGATE_DATA: folder }, { ...clone, openFiles: 4096 });
-    const door = /listener: (http:[^,]+),/.exec(gateway.printed())?.[1] ?? '';
+    const door = findAdminUrl(gateway.printed());
     const look = async (): Promise<void> => {
       expect((await fetch(`${door}/healthz`)).status).toBe(200);
       expect(await (await fetch(`${door}/metrics`)).text()).toContain('tollgate_');

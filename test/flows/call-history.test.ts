@@ -14,6 +14,7 @@ import { openapi } from '../../plugins/operations/openapi.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { preferences } from '../../plugins/routing/preferences.ts';
+import { findAdminUrl } from '../support/admin-url.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { tappedVendor } from '../support/tapped-vendor.ts';
 
@@ -65,7 +66,7 @@ beforeAll(async () => {
       admin({ port: 0 }),
     ],
   });
-  door = /listener: (http:\S+),/.exec(gateway.told.join('\n'))?.[1] ?? '';
+  door = findAdminUrl(gateway.told);
   secret = readFileSync(join(gateway.dataFolder, 'operator-secret'), 'utf8').trim();
   key = await newKey('acme', { credit: '5', limits: { spendCap: '3', models: ['house/*', 'demo/*'] } });
 });

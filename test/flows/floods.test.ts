@@ -12,6 +12,7 @@ import { callLog } from '../../plugins/operations/call-log.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { createSecret } from '../../plugins/shared/secret.ts';
 import { readBooks } from '../balance/ledger-file.ts';
+import { findAdminUrl } from '../support/admin-url.ts';
 import { openHouse, type House } from '../support/house.ts';
 import { runVerb } from '../support/process.ts';
 import { openSocket, sendRaw } from '../support/raw.ts';
@@ -31,7 +32,7 @@ afterAll(() => house.close());
 
 describe('more connections than the limit', () => {
   it('are closed; connected clients are served, operators get in, and the flood passes', async () => {
-    const door = /listener: (http:\S+),/.exec(house.gateway.told.join('\n'))?.[1] ?? '';
+    const door = findAdminUrl(house.gateway.told);
     const early = await openSocket(house.gateway.url);
     let heard = '';
     early.on('data', (bytes) => void (heard += bytes.toString()));

@@ -6,6 +6,7 @@ import { rmSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findAdminUrl } from '../support/admin-url.ts';
 import { clone, makeDataFolder, runVerb, startProcess, type RunningGateway } from '../support/process.ts';
 import { openSocket } from '../support/raw.ts';
 import { startVendor, type Vendor } from '../support/vendor/chat-completions.ts';
@@ -51,7 +52,7 @@ function callOn(socket: Socket): { heard(): string } {
 
 describe('a flood of connections to a process with few files', () => {
   it('is served up to the connection limit, with provider and operator connections, and passes', async () => {
-    const door = /listener: (http:[^,\s]+),/.exec(gateway.printed())?.[1] ?? '';
+    const door = findAdminUrl(gateway.printed());
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     vendor.script('gpt-4o-mini', { text: ['one ', 'two ', 'three ', 'four'], hold: released, holdAfter: 4 });
     const crowd = await Promise.all(Array.from({ length: 3 * most }, () => openSocket(gateway.url)));

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { findAdminUrl } from '../support/admin-url.ts';
 import { makeDataFolder, runVerb, startProcess, type RunningGateway } from '../support/process.ts';
 
 const data = makeDataFolder();
@@ -17,7 +18,7 @@ let door: string;
 let secret: string;
 beforeAll(async () => {
   gateway = await startProcess(environment);
-  door = /listener: (http:\S+),/.exec(gateway.printed())?.[1] ?? '';
+  door = findAdminUrl(gateway.printed());
   secret = readFileSync(join(data, 'operator-secret'), 'utf8').trim();
 });
 afterAll(async () => {

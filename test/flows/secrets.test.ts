@@ -18,6 +18,7 @@ import { prometheus } from '../../plugins/operations/prometheus.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
+import { findAdminUrl } from '../support/admin-url.ts';
 import { openHouse, type House } from '../support/house.ts';
 import { sendRaw } from '../support/raw.ts';
 import { startScriptedVendor } from '../support/scripted-vendor.ts';
@@ -72,7 +73,7 @@ afterAll(async () => {
 });
 
 function door(): string {
-  return /listener: (http:\S+),/.exec(house.gateway.told.join('\n'))?.[1] ?? '';
+  return findAdminUrl(house.gateway.told);
 }
 
 async function send(path: string, sent: unknown, headers: Record<string, string> = {}): Promise<Response> {

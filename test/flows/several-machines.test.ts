@@ -11,6 +11,7 @@ import { balance } from '../../plugins/meters/balance/index.ts';
 import { admin } from '../../plugins/operations/admin/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
+import { findAdminUrl } from '../support/admin-url.ts';
 import { freshDatabase } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { makeDataFolder, runVerb, startProcess } from '../support/process.ts';
@@ -79,7 +80,7 @@ describe('two gateways with one PostgreSQL', () => {
         await startGateway({ plugins }),
       ];
       const [first] = gateways;
-      door = /listener: (http:\S+),/.exec(first?.told.join('\n') ?? '')?.[1] ?? '';
+      door = findAdminUrl(first?.told);
       secret = readFileSync(join(first?.dataFolder ?? '', 'operator-secret'), 'utf8').trim();
       await operate('POST', '/accounts', { name: 'acme' });
       await operate('POST', '/credits', { account: 'acme', amount: '5', reference: 'invoice-1' });

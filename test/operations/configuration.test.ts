@@ -3,6 +3,7 @@ import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { askAdmin, type AdminReply } from '../support/admin-door.ts';
+import { findAdminUrl } from '../support/admin-url.ts';
 import { available } from '../support/available.ts';
 import { isBrowserPresent, launchBrowser, missingBrowser } from '../support/browser.ts';
 import { openPage, signInOn } from '../support/operated-console.ts';
@@ -99,7 +100,7 @@ beforeAll(async () => {
   writePlugin('first');
   configure();
   gateway = await startProcess({ TOLLGATE_CONFIG: file, TOLLGATE_DATA: folder, ...secrets });
-  door = /listener: (http:\S+),/.exec(gateway.printed())?.[1] ?? '';
+  door = findAdminUrl(gateway.printed());
   secret = readFileSync(join(folder, 'operator-secret'), 'utf8').trim();
 });
 afterAll(async () => {
@@ -257,7 +258,7 @@ describe('several workers', () => {
     });
     const own = readFileSync(join(other, 'operator-secret'), 'utf8').trim();
     try {
-      const at = /listener: (http:\S+),/.exec(pair.printed())?.[1] ?? '';
+      const at = findAdminUrl(pair.printed());
       const send = (path: string): Promise<AdminReply> => askAdmin(at, own, ['POST', path]);
       await expect
         .poll(async () => (await send('/reload')).body, { timeout: 20_000 })

@@ -12,6 +12,7 @@ import { calls } from '../../plugins/operations/calls.ts';
 import { LiveCalls } from '../../plugins/operations/calls/live.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
+import { findAdminUrl } from '../support/admin-url.ts';
 import { received } from '../support/exchange.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 
@@ -41,7 +42,7 @@ describe('live calls', () => {
     gateway = await startGateway({
       plugins: [bearer(), chatCompletions(), demo(), balance(), calls(), admin({ port: 0 })],
     });
-    const door = /listener: (http:\S+),/.exec(gateway.told.join('\n'))?.[1] ?? '';
+    const door = findAdminUrl(gateway.told);
     const secret = readFileSync(join(gateway.dataFolder, 'operator-secret'), 'utf8').trim();
     const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
     const made = await fetch(`${door}/admin/keys`, {

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { definePlugin, type Host } from '../../core/index.ts';
 import { overload } from '../../plugins/operations/overload.ts';
+import { findAdminUrl } from '../support/admin-url.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 
 const operation = z.object({
@@ -66,7 +67,7 @@ beforeAll(async () => {
   const made = z.object({ key: z.string() });
   key = made.parse(await gateway.verb('keys create', [], { account: 'tester', credit: '5' })).key;
   secret = readFileSync(join(gateway.dataFolder, 'operator-secret'), 'utf8').trim();
-  door = /For operators: (http:\/\/[\d.:]+)/.exec(gateway.told.join('\n'))?.[1] ?? '';
+  door = findAdminUrl(gateway.told);
   const [all, operators] = await Promise.all(
     [gateway.url, door].map(async (url) =>
       z.looseObject({ paths, components }).parse(await (await fetch(`${url}/openapi.json`)).json()),

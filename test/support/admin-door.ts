@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Plugin } from '../../core/index.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { admin } from '../../plugins/operations/admin/index.ts';
+import { findAdminUrl } from './admin-url.ts';
 import { startGateway, type TestGateway } from './gateway.ts';
 
 export interface AdminReply {
@@ -44,7 +45,7 @@ export async function openAdminDoor(
   settings: Partial<Omit<Parameters<typeof startGateway>[0], 'plugins'>> = {},
 ): Promise<AdminDoor> {
   const gateway = await startGateway({ ...settings, plugins: [bearer(), ...plugins, admin({ port: 0 })] });
-  const url = /listener: (http:\S+),/.exec(gateway.told.join('\n'))?.[1] ?? '';
+  const url = findAdminUrl(gateway.told);
   const secret = readFileSync(join(gateway.dataFolder, 'operator-secret'), 'utf8').trim();
   return { gateway, url, secret, ask: (...request) => askAdmin(url, secret, request) };
 }
