@@ -91,7 +91,7 @@ describe('what a configuration names', () => {
     const calling = Array.from({ length: 4 }, async () => {
       while (!changed.signal.aborted) statuses.push((await call(gateway)).status);
     });
-    for (let reload = 0; reload < 20 || statuses.length <= 20; reload += 1) {
+    for (let reload = 0; reload < 8 || statuses.length <= 20; reload += 1) {
       gateway.child.kill('SIGHUP');
       await sleep(100);
     }
