@@ -83,6 +83,7 @@ export type { Loss, LossCode } from './loss.ts';
 export { askedMode, usualMode } from './billing/service-modes.ts';
 export type { Mode } from './billing/service-modes.ts';
 export type { Fee, FeeName } from './billing/fees.ts';
+export { resolvePointer } from './util/json-pointer.ts';
 export { Running } from './util/slots.ts';
 export { splice } from './crossing/splice.ts';
 export type { Edit } from './crossing/splice.ts';

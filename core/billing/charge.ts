@@ -1,6 +1,6 @@
 /**
  * The policy of what a call costs, by how it ended. Completed: the usage that the provider reports. Never
- * sent, or failed before output: noCharge. Client disconnected after sending: the input. Broken off after
+ * sent, or failed before output: nothing. Client disconnected after sending: the input. Broken off after
  * output: the input and what was delivered. Token counts are free. Missing figures are estimated from bytes,
  * and marked as estimates.
  */
@@ -49,7 +49,7 @@ function capCharge(outcome: Outcome, exchange: Routed, tally: Progress, reported
 function chargeFigures(outcome: Outcome, exchange: Routed, tally: Progress, reported: Usage): Charge {
   const { model, price } = exchange.attempt.target;
   // A client that disconnected may have received an unfinished picture, and pays for it. If the provider
-  // broke off, noCharge is charged for it.
+  // broke off, nothing is charged for it.
   const images = Math.min(outcome === 'aborted' ? tally.imagesShown : tally.images, exchange.call.candidates);
   const counted = countImages(reported, price, images);
   // A reply that was drained to its end has all figures as well.

@@ -76,7 +76,7 @@ export function roundsOf({ size: { rounds = 0 } }: ClientCall, unlimited: number
 
 /**
  * The most that a call can use. `unlimited` replaces the number of tool uses if the call sets no limit. Most
- * providers read the whole conversation again after each use, with the result, and bill all sumReadings.
+ * providers read the whole conversation again after each use, with the result, and bill every reading.
  */
 export function useBound(
   call: ClientCall,
@@ -137,7 +137,7 @@ export function useBound(
   };
 }
 
-/** The tokens of all sumReadings of a conversation that grows until it fills the context. */
+/** The input tokens of all readings of a conversation that grows until it fills the context. */
 function sumReadings(sent: number, growth: number, rounds: number, longest: number): number {
   const growing = growth === 0 ? rounds : Math.min(rounds, Math.floor((longest - sent) / growth));
   return Math.ceil(

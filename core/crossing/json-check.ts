@@ -3,8 +3,10 @@
  * unchanged: delivered text cannot be taken back, and half an answer helps no client. A reply that does not
  * match is reported as a loss.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Tally } from '../billing/reply-progress.ts';
 import type { CanonicalEvent } from '../canonical/events.ts';
+import { resolvePointer } from '../util/json-pointer.ts';
 import type { Batches } from './reply-events.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -12,6 +14,11 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Characters to check at most; a longer text is reported as unchecked. */
 const longest = 1024 * 1024;
 const deepest = 64;
+/**
+ * Schemas that one answer is held against. References can make a short schema ask for any number of checks,
+ * and these take some 20 ms.
+ */
+const mostChecks = 100_000;
 
 /** Passes all events through. Reports a mismatch to the tally when its candidate ends. */
 export async function* checkJson(
@@ -59,14 +66,16 @@ function findFault(text: string, schema: unknown): string | undefined {
   } catch {
     return 'the answer is not valid JSON';
   }
-  return fits(value, schema, { root: schema, depth: 0 })
-    ? undefined
-    : 'the answer is JSON that does not match the schema';
+  const check: Check = { root: schema, left: mostChecks };
+  const isFit = fits(value, schema, check, 0);
+  if (check.left < 0) return 'the schema asks for too many checks of the answer';
+  return isFit ? undefined : 'the answer is JSON that does not match the schema';
 }
 
-interface Place {
+interface Check {
   readonly root: unknown;
-  readonly depth: number;
+  /** Schemas that may still be held against a value. Below zero, the result means nothing. */
+  left: number;
 }
 
 function isFields(value: unknown): value is Fields {
@@ -82,42 +91,31 @@ function hasType(value: unknown, type: unknown): boolean {
   return type === typeOf(value) || (type === 'integer' && Number.isInteger(value));
 }
 
-function isSame(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
-}
-
-/** Resolves a local `$ref`. */
-function resolve(reference: string, root: unknown): unknown {
-  let found: unknown = root;
-  for (const name of reference.split('/').slice(1))
-    found = isFields(found) && Object.hasOwn(found, name) ? found[name] : undefined;
-  return found;
-}
-
 /** Checks what most schemas use: types, members, items and choices. Other keywords are not checked. */
-function fits(value: unknown, schema: unknown, { root, depth }: Place): boolean {
+function fits(value: unknown, schema: unknown, check: Check, depth: number): boolean {
   if (schema === false) return false;
-  if (!isFields(schema) || depth > deepest) return true;
-  const inner = { root, depth: depth + 1 };
+  check.left -= 1;
+  if (!isFields(schema) || depth > deepest || check.left < 0) return true;
+  const inner = (part: unknown, partSchema: unknown): boolean => fits(part, partSchema, check, depth + 1);
   const { $ref: reference, type, enum: values, anyOf, oneOf = anyOf, allOf } = schema;
-  if (typeof reference === 'string' && !fits(value, resolve(reference, root), inner)) return false;
+  if (typeof reference === 'string' && !inner(value, resolvePointer(check.root, reference))) return false;
   if (type !== undefined && ![type].flat().some((each) => hasType(value, each))) return false;
-  if (Array.isArray(values) && !values.some((each) => isSame(each, value))) return false;
-  if ('const' in schema && !isSame(schema.const, value)) return false;
-  if (Array.isArray(oneOf) && !oneOf.some((each) => fits(value, each, inner))) return false;
-  if (Array.isArray(allOf) && !allOf.every((each) => fits(value, each, inner))) return false;
-  if (Array.isArray(value)) return value.every((item) => fits(item, schema.items, inner));
+  if (Array.isArray(values) && !values.some((each) => isDeepStrictEqual(each, value))) return false;
+  if ('const' in schema && !isDeepStrictEqual(schema.const, value)) return false;
+  if (Array.isArray(oneOf) && !oneOf.some((each) => inner(value, each))) return false;
+  if (Array.isArray(allOf) && !allOf.every((each) => inner(value, each))) return false;
+  if (Array.isArray(value)) return value.every((item) => inner(item, schema.items));
   return !isFields(value) || membersFit(value, schema, inner);
 }
 
 function membersFit(
   value: Fields,
   { properties = {}, required, additionalProperties: others }: Fields,
-  place: Place,
+  inner: (part: unknown, schema: unknown) => boolean,
 ): boolean {
   if (Array.isArray(required) && !required.every((name) => Object.hasOwn(value, String(name)))) return false;
   const known = isFields(properties) ? properties : {};
   return Object.entries(value).every(([name, member]) =>
-    fits(member, Object.hasOwn(known, name) ? known[name] : others, place),
+    inner(member, Object.hasOwn(known, name) ? known[name] : others),
   );
 }

@@ -1,5 +1,5 @@
 /**
- * Applies stop sequences that the provider could not be given. It watchers the text and ends a candidate
+ * Applies stop sequences that the provider could not be given. It watches the text and ends a candidate
  * before the first complete sequence. The reply is read to its end, since only then the provider reports
  * usage. How the stream is cut into chunks makes no difference.
  */

@@ -42,7 +42,7 @@ const textOf = (events: readonly CanonicalEvent[], candidate = 0): string =>
     .join('');
 const endOf = (events: readonly CanonicalEvent[]): unknown => events.find(({ type }) => type === 'finish');
 
-describe('stopAt', () => {
+describe('applyStopSequences', () => {
   it('ends before the sequence, names it, and keeps the reported usage', async () => {
     const events = await watched(
       [

@@ -13,6 +13,7 @@ import { bearer } from '../../plugins/auth/bearer.ts';
 import { admin } from '../../plugins/operations/admin/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
+import { findAdminUrl } from '../support/admin-url.ts';
 import { makeFolder } from '../support/folder.ts';
 import { freePort } from '../support/free-port.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
@@ -80,7 +81,7 @@ async function open(options: Parameters<typeof admin>[0] = {}, answer = 'first')
     plugins: [bearer(), chatCompletions(), demo(), routes({ answer }), admin({ port: 0, ...options })],
   });
   closers.push(() => gateway.close());
-  const door = /http:\S+(?=, its secret)/.exec(gateway.told.join('\n'))?.[0] ?? '';
+  const door = findAdminUrl(gateway.told);
   return { gateway, door, secret: readFileSync(join(dataFolder, 'operator-secret'), 'utf8').trim() };
 }
 

@@ -14,6 +14,7 @@ import { admin } from '../../plugins/operations/admin/index.ts';
 import { catalogue } from '../../plugins/operations/catalogue.ts';
 import { perMillion } from '../../plugins/operations/catalogue/litellm.ts';
 import { prometheus } from '../../plugins/operations/prometheus.ts';
+import { findAdminUrl } from '../support/admin-url.ts';
 import { openHouse, type House } from '../support/house.ts';
 import { until } from '../support/operated.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
@@ -274,7 +275,7 @@ describe('the admin API', () => {
   it('lists updates, and lets operators alone confirm and roll them back', async () => {
     house = await openHouse({ plugins: [catalogue(), admin({ port: 0 })] });
     opened.push(house);
-    const url = /http:\/\/[\d.:]+/.exec(house.gateway.told.join(' '))?.[0] ?? '';
+    const url = findAdminUrl(house.gateway.told);
     const secret = readFileSync(join(house.gateway.dataFolder, 'operator-secret'), 'utf8').trim();
     const ask = async (path: string, method = 'GET', key = secret): Promise<unknown> => {
       const response = await fetch(`${url}/admin/prices${path}`, {

@@ -16,6 +16,7 @@ import { Cancellation } from '../../core/util/cancellation.ts';
 import { admin } from '../../plugins/operations/admin/index.ts';
 import { prometheus } from '../../plugins/operations/prometheus.ts';
 import { demo } from '../../plugins/providers/demo.ts';
+import { findAdminUrl } from '../support/admin-url.ts';
 import { received, routed, type Routing } from '../support/exchange.ts';
 import { startGateway } from '../support/gateway.ts';
 import { hostWith, type TestHost } from '../support/host.ts';
@@ -118,7 +119,7 @@ describe('GET /metrics', () => {
     'with the listener "%s" gets %i on the public listener, 200 on the other',
     async (listener, status) => {
       const gateway = await startGateway({ plugins: [demo(), admin({ port: 0 }), prometheus({ listener })] });
-      const operators = /http:\S+(?=, its secret)/.exec(gateway.told.join('\n'))?.[0] ?? '';
+      const operators = findAdminUrl(gateway.told);
       expect((await fetch(`${gateway.url}/metrics`)).status).toBe(status);
       const page = await fetch(`${operators}/metrics`);
       expect([page.status, await page.text()]).toEqual([

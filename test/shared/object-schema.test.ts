@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { fitStrict, toObjectSchema, resolvePointer } from '../../plugins/shared/wire-kit/object-schema.ts';
+import { resolvePointer } from '../../core/index.ts';
+import { fitStrict, toObjectSchema } from '../../plugins/shared/wire-kit/object-schema.ts';
 import { expectLinear } from '../support/linear.ts';
 
 function fitted(schema: unknown): { readonly schema: unknown; readonly reasons: number } {

@@ -11,6 +11,7 @@ import { catalogue } from '../../plugins/operations/catalogue.ts';
 import { webConsole } from '../../plugins/operations/console/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
+import { findAdminUrl } from './admin-url.ts';
 import { freePort } from './free-port.ts';
 import { openHouse, type House } from './house.ts';
 
@@ -43,7 +44,7 @@ export async function openConsole(
       ...plugins,
     ],
   });
-  const door = /http:\S+(?=, its secret)/.exec(house.gateway.told.join('\n'))?.[0] ?? '';
+  const door = findAdminUrl(house.gateway.told);
   const secret = readFileSync(join(house.gateway.dataFolder, 'operator-secret'), 'utf8').trim();
   return {
     house,

@@ -3,6 +3,7 @@
  * JSON is asked for. Schemas come from strangers, so one that refers to itself, or needs millions of values,
  * is given up on.
  */
+import { resolvePointer } from '../../../core/index.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -27,7 +28,7 @@ export function exampleOf(root: unknown): unknown {
     valuesLeft -= 1;
     if (!isSchema(schema) || depth > deepest || valuesLeft < 0) return null;
     const inner = (part: unknown): unknown => build(part, depth + 1);
-    if (typeof schema.$ref === 'string') return inner(referred(root, schema.$ref));
+    if (typeof schema.$ref === 'string') return inner(resolvePointer(root, schema.$ref));
     for (const name of ['const', 'default']) if (name in schema) return schema[name];
     for (const name of ['enum', 'examples'])
       if (listed(schema[name]).length > 0) return listed(schema[name])[0];
@@ -109,14 +110,4 @@ function merged(parts: readonly unknown[]): Schema {
     properties: Object.assign({}, ...schemas.map(({ properties }) => properties)),
     required: schemas.flatMap(({ required }) => names(required)),
   };
-}
-
-/** The schema that a reference such as `#/$defs/Name` points to. */
-function referred(root: unknown, reference: string): unknown {
-  let place = root;
-  for (const step of reference.replace(/^#\/?/, '').split('/').filter(Boolean)) {
-    const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
-    place = isSchema(place) && Object.hasOwn(place, name) ? place[name] : undefined;
-  }
-  return place;
 }

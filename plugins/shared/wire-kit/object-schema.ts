@@ -2,27 +2,9 @@
  * Fits the schema of a tool's arguments to what providers require: its root is an object, neither a reference
  * nor a choice, and a strict schema leaves nothing open.
  */
+import { resolvePointer } from '../../../core/index.ts';
 import type { Lose } from './losses.ts';
 import { isObject, type Fields } from './vendor-bag.ts';
-
-/** Decodes a step of a JSON pointer. An invalid encoding stays as it is. */
-function decodeStep(step: string): string {
-  try {
-    return decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
-  } catch {
-    return step;
-  }
-}
-
-/** The target of a reference within a schema; undefined if there is none, or if it is outside the schema. */
-export function resolvePointer(root: Fields, reference: string): unknown {
-  if (reference !== '#' && !reference.startsWith('#/')) return undefined;
-  const steps = reference.slice(2).split('/').filter(Boolean);
-  return steps.reduce<unknown>((value, step) => {
-    const name = decodeStep(step);
-    return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
-  }, root);
-}
 
 /** Estimates the lengths of schemas as JSON, and visits each object once. */
 class Lengths {
