@@ -11,7 +11,6 @@ import {
   type EventDecoder,
   type Model,
   type WireEvent,
-  type Usage,
 } from '../../../core/index.ts';
 import { parseJson, unreadableEvent } from '../../shared/wire-kit/event-data.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
@@ -32,7 +31,6 @@ import { decodeUsage, findUsage } from './usage.ts';
 
 export class ReplyDecoder implements EventDecoder {
   readonly #call: ClientCall;
-  readonly #silentEnd: SilentEnd;
   readonly #facts: ReplyFacts;
   readonly #sink: ReplySink;
   /** The field of a choice that holds its content: `delta` in a chunk, `message` in a whole completion. */
@@ -42,11 +40,16 @@ export class ReplyDecoder implements EventDecoder {
   #started = false;
   #over = false;
   #id = '';
+  /** Output tokens so far. */
+  #output = 0;
+  /** Whether the latest chunk with content reported usage, as the last one of a reply does. */
+  #isMarked = false;
+  /** Whether an unreadable event was skipped. It may have held the finish reason: usage marks no end now. */
+  #isLost = false;
   #asked: ReadonlyMap<string, ClientTool> | undefined;
 
   constructor(call: ClientCall, model?: Model) {
     this.#call = call;
-    this.#silentEnd = new SilentEnd(call);
     // Clients of this protocol send reasoning back as they got it, without a seal.
     const unsealed = model && !(call instanceof ChatCall) ? markUnsealed(model) : [];
     this.#facts = { unsealed, soundType: soundType(call) };
@@ -59,7 +62,7 @@ export class ReplyDecoder implements EventDecoder {
 
   push(wire: WireEvent): CanonicalEvent[] {
     if (this.#over) return [];
-    if (wire.data === '[DONE]') this.#end(this.#finishAll(this.#silentEnd.isMarked));
+    if (wire.data === '[DONE]') this.#end(this.#finishAll(this.#isMarked));
     else this.#readChunk(parseJson(wire.data), wire);
     return this.#log.take();
   }
@@ -88,7 +91,7 @@ export class ReplyDecoder implements EventDecoder {
     const hasFailed = error !== undefined && error !== null;
     if (!this.#started && !hasFailed) this.#start(chunk);
     if (Array.isArray(choices)) {
-      if (choices.length > 0) this.#silentEnd.isMarked = false;
+      if (choices.length > 0) this.#isMarked = false;
       for (const [position, choice] of choices.entries())
         if (isObject(choice)) this.#readChoice(choice, position);
     }
@@ -97,7 +100,7 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   #skip(wire: WireEvent | undefined): void {
-    if (wire && this.#log.skip(wire)) this.#silentEnd.isLost = true;
+    if (wire && this.#log.skip(wire)) this.#isLost = true;
     else this.#fail({ message: unreadableEvent });
   }
 
@@ -138,8 +141,9 @@ export class ReplyDecoder implements EventDecoder {
 
   #readUsage(usage: Fields, { service_tier }: Fields): void {
     const counted = decodeUsage(usage);
-    this.#silentEnd.count(counted);
+    this.#isMarked = counted !== undefined && !this.#isLost;
     if (!counted) return;
+    this.#output = counted.output ?? this.#output;
     this.#log.emit({
       type: 'usage',
       usage: { ...counted, ...readServedMode({ service_tier }, this.#call) },
@@ -152,20 +156,25 @@ export class ReplyDecoder implements EventDecoder {
     for (const choice of this.#choices.values()) {
       const isWhole = this.#contentField === 'message' || choice.isWhole;
       if (!choice.isFinished && whole && this.#log.blocks > 0 && isWhole)
-        this.#finish(choice, this.#silentEnd.reason);
+        this.#finish(choice, this.#unstatedReason());
       all &&= choice.isFinished;
     }
     return all;
   }
 
+  /** A reply that is as long as its limit was cut by it. */
+  #unstatedReason(): 'length' | 'stop' {
+    const { outputLimit = Infinity, candidates } = this.#call;
+    return candidates === 1 && this.#output >= outputLimit ? 'length' : 'stop';
+  }
+
   #finish(choice: ChoiceDecoder, raw: string): void {
-    const { isLost } = this.#silentEnd;
     // Ending the choice also ends its calls, so this has to be known before.
-    const isTorn = isLost && !choice.isWhole;
+    const isTorn = this.#isLost && !choice.isWhole;
     choice.end();
     const unified = decodeFinish(raw, choice.hasCalls);
     if (unified === 'error') return this.#fail({ message: `The provider ended its reply with "${raw}".` });
-    if (isTorn || (isLost && unified === 'tool-calls' && !choice.hasCalls))
+    if (isTorn || (this.#isLost && unified === 'tool-calls' && !choice.hasCalls))
       return this.#fail({ message: unreadableEvent });
     choice.isFinished = true;
     this.#log.emit({ type: 'finish', candidate: choice.index, reason: { unified, raw } });
@@ -196,28 +205,4 @@ function readUnknown(chunk: Fields): Fields {
     if (chunk[name] !== null && !chunkFields.has(name)) (unknown ??= {})[name] = chunk[name];
   }
   return unknown ?? nothing;
-}
-
-class SilentEnd {
-  readonly #call: ClientCall;
-  #output = 0;
-  /** Whether the latest chunk with content reported usage. */
-  isMarked = false;
-  /** Whether an unreadable event was skipped. It may have held the finish reason: usage marks no end now. */
-  isLost = false;
-
-  constructor(call: ClientCall) {
-    this.#call = call;
-  }
-
-  count(usage: Usage | undefined): void {
-    this.isMarked = usage !== undefined && !this.isLost;
-    this.#output = usage?.output ?? this.#output;
-  }
-
-  /** A reply that is as long as its limit was cut by it. */
-  get reason(): 'length' | 'stop' {
-    const { outputLimit = Infinity, candidates } = this.#call;
-    return candidates === 1 && this.#output >= outputLimit ? 'length' : 'stop';
-  }
 }

@@ -79,27 +79,28 @@ function readNames(
   marked: boolean,
   markedTools = false,
 ): Record<string, string> | undefined {
-  const { reasoning } = wire;
-  const names = {
-    ...(wire.max_tokens && !wire.max_completion_tokens ? { outputLimit: 'max_tokens' } : {}),
-    ...(wire.functions && !wire.tools
-      ? { '.schema': 'parameters', '.strict': 'strict', '.arguments': 'arguments' }
-      : {}),
-    ...(wire.function_call && !wire.tool_choice ? { toolChoice: 'function_call' } : {}),
-    ...(reasoning && !wire.reasoning_effort
-      ? {
-          reasoning: 'reasoning',
-          'reasoning.effort': reasoning.effort ? 'reasoning.effort' : 'reasoning.enabled',
-        }
-      : {}),
-    ...(typeof wire.user !== 'string' && typeof wire.safety_identifier === 'string'
-      ? { user: 'safety_identifier' }
-      : {}),
-    ...(marked ? { '.cache': 'cache_control' } : {}),
-    ...(wire.response_format?.type === 'json_object' ? { 'format.': 'response_format' } : {}),
-    ...(markedTools ? { 'tools.cache': 'cache_control' } : {}),
-  };
-  return Object.keys(names).length > 0 ? names : undefined;
+  const { functions, reasoning, response_format: format } = wire;
+  const usesFunctions = functions && !wire.tools;
+  const usesObject = reasoning && !wire.reasoning_effort;
+  const rows = [
+    ['outputLimit', 'max_tokens', wire.max_tokens && !wire.max_completion_tokens],
+    ['.schema', 'parameters', usesFunctions],
+    ['.strict', 'strict', usesFunctions],
+    ['.arguments', 'arguments', usesFunctions],
+    ['toolChoice', 'function_call', wire.function_call && !wire.tool_choice],
+    ['reasoning', 'reasoning', usesObject],
+    ['reasoning.effort', reasoning?.effort ? 'reasoning.effort' : 'reasoning.enabled', usesObject],
+    ['user', 'safety_identifier', hasOnlySafetyIdentifier(wire)],
+    ['.cache', 'cache_control', marked],
+    ['format.', 'response_format', format?.type === 'json_object'],
+    ['tools.cache', 'cache_control', markedTools],
+  ] as const;
+  const used = rows.flatMap(([name, field, isUsed]) => (isUsed ? [[name, field]] : []));
+  return used.length > 0 ? Object.fromEntries(used) : undefined;
+}
+
+function hasOnlySafetyIdentifier({ user, safety_identifier: safety }: WireRequest): boolean {
+  return typeof user !== 'string' && typeof safety === 'string';
 }
 
 /** Flags for spellings that mean the same as others; the encoder restores them. */
@@ -109,8 +110,7 @@ function readSpelling(wire: WireRequest): string[] {
   if (typeof wire.stop === 'string') form.push('stop-string');
   if (wire.logprobs === false) form.push('logprobs-false');
   if (wire.top_logprobs === 0 && !wire.logprobs) form.push('top-logprobs-zero');
-  if (typeof wire.user !== 'string' && typeof wire.safety_identifier === 'string')
-    form.push('safety-identifier');
+  if (hasOnlySafetyIdentifier(wire)) form.push('safety-identifier');
   return form;
 }
 

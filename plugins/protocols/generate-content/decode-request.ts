@@ -114,14 +114,9 @@ function decodeFormat(config: WireGeneration): DecodedField<Format> {
   if (type === 'text/plain') return { value: { type: 'text' }, read };
   if (type !== 'application/json') return { value: undefined, read: [] };
   if (responseSchema) {
-    return {
-      value: {
-        type: 'schema',
-        schema: fromOpenApi(responseSchema),
-        ...bag.keep({}, [openApiNote(responseSchema)]),
-      },
-      read: [...read, 'responseSchema'],
-    };
+    const sides = bag.keep({}, [openApiNote(responseSchema)]);
+    const value: Format = { type: 'schema', schema: fromOpenApi(responseSchema), ...sides };
+    return { value, read: [...read, 'responseSchema'] };
   }
   if (responseJsonSchema === undefined || responseJsonSchema === null)
     return { value: { type: 'json' }, read };

@@ -6,15 +6,21 @@ import type { CanonicalEvent, Opaque, ReplyContext } from '../../../core/index.t
 import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
 import { loseForeignFields } from '../../shared/wire-kit/losses.ts';
+import { Transcript } from '../../shared/wire-kit/transcript.ts';
+import { readString } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { HostedEncoder } from './encode-hosted-items.ts';
 import { MessageEncoder } from './encode-output-messages.ts';
 import { encodeFinish, type Ending } from './finish.ts';
 import { ItemWriter, type ItemEvent } from './item-writer.ts';
-import { OpenCall, OpenReasoning, type OpenBlock, type OpenPart } from './open-blocks.ts';
+import { OpenCall, type OpenBlock, type OpenPart, type OpenReasoning } from './open-blocks.ts';
 import { writeSealed, type Owner } from './sealed.ts';
 import { ToolNames } from './tool-names.ts';
+
+function placeSummary({ id, index, summary }: OpenReasoning): Fields {
+  return { item_id: id, output_index: index, summary_index: summary.length };
+}
 
 export class OutputItemEncoder {
   readonly #context: ReplyContext;
@@ -86,7 +92,8 @@ export class OutputItemEncoder {
     if (kind === 'text' || kind === 'refusal') {
       this.#blocks.set(block, this.#startPart(kind === 'refusal', bag.fields(start).item));
     } else if (kind === 'reasoning') {
-      this.#blocks.set(block, new OpenReasoning(bag.fields(start).id));
+      const ownId = readString(bag.fields(start).id);
+      this.#blocks.set(block, { kind: 'reasoning', ownId, id: '', index: 0, summary: [], part: undefined });
     } else if (kind === 'tool-call') {
       this.#hasCalls = true;
       const call = new OpenCall(start);
@@ -139,26 +146,30 @@ export class OutputItemEncoder {
   #addReasoning(block: OpenReasoning, text: string, isBreak: boolean): void {
     this.#startReasoning(block);
     if (isBreak) return this.#endSummaryPart(block);
-    if (!block.hasOpenPart) {
-      const part = block.startPart();
-      this.#writer.emit('response.reasoning_summary_part.added', { ...block.place, part });
+    if (!block.part) {
+      block.part = new Transcript();
+      const part = { type: 'summary_text', text: '' };
+      this.#writer.emit('response.reasoning_summary_part.added', { ...placeSummary(block), part });
     }
-    block.add(text);
-    this.#writer.emit('response.reasoning_summary_text.delta', { ...block.place, delta: text });
+    block.part.add(text);
+    this.#writer.emit('response.reasoning_summary_text.delta', { ...placeSummary(block), delta: text });
   }
 
   #startReasoning(block: OpenReasoning): void {
     if (block.id !== '') return;
     this.#makeRoom();
-    const id = block.ownId ?? this.#writer.makeId('rs');
-    block.begin(id, this.#writer.add({ id, type: 'reasoning', summary: [] }));
+    block.id = block.ownId ?? this.#writer.makeId('rs');
+    block.index = this.#writer.add({ id: block.id, type: 'reasoning', summary: [] });
   }
 
   #endSummaryPart(block: OpenReasoning): void {
-    if (!block.hasOpenPart) return;
-    const { place } = block;
-    const part = block.endPart();
-    this.#writer.emit('response.reasoning_summary_text.done', { ...place, text: part.text });
+    if (!block.part) return;
+    const place = placeSummary(block);
+    const { text } = block.part;
+    const part = { type: 'summary_text', text };
+    block.part = undefined;
+    block.summary.push(part);
+    this.#writer.emit('response.reasoning_summary_text.done', { ...place, text });
     this.#writer.emit('response.reasoning_summary_part.done', { ...place, part });
   }
 

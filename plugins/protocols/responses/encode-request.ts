@@ -148,17 +148,12 @@ function encodeSampling(request: CanonicalRequest, { own, model, lose }: Encodin
     if (request[path] !== undefined) lose(path, 'responses has no such field');
   if ((request.candidates ?? 1) > 1) lose('candidates', 'responses gives one answer to a call');
   fitModalities(request, { output: ['text'] }, { own, lose });
-  const form = bag.form(request);
+  const isZero = bag.form(request).includes('top-logprobs-zero');
+  const top = request.logprobs?.top ?? (isZero ? 0 : undefined);
   const rows = [
     ['temperature', 'temperature', request.temperature],
     ['topP', 'top_p', request.topP],
-    [
-      'logprobs.top',
-      'top_logprobs',
-      own || takesLogprobs(model)
-        ? (request.logprobs?.top ?? (form.includes('top-logprobs-zero') ? 0 : undefined))
-        : undefined,
-    ],
+    ['logprobs.top', 'top_logprobs', own || takesLogprobs(model) ? top : undefined],
   ] as const;
   const fields: Record<string, unknown> = {};
   for (const [path, field, value] of rows) {

@@ -79,53 +79,17 @@ export class OpenPart {
   }
 }
 
-interface SummaryPart {
-  readonly type: 'summary_text';
-  readonly text: string;
-}
-
 /** Reasoning. It becomes an item with its first text, which goes into the parts of the summary. */
-export class OpenReasoning {
-  readonly kind = 'reasoning';
-  readonly summary: SummaryPart[] = [];
+export interface OpenReasoning {
+  readonly kind: 'reasoning';
   /** The provider's id for the item. Its sealed state is valid with this id only. */
   readonly ownId: string | undefined;
-  id = '';
-  index = 0;
-  #transcript: Transcript | undefined;
-
-  constructor(ownId: unknown) {
-    this.ownId = typeof ownId === 'string' ? ownId : undefined;
-  }
-
-  begin(id: string, index: number): void {
-    this.id = id;
-    this.index = index;
-  }
-
-  get hasOpenPart(): boolean {
-    return this.#transcript !== undefined;
-  }
-
-  get place(): Fields {
-    return { item_id: this.id, output_index: this.index, summary_index: this.summary.length };
-  }
-
-  startPart(): SummaryPart {
-    this.#transcript = new Transcript();
-    return { type: 'summary_text', text: '' };
-  }
-
-  add(text: string): void {
-    this.#transcript?.add(text);
-  }
-
-  endPart(): SummaryPart {
-    const part: SummaryPart = { type: 'summary_text', text: this.#transcript?.text ?? '' };
-    this.summary.push(part);
-    this.#transcript = undefined;
-    return part;
-  }
+  /** The id and the index of the item, once it has begun. */
+  id: string;
+  index: number;
+  readonly summary: Fields[];
+  /** The part of the summary that has not ended. */
+  part: Transcript | undefined;
 }
 
 /** A tool call. It has no index until the encoder announces it to the client. */

@@ -27,12 +27,12 @@ export function formatUsdPerToken(price: Nano): string {
   return `${text.slice(0, -digits)}${fraction && `.${fraction}`}`;
 }
 
+type Rates = readonly (readonly [name: string, rate: Nano | undefined])[];
+
 /** A listing's `pricing`: each rate that the model has, by its name in the listing. */
-export function formatPrices(
-  rates: readonly (readonly [name: string, rate: Nano | undefined])[],
-): Record<string, string> {
+export function formatPrices(rates: Rates, format = formatUsdPerToken): Record<string, string> {
   return Object.fromEntries(
-    rates.flatMap(([name, rate]) => (rate === undefined ? [] : [[name, formatUsdPerToken(rate)]])),
+    rates.flatMap(([name, rate]) => (rate === undefined ? [] : [[name, format(rate)]])),
   );
 }
 
@@ -43,9 +43,7 @@ export function formatFees(price: Price | undefined): Record<string, string> {
     ['image', price?.image],
     ['web_search', price?.webSearch],
   ] as const;
-  return Object.fromEntries(
-    fees.flatMap(([name, fee]) => (fee === undefined ? [] : [[name, formatUsd(fee)]])),
-  );
+  return formatPrices(fees, formatUsd);
 }
 
 export function readOwner({ id }: Model): string {
