@@ -1,4 +1,5 @@
 /** Checks a client's request: its shape by the wire schema, then the rules that concern several fields. */
+import { choiceWithoutTools } from '../../shared/wire-kit/offered-tools.ts';
 import { refuseOtherModels } from '../../shared/wire-kit/provider-object.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { referredName } from './decode-tools.ts';
@@ -31,12 +32,7 @@ function checkTogether(wire: WireRequest): void {
 }
 
 function checkToolChoice({ tool_choice: choice, tools }: WireRequest): void {
-  if ((choice === 'required' || choice === 'any') && !tools?.length)
-    throw buildFieldError(
-      'tool_choice',
-      `is "${choice}" without any tools`,
-      '"tools" with it, or leave it out',
-    );
+  if ((choice === 'required' || choice === 'any') && !tools?.length) throw choiceWithoutTools(choice);
   if (!choice || typeof choice === 'string' || !isNamedChoice(choice)) return;
   const known = new Set(
     tools?.filter(isOwnTool).map((tool) => (tool.type === 'custom' ? tool.custom.name : tool.function.name)),

@@ -29,6 +29,7 @@ export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest
   const turns = decodeMessages(wire.messages);
   // The gateway's own routing preferences, which no provider gets.
   const { provider: _preferences, ...others } = wire;
+  const rest = { ...pickUnread(others, readFields), ...leftoverParts(wire), ...reasoning.rest };
   return {
     model: wire.model,
     stream: wire.stream ?? false,
@@ -55,12 +56,7 @@ export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest
     serviceTier: wire.service_tier ?? undefined,
     cacheKey: wire.prompt_cache_key ?? undefined,
     names: readNames(wire, hasForeignMarks(turns), tools?.some(isForeign)),
-    ...bag.keep({ ...pickUnread(others, readFields), ...leftoverParts(wire), ...reasoning.rest }, [
-      'read',
-      ...readSpelling(wire),
-      ...form,
-      ...reasoning.form,
-    ]),
+    ...bag.keep(rest, ['read', ...readSpelling(wire), ...form, ...reasoning.form]),
   };
 }
 

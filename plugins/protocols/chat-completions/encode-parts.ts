@@ -116,13 +116,8 @@ function encodeDocument(block: MediaBlock, path: string, { own, flags }: Encodin
     return { type: 'text', text: nameText(Buffer.from(source.data, 'base64').toString('utf8'), filename) };
   if (source.type === 'base64') {
     const data = form.includes('bare') ? source.data : writeUrl(block, form);
-    return {
-      type: 'file',
-      file: {
-        file_data: data,
-        filename: filename ?? (own ? undefined : nameDocument(mediaType, source.data)),
-      },
-    };
+    const name = filename ?? (own ? undefined : nameDocument(mediaType, source.data));
+    return { type: 'file', file: { file_data: data, filename: name } };
   }
   if (own && !isShort) return { type: 'file', file: { file_data: writeUrl(block, form), filename } };
   return refusePart(

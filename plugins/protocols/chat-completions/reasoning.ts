@@ -240,15 +240,9 @@ function addState(
 
 /** Writes an entry as it was read, in the same fields. */
 function restoreDetail({ text, opaque = [] }: ReasoningBlock, rest: Fields, read: readonly string[]): Fields {
-  const fields = Object.fromEntries(
-    sealed.map(({ field, kind }) => [field, opaque.find((state) => state.kind === kind)?.value]),
-  );
-  return overlay(
-    rest,
-    Object.fromEntries(
-      Object.entries({ text, summary: text, ...fields }).filter(([name]) => read.includes(name)),
-    ),
-  );
+  const seals = sealed.map(({ field, kind }) => [field, opaque.find((state) => state.kind === kind)?.value]);
+  const fields = Object.entries({ text, summary: text, ...Object.fromEntries(seals) });
+  return overlay(rest, Object.fromEntries(fields.filter(([name]) => read.includes(name))));
 }
 
 /**

@@ -49,16 +49,9 @@ const thoughtFields = new Set([...textFields, 'thought']);
 function decodeText(part: WirePart, hasText: boolean, at: string): Block {
   const { form, ...opaque } = readSeal(part);
   const thought = part.thought === true;
-  return {
-    type: thought ? 'reasoning' : 'text',
-    text: part.text ?? '',
-    ...opaque,
-    at,
-    ...bag.keep(
-      pickUnread(part, thought ? thoughtFields : textFields),
-      hasText ? form : [...form, 'no-text'],
-    ),
-  };
+  const rest = pickUnread(part, thought ? thoughtFields : textFields);
+  const sides = bag.keep(rest, hasText ? form : [...form, 'no-text']);
+  return { type: thought ? 'reasoning' : 'text', text: part.text ?? '', ...opaque, at, ...sides };
 }
 
 /** `MEDIA_RESOLUTION_LOW` → `low`. */
@@ -97,6 +90,7 @@ function decodeCall(part: WirePart, call: WireCall, { at, content, calls, exact 
   const kept: Form[] = [...form];
   if (!call.id) kept.push(call.id === '' ? 'empty-id' : 'no-id');
   if (!call.args) kept.push('no-args');
+  const rest = { ...pickUnread(part, callPart), ...nestFields('functionCall', pickUnread(call, callFields)) };
   return {
     type: 'tool-call',
     id,
@@ -104,10 +98,7 @@ function decodeCall(part: WirePart, call: WireCall, { at, content, calls, exact 
     arguments: call.args ? JSON.stringify(memberOf(exact.functionCall, 'args')) : '{}',
     ...opaque,
     at,
-    ...bag.keep(
-      { ...pickUnread(part, callPart), ...nestFields('functionCall', pickUnread(call, callFields)) },
-      kept,
-    ),
+    ...bag.keep(rest, kept),
   };
 }
 
@@ -134,7 +125,8 @@ function decodeResult(part: WirePart, result: WireResult, { at, calls, exact = p
   const callId = calls.matchResult(result.name, result.id || undefined);
   const media = decodeFiles(result.parts ?? [], `${at}.functionResponse.parts`);
   const texts: ResultContent[] = text === undefined ? [] : [{ type: 'text', text }];
-  const rest = pickUnread(result, media.length > 0 ? resultWithParts : resultFields);
+  const inside = pickUnread(result, media.length > 0 ? resultWithParts : resultFields);
+  const rest = { ...pickUnread(part, resultPart), ...nestFields('functionResponse', inside) };
   return {
     type: 'tool-result',
     callId,
@@ -142,10 +134,7 @@ function decodeResult(part: WirePart, result: WireResult, { at, calls, exact = p
     content: [...texts, ...media],
     ...(isError ? { isError } : {}),
     at,
-    ...bag.keep({ ...pickUnread(part, resultPart), ...nestFields('functionResponse', rest) }, [
-      ...form,
-      ...idForm(result.id, callId),
-    ]),
+    ...bag.keep(rest, [...form, ...idForm(result.id, callId)]),
   };
 }
 

@@ -2,7 +2,7 @@
 import type { CanonicalRequest, Model } from '../../../core/index.ts';
 import { fitLimit, fitModalities, listsParameter } from '../../shared/wire-kit/fit-to-model.ts';
 import { fitSettings, loseSettings } from '../../shared/wire-kit/image-settings.ts';
-import { describeFormat, type FormatInWords } from '../../shared/wire-kit/json-mode.ts';
+import { describeFormat, nameSchema, type FormatInWords } from '../../shared/wire-kit/json-mode.ts';
 import {
   efforts,
   findNearestEffort,
@@ -233,17 +233,7 @@ export function encodeFormat(
     return { format: {}, ...describeFormat(format) };
   }
   if (format.type === 'json') return { format: json };
-  const { name: title, description } = format;
   const schema = fitSchema(format.schema, (reason) => lose('format.schema', reason, 'approximated'));
   // This wire has no other field for the name of a schema.
-  return {
-    format: {
-      ...json,
-      responseJsonSchema: {
-        ...(title === undefined ? {} : { title }),
-        ...(description === undefined ? {} : { description }),
-        ...schema,
-      },
-    },
-  };
+  return { format: { ...json, responseJsonSchema: nameSchema(format, schema) } };
 }

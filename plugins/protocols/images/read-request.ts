@@ -59,19 +59,11 @@ export function requestReader(
     if (operation === 'edit') {
       if (!(body instanceof Form)) throw wrongBody('multipart/form-data');
       const { fields, pictures } = readForm(body);
-      return new ImageCall(
-        operation,
-        checked(fields, editWire, '"low", "medium" or "high"'),
-        textBytes,
-        pictures,
-      );
+      const wire = checked(fields, editWire, '"low", "medium" or "high"');
+      return new ImageCall(operation, wire, textBytes, pictures);
     }
     if (body instanceof Form) throw wrongBody('application/json');
-    return new ImageCall(
-      operation,
-      checked(body, requestWire, '"auto", "low", "medium", "high", "standard" or "hd"'),
-      textBytes,
-      [],
-    );
+    const wire = checked(body, requestWire, '"auto", "low", "medium", "high", "standard" or "hd"');
+    return new ImageCall(operation, wire, textBytes, []);
   };
 }

@@ -167,13 +167,9 @@ function decodeMedia(block: WireKnownMedia): MediaBlock | undefined {
       if (typeof source.content === 'string')
         return { ...media, source: { type: 'text', text: source.content }, ...sides(['content']) };
       const texts = readPlainTexts(source.content);
-      return (
-        texts && {
-          ...media,
-          source: { type: 'text', text: texts.join('\n\n') },
-          ...sides(['contents', ...texts]),
-        }
-      );
+      if (!texts) return undefined;
+      const text = texts.join('\n\n');
+      return { ...media, source: { type: 'text', text }, ...sides(['contents', ...texts]) };
     }
   }
 }

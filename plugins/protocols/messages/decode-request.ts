@@ -36,6 +36,12 @@ export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest
   // The `provider` object is for the gateway's routing only.
   const { provider: _preferences, ...vendorsOwn } = wire;
   const { tool_choice: choice } = wire;
+  const rest = {
+    ...pickUnread(vendorsOwn, readFields),
+    ...partsLeft(wire),
+    ...thinking.rest,
+    ...(choice && !isKnown(choice) ? { tool_choice: choice } : {}),
+  };
   return {
     model: wire.model,
     stream: wire.stream ?? false,
@@ -56,15 +62,7 @@ export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest
     user: wire.metadata?.user_id ?? undefined,
     serviceTier: wire.service_tier ? (tiers.get(wire.service_tier) ?? wire.service_tier) : undefined,
     names: namesOf(thinking),
-    ...bag.keep(
-      {
-        ...pickUnread(vendorsOwn, readFields),
-        ...partsLeft(wire),
-        ...thinking.rest,
-        ...(choice && !isKnown(choice) ? { tool_choice: choice } : {}),
-      },
-      ['read', ...(wire.stream === false ? ['stream-false'] : []), ...thinking.form],
-    ),
+    ...bag.keep(rest, ['read', ...(wire.stream === false ? ['stream-false'] : []), ...thinking.form]),
   };
 }
 
@@ -150,6 +148,7 @@ function decodeTool(tool: WireTool): Tool {
       };
     return { type: 'hosted', protocol: protocolName, kind: kindOf(tool), value: tool };
   }
+  const rest = { ...pickUnread(tool, functionFields), ...markLeft(tool) };
   return {
     type: 'function',
     name: tool.name,
@@ -157,10 +156,7 @@ function decodeTool(tool: WireTool): Tool {
     schema: tool.input_schema,
     strict: tool.strict ?? undefined,
     ...decodeMark(tool),
-    ...bag.keep(
-      { ...pickUnread(tool, functionFields), ...markLeft(tool) },
-      tool.type === 'custom' ? ['typed'] : [],
-    ),
+    ...bag.keep(rest, tool.type === 'custom' ? ['typed'] : []),
   };
 }
 

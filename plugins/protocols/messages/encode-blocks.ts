@@ -74,13 +74,8 @@ function encodeReasoning(
     return [];
   }
   if (opaque.length === 0) {
-    return [
-      overlay(fields, {
-        type: 'thinking',
-        thinking: text,
-        signature: bag.form(block).includes('empty-signature') ? '' : undefined,
-      }),
-    ];
+    const signature = bag.form(block).includes('empty-signature') ? '' : undefined;
+    return [overlay(fields, { type: 'thinking', thinking: text, signature })];
   }
   return opaque.map(({ kind, value }) =>
     overlay(

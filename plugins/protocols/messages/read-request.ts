@@ -6,6 +6,7 @@ import { GatewayError, type ClientHeaders, type Match } from '../../../core/inde
 import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
 import { labelsOf } from '../../shared/wire-kit/labels.ts';
 import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
+import { choiceWithoutTools } from '../../shared/wire-kit/offered-tools.ts';
 import { readPreferences, refuseOtherModels } from '../../shared/wire-kit/provider-object.ts';
 import { ReadCall, type CallFacts } from '../../shared/wire-kit/read-call.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
@@ -170,11 +171,7 @@ function checkCombinations(wire: WireRequest, usesBetas: boolean): void {
     throw buildFieldError('thinking.budget_tokens', is, 'fewer tokens of thinking than "max_tokens"');
   }
   if ((choice?.type === 'any' || choice?.type === 'tool') && !tools?.length) {
-    throw buildFieldError(
-      'tool_choice',
-      `is "${choice.type}" without any tools`,
-      '"tools" with it, or leave it out',
-    );
+    throw choiceWithoutTools(choice.type);
   }
   // A tool set of the vendor contains tools with names of their own.
   if (

@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { CanonicalRequest } from '../../../core/index.ts';
-import { describeFormat, type FormatInWords } from '../../shared/wire-kit/json-mode.ts';
+import { describeFormat, nameSchema, type FormatInWords } from '../../shared/wire-kit/json-mode.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
 import { isObject, overlay, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
@@ -25,22 +25,8 @@ export function encodeFormat(
     lose('format', 'the model has no structured output; asked for in words', 'approximated');
     return describeFormat(format);
   }
-  return { format: { type: 'json_schema', schema: tightSchema(named(format), 'format', lose) } };
-}
-
-/** The schema with the name and description that other protocols have next to it, unless it has its own. */
-function named({
-  schema,
-  name,
-  description,
-}: Extract<CanonicalRequest['format'], { type: 'schema' }>): unknown {
-  return isObject(schema)
-    ? {
-        ...(name === undefined ? {} : { title: name }),
-        ...(description === undefined ? {} : { description }),
-        ...schema,
-      }
-    : schema;
+  const schema = isObject(format.schema) ? nameSchema(format, format.schema) : format.schema;
+  return { format: { type: 'json_schema', schema: tightSchema(schema, 'format', lose) } };
 }
 
 /** The schema as Anthropic enforces it. Reports a loss if that differs from the client's. */

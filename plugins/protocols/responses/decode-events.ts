@@ -171,13 +171,9 @@ export class ReplyDecoder implements EventDecoder {
   /** What the response says at its end only, or changed since its start, such as the service tier. */
   #readLateFacts(response: Fields): Sides {
     const early = this.#started ?? {};
-    return bag.keep(
-      Object.fromEntries(
-        Object.entries(readReplyFacts(response)).filter(
-          ([name, value]) => !isDeepStrictEqual(value, early[name]),
-        ),
-      ),
-    );
+    const facts = Object.entries(readReplyFacts(response));
+    const late = facts.filter(([name, value]) => !isDeepStrictEqual(value, early[name]));
+    return bag.keep(Object.fromEntries(late));
   }
 
   #fail(body: Fields): void {
@@ -186,9 +182,8 @@ export class ReplyDecoder implements EventDecoder {
     this.#items.close();
     const { error: nested } = body;
     const error = readVendorError({ error: isObject(nested) ? nested : flattenError(body) });
-    this.#log.emit(
-      errorEvent(error, error.status ?? (error.code === undefined ? undefined : statusForCode(error.code))),
-    );
+    const status = error.status ?? (error.code === undefined ? undefined : statusForCode(error.code));
+    this.#log.emit(errorEvent(error, status));
   }
 }
 

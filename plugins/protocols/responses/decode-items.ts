@@ -172,14 +172,8 @@ function decodeMessage(message: WireMessage, at: string): Turn {
   ];
   const [first, ...others] = blocks;
   if (role !== 'assistant' || !first) return { role, blocks, at, ...bag.keep(rest, form) };
-  const opening = {
-    ...first,
-    ...bag.keep({ ...bag.fields(first), ...nestFields('item', rest) }, [
-      'message',
-      ...form,
-      ...bag.form(first),
-    ]),
-  };
+  const fields = { ...bag.fields(first), ...nestFields('item', rest) };
+  const opening = { ...first, ...bag.keep(fields, ['message', ...form, ...bag.form(first)]) };
   return { role, blocks: [opening, ...others], at };
 }
 
@@ -190,6 +184,7 @@ function decodeCall(item: WireCall, at: string, { names, sealed }: Reading): Blo
   const name = names.toCanonical({ name: item.name, namespace });
   const opaque = sealed.get(item) ?? [];
   const custom = item.type === 'custom_tool_call';
+  const form = [...noteHead(item), ...(name === item.name ? [] : [`name=${item.name}`])];
   return {
     type: 'tool-call',
     id: item.call_id,
@@ -199,10 +194,7 @@ function decodeCall(item: WireCall, at: string, { names, sealed }: Reading): Blo
     namespace,
     ...(opaque.length > 0 ? { opaque: [...opaque] } : {}),
     at,
-    ...bag.keep(pickUnread(item, callFields), [
-      ...noteHead(item),
-      ...(name === item.name ? [] : [`name=${item.name}`]),
-    ]),
+    ...bag.keep(pickUnread(item, callFields), form),
   };
 }
 
@@ -216,6 +208,7 @@ function decodeOutput(item: WireCallOutput, at: string): Block {
     if (block.type === 'refusal') return [{ type: 'text', text: block.text, at: block.at }];
     return block.type === 'foreign' ? [] : [block];
   });
+  const form = [...noteHead(item), ...(typeof output === 'string' ? ['string'] : [])];
   return {
     type: 'tool-result',
     callId: item.call_id,
@@ -223,10 +216,7 @@ function decodeOutput(item: WireCallOutput, at: string): Block {
     ...(item.type === 'custom_tool_call_output' ? { custom: true } : {}),
     at,
     // If a part is known to this protocol only, the whole output is kept.
-    ...bag.keep(pickUnread(item, content.length < parts.length ? outputHead : outputFields), [
-      ...noteHead(item),
-      ...(typeof output === 'string' ? ['string'] : []),
-    ]),
+    ...bag.keep(pickUnread(item, content.length < parts.length ? outputHead : outputFields), form),
   };
 }
 
@@ -275,16 +265,13 @@ const imageFields = new Set([...headNames, 'result', 'output_format']);
 /** An image from an earlier response, sent back by the client. */
 function decodeImageCall(item: WireImageCall, at: string): Block {
   const format = item.output_format ?? undefined;
+  const form = ['image-call', ...noteHead(item), ...(format ? [`format=${format}`] : [])];
   return {
     type: 'media',
     kind: 'image',
     source: { type: 'base64', data: item.result ?? '' },
     mediaType: `image/${format ?? 'png'}`,
     at,
-    ...bag.keep(pickUnread(item, imageFields), [
-      'image-call',
-      ...noteHead(item),
-      ...(format ? [`format=${format}`] : []),
-    ]),
+    ...bag.keep(pickUnread(item, imageFields), form),
   };
 }

@@ -14,6 +14,7 @@ import {
 } from '../../shared/wire-kit/hosted-tools.ts';
 import { fitStrict, toObjectSchema } from '../../shared/wire-kit/object-schema.ts';
 import { loseChoice, selectOfferedNames } from '../../shared/wire-kit/offered-tools.ts';
+import { readObject } from '../../shared/wire-kit/values.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { flattenGrammar } from './decode-tools.ts';
@@ -74,13 +75,7 @@ function encodeToolList(tools: readonly Tool[], words: SearchWriters, encoding: 
     if (space?.name !== tool.namespace || bag.form(tool).includes('namespace')) {
       space = { name: tool.namespace, tools: [] };
       const about = bag.fields(tool).namespace;
-      written.push(
-        overlay(isObject(about) ? about : {}, {
-          type: 'namespace',
-          name: tool.namespace,
-          tools: space.tools,
-        }),
-      );
+      written.push(overlay(readObject(about), { type: 'namespace', ...space }));
     }
     space.tools.push(encodeTool(tool, path, encoding));
   }

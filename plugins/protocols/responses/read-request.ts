@@ -18,6 +18,7 @@ import { labelsOf } from '../../shared/wire-kit/labels.ts';
 import { MediaMeter } from '../../shared/wire-kit/media-meter.ts';
 import { measureBase64 } from '../../shared/wire-kit/media.ts';
 import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
+import { choiceWithoutTools } from '../../shared/wire-kit/offered-tools.ts';
 import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
 import { ReadCall, type CallFacts } from '../../shared/wire-kit/read-call.ts';
 import { isObject, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
@@ -180,13 +181,10 @@ function checkStateless(wire: WireRequest): void {
   }
 }
 
+const oneOfThem = 'the name of one of them';
+
 function checkToolChoice({ wire: { tool_choice: choice }, tools = [] }: ReadRequest): void {
-  if (choice === 'required' && tools.length === 0)
-    throw buildFieldError(
-      'tool_choice',
-      'is "required" without any tools',
-      '"tools" with it, or leave it out',
-    );
+  if (choice === 'required' && tools.length === 0) throw choiceWithoutTools(choice);
   if (!isObject(choice)) return;
   const known = new Set(tools.flatMap(listNames));
   const references: unknown[] =
@@ -197,11 +195,7 @@ function checkToolChoice({ wire: { tool_choice: choice }, tools = [] }: ReadRequ
     if (typeof name !== 'string')
       throw buildFieldError('tool_choice.name', 'is missing', 'the name of one of "tools"');
     if (!known.has(name))
-      throw buildFieldError(
-        'tool_choice',
-        `names "${name}", which is not in "tools"`,
-        'the name of one of them',
-      );
+      throw buildFieldError('tool_choice', `names "${name}", which is not in "tools"`, oneOfThem);
   }
 }
 

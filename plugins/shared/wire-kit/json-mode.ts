@@ -46,6 +46,18 @@ export function describeFormat(format: Format): FormatInWords {
   };
 }
 
+/** A schema with the name and the description that its format has next to it, unless it has its own. */
+export function nameSchema(
+  { name, description }: Extract<Format, { type: 'schema' }>,
+  schema: Fields,
+): Fields {
+  return {
+    ...(name === undefined ? {} : { title: name }),
+    ...(description === undefined ? {} : { description }),
+    ...schema,
+  };
+}
+
 /** Plans how one of OpenAI's wires asks for the request's format. */
 export function planFormat(request: CanonicalRequest, { own, model, lose }: Encoding): FormatPlan {
   const { format } = request;

@@ -4,11 +4,12 @@
  * without state.
  */
 import { createHash } from 'node:crypto';
-import type { Tool, CanonicalRequest } from '../../../core/index.ts';
+import type { CanonicalRequest, GatewayError, Tool } from '../../../core/index.ts';
 import { parseJson } from './event-data.ts';
 import type { Lose } from './losses.ts';
 import { isEmptyArguments } from './tool-arguments.ts';
 import { isObject, type Fields } from './vendor-bag.ts';
+import { buildFieldError } from './wire-check.ts';
 
 const digestLength = 16;
 
@@ -100,6 +101,12 @@ export function selectOfferedNames(
   const offered = names.filter((name) => tools.some((tool) => tool.type !== 'hosted' && tool.name === name));
   if (offered.length < names.length) lose('toolChoice', 'it names a tool that the model is not offered');
   return offered;
+}
+
+/** The error for a choice that a client makes among no tools. */
+export function choiceWithoutTools(choice: string): GatewayError {
+  const send = '"tools" with it, or leave it out';
+  return buildFieldError('tool_choice', `is "${choice}" without any tools`, send);
 }
 
 /** Reports the choice of a request that is left without tools, if a tool had to be called. */

@@ -120,12 +120,7 @@ function explain(family: ErrorFamily, error: VendorError, status: number | undef
   return {
     code,
     message,
-    details: {
-      param: error.param,
-      vendor,
-      ...(elsewhere ? { elsewhere } : {}),
-      ...(rejects ? { rejects } : {}),
-    },
+    details: { param: error.param, vendor, elsewhere, rejects },
   };
 }
 
