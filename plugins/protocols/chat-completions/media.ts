@@ -30,11 +30,8 @@ export function readUrl(url: string): ReadUrl {
 export function writeUrl({ source, mediaType }: MediaBlock, form: readonly string[]): string | undefined {
   if (source.type === 'url') return source.url;
   if (source.type !== 'base64') return undefined;
-  return buildDataUrl(
-    source.data,
-    mediaType,
-    form.find((flag) => flag.startsWith('data:')),
-  );
+  const prefix = form.find((flag) => flag.startsWith('data:'));
+  return buildDataUrl(source.data, mediaType, prefix);
 }
 
 /** Flag of media in one of Mistral's short forms. */

@@ -7,6 +7,7 @@ import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
 import type { ClientTool } from '../../shared/wire-kit/offered-tools.ts';
 import type { BlockFacts, ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { longestCited, Transcript } from '../../shared/wire-kit/transcript.ts';
+import { readText } from '../../shared/wire-kit/values.ts';
 import { isObject, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { decodeFinish } from './finish.ts';
@@ -105,11 +106,7 @@ export class CandidateDecoder {
     this.#calls.end();
     const isBareSignature = opaque.length > 0 && Object.keys(part).every((name) => signatureFields.has(name));
     if (typeof text === 'string' || isBareSignature)
-      return this.#addText(
-        thought === true ? 'reasoning' : 'text',
-        typeof text === 'string' ? text : '',
-        opaque,
-      );
+      return this.#addText(thought === true ? 'reasoning' : 'text', readText(text), opaque);
     if (isObject(blob) && thought !== true && this.#addMedia(blob, opaque)) return;
     if (isObject(code) && typeof code.code === 'string')
       return this.#addWhole('code', bag.keep(pickUnread(code, codeFields)), code.code, opaque);

@@ -6,6 +6,7 @@
 import type { Block, Turn } from '../../../core/index.ts';
 import { markUnknown, foreignBlock } from '../../shared/wire-kit/open-values.ts';
 import { containsNumber, hasPlainNumbers, parseExactly } from '../../shared/wire-kit/tool-arguments.ts';
+import { readMember } from '../../shared/wire-kit/values.ts';
 import { isObject, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { CallPairs } from './call-pairs.ts';
@@ -93,16 +94,11 @@ function findExactParts(
     ),
   );
   const whole = hasNumbers && !hasPlainNumbers(text) ? readSpelling(parseExactly(text)).body : undefined;
-  const exact = member(member(whole, 'generateContentRequest') ?? whole, 'contents');
+  const exact = readMember(readMember(whole, 'generateContentRequest') ?? whole, 'contents');
   return (content, part) => {
-    const found = member(member(member(exact, content), 'parts'), part);
+    const found = readMember(readMember(readMember(exact, content), 'parts'), part);
     return isObject(found) ? found : undefined;
   };
-}
-
-function member(value: unknown, name: string | number): unknown {
-  if (Array.isArray(value)) return value[Number(name)];
-  return isObject(value) ? value[name] : undefined;
 }
 
 /** Joins the pieces of streamed reasoning, because another vendor's seal covers the whole text. */

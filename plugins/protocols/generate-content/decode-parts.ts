@@ -4,6 +4,7 @@
  */
 import type { Block } from '../../../core/index.ts';
 import type { ToolResult, MediaBlock } from '../../shared/wire-kit/canonical-types.ts';
+import { readMember } from '../../shared/wire-kit/values.ts';
 import { isObject, pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName, type Form } from './bag.ts';
 import type { CallPairs } from './call-pairs.ts';
@@ -80,10 +81,6 @@ function decodeMedia(part: WirePart, { block, rest, form }: ReadMedia, name: str
 const callFields = new Set(['id', 'name', 'args']);
 const callPart = new Set(['functionCall', 'thoughtSignature']);
 
-function memberOf(value: unknown, name: string): unknown {
-  return isObject(value) ? value[name] : undefined;
-}
-
 function decodeCall(part: WirePart, call: WireCall, { at, content, calls, exact = part }: Place): Block {
   const { form, ...opaque } = readSeal(part);
   const id = calls.addCall(call.name, call.id || undefined, content);
@@ -95,7 +92,7 @@ function decodeCall(part: WirePart, call: WireCall, { at, content, calls, exact 
     type: 'tool-call',
     id,
     name: call.name,
-    arguments: call.args ? JSON.stringify(memberOf(exact.functionCall, 'args')) : '{}',
+    arguments: call.args ? JSON.stringify(readMember(exact.functionCall, 'args')) : '{}',
     ...opaque,
     at,
     ...bag.keep(rest, kept),
@@ -121,7 +118,7 @@ function decodeFiles(files: NonNullable<WireResult['parts']>, at: string): Resul
 }
 
 function decodeResult(part: WirePart, result: WireResult, { at, calls, exact = part }: Place): ToolResult {
-  const { text, isError, form } = readResponse(memberOf(exact.functionResponse, 'response'));
+  const { text, isError, form } = readResponse(readMember(exact.functionResponse, 'response'));
   const callId = calls.matchResult(result.name, result.id || undefined);
   const media = decodeFiles(result.parts ?? [], `${at}.functionResponse.parts`);
   const texts: ResultContent[] = text === undefined ? [] : [{ type: 'text', text }];

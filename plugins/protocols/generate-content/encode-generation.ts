@@ -173,13 +173,9 @@ function thinkingBudget({ effort, budget }: Reasoning, { model, lose }: Encoding
     if (effort !== undefined) lose('reasoning.effort', 'the model has no such effort', 'model');
     return {};
   }
+  const path = budget === undefined ? 'reasoning.effort' : 'reasoning.budget';
   const sent = fitBudget(wanted, model);
-  if (Number.isFinite(wanted) && sent !== wanted)
-    lose(
-      budget === undefined ? 'reasoning.effort' : 'reasoning.budget',
-      `sent as a budget of ${sent}`,
-      'approximated',
-    );
+  if (Number.isFinite(wanted) && sent !== wanted) lose(path, `sent as a budget of ${sent}`, 'approximated');
   return { thinkingBudget: Number.isFinite(sent) ? sent : undefined };
 }
 

@@ -3,6 +3,7 @@
  * a body to one spelling and keep notes on how it was written, so that the same body can be restored. A field
  * in both spellings is an error, because the vendor may read the one and we the other.
  */
+import { readMember } from '../../shared/wire-kit/values.ts';
 import { isObject, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError, formatPath } from '../../shared/wire-kit/wire-check.ts';
 
@@ -133,12 +134,7 @@ export function writeSpelling(
 }
 
 function rewrite(body: Record<string, unknown>, path: Path, rename: boolean): void {
-  const parent = path
-    .slice(0, -1)
-    .reduce<unknown>(
-      (value, part) => (typeof value === 'object' && value !== null ? Reflect.get(value, part) : undefined),
-      body,
-    );
+  const parent = path.slice(0, -1).reduce<unknown>(readMember, body);
   const name = path.at(-1);
   if (!isObject(parent) || typeof name !== 'string' || !Object.hasOwn(parent, name)) return;
   const value = parent[name];

@@ -64,10 +64,8 @@ export class PictureEncoder implements EventEncoder {
 
   #frame(name: string, fields: Fields): string {
     const type = `${this.#family}.${name}`;
-    return (
-      `event: ${type}\ndata: ` +
-      `${JSON.stringify({ type, created_at: this.#pictures.created, ...fields })}\n\n`
-    );
+    const data = { type, created_at: this.#pictures.created, ...fields };
+    return `event: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
   }
 }
 

@@ -3,6 +3,7 @@ import type { Block } from '../../../core/index.ts';
 import type { MediaBlock, TextBlock } from '../../shared/wire-kit/canonical-types.ts';
 import { unseal } from '../../shared/wire-kit/envelope.ts';
 import { foreignBlock } from '../../shared/wire-kit/open-values.ts';
+import { readMember } from '../../shared/wire-kit/values.ts';
 import {
   isObject,
   pickUnread,
@@ -26,10 +27,6 @@ import {
   type WireToolResult,
   type WireToolUse,
 } from './wire.ts';
-
-export function readMember(value: unknown, name: string | number): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
-}
 
 /**
  * Content that only this protocol has. Another protocol refuses the call if a user's message has it, unless

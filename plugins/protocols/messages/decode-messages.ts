@@ -2,9 +2,10 @@
 import type { Block, Turn } from '../../../core/index.ts';
 import { findKnown } from '../../shared/wire-kit/open-values.ts';
 import { containsNumber, parseExactly } from '../../shared/wire-kit/tool-arguments.ts';
+import { readMember } from '../../shared/wire-kit/values.ts';
 import { pickUnread } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
-import { decodeBlocks, keepForeign, readMember } from './decode-blocks.ts';
+import { decodeBlocks, keepForeign } from './decode-blocks.ts';
 import { UnsealedBlocks } from './sealed.ts';
 import { isKnownBlock } from './wire.ts';
 import type { WireContent, WireMessage, WireRequest } from './wire.ts';
@@ -52,13 +53,10 @@ function decodeMessage(message: WireMessage, at: string, exact: unknown): Turn {
       at,
       ...bag.keep({}, [wholeMessage]),
     };
-  const blocks = decodeContent(
-    message.content,
-    `${at}.content`,
-    readMember(exact, 'content'),
-    role !== 'assistant',
-  );
-  return { role, blocks, at, ...bag.keep(pickUnread(message, messageFields), readForm(message.content)) };
+  const { content } = message;
+  const exactContent = readMember(exact, 'content');
+  const blocks = decodeContent(content, `${at}.content`, exactContent, role !== 'assistant');
+  return { role, blocks, at, ...bag.keep(pickUnread(message, messageFields), readForm(content)) };
 }
 
 function readForm(content: WireContent): string[] {

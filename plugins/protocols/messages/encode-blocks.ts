@@ -77,14 +77,10 @@ function encodeReasoning(
     const signature = bag.form(block).includes('empty-signature') ? '' : undefined;
     return [overlay(fields, { type: 'thinking', thinking: text, signature })];
   }
-  return opaque.map(({ kind, value }) =>
-    overlay(
-      fields,
-      kind === 'encrypted'
-        ? { type: 'redacted_thinking', data: value }
-        : { type: 'thinking', thinking: text, signature: value },
-    ),
-  );
+  return opaque.map(({ kind, value }) => {
+    if (kind === 'encrypted') return overlay(fields, { type: 'redacted_thinking', data: value });
+    return overlay(fields, { type: 'thinking', thinking: text, signature: value });
+  });
 }
 
 function encodeCall(block: BlockOf<'tool-call'>, path: string, encoding: Encoding): Fields {

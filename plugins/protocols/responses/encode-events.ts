@@ -70,14 +70,8 @@ export class ReplyEncoder implements EventEncoder {
 
   #end(): string {
     const { ending, output } = this.#items;
-    return (
-      this.#frames([
-        {
-          type: `response.${ending.status}`,
-          response: this.#response.encodeEnded(ending, output, this.#usage),
-        },
-      ]) + terminator
-    );
+    const response = this.#response.encodeEnded(ending, output, this.#usage);
+    return this.#frames([{ type: `response.${ending.status}`, response }]) + terminator;
   }
 
   #frames(events: readonly ItemEvent[]): string {

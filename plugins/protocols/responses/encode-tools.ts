@@ -29,11 +29,8 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
     return {};
   }
   const limit = searchLimit(request, encoding);
-  const tools = encodeToolList(
-    request.tools ?? [],
-    limit === undefined ? searchFields : limitedSearchFields,
-    encoding,
-  );
+  const words = limit === undefined ? searchFields : limitedSearchFields;
+  const tools = encodeToolList(request.tools ?? [], words, encoding);
   // OpenAI refuses a choice among no tools. A client of this protocol gets that error from OpenAI itself.
   if (!own && tools.length === 0) {
     loseChoice(request, lose);

@@ -6,7 +6,8 @@
 import { z } from 'zod';
 import { GatewayError, type Block } from '../../../core/index.ts';
 import type { BlockOf } from './canonical-types.ts';
-import { createBag, isObject, type Sides, type Fields } from './vendor-bag.ts';
+import { readMember } from './values.ts';
+import { createBag, type Sides, type Fields } from './vendor-bag.ts';
 
 /** A schema for objects whose `type` is not in `known`. */
 export function typeOtherThan(known: ReadonlySet<string>): z.ZodObject<{ type: z.ZodString }, z.core.$loose> {
@@ -35,9 +36,7 @@ function findDecisiveWord(name: string, value: unknown): string | undefined {
   if (decisiveWords.has(name)) return typeof value === 'string' && !usualWords.has(value) ? name : undefined;
   const path = decisiveKinds.find(([field]) => field === name);
   if (!path) return undefined;
-  const word = path
-    .slice(1)
-    .reduce<unknown>((inner, step) => (isObject(inner) ? inner[step] : undefined), value);
+  const word = path.slice(1).reduce(readMember, value);
   return typeof word === 'string' ? path.join('.') : undefined;
 }
 
@@ -78,8 +77,7 @@ export function refuseUnknown(block: Block, protocol: string, path: string): voi
     !createBag(block.protocol).form(block).includes(unknownForm)
   )
     return;
-  const type: unknown =
-    typeof block.value === 'object' && block.value !== null ? Reflect.get(block.value, 'type') : undefined;
+  const type = readMember(block.value, 'type');
   const named = typeof type === 'string' ? ` of type "${type.slice(0, 60)}"` : '';
   throw new GatewayError(
     'unsupported_parameter',

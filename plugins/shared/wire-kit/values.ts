@@ -21,6 +21,11 @@ export function readObjects(value: unknown): Fields[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
+/** A member of an object or an array; undefined for any other value. */
+export function readMember(value: unknown, name: PropertyKey): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}
+
 /** Counts without the unknown ones; undefined if none is known: a client would believe a zero. */
 export function keepKnown(
   counts: Readonly<Record<string, number | undefined>>,

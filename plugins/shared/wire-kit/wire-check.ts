@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { GatewayError } from '../../../core/index.ts';
+import { readMember } from './values.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -71,13 +72,6 @@ function describeValue(value: unknown): string {
   return `is ${json.slice(0, longestShown)}…${json.endsWith('"') ? '"' : ''}`;
 }
 
-function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>(
-    (value, part) => (typeof value === 'object' && value !== null ? Reflect.get(value, part) : undefined),
-    body,
-  );
-}
-
 /** The error for a field: `"{param}" {is}: send {send}.` */
 export function buildFieldError(param: string, is: string, send: string): GatewayError {
   return new GatewayError('invalid_request', `"${param}" ${is}: send ${send}.`, { param });
@@ -111,7 +105,7 @@ export function checkWire<Schema extends z.ZodType>(
       'is not known here',
       'the request without it',
     );
-  const value = valueAt(body, path);
+  const value = path.reduce(readMember, body);
   throw buildFieldError(
     joinPath(at, formatPath(path)),
     value === undefined ? 'is missing' : describeValue(value),
