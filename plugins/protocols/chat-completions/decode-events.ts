@@ -17,7 +17,7 @@ import { readServedMode } from '../../shared/wire-kit/modes.ts';
 import { mapRenamedTools, type ClientTool } from '../../shared/wire-kit/offered-tools.ts';
 import { errorEvent } from '../../shared/wire-kit/openai-error.ts';
 import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
-import { isObject, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, nameSet, pickStated, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { bag } from './bag.ts';
 import { ChoiceDecoder, type ReplyFacts } from './decode-choice.ts';
@@ -109,7 +109,7 @@ export class ReplyDecoder implements EventDecoder {
     const created = knownCount(chunk.created);
     this.#started = true;
     this.#id = JSON.stringify([id, created]);
-    this.#log.begin(id, model, created, bag.keep(readUnknown(chunk)));
+    this.#log.begin(id, model, created, bag.keep(pickStated(chunk, chunkFields)));
   }
 
   #readChoice(wire: Fields, position: number): void {
@@ -197,12 +197,3 @@ export class ReplyDecoder implements EventDecoder {
 const chunkFields = nameSet(`
   id object created model choices usage error obfuscation x_groq provider usage_breakdown
 `);
-const nothing: Fields = {};
-
-function readUnknown(chunk: Fields): Fields {
-  let unknown: Record<string, unknown> | undefined;
-  for (const name of Object.keys(chunk)) {
-    if (chunk[name] !== null && !chunkFields.has(name)) (unknown ??= {})[name] = chunk[name];
-  }
-  return unknown ?? nothing;
-}

@@ -13,7 +13,7 @@ import { parseJson, unreadableEvent } from '../../shared/wire-kit/event-data.ts'
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
 import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { readText } from '../../shared/wire-kit/values.ts';
-import { isObject, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, nameSet, pickStated, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { readStreamError } from './errors.ts';
 import { decodeFinish } from './finish.ts';
@@ -110,10 +110,7 @@ export class ReplyDecoder implements EventDecoder {
     this.#started = true;
     const { id, model, usage } = message;
     this.#blocks.replyId = readText(id);
-    const rest = Object.entries(message).filter(
-      ([name, value]) => value !== null && !messageFields.has(name),
-    );
-    this.#log.begin(id, model, undefined, bag.keep(Object.fromEntries(rest)));
+    this.#log.begin(id, model, undefined, bag.keep(pickStated(message, messageFields)));
     if (isObject(usage)) this.#count(usage);
   }
 
@@ -147,7 +144,8 @@ export class ReplyDecoder implements EventDecoder {
     this.#log.emit({ type: 'usage', usage: { ...counted, ...mode } });
   }
 
-  #finish({ stop_reason: raw, stop_sequence: stopSequence, ...rest }: Fields): void {
+  #finish(delta: Fields): void {
+    const { stop_reason: raw, stop_sequence: stopSequence } = delta;
     if (typeof raw !== 'string' || this.#finished) return;
     this.#blocks.endAll();
     this.#finished = true;
@@ -157,7 +155,7 @@ export class ReplyDecoder implements EventDecoder {
       reason: { unified: decodeFinish(raw, this.#blocks.calls > 0), raw },
       ...(typeof stopSequence === 'string' ? { stopSequence } : {}),
       // In a stream the code execution's container is here.
-      ...bag.keep(Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null))),
+      ...bag.keep(pickStated(delta, finishFields)),
     });
   }
 
@@ -175,6 +173,7 @@ export class ReplyDecoder implements EventDecoder {
   }
 }
 
+const finishFields = nameSet('stop_reason stop_sequence');
 /** Fields of a message that have a canonical name, or that other canonical events carry. */
 const messageFields = nameSet('id type role model content stop_reason stop_sequence stop_details usage');
 

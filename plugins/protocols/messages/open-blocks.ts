@@ -4,7 +4,7 @@ import { unwrapInput, mapRenamedTools, type ClientTool } from '../../shared/wire
 import type { BlockFacts, ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { ArgumentPieces } from '../../shared/wire-kit/tool-arguments.ts';
 import { readText } from '../../shared/wire-kit/values.ts';
-import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, pickStated, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { bag, nativeVendor } from './bag.ts';
 import { MessagesCall } from './read-request.ts';
@@ -114,12 +114,11 @@ export class OpenBlocks {
     this.calls += 1;
     const tool = this.#findClientTool(readText(name));
     const custom = tool?.custom ?? false;
-    const rest = Object.entries(wire).filter(([field, value]) => value !== null && !callFields.has(field));
     const block = this.#log.startBlock(0, 'tool-call', {
       id: readText(id) || makeCallId(this.replyId, this.#log.blocks),
       name: tool?.name ?? readText(name),
       ...(custom ? { custom } : {}),
-      ...bag.keep(Object.fromEntries(rest)),
+      ...bag.keep(pickStated(wire, callFields)),
     });
     this.#open.set(index, { block, pieces: new ArgumentPieces(), custom, text: '', input, opaque: [] });
   }

@@ -17,7 +17,7 @@ import { readServedMode } from '../../shared/wire-kit/modes.ts';
 import { errorEvent } from '../../shared/wire-kit/openai-error.ts';
 import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { readList, readText } from '../../shared/wire-kit/values.ts';
-import { isObject, type Fields, type Sides, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, nameSet, pickStated, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { bag } from './bag.ts';
 import { OutputItemDecoder } from './decode-output-items.ts';
@@ -79,12 +79,6 @@ const fieldsElsewhere = nameSet(`
   background conversation previous_response_id store tools tool_choice instructions metadata user
   safety_identifier prompt text tool_usage max_output_tokens
 `);
-
-function readReplyFacts(response: Fields): Fields {
-  return Object.fromEntries(
-    Object.entries(response).filter(([name, value]) => value !== null && !fieldsElsewhere.has(name)),
-  );
-}
 
 export class ReplyDecoder implements EventDecoder {
   readonly #call: ClientCall;
@@ -165,13 +159,13 @@ export class ReplyDecoder implements EventDecoder {
     const { id, model, created_at: created } = response;
     this.#started = response;
     const seconds = typeof created === 'number' ? Math.floor(created) : undefined;
-    this.#log.begin(id || undefined, model, seconds, bag.keep(readReplyFacts(response)));
+    this.#log.begin(id || undefined, model, seconds, bag.keep(pickStated(response, fieldsElsewhere)));
   }
 
   /** What the response says at its end only, or changed since its start, such as the service tier. */
   #readLateFacts(response: Fields): Sides {
     const early = this.#started ?? {};
-    const facts = Object.entries(readReplyFacts(response));
+    const facts = Object.entries(pickStated(response, fieldsElsewhere));
     const late = facts.filter(([name, value]) => !isDeepStrictEqual(value, early[name]));
     return bag.keep(Object.fromEntries(late));
   }

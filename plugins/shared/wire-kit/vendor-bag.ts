@@ -26,13 +26,21 @@ export function nameSet(names: string): ReadonlySet<string> {
 
 /** The members that are not in `known`, and those that are null: unset, but the client wrote them. */
 export function pickUnread(wire: object, known: ReadonlySet<string>): Fields {
-  const isLeft = (name: string, value: unknown): boolean => value === null || !known.has(name);
+  return pick(wire, (name, value) => value === null || !known.has(name));
+}
+
+/** The members that are neither in `known` nor null. */
+export function pickStated(wire: object, known: ReadonlySet<string>): Fields {
+  return pick(wire, (name, value) => value !== null && !known.has(name));
+}
+
+function pick(wire: object, isPicked: (name: string, value: unknown) => boolean): Fields {
   if (!isObject(wire)) return nothing;
   // `fromEntries`, because a member may be called `__proto__`. Most things have nothing left, so check before
   // building.
   for (const name in wire)
-    if (isLeft(name, wire[name]))
-      return Object.fromEntries(Object.entries(wire).filter((member) => isLeft(...member)));
+    if (isPicked(name, wire[name]))
+      return Object.fromEntries(Object.entries(wire).filter((member) => isPicked(...member)));
   return nothing;
 }
 
