@@ -65,7 +65,7 @@ export interface Client {
 }
 
 /** What parsing needs of a client. */
-export type CallSource = Omit<Client, 'reply'> & { readonly reply: Pick<Reply, 'record'> };
+export type CallSource = Omit<Client, 'reply' | 'body'> & { readonly reply: Pick<Reply, 'record'> };
 
 /** Settles a call with its end. Resolves when the entry is durable, or after `longestHold`. */
 export type Meter = (end: End) => Promise<void>;
@@ -89,7 +89,7 @@ async function runToEnd(core: Core, received: Received, client: Client): Promise
   try {
     const principal = requireAccess(await core.hooks.authenticate.promise(received), 'user', received.method);
     mark(received, 'authenticated');
-    const parsed = await parseCall(advance(received, { principal }), client);
+    const parsed = parseCall(advance(received, { principal }), await client.body(), client);
     mark(parsed, 'read');
     const replay = await core.hooks.replay.promise(parsed);
     mark(parsed, 'replayed');
@@ -111,12 +111,12 @@ async function runToEnd(core: Core, received: Received, client: Client): Promise
   return payForCall(core, planned, client);
 }
 
-/** Reads and checks the body of a call. */
-export async function parseCall(
+/** Reads and checks what the body of a call says. */
+export function parseCall(
   exchange: Authenticated,
-  { body, protocol, match, reply }: CallSource,
-): Promise<Parsed> {
-  const { bytes, text, value } = await body();
+  { bytes, text, value }: ReadBody,
+  { protocol, match, reply }: CallSource,
+): Parsed {
   const call = protocol.client.read(value, text, match, exchange.headers);
   checkRequestHeaders(exchange.headers, call);
   let canonical: ReturnType<typeof call.decode> | undefined;

@@ -82,7 +82,7 @@ export type Route = {
 export interface Keyring {
   readonly name: string;
   /** Receives a secret. Undefined: not a key of this keyring. Rejects if the store is unavailable. */
-  verify(secret: string): Promise<Principal | undefined>;
+  verify(secret: string): Promise<Principal | undefined> | Principal | undefined;
 }
 
 /** How clients can send a key, for `/openapi.json`. Taps on `authenticate` decide who is let in. */

@@ -82,8 +82,8 @@ export async function previewCall(core: Core, request: PreviewRequest): Promise<
     protocol.client.encodeError(toGatewayError(thrown), received.id, match);
   let parsed: Parsed | undefined;
   try {
-    const body = async () => parseJson(Buffer.from(request.body));
-    parsed = await parseCall(received, { body, protocol, match, reply: { record: () => undefined } });
+    const body = parseJson(Buffer.from(request.body));
+    parsed = parseCall(received, body, { protocol, match, reply: { record: () => undefined } });
     const chosen = await routeCall(core, parsed);
     const all = crossingsOf(core, parsed, chosen, request.everyWire ?? false);
     const crossings: CrossingPreview[] = [];

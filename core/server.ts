@@ -188,10 +188,15 @@ function checkBodyType({ headers }: IncomingMessage, protocol: Protocol, match: 
 }
 
 /** Reads a call's body: a form, or else JSON, because many clients send no content type. */
-async function readCall(core: Core, context: Koa.Context, share: BodyShare): Promise<ReadBody> {
+function readCall(core: Core, context: Koa.Context, share: BodyShare): Promise<ReadBody> {
   refuseCompressed(context.req);
   core.replies.checkRoom();
-  if (!isUpload(context.req.headers)) return parseJson(await share.read(context.req));
+  return isUpload(context.req.headers)
+    ? readForm(core, context, share)
+    : share.read(context.req).then(parseJson);
+}
+
+async function readForm(core: Core, context: Koa.Context, share: BodyShare): Promise<ReadBody> {
   // The size of a form's files is known only after it is read, so the content length counts.
   share.take(Math.min(Number(context.req.headers['content-length'] ?? Infinity), core.bodies.limit));
   const form = await readUpload(context, core.bodies.limit, core.uploadFolder);

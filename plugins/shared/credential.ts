@@ -7,6 +7,7 @@ import {
   GatewayError,
   type Credential,
   type Host,
+  type Keyring,
   type Principal,
   type Received,
   type TapPlace,
@@ -31,7 +32,7 @@ export function takeCredential(host: Host, { named, usual, openapi, secretIn, ..
   host.applied(() => checkFamilies(host, named ?? []));
   host.hooks.authenticate.tapPromise(place, (received) => {
     const secret = !families || families.includes(received.family) ? secretIn(received) : undefined;
-    return secret ? principalOf(host, secret) : undefined;
+    return secret ? principalOf(host.keyrings.all(), secret) : undefined;
   });
 }
 
@@ -46,11 +47,16 @@ function checkFamilies({ protocols, routes, familyOf }: Host, named: readonly st
     );
 }
 
-/** The owner of the secret. Throws `invalid_api_key` without the secret if no keyring knows it. */
-async function principalOf({ keyrings }: Host, secret: string): Promise<Principal> {
-  for (const keyring of keyrings.all()) {
-    const principal = await keyring.verify(secret);
-    if (principal) return principal;
+/**
+ * The owner of the secret; a promise only if a keyring has to look. Throws `invalid_api_key` without the
+ * secret if no keyring knows it.
+ */
+function principalOf(keyrings: Iterator<Keyring>, secret: string): Principal | Promise<Principal> {
+  for (let next = keyrings.next(); !next.done; next = keyrings.next()) {
+    const found = next.value.verify(secret);
+    if (found instanceof Promise)
+      return found.then((principal) => principal ?? principalOf(keyrings, secret));
+    if (found) return found;
   }
   throw new GatewayError('invalid_api_key', 'The API key is invalid, disabled or expired.');
 }

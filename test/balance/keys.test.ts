@@ -154,7 +154,7 @@ describe('the keyring', () => {
     const secret = issue('someone', { expires: 60_000 });
     expect(await keyring.verify(secret)).toBeDefined();
     vi.setSystemTime(60_000);
-    await expect(keyring.verify(secret)).rejects.toMatchObject({
+    await expect((async () => keyring.verify(secret))()).rejects.toMatchObject({
       code: 'invalid_api_key',
       message: expect.stringContaining('expired at 1970-01-01T00:01:00.000Z'),
     });
