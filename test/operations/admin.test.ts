@@ -71,7 +71,6 @@ const routes = definePlugin({
 
 interface House {
   readonly gateway: TestGateway;
-  readonly door: string;
   readonly secret: string;
 }
 
@@ -81,8 +80,7 @@ async function open(options: Parameters<typeof admin>[0] = {}, answer = 'first')
     plugins: [bearer(), chatCompletions(), demo(), routes({ answer }), admin({ port: 0, ...options })],
   });
   closers.push(() => gateway.close());
-  const door = findAdminUrl(gateway.told);
-  return { gateway, door, secret: readFileSync(join(dataFolder, 'operator-secret'), 'utf8').trim() };
+  return { gateway, secret: readFileSync(join(dataFolder, 'operator-secret'), 'utf8').trim() };
 }
 
 /** Keeps a configuration from starting, once everything else of it is ready. */
@@ -101,7 +99,8 @@ async function ask(url: string, key?: string): Promise<{ status: number; body: u
 
 describe('the admin listener', () => {
   it('accepts its secret', async () => {
-    const { door, secret } = await open();
+    const { gateway, secret } = await open();
+    const door = findAdminUrl(gateway.told);
     expect(await ask(`${door}/secrets`, secret)).toEqual({
       status: 200,
       body: { kind: 'operator', answer: 'first' },
@@ -109,7 +108,8 @@ describe('the admin listener', () => {
   });
 
   it('refuses every other credential', async () => {
-    const { door, secret } = await open();
+    const { gateway, secret } = await open();
+    const door = findAdminUrl(gateway.told);
     for (const key of [undefined, '', 'x', secret.slice(0, -1), `${secret}0`, secret.toLowerCase()]) {
       expect(await ask(`${door}/secrets`, key), key ?? 'none').toEqual({
         status: 401,
@@ -120,7 +120,8 @@ describe('the admin listener', () => {
   });
 
   it('serves nothing but the routes for operators', async () => {
-    const { door, secret } = await open();
+    const { gateway, secret } = await open();
+    const door = findAdminUrl(gateway.told);
     for (const path of ['/open', '/mine', '/v1/models'])
       expect((await ask(door + path, secret)).status, path).toBe(404);
     const call = await fetch(`${door}/v1/chat/completions`, {
@@ -150,7 +151,8 @@ describe('the admin listener', () => {
 
   it('stays open when the configuration is reloaded, and then serves its routes', async () => {
     const port = await freePort();
-    const { door, secret } = await open({ port }, 'before');
+    const { gateway, secret } = await open({ port }, 'before');
+    const door = findAdminUrl(gateway.told);
     expect(await ask(`${door}/secrets`, secret)).toMatchObject({ body: { answer: 'before' } });
     await open({ port }, 'after');
     expect(await ask(`${door}/secrets`, secret)).toMatchObject({ body: { answer: 'after' } });
@@ -160,7 +162,8 @@ describe('the admin listener', () => {
 
   it('does not change when a new configuration fails to start', async () => {
     const port = await freePort();
-    const { door, secret } = await open({ port }, 'before');
+    const { gateway, secret } = await open({ port }, 'before');
+    const door = findAdminUrl(gateway.told);
     const next = startGateway({
       dataFolder,
       plugins: [bearer(), routes({ answer: 'after' }), admin({ port }), broken()],

@@ -1,6 +1,10 @@
 /** Signing in to the console, and the attacks on it: other sites, other names, guesses and stolen cookies. */
+import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { createSessions, keyBytes } from '../../plugins/operations/console/sessions.ts';
+import { makeFolder } from '../support/folder.ts';
 import { openConsole, type ConsoleHouse } from '../support/operated-console.ts';
 
 let open: ConsoleHouse;
@@ -72,6 +76,17 @@ describe('a session', () => {
     expect((await ask(`${open.door}/admin/accounts`, { cookie })).status).toBe(401);
     const asked = await ask(`${open.door}/console/session`, { cookie });
     expect(JSON.parse(asked.text)).toEqual({ signedIn: false });
+  });
+
+  it('stays ended after a restart', async () => {
+    open = await openConsole();
+    const endedFile = join(makeFolder(), 'console-ended');
+    const options = { key: randomBytes(keyBytes), duration: 60_000, endedFile };
+    const before = createSessions(options);
+    const [left, kept] = [before.start('secret'), before.start('secret')];
+    before.end(left.session.id);
+    const after = createSessions(options);
+    expect([after.read(left.sealed), after.read(kept.sealed)]).toEqual([undefined, kept.session]);
   });
 
   it('ends when its time is over', async () => {

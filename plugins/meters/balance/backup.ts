@@ -2,7 +2,16 @@
  * Copies of a SQLite ledger. `backup` copies a ledger while a gateway uses it; `restore` puts a copy in the
  * ledger's place, and keeps what was there.
  */
-import { chmodSync, copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { fileMode, type Command, type CommandResult } from '../../../core/index.ts';
@@ -21,11 +30,12 @@ function fileOf(options: StoreOptions, dataFolder: string): string {
 async function copyLedger(from: string, to: string): Promise<void> {
   const source = new DatabaseSync(from, { readOnly: true });
   try {
+    // Made first, so that nobody else can read what is copied into it.
+    closeSync(openSync(to, 'wx', fileMode));
     await backup(source, to);
   } finally {
     source.close();
   }
-  chmodSync(to, fileMode);
 }
 
 /** Rejects unless the file is a ledger with sound books. */

@@ -182,7 +182,10 @@ export const webConsole = definePlugin({
       const kept = await host.resource(
         'console sessions',
         { duration },
-        () => createSessions(readKey(join(host.dataFolder, 'console-key')), duration),
+        () => {
+          const key = readKey(join(host.dataFolder, 'console-key'));
+          return createSessions({ key, duration, endedFile: join(host.dataFolder, 'console-ended') });
+        },
         () => undefined,
       );
       sessions = kept;

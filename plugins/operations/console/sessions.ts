@@ -1,11 +1,14 @@
 /**
  * Sessions of signed-in operators. The cookie holds the operator's secret, encrypted with a key that only
  * this gateway has, so each request is checked like one that sends the secret itself: a key that is disabled
- * or expires ends its sessions within a second, in every worker. No table of sessions is kept.
+ * or expires ends its sessions within a second, in every worker. Only sessions that were ended early are
+ * listed, in a file, so that a stolen cookie stays refused after a restart.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
+import { fileMode } from '../../../core/index.ts';
 
 const algorithm = 'aes-256-gcm';
 export const keyBytes = 32;
@@ -33,9 +36,21 @@ export interface Sessions {
   end(id: string): void;
 }
 
-export function createSessions(key: Buffer, duration: number): Sessions {
+export interface SessionOptions {
+  readonly key: Buffer;
+  /** Milliseconds until a session ends by itself. */
+  readonly duration: number;
+  /** The file that lists sessions which were ended early. */
+  readonly endedFile: string;
+}
+
+const mostEnded = 10_000;
+
+export function createSessions({ key, duration, endedFile }: SessionOptions): Sessions {
   /** Ids of sessions that were ended before they expired. */
-  const ended = new LRUCache<string, true>({ max: 10_000, ttl: duration });
+  const ended = new LRUCache<string, true>({ max: mostEnded, ttl: duration });
+  const listed = existsSync(endedFile) ? readFileSync(endedFile, 'utf8').trim().split('\n') : [];
+  for (const id of listed.slice(-mostEnded)) ended.set(id, true);
 
   function decrypt(sealed: string): unknown {
     const bytes = Buffer.from(sealed, 'base64url');
@@ -64,6 +79,9 @@ export function createSessions(key: Buffer, duration: number): Sessions {
         return undefined;
       }
     },
-    end: (id) => void ended.set(id, true),
+    end(id) {
+      ended.set(id, true);
+      appendFileSync(endedFile, `${id}\n`, { mode: fileMode });
+    },
   };
 }

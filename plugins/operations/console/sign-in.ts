@@ -13,6 +13,7 @@ import {
   type RouteReply,
   type RouteRequest,
 } from '../../../core/index.ts';
+import { networkOf } from '../../shared/network.ts';
 import { checkHost, checkOrigin } from './same-origin.ts';
 import type { Session, Sessions } from './sessions.ts';
 
@@ -40,11 +41,6 @@ function cookieOf(headers: Headers): string | undefined {
 function setCookie(headers: Headers, value: string, seconds: number): string {
   const secure = String(headers['origin']).startsWith('https:') ? '; Secure' : '';
   return `${cookieName(headers)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
-}
-
-/** An IPv6 client owns a /64 network, so its addresses count as one. */
-function networkOf(address: string): string {
-  return address.includes(':') && !address.includes('.') ? address.split(':').slice(0, 4).join(':') : address;
 }
 
 interface SignIn extends Pick<Host, 'keyrings' | 'logger'> {

@@ -4,24 +4,12 @@
  * share, and a crowd takes no more memory.
  */
 import { hash, randomUUID } from 'node:crypto';
-import ipaddr from 'ipaddr.js';
 import { GatewayError } from '../../../core/index.ts';
+import { networkOf } from '../../shared/network.ts';
 import { Allowance } from './allowance.ts';
 
 /** Hexadecimal digits of a drawer's name; four make 65 536 drawers. */
 const drawerDigits = 4;
-
-/**
- * What an address is counted as. For IPv6 it is the network, the first half: who has one address of a network
- * usually has all of them.
- */
-export function networkOf(address: string): string {
-  if (!address.includes(':') || !ipaddr.isValid(address)) return address;
-  const parsed = ipaddr.process(address);
-  return parsed.kind() === 'ipv4'
-    ? parsed.toString()
-    : `${Buffer.from(parsed.toByteArray().slice(0, 8)).toString('hex')}/64`;
-}
 
 function isThisMachine(address: string): boolean {
   return address.startsWith('127.') || address === '::1' || address.startsWith('::ffff:127.');
