@@ -5,8 +5,10 @@
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Workers } from '../../core/host/workers.ts';
 import { GatewayError } from '../../core/index.ts';
-import { LedgerService } from '../../plugins/meters/balance/ledger-service.ts';
+import type { AuditReport } from '../../plugins/meters/balance/audit-report.ts';
+import { LedgerService, type LedgerServiceOptions } from '../../plugins/meters/balance/ledger-service.ts';
 import { ledgerMetrics } from '../../plugins/meters/balance/metrics.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { request } from '../contract/store.ts';
@@ -36,16 +38,28 @@ const store: Store = {
   }),
 };
 
+/** The other workers that share the port. */
+const askOthers = vi.fn<Workers['askOthers']>();
+const answer = vi.fn<Workers['answer']>(() => () => undefined);
+const workers: Workers = {
+  several: true,
+  askOthers,
+  askEach: async () => [],
+  askSupervisor: async () => undefined,
+  answer,
+};
+
 let registry: Registry;
+let options: LedgerServiceOptions;
 let service: LedgerService;
 let log: string[];
 
 beforeEach(() => {
-  for (const operation of [settle, reserve, audit]) operation.mockReset();
+  for (const operation of [settle, reserve, audit, askOthers]) operation.mockReset();
   registry = new Registry();
   log = [];
   const logger = pino({}, { write: (line: string) => void log.push(line) });
-  service = new LedgerService({
+  options = {
     store,
     logger,
     metrics: ledgerMetrics(registry),
@@ -53,7 +67,9 @@ beforeEach(() => {
     longestCall: 1e9,
     auditEvery: 0,
     retention: 0,
-  });
+    workers,
+  };
+  service = new LedgerService(options);
 });
 afterEach(() => service.close());
 
@@ -120,6 +136,45 @@ describe('metrics', () => {
       await metric('tollgate_ledger_audit_findings'),
     ]).toEqual([0, 4]);
     expect(JSON.parse(log.at(-1) ?? '{}')).toMatchObject({ level: 50, broken: 4, findings });
+  });
+});
+
+describe('workers that share a ledger', () => {
+  const report = { ok: false, entries: 1, accounts: 1, pending: 0, broken: 4, findings: [] };
+
+  /** What another worker is told of the audits of this one, where it asks within `auditEvery`. */
+  function told(auditEvery: number): () => unknown {
+    answer.mockClear();
+    const other = new LedgerService({ ...options, auditEvery });
+    others.push(other);
+    const [, give] = answer.mock.calls[0] ?? [];
+    return async () => {
+      await other.audit();
+      return give?.({});
+    };
+  }
+
+  const others: LedgerService[] = [];
+  afterEach(() => Promise.all(others.splice(0).map((other) => other.close())));
+
+  it('take the result of one that has audited, and audit where none has', async () => {
+    const heard = { ok: false, at: 5, findings: 3 };
+    const audited = Promise.withResolvers<AuditReport>();
+    audit.mockReturnValue(audited.promise);
+    askOthers.mockResolvedValueOnce(heard).mockResolvedValue(undefined);
+    const other = new LedgerService({ ...options, auditEvery: 20 });
+    others.push(other);
+    await vi.waitFor(() => expect(audit).toHaveBeenCalled(), 120_000);
+    expect(other.lastAudit).toEqual(heard);
+    expect(await metric('tollgate_ledger_audit_findings')).toBe(3);
+    audited.resolve(report);
+    await vi.waitFor(async () => expect(await metric('tollgate_ledger_audit_findings')).toBe(4), 120_000);
+  });
+
+  it('tell each other of an audit until the next is due', async () => {
+    audit.mockResolvedValue(report);
+    expect(await told(1e8)()).toMatchObject({ ok: false, findings: 4 });
+    expect(await told(1e-9)()).toBeUndefined();
   });
 });
 

@@ -203,6 +203,7 @@ export const balance = definePlugin({
         store: await openStore(store, dataFolder, { onGroup: metrics.onGroup, lease: times.lease }),
         logger,
         metrics,
+        workers: host.workers,
         ...times,
       });
     }

@@ -2,6 +2,7 @@
  * The ledger of a process, across all reloads of its configuration: its store, the beats that keep its
  * reservations its own, the audits, and the entries that wait until the ledger works again.
  */
+import { z } from 'zod';
 import { formatUsd, isGatewayError, Running, type Host, type Planned } from '../../../core/index.ts';
 import { CallKeeper } from './calls/keeper.ts';
 import { Heartbeat } from './heartbeat.ts';
@@ -21,14 +22,14 @@ export interface LedgerServiceOptions {
   readonly auditEvery: number;
   /** Milliseconds for which ended calls are kept; 0: none are. */
   readonly retention: number;
+  readonly workers: Host['workers'];
 }
 
-/** How the last audit of this process ended. */
-export interface LastAudit {
-  readonly ok: boolean;
-  readonly at: number;
-  readonly findings: number;
-}
+const lastAuditSchema = z.object({ ok: z.boolean(), at: z.number(), findings: z.number() });
+/** How the last audit ended, of this process or another worker. */
+export type LastAudit = z.output<typeof lastAuditSchema>;
+
+const auditTopic = 'ledger-audit';
 
 /** So many that a process is not taken for dead when one beat or two come late. */
 const beatsPerLease = 3;
@@ -40,6 +41,8 @@ export class LedgerService {
   /** What ended calls leave behind. */
   readonly calls: CallKeeper;
   #lastAudit: LastAudit | undefined;
+  /** When this process made its last audit, by its own clock. */
+  #auditedAt = -Infinity;
   readonly #options: LedgerServiceOptions;
   readonly #heartbeat: Heartbeat;
   readonly #closing = new AbortController();
@@ -49,9 +52,10 @@ export class LedgerService {
   /** Reservations whose callers were refused though they may have been made: the ledger's answer was lost. */
   readonly #doubtful = new Set<string>();
   readonly #auditing: NodeJS.Timeout | undefined;
+  readonly #stopAnswering: () => void;
 
   constructor(options: LedgerServiceOptions) {
-    const { store, logger, metrics, lease, longestCall, auditEvery } = options;
+    const { store, logger, metrics, lease, longestCall, auditEvery, workers } = options;
     this.store = store;
     this.#options = options;
     this.#retrying = { logger, closing: this.#closing.signal };
@@ -75,7 +79,10 @@ export class LedgerService {
     });
     this.calls.start();
     metrics.watch(store);
-    if (auditEvery > 0) this.#auditing = setInterval(() => void this.audit(), auditEvery).unref();
+    if (auditEvery > 0) this.#auditing = setInterval(() => void this.#auditInTurn(), auditEvery).unref();
+    this.#stopAnswering = workers.answer(auditTopic, () =>
+      performance.now() - this.#auditedAt < auditEvery ? this.#lastAudit : undefined,
+    );
   }
 
   get lastAudit(): LastAudit | undefined {
@@ -146,11 +153,11 @@ export class LedgerService {
 
   /** Audits what was written since the last time. Resolves when the metrics and the log have the result. */
   async audit(): Promise<void> {
-    const { logger, metrics } = this.#options;
+    const { logger } = this.#options;
     try {
       const report = await this.store.audit();
-      metrics.audited(report.broken);
-      this.#lastAudit = { ok: report.ok, at: Date.now(), findings: report.broken };
+      this.#auditedAt = performance.now();
+      this.#keep({ ok: report.ok, at: Date.now(), findings: report.broken });
       if (!report.ok)
         logger.error(
           { broken: report.broken, findings: report.findings.slice(0, 5) },
@@ -161,12 +168,27 @@ export class LedgerService {
     }
   }
 
+  /** Takes the result of another worker that has just audited, since it has read the same entries. */
+  async #auditInTurn(): Promise<void> {
+    const { success, data } = lastAuditSchema.safeParse(
+      await this.#options.workers.askOthers(auditTopic, {}),
+    );
+    if (success) this.#keep(data);
+    else await this.audit();
+  }
+
+  #keep(audit: LastAudit): void {
+    this.#options.metrics.audited(audit.findings);
+    this.#lastAudit = audit;
+  }
+
   /**
    * Tries once more to write what waits, and closes the store. What could not be written, the next process
    * recovers.
    */
   async close(): Promise<void> {
     clearInterval(this.#auditing);
+    this.#stopAnswering();
     this.#closing.abort();
     await Promise.all(this.#settling);
     await this.#heartbeat.stop();

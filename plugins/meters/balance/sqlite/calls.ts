@@ -4,7 +4,7 @@ import { figures } from '../calls/figures.ts';
 import { callColumns, type Folded, type FoldRequest } from '../calls/records.ts';
 import { logs, type Log } from '../calls/rollup-sql.ts';
 import { addingSql, rollupKey, seriesKey, sliceSql, SliceSums } from '../calls/slice-sums.ts';
-import { count, integer } from '../rows.ts';
+import { count } from '../rows.ts';
 import { statements, type Statement, type Value } from '../sql/steps.ts';
 import type { Statements } from './statements.ts';
 
@@ -15,7 +15,7 @@ function adding(table: string, key: readonly string[]): string {
 const sql = statements('roll-ups', {
   addCall: `
     INSERT INTO calls (${callColumns.join(', ')}, body) VALUES (${callColumns.map(() => '?').join(', ')}, ?)
-    ON CONFLICT (call) DO NOTHING RETURNING number`,
+    ON CONFLICT (call) DO NOTHING`,
   addTag: 'INSERT INTO call_tags (tag, ended, number) VALUES ($1, $2, $3)',
   addRollup: adding('rollups', rollupKey),
   addSeries: adding('series', seriesKey),
@@ -36,23 +36,22 @@ type WrittenCall = Readonly<Record<(typeof callColumns)[number], string | number
 };
 
 export class StoredCalls {
-  readonly #all: Statements['all'];
+  readonly #statements: Statements;
 
-  constructor({ all }: Statements) {
-    this.#all = all;
+  constructor(statements: Statements) {
+    this.#statements = statements;
   }
 
   readonly addCalls = ({ text }: { readonly text: string }): void => {
     const calls: readonly WrittenCall[] = JSON.parse(text);
-    for (const { body, ...columns } of calls) {
-      const tags = Object.entries(columns.tags);
+    for (const call of calls) {
       const values = callColumns.map((column) =>
-        column === 'tags' ? JSON.stringify(columns.tags) : columns[column],
+        column === 'tags' ? JSON.stringify(call.tags) : call[column],
       );
-      const [added] = this.#all(sql.addCall, [...values, JSON.stringify(body)]);
-      if (!added) continue;
-      for (const [name, value] of tags)
-        this.#all(sql.addTag, [tagText(name, value), columns.ended, integer(added, 'number')]);
+      const number = this.#statements.write(sql.addCall, [...values, JSON.stringify(call.body)]);
+      if (number === undefined) continue;
+      for (const [name, value] of Object.entries(call.tags))
+        this.#statements.write(sql.addTag, [tagText(name, value), call.ended, number]);
     }
   };
 
@@ -65,17 +64,17 @@ export class StoredCalls {
     if (ranges.every(({ last, to }) => to === last)) return { isDone: true };
     const sums = new SliceSums();
     for (const { log, last, to } of ranges)
-      for (const row of this.#all(slices[log], [last, to]))
+      for (const row of this.#statements.all(slices[log], [last, to]))
         if (log === 'entries') sums.addEntry(row);
         else sums.addCall(row);
-    for (const values of sums.rollups()) this.#all(sql.addRollup, values);
-    for (const values of sums.series()) this.#all(sql.addSeries, values);
-    for (const { log, to } of ranges) this.#all(sql.fold, [log, to]);
+    for (const values of sums.rollups()) this.#statements.write(sql.addRollup, values);
+    for (const values of sums.series()) this.#statements.write(sql.addSeries, values);
+    for (const { log, to } of ranges) this.#statements.write(sql.fold, [log, to]);
     return { isDone: ranges.every(({ to, end }) => to >= end) };
   };
 
   #number(statement: Statement, values: readonly Value[] = []): number {
-    const [row] = this.#all(statement, values);
+    const [row] = this.#statements.all(statement, values);
     return row ? count(row, 'number') : 0;
   }
 }

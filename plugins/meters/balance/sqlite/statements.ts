@@ -30,18 +30,26 @@ export class Statements {
     this.#database = database;
   }
 
-  readonly all = ({ name, text }: Statement, values: readonly Value[] = []): Row[] => {
-    let statement = name === undefined ? undefined : this.#prepared.get(name);
-    if (!statement) {
-      statement = this.#database.prepare(inSqlite(text));
-      if (name !== undefined) this.#prepared.set(name, statement);
-    }
-    return statement.all(...values.map(bound));
-  };
+  readonly all = (statement: Statement, values: readonly Value[] = []): Row[] =>
+    this.#prepare(statement).all(...values.map(bound));
+
+  /** Runs a statement that returns no rows, which is cheaper. Returns the number of the row that it added. */
+  write(statement: Statement, values: readonly SQLInputValue[]): bigint | number | undefined {
+    const { changes, lastInsertRowid } = this.#prepare(statement).run(...values);
+    return Number(changes) === 0 ? undefined : lastInsertRowid;
+  }
 
   run<Answer>(steps: Steps<Answer>): Answer {
     let step = steps.next();
     while (!step.done) step = steps.next(this.all(step.value.statement, step.value.values));
     return step.value;
+  }
+
+  #prepare({ name, text }: Statement): StatementSync {
+    const known = name === undefined ? undefined : this.#prepared.get(name);
+    if (known) return known;
+    const made = this.#database.prepare(inSqlite(text));
+    if (name !== undefined) this.#prepared.set(name, made);
+    return made;
   }
 }
