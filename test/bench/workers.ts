@@ -1,8 +1,9 @@
 /**
  * What a call costs with one worker, with two, and with two gateways that share nothing: processor time of
  * all processes of the gateway at 32 connections, in interleaved rounds. Two processes on two cores slow each
- * other down, whatever they share, so the last one tells what sharing the ledger costs. Time of PostgreSQL's
- * own processes is not counted.
+ * other down, whatever they share, so what workers cost is divided by the last one to tell what sharing costs.
+ * Each process first answers thousands of calls: until then its code is not compiled, and of two workers each
+ * gets half of the calls. Time of PostgreSQL's own processes is not counted.
  *
  * node test/bench/workers.ts [postgres]     BENCH_ROUNDS=7 BENCH_SECONDS=3
  */
@@ -21,6 +22,8 @@ import { tollgateTarget, type Target } from './targets.ts';
 const project = join(import.meta.dirname, '../..');
 const rounds = Number(process.env.BENCH_ROUNDS ?? 7);
 const seconds = Number(process.env.BENCH_SECONDS ?? 3);
+/** Calls that each process answers before it is measured. */
+const warmUp = 8000;
 
 /** The delivered configuration with so many workers, and with a ledger at `url` if there is one. */
 function configuration(workers: number, url: string | undefined): string {
@@ -51,15 +54,15 @@ async function targetWith(name: string, workers: number, vendor: string): Promis
   return { ...(await tollgateTarget({ vendor, folder: own, project, config, starts: 1 })), name };
 }
 
-/** Microseconds of processor time of a call, with all targets under load at once. */
-async function measureCost(targets: readonly Target[]): Promise<number> {
+/** Puts all targets under load at once. Returns the number of calls, and seconds of processor time. */
+async function measure(targets: readonly Target[]): Promise<{ made: number; cpu: number }> {
   const cpu = (): number => targets.reduce((sum, { pid }) => sum + cpuOf(pid), 0);
   const before = cpu();
   const connections = 32 / targets.length;
   const results = await Promise.all(
     targets.map((target) => load(target, calls.json, { connections, seconds, folder })),
   );
-  return ((cpu() - before) / results.reduce((sum, { requests }) => sum + requests, 0)) * 1e6;
+  return { made: results.reduce((sum, { requests }) => sum + requests, 0), cpu: cpu() - before };
 }
 
 process.env.PATH = `${process.env.PATH}:/usr/local/sbin:/usr/sbin`;
@@ -68,24 +71,28 @@ const server = process.argv.includes('postgres') ? await startPostgres({ durable
 try {
   const { origin } = await startVendor(folder);
   const one = await targetWith('one worker', 1, origin);
-  const setups: readonly (readonly Target[])[] = [
-    [one],
-    [await targetWith('two workers', 2, origin)],
-    [one, await targetWith('another gateway', 1, origin)],
+  const setups: readonly (readonly [name: string, targets: readonly Target[], processes: number])[] = [
+    ['one worker', [one], 1],
+    ['two workers', [await targetWith('two workers', 2, origin)], 2],
+    ['two gateways', [one, await targetWith('another gateway', 1, origin)], 2],
   ];
+  for (const [, targets, processes] of setups)
+    for (let made = 0; made < warmUp * processes;) made += (await measure(targets)).made;
   const costs = setups.map((): number[] => []);
-  for (let round = 0; round <= rounds; round += 1)
-    for (const [index, targets] of setups.entries()) {
-      const cost = await measureCost(targets);
-      if (round > 0) costs[index]?.push(cost);
+  for (let round = 0; round < rounds; round += 1)
+    for (const [index, [, targets]] of setups.entries()) {
+      const { made, cpu } = await measure(targets);
+      costs[index]?.push((cpu / made) * 1e6);
     }
-  const [single = [], ...others] = costs;
-  process.stdout.write(`one worker: ${median(single).toFixed(0)} us of processor time a call\n`);
-  for (const [index, name] of ['two workers', 'two gateways'].entries()) {
-    const own = others[index] ?? [];
-    const ratio = median(own.map((cost, round) => cost / (single[round] ?? NaN)));
-    process.stdout.write(`${name}: ${median(own).toFixed(0)} us, ${ratio.toFixed(2)} times as much\n`);
+  const [single = [], shared = [], apart = []] = costs;
+  const ratio = (own: readonly number[], to: readonly number[]): string =>
+    median(own.map((cost, round) => cost / (to[round] ?? NaN))).toFixed(2);
+  for (const [index, [name]] of setups.entries()) {
+    const own = costs[index] ?? [];
+    process.stdout.write(`${name}: ${median(own).toFixed(0)} us of processor time a call, `);
+    process.stdout.write(`${ratio(own, single)} times as much as one worker\n`);
   }
+  process.stdout.write(`two workers to two gateways: ${ratio(shared, apart)}\n`);
 } finally {
   await stopAll();
   await server?.end();
