@@ -1,0 +1,105 @@
+/** Bodies within the limit of bytes that `JSON.parse` would read for seconds are refused before it reads them. */
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { parseJson } from '../../core/http/json-body.ts';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { countOperations } from '../support/operations.ts';
+import { openDoor } from '../support/tapped-vendor.ts';
+
+const million = 1_000_000;
+
+function list(count: number, write: (index: number) => string): string {
+  return Array.from({ length: count }, (_, index) => write(index)).join(',');
+}
+
+const bodies: readonly (readonly [kind: string, limit: string, body: () => string])[] = [
+  ['open lists', 'deeper than 128 levels', () => `{"a":${'['.repeat(31 * million)}`],
+  ['open objects', 'deeper than 128 levels', () => '{"a":'.repeat(2 * million)],
+  ['lists in lists', 'deeper than 128 levels', () => `{"a":${'['.repeat(million)}${']'.repeat(million)}}`],
+  ['empty objects', 'more than 100000 fields', () => `{"a":[${list(5 * million, () => '{}')}]}`],
+  ['empty lists', 'more than 100000 fields', () => `{"a":[${list(5 * million, () => '[]')}]}`],
+  [
+    'objects with names of their own',
+    'more than 100000 fields',
+    () => `{"a":[${list(million, (at) => `{"${at}":0}`)}]}`,
+  ],
+  ['short names', 'more than 100000 fields', () => `{"a":{${list(2 * million, (at) => `"${at}":0`)}}}`],
+  ['short strings', 'more than 500000 values', () => `{"a":[${list(2 * million, (at) => `"${at}"`)}]}`],
+  ['numbers', 'more than 500000 values', () => `{"a":[${list(10 * million, () => '0')}]}`],
+];
+
+describe('a long body', () => {
+  it.each(bodies)('of %s is refused before it is parsed: %s', async (_, limit, body) => {
+    const bytes = Buffer.from(body());
+    const parse = vi.spyOn(JSON, 'parse');
+    try {
+      expect(() => parseJson(bytes)).toThrow(limit);
+      expect(parse).not.toHaveBeenCalled();
+    } finally {
+      parse.mockRestore();
+    }
+  });
+
+  it('of one long text takes no more steps than a short one', async () => {
+    const bytes = Buffer.from(
+      JSON.stringify({ image: 'QUJD'.repeat(5 * million), text: ':,[{'.repeat(million) }),
+    );
+    const counter = countOperations();
+    try {
+      const { blocks } = await counter.of(() => parseJson(bytes));
+      expect(blocks).toBeLessThan(10_000);
+    } finally {
+      counter.stop();
+    }
+  });
+
+  it.each([
+    [
+      'messages',
+      { messages: Array.from({ length: 30_000 }, () => ({ role: 'user', content: 'Hi! '.repeat(20) })) },
+    ],
+    ['numbers', { input: Array.from({ length: 499_000 }, (_, at) => at / 7) }],
+    ['escaped text', { text: '\\"\n'.repeat(million) }],
+  ])('of %s that a real call may have is accepted', (_, value) => {
+    const text = JSON.stringify(value);
+    expect(text.length).toBeGreaterThan(million);
+    expect(parseJson(Buffer.from(text)).value).toEqual(value);
+  });
+
+  it('with a field twice is refused for it', () => {
+    const body = `{"text":"${'\\":'.repeat(million)}","a":1,"a":2}`;
+    expect(() => parseJson(Buffer.from(body))).toThrow('the field "a" twice');
+  });
+});
+
+describe('a short body', () => {
+  it('is never refused for its values, since too few fit into it', () => {
+    const zeros = `{"a":[${list(499_996, () => '0')}]}`;
+    expect(zeros.length).toBeGreaterThan(999_990);
+    expect(() => parseJson(Buffer.from(zeros))).not.toThrow();
+    expect(() => parseJson(Buffer.from(zeros.replace('[', '[         ')))).not.toThrow();
+  });
+});
+
+describe('the gateway', () => {
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    gateway = await startGateway({ plugins: [openDoor, chatCompletions()] });
+  });
+  afterAll(() => gateway.close());
+
+  it.each([
+    ['open lists', '['.repeat(5 * million), 'nested deeper than 128 levels'],
+    ['numbers', `[${list(million, () => '0')}]`, 'more than 500000 values'],
+  ])('answers a long body of %s with a 400 that names the limit', async (_, value, limit) => {
+    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: `{"model":"house/messages","messages":${value}}`,
+    });
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      { error: { message: expect.stringContaining(limit) } },
+    ]);
+  });
+});
