@@ -1,4 +1,4 @@
-/** The structure of a long body is counted before it is parsed, exactly as its parsed value would be counted. */
+/** Counting the text of a body finds the same as visiting its parsed value. */
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { countStructure, type Structure } from '../../core/http/json-structure.ts';

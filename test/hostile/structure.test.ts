@@ -1,4 +1,4 @@
-/** Bodies within the limit of bytes that `JSON.parse` would read for seconds are refused before it reads them. */
+/** Bodies that `JSON.parse` would read for seconds are refused before it reads them. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parseJson } from '../../core/http/json-body.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
