@@ -146,7 +146,7 @@ describe.runIf(hasBrowser)('every page of the console', () => {
 
   const dialog = (page: Page) => page.locator('dialog[open]');
   /** Of long tables the first rows are enough. */
-  const buttons = 'main button:enabled:not(tbody tr:nth-child(n + 3) *)';
+  const buttons = 'main button:enabled:not(tbody tr:nth-child(n + 4) *)';
 
   async function closeDialogs(page: Page): Promise<void> {
     if ((await dialog(page).count()) > 0) await page.keyboard.press('Escape');
