@@ -1,9 +1,9 @@
 /**
  * What a call costs with one worker, with two, and with two gateways that share nothing: processor time of
- * all processes of the gateway at 32 connections, in interleaved rounds. Two processes on two cores slow each
- * other down, whatever they share, so what workers cost is divided by the last one to tell what sharing costs.
- * Each process first answers thousands of calls: until then its code is not compiled, and of two workers each
- * gets half of the calls. Time of PostgreSQL's own processes is not counted.
+ * all processes of the gateway at 32 connections, in interleaved rounds. Two processes on two cores slow
+ * each other down, whatever they share, so what workers cost is divided by the last one to tell what
+ * sharing costs. Each process first answers thousands of calls: until then its code is not compiled, and of
+ * two workers each gets half of the calls. Time of PostgreSQL's own processes is not counted.
  *
  * node test/bench/workers.ts [postgres]     BENCH_ROUNDS=7 BENCH_SECONDS=3
  */
