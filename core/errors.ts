@@ -22,6 +22,7 @@ export const errorTable = {
   forbidden: { status: 403, retry: false },
   not_found: { status: 404, retry: false },
   model_not_found: { status: 404, retry: false },
+  method_not_allowed: { status: 405, retry: false },
   conflict: { status: 409, retry: true },
   outcome_not_kept: { status: 409, retry: false },
   body_too_large: { status: 413, retry: false },

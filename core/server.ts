@@ -9,23 +9,22 @@ import Koa from 'koa';
 import { LRUCache } from 'lru-cache';
 import type { Core } from './core.ts';
 import { arriveBy } from './dispatch.ts';
-import { GatewayError } from './errors.ts';
 import { answerRoute } from './http/answer-route.ts';
 import { Arrival } from './http/arrival.ts';
 import { refuseCompressed, toWrongBodyError, type BodyShare } from './http/bodies.ts';
 import { findInheritedSocket } from './http/inherited-socket.ts';
 import { parseJson, type ReadBody } from './http/json-body.ts';
 import { closeListener, listen, formatUrl, type Address } from './http/listener.ts';
+import { answerUnserved, readCallPath } from './http/not-found.ts';
 import { findReadinessFaults } from './http/readiness.ts';
 import { Reply } from './http/reply.ts';
 import { buildIdHeaders, createRequestId } from './http/request-id.ts';
 import { buildRouteReply } from './http/route-reply.ts';
 import { isServed } from './http/routes.ts';
 import { isUpload, readUpload } from './http/uploads.ts';
-import { findRightBase } from './http/wrong-base.ts';
 import { runCall } from './pipeline.ts';
 import type { Route } from './plugin.ts';
-import type { ErrorReply, Match, Protocol } from './protocol.ts';
+import type { Match, Protocol } from './protocol.ts';
 
 /** The CommonJS build: the other imports all of Node's `http` (see `http/node-http.ts`). */
 const load: (name: '@koa/router') => { readonly Router: typeof Router } = createRequire(import.meta.url);
@@ -99,11 +98,14 @@ function createHandler(core: Core, audience: Audience): ReturnType<Koa['callback
   app.use(servePages(core, pages));
   const paths = audience === 'everyone' ? [''] : [...core.callPaths];
   for (const path of paths) app.use(serveCalls(core, path));
-  app.use(createRouter(core, audience, pages).routes());
+  const router = createRouter(core, audience, pages);
+  app.use(router.routes());
+  const listener = { core, router, prefixes: paths, isPublic: audience === 'everyone' };
   app.use((context) => {
     const id = createRequestId();
-    context.set(buildIdHeaders(id));
-    Object.assign(context, notFoundReply(core, context, id, audience));
+    const { status, headers, body } = answerUnserved(listener, context, id);
+    context.set({ ...buildIdHeaders(id), ...headers });
+    Object.assign(context, { status, body });
   });
   const answer = app.callback();
   return async (request, response) => {
@@ -124,21 +126,12 @@ function servePages(core: Core, pages: Pages): Koa.Middleware {
   };
 }
 
-function decodePath(path: string): string {
-  if (!path.includes('%')) return path;
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
-}
-
 /** Serves calls at the paths of their protocols, below a prefix. */
 function serveCalls(core: Core, prefix: string): Koa.Middleware {
   const protocols = [...core.protocols.all()];
   return (context, next) => {
     if (!context.path.startsWith(`${prefix}/`)) return next();
-    const path = decodePath(context.path.slice(prefix.length));
+    const path = readCallPath(context.path.slice(prefix.length));
     for (const protocol of protocols) {
       const match = protocol.client.match(context.method, path, context.querystring);
       if (match) return takeCall(core, context, protocol, match);
@@ -265,26 +258,4 @@ async function sendRoute(
   context.status = status;
   context.set({ ...buildIdHeaders(id), ...headers });
   context.body = body;
-}
-
-/** The 404 of an unknown path, in the protocol whose base URL is the nearest above it. */
-function notFoundReply(
-  core: Core,
-  { method, path }: Koa.Context,
-  id: string,
-  audience: Audience,
-): ErrorReply {
-  const { addresses, protocols } = core;
-  const [base] = addresses
-    .filter((address) => path.startsWith(`${address.path}/`))
-    .toSorted((one, other) => other.path.length - one.path.length);
-  const right = audience === 'everyone' ? findRightBase(core, method, decodePath(path)) : '';
-  const served = base?.serves === undefined ? '' : `: ${base.serves}`;
-  const error = new GatewayError('not_found', `There is nothing at ${method} ${path}${right || served}.`);
-  const protocol = base && protocols.find(base.protocol);
-  if (protocol) return protocol.client.encodeError(error, id);
-  return {
-    status: error.status,
-    body: { error: { message: error.message, type: 'invalid_request_error', param: null, code: error.code } },
-  };
 }

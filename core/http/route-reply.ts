@@ -81,7 +81,7 @@ export async function buildRouteReply(
     const refusal = toGatewayError(error);
     if (refusal.code === 'internal') log(error);
     try {
-      return checkReply(core, route, 'errors', addRetryAfter(route.errors(error, id), refusal));
+      return checkReply(core, route, 'errors', addHeaders(route.errors(error, id), refusal));
     } catch (fault) {
       log(fault);
       const { status, message, code } = toGatewayError(fault);
@@ -93,9 +93,9 @@ export async function buildRouteReply(
   }
 }
 
-/** Adds `retry-after` if it is known and the route did not set it. */
-function addRetryAfter(reply: RouteReply, { details: { retryAfter } }: GatewayError): RouteReply {
-  return retryAfter === undefined
-    ? reply
-    : { ...reply, headers: { 'retry-after': String(Math.ceil(retryAfter)), ...reply.headers } };
+/** Adds the error's headers, and `retry-after` if it is known, unless the route set them. */
+function addHeaders(reply: RouteReply, { details: { headers, retryAfter } }: GatewayError): RouteReply {
+  if (!headers && retryAfter === undefined) return reply;
+  const known = retryAfter === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfter)) };
+  return { ...reply, headers: { ...headers, ...known, ...reply.headers } };
 }

@@ -28,5 +28,8 @@ export function read<Schema extends z.ZodType>(schema: Schema, value: unknown): 
   );
   const [first] = parsed.error.issues;
   const param = first?.code === 'unrecognized_keys' ? first.keys[0] : first?.path.join('.');
-  throw new GatewayError('invalid_request', problems.join('; '), { param: param || undefined });
+  throw new GatewayError('invalid_request', [...new Set(problems)].join('; '), {
+    param: param || undefined,
+    cause: parsed.error,
+  });
 }

@@ -104,4 +104,31 @@ describe('a path without a route', () => {
       words.google?.('GET /beta/deeper/nowhere'),
     ]);
   });
+
+  it.each([
+    ['GET', '/v1/chat/completions', 'POST', 'openai'],
+    ['DELETE', '/alpha/v1/messages/', 'POST', 'anthropic'],
+    ['GET', `${model}:generateContent`, 'POST', 'google'],
+    ['PATCH', `${model}:countTokens`, 'POST', 'google'],
+    ['POST', '/v1/models', 'GET, HEAD', 'openai'],
+    ['DELETE', '/v1/models/demo/echo', 'GET, HEAD', 'openai'],
+    ['OPTIONS', '/readyz', 'GET, HEAD', 'openai'],
+  ])('gets 405 for %s of %s, which takes %s', async (method, path, allow, family) => {
+    const response = await fetch(gateway.url + path, { method });
+    const reply = JSON.stringify(await response.json());
+    expect([response.status, response.headers.get('allow')]).toEqual([405, allow]);
+    expect(reply).toContain(`does not take ${method}: send ${allow.split(',')[0]}.`);
+    expect(reply).toContain(
+      { openai: '"code":"method_not_allowed"', anthropic: '"type":"error"', google: '"code":405' }[family],
+    );
+  });
+
+  it('with one slash at its end is the path without it', async () => {
+    const send = (path: string): Promise<unknown> =>
+      told(gateway, path, { method: 'POST', body: JSON.stringify({ model: 'demo/echo', messages: [] }) });
+    for (const path of ['/v1/chat/completions', '/alpha/v1/messages', `${model}:countTokens`]) {
+      const reply = await send(`${path}/`);
+      expect(reply).toEqual([expect.not.toBeOneOf([404, 405]), expect.anything()]);
+    }
+  });
 });

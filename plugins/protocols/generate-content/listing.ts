@@ -2,6 +2,7 @@
 import {
   formatUsd,
   freePrice,
+  GatewayError,
   toGatewayError,
   type Catalog,
   type Model,
@@ -32,6 +33,16 @@ function buildPricing({ price = freePrice }: Model): Record<string, string> {
   return { ...rates, web_search: formatUsd(webSearch) };
 }
 
+const generationMethods = ['generateContent', 'streamGenerateContent', 'countTokens'];
+
+/** A GET of a call's path comes here, because the listing takes any name. */
+function refuseCall(name: string): GatewayError | undefined {
+  if (!generationMethods.some((method) => name.endsWith(`:${method}`))) return undefined;
+  return new GatewayError('method_not_allowed', 'A method of a model does not take GET: send POST.', {
+    headers: { allow: 'POST' },
+  });
+}
+
 function describeModel(model: Model): Record<string, unknown> {
   const listed = Object.entries(describeListed(model)).map(([name, value]) => [joinWords(name), value]);
   return {
@@ -40,7 +51,7 @@ function describeModel(model: Model): Record<string, unknown> {
     displayName: model.name,
     inputTokenLimit: model.contextLength,
     outputTokenLimit: model.outputLimit,
-    supportedGenerationMethods: ['generateContent', 'streamGenerateContent', 'countTokens'],
+    supportedGenerationMethods: generationMethods,
     pricing: buildPricing(model),
     ...Object.fromEntries(listed),
   };
@@ -58,6 +69,7 @@ export function modelRoutes(catalog: Catalog, mount: string): Route[] {
       describeModel,
       wrap: (models) => ({ models }),
       byOwner: true,
+      refuseName: refuseCall,
       describe: () => import('./description.ts'),
     }),
   );

@@ -8,6 +8,7 @@ import {
   formatUsd,
   mayCall,
   type Catalog,
+  type GatewayError,
   type Model,
   type Nano,
   type Price,
@@ -92,6 +93,8 @@ interface Listing {
   readonly wrap: (described: readonly unknown[]) => unknown;
   /** Whether a name without a slash is an owner, whose models are listed. */
   readonly byOwner: boolean;
+  /** The error for a name that is no model's, if another than the catalogue's fits. */
+  readonly refuseName?: (name: string) => GatewayError | undefined;
   readonly describe: () => Promise<{ readonly models: Description; readonly namedModels: Description }>;
 }
 
@@ -100,7 +103,8 @@ interface Listing {
  * limited to some models sees only those.
  */
 export function listingRoutes(catalog: Catalog, listing: Listing): Route[] {
-  const { names, path, parameter, errors, listed, describeModel, wrap, byOwner, describe } = listing;
+  const { names, path, parameter, errors, listed, describeModel, wrap, byOwner, refuseName, describe } =
+    listing;
   const listings = new Listings(catalog);
   const shared = { method: 'GET', access: 'public', personal: true, errors } as const;
   const modelsFor = (principal: Principal | undefined): readonly Model[] =>
@@ -110,7 +114,7 @@ export function listingRoutes(catalog: Catalog, listing: Listing): Route[] {
     if (model) return describeModel(model);
     const owned = byOwner && !name.includes('/') ? models.filter((each) => readOwner(each) === name) : [];
     if (owned.length > 0) return wrap(owned.map(describeModel));
-    throw catalog.missing(name);
+    throw refuseName?.(name) ?? catalog.missing(name);
   };
   return [
     {

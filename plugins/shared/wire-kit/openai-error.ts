@@ -24,6 +24,7 @@ const wording: Readonly<Record<ErrorCode, Words>> = {
   forbidden: { type: 'invalid_request_error', code: 'permission_denied' },
   not_found: { type: 'invalid_request_error', code: 'not_found' },
   model_not_found: { type: 'invalid_request_error', code: 'model_not_found' },
+  method_not_allowed: { type: 'invalid_request_error', code: 'method_not_allowed' },
   conflict: { type: 'invalid_request_error', code: 'conflict' },
   outcome_not_kept: { type: 'invalid_request_error', code: 'outcome_not_kept' },
   body_too_large: { type: 'invalid_request_error', code: 'request_too_large' },

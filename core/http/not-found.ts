@@ -1,0 +1,78 @@
+/**
+ * The reply to a request that nothing serves: 405 if its path takes other methods, otherwise 404 with a hint.
+ */
+import type { Core } from '../core.ts';
+import { GatewayError } from '../errors.ts';
+import type { ErrorReply } from '../protocol.ts';
+import { findRightBase } from './wrong-base.ts';
+
+const callMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+/** The path of a call as protocols match it: decoded, and without one slash at its end, like a route's. */
+export function readCallPath(path: string): string {
+  const bare = path.endsWith('/') ? path.slice(0, -1) : path;
+  if (!bare.includes('%')) return bare;
+  try {
+    return decodeURIComponent(bare);
+  } catch {
+    return bare;
+  }
+}
+
+interface Layer {
+  readonly path: string | RegExp;
+  readonly methods: readonly string[];
+}
+
+interface Listener {
+  readonly core: Core;
+  readonly router: { match(path: string, method: string): { readonly path: readonly Layer[] } };
+  /** The prefixes below which it serves calls. */
+  readonly prefixes: readonly string[];
+  readonly isPublic: boolean;
+}
+
+function findMethods({ core, router, prefixes }: Listener, path: string, takesAny: boolean): string[] {
+  const calls = prefixes.flatMap((prefix) => {
+    if (!path.startsWith(`${prefix}/`)) return [];
+    const asked = readCallPath(path.slice(prefix.length));
+    return callMethods.filter((method) =>
+      [...core.protocols.all()].some(({ client }) => client.match(method, asked)),
+    );
+  });
+  const routes = router
+    .match(path, '')
+    .path.filter((layer) => takesAny || !String(layer.path).includes('*'))
+    .flatMap(({ methods }) => methods);
+  return [...new Set([...calls, ...routes])].toSorted();
+}
+
+/** The error is in the format of the protocol whose base URL is the nearest above the path. */
+export function answerUnserved(
+  listener: Listener,
+  { method, path }: { readonly method: string; readonly path: string },
+  id: string,
+): ErrorReply & { readonly headers: Readonly<Record<string, string>> } {
+  const { core, isPublic } = listener;
+  const { addresses, protocols } = core;
+  const [base] = addresses
+    .filter((address) => path.startsWith(`${address.path}/`))
+    .toSorted((one, other) => other.path.length - one.path.length);
+  // Where calls are methods of a model, naming those helps more than the listing's GET of any name.
+  const methods = findMethods(listener, path, base?.serves === undefined);
+  const served = base?.serves === undefined ? '' : `: ${base.serves}`;
+  const right = isPublic ? findRightBase(core, method, readCallPath(path)) : '';
+  const wanted = methods.filter((each) => each !== 'HEAD').join(' or ');
+  const error =
+    methods.length > 0
+      ? new GatewayError('method_not_allowed', `${path} does not take ${method}: send ${wanted}.`)
+      : new GatewayError('not_found', `There is nothing at ${method} ${path}${right || served}.`);
+  const headers = methods.length > 0 ? { allow: methods.join(', ') } : {};
+  const protocol = base && protocols.find(base.protocol);
+  if (protocol) return { ...protocol.client.encodeError(error, id), headers };
+  return {
+    status: error.status,
+    headers,
+    body: { error: { message: error.message, type: 'invalid_request_error', param: null, code: error.code } },
+  };
+}
