@@ -107,7 +107,7 @@ describe('boundaries', () => {
     ['http-proxy-3', ['core/dispatch.ts']],
     ['tapable', ['core/hooks.ts']],
     ['eventsource-parser', ['core/crossing/sse.ts']],
-    ['commander', ['core/process/command-line.ts', 'core/process/completion.ts']],
+    ['commander', ['core/process/command-line.ts', 'core/process/completion.ts', 'core/process/help.ts']],
     ['koa-body', ['core/http/route-request.ts', 'core/http/uploads.ts']],
     [
       'undici',

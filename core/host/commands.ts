@@ -12,6 +12,8 @@ export interface Command {
   /** The name, with arguments in commander syntax: `keys disable <key>`. */
   readonly name: string;
   readonly description: string;
+  /** What all verbs with its first word are for; one of them says it, for `--help`. */
+  readonly group?: string | undefined;
   readonly options?: readonly CommandOption[];
   /**
    * Receives text. The result is printed, as JSON with `--json` and as lines otherwise. `print` shows a line

@@ -15,6 +15,7 @@ import { useOutgoingProxies } from '../upstream/outgoing-proxy.ts';
 import { banner, isFirstStart } from './banner.ts';
 import { shells, writeCompletion, type Shell } from './completion.ts';
 import { shortcomingsOf, warningsOf } from './config-warnings.ts';
+import { describeGroups, orderVerbs, pointToHelp } from './help.ts';
 import { allWritten, createLogger } from './log.ts';
 import { releaseSoon } from './memory.ts';
 import { ownVersion } from './peer-versions.ts';
@@ -171,15 +172,15 @@ async function addPluginVerbs(program: Program, wanted: string | undefined): Pro
   if (wanted !== undefined && wanted !== 'completion' && ownVerbs.has(wanted)) return;
   try {
     const gateway = createGateway(await loadConfig(configFile()), logger);
-    for (const command of gateway.commands.all()) {
+    const commands = orderVerbs(gateway.commands.all());
+    for (const command of commands) {
       try {
         addVerb(program, command, gateway);
       } catch (error) {
         throw namingPlugin(gateway.commands.ownerOf(command), error);
       }
     }
-    for (const verb of program.commands)
-      if (verb.description() === '') verb.description(verb.commands.map((each) => each.name()).join(', '));
+    describeGroups(program, commands);
   } catch (error) {
     if (wanted !== undefined && wanted !== 'help' && !wanted.startsWith('-')) throw error;
     program.addHelpText(
@@ -250,6 +251,7 @@ async function main(): Promise<void> {
     .enablePositionalOptions();
   addOwnVerbs(program);
   await addPluginVerbs(program, process.argv[2]);
+  pointToHelp(program);
   await program.parseAsync();
 }
 

@@ -261,7 +261,7 @@ describe('tollgate audit', () => {
     const { file } = await books();
     const [verb] = ledgerCommands(() => openSqlite({ file })).filter(({ name }) => name === 'audit');
     expect(await verb?.run([], {}, () => undefined)).toMatchObject({
-      text: 'The books are sound: 9 entries of 1 accounts, 1 reservations pending.',
+      text: 'The books are sound: 9 entries of 1 account, 1 reservation pending.',
       json: { ok: true },
       failed: false,
     });
@@ -272,7 +272,7 @@ describe('tollgate audit', () => {
       json: { ok: false, findings: [{ rule: 'I2', account: 'a' }, { rule: 'I9' }] },
     });
     expect(result?.text.split('\n')).toEqual([
-      'The books break 2 rules: 9 entries of 1 accounts, 1 reservations pending.',
+      'The books break 2 rules: 9 entries of 1 account, 1 reservation pending.',
       'I2  a  its total is kept as 0.000000007, and its entries sum to 0.000001',
       'I9  a  its balance is not its total less what was used',
     ]);

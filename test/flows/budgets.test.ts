@@ -89,9 +89,9 @@ describe('the budget commands', () => {
 
   it.each([
     [['account', 'acme', '10/fortnight'], {}, /a budget is per hour, day, week, month, total/],
-    [['account', 'acme', '-1/day'], {}, /limit/],
+    [['account', 'acme', '-1/day'], {}, /^<limit>: /],
     [['account', 'acme', '10/day'], { zone: 'Mars' }, /a time zone is named as in/],
-    [['account', 'acme', '10/day'], { warn: '0' }, /thresholds/],
+    [['account', 'acme', '10/day'], { warn: '0' }, /^--warn: it has to be a whole number of per cent/],
     [['house', 'acme', '10/day'], {}, /a budget is of a key, account, team, tag/],
     [['account', 'nobody', '10/day'], {}, /there is no account "nobody"/],
     [['key', 'none', '10/day'], {}, /there is no key "none"/],

@@ -4,7 +4,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { balance } from '../../plugins/meters/balance/index.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { makeDataFolder, runVerb, startProcess } from '../support/process.ts';
 
 const run = promisify(execFile);
@@ -39,7 +41,7 @@ describe('a copy of the ledger', () => {
   it('is made while the gateway runs, and restored when it is stopped', async () => {
     const folder = makeDataFolder();
     const environment = { TOLLGATE_DATA: folder };
-    const copy = join(folder, 'copies', 'ledger.db');
+    const copy = join(folder, 'copy.db');
     const gateway = await startProcess(environment);
     const made = await runVerb(['backup', copy, '--json'], environment);
     expect(JSON.parse(made.output)).toEqual({ file: copy, entries: 1 });
@@ -58,6 +60,19 @@ describe('a copy of the ledger', () => {
     const { kept }: { kept: string } = JSON.parse(restored.output);
     expect([restored.code, existsSync(kept)]).toEqual([0, true]);
     expect((await runVerb(['balance', 'default', '--json'], environment)).output).toContain('"balance":"1"');
+  });
+
+  it('is refused if its file or its folder does not exist', async () => {
+    const folder = makeDataFolder();
+    const nowhere = join(folder, 'none', 'copy.db');
+    await runVerb(['accounts', 'create', 'team'], { TOLLGATE_DATA: folder });
+    const refused = async (verb: string): Promise<string> =>
+      (await runVerb([verb, nowhere], { TOLLGATE_DATA: folder })).errors;
+    expect([await refused('restore'), await refused('backup')]).toEqual([
+      `tollgate restore: there is no file ${nowhere}\n`,
+      `tollgate backup: there is no folder ${join(folder, 'none')}\n`,
+    ]);
+    expect(existsSync(join(folder, 'none'))).toBe(false);
   });
 
   it('is refused if it is not a ledger, and the ledger stays unchanged', async () => {
@@ -100,6 +115,93 @@ describe('a list', () => {
   });
 });
 
+describe('an error of the command line', () => {
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    gateway = await startGateway({ plugins: [balance({ firstCredit: '0' })] });
+  });
+  afterAll(() => gateway.close());
+
+  it.each<[string, string[], Record<string, string>, string]>([
+    ['credit adjust', ['team', '-5'], {}, '--reason is missing: say why'],
+    ['credit adjust', ['team', 'x'], { reason: 'a slip' }, '<usd>: not an amount in USD'],
+    ['credit add', ['team team', '5'], {}, '<account>: an account is named by'],
+    ['budgets raise', ['1', '5'], {}, '--until is missing: a time is written 2027-01-31'],
+    ['budgets set', ['team', 'acme', '5/decade'], {}, '<limit>: a budget is per hour, day'],
+    ['keys create', [], { budget: '1/x' }, '--budget: a budget is per hour, day'],
+    ['keys create', [], { spendCap: 'x', expires: 'y' }, '--spend-cap: not an amount in USD'],
+    ['keys create', [], { spendCap: 'x', expires: 'y' }, '--expires: a time is written 2027-01-31'],
+    ['calls list', [], { limit: 'abc' }, '--limit: it has to be a whole number from 1 to 1000'],
+    ['actions list', [], { limit: '0.5' }, '--limit: it has to be a whole number from 1 to 1000'],
+    ['calls tail', [], { count: 'abc' }, '--count: it has to be a whole number, at least 1'],
+    ['calls tail', [], { count: '0' }, '--count: it has to be a whole number, at least 1'],
+    ['keys limit', ['x'], {}, 'name a limit to change, as --spend-cap 10'],
+  ])('of %s %j %j names what was typed', async (verb, args, options, message) => {
+    await expect(gateway.verb(verb, args, options)).rejects.toThrow(message);
+  });
+
+  it('about a limit of an operator key names its option', async () => {
+    const errors = (
+      await runVerb('keys create --operator --spend-cap 3'.split(' '), { TOLLGATE_DATA: makeDataFolder() })
+    ).errors;
+    expect(errors).toBe(
+      'tollgate keys create: --spend-cap: an operator key spends nothing and calls no model\n',
+    );
+  });
+
+  it.each([
+    ['keys create --prt', "keys create: unknown option '--prt'; see tollgate keys create --help"],
+    ['credit ad', "credit: unknown command 'ad' (Did you mean add?); see tollgate credit --help"],
+    ['credit add x', "credit add: missing required argument 'usd'; see tollgate credit add --help"],
+  ])('of usage ends with where to find help: %s', async (typed, message) => {
+    expect(await runVerb(typed.split(' '))).toMatchObject({ code: 1, errors: `tollgate ${message}\n` });
+  });
+});
+
+describe('the help', () => {
+  it('describes groups of verbs in words, and lists verbs in the order of use', async () => {
+    const { output } = await runVerb(['--help']);
+    expect(output).toMatch(/^ {2}credit +add and correct credit$/m);
+    const help = (await runVerb(['credit', '--help'])).output;
+    expect([...help.matchAll(/^ {2}(\w+) \[options\]/gm)].map(([, verb]) => verb)).toEqual([
+      'add',
+      'adjust',
+      'refund',
+      'chargeback',
+    ]);
+    expect((await runVerb(['budgets', 'set', '--help'])).output).toContain('per month unless given');
+  });
+});
+
+it('the command line shows the limits, tags and budgets of a key', async () => {
+  const environment = { TOLLGATE_DATA: makeDataFolder() };
+  const options = '--spend-cap 3 --tags ci,night --budget 10/day,100 --name laptop --json'.split(' ');
+  const made = await runVerb(['keys', 'create', ...options], environment);
+  const { id, lastFour }: { id: string; lastFour: string } = JSON.parse(made.output);
+  expect((await runVerb(['keys', 'show', id], environment)).output.split('\n')).toEqual([
+    `key      ${id} (ends in ${lastFour})`,
+    'name     laptop',
+    'account  default',
+    'state    enabled',
+    expect.stringMatching(/^created {2}2\d{3}-/),
+    'used     0 USD, and 0 reserved',
+    'limits   at most 3 USD',
+    'tags     ci, night',
+    expect.stringMatching(/^budgets {2}\d+ {2}key \S+ {2}10 USD per day \(UTC\)/),
+    expect.stringMatching(/^ {9}\d+ {2}key \S+ {2}100 USD per month \(UTC\)/),
+    '',
+  ]);
+  const { output } = await runVerb(['keys', 'show', id, '--json'], environment);
+  expect(JSON.parse(output)).toMatchObject({
+    id,
+    limits: { spendCap: '3' },
+    budgets: [
+      { limit: '10', per: 'day' },
+      { limit: '100', per: 'month' },
+    ],
+  });
+});
+
 describe('a key limited to models', () => {
   it('is refused for a misspelt model, with near matches', async () => {
     const environment = { TOLLGATE_DATA: makeDataFolder() };
@@ -123,16 +225,23 @@ it('the command line prints calls as they end', async () => {
   void tail.then(() => stopped.abort());
   // Calls that ended before the command started are not printed, so it gets new ones until it has one.
   while (!stopped.signal.aborted) {
-    await fetch(`${gateway.url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}` },
-      body,
-    });
+    // Several at once, of which it prints one.
+    await Promise.all(
+      [1, 2, 3].map(() =>
+        fetch(`${gateway.url}/v1/chat/completions`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${key}` },
+          body,
+        }),
+      ),
+    );
     await sleep(200);
   }
   await gateway.stop('SIGTERM');
   expect(await tail).toMatchObject({
     code: 0,
-    output: expect.stringMatching(/^\S+Z {2}\S+ {2}default {2}\S+ {2}demo\/echo {2}demo {2}completed {2}/),
+    output: expect.stringMatching(
+      /^\S+Z {2}\S+ {2}default {2}\S+ {2}demo\/echo {2}demo {2}completed {2}.*\n$/,
+    ),
   });
 });

@@ -101,7 +101,7 @@ it('logs the commands too', async () => {
   await gateway.verb('credit add', ['refunded', '1']);
   await gateway.verb('credit adjust', ['refunded', '-1'], { reason: 'a slip' });
   expect(await gateway.verb('actions list', [], { limit: '2' })).toMatchObject([
-    { action: 'credit adjust <account> <usd>', subject: 'refunded -1', detail: '{"reason":"a slip"}' },
-    { action: 'credit add <account> <usd>', author: expect.stringMatching(/^cli:./) },
+    { action: 'credit adjust', subject: 'refunded -1', detail: '{"reason":"a slip"}' },
+    { action: 'credit add', author: expect.stringMatching(/^cli:./) },
   ]);
 });

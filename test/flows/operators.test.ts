@@ -249,12 +249,12 @@ describe('the admin API', () => {
         expect([method, path, (await admin(method, at, body, key)).status]).toEqual([
           method,
           path,
-          there ? 403 : 404,
+          there ? 403 : 405,
         ]);
         expect([method, path, (await admin(method, at, body, '')).status]).toEqual([
           method,
           path,
-          there ? 401 : 404,
+          there ? 401 : 405,
         ]);
         const inPublic = await fetch(`${gateway.url}/admin${at}`, {
           method,
@@ -575,16 +575,16 @@ describe('the command line beside it', () => {
     const { code, errors } = await runVerb(['keys', 'limit', 'nobody', '--spend-cap', 'lots'], environment);
     expect([code, errors]).toEqual([
       1,
-      expect.stringMatching(/^tollgate keys limit: limits\.spendCap: not an amount in USD.*\n$/),
+      expect.stringMatching(/^tollgate keys limit: --spend-cap: not an amount in USD.*\n$/),
     ]);
     expect((await runVerb(['balance', 'nobody'], environment)).errors).toMatch(
       /^tollgate balance: there is no account "nobody"/,
     );
     expect(
       (await runVerb(['keys', 'limit', 'nobody', '--calls-per-minute', '1.5'], environment)).errors,
-    ).toBe('tollgate keys limit: limits.callsPerMinute: it has to be a whole number of calls\n');
+    ).toBe('tollgate keys limit: --calls-per-minute: it has to be a whole number of calls\n');
     expect((await runVerb(['keys', 'create', '--expires', '2026-01-01'], environment)).errors).toMatch(
-      /^tollgate keys create: limits\.expires: that time is over .*\n$/,
+      /^tollgate keys create: --expires: that time is over .*\n$/,
     );
   });
 });

@@ -17,6 +17,7 @@ import { backup, DatabaseSync } from 'node:sqlite';
 import { fileMode, type Command, type CommandResult } from '../../../core/index.ts';
 import { NoLedger } from './no-ledger.ts';
 import { ledgerFile, openStore, type StoreOptions } from './open-store.ts';
+import { counted } from './operator/verbs.ts';
 
 function fileOf(options: StoreOptions, dataFolder: string): string {
   if (options.kind === 'sqlite') return ledgerFile(options, dataFolder);
@@ -43,7 +44,7 @@ async function auditCopy(file: string): Promise<number> {
   const copy = await openStore({ kind: 'sqlite', file }, '', { mustExist: true });
   try {
     const { ok, entries, broken } = await copy.audit();
-    if (!ok) throw new Error(`the books in ${file} break ${broken} rules; nothing was changed`);
+    if (!ok) throw new Error(`the books in ${file} break ${counted(broken, 'rule')}; nothing was changed`);
     return entries;
   } finally {
     await copy.close();
@@ -69,15 +70,18 @@ async function backUp(from: string, target: string): Promise<CommandResult> {
   const to = resolve(target);
   if (!existsSync(from)) throw new NoLedger(from);
   if (existsSync(to)) throw new Error(`${to} already exists: name a new file`);
-  mkdirSync(dirname(to), { recursive: true });
+  if (!existsSync(dirname(to))) throw new Error(`there is no folder ${dirname(to)}`);
   await copyLedger(from, to);
   const entries = await auditCopy(to);
-  return { json: { file: to, entries }, text: `Copied ${entries} entries to ${to}; the books are sound.` };
+  return {
+    json: { file: to, entries },
+    text: `Copied ${counted(entries, 'entry', 'entries')} to ${to}; the books are sound.`,
+  };
 }
 
 async function restore(to: string, source: string): Promise<CommandResult> {
   const from = resolve(source);
-  if (!existsSync(from)) throw new NoLedger(from);
+  if (!existsSync(from)) throw new Error(`there is no file ${from}`);
   const incoming = `${to}.incoming`;
   mkdirSync(dirname(to), { recursive: true });
   try {
@@ -94,7 +98,7 @@ async function restore(to: string, source: string): Promise<CommandResult> {
     const previous = hadLedger ? ` The ledger before it is kept as ${kept}.` : '';
     return {
       json: { file: to, entries, kept: hadLedger ? kept : null },
-      text: `Restored ${entries} entries from ${from}.${previous}`,
+      text: `Restored ${counted(entries, 'entry', 'entries')} from ${from}.${previous}`,
     };
   } finally {
     for (const suffix of ['', '-wal', '-shm']) rmSync(incoming + suffix, { force: true });

@@ -24,6 +24,7 @@ import { keyVerbs } from './operator/key-commands.ts';
 import { ledgerVerbs } from './operator/ledger-commands.ts';
 import { page } from './operator/reading.ts';
 import { usage, usageCsv, usageQuery } from './operator/reports.ts';
+import { nameTyped } from './operator/typed-names.ts';
 import { all, type Bench, type Verb, type Work } from './operator/verbs.ts';
 import { creditKinds, usageGroups, type Store } from './store.ts';
 
@@ -88,13 +89,7 @@ const usageWork: Work = async ({ store }, _, { csv, ...options }) => {
 };
 
 const verbs: readonly Verb[] = [
-  ...markupVerbs,
-  ...budgetVerbs,
   ...keyVerbs,
-  ...callVerbs,
-  ...correctionVerbs,
-  exportVerb,
-  ...ledgerVerbs,
   {
     name: 'accounts create <name>',
     description: 'make an account',
@@ -138,7 +133,26 @@ const verbs: readonly Verb[] = [
     ],
     work: usageWork,
   },
+  ...correctionVerbs,
+  ...budgetVerbs,
+  ...markupVerbs,
+  ...callVerbs,
+  exportVerb,
+  ...ledgerVerbs,
 ];
+
+/** What the verbs with a first word in common are for. */
+const groups: Readonly<Record<string, string>> = {
+  keys: 'make API keys, and change what they may do',
+  accounts: 'make accounts, and see what they have',
+  credit: 'add and correct credit',
+  budgets: 'limit spending by hour, day, week or month',
+  markups: 'charge more or less than vendors',
+  calls: 'look at calls',
+  actions: 'see what operators changed',
+  entries: 'export the entries of the ledger',
+  ledger: 'correct what can be computed from the entries',
+};
 
 /** The verbs, on a ledger that `open` opens. `models` are the ids of the models on offer. */
 export function ledgerCommands(
@@ -148,11 +162,14 @@ export function ledgerCommands(
   const author = `cli:${userInfo().username}`;
   return verbs.map(({ work, creates = false, changes = false, ...verb }) => ({
     ...verb,
+    group: groups[verb.name.split(' ')[0] ?? ''],
     async run(args, options, print) {
       const store = await open({ mustExist: !creates });
       try {
         const ledger = changes ? store.recording(actionOfVerb(author, verb.name, args, options)) : store;
         return await work({ store: ledger, models, print, author }, args, options);
+      } catch (error) {
+        throw nameTyped(error, verb, options);
       } finally {
         await store.close();
       }

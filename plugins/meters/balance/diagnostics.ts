@@ -1,5 +1,6 @@
 /** What the doctor checks of the ledger: that it opens, and that its books keep their rules. */
 import type { Examination, Finding } from '../../../core/index.ts';
+import { counted } from './operator/verbs.ts';
 import type { Store } from './store.ts';
 
 const subject = 'ledger';
@@ -10,10 +11,12 @@ async function audited(store: Store): Promise<Finding> {
     return {
       subject,
       state: 'well',
-      message: `opens, and its books are sound: ${entries} entries of ${accounts} accounts`,
+      message:
+        `opens, and its books are sound: ` +
+        `${counted(entries, 'entry', 'entries')} of ${counted(accounts, 'account')}`,
     };
   const remedy = 'tollgate audit names each of them; keep the file as it is until the cause is known';
-  return { subject, state: 'fault', message: `its books break ${broken} rules`, remedy };
+  return { subject, state: 'fault', message: `its books break ${counted(broken, 'rule')}`, remedy };
 }
 
 export function ledgerExamination(open: () => Promise<Store>): Examination {

@@ -8,11 +8,12 @@ import type { LedgerService } from './ledger-service.ts';
 import { accountBalance } from './operator/accounts.ts';
 import { listOwnCalls, ownCallQuery } from './operator/calls.ts';
 import { totalsOf } from './operator/overview.ts';
+import { wholeNumber } from './operator/reading.ts';
 import type { KeyRecord, Store } from './store.ts';
 
 const day = units['1d'];
 
-export const keyQuery = z.strictObject({ days: z.coerce.number().int().min(1).max(366).default(30) });
+export const keyQuery = z.strictObject({ days: wholeNumber(1, 366).default(30) });
 
 async function recordOf(store: Store, { key }: Principal): Promise<KeyRecord> {
   const found = await store.listKeys({ wanted: key, limit: 20 });

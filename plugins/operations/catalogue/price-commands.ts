@@ -114,6 +114,7 @@ export function priceCommands(work: PriceWork): Command[] {
   return [
     {
       name: 'prices update <feed>',
+      group: 'follow the prices of vendors',
       description:
         'apply the prices of a file or URL (models.dev, LiteLLM or our own list), and show what changes',
       options: [

@@ -11,7 +11,7 @@ import {
   type Entry,
   type Store,
 } from '../store.ts';
-import { accountName, amount, creditKind, page, reference } from './reading.ts';
+import { accountName, amount, creditKind, page, reference, wholeNumber } from './reading.ts';
 
 export const accountOrder = z.strictObject({ name: accountName });
 /** The account below which it moves, with all accounts below it; null moves it to the top. */
@@ -27,7 +27,7 @@ export const creditOrder = z.strictObject({
 });
 export const creditQuery = page.extend({
   account: accountName.optional(),
-  after: z.coerce.number().int().min(0).optional(),
+  after: wholeNumber(0).optional(),
 });
 
 /** An account as it is shown; amounts are decimal strings in USD. */

@@ -2,10 +2,11 @@
 import { z } from 'zod';
 import type { RouteRequest } from '../../../../core/index.ts';
 import type { Action, Store } from '../store.ts';
+import { wholeNumber } from './reading.ts';
 
 export const actionQuery = z.strictObject({
-  before: z.coerce.number().int().min(1).optional(),
-  limit: z.coerce.number().int().min(1).max(1000).default(100),
+  before: wholeNumber(1).optional(),
+  limit: wholeNumber(1, 1000).default(100),
 });
 
 /** Characters that are kept of a body or of options. */
@@ -27,7 +28,8 @@ export function actionOfVerb(
   args: readonly string[],
   options: Readonly<Record<string, unknown>>,
 ): Action {
-  return { at: Date.now(), author, action: verb, subject: args.join(' '), detail: shorten(options) };
+  const [action = verb] = verb.split(/ [<[]/);
+  return { at: Date.now(), author, action, subject: args.join(' '), detail: shorten(options) };
 }
 
 export async function listActions(store: Store, query: z.output<typeof actionQuery>) {

@@ -35,7 +35,7 @@ export function counting({ tags, budget }: Readonly<Record<string, string | bool
   return { tags: listOf(tags), budgets: listOf(budget)?.map(budgetOfText) };
 }
 
-function budgetLine(budget: ShownBudget): string {
+export function budgetLine(budget: ShownBudget): string {
   const { id, scope, subject, per, zone, limit, hard, raises, current, deleted } = budget;
   const parts = [
     `${id}  ${scope} ${subject}`,
@@ -66,7 +66,7 @@ export const budgetVerbs: readonly Verb[] = [
     changes: true,
     description:
       'limit what a key, an account, a team (an account with all below it) or a tag may cost: ' +
-      '10/day, 100/month, 5/hour, 50/week or 1000/total',
+      '10/day, 100/month, 5/hour, 50/week or 1000/total (per month unless given)',
     options: [
       {
         flags: '--zone <name>',

@@ -9,8 +9,9 @@ export const limit = usd.refine(
   (nano) => nano >= 0n && nano <= largestAmount,
   `a limit is from 0 to ${formatUsd(largestAmount)} USD`,
 );
+const perCent = 'it has to be a whole number of per cent, from 1 to 1000';
 export const thresholds = z
-  .array(z.int('it has to be a whole number of per cent').min(1).max(1000))
+  .array(z.int(perCent).min(1, perCent).max(1000, perCent))
   .max(10)
   .transform((each) => [...new Set(each)].toSorted((one, other) => one - other));
 

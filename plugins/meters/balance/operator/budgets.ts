@@ -5,7 +5,7 @@ import { reached, scopes, type BudgetRecord, type Warning } from '../budgets/bud
 import type { Store, Terms } from '../store.ts';
 import { budgetTerms, limit, thresholds } from './budget-terms.ts';
 import { findKey } from './keys.ts';
-import { amount, moment, page, tag } from './reading.ts';
+import { amount, moment, page, tag, wholeNumber } from './reading.ts';
 
 const number = z.coerce.number().int('a budget is named by its number').min(1);
 export const budgetOrder = budgetTerms.extend({
@@ -23,12 +23,12 @@ export const raiseOrder = z.strictObject({
   until: moment.refine((time) => time > Date.now(), 'that time is over; name one to come'),
 });
 export const budgetQuery = page.extend({
-  after: z.coerce.number().int().min(0).optional(),
-  scope: z.enum(scopes).optional(),
+  after: wholeNumber(0).optional(),
+  scope: budgetOrder.shape.scope.optional(),
   subject: z.string().max(200).optional(),
 });
 export const warningQuery = page.extend({
-  after: z.coerce.number().int().min(0).optional(),
+  after: wholeNumber(0).optional(),
   budget: number.optional(),
 });
 

@@ -1,9 +1,11 @@
 /** The verbs for stored calls. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
 import { formatTable, formatUsd, parseUsd, type CommandOption } from '../../../../core/index.ts';
 import { read } from '../../../shared/operator-routes.ts';
 import type { Store } from '../store.ts';
 import { callDetails, callQuery, listCalls } from './calls.ts';
+import { wholeNumber } from './reading.ts';
 import { statement, statementCsv, statementQuery } from './statement.ts';
 import { numeric, type Options, type Verb, type Work } from './verbs.ts';
 
@@ -65,16 +67,17 @@ async function listNew(store: Store, options: Options, seen: Set<string>): Promi
   return fresh;
 }
 
-const tailWork: Work = async ({ store, print }, _, { count, ...options }) => {
-  const most = numeric(count) ?? Infinity;
+const tailQuery = z.object({ count: wholeNumber(1).optional() });
+
+const tailWork: Work = async ({ store, print }, _, { count: typed, ...options }) => {
+  const { count } = read(tailQuery, { count: typed });
   const seen = new Set<string>();
   await listNew(store, options, seen);
-  for (let shown = 0; shown < Number(most);) {
+  for (let left = count ?? Infinity; left > 0;) {
     await sleep(pause);
-    for (const call of await listNew(store, options, seen)) {
-      print(callCells(call).filter(Boolean).join('  '));
-      shown += 1;
-    }
+    const calls = (await listNew(store, options, seen)).slice(0, left);
+    for (const call of calls) print(callCells(call).filter(Boolean).join('  '));
+    left -= calls.length;
   }
   return { json: null, text: '' };
 };

@@ -6,7 +6,7 @@ import { tagText } from '../../../shared/calls/tag-text.ts';
 import type { CallRow, StoredCall, Store } from '../store.ts';
 import { billOf } from './bill.ts';
 import { csv } from './csv.ts';
-import { accountName, moment } from './reading.ts';
+import { accountName, moment, wholeNumber } from './reading.ts';
 import { shownEntry } from './reports.ts';
 
 const name = z.string().min(1).max(200);
@@ -26,7 +26,7 @@ const paging = {
   from: moment.optional(),
   to: moment.optional(),
   after: cursor.optional(),
-  limit: z.coerce.number().int().min(1).max(1000).default(100),
+  limit: wholeNumber(1, 1000).default(100),
 };
 
 export const callQuery = z.strictObject({

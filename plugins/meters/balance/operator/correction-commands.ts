@@ -37,7 +37,7 @@ function stateVerb(verb: string, state: string, description: string): Verb {
 export const correctionVerbs: readonly Verb[] = [
   {
     name: 'credit adjust <account> <usd>',
-    description: 'add to an account, or take from it with a negative amount (after --)',
+    description: 'add to an account, or take from it with a negative amount',
     changes: true,
     options: [
       reasonOption,

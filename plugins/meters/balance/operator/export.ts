@@ -11,18 +11,18 @@ import { noStore, read } from '../../../shared/operator-routes.ts';
 import { headOf } from '../export/lines.ts';
 import { exportFormats } from '../export/operations.ts';
 import { entryKinds, type ExportedLines, type Store } from '../store.ts';
-import { accountName, moment } from './reading.ts';
+import { accountName, moment, wholeNumber } from './reading.ts';
 import type { Verb } from './verbs.ts';
 
 export const exportQuery = z.strictObject({
   format: z.enum(exportFormats, `an export is ${exportFormats.join(' or ')}`).default('csv'),
   account: accountName.optional(),
   key: z.string().max(200).optional(),
-  kind: z.enum(entryKinds).optional(),
+  kind: z.enum(entryKinds, `the kinds are ${entryKinds.join(', ')}`).optional(),
   from: moment.optional(),
   to: moment.optional(),
   /** The number of an entry: the export continues after it. */
-  after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
+  after: wholeNumber(0).default(0),
 });
 
 type Query = z.output<typeof exportQuery>;

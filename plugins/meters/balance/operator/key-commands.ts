@@ -2,12 +2,14 @@
 import {
   formatTable,
   formatUsd,
+  GatewayError,
   parseUsd,
   type CommandOption,
   type CommandResult,
 } from '../../../../core/index.ts';
 import { read } from '../../../shared/operator-routes.ts';
-import { counting, countingOptions } from './budget-commands.ts';
+import { budgetLine, counting, countingOptions } from './budget-commands.ts';
+import { budgetQuery, listBudgets } from './budgets.ts';
 import {
   changeKey,
   createKey,
@@ -123,6 +125,34 @@ const listKeysWork: Work = async ({ store }, _, { account }) => {
   return { json: keys, text: keys.length > 0 ? keysTable(keys) : 'There are no keys.' };
 };
 
+const showKeyWork: Work = async ({ store }, [wanted = '']) => {
+  const key = await findKey(store, wanted);
+  const { id, lastFour, name, kind, account, disabled, created, used, pending, limits, tags } = key;
+  const { data: budgets } = await listBudgets(
+    store,
+    read(budgetQuery, { scope: 'key', subject: id, limit: 1000 }),
+  );
+  const facts = {
+    key: `${id} (ends in ${lastFour})`,
+    name,
+    account: account ?? `none: ${kind}${key.readOnly === true ? ', read-only' : ''}`,
+    state: [disabled ? 'disabled' : 'enabled', key.rotatedTo && `replaced by ${key.rotatedTo}`]
+      .filter(Boolean)
+      .join(', '),
+    created,
+    used: `${used} USD, and ${pending} reserved`,
+    limits: limitsText(limits) || 'none',
+    tags: tags.join(', ') || 'none',
+    budgets: budgets.map(budgetLine).join(`\n${' '.repeat(9)}`) || 'none',
+  };
+  return {
+    json: { ...key, budgets },
+    text: Object.entries(facts)
+      .map(([fact, value]) => `${fact.padEnd(8)} ${value}`.trimEnd())
+      .join('\n'),
+  };
+};
+
 export const keyVerbs: readonly Verb[] = [
   {
     name: 'keys create',
@@ -149,7 +179,7 @@ export const keyVerbs: readonly Verb[] = [
   {
     name: 'keys show <key>',
     description: 'show one key, named by its id or its last four characters',
-    work: async ({ store }, [key = '']) => keyResult(await findKey(store, key)),
+    work: showKeyWork,
   },
   {
     name: 'keys delete <key>',
@@ -188,7 +218,10 @@ export const keyVerbs: readonly Verb[] = [
     changes: true,
     options: limitOptions,
     async work({ store, models }, [key = ''], options) {
-      const changes = read(keyChanges, { limits: limitsOf(options) });
+      const stated = limitsOf(options);
+      if (Object.keys(stated).length === 0)
+        throw new GatewayError('invalid_request', 'name a limit to change, as --spend-cap 10');
+      const changes = read(keyChanges, { limits: stated });
       checkModelPatterns(changes.limits?.models, models());
       return keyResult(await changeKey(store, key, changes));
     },

@@ -2,12 +2,16 @@
 import { formatUsd } from '../../../../core/index.ts';
 import type { RollupGap } from '../calls/rollup-repair.ts';
 import { actionOfVerb } from './actions.ts';
-import type { Verb, Work } from './verbs.ts';
+import { counted, type Verb, type Work } from './verbs.ts';
 
 const auditWork: Work = async ({ store }) => {
   const report = await store.audit();
   const { ok, entries, accounts, pending, broken, findings } = report;
-  const looked = `${entries} entries of ${accounts} accounts, ${pending} reservations pending`;
+  const looked = [
+    counted(entries, 'entry', 'entries'),
+    `of ${counted(accounts, 'account')},`,
+    `${counted(pending, 'reservation')} pending`,
+  ].join(' ');
   const lines = findings.map(({ rule, entry, account, message }) => {
     const parts = [rule, entry === undefined ? undefined : `entry ${entry}`, account, message];
     return parts.filter((part) => part !== undefined).join('  ');
@@ -17,7 +21,7 @@ const auditWork: Work = async ({ store }) => {
     : [];
   const text = ok
     ? `The books are sound: ${looked}.`
-    : [`The books break ${broken} rules: ${looked}.`, ...lines, ...repair].join('\n');
+    : [`The books break ${counted(broken, 'rule')}: ${looked}.`, ...lines, ...repair].join('\n');
   return { json: report, text, failed: !ok };
 };
 
@@ -56,7 +60,8 @@ const repairWork: Work = async ({ store, author }) => {
         : [
             ...shown,
             ...more,
-            `${corrected} sums of usage were corrected. \`tollgate audit\` checks them.`,
+            `${counted(corrected, 'sum of usage was', 'sums of usage were')} corrected.`,
+            '`tollgate audit` checks them.',
           ].join('\n'),
   };
 };

@@ -4,7 +4,7 @@ import { formatUsd, GatewayError } from '../../../../core/index.ts';
 import { dimensions, percentile, shortestKept, units, type Unit } from '../calls/figures.ts';
 import type { LastAudit } from '../ledger-service.ts';
 import type { OverviewRow, Store } from '../store.ts';
-import { accountName, moment } from './reading.ts';
+import { accountName, moment, wholeNumber } from './reading.ts';
 
 const name = z.string().min(1).max(200).optional();
 const unitNames = ['5m', '1h', '1d'] as const satisfies Unit[];
@@ -15,7 +15,7 @@ export const overviewQuery = z.strictObject({
   by: z.enum(dimensions, `an overview is by ${dimensions.join(', ')}`).default('model'),
   tag: name,
   step: z.enum(unitNames, `a step is one of ${unitNames.join(', ')}`).optional(),
-  top: z.coerce.number().int().min(1).max(100).default(12),
+  top: wholeNumber(1, 100).default(12),
   account: accountName.optional(),
   key: name,
   model: name,

@@ -53,13 +53,24 @@ export const limits = z.strictObject({
   spendCap: amount.nullable().optional(),
   models: z.array(modelPattern).min(1).max(200).nullable().optional(),
   expires: expiry.nullable().optional(),
-  callsPerMinute: z.int('it has to be a whole number of calls').min(1).max(1_000_000).nullable().optional(),
+  callsPerMinute: z
+    .int('it has to be a whole number of calls')
+    .min(1, 'it has to be at least 1')
+    .max(1_000_000, 'it has to be at most 1000000')
+    .nullable()
+    .optional(),
 });
+
+/** A number in a query or an option, which are text. */
+export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER) {
+  const range = most < Number.MAX_SAFE_INTEGER ? ` from ${least} to ${most}` : `, at least ${least}`;
+  const message = `it has to be a whole number${range}`;
+  return z.coerce.number(message).int(message).min(least, message).max(most, message);
+}
 
 const largestPage = 1000;
 
-/** Numbers are coerced, since query parameters and command-line options are text. */
 export const page = z.strictObject({
   after: z.string().max(200).optional(),
-  limit: z.coerce.number().int().min(1).max(largestPage).default(100),
+  limit: wholeNumber(1, largestPage).default(100),
 });

@@ -6,7 +6,7 @@ import { formatUsd, usageSchema } from '../../../../core/index.ts';
 import { readShares } from '../budgets/budget.ts';
 import { entryKinds, usageGroups, type Entry, type Store } from '../store.ts';
 import { csv } from './csv.ts';
-import { accountName, moment, page } from './reading.ts';
+import { accountName, moment, page, wholeNumber } from './reading.ts';
 
 /** Names of groups as in `key,model,day`, each at most once. */
 const groups = z
@@ -34,7 +34,7 @@ export const usageQuery = z.strictObject({
 export const entryQuery = page.extend({
   ...narrowing,
   format,
-  after: z.coerce.number().int().min(0).optional(),
+  after: wholeNumber(0).optional(),
   call: z.string().max(200).optional(),
   reference: z.string().max(200).optional(),
   kind: z.enum(entryKinds).optional(),

@@ -39,6 +39,11 @@ export async function all<Row>(
   return rows;
 }
 
+/** `1 account`, `2 accounts`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
 /** A typed number as a number. Text that is none stays text, so that it is refused as such. */
 export function numeric(text: string | boolean | undefined): unknown {
   return typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : text;
