@@ -171,6 +171,7 @@ async function takeCall(core: Core, context: Koa.Context, protocol: Protocol, ma
     context.req.socket.off('end', halfClosed);
     core.calls.end(running);
     share.release();
+    reply.releaseRecording();
   }
 }
 

@@ -10,6 +10,7 @@ import { releaseAfter } from '../process/memory.ts';
 import { ReplyMemory } from '../upstream/reply-memory.ts';
 import { costHeader } from './request-headers.ts';
 import { buildIdHeaders } from './request-id.ts';
+import { Tape } from './tape.ts';
 
 /**
  * Milliseconds between two probes of a half-closed client. The first pauses are short, since most such
@@ -29,7 +30,7 @@ export class Reply {
   /** The memory that the provider's reply takes, released when the client has the reply or disconnects. */
   readonly memory: ReplyMemory;
   /** The copy of the reply, while a plugin records it. */
-  #tape: { bytes: Buffer[]; room: number; whole: boolean } | undefined;
+  #tape: Tape | undefined;
 
   constructor(response: ServerResponse, id: string, core: Pick<Core, 'calls' | 'longestStall' | 'replies'>) {
     this.id = id;
@@ -57,7 +58,7 @@ export class Reply {
   write(text: string | Uint8Array): Promise<void> | undefined {
     if (this.#response.destroyed) return undefined;
     if (!this.started) this.#begin();
-    this.#keep(text);
+    this.#tape?.add(text);
     this.#beat?.refresh();
     return this.#response.write(encodeText(text)) ? undefined : this.#waitForDrain();
   }
@@ -70,7 +71,7 @@ export class Reply {
       this.#headers['content-length'] = String(Buffer.byteLength(text));
       this.#begin();
     }
-    this.#keep(text);
+    this.#tape?.add(text);
     this.#response.end(encodeText(text));
     if (this.#response.writableLength > 0) this.#watchStall();
   }
@@ -107,9 +108,14 @@ export class Reply {
       this.#response.addTrailers({ [costHeader]: formatUsd(cost) });
   }
 
-  /** Starts to record what is sent, up to `limit` bytes. */
+  /** Starts to record what is sent, up to `limit` bytes, and nothing if replies need the memory. */
   record(limit: number): void {
-    this.#tape = { bytes: [], room: limit, whole: true };
+    this.#tape = new Tape(this.#core.replies, limit);
+  }
+
+  /** Releases the memory of the recording, once it was stored. */
+  releaseRecording(): void {
+    this.#tape?.release();
   }
 
   /**
@@ -117,24 +123,13 @@ export class Reply {
    * id and the allowance headers, since both belong to this call alone.
    */
   recording(lastText: string, allowances: Readonly<Record<string, string>> = {}): Recording | undefined {
-    this.#keep(lastText);
-    const tape = this.#tape;
-    this.#tape = undefined;
-    if (!tape) return undefined;
+    if (!this.#tape) return undefined;
+    this.#tape.add(lastText);
     const own = { ...buildIdHeaders(this.id), ...allowances };
     const headers = Object.fromEntries(
       Object.entries(this.#headers).filter(([name]) => own[name] === undefined),
     );
-    return { status: this.#status, headers, body: Buffer.concat(tape.bytes), whole: tape.whole };
-  }
-
-  #keep(text: string | Uint8Array): void {
-    const tape = this.#tape;
-    if (!tape?.whole) return;
-    const bytes = Buffer.from(text);
-    tape.room -= bytes.length;
-    tape.whole = tape.room >= 0;
-    if (tape.whole) tape.bytes.push(bytes);
+    return { status: this.#status, headers, ...this.#tape.stop() };
   }
 
   #begin(): void {

@@ -13,6 +13,8 @@ const memoryShare = 1 / 32;
 const uncounted = 64 * 1024;
 /** New calls are refused above this share of the budget. */
 const nearlyAll = 0.9;
+/** Above this share nothing is held that a call can do without. */
+const spare = 0.5;
 
 interface Machine {
   readonly memory: number;
@@ -56,6 +58,11 @@ export class ReplyBudget {
     if (this.#held > this.limit * nearlyAll) throw overloaded();
   }
 
+  /** Whether so many more bytes leave the larger part of the budget to replies. */
+  canSpare(bytes: number): boolean {
+    return this.#held + bytes <= this.limit * spare;
+  }
+
   /** Throws `overloaded` if the budget cannot hold so many more bytes. */
   hold(bytes: number): void {
     if (this.#held + bytes > this.limit) throw overloaded();
@@ -89,6 +96,14 @@ export class ReplyMemory {
     if (charge !== this.#charged) this.#budget.hold(charge - this.#charged);
     this.#size = size;
     this.#charged = charge;
+  }
+
+  /** Adds bytes that the call can do without. Returns false if replies may need the room. */
+  addSpare(bytes: number): boolean {
+    const more = this.#size + bytes - uncounted - this.#charged;
+    if (more > 0 && !this.#budget.canSpare(more)) return false;
+    this.add(bytes);
+    return true;
   }
 
   /** Opens a part that grows and shrinks. */

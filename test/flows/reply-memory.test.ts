@@ -10,7 +10,7 @@ import type { Store } from '../../plugins/meters/balance/store.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { openBooks } from '../support/books.ts';
-import { chunk, chunkOf } from '../support/chat-stream.ts';
+import { chunk, chunkOf, ending } from '../support/chat-stream.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { station } from '../support/station.ts';
@@ -60,11 +60,17 @@ const paths = { chat: '/v1/chat/completions', messages: '/alpha/v1/messages' } a
 type Client = keyof typeof paths;
 const clients = ['chat', 'messages'] as const;
 
-function call(client: Client, streamed: boolean, signal?: AbortSignal): Promise<Response> {
+function call(
+  client: Client,
+  streamed: boolean,
+  signal?: AbortSignal,
+  more: Readonly<Record<string, string>> = {},
+): Promise<Response> {
   const headers = {
     authorization: `Bearer ${key}`,
     'content-type': 'application/json',
     'anthropic-version': '2023-06-01',
+    ...more,
   };
   const body = {
     model: 'house/model',
@@ -149,5 +155,45 @@ describe.each(clients)('a client of %s', (client) => {
     });
     const reply = await call(client, true);
     expect(await reply.text()).toMatch(/did not begin to answer in time/);
+  });
+});
+
+describe('the recording of a reply for its Idempotency-Key', () => {
+  const piece = chunk({ content: 'x'.repeat(10_000) });
+  const last = chunk({}, 'stop') + ending(figures);
+  const ask = (order: string): Promise<Response> =>
+    call('chat', true, undefined, { 'idempotency-key': order });
+  /** How much content it has, and whether it is complete. */
+  const lengthOf = (text: string): unknown => [text.split('xxxxxxxxxx').length - 1, text.includes('[DONE]')];
+  const textOf = async (order: string): Promise<string> => (await ask(order)).text();
+
+  it('takes only memory that replies can spare, and releases it with its call', async () => {
+    const long = piece.repeat(15);
+    const open: ServerResponse[] = [];
+    vendor.conduct((response) => {
+      open.push(stream(response));
+      response.write(long);
+    });
+    const running = await ask('running');
+    const reader = running.body?.getReader();
+    let seen = '';
+    while (seen.length < long.length) seen += Buffer.from((await reader?.read())?.value ?? []).toString();
+
+    vendor.conduct((response) => void stream(response).end(long + last));
+    const crowded = await textOf('crowded');
+    expect(lengthOf(crowded)).toEqual([15_000, true]);
+    const refused = await textOf('crowded');
+    expect(refused).toContain('outcome_not_kept');
+    expect(lengthOf(refused)).toEqual([0, false]);
+    vendor.conduct((response) => void stream(response).end(piece + last));
+    expect(lengthOf(await textOf('short'))).toEqual([1000, true]);
+
+    open[0]?.end(last);
+    while (!(await reader?.read())?.done);
+    vendor.conduct((response) => void stream(response).end(long + last));
+    expect(lengthOf(await textOf('later'))).toEqual([15_000, true]);
+    vendor.conduct((response) => void response.destroy());
+    expect(lengthOf(await textOf('short'))).toEqual([1000, true]);
+    for (const order of ['running', 'later']) expect(lengthOf(await textOf(order))).toEqual([15_000, true]);
   });
 });
