@@ -3,7 +3,7 @@
  * others are served.
  */
 import type { ServerResponse } from 'node:http';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
@@ -170,6 +170,7 @@ describe('the recording of a reply for its Idempotency-Key', () => {
   it('takes only memory that replies can spare, and releases it with its call', async () => {
     const long = piece.repeat(15);
     const open: ServerResponse[] = [];
+    onTestFinished(() => void open[0]?.destroy());
     vendor.conduct((response) => {
       open.push(stream(response));
       response.write(long);
