@@ -5,6 +5,7 @@
  */
 import type { CanonicalEvent } from './canonical/events.ts';
 import type { CanonicalRequest } from './canonical/request.ts';
+import { checkArguments } from './crossing/argument-limit.ts';
 import { checkJson } from './crossing/json-check.ts';
 import { decodeWholeReply, decodeStream, type Reading } from './crossing/reply-events.ts';
 import { spliceBytes } from './crossing/splice.ts';
@@ -83,6 +84,7 @@ export function encodeVerbatim({ call, bytes, text, attempt, grant, operation }:
 
 /** A canonical request in the target's wire form. */
 export function encodeTranslated(exchange: Routed, asked: CanonicalRequest): EncodedBody {
+  checkArguments(asked);
   const { attempt, grant, operation } = exchange;
   const { model, protocol } = attempt.target;
   const { count, upstream } = protocol;

@@ -5,7 +5,7 @@
 import { isUtf8 } from 'node:buffer';
 import { GatewayError } from '../errors.ts';
 import { countKeys, holdsBackslash, readCarefully } from './careful-json.ts';
-import { countStructure } from './json-structure.ts';
+import { countStructure, type StructureLimits } from './json-structure.ts';
 
 const deepest = 128;
 /**
@@ -16,14 +16,14 @@ const mostFields = 100_000;
 /** Values in all. No more fit into a body that is not counted first. */
 const mostValues = 500_000;
 /** Bytes of a body that is parsed at once: the worst of them takes 0.15 seconds. */
-const longestUncounted = 2 * mostValues;
+export const longestUncounted = 2 * mostValues;
 /** Fields at the top level. No protocol has a tenth of that, and each unknown field is listed as a loss. */
 const mostOwnFields = 1000;
 /** Fields of any one object. A tool may return a large object, but not with this many keys. */
 const mostInObject = 20_000;
 /** Characters of a name that an error shows. */
 const longestName = 100;
-const limits = { depth: deepest, fields: mostFields, values: mostValues } as const;
+export const limits: StructureLimits = { depth: deepest, fields: mostFields, values: mostValues };
 
 /** A request body: its bytes, their text and the parsed value. */
 export interface ReadBody {
@@ -71,7 +71,7 @@ function countMembers(bytes: Buffer): number {
   return members;
 }
 
-function toTooLargeError(exceeded: keyof typeof limits): GatewayError {
+export function toTooLargeError(exceeded: keyof StructureLimits): GatewayError {
   const message =
     exceeded === 'depth'
       ? `The body is nested deeper than ${deepest} levels.`

@@ -1,10 +1,12 @@
 /** Bodies that `JSON.parse` would read for seconds are refused before it reads them. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { checkArguments } from '../../core/crossing/argument-limit.ts';
 import { parseJson } from '../../core/http/json-body.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { messages } from '../../plugins/protocols/messages/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { countOperations } from '../support/operations.ts';
-import { openDoor } from '../support/tapped-vendor.ts';
+import { openDoor, tappedVendor } from '../support/tapped-vendor.ts';
 
 const million = 1_000_000;
 
@@ -72,6 +74,33 @@ describe('a long body', () => {
   });
 });
 
+describe('the arguments of tool calls', () => {
+  /** A translated call whose conversation has called tools with these arguments. */
+  const check = (texts: readonly string[], custom = false): void =>
+    checkArguments({
+      model: 'house/model',
+      stream: false,
+      turns: texts.map((text, at) => ({
+        role: 'assistant',
+        blocks: [{ type: 'tool-call', id: `call_${at}`, name: 'look', arguments: text, custom }],
+      })),
+    });
+
+  it.each([
+    ['lists', 'deeper than 128 levels', ['['.repeat(2 * million)]],
+    ['names', 'more than 100000 fields', Array(12).fill(`{${list(10_000, (at) => `"name${at}":0`)}}`)],
+    ['numbers', 'more than 500000 values', Array(3).fill(`{"a":[${list(200_000, () => '0')}]}`)],
+    ['a broken text before others', '100000 fields', ['"', `[${list(million, () => '{}')}]`]],
+  ])('are refused together, before they are parsed: %s', (_, limit, texts) => {
+    expect(() => check(texts)).toThrow(limit);
+  });
+
+  it('may be long, and free text may be anything', () => {
+    expect(() => check([JSON.stringify({ file: ':,[{'.repeat(million) })])).not.toThrow();
+    expect(() => check(['['.repeat(2 * million)], true)).not.toThrow();
+  });
+});
+
 describe('a short body', () => {
   it('is never refused for its values, since too few fit into it', () => {
     const zeros = `{"a":[${list(499_996, () => '0')}]}`;
@@ -84,18 +113,31 @@ describe('a short body', () => {
 describe('the gateway', () => {
   let gateway: TestGateway;
   beforeAll(async () => {
-    gateway = await startGateway({ plugins: [openDoor, chatCompletions()] });
+    gateway = await startGateway({
+      plugins: [
+        openDoor,
+        tappedVendor('house', ['messages'], () => ({ text: '{}' }), { contextLength: 10 * million }),
+        chatCompletions(),
+        messages(),
+      ],
+    });
   });
   afterAll(() => gateway.close());
 
   it.each([
     ['open lists', '['.repeat(5 * million), 'nested deeper than 128 levels'],
     ['numbers', `[${list(million, () => '0')}]`, 'more than 500000 values'],
+    [
+      'arguments for another protocol',
+      `[{"role":"user","content":"Hi"},{"role":"assistant","tool_calls":[{"id":"c","type":"function",
+        "function":{"name":"look","arguments":"${'['.repeat(2 * million)}"}}]}]`,
+      'nested deeper than 128 levels',
+    ],
   ])('answers a long body of %s with a 400 that names the limit', async (_, value, limit) => {
     const response = await fetch(`${gateway.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: `{"model":"house/messages","messages":${value}}`,
+      body: `{"model":"house/model","messages":${value}}`,
     });
     expect([response.status, await response.json()]).toMatchObject([
       400,
