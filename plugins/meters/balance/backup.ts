@@ -31,7 +31,7 @@ function fileOf(options: StoreOptions, dataFolder: string): string {
 async function copyLedger(from: string, to: string): Promise<void> {
   const source = new DatabaseSync(from, { readOnly: true });
   try {
-    // Made first, so that nobody else can read what is copied into it.
+    // The file is made with its mode first, so that other users cannot read the copy while it grows.
     closeSync(openSync(to, 'wx', fileMode));
     await backup(source, to);
   } finally {
