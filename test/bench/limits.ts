@@ -67,7 +67,7 @@ try {
   const targets = [
     await bareTarget(place),
     await partsTarget('parts', vendor.origin, folder),
-    await partsTarget('parts, body rewritten', vendor.origin, folder, 'said-anew'),
+    await partsTarget('parts, body rewritten', vendor.origin, folder, 'rewritten'),
     await tollgateTarget(place),
   ];
   const samples = targets.map((): Figures[] => []);

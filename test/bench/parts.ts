@@ -1,10 +1,10 @@
 /**
  * The parts Tollgate is made of, and nothing between them: Koa, http-proxy-3, undici, and a ledger that is on
- * disk before a call goes on and before its reply does. It knows no key and checks nothing; `said-anew` makes
- * text of what it has read, as whoever translates has to. What it takes is the least that a gateway of these
- * parts can take on this machine.
+ * disk before a call goes on and before its reply does. It knows no key and checks nothing. With `rewritten` it
+ * writes what it has read as text again, as a translation does. No gateway of these parts can take less on
+ * this machine.
  *
- * node parts.ts <port> <vendor> <folder> [said-anew]
+ * node parts.ts <port> <vendor> <folder> [rewritten]
  */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
@@ -19,7 +19,7 @@ import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { fill, reserveOne, settleOne } from './pairs.ts';
 
 const [port, vendor, folder, saidAnew] = process.argv.slice(2);
-if (!port || !vendor || !folder) throw new Error('usage: node parts.ts <port> <vendor> <folder> [said-anew]');
+if (!port || !vendor || !folder) throw new Error('usage: node parts.ts <port> <vendor> <folder> [rewritten]');
 
 const ledger = await openSqlite({ file: join(folder, `parts-${port}.db`) });
 await fill(ledger);
