@@ -1,8 +1,8 @@
 /**
  * The parts Tollgate is made of, and nothing between them: Koa, http-proxy-3, undici, and a ledger that is on
- * disk before a call goes on and before its reply does. It knows no key and checks nothing. With `rewritten` it
- * writes what it has read as text again, as a translation does. No gateway of these parts can take less on
- * this machine.
+ * disk before a call goes on and before its reply does. It knows no key and checks nothing. With `rewritten`
+ * it writes what it has read as text again, as a translation does. No gateway of these parts can take less
+ * on this machine.
  *
  * node parts.ts <port> <vendor> <folder> [rewritten]
  */
