@@ -113,7 +113,7 @@ export class Reply {
     this.#tape = new Tape(this.#core.replies, limit);
   }
 
-  /** Releases the memory of the recording, once it was stored. */
+  /** Releases the memory of the recording. Call it once the recording is stored. */
   releaseRecording(): void {
     this.#tape?.release();
   }

@@ -37,7 +37,7 @@ export class Tape {
     return { body, whole: this.#whole };
   }
 
-  /** Releases the memory, when the copy was stored. */
+  /** Releases the memory. Call it once the copy is stored. */
   release(): void {
     this.#memory.release();
   }

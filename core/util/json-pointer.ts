@@ -16,7 +16,8 @@ export function resolvePointer(root: unknown, reference: string): unknown {
   const steps = reference.slice(2).split('/').filter(Boolean);
   return steps.reduce<unknown>((value, step) => {
     const name = decodeStep(step);
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
+    if (typeof value !== 'object' || value === null) return undefined;
+    // Only the value's own members count, so that `constructor` leads nowhere.
     return Object.getOwnPropertyDescriptor(value, name)?.value;
   }, root);
 }
