@@ -1,11 +1,6 @@
 /** Hugging Face Inference Providers; https://huggingface.co/docs/inference-providers. */
-import { defineProvider } from '../../core/index.ts';
+import { chatProvider } from '../shared/chat-provider.ts';
 
-export const huggingface = defineProvider({
-  name: 'huggingface',
+export const huggingface = chatProvider('huggingface', 'HF', 'https://router.huggingface.co/v1', {
   env: { key: 'HF_TOKEN', baseUrl: 'HF_BASE_URL' },
-  baseUrl: 'https://router.huggingface.co/v1',
-  endpoints: { 'chat-completions': '/chat/completions' },
-  models: new URL('catalogue/huggingface.json', import.meta.url),
-  probe: { path: '/models' },
 });

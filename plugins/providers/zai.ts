@@ -1,11 +1,4 @@
 /** Z.AI (GLM); https://docs.z.ai/api-reference. */
-import { defineProvider } from '../../core/index.ts';
+import { chatProvider } from '../shared/chat-provider.ts';
 
-export const zai = defineProvider({
-  name: 'zai',
-  env: { key: 'ZAI_API_KEY', baseUrl: 'ZAI_BASE_URL' },
-  baseUrl: 'https://api.z.ai/api/paas/v4',
-  endpoints: { 'chat-completions': '/chat/completions' },
-  models: new URL('catalogue/zai.json', import.meta.url),
-  probe: { path: '/models' },
-});
+export const zai = chatProvider('zai', 'ZAI', 'https://api.z.ai/api/paas/v4');
