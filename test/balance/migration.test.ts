@@ -1,155 +1,82 @@
-/**
- * Ledgers that the version before budgets wrote, with entries of every kind, a rotated key, a stored outcome,
- * a running call, and calls that its gateway made at prices of every shape: a newer version opens them with
- * the same contents.
- */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+/** Which ledgers a program opens: new ones, its own version, and those that a step leads to it from. */
 import { expect, it } from 'vitest';
 import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
-import { count, integer, maybe, text, texts, type Row } from '../../plugins/meters/balance/rows.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
-import type { Entry, Store } from '../../plugins/meters/balance/store.ts';
-import { foldAll } from '../contract/fold-all.ts';
+import type { Store } from '../../plugins/meters/balance/store.ts';
+import { missingSteps, newestVersion } from '../../plugins/meters/balance/versions.ts';
 import { freshDatabase } from '../support/database.ts';
-import { quote, settlement } from './calls.ts';
 import { temporaryFolder, withDatabase } from './ledger-file.ts';
 import { inDatabase } from './postgres-database.ts';
 
-const tables = ['accounts', 'keys', 'prices', 'entries', 'pending', 'owners', 'claims'];
+const migrations = { first: 5, steps: ['make', 'change', 'add'] };
+
+it.each([
+  [0, ['make', 'change', 'add']],
+  [5, ['change', 'add']],
+  [6, ['add']],
+  [7, []],
+])('a database of version %i takes the steps that it lacks, in their order', (version, steps) => {
+  expect(newestVersion(migrations)).toBe(7);
+  expect(missingSteps(migrations, version)).toEqual(steps);
+});
+
+it.each([
+  [1, /version 1, which was never released, and this program reads versions from 5: start with a new ledger/],
+  [4, /version 4, which was never released/],
+  [8, /version 8 and this program knows up to 7: a newer one wrote it/],
+])('a database of version %i takes no step, and the error says what to do', (version, message) => {
+  expect(() => missingSteps(migrations, version)).toThrow(message);
+});
 
 interface OldLedger {
-  /** All rows of a table. */
-  rows(table: string): Promise<readonly Row[]>;
+  /** Writes a version into the ledger, and returns all its accounts. */
+  setVersion(version: number): Promise<unknown>;
   open(): Promise<Store>;
   remove(): Promise<void>;
 }
 
-function written(version: string): string {
-  return readFileSync(join(import.meta.dirname, 'versions', `${version}.sql`), 'utf8');
-}
-
-async function sqlite3(): Promise<OldLedger> {
+async function sqlite(): Promise<OldLedger> {
   const folder = temporaryFolder();
-  const file = join(folder.path, 'ledger.db');
-  const database = new DatabaseSync(file);
-  database.exec(written('sqlite-3'));
-  database.close();
+  const file = `${folder.path}/ledger.db`;
   return {
-    rows: async (table) =>
-      withDatabase(file, (each) => each.prepare(`SELECT * FROM ${table} ORDER BY 1`).all()),
+    setVersion: async (version) =>
+      withDatabase(file, (database) => {
+        database.exec(`PRAGMA user_version = ${version}`);
+        return database.prepare('SELECT * FROM accounts').all();
+      }),
     open: () => openSqlite({ file }),
     remove: async () => folder.remove(),
   };
 }
 
-async function postgres2(): Promise<OldLedger> {
+async function postgres(): Promise<OldLedger> {
   const { url, drop } = await freshDatabase();
-  await inDatabase(url, written('postgres-2'));
   return {
-    rows: (table) => inDatabase(url, `SELECT * FROM ${table} ORDER BY 1`),
+    async setVersion(version) {
+      await inDatabase(url, `UPDATE steps SET count = ${version}`);
+      return inDatabase(url, 'SELECT * FROM accounts');
+    },
     open: () => openPostgres({ url }),
     remove: drop,
   };
 }
 
-/** The columns of each row that the old version wrote too. */
-function only(columns: readonly string[], rows: readonly Row[]): Row[] {
-  return rows.map((row) => Object.fromEntries(columns.map((column) => [column, row[column]])));
-}
-
-/** Expects that the store reads what the old tables hold, and returns its entries. */
-async function expectRead(
-  store: Store,
-  before: ReadonlyMap<string, readonly Row[]>,
-): Promise<readonly Entry[]> {
-  const rows = (table: string): Row[] =>
-    // What one database has as 1 and 0, the other has as true and false.
-    (before.get(table) ?? []).map((row) =>
-      'disabled' in row ? { ...row, disabled: row.disabled === true || row.disabled === 1n } : row,
-    );
-  const entries = await store.entries({ limit: 1000 });
-  const numbers = entries.map((entry) => ({ ...entry, number: BigInt(entry.number), at: BigInt(entry.at) }));
-  const byNumber = rows('entries').toSorted((one, other) =>
-    Number(integer(one, 'number') - integer(other, 'number')),
-  );
-  const shown = [
-    'number',
-    'at',
-    'kind',
-    'credits',
-    'available',
-    'reserved',
-    'revenue',
-    'key',
-    'price',
-    'usage',
-    'costs',
-  ];
-  const orNull = (list: readonly Row[]): Row[] =>
-    only(shown, list).map((row) => Object.fromEntries(shown.map((name) => [name, row[name] ?? null])));
-  expect(orNull(numbers.map((entry) => ({ ...entry })))).toEqual(orNull(byNumber));
-  for (const row of rows('accounts'))
-    expect(await store.balance(text(row, 'name'))).toEqual(only(['total', 'used', 'pending'], [row])[0]);
-  for (const row of rows('keys'))
-    expect(await store.findKey(text(row, 'hash'))).toMatchObject({
-      id: row.id,
-      name: row.name,
-      kind: row.kind,
-      disabled: row.disabled,
-      spendCap: row.spend_cap ?? undefined,
-      models: maybe(row, 'models', texts),
-      expires: maybe(row, 'expires', count),
-      callsPerMinute: maybe(row, 'calls_per_minute', count),
-      rotatedTo: row.rotated_to ?? undefined,
-      tags: [],
-      readOnly: false,
-      accountState: 'open',
-    });
-  const { text: lines } = await store.exportEntries({ format: 'jsonl', after: 0, last: 1000 });
-  expect(
-    lines
-      .trimEnd()
-      .split('\n')
-      .map((line) => BigInt(JSON.parse(line).number)),
-  ).toEqual(byNumber.map((row) => row.number));
-  return entries;
-}
-
 it.each([
-  ['SQLite', sqlite3],
-  ['PostgreSQL', postgres2],
-] as const)(
-  'a %s ledger of the version before budgets keeps every entry, balance and key, and passes the audit',
-  async (_, make) => {
-    const old = await make();
-    const before = new Map<string, readonly Row[]>();
-    for (const table of tables) before.set(table, await old.rows(table));
-    const store = await old.open();
-    for (const [table, rows] of before) {
-      const columns = Object.keys(rows[0] ?? {});
-      expect(columns).not.toEqual([]);
-      expect(only(columns, await old.rows(table))).toEqual(rows);
-    }
-    const entries = await expectRead(store, before);
-    expect(new Set(entries.map(({ kind }) => kind)).size).toBe(7);
-    const sound = { ok: true, accounts: 3, pending: 1, findings: [] };
-    expect(await store.audit()).toMatchObject({ ...sound, entries: entries.length });
-    await foldAll(store);
-    expect(await store.audit()).toMatchObject(sound);
-
-    // Calls that began before continue, and new ones count in budgets.
-    expect(await store.settle(settlement('running', 70n))).toMatchObject({ status: 'posted', posted: 70n });
-    const counted = { scope: 'account', subject: 'acme', per: 'total', zone: 'UTC' } as const;
-    await store.createBudget({ ...counted, limit: 50n, hard: true, thresholds: [], at: 3000 });
-    const ask = (id: string, cost: bigint) =>
-      store.reserve({ id, account: 'acme', key: 'aaaaaaaaaaaa0002', quotes: [quote(cost)], at: 3000 });
-    expect(await ask('first', 40n)).toMatchObject({ status: 'reserved' });
-    expect(await ask('second', 40n)).toMatchObject({ status: 'short', by: 'budget' });
-    const later = entries.length + 2;
-    expect(await store.audit()).toMatchObject({ ok: true, entries: later, findings: [] });
-    await store.close();
-    await old.remove();
-  },
-);
+  ['SQLite', sqlite, 11],
+  ['PostgreSQL', postgres, 9],
+] as const)('a %s ledger that an earlier checkout wrote is refused as it is', async (_, make, first) => {
+  const ledger = await make();
+  const store = await ledger.open();
+  await store.createAccount({ name: 'acme', at: 1 });
+  await store.close();
+  const before = await ledger.setVersion(first - 1);
+  await expect(ledger.open()).rejects.toThrow(
+    `it has version ${first - 1}, which was never released, and this program reads versions from ${first}: ` +
+      'start with a new ledger, or open it with the program that wrote it',
+  );
+  expect(await ledger.setVersion(first)).toEqual(before);
+  const again = await ledger.open();
+  expect(await again.balance('acme')).toMatchObject({ total: 0n });
+  await again.close();
+  await ledger.remove();
+});

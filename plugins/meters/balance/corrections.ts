@@ -4,7 +4,6 @@
  */
 import type { AccountState, StateChanged } from './accounts.ts';
 import { report, write } from './definitions.ts';
-import type { Dialect } from './later-tables.ts';
 import { count, text, type Row } from './rows.ts';
 
 export interface StateChange {
@@ -62,23 +61,6 @@ export function refuseState(
 ): StateChanged | undefined {
   if (current === 'closed' && state !== 'closed') return 'closed';
   return state === 'closed' && pending > 0n ? 'held' : undefined;
-}
-
-/** The step of both databases that makes the table and the columns. */
-export function correctionTables({ identity, integer, text, table }: Dialect): string {
-  return `
-ALTER TABLE entries ADD COLUMN author ${text};
-ALTER TABLE accounts ADD COLUMN state ${text} NOT NULL DEFAULT 'open';
-ALTER TABLE keys ADD COLUMN deleted ${integer};
-CREATE TABLE operator_actions (
-  number ${identity},
-  at ${integer} NOT NULL,
-  author ${text} NOT NULL,
-  action ${text} NOT NULL,
-  subject ${text} NOT NULL,
-  detail ${text} NOT NULL
-)${table};
-`;
 }
 
 export function actionOf(row: Row): ActionRecord {

@@ -1,6 +1,5 @@
 /** Documents as stores know them. Each write replaces the version that its writer has read. */
 import type { Documents, DocumentStore, StoredDocument } from '../../../core/index.ts';
-import type { Dialect } from './later-tables.ts';
 import { count, text, type Row } from './rows.ts';
 import type { Store } from './store.ts';
 
@@ -9,16 +8,6 @@ export interface DocumentWrite {
   readonly text: string;
   /** The version that was read; 0 for a new document. */
   readonly replaces: number;
-}
-
-/** The step of both databases that makes the table. */
-export function documentTable({ text, integer, keyed }: Dialect): string {
-  return `
-CREATE TABLE documents (
-  name ${text} PRIMARY KEY,
-  version ${integer} NOT NULL,
-  body ${text} NOT NULL
-)${keyed}`;
 }
 
 export function documentOf(row: Row): StoredDocument {

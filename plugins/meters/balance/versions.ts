@@ -1,8 +1,9 @@
-/** Which steps bring the tables of a database up to date, whichever store keeps them. */
+/**
+ * Which steps bring the tables of a database up to date, whichever store keeps them. A step is never changed
+ * once it is released.
+ */
 export interface Migrations {
-  /**
-   * The version that the first step makes. Lower ones, except 0 for an empty database, were never released.
-   */
+  /** The version that the first step makes. Lower ones, except 0 for an empty database, were not released. */
   readonly first: number;
   /** SQL of one step for each version. */
   readonly steps: readonly string[];
@@ -12,10 +13,7 @@ export function newestVersion({ first, steps }: Migrations): number {
   return first + steps.length - 1;
 }
 
-/**
- * Returns the steps that a database of this version still needs. Throws if this program cannot use that
- * version.
- */
+/** The steps that a database of this version needs. Throws if this program cannot use that version. */
 export function missingSteps(migrations: Migrations, version: number): readonly string[] {
   const { first, steps } = migrations;
   const newest = newestVersion(migrations);
@@ -25,7 +23,7 @@ export function missingSteps(migrations: Migrations, version: number): readonly 
   if (version < first)
     throw new Error(
       `it has version ${version}, which was never released, and this program reads versions from ${first}: ` +
-        'start with a new ledger',
+        'start with a new ledger, or open it with the program that wrote it',
     );
   return steps.slice(version - first + 1);
 }

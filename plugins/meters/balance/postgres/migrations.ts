@@ -1,150 +1,14 @@
 /**
- * The steps that make the tables. A step is never changed once it is released. The tables have a schema of
- * their own, so that a ledger can share a database with others. Entries and pending reservations refer to
- * accounts and keys without foreign keys: for each row of a batch the server would lock and look up again
- * what the batch has already locked and read.
+ * The steps that make the tables. They have a schema of their own, so that a ledger can share a database with
+ * others. Entries and pending reservations refer to accounts and keys without foreign keys: for each row of a
+ * batch the server would lock and look up again what the batch has already locked and read.
  */
 import type { ClientBase } from 'pg';
-import { laterSteps, type Dialect } from '../later-tables.ts';
 import { count } from '../rows.ts';
-import { creditKinds, creditSources, entryKinds } from '../store.ts';
+import { allTables, type Dialect } from '../sql/tables.ts';
 import { missingSteps, newestVersion, type Migrations } from '../versions.ts';
 
 export const schema = 'tollgate';
-
-function oneOf(column: string, values: readonly string[]): string {
-  return `${column} IN (${values.map((value) => `'${value}'`).join(', ')})`;
-}
-
-/** What a call used: kept beside its reservation while it runs, and then on the entry that ends it. */
-const consumption = `
-  model text,
-  provider text,
-  price text,
-  input bigint NOT NULL,
-  output bigint NOT NULL,
-  usage text,
-  costs text,
-  attempts integer NOT NULL`;
-
-const tables = `
-CREATE TABLE accounts (
-  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  name text COLLATE "C" NOT NULL UNIQUE,
-  -- Kept beside the entries, since admission reads them with every call; always recomputable from the
-  -- entries.
-  total bigint NOT NULL DEFAULT 0,
-  used bigint NOT NULL DEFAULT 0,
-  pending bigint NOT NULL DEFAULT 0,
-  created bigint NOT NULL
-) WITH (fillfactor = 50);
-
-CREATE TABLE keys (
-  id text COLLATE "C" PRIMARY KEY,
-  hash text NOT NULL,
-  last_four text NOT NULL,
-  name text NOT NULL,
-  kind text NOT NULL CHECK (${oneOf('kind', ['user', 'operator'])}),
-  account bigint REFERENCES accounts (id) CHECK ((account IS NULL) = (kind = 'operator')),
-  spend_cap bigint,
-  models text,
-  expires bigint,
-  calls_per_minute integer,
-  disabled boolean NOT NULL DEFAULT false,
-  created bigint NOT NULL,
-  -- Of a root: what it and those that took its place have spent and hold. A key that was never rotated is its
-  -- own root.
-  used bigint NOT NULL DEFAULT 0,
-  pending bigint NOT NULL DEFAULT 0,
-  root text NOT NULL,
-  rotated_to text,
-  -- Of a root that has a rate: when the minute began in which its calls were last counted, and how many there
-  -- were.
-  minute bigint NOT NULL DEFAULT 0,
-  calls integer NOT NULL DEFAULT 0
-) WITH (fillfactor = 50);
-CREATE INDEX keys_of_account ON keys (account, id);
-CREATE INDEX keys_by_last_four ON keys (last_four);
-
-CREATE TABLE prices (version text PRIMARY KEY, rates text NOT NULL, created bigint NOT NULL);
-
--- Taken with an account's lock held, so that the entries of one account are numbered in the order they were
--- written.
-CREATE SEQUENCE entry_numbers;
-
-CREATE TABLE entries (
-  number bigint PRIMARY KEY,
-  kind text NOT NULL CHECK (${oneOf('kind', entryKinds)}),
-  account bigint NOT NULL,
-  at bigint NOT NULL,
-  -- The legs: amounts that move between the four books of the account.
-  credits bigint NOT NULL,
-  available bigint NOT NULL,
-  reserved bigint NOT NULL,
-  revenue bigint NOT NULL,
-  call text COLLATE "C" CHECK ((call IS NULL) = (kind = 'credit')),
-  key text COLLATE "C",
-  reservation bigint CHECK ((reservation IS NULL) = (kind IN ('credit', 'reserve'))),
-  source text CHECK (${oneOf('source', creditKinds)}),
-  reference text,
-  reason text,
-  basis text,
-  ${consumption},
-  flags text NOT NULL,
-  -- Numbers are taken before they are committed, so only the transaction that wrote it tells whether an audit
-  -- has seen an entry.
-  written xid8 NOT NULL DEFAULT pg_current_xact_id(),
-  CONSTRAINT legs_sum_to_zero CHECK (credits + available + reserved + revenue = 0)
-);
-CREATE UNIQUE INDEX one_reservation ON entries (call) WHERE kind = 'reserve';
-CREATE UNIQUE INDEX one_end ON entries (reservation) WHERE kind IN ('post', 'void', 'expire');
-CREATE UNIQUE INDEX one_overage ON entries (reservation) WHERE kind = 'overage';
-CREATE UNIQUE INDEX one_adjustment ON entries (reservation) WHERE kind = 'adjustment';
-CREATE UNIQUE INDEX one_credit ON entries (reference) WHERE reference IS NOT NULL;
-CREATE INDEX booked_of_account ON entries (account, number) WHERE kind <> 'reserve';
-
-CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
-  BEGIN
-    RAISE EXCEPTION 'entries are never changed or deleted'
-      USING ERRCODE = 'integrity_constraint_violation';
-  END $$;
-CREATE TRIGGER entries_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON entries
-  FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
-
--- Reservations that have not ended; what is known of their calls is written by their owner's beats.
-CREATE TABLE pending (
-  call text COLLATE "C" PRIMARY KEY,
-  number bigint NOT NULL,
-  account bigint NOT NULL,
-  key text NOT NULL,
-  root text,
-  amount bigint NOT NULL,
-  owner text COLLATE "C" NOT NULL,
-  claim text,
-  created bigint NOT NULL,
-  sent boolean NOT NULL,
-  delivered bigint NOT NULL,
-  owed bigint NOT NULL,
-  ${consumption}
-) WITH (fillfactor = 70);
-CREATE INDEX pending_of_owner ON pending (owner);
-
-CREATE TABLE owners (owner text COLLATE "C" PRIMARY KEY, beat bigint NOT NULL, lease bigint NOT NULL)
-  WITH (fillfactor = 50);
-
-CREATE TABLE claims (
-  name text COLLATE "C" PRIMARY KEY,
-  fingerprint text NOT NULL,
-  expires bigint NOT NULL,
-  call text NOT NULL,
-  state text NOT NULL CHECK (${oneOf('state', ['running', 'done'])}),
-  status integer,
-  headers text,
-  body bytea,
-  whole boolean
-);
-CREATE INDEX claims_by_expiry ON claims (expires) WHERE state = 'done';
-`;
 
 const dialect: Dialect = {
   identity: 'bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY',
@@ -153,20 +17,34 @@ const dialect: Dialect = {
   flag: 'boolean',
   text: 'text',
   sorted: 'text COLLATE "C"',
+  bytes: 'bytea',
   table: '',
   keyed: '',
-  busy: ' WITH (fillfactor = 50)',
-  oneOf: (column, words) => ` CHECK (${oneOf(column, words)})`,
+  filled: (percent) => ` WITH (fillfactor = ${percent})`,
+  check: (condition) => ` CHECK (${condition})`,
+  ofAccount: '',
+  // Numbers are taken before they are committed, so only the transaction that wrote an entry tells whether an
+  // audit has seen it.
+  entryColumns: 'written xid8 NOT NULL DEFAULT pg_current_xact_id(),',
+  indexes: `
+CREATE INDEX booked_of_account ON entries (account, number) WHERE kind <> 'reserve';
+CREATE INDEX pending_of_owner ON pending (owner);`,
+  guard: (table, rows) => `
+CREATE TRIGGER ${rows}_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON ${table}
+  FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();`,
 };
 
-const guards = `
-ALTER TABLE entries DROP CONSTRAINT entries_source_check;
-ALTER TABLE entries ADD CONSTRAINT entries_source_check CHECK (${oneOf('source', creditSources)});
-CREATE TRIGGER actions_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON operator_actions
-  FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
-`;
+const before = `
+-- Taken with an account's lock held, so that the entries of one account are numbered in the order they were
+-- written.
+CREATE SEQUENCE entry_numbers;
+CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    RAISE EXCEPTION 'entries are never changed or deleted'
+      USING ERRCODE = 'integrity_constraint_violation';
+  END $$;`;
 
-const migrations: Migrations = { first: 2, steps: [tables, ...laterSteps(dialect, guards)] };
+const migrations: Migrations = { first: 9, steps: [before + allTables(dialect)] };
 
 /** The number of an advisory lock, since several processes may open a new database at once. */
 const lock = 7_461_188_901;

@@ -1,12 +1,10 @@
-/**
- * The tables of stored calls and roll-ups, as a step of either store's migrations. `calls` has one row for
- * each ended call, written behind it and deleted after the retention; nothing in the ledger depends on it.
- * `rollups` and `series` are sums of calls and entries, up to the numbers that `folds` says.
- */
-import type { Dialect } from '../later-tables.ts';
-import { figures } from './figures.ts';
+/** The tables of stored calls and roll-ups. */
+import { figures } from '../calls/figures.ts';
+import type { Dialect } from './tables.ts';
 
-function callSql({ identity, integer, sorted: text, table, keyed }: Dialect): string {
+/** One row for each ended call, written behind it and deleted after the retention. Nothing depends on it. */
+export function callTables({ identity, integer, sorted: text, table, keyed }: Dialect): string {
+  const parties = ['account', 'key', 'model', 'provider', 'protocol'];
   return `
 CREATE TABLE calls (
   number ${identity},
@@ -33,6 +31,7 @@ CREATE TABLE calls (
   cached ${integer} NOT NULL,
   reasoning ${integer} NOT NULL,
   cost ${integer} NOT NULL,
+  margin ${integer} NOT NULL DEFAULT 0,
   basis ${text} NOT NULL,
   flags ${text} NOT NULL,
   tags ${text} NOT NULL,
@@ -40,14 +39,10 @@ CREATE TABLE calls (
   body ${text} NOT NULL
 )${table};
 CREATE INDEX calls_by_end ON calls (ended, number);
-CREATE INDEX calls_of_account ON calls (account, ended, number);
-CREATE INDEX calls_of_key ON calls (key, ended, number);
-CREATE INDEX calls_of_model ON calls (model, ended, number);
-CREATE INDEX calls_of_provider ON calls (provider, ended, number);
-CREATE INDEX calls_of_protocol ON calls (protocol, ended, number);
-CREATE INDEX calls_by_outcome ON calls (outcome, ended, number);
 CREATE INDEX calls_with_errors ON calls (ended, number) WHERE outcome IN ('failed', 'cut', 'refused');
+CREATE INDEX calls_by_outcome ON calls (outcome, ended, number);
 CREATE INDEX calls_by_cost ON calls (cost, ended, number);
+${parties.map((name) => `CREATE INDEX calls_of_${name} ON calls (${name}, ended, number);`).join('\n')}
 
 -- Each tag of a call as name:value.
 CREATE TABLE call_tags (
@@ -59,14 +54,10 @@ CREATE TABLE call_tags (
 CREATE INDEX tags_of_call ON call_tags (number);`;
 }
 
-export function callTables(dialect: Dialect): string {
-  const { integer, sorted: text, keyed } = dialect;
-  const sums = figures
-    .filter((figure) => figure !== 'margin')
-    .map((figure) => `${figure} ${integer} NOT NULL DEFAULT 0`)
-    .join(',\n  ');
-  return `${callSql(dialect)}
-
+/** Sums of calls and entries, up to the numbers that `folds` says. */
+export function rollupTables({ integer, sorted: text, keyed }: Dialect): string {
+  const sums = figures.map((figure) => `${figure} ${integer} NOT NULL DEFAULT 0`).join(',\n  ');
+  return `
 CREATE TABLE rollups (
   account ${text} NOT NULL,
   key ${text} NOT NULL,
@@ -96,8 +87,5 @@ CREATE TABLE folds (
   next ${integer} NOT NULL DEFAULT 0,
   horizon ${integer} NOT NULL DEFAULT 0
 )${keyed};
-INSERT INTO folds (log) VALUES ('entries'), ('calls');
-
-CREATE INDEX credits_of_account ON entries (account, at) WHERE credits <> 0;
-`;
+INSERT INTO folds (log) VALUES ('entries'), ('calls');`;
 }
