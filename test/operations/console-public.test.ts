@@ -70,11 +70,12 @@ describe.runIf(hasBrowser)('the page for key holders', () => {
 
   it('makes a streamed call, and shows its answer and exact cost', async () => {
     await show('Playground');
-    await page.getByLabel('Model').selectOption('openai/gpt-4o-mini');
-    await page.getByLabel('Message').fill('Hello!');
+    await page.getByLabel('Model', { exact: true }).fill('openai/gpt-4o-mini');
+    await page.getByLabel('Prompt').fill('Hello!');
     await show('Send');
-    await page.getByText('It cost').waitFor();
-    expect(((await page.locator('.answer').textContent()) ?? '').length).toBeGreaterThan(0);
+    const reply = page.getByRole('region', { name: 'Reply' });
+    await expect.poll(() => reply.locator('p').first().textContent()).toMatch(/cost \$\d/);
+    expect(((await reply.locator('.text').last().textContent()) ?? '').length).toBeGreaterThan(0);
     expect(open.house.vendor.requests).toHaveLength(2);
     await open.house.gateway.ended(2);
     open.house.vendor.script('*', {
@@ -82,8 +83,10 @@ describe.runIf(hasBrowser)('the page for key holders', () => {
       hold: new Promise(() => undefined),
       holdAfter: 2,
     });
+    await page.getByLabel('Prompt').fill('Hello again!');
     await show('Send');
-    await page.locator('.answer', { hasText: 'one' }).waitFor();
+    await reply.locator('.text', { hasText: 'one' }).waitFor();
+    expect(await findBarriers(page)).toEqual([]);
     await show('Stop');
     await expect.poll(() => page.getByRole('button', { name: 'Stop' }).count()).toBe(0);
     open.house.vendor.unscript();

@@ -1,150 +1,119 @@
 /** Accounts with their balances, and all keys. */
-import { Account, AccountState } from './account.ts';
-import { api, session } from './api.ts';
+import { Account, accountState } from './account.ts';
+import { api, mayChange, useList } from './api.ts';
 import { Budgets } from './budgets.ts';
-import { Form, type Values } from './form.ts';
-import { Time } from './format.ts';
+import { amountColumn, column, timeColumn, type Column } from './columns.ts';
+import { choice, inQuery } from './controls.ts';
+import { openForm } from './form.ts';
 import { openNewKey, openNewOperatorKey, type Key } from './key-dialogs.ts';
-import { Keys } from './keys.ts';
-import { closeDialog, html, openDialog } from './kit.ts';
-import { useList } from './lists.ts';
-import { Amount } from './money.ts';
-import { Choice, Fault, Head } from './parts.ts';
-import { go, href, setQuery, type Place } from './router.ts';
-import { Table, type Column } from './table.ts';
+import { keyTable } from './keys.ts';
+import { html } from './kit.ts';
+import { head } from './parts.ts';
+import { go, href, type Place } from './router.ts';
+import { table } from './table.ts';
 
-export interface Balance {
-  readonly account: string;
-  readonly balance: string;
-  readonly total: string;
-  readonly used: string;
-  readonly pending: string;
-  readonly available: string;
-  readonly created: string;
-  readonly state: string;
+type Texts = 'account' | 'balance' | 'total' | 'used' | 'pending' | 'available' | 'created' | 'state';
+
+export interface Balance extends Readonly<Record<Texts, string>> {
   /** The account above it, with which it shares budgets. */
   readonly parent: string | null;
 }
 
-const money = (title: string, value: (row: Balance) => string): Column<Balance> => ({
-  title,
-  value,
-  cell: (row) => html`<${Amount} usd=${value(row)} />`,
-  isFigure: true,
-});
-
 const columns: readonly Column<Balance>[] = [
-  {
-    title: 'Account',
-    value: ({ account, state, parent }) => [account, state === 'open' ? '' : state, parent].join(' ').trim(),
-    cell: ({ account, state, parent }) =>
-      html`<a href=${href(['accounts', account])}>${account}</a> <${AccountState} state=${state} />${
+  column(
+    'Account',
+    ({ account, state, parent }) => [account, state === 'open' ? '' : state, parent].join(' ').trim(),
+    ({ account, state, parent }) =>
+      html`<a href=${href(['accounts', account])}>${account}</a> ${accountState(state)}${
           parent !== null && html`<br /><span class="dim">below ${parent}</span>`
         }`,
-  },
-  money('Available', ({ available }) => available),
-  money('Held', ({ pending }) => pending),
-  money('Balance', ({ balance }) => balance),
-  money('Spent', ({ used }) => used),
-  money('Credited', ({ total }) => total),
-  {
-    title: 'Created',
-    value: ({ created }) => created,
-    cell: ({ created }) => html`<${Time} at=${created} brief=${true} />`,
-  },
+  ),
+  amountColumn('Available', ({ available }) => available),
+  amountColumn('Held', ({ pending }) => pending),
+  amountColumn('Balance', ({ balance }) => balance),
+  amountColumn('Spent', ({ used }) => used),
+  amountColumn('Credited', ({ total }) => total),
+  timeColumn('Created', ({ created }) => created),
 ];
 
 function openNewAccount(): void {
-  openDialog(
-    'Create an account',
-    html`<${Form}
-      fields=${[
-        {
-          name: 'name',
-          label: 'Name',
-          isRequired: true,
-          hint: 'Letters, digits and . _ - @ : + ; it cannot be changed.',
-        },
-        { name: 'amount', label: 'Credit to add in USD', hint: 'Optional.' },
-      ]}
-      submit="Create account"
-      onSubmit=${async ({ name = '', amount = '' }: Values) => {
-        await api.post('/admin/accounts', { name });
-        if (amount !== '') await api.post('/admin/credits', { account: name, amount });
-        closeDialog();
-        go(['accounts', name]);
-      }}
-    />`,
-  );
+  openForm({
+    title: 'Create an account',
+    fields: [
+      {
+        name: 'name',
+        label: 'Name',
+        isRequired: true,
+        hint: 'Letters, digits and . _ - @ : + ; it cannot be changed.',
+      },
+      { name: 'amount', label: 'Credit to add in USD', hint: 'Optional.' },
+    ],
+    submit: 'Create account',
+    async send({ name = '', amount }) {
+      await api.post('/admin/accounts', { name });
+      if (amount) await api.post('/admin/credits', { account: name, amount });
+      go(['accounts', name]);
+    },
+  });
 }
 
-const tabs = [
-  ['accounts', 'Accounts'],
-  ['keys', 'Keys'],
-  ['operators', 'Operator keys'],
-  ['budgets', 'Budgets'],
-] as const;
+function Accounts() {
+  const { reload, ...accounts } = useList<Balance>('/admin/accounts');
+  const create =
+    mayChange() && html`<button class="primary" onClick=${openNewAccount}>Create the first account</button>`;
+  return table({
+    name: 'Accounts',
+    columns,
+    ...accounts,
+    reload,
+    rowKey: ({ account }) => account,
+    empty: html`<p>There is no account yet. An account has a prepaid balance, from which its keys spend.</p>
+      ${create}`,
+  });
+}
 
-function All({ show }: { readonly show: string }) {
-  const accounts = useList<Balance>(show === 'accounts' ? '/admin/accounts' : undefined);
-  const keys = useList<Key>(show === 'keys' || show === 'operators' ? '/admin/keys' : undefined);
-  const kind = show === 'operators' ? 'operator' : 'user';
-  const reload = show === 'accounts' ? accounts.reload : keys.reload;
-  const mayChange = !session.value?.readOnly;
-  return html`<${Head} title="Accounts and keys">
-      ${
-        mayChange &&
+function All() {
+  const show = inQuery('show', 'accounts');
+  const areOperators = show.value === 'operators';
+  const keys = useList<Key>(show.value === 'keys' || areOperators ? '/admin/keys' : undefined);
+  const kind = areOperators ? 'operator' : 'user';
+  return html`${head(
+      'Accounts and keys',
+      mayChange() &&
         html`${
-            show === 'operators'
+            areOperators
               ? html`<button onClick=${() => openNewOperatorKey(keys.reload)}>New operator key</button>`
               : html`<button onClick=${openNewAccount}>New account</button>`
-          } <button class="primary" onClick=${() => openNewKey(undefined, reload)}>New key</button>`
-      }
-    </${Head}>
+          }<button class="primary" onClick=${() => openNewKey(undefined, keys.reload)}>New key</button>`,
+    )}
     <p>
-      <${Choice}
-        label="Show"
-        options=${tabs}
-        value=${show}
-        onChange=${(value: string) => setQuery({ show: value === 'accounts' ? '' : value })}
-      />
+      ${choice(
+        'Show',
+        [
+          ['accounts', 'Accounts'],
+          ['keys', 'Keys'],
+          ['operators', 'Operator keys'],
+          ['budgets', 'Budgets'],
+        ],
+        show,
+      )}
     </p>
-    <${Fault} error=${accounts.error ?? keys.error} retry=${reload} />
+    ${show.value === 'accounts' && html`<${Accounts} />`}
     ${
-      show === 'accounts'
-        ? html`<${Table}
-            name="Accounts"
-            columns=${columns}
-            rows=${accounts.rows}
-            error=${accounts.error}
-            rowKey=${({ account }: Balance) => account}
-            more=${accounts.more}
-            empty=${html`<p>
-                There is no account yet. An account has a prepaid balance, from which its keys spend.
-              </p>
-              ${
-                mayChange &&
-                html`<button class="primary" onClick=${openNewAccount}>Create the first account</button>`
-              }`}
-          />`
-        : show !== 'budgets' &&
-          html`<${Keys}
-            key=${show}
-            name=${show === 'keys' ? 'Keys' : 'Operator keys'}
-            keys=${keys.rows?.filter((key) => key.kind === kind)}
-            withAccount=${show === 'keys'}
-            areOperators=${show === 'operators'}
-            error=${keys.error}
-            more=${keys.more}
-            done=${keys.reload}
-          />`
+      (show.value === 'keys' || areOperators) &&
+      keyTable({
+        name: areOperators ? 'Operator keys' : 'Keys',
+        ...keys,
+        rows: keys.rows?.filter((key) => key.kind === kind),
+        withAccount: !areOperators,
+        areOperators,
+        done: keys.reload,
+      })
     }
-    ${show === 'budgets' && html`<${Budgets} />`}`;
+    ${show.value === 'budgets' && html`<${Budgets} />`}`;
 }
 
-export function Page({ place: { path, query } }: { readonly place: Place }) {
+export function Page({ place: { path } }: { readonly place: Place }) {
   const [, account] = path;
-  return account === undefined
-    ? html`<${All} show=${query['show'] ?? 'accounts'} />`
-    : html`<${Account} key=${account} account=${account} query=${query} />`;
+  return account === undefined ? html`<${All} />` : html`<${Account} key=${account} account=${account} />`;
 }

@@ -4,6 +4,7 @@
  */
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { messageOf, notify, useSignal } from './kit.ts';
 
 export interface Session {
   readonly signedIn: boolean;
@@ -15,6 +16,9 @@ export interface Session {
 
 /** Undefined until the first reply shows whether the operator is signed in. */
 export const session = signal<Session | undefined>(undefined);
+
+/** Whether what changes something is shown: the gateway would refuse it from a key that may only read. */
+export const mayChange = (): boolean => !session.value?.readOnly;
 
 export class ApiError extends Error {
   readonly status: number;
@@ -109,11 +113,16 @@ export interface Loaded<T> {
   reload(): void;
 }
 
-/**
- * Loads from the API when the address changes, and again every `every` milliseconds while the page is
- * visible. Without a path nothing is loaded.
- */
-export function useData<T>(path: string | undefined, params?: Params, every?: number): Loaded<T> {
+interface Loading {
+  /** Milliseconds after which to load again, while the page is visible. */
+  readonly every?: number;
+  /** A key to send. */
+  readonly key?: string;
+}
+
+/** Loads from the API when the address or the key changes. Without a path nothing is loaded. */
+export function useData<T>(path: string | undefined, params?: Params, loading: Loading = {}): Loaded<T> {
+  const { every, key = '' } = loading;
   const url = path === undefined ? undefined : address(path, params);
   const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>({
     data: undefined,
@@ -128,24 +137,56 @@ export function useData<T>(path: string | undefined, params?: Params, every?: nu
     wanted.current = url;
     let isCurrent = true;
     setState(({ data, error }) => ({ data, error: isOther ? undefined : error, loading: true }));
-    ask<T>(url).then(
+    ask<T>(url, key === '' ? {} : { headers: { authorization: `Bearer ${key}` } }).then(
       (data) => isCurrent && setState({ data, error: undefined, loading: false }),
-      (error: unknown) =>
-        isCurrent &&
-        setState(({ data }) => ({
-          data: isOther ? undefined : data,
-          error: error instanceof Error ? error : new Error(String(error)),
-          loading: false,
-        })),
+      (thrown: unknown) => {
+        const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+        if (isCurrent) setState(({ data }) => ({ data: isOther ? undefined : data, error, loading: false }));
+      },
     );
     return () => {
       isCurrent = false;
     };
-  }, [url, turn]);
+  }, [url, key, turn]);
+  const reload = (): void => setTurn((last) => last + 1);
   useEffect(() => {
     if (every === undefined || url === undefined) return undefined;
-    const timer = setInterval(() => !document.hidden && setTurn((last) => last + 1), every);
+    const timer = setInterval(() => !document.hidden && reload(), every);
     return () => clearInterval(timer);
   }, [url, every]);
-  return { ...state, reload: () => setTurn((last) => last + 1) };
+  return { ...state, reload };
+}
+
+export interface List<Row> {
+  readonly data: readonly Row[];
+  /** What `after` of the next page is; missing in lists without pages. */
+  readonly next?: string | number | null;
+}
+
+export interface LoadedList<Row> extends Omit<Loaded<List<Row>>, 'data'> {
+  /** Undefined until the first page has come. */
+  readonly rows: readonly Row[] | undefined;
+  /** Loads the next page. Undefined at the end. */
+  readonly more: (() => void) | undefined;
+}
+
+/** A list of the API: its first page is loaded like other data, the others on demand. */
+export function useList<Row>(path: string | undefined, params?: Params, loading?: Loading): LoadedList<Row> {
+  const { data: first, ...state } = useData<List<Row>>(path, params, loading);
+  const further = useSignal<List<Row> | undefined>(undefined);
+  useEffect(() => {
+    further.value = undefined;
+  }, [path === undefined ? '' : address(path, params), first]);
+  const next = (further.value ?? first)?.next ?? null;
+  const rows = first && [...first.data, ...(further.value?.data ?? [])];
+  async function loadMore(): Promise<void> {
+    if (path === undefined || next === null) return;
+    try {
+      const page = await api.get<List<Row>>(path, { ...params, after: next });
+      further.value = { ...page, data: [...(further.value?.data ?? []), ...page.data] };
+    } catch (error) {
+      notify(messageOf(error), true);
+    }
+  }
+  return { ...state, rows, more: next === null ? undefined : () => void loadMore() };
 }

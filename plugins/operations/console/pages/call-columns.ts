@@ -1,111 +1,78 @@
 /** What calls look like in tables. */
-import { amountColumn } from './columns.ts';
-import { count, duration, Time } from './format.ts';
+import { amountColumn, column, figureColumn, type Column } from './columns.ts';
+import { count, duration, when } from './format.ts';
 import { html } from './kit.ts';
-import { Badge } from './parts.ts';
+import { badge, type Tone } from './parts.ts';
 import { href } from './router.ts';
-import type { Column } from './table.ts';
 
-export interface Call {
-  readonly id: string;
-  readonly started: string;
-  /** Missing while it runs. */
-  readonly ended?: string;
-  readonly account: string | null;
-  readonly key: string | null;
-  readonly protocol: string;
-  readonly operation: string;
+type Counts = 'attempts' | 'input' | 'output' | 'cached' | 'reasoning';
+type Names = 'account' | 'key' | 'model' | 'answered_by' | 'provider' | 'error_code';
+
+export interface Call
+  extends
+    Readonly<Record<'id' | 'started' | 'protocol' | 'operation' | 'outcome' | 'cost' | 'cost_basis', string>>,
+    Readonly<Record<Names, string | null>>,
+    Readonly<Record<'status' | 'first_event_ms' | 'duration_ms', number | null>>,
+    Readonly<Record<Counts, number>> {
   readonly stream: boolean;
-  readonly model: string | null;
-  readonly answered_by: string | null;
-  readonly provider: string | null;
-  readonly outcome: string;
-  readonly status: number | null;
-  readonly error_code: string | null;
-  readonly first_event_ms: number | null;
-  readonly duration_ms: number | null;
-  readonly attempts: number;
-  readonly input: number;
-  readonly output: number;
-  readonly cached: number;
-  readonly reasoning: number;
-  readonly cost: string;
   readonly vendor_cost?: string;
   readonly margin?: string;
-  readonly cost_basis: string;
   readonly flags?: readonly string[];
   readonly tags?: Readonly<Record<string, string>>;
 }
 
-const tones: Readonly<Record<string, string>> = {
+const tones: Readonly<Record<string, Tone>> = {
   completed: 'good',
   replayed: 'good',
   running: 'plain',
   aborted: 'warn',
 };
 
-export function Outcome({ call }: { readonly call: Pick<Call, 'outcome' | 'error_code'> }) {
-  const { outcome, error_code: code } = call;
-  return html`<${Badge} tone=${tones[outcome] ?? 'bad'}>${outcome}</${Badge}>
-    ${code && html`<br /><span class="dim nowrap">${code}</span>`}`;
+export function outcomeOf({ outcome, error_code: code }: Pick<Call, 'outcome' | 'error_code'>) {
+  return html`${badge(outcome, tones[outcome] ?? 'bad')}
+  ${code && html`<br /><span class="dim nowrap">${code}</span>`}`;
 }
 
-const linked = (
-  title: string,
-  name: 'account' | 'key',
-  value: (call: Call) => string | null,
-): Column<Call> => ({
-  title,
-  value,
-  cell: (call) => {
-    const text = value(call);
-    return text && html`<a class="plain" href=${href('calls', { [name]: text })}>${text}</a>`;
-  },
-});
+const linked = (title: string, name: 'account' | 'provider', below?: (call: Call) => string): Column<Call> =>
+  column(
+    title,
+    (call) => `${call[name] ?? ''} ${below?.(call) ?? ''}`.trim(),
+    (call) => {
+      const link =
+        call[name] && html`<a class="plain" href=${href('calls', { [name]: call[name] })}>${call[name]}</a>`;
+      return below ? html`${link && html`${link}<br />`}<span class="dim">${below(call)}</span>` : link;
+    },
+    below && 'wide',
+  );
 
 export const callColumns: readonly Column<Call>[] = [
-  {
-    title: 'Started',
-    value: ({ started }) => started,
-    cell: ({ id, started }) =>
-      html`<a href=${href(['calls', id])}><${Time} at=${started} exact=${true} /></a>`,
-  },
-  {
-    title: 'Model',
-    isWide: true,
-    value: ({ model }) => model,
-    cell: ({ model, answered_by: by, stream }) =>
+  column(
+    'Started',
+    ({ started }) => started,
+    ({ id, started }) => html`<a href=${href(['calls', id])}>${when(started, 'exact')}</a>`,
+  ),
+  column(
+    'Model',
+    ({ model }) => model,
+    ({ model, answered_by: by, stream }) =>
       html`${model ?? '–'}${by && by !== model && html`<br /><span class="dim">answered by ${by}</span>`}${
-        stream && html` <${Badge}>stream</${Badge}>`
+        stream && html` ${badge('stream')}`
       }`,
-  },
-  {
-    title: 'Outcome',
-    value: ({ outcome, error_code: code }) => `${outcome} ${code ?? ''}`,
-    cell: (call) => html`<${Outcome} call=${call} />`,
-  },
-  linked('Account', 'account', ({ account }) => account),
-  {
-    title: 'Provider',
-    value: ({ provider, protocol }) => `${provider ?? ''} ${protocol}`.trim(),
-    cell: ({ provider, protocol }) =>
-      html`${
-          provider && html`<a class="plain" href=${href('calls', { provider })}>${provider}</a><br />`
-        }<span class="dim">${protocol}</span>`,
-    isWide: true,
-  },
-  {
-    title: 'Duration',
-    value: ({ duration_ms: ms }) => ms,
-    cell: ({ duration_ms: ms, first_event_ms: first }) =>
+    'wide',
+  ),
+  column('Outcome', ({ outcome, error_code: code }) => `${outcome} ${code ?? ''}`, outcomeOf),
+  linked('Account', 'account'),
+  linked('Provider', 'provider', ({ protocol }) => protocol),
+  figureColumn(
+    'Duration',
+    ({ duration_ms: ms }) => ms,
+    ({ duration_ms: ms, first_event_ms: first }) =>
       html`${duration(ms)}${first !== null && html`<br /><span class="dim">first ${duration(first)}</span>`}`,
-    isFigure: true,
-  },
-  {
-    title: 'Tokens',
-    value: ({ input, output }) => input + output,
-    cell: ({ input, output }) => `${count(input)} → ${count(output)}`,
-    isFigure: true,
-  },
+  ),
+  figureColumn(
+    'Tokens',
+    ({ input, output }) => input + output,
+    ({ input, output }) => `${count(input)} → ${count(output)}`,
+  ),
   amountColumn('Cost', ({ cost }) => cost),
 ];

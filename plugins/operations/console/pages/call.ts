@@ -1,28 +1,22 @@
 /** One call: its times as a waterfall, what it cost line by line, what was lost, and how it was routed. */
-import { session, useData } from './api.ts';
-import { Outcome, type Call } from './call-columns.ts';
-import { amountColumn } from './columns.ts';
+import { mayChange, useData } from './api.ts';
+import { outcomeOf, type Call } from './call-columns.ts';
+import { amountColumn, column, durationColumn, figureColumn, type Column } from './columns.ts';
 import { openRefund } from './corrections.ts';
-import { CostLines, type Entry } from './cost-lines.ts';
-import { count, duration, Time } from './format.ts';
-import { html } from './kit.ts';
-import { wordOf } from './marked-json.ts';
-import { Amount } from './money.ts';
-import { Badge, Code, Facts, Fault, Head } from './parts.ts';
+import { costLines, type Entry } from './cost-lines.ts';
+import { count, duration, when } from './format.ts';
+import { html, type ComponentChildren } from './kit.ts';
+import { lossBadge, wordOf, type Loss } from './marked-json.ts';
+import { usd } from './money.ts';
+import { badge, code, facts, head, problem } from './parts.ts';
 import { href } from './router.ts';
-import { Table, type Column } from './table.ts';
-import { Waterfall, type Step } from './waterfall.ts';
+import { table } from './table.ts';
+import { waterfall, type Step } from './waterfall.ts';
 
 interface Target {
   readonly provider: string;
   readonly model: string;
   readonly key?: number;
-}
-
-interface Loss {
-  readonly path: string;
-  readonly reason: string;
-  readonly code: string;
 }
 
 interface Attempt {
@@ -61,70 +55,51 @@ function target({ provider, model, key }: Target): string {
   return `${provider}${key === undefined ? '' : ` (key ${key})`} · ${model}`;
 }
 
-function RoutingSteps({ steps, call }: { readonly steps: readonly Routing[]; readonly call: Detail }) {
-  if (steps.length === 0 && !call.not_granted?.length)
+function routingOf({ routing = [], not_granted: notGranted = [] }: Detail) {
+  if (routing.length === 0 && notGranted.length === 0)
     return html`<p class="dim">
       No target was skipped or moved: they were asked in the order of the model.
     </p>`;
+  const step = ({ by, reason, removed, order }: Routing) =>
+    html`<li>
+      <strong>${by}</strong> ${reason && html`<span class="dim">${reason}</span>`}
+      ${removed.map((each) => html`<div class="fault">skipped ${target(each)}</div>`)}
+      ${order.length > 0 && html`<div>${order.map(target).join(' → ')}</div>`}
+    </li>`;
+  const refusal = (each: Target) =>
+    html`<li>
+      <strong>balance</strong>
+      <div class="fault">not reserved for ${target(each)}: it could cost more</div>
+    </li>`;
   return html`<ol class="routing">
-    ${steps.map(
-      ({ by, reason, removed, order }) =>
-        html`<li>
-          <strong>${by}</strong> ${reason && html`<span class="dim">${reason}</span>`}
-          ${removed.map((each) => html`<div class="fault">skipped ${target(each)}</div>`)}
-          ${
-            order.length > 0 &&
-            html`<div>${order.map((each, index) => html`${index > 0 && ' → '}${target(each)}`)}</div>`
-          }
-        </li>`,
-    )}
-    ${call.not_granted?.map(
-      (each) =>
-        html`<li>
-          <strong>balance</strong>
-          <div class="fault">not reserved for ${target(each)}: it could cost more</div>
-        </li>`,
-    )}
+    ${routing.map(step)}${notGranted.map(refusal)}
   </ol>`;
 }
 
 const attemptColumns: readonly Column<Attempt>[] = [
-  { title: '#', value: ({ number }) => number, isFigure: true },
-  { title: 'Provider', value: ({ provider }) => provider },
-  { title: 'Model', value: ({ model }) => model },
-  {
-    title: 'Outcome',
-    value: ({ outcome, message }) => `${outcome} ${message ?? ''}`,
-    cell: ({ outcome, message, status }) =>
-      html`<${Badge} tone=${outcome === 'completed' ? 'good' : 'bad'}>${outcome}</${Badge}>
-        ${status !== null && html` <span class="dim">${status}</span>`}${message && html`<br />${message}`}`,
-  },
-  {
-    title: 'First event',
-    value: ({ first_event_ms: ms }) => ms,
-    cell: ({ first_event_ms: ms }) => duration(ms),
-    isFigure: true,
-  },
-  {
-    title: 'Duration',
-    value: ({ duration_ms: ms }) => ms,
-    cell: ({ duration_ms: ms }) => duration(ms),
-    isFigure: true,
-  },
+  figureColumn('#', ({ number }) => number),
+  column('Provider', ({ provider }) => provider),
+  column('Model', ({ model }) => model),
+  column(
+    'Outcome',
+    ({ outcome, message }) => `${outcome} ${message ?? ''}`,
+    ({ outcome, message, status }) =>
+      html`${badge(outcome, outcome === 'completed' ? 'good' : 'bad')}
+      ${status !== null && html` <span class="dim">${status}</span>`}${message && html`<br />${message}`}`,
+  ),
+  durationColumn('First event', ({ first_event_ms: ms }) => ms),
+  durationColumn('Duration', ({ duration_ms: ms }) => ms),
   amountColumn('Cost', ({ cost }) => cost),
 ];
 
 const lossColumns: readonly Column<Loss>[] = [
-  { title: 'Field', value: ({ path }) => path, cell: ({ path }) => html`<code>${path}</code>` },
-  {
-    title: 'What happened',
-    value: (loss) => `${wordOf(loss)} ${loss.code}`,
-    cell: (loss) =>
-      html`<${Badge} tone=${wordOf(loss) === 'dropped' ? 'bad' : 'warn'}>${wordOf(loss)}</${Badge}>${
-        loss.code !== wordOf(loss) && html` <span class="dim">${loss.code}</span>`
-      }`,
-  },
-  { title: 'Why', value: ({ reason }) => reason },
+  column(
+    'Field',
+    ({ path }) => path,
+    ({ path }) => html`<code>${path}</code>`,
+  ),
+  column('What happened', (loss) => `${wordOf(loss)} ${loss.code}`, lossBadge),
+  column('Why', ({ reason }) => reason),
 ];
 
 /** Those of the call and of its attempts, which mostly are the same. */
@@ -136,133 +111,110 @@ function lossesOf({ losses, attempts }: Detail): Loss[] {
 }
 
 const entryColumns: readonly Column<Entry>[] = [
-  { title: 'Number', value: ({ number }) => number, isFigure: true },
-  { title: 'Kind', value: ({ kind }) => kind },
-  { title: 'Time', value: ({ at }) => at, cell: ({ at }) => html`<${Time} at=${at} />` },
+  figureColumn('Number', ({ number }) => number),
+  column('Kind', ({ kind }) => kind),
+  column(
+    'Time',
+    ({ at }) => at,
+    ({ at }) => when(at),
+  ),
   amountColumn('Charged', ({ revenue }) => revenue),
 ];
 
-function Facets({ call }: { readonly call: Detail }) {
+function factsOf(call: Detail) {
   const link = (name: string, value: string | null) =>
     value && html`<a href=${href('calls', { [name]: value })}>${value}</a>`;
-  return html`<section class="card">
-    <${Facts}
-      of=${[
-        [
-          'Outcome',
-          html`<${Outcome} call=${{ ...call, error_code: call.error_code ?? call.error?.code ?? null }} />`,
-        ],
-        ['Error', call.error?.message],
-        ['Started', html`<${Time} at=${call.started} />`],
-        ['Duration', duration(call.duration_ms)],
-        ['First event', duration(call.first_event_ms)],
-        ['Account', call.account && html`<a href=${href(['accounts', call.account])}>${call.account}</a>`],
-        ['Key', link('key', call.key)],
-        ['Protocol', `${call.protocol}, ${call.operation}${call.stream ? ', streamed' : ''}`],
-        ['Model asked for', link('model', call.model)],
-        ['Answered by', call.answered_by],
-        ['Provider', link('provider', call.provider)],
-        [
-          'Tags',
-          Object.entries(call.tags ?? {}).map(
-            ([name, value]) => html`<${Badge}>${value ? `${name}: ${value}` : name}</${Badge}> `,
-          ),
-        ],
-        ['Flags', (call.flags ?? []).map((flag) => html`<${Badge} tone="warn">${flag}</${Badge}> `)],
-      ]}
-    />
-  </section>`;
+  return facts([
+    ['Outcome', outcomeOf({ ...call, error_code: call.error_code ?? call.error?.code ?? null })],
+    ['Error', call.error?.message],
+    ['Started', when(call.started)],
+    ['Duration', duration(call.duration_ms)],
+    ['First event', duration(call.first_event_ms)],
+    ['Account', call.account && html`<a href=${href(['accounts', call.account])}>${call.account}</a>`],
+    ['Key', link('key', call.key)],
+    ['Protocol', `${call.protocol}, ${call.operation}${call.stream ? ', streamed' : ''}`],
+    ['Model asked for', link('model', call.model)],
+    ['Answered by', call.answered_by],
+    ['Provider', link('provider', call.provider)],
+    [
+      'Tags',
+      Object.entries(call.tags ?? {}).map(
+        ([name, value]) => html`${badge(value ? `${name}: ${value}` : name)} `,
+      ),
+    ],
+    ['Flags', (call.flags ?? []).map((flag) => html`${badge(flag, 'warn')} `)],
+  ]);
 }
 
-function Figures({ call }: { readonly call: Detail }) {
-  return html`<section class="card">
-    <${Facts}
-      of=${[
-        ['Cost', html`<${Amount} usd=${call.cost} /> <span class="dim">by ${call.cost_basis}</span>`],
-        ['Vendor', html`<${Amount} usd=${call.vendor_cost} />`],
-        ['Margin', html`<${Amount} usd=${call.margin} />`],
-        ['Input tokens', count(call.input)],
-        ['of them cached', count(call.cached)],
-        ['Output tokens', count(call.output)],
-        ['of them reasoning', count(call.reasoning)],
-      ]}
-    />
+function figuresOf(call: Detail) {
+  return html`${facts([
+      ['Cost', html`${usd(call.cost)} <span class="dim">by ${call.cost_basis}</span>`],
+      ['Vendor', usd(call.vendor_cost)],
+      ['Margin', usd(call.margin)],
+      ['Input tokens', count(call.input)],
+      ['of them cached', count(call.cached)],
+      ['Output tokens', count(call.output)],
+      ['of them reasoning', count(call.reasoning)],
+    ])}
     <details>
       <summary>Usage as booked</summary>
-      <${Code} text=${JSON.stringify(call.usage, null, 2)} />
-    </details>
-  </section>`;
+      ${code(JSON.stringify(call.usage, null, 2))}
+    </details>`;
 }
 
-const part = (title: string, body: unknown) =>
+const part = (title: string, body: ComponentChildren) =>
   html`<h2>${title}</h2>
     ${body}`;
 
-function Sections({ call }: { readonly call: Detail }) {
+function plainTable<Row>(name: string, columns: readonly Column<Row>[], rows: readonly Row[], empty: string) {
+  return table({ name, columns, rows, empty, isPlain: true });
+}
+
+function sectionsOf(call: Detail) {
+  const { timing = [], attempts, entries, losses_omitted: omitted } = call;
   return html`${
-      call.timing &&
-      call.timing.length > 0 &&
-      part('Times', html`<section class="card"><${Waterfall} steps=${call.timing} /></section>`)
-    }
-    ${part(
-      'Attempts',
-      html`<${Table}
-        name="Attempts"
-        columns=${attemptColumns}
-        rows=${call.attempts}
-        isPlain
-        empty="No provider was called."
-      />`,
-    )}
-    <${CostLines} of=${call.entries ?? []} />
-    ${
-      call.entries &&
-      part(
-        'Ledger entries',
-        html`<${Table}
-          name="Ledger entries"
-          columns=${entryColumns}
-          rows=${call.entries}
-          isPlain
-          empty="Nothing was reserved or charged."
-        />`,
-      )
-    }
-    ${part(
-      'Losses and approximations',
-      html`<${Table}
-          name="Losses"
-          columns=${lossColumns}
-          rows=${lossesOf(call)}
-          isPlain
-          empty="Nothing was lost: the provider got everything that the client sent."
-        />
-        ${
-          call.losses_omitted !== undefined &&
-          html`<p class="dim">${call.losses_omitted} more are not kept.</p>`
-        }`,
-    )}
-    ${part(
-      'Routing',
-      html`<section class="card"><${RoutingSteps} steps=${call.routing ?? []} call=${call} /></section>`,
-    )}`;
+    timing.length > 0 && part('Times', html`<section class="card">${waterfall(timing)}</section>`)
+  }
+  ${part('Attempts', plainTable('Attempts', attemptColumns, attempts, 'No provider was called.'))}
+  ${costLines(entries ?? [])}
+  ${
+    entries &&
+    part(
+      'Ledger entries',
+      plainTable('Ledger entries', entryColumns, entries, 'Nothing was reserved or charged.'),
+    )
+  }
+  ${part(
+    'Losses and approximations',
+    plainTable(
+      'Losses',
+      lossColumns,
+      lossesOf(call),
+      'Nothing was lost: the provider got everything that the client sent.',
+    ),
+  )}
+  ${omitted !== undefined && html`<p class="dim">${omitted} more are not kept.</p>`}
+  ${part('Routing', html`<section class="card">${routingOf(call)}</section>`)}`;
 }
 
 export function CallDetail({ id }: { readonly id: string }) {
   const { data: call, error, reload } = useData<Detail>(`/admin/calls/${encodeURIComponent(id)}`);
-  return html`<${Head} title=${html`Call <span class="mono">${id}</span>`}>${
+  const refund =
     call &&
     call.cost !== '0' &&
-    !session.value?.readOnly &&
-    html`<button onClick=${() => openRefund(id, call.cost, reload)}>Refund</button>`
-  }<a class="button" href=${href('calls')}>All calls</a></${Head}>
-    <${Fault} error=${error} retry=${reload} />
-    ${
-      call &&
-      html`<div class="columns">
-          <${Facets} call=${call} />
-          <${Figures} call=${call} />
-        </div>
-        <${Sections} call=${call} />`
-    }`;
+    mayChange() &&
+    html`<button onClick=${() => openRefund(id, call.cost, reload)}>Refund</button>`;
+  return html`${head(
+    html`Call <span class="mono">${id}</span>`,
+    html`${refund}<a class="button" href=${href('calls')}>All calls</a>`,
+  )}
+  ${problem(error, reload)}
+  ${
+    call &&
+    html`<div class="columns">
+        <section class="card">${factsOf(call)}</section>
+        <section class="card">${figuresOf(call)}</section>
+      </div>
+      ${sectionsOf(call)}`
+  }`;
 }

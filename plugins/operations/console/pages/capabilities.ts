@@ -1,9 +1,10 @@
 /** What crosses between the protocols, as the tests measured it. */
 import { useData } from './api.ts';
+import { column, type Column } from './columns.ts';
+import { choice, inQuery } from './controls.ts';
 import { html, useMemo } from './kit.ts';
-import { Badge, Choice, Fault } from './parts.ts';
-import { setQuery } from './router.ts';
-import { Table, type Column } from './table.ts';
+import { badge, type Tone } from './parts.ts';
+import { table } from './table.ts';
 
 interface Capabilities {
   readonly groups: readonly {
@@ -21,30 +22,32 @@ interface Row {
   readonly cells: Readonly<Record<string, string>>;
 }
 
-const tones: Readonly<Record<string, 'good' | 'warn' | 'bad' | 'plain'>> = {
+const tones: Readonly<Record<string, Tone>> = {
   works: 'good',
   approximated: 'warn',
   lost: 'bad',
   refused: 'bad',
 };
 
-export const wires = ['chat-completions', 'responses', 'messages', 'generate-content'] as const;
+const wires = ['chat-completions', 'responses', 'messages', 'generate-content'];
 
 const columns: readonly Column<Row>[] = [
-  { title: 'Of', value: ({ group }) => group },
-  { title: 'Capability', value: ({ name }) => name },
-  ...wires.map((wire) => ({
-    title: `To ${wire}`,
-    value: ({ cells }: Row) => cells[wire],
-    cell: ({ cells }: Row) =>
-      cells[wire] === undefined
-        ? html`<span class="dim">–</span>`
-        : html`<${Badge} tone=${tones[cells[wire]] ?? 'plain'}>${cells[wire]}</${Badge}>`,
-  })),
+  column('Of', ({ group }) => group),
+  column('Capability', ({ name }) => name),
+  ...wires.map((wire) =>
+    column<Row>(
+      `To ${wire}`,
+      ({ cells }) => cells[wire],
+      ({ cells: { [wire]: outcome } }) =>
+        outcome === undefined ? html`<span class="dim">–</span>` : badge(outcome, tones[outcome]),
+    ),
+  ),
 ];
 
-export function CapabilityTable({ client }: { readonly client: string }) {
+export function CapabilityTable() {
   const { data, error, reload } = useData<Capabilities>('/admin/capabilities');
+  const state = inQuery('client', 'chat-completions');
+  const client = state.value;
   const rows = useMemo(
     () =>
       data?.groups.flatMap(({ name: group, capabilities }) =>
@@ -59,18 +62,13 @@ export function CapabilityTable({ client }: { readonly client: string }) {
       Measured by real calls through the gateway to strict fakes of the providers. What is lost is always
       reported to the client; “–” means that one side has no word for it.
     </p>
-    <${Fault} error=${error} retry=${reload} />
-    <${Table}
-      name="Capabilities"
-      columns=${columns}
-      rows=${rows}
-      error=${error}
-      empty="Nothing was measured for this protocol."
-      tools=${html`<${Choice}
-        label="Protocol of the client"
-        options=${wires.map((wire) => [wire, wire])}
-        value=${client}
-        onChange=${(value: string) => setQuery({ client: value })}
-      />`}
-    />`;
+    ${table({
+      name: 'Capabilities',
+      columns,
+      rows,
+      error,
+      reload,
+      empty: 'Nothing was measured for this protocol.',
+      tools: choice('Protocol of the client', wires, state),
+    })}`;
 }

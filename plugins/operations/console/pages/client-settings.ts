@@ -1,6 +1,7 @@
 /** Settings for the clients that people use, with a key and the gateway's address filled in. */
+import { choice } from './controls.ts';
 import { html, useSignal } from './kit.ts';
-import { Choice, Code } from './parts.ts';
+import { code } from './parts.ts';
 
 /** What the gateway says about itself; `/console/facts` answers it on both listeners. */
 export interface Facts {
@@ -141,26 +142,16 @@ export function ClientSettings(props: {
   readonly models: readonly string[];
 }) {
   const { facts, base, apiKey, models } = props;
-  const chosen = useSignal('curl');
-  const pathOf = (protocol: string): string | undefined =>
-    facts.addresses.find((each) => each.protocol === protocol)?.path;
-  const offered = settings.filter(({ protocol }) => pathOf(protocol) !== undefined);
-  const setting = offered.find(({ name }) => name === chosen.value) ?? offered[0];
+  const paths = new Map(facts.addresses.map(({ protocol, path }) => [protocol, path]));
+  const offered = settings.filter(({ protocol }) => paths.has(protocol));
+  const chosen = useSignal(offered[0]?.name ?? '');
+  const setting = offered.find(({ name }) => name === chosen.value);
   if (!setting) return html`<p class="dim">No protocol of this gateway has a client with known settings.</p>`;
+  const { protocol, note, text } = setting;
+  const names = offered.map(({ name }) => name);
   return html`<div class="settings">
-    <${Choice}
-      label="Client"
-      options=${offered.map(({ name }) => [name, name])}
-      value=${setting.name}
-      onChange=${(name: string) => (chosen.value = name)}
-    />
-    <p class="dim">${setting.note}</p>
-    <${Code}
-      text=${setting.text(
-        base + (pathOf(setting.protocol) ?? ''),
-        apiKey,
-        modelFor(setting.protocol, models),
-      )}
-    />
+    ${choice('Client', names, chosen)}
+    <p class="dim">${note}</p>
+    ${code(text(base + (paths.get(protocol) ?? ''), apiKey, modelFor(protocol, models)))}
   </div>`;
 }

@@ -1,9 +1,10 @@
 /** The configuration in force, what a reload would change, and the reload. The gateway masks secrets. */
-import { api, session, useData } from './api.ts';
-import { Time } from './format.ts';
+import { api, mayChange, useData } from './api.ts';
+import { column, type Column } from './columns.ts';
+import { when } from './format.ts';
 import { html, messageOf, notify, useSignal } from './kit.ts';
-import { Badge, Facts, Fault, Head } from './parts.ts';
-import { Table, type Column } from './table.ts';
+import { badge, facts, head, problem } from './parts.ts';
+import { table } from './table.ts';
 
 type Value = string | number | boolean | null | undefined;
 
@@ -58,8 +59,10 @@ interface Reloaded {
   readonly workers: number;
 }
 
-interface Row extends Option {
+interface Owned {
+  /** The plugin, or `gateway`. */
   readonly owner: string;
+  readonly path: string;
 }
 
 function shown(value: Value, isSecret: boolean): string {
@@ -67,144 +70,129 @@ function shown(value: Value, isSecret: boolean): string {
   return value === undefined ? '–' : String(value);
 }
 
-const columns: readonly Column<Row>[] = [
-  { title: 'Of', value: ({ owner }) => owner },
-  { title: 'Option', value: ({ path }) => path, cell: ({ path }) => html`<code>${path}</code>` },
-  {
-    title: 'Value',
-    value: ({ value, isSecret }) => shown(value, isSecret),
-    cell: ({ value, isSecret }) =>
-      isSecret ? html`<${Badge}>hidden</${Badge}>` : html`<span class="mono">${shown(value, false)}</span>`,
-  },
-  { title: 'From', value: ({ isDefault }) => (isDefault ? 'default' : 'configuration') },
+/** The options of the gateway and of each plugin, as rows of one table. */
+function owned<Each>(
+  settings: readonly Each[],
+  plugins: readonly { readonly name: string; readonly options: readonly Each[] }[],
+): (Each & { readonly owner: string })[] {
+  return [{ name: 'gateway', options: settings }, ...plugins].flatMap(({ name, options }) =>
+    options.map((option) => ({ owner: name, ...option })),
+  );
+}
+
+const ownerColumns: readonly Column<Owned>[] = [
+  column('Of', ({ owner }) => owner),
+  column(
+    'Option',
+    ({ path }) => path,
+    ({ path }) => html`<code>${path}</code>`,
+  ),
 ];
 
-const changeColumns: readonly Column<Change & { readonly owner: string }>[] = [
-  { title: 'Of', value: ({ owner }) => owner },
-  { title: 'Option', value: ({ path }) => path, cell: ({ path }) => html`<code>${path}</code>` },
-  { title: 'Now', value: ({ before, isSecret }) => shown(before, isSecret) },
-  { title: 'After a reload', value: ({ after, isSecret }) => shown(after, isSecret) },
+const columns: readonly Column<Option & Owned>[] = [
+  ...ownerColumns,
+  column(
+    'Value',
+    ({ value, isSecret }) => shown(value, isSecret),
+    ({ value, isSecret }) =>
+      isSecret ? badge('hidden') : html`<span class="mono">${shown(value, false)}</span>`,
+  ),
+  column('From', ({ isDefault }) => (isDefault ? 'default' : 'configuration')),
 ];
 
-function Changes({ of: { changes, warnings, waiting } }: { readonly of: Check }) {
+const changeColumns: readonly Column<Change & Owned>[] = [
+  ...ownerColumns,
+  column('Now', ({ before, isSecret }) => shown(before, isSecret)),
+  column('After a reload', ({ after, isSecret }) => shown(after, isSecret)),
+];
+
+function changesOf({ changes, warnings, waiting }: Check) {
   if (!changes) return null;
   const { settings, added, removed, isReordered, changed } = changes;
-  const rows = [
-    ...settings.map((change) => ({ owner: 'gateway', ...change })),
-    ...changed.flatMap(({ plugin, options }) => options.map((change) => ({ owner: plugin, ...change }))),
-  ];
+  const rows = owned(
+    settings,
+    changed.map(({ plugin: name, options }) => ({ name, options })),
+  );
   const isSame = rows.length === 0 && added.length === 0 && removed.length === 0 && !isReordered;
   return html`${isSame && html`<p>The file says what is in force. A reload would change nothing.</p>`}
-    <${Facts}
-      of=${[
-        ['Plugins added', added.join(', ')],
-        ['Plugins removed', removed.join(', ')],
-        ['Order', isReordered ? 'The plugins are in another order.' : ''],
-        ['Waits for a restart', waiting.join(', ')],
-        ['Warnings', warnings.join(' ')],
-      ]}
-    />
-    ${
-      rows.length > 0 &&
-      html`<${Table} name="Changes" columns=${changeColumns} rows=${rows} empty="" isPlain />`
-    }`;
+  ${facts([
+    ['Plugins added', added.join(', ')],
+    ['Plugins removed', removed.join(', ')],
+    ['Order', isReordered && 'The plugins are in another order.'],
+    ['Waits for a restart', waiting.join(', ')],
+    ['Warnings', warnings.join(' ')],
+  ])}
+  ${rows.length > 0 && table({ name: 'Changes', columns: changeColumns, rows, isPlain: true })}`;
 }
 
 function Reload({ done }: { readonly done: () => void }) {
   const check = useSignal<Check | undefined>(undefined);
-  const fault = useSignal<string | undefined>(undefined);
   const isBusy = useSignal(false);
-  const run = async (action: () => Promise<void>): Promise<void> => {
+  const run = async (action: () => Promise<Check | undefined>): Promise<void> => {
     isBusy.value = true;
-    fault.value = undefined;
-    await action().catch((error: unknown) => (fault.value = messageOf(error)));
+    check.value = await action().catch((error: unknown) => ({
+      ok: false,
+      fault: messageOf(error),
+      warnings: [],
+      waiting: [],
+    }));
     isBusy.value = false;
   };
-  const look = (): Promise<void> =>
-    run(async () => {
-      check.value = await api.post<Check>('/admin/config/check');
-    });
+  const look = (): Promise<void> => run(() => api.post<Check>('/admin/config/check'));
   const reload = (): Promise<void> =>
     run(async () => {
-      const { ok, fault: reason, workers } = await api.post<Reloaded>('/admin/reload');
-      check.value = undefined;
-      if (!ok) {
-        fault.value = reason;
-        return;
-      }
+      const { workers, ...result } = await api.post<Reloaded>('/admin/reload');
+      if (!result.ok) return { ...result, warnings: [] };
       notify(workers > 0 ? `Reloaded; ${workers} other workers reload now` : 'Reloaded');
       done();
+      return undefined;
     });
-  const isFaulty = fault.value !== undefined || check.value?.ok === false;
+  const buttons = html`<button onClick=${look} disabled=${isBusy}>What would change?</button>${
+      mayChange() && html`<button class="primary" onClick=${reload} disabled=${isBusy}>Reload</button>`
+    }`;
+  const about = html`<p class="dim">
+    The gateway reads its file when it changes. Running calls finish with the old configuration. Packages and
+    the gateway keep their code until a restart.
+  </p>`;
+  const fault = html`<div class="problem" role="alert">
+    <p>The file cannot be used. What is in force stays.</p>
+    <pre>${check.value?.fault}</pre>
+  </div>`;
   return html`<section class="card" aria-label="Reload">
-    <header class="head">
-      <h2>Reload</h2>
-      <div class="actions">
-        <button onClick=${look} disabled=${isBusy}>What would change?</button>
-        ${
-          !session.value?.readOnly &&
-          html`<button class="primary" onClick=${reload} disabled=${isBusy}>Reload</button>`
-        }
-      </div>
-    </header>
-    ${
-      isFaulty &&
-      html`<div class="problem" role="alert">
-        <p>The file cannot be used. What is in force stays.</p>
-        <pre>${fault.value ?? check.value?.fault}</pre>
-      </div>`
-    }
-    ${!isFaulty && check.value && html`<${Changes} of=${check.value} />`}
-    ${
-      !isFaulty &&
-      !check.value &&
-      html`<p class="dim">
-        The gateway reads its file when it changes. Running calls finish with the old configuration. Packages
-        and the gateway keep their code until a restart.
-      </p>`
-    }
+    ${head('Reload', buttons, 'h2')} ${check.value?.ok === false && fault}
+    ${check.value?.ok && changesOf(check.value)} ${!check.value && about}
   </section>`;
+}
+
+function gatewayCards({ version, node, workers, file, dataFolder, readAt, plugins }: View) {
+  const plugin = ({ name, off }: View['plugins'][number]) =>
+    html`<li>
+      ${badge(name, off === undefined ? 'good' : 'plain')}
+      ${off !== undefined && html`<span class="dim"> off: ${off}</span>`}
+    </li>`;
+  return html`<section class="card" aria-label="Gateway">
+      ${facts([
+        ['Version', version],
+        ['Node', node],
+        ['Workers', String(workers)],
+        ['File', html`<code>${file}</code>`],
+        ['Data', html`<code>${dataFolder}</code>`],
+        ['Read', when(readAt)],
+      ])}
+    </section>
+    <section class="card" aria-label="Plugins">
+      <h2>Plugins</h2>
+      <ul class="chips">
+        ${plugins.map(plugin)}
+      </ul>
+    </section>`;
 }
 
 export function Page() {
   const { data, error, reload } = useData<View>('/admin/config');
-  const rows = data && [
-    ...data.settings.map((option) => ({ owner: 'gateway', ...option })),
-    ...data.plugins.flatMap(({ name, options }) => options.map((option) => ({ owner: name, ...option }))),
-  ];
-  return html`<${Head} title="Configuration" />
-    <${Fault} error=${error} retry=${reload} />
+  const rows = data && owned(data.settings, data.plugins);
+  return html`${head('Configuration')} ${problem(error, reload)}
     ${data?.warnings.map((warning) => html`<p class="hint" role="note">${warning}</p>`)}
-    ${
-      data &&
-      html`<section class="card" aria-label="Gateway">
-        <${Facts}
-          of=${[
-            ['Version', data.version],
-            ['Node', data.node],
-            ['Workers', String(data.workers)],
-            ['File', html`<code>${data.file}</code>`],
-            ['Data', html`<code>${data.dataFolder}</code>`],
-            ['Read', html`<${Time} at=${data.readAt} />`],
-          ]}
-        />
-      </section>`
-    }
     <${Reload} done=${reload} />
-    ${
-      data &&
-      html`<section class="card" aria-label="Plugins">
-        <h2>Plugins</h2>
-        <ul class="chips">
-          ${data.plugins.map(
-            ({ name, off }) =>
-              html`<li>
-                <${Badge} tone=${off === undefined ? 'good' : 'plain'}>${name}</${Badge}>
-                ${off !== undefined && html`<span class="dim"> off: ${off}</span>`}
-              </li>`,
-          )}
-        </ul>
-      </section>`
-    }
-    <${Table} name="Options" columns=${columns} rows=${rows} empty="No options." />`;
+    ${data && gatewayCards(data)} ${table({ name: 'Options', columns, rows, empty: 'No options.' })}`;
 }

@@ -1,8 +1,9 @@
 /** What a call was charged for, line by line, as the ledger booked it. */
+import { column, figureColumn, type Column } from './columns.ts';
 import { count } from './format.ts';
 import { html } from './kit.ts';
-import { Amount } from './money.ts';
-import { Table, type Column } from './table.ts';
+import { usd } from './money.ts';
+import { table } from './table.ts';
 
 interface CostLine {
   readonly kind: string;
@@ -44,43 +45,37 @@ function costRows(entries: readonly Entry[]): CostRow[] {
 const isSum = ({ units }: CostRow): boolean => units === undefined;
 
 const costColumns: readonly Column<CostRow>[] = [
-  { title: 'Entry', value: ({ entry }) => entry },
-  {
-    title: 'Use',
-    value: ({ kind }) => kind,
-    cell: (row) => (isSum(row) ? html`<strong>${row.kind}</strong>` : row.kind),
-  },
-  { title: 'Rule', value: ({ rule }) => rule },
-  {
-    title: 'Quantity',
-    value: ({ units }) => units,
-    cell: (row) => !isSum(row) && count(row.units),
-    isFigure: true,
-  },
-  {
-    title: 'Price',
-    value: ({ price }) => price,
-    cell: ({ price, per }) =>
+  column('Entry', ({ entry }) => entry),
+  column(
+    'Use',
+    ({ kind }) => kind,
+    (row) => (isSum(row) ? html`<strong>${row.kind}</strong>` : row.kind),
+  ),
+  column('Rule', ({ rule }) => rule),
+  figureColumn(
+    'Quantity',
+    ({ units }) => units,
+    ({ units }) => units !== undefined && count(units),
+  ),
+  figureColumn(
+    'Price',
+    ({ price }) => price,
+    ({ price, per }) =>
       price !== undefined &&
-      html`<${Amount} usd=${price} /> <span class="dim">${per === 1 ? 'each' : 'per million'}</span>`,
-    isFigure: true,
-  },
-  {
-    title: 'Amount',
-    value: ({ amount }) => amount,
-    cell: (row) =>
-      isSum(row)
-        ? html`<strong><${Amount} usd=${row.amount} /></strong>`
-        : html`<${Amount} usd=${row.amount} />`,
-    isFigure: true,
-  },
+      html`${usd(price)} <span class="dim">${per === 1 ? 'each' : 'per million'}</span>`,
+  ),
+  figureColumn(
+    'Amount',
+    ({ amount }) => amount,
+    (row) => (isSum(row) ? html`<strong>${usd(row.amount)}</strong>` : usd(row.amount)),
+  ),
 ];
 
-export function CostLines({ of }: { readonly of: readonly Entry[] }) {
-  const rows = costRows(of);
+export function costLines(entries: readonly Entry[]) {
+  const rows = costRows(entries);
   if (rows.length === 0) return null;
   return html`<h2>Cost lines</h2>
-    <${Table} name="Cost lines" columns=${costColumns} rows=${rows} isPlain />
+    ${table({ name: 'Cost lines', columns: costColumns, rows, isPlain: true })}
     <p class="dim">
       Lines are exact. The ledger rounds the sum of a call once, half to even, to a billionth of a dollar.
     </p>`;

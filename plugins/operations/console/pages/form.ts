@@ -1,36 +1,36 @@
 /** Forms: labelled fields, errors beside the field they concern, and one submit at a time. */
 import { ApiError } from './api.ts';
-import { type ComponentChildren, html, messageOf, useSignal } from './kit.ts';
+import { listOptions } from './controls.ts';
+import {
+  type ComponentChildren,
+  closeDialog,
+  dialog,
+  html,
+  messageOf,
+  openDialog,
+  useSignal,
+} from './kit.ts';
 
 export interface Field {
   /** As the API calls it, so that its errors find it. */
   readonly name: string;
   readonly label: string;
   readonly hint?: string;
-  readonly type?:
-    | 'text'
-    | 'password'
-    | 'number'
-    | 'date'
-    | 'datetime-local'
-    | 'select'
-    | 'textarea'
-    | 'checkbox';
-  readonly options?: readonly (string | readonly [value: string, label: string])[];
+  readonly type?: 'text' | 'password' | 'number' | 'datetime-local' | 'select' | 'checkbox';
+  readonly options?: Parameters<typeof listOptions>[0];
   readonly value?: string;
   readonly placeholder?: string;
   readonly isRequired?: boolean;
 }
 
-export type Values = Readonly<Record<string, string>>;
+export type Values = Readonly<Partial<Record<string, string>>>;
 
 interface FormProps {
   readonly fields: readonly Field[];
   readonly submit: string;
   readonly isDangerous?: boolean;
-  readonly children?: ComponentChildren;
   /** Receives trimmed texts; a checkbox is `on` or empty. What it throws is shown in the form. */
-  onSubmit(values: Values): Promise<unknown>;
+  send(values: Values): Promise<unknown>;
 }
 
 interface Fault {
@@ -51,21 +51,14 @@ function control(field: Field, id: string, isWrong: boolean) {
   };
   if (type === 'select')
     return html`<select ...${common}>
-      ${options.map((option) => {
-        const [key, label] = typeof option === 'string' ? [option, option] : option;
-        return html`<option value=${key} selected=${key === value}>${label}</option>`;
-      })}
+      ${listOptions(options, value)}
     </select>`;
-  if (type === 'textarea')
-    return html`<textarea ...${common} rows="3" placeholder=${placeholder} spellcheck=${false}>
-${value}</textarea>`;
   if (type === 'checkbox')
     return html`<input ...${common} type="checkbox" defaultChecked=${value === 'on'} />`;
-  const step = type === 'datetime-local' ? '1' : 'any';
   return html`<input
     ...${common}
     type=${type}
-    step=${step}
+    step=${type === 'datetime-local' ? '1' : 'any'}
     defaultValue=${value}
     placeholder=${placeholder}
     autocomplete=${type === 'password' ? 'current-password' : 'off'}
@@ -73,21 +66,20 @@ ${value}</textarea>`;
   />`;
 }
 
-export function Form({ fields, submit, isDangerous = false, children, onSubmit }: FormProps) {
+function Form({ fields, submit, isDangerous = false, send }: FormProps) {
   const number = useSignal(0);
   if (number.value === 0) number.value = forms += 1;
   const fault = useSignal<Fault | undefined>(undefined);
   const isBusy = useSignal(false);
 
-  async function send(event: Event & { currentTarget: HTMLFormElement }): Promise<void> {
+  async function take(event: Event & { currentTarget: HTMLFormElement }): Promise<void> {
     event.preventDefault();
     if (isBusy.value) return;
     const data = new FormData(event.currentTarget);
-    const values = Object.fromEntries(fields.map(({ name }) => [name, String(data.get(name) ?? '').trim()]));
     isBusy.value = true;
     fault.value = undefined;
     try {
-      await onSubmit(values);
+      await send(Object.fromEntries(fields.map(({ name }) => [name, String(data.get(name) ?? '').trim()])));
     } catch (error) {
       const param = error instanceof ApiError ? error.param : null;
       const field = fields.find(({ name }) => name === param || name === param?.split('.').at(-1))?.name;
@@ -108,13 +100,58 @@ export function Form({ fields, submit, isDangerous = false, children, onSubmit }
       >
     </div>`;
   };
-  return html`<form class="form" onSubmit=${send}>
-    ${fields.map(row)} ${children}
-    ${
-      fault.value &&
-      fault.value.field === undefined &&
-      html`<p class="fault" role="alert">${fault.value.text}</p>`
-    }
+  const general = fault.value && fault.value.field === undefined && fault.value.text;
+  return html`<form class="form" onSubmit=${take}>
+    ${fields.map(row)} ${general && html`<p class="fault" role="alert">${general}</p>`}
     <button class=${isDangerous ? 'danger' : 'primary'} disabled=${isBusy}>${submit}</button>
   </form>`;
+}
+
+/** A form on a page. Another `key` makes another form. */
+export function form(props: FormProps, key?: string) {
+  return html`<${Form} key=${key} ...${props} />`;
+}
+
+interface FormDialog extends FormProps {
+  readonly title: string;
+  readonly intro?: string;
+  /** What comes below the form. */
+  readonly more?: ComponentChildren;
+  /** Runs after what the form sends, when the dialog is closed. */
+  done?(): void;
+}
+
+/** A form that closes the dialog around it, unless what it sends has opened another one. */
+export function dialogForm({ send, done, ...props }: Omit<FormDialog, 'title' | 'intro' | 'more'>) {
+  return form({
+    ...props,
+    async send(values) {
+      const before = dialog.value;
+      await send(values);
+      if (dialog.value === before) closeDialog();
+      done?.();
+    },
+  });
+}
+
+/** Opens a dialog with a form. */
+export function openForm({ title, intro, more, ...props }: FormDialog): void {
+  openDialog(title, html`${intro !== undefined && html`<p>${intro}</p>`} ${dialogForm(props)} ${more}`);
+}
+
+/** An optional value for a body of the API: left out if nothing was typed. */
+export function optional(name: string, value: string | undefined): Readonly<Record<string, string>> {
+  return value === undefined || value === '' ? {} : { [name]: value };
+}
+
+/** Words of a text, separated by commas or spaces. */
+export function wordsOf(text = ''): string[] {
+  return text.split(/[\s,]+/).filter(Boolean);
+}
+
+/** A moment as an input of local time takes it, with seconds. */
+export function localTime(iso: string | null | undefined): string {
+  const date = new Date(iso ?? '');
+  if (Number.isNaN(date.getTime())) return '';
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }

@@ -34,16 +34,19 @@ export function percent(part: number, all: number): string {
   return `${share > 0 && share < 10 ? share.toFixed(1) : Math.round(share)} %`;
 }
 
-const times = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
-const minutes = new Intl.DateTimeFormat('en-GB', {
+const form = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en-GB', options);
+const days = form({ day: 'numeric', month: 'short' });
+const clocks = form({ hour: '2-digit', minute: '2-digit' });
+const minutes = form({ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
+const seconds = form({
   day: 'numeric',
   month: 'short',
   hour: '2-digit',
   minute: '2-digit',
+  second: '2-digit',
 });
-const dates = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
-const clocks = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
-const days = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+const dates = form({ dateStyle: 'medium' });
+const times = form({ dateStyle: 'medium', timeStyle: 'medium' });
 
 type Moment = string | number | Date;
 
@@ -51,30 +54,15 @@ export const clock = (at: Moment): string => clocks.format(new Date(at));
 export const day = (at: Moment): string => days.format(new Date(at));
 export const minute = (at: Moment): string => minutes.format(new Date(at));
 
-const seconds = new Intl.DateTimeFormat('en-GB', {
-  day: 'numeric',
-  month: 'short',
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-});
-
-interface TimeProps {
-  readonly at: Moment | null | undefined;
-  /** Without seconds and year in this year, and as a date in others. */
-  readonly brief?: boolean;
-  /** With seconds, and without the year. */
-  readonly exact?: boolean;
-}
-
-/** A local time; its tooltip is the exact one in UTC. */
-export function Time({ at, brief = false, exact = false }: TimeProps) {
+/**
+ * A local time; its tooltip is the exact one in UTC. `brief` is without seconds, and only a date if it is of
+ * another year; `exact` is with seconds and without the year.
+ */
+export function when(at: Moment | null | undefined, style: 'full' | 'brief' | 'exact' = 'full') {
   const date = new Date(at ?? '');
   if (Number.isNaN(date.getTime())) return html`<span class="dim">–</span>`;
   const isThisYear = date.getFullYear() === new Date().getFullYear();
-  const compactly = isThisYear ? minutes : dates;
-  const usual = brief ? compactly : times;
-  const style = exact ? seconds : usual;
+  const shown = { full: times, exact: seconds, brief: isThisYear ? minutes : dates }[style];
   const iso = date.toISOString();
-  return html`<time datetime=${iso} title=${iso}>${style.format(date)}</time>`;
+  return html`<time datetime=${iso} title=${iso}>${shown.format(date)}</time>`;
 }

@@ -1,9 +1,9 @@
 /** Dialogs that create, limit and rotate keys, and show a new secret once. */
 import { api } from './api.ts';
 import { ClientSettings, publicUrl, type Facts } from './client-settings.ts';
-import { Form, type Field, type Values } from './form.ts';
-import { closeDialog, html, openDialog } from './kit.ts';
-import { Code } from './parts.ts';
+import { localTime, openForm, optional, wordsOf, type Field, type Values } from './form.ts';
+import { html, openDialog } from './kit.ts';
+import { code } from './parts.ts';
 
 export interface Key {
   readonly id: string;
@@ -35,7 +35,7 @@ function limitFields(kind: Key['kind'], limits?: Key['limits']): Field[] {
     name: 'expires',
     label: 'Expires',
     type: 'datetime-local',
-    value: limits?.expires ? localText(limits.expires) : '',
+    value: localTime(limits?.expires),
     hint: 'Local time. Empty: never.',
   };
   if (!isUser[kind]) return [expiry];
@@ -64,9 +64,6 @@ function limitFields(kind: Key['kind'], limits?: Key['limits']): Field[] {
   ];
 }
 
-/** Names and limits of a key are separated by commas or spaces. */
-const words = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean);
-
 const tagField = (tags: readonly string[] = []): Field => ({
   name: 'tags',
   label: 'Tags',
@@ -75,16 +72,10 @@ const tagField = (tags: readonly string[] = []): Field => ({
   hint: 'All its calls have them, in budgets and the overview.',
 });
 
-/** A moment as an input of local time takes it. */
-function localText(iso: string): string {
-  const date = new Date(iso);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
-}
-
 /** Limits as the API takes them; null takes one away. */
 function readLimits(kind: Key['kind'], values: Values): object {
   const { spendCap = '', models = '', callsPerMinute = '', expires = '' } = values;
-  const patterns = words(models);
+  const patterns = wordsOf(models);
   const expiry = { expires: expires === '' ? null : new Date(expires).toISOString() };
   if (!isUser[kind]) return expiry;
   return {
@@ -121,8 +112,7 @@ async function showSecret(made: NewKey): Promise<void> {
   openDialog(
     'Copy the secret now',
     html`<p>This is the only time it is shown. The gateway keeps only its hash.</p>
-      <${Code} text=${made.key} label="Copy secret" />
-      ${made.warning && html`<p class="hint">${made.warning}</p>`}
+      ${code(made.key, 'Copy secret')} ${made.warning && html`<p class="hint">${made.warning}</p>`}
       ${
         facts &&
         html`<h3>Settings for clients</h3>
@@ -131,126 +121,107 @@ async function showSecret(made: NewKey): Promise<void> {
   );
 }
 
+const accountField: Field = {
+  name: 'account',
+  label: 'Account',
+  isRequired: true,
+  hint: 'Made if there is none with this name.',
+};
+
 export function openNewKey(account: string | undefined, done: () => void): void {
-  const fields: Field[] = [
-    ...(account === undefined
-      ? [
-          {
-            name: 'account',
-            label: 'Account',
-            isRequired: true,
-            hint: 'Made if there is none with this name.',
-          } as const,
-        ]
-      : []),
-    { name: 'name', label: 'Name', placeholder: 'laptop', hint: 'Tells your keys apart.' },
-    { name: 'credit', label: 'Credit to add in USD', hint: 'Optional: added to the account.' },
-    ...limitFields('user'),
-    tagField(),
-  ];
-  openDialog(
-    'Create a key',
-    html`<${Form}
-      fields=${fields}
-      submit="Create key"
-      onSubmit=${async ({ name = '', credit = '', tags = '', ...values }: Values) => {
-        const limits = Object.entries(readLimits('user', values)).filter(([, value]) => value !== null);
-        const order = {
-          account: account ?? values['account'],
-          name,
-          limits: Object.fromEntries(limits),
-          tags: words(tags),
-          ...(credit === '' ? {} : { credit }),
-        };
-        await showSecret(await api.post<NewKey>('/admin/keys', order));
-        done();
-      }}
-    />`,
-  );
+  openForm({
+    title: 'Create a key',
+    fields: [
+      ...(account === undefined ? [accountField] : []),
+      { name: 'name', label: 'Name', placeholder: 'laptop', hint: 'Tells your keys apart.' },
+      { name: 'credit', label: 'Credit to add in USD', hint: 'Optional: added to the account.' },
+      ...limitFields('user'),
+      tagField(),
+    ],
+    submit: 'Create key',
+    async send({ name, credit, tags, ...values }) {
+      const limits = Object.entries(readLimits('user', values)).filter(([, value]) => value !== null);
+      const order = {
+        account: account ?? values['account'],
+        name,
+        limits: Object.fromEntries(limits),
+        tags: wordsOf(tags),
+        ...optional('credit', credit),
+      };
+      await showSecret(await api.post<NewKey>('/admin/keys', order));
+    },
+    done,
+  });
 }
 
 export function openNewOperatorKey(done: () => void): void {
-  const fields: Field[] = [
-    { name: 'name', label: 'Name', hint: 'Whose key it is.' },
-    {
-      name: 'readOnly',
-      label: 'May only read',
-      type: 'checkbox',
-      hint: 'Sees everything and changes nothing.',
+  openForm({
+    title: 'Create an operator key',
+    intro: 'It opens this console and the admin API. It calls no models and spends nothing.',
+    fields: [
+      { name: 'name', label: 'Name', hint: 'Whose key it is.' },
+      {
+        name: 'readOnly',
+        label: 'May only read',
+        type: 'checkbox',
+        hint: 'Sees everything and changes nothing.',
+      },
+      ...limitFields('operator'),
+    ],
+    submit: 'Create key',
+    async send({ name, readOnly, expires }) {
+      const limits = expires ? readLimits('operator', { expires }) : {};
+      const order = { kind: 'operator', name, limits, ...(readOnly === 'on' ? { readOnly: true } : {}) };
+      await showSecret(await api.post<NewKey>('/admin/keys', order));
     },
-    ...limitFields('operator'),
-  ];
-  openDialog(
-    'Create an operator key',
-    html`<p class="dim">It opens this console and the admin API. It calls no models and spends nothing.</p>
-      <${Form}
-        fields=${fields}
-        submit="Create key"
-        onSubmit=${async ({ name = '', readOnly, expires = '' }: Values) => {
-          const limits = expires === '' ? {} : readLimits('operator', { expires });
-          const order = { kind: 'operator', name, limits, ...(readOnly === 'on' ? { readOnly: true } : {}) };
-          await showSecret(await api.post<NewKey>('/admin/keys', order));
-          done();
-        }}
-      />`,
-  );
+    done,
+  });
 }
 
 export const addressOf = ({ id }: Key): string => `/admin/keys/${encodeURIComponent(id)}`;
 
 export function openLimits(key: Key, done: () => void): void {
-  openDialog(
-    `Change the key …${key.lastFour}`,
-    html`<${Form}
-      fields=${[
-        { name: 'name', label: 'Name', value: key.name },
-        ...limitFields(key.kind, key.limits),
-        ...(isUser[key.kind] ? [tagField(key.tags)] : []),
-      ]}
-      submit="Save"
-      onSubmit=${async ({ name = '', tags = '', ...values }: Values) => {
-        const limits = Object.entries(readLimits(key.kind, values));
-        const before = Object.entries(key.limits);
-        const changed = limits.filter(
-          ([limit, value]) => String(value) !== String(before.find(([each]) => each === limit)?.[1] ?? null),
-        );
-        await api.patch(addressOf(key), {
-          name,
-          ...(changed.length > 0 ? { limits: Object.fromEntries(changed) } : {}),
-          ...(isUser[key.kind] ? { tags: words(tags) } : {}),
-        });
-        closeDialog();
-        done();
-      }}
-    />`,
-  );
+  const before: Readonly<Record<string, unknown>> = { ...key.limits };
+  openForm({
+    title: `Change the key …${key.lastFour}`,
+    fields: [
+      { name: 'name', label: 'Name', value: key.name },
+      ...limitFields(key.kind, key.limits),
+      ...(isUser[key.kind] ? [tagField(key.tags)] : []),
+    ],
+    submit: 'Save',
+    send({ name, tags, ...values }) {
+      const changed = Object.entries(readLimits(key.kind, values)).filter(
+        ([limit, value]) => String(value) !== String(before[limit] ?? null),
+      );
+      return api.patch(addressOf(key), {
+        name,
+        ...(changed.length > 0 ? { limits: Object.fromEntries(changed) } : {}),
+        ...(isUser[key.kind] ? { tags: wordsOf(tags) } : {}),
+      });
+    },
+    done,
+  });
 }
 
+const overlaps = [
+  ['0', 'no time'],
+  ['3600', 'hour'],
+  ['86400', 'day'],
+  ['604800', '7 days'],
+  ['2592000', '30 days'],
+] as const;
+
 export function openRotation(key: Key, done: () => void): void {
-  openDialog(
-    `Rotate the key …${key.lastFour}`,
-    html`<p>A new secret takes over the account, the limits and the spending of this one.</p>
-      <${Form}
-        fields=${[
-          {
-            name: 'overlap',
-            label: 'The old secret works for another',
-            type: 'select',
-            value: '86400',
-            options: [
-              ['0', 'no time'],
-              ['3600', 'hour'],
-              ['86400', 'day'],
-              ['604800', '7 days'],
-              ['2592000', '30 days'],
-            ],
-          },
-        ]}
-        submit="Rotate"
-        onSubmit=${async ({ overlap }: Values) => {
-          await showSecret(await api.post<NewKey>(`${addressOf(key)}/rotate`, { overlap: Number(overlap) }));
-          done();
-        }}
-      />`,
-  );
+  const label = 'The old secret works for another';
+  openForm({
+    title: `Rotate the key …${key.lastFour}`,
+    intro: 'A new secret takes over the account, the limits and the spending of this one.',
+    fields: [{ name: 'overlap', label, type: 'select', value: '86400', options: overlaps }],
+    submit: 'Rotate',
+    async send({ overlap }) {
+      await showSecret(await api.post<NewKey>(`${addressOf(key)}/rotate`, { overlap: Number(overlap) }));
+    },
+    done,
+  });
 }

@@ -10,28 +10,16 @@ export { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 /** Builds elements from HTML in a template: html`<p>${text}</p>`. Values are always text, never markup. */
 export const html = htm.bind(h);
 
-interface InputEvent {
-  readonly currentTarget: { readonly value: string };
-}
-
 /** A listener that takes the text of an input. */
-export function takeText(take: (text: string) => void): (event: InputEvent) => void {
-  return ({ currentTarget }) => take(currentTarget.value);
-}
-
-/** A listener that takes whether a box is checked. */
-export function takeChecked(take: (isChecked: boolean) => void) {
-  return ({ currentTarget }: { readonly currentTarget: { readonly checked: boolean } }): void =>
-    take(currentTarget.checked);
-}
-
-interface OpenDialog {
-  readonly title: string;
-  readonly body: ComponentChildren;
+export function takeText(take: (text: string) => void) {
+  return ({ currentTarget }: { readonly currentTarget: { readonly value: string } }): void =>
+    take(currentTarget.value);
 }
 
 /** The dialog that is open, if any. */
-export const dialog = signal<OpenDialog | undefined>(undefined);
+export const dialog = signal<{ readonly title: string; readonly body: ComponentChildren } | undefined>(
+  undefined,
+);
 
 export function openDialog(title: string, body: ComponentChildren): void {
   dialog.value = { title, body };
@@ -41,13 +29,8 @@ export function closeDialog(): void {
   dialog.value = undefined;
 }
 
-interface Notice {
-  readonly text: string;
-  readonly isError: boolean;
-}
-
 /** A line at the bottom of the page that goes by itself, read aloud by screen readers. */
-export const notice = signal<Notice | undefined>(undefined);
+export const notice = signal<{ readonly text: string; readonly isError: boolean } | undefined>(undefined);
 /** Characters. A message may repeat what was typed, and would cover the page. */
 const longestNotice = 400;
 let hiding: ReturnType<typeof setTimeout> | undefined;

@@ -4,15 +4,15 @@
  * How to add a page: write `pages/<name>.ts` that exports a component as `Page`, and add a line to
  * `navigation.ts` with its path, its title and its import. It is loaded when it is first opened. `Page`
  * receives `place`: the parts of the address after `#/`, and its query; `setQuery` of `router.ts` changes the
- * query, `href` makes links. `useData` of `api.ts` loads from the API, `api.post` and the like change things.
- * Tables, forms, charts and small parts are in `table.ts`, `form.ts`, `chart.ts` and `parts.ts`; amounts are
- * decimal strings and shown by `Amount`. `openDialog` and `notify` of `kit.ts` show what comes above the
- * page. Hide what changes something if `session.value?.readOnly`. Style sheets are in `style/`; classes are
- * shared.
+ * query, `inQuery` binds a control to it, `href` makes links. `useData` and `useList` of `api.ts` load from
+ * the API, `api.post` and the like change things. The parts of a page are functions in `parts.ts`,
+ * `controls.ts`, `columns.ts`, `table.ts` and `form.ts`. Amounts are decimal strings, which `usd` shows.
+ * `openDialog`, `openForm` and `notify` show what comes above the page. Show what changes something only if
+ * `mayChange()`. Style sheets are in `style/`; classes are shared.
  */
 import { Component } from 'preact';
 import { api, session, type Session } from './api.ts';
-import { Form } from './form.ts';
+import { form } from './form.ts';
 import {
   type ComponentChildren,
   closeDialog,
@@ -20,7 +20,6 @@ import {
   effect,
   html,
   messageOf,
-  notice,
   render,
   useEffect,
   useLayoutEffect,
@@ -29,23 +28,24 @@ import {
 } from './kit.ts';
 import { type Page, pages } from './navigation.ts';
 import { openPalette, Palette } from './palette.ts';
+import { noticeLine, problem } from './parts.ts';
 import { href, place, type Place } from './router.ts';
 import { nextTheme, theme } from './theme.ts';
 
-function SignIn() {
+function signIn() {
   return html`<main class="sign-in">
     <h1>Tollgate</h1>
     <p class="dim">
       Sign in with the operator secret, which is in the file <code>operator-secret</code> of the data folder,
       or with an operator key.
     </p>
-    <${Form}
-      fields=${[{ name: 'secret', label: 'Operator secret or key', type: 'password', isRequired: true }]}
-      submit="Sign in"
-      onSubmit=${async ({ secret }: { secret: string }) => {
+    ${form({
+      fields: [{ name: 'secret', label: 'Operator secret or key', type: 'password', isRequired: true }],
+      submit: 'Sign in',
+      async send({ secret }) {
         session.value = await api.post<Session>('/console/session', { secret });
-      }}
-    />
+      },
+    })}
   </main>`;
 }
 
@@ -82,7 +82,7 @@ class Guarded extends Component<{ children: unknown; at: string }> {
 
   render() {
     return this.state.error !== undefined && this.state.at === this.props.at
-      ? html`<p class="problem" role="alert">This page failed: ${messageOf(this.state.error)}</p>`
+      ? problem(`This page failed: ${messageOf(this.state.error)}`)
       : this.props.children;
   }
 }
@@ -92,7 +92,7 @@ const loaded = new Map<string, View>();
 
 function Current() {
   const { path } = place.value;
-  const page = pages.find((each) => each.path === (path[0] ?? '')) ?? undefined;
+  const page = pages.find((each) => each.path === (path[0] ?? ''));
   const turn = useSignal(0);
   const fault = useSignal<string | undefined>(undefined);
   useEffect(() => {
@@ -112,7 +112,7 @@ function Current() {
   if (!page)
     return html`<p class="empty">There is no such page. <a href=${href('')}>Go to the overview.</a></p>`;
   const view = loaded.get(page.path);
-  if (fault.value !== undefined) return html`<p class="problem" role="alert">${fault}</p>`;
+  if (fault.value !== undefined) return problem(fault.value);
   return (
     view && html`<${Guarded} at=${page.path} key=${page.path}><${view} place=${place.value} /></${Guarded}>`
   );
@@ -172,9 +172,8 @@ function Shell() {
         <${Navigation} />
         <main class="page" id="content" tabindex="-1"><${Current} /></main>
         <${Palette} />`
-    : html`<${SignIn} />`;
-  return html`${inner}<${Dialog} />
-    <div class=${`notice ${notice.value?.isError ? 'bad' : ''}`} role="status">${notice.value?.text}</div>`;
+    : signIn();
+  return html`${inner}<${Dialog} />${noticeLine()}`;
 }
 
 window.addEventListener('keydown', onKey);
@@ -191,5 +190,5 @@ try {
   session.value = await api.get<Session>('/console/session');
   draw(html`<${Shell} />`);
 } catch (error) {
-  draw(html`<main class="sign-in"><p class="problem" role="alert">${messageOf(error)}</p></main>`);
+  draw(html`<main class="sign-in">${problem(messageOf(error))}</main>`);
 }

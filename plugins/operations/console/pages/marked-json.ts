@@ -1,5 +1,6 @@
 /** JSON as text, with marks at the places that a crossing loses or changes. */
 import { html, type ComponentChildren } from './kit.ts';
+import { badge } from './parts.ts';
 
 export interface Loss {
   readonly path: string;
@@ -47,13 +48,34 @@ export function placeLosses(
   return { marks, elsewhere };
 }
 
-export function isApproximated({ code }: Loss): boolean {
-  return code === 'approximated';
-}
-
 /** `dropped`, `approximated` … in a word. */
 export function wordOf({ code }: Loss): string {
   return code === 'approximated' || code === 'truncated' ? code : 'dropped';
+}
+
+/** What became of a field, with the code of the loss if that says more. */
+export function lossBadge(loss: Loss) {
+  const word = wordOf(loss);
+  return html`${badge(word, word === 'dropped' ? 'bad' : 'warn')}${
+    loss.code !== word && html` <span class="dim">${loss.code}</span>`
+  }`;
+}
+
+export function lossList(losses: readonly Loss[]) {
+  const item = (loss: Loss) =>
+    html`<li>${lossBadge(loss)} <code>${loss.path}</code> <span class="dim">${loss.reason}</span></li>`;
+  return html`<ul class="losses">
+    ${losses.map(item)}
+  </ul>`;
+}
+
+/** A JSON value; undefined if the text is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 class Writer {
@@ -74,7 +96,7 @@ class Writer {
     );
     const body = this.#body(value, place, lead, [tail, notes]);
     if (!losses) return body;
-    const isSoft = losses.every(isApproximated);
+    const isSoft = losses.every(({ code }) => code === 'approximated');
     return html`<span class=${isSoft ? 'mark soft' : 'mark'}>${body}</span>`;
   }
 
@@ -106,18 +128,10 @@ function scalar(value: unknown): string {
 }
 
 /** A document as text. What is no JSON is shown as it is. */
-export function MarkedJson(props: {
-  readonly label: string;
-  readonly text: string;
-  readonly losses?: readonly Loss[];
-}) {
-  const { label, text, losses = [] } = props;
-  let document: unknown;
-  try {
-    document = JSON.parse(text);
-  } catch {
+export function markedJson(label: string, text: string, losses: readonly Loss[] = []) {
+  const document = parseJson(text);
+  if (document === undefined)
     return html`<pre class="json" tabindex="0" aria-label=${label}>${text.slice(0, 100_000)}</pre>`;
-  }
   const writer = new Writer(placeLosses(document, losses).marks);
   const shown = writer.write(document, [], '', '');
   return html`<pre class="json" tabindex="0" aria-label=${label}>

@@ -1,11 +1,13 @@
 /** All models on offer: prices with their date and source, limits, modalities, and providers in order. */
 import { useData } from './api.ts';
+import { amountColumn, column, figureColumn, type Column } from './columns.ts';
+import { inQuery, select } from './controls.ts';
 import { count, short } from './format.ts';
 import { html, openDialog, useMemo } from './kit.ts';
-import { Amount } from './money.ts';
-import { Badge, Code, Facts, Fault, Head, Select } from './parts.ts';
+import { usd } from './money.ts';
+import { badge, code, facts, head } from './parts.ts';
 import { href, setQuery, type Place } from './router.ts';
-import { Table, type Column } from './table.ts';
+import { table } from './table.ts';
 
 interface Offer {
   readonly provider: string;
@@ -51,123 +53,93 @@ function rate({ price }: Offer, kind: string): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-function PriceDate({ offer }: { readonly offer: Offer }) {
-  if (offer.free) return html`<${Badge} tone="good">free</${Badge}>`;
+function priceDate(offer: Offer | undefined) {
+  if (!offer) return null;
+  if (offer.free) return badge('free', 'good');
   if (offer.price_date === null) return html`<span class="dim">your configuration</span>`;
-  return html`<span class="nowrap">${offer.price_date}</span
-    >${isOld(offer) && html` <${Badge} tone="warn">${ageOf(offer)} days old</${Badge}>`}`;
+  return html`<span class="nowrap">${offer.price_date}</span> ${
+      isOld(offer) && badge(`${ageOf(offer)} days old`, 'warn')
+    }`;
 }
 
 const offerColumns: readonly Column<Offer>[] = [
-  {
-    title: 'Provider',
-    value: ({ provider, key }) => `${provider}${key === undefined ? '' : ` (key ${key})`}`,
-  },
-  { title: 'Its name', value: ({ upstream }) => upstream },
-  { title: 'Protocols', value: ({ protocols }) => protocols.join(', ') },
-  {
-    title: 'Price of',
-    value: ({ price_date: date }) => date,
-    cell: (offer) => html`<${PriceDate} offer=${offer} />`,
-  },
-  { title: 'Source', value: ({ price_source: source }) => source },
+  column('Provider', ({ provider, key }) => `${provider}${key === undefined ? '' : ` (key ${key})`}`),
+  column('Its name', ({ upstream }) => upstream),
+  column('Protocols', ({ protocols }) => protocols.join(', ')),
+  column<Offer>('Price of', ({ price_date: date }) => date, priceDate),
+  column('Source', ({ price_source: source }) => source),
 ];
+
+/** Rates and fees of a price with their amounts, and its tiers, modes and rules as they are. */
+function splitPrice(price: Offer['price']) {
+  const members = Object.entries(price ?? {});
+  return {
+    rates: members.flatMap(([kind, rate]) =>
+      typeof rate === 'string' && kind !== 'billedAt' && kind !== 'name' ? [[kind, usd(rate)] as const] : [],
+    ),
+    further: Object.fromEntries(
+      members.filter(([, value]) => typeof value === 'object' && JSON.stringify(value) !== '[]'),
+    ),
+  };
+}
 
 function openModel(model: Model, example: string): void {
   const [offer] = model.offers;
-  const rates = Object.entries(offer?.price ?? {}).filter(
-    (entry): entry is [string, string] =>
-      typeof entry[1] === 'string' && entry[0] !== 'billedAt' && entry[0] !== 'name',
-  );
-  const further = Object.fromEntries(
-    Object.entries(offer?.price ?? {}).filter(
-      ([, value]) => typeof value === 'object' && JSON.stringify(value) !== '[]',
-    ),
-  );
+  const { rates, further } = splitPrice(offer?.price ?? null);
+  const abilities = [model.tools && 'tools', model.structured_output && 'structured output'];
   openDialog(
     model.id,
     html`<p class="dim">${model.description}</p>
-      <${Facts}
-        of=${[
-          ['Name', model.name],
-          ['Other names', model.aliases.join(', ')],
-          ['Context', `${count(model.context_length)} tokens`],
-          ['Longest reply', `${count(model.output_limit)} tokens`],
-          ['Takes', model.input.join(', ')],
-          ['Makes', model.output.join(', ')],
-          [
-            'Can',
-            [model.tools && 'tools', model.structured_output && 'structured output']
-              .filter(Boolean)
-              .join(', '),
-          ],
-          ['Reasoning', model.reasoning],
-          ['Released', model.created],
-          ['Last day', model.expires],
-          ['Use instead', model.successor],
-          [`Example: ${example}`, offer && html`<${Amount} usd=${offer.example_cost} />`],
-        ]}
-      />
+      ${facts([
+        ['Name', model.name],
+        ['Other names', model.aliases.join(', ')],
+        ['Context', `${count(model.context_length)} tokens`],
+        ['Longest reply', `${count(model.output_limit)} tokens`],
+        ['Takes', model.input.join(', ')],
+        ['Makes', model.output.join(', ')],
+        ['Can', abilities.filter(Boolean).join(', ')],
+        ['Reasoning', model.reasoning],
+        ['Released', model.created],
+        ['Last day', model.expires],
+        ['Use instead', model.successor],
+        [`Example: ${example}`, offer && usd(offer.example_cost)],
+      ])}
       <h3>Price in USD</h3>
-      ${
-        rates.length > 0
-          ? html`<${Facts} of=${rates.map(([kind, usd]) => [kind, html`<${Amount} usd=${usd} />`])} />`
-          : html`<p>Free of charge.</p>`
-      }
-      ${Object.keys(further).length > 0 && html`<${Code} text=${JSON.stringify(further, null, 2)} />`}
+      ${rates.length > 0 ? facts(rates) : html`<p>Free of charge.</p>`}
+      ${Object.keys(further).length > 0 && code(JSON.stringify(further, null, 2))}
       <h3>Providers, in the order they are asked</h3>
-      <${Table} name="Providers" columns=${offerColumns} rows=${model.offers} isPlain />
+      ${table({ name: 'Providers', columns: offerColumns, rows: model.offers, isPlain: true })}
       <p><a href=${href('calls', { model: model.id })}>Calls of this model</a></p>`,
   );
 }
 
 function columnsOf(example: string): Column<Model>[] {
-  const price = (title: string, kind: string): Column<Model> => ({
-    title,
-    value: ({ offers: [offer] }) => offer && (offer.free ? '0' : rate(offer, kind)),
-    cell: ({ offers: [offer] }) => offer && html`<${Amount} usd=${offer.free ? '0' : rate(offer, kind)} />`,
-    isFigure: true,
-  });
+  const price = (title: string, kind: string): Column<Model> =>
+    amountColumn(title, ({ offers: [offer] }) => offer && (offer.free ? '0' : rate(offer, kind)));
+  const tokens = (title: string, value: (model: Model) => number): Column<Model> =>
+    figureColumn(title, value, (model) => short(value(model)));
   return [
-    {
-      title: 'Model',
-      value: ({ id, name, aliases }) => [id, name, ...aliases].join(' '),
-      cell: (model) =>
-        html`<button class="link" onClick=${() => openModel(model, example)}>${model.id}</button>${
-            model.expires && html` <${Badge} tone="warn">until ${model.expires}</${Badge}>`
+    column(
+      'Model',
+      ({ id, name, aliases }) => [id, name, ...aliases].join(' '),
+      (model) =>
+        html`<button class="link" onClick=${() => openModel(model, example)}>${model.id}</button> ${
+            model.expires && badge(`until ${model.expires}`, 'warn')
           }`,
-    },
-    {
-      title: 'Providers',
-      value: ({ offers }) => [...new Set(offers.map(({ provider }) => provider))].join(' → '),
-    },
+    ),
+    column('Providers', ({ offers }) => [...new Set(offers.map(({ provider }) => provider))].join(' → ')),
     price('Input', 'input'),
     price('Cached', 'cacheRead'),
     price('Output', 'output'),
-    {
-      title: 'Example',
-      value: ({ offers: [offer] }) => offer?.example_cost,
-      cell: ({ offers: [offer] }) => html`<${Amount} usd=${offer?.example_cost} />`,
-      isFigure: true,
-    },
-    {
-      title: 'Price of',
-      value: ({ offers: [offer] }) => offer?.price_date,
-      cell: ({ offers: [offer] }) => offer && html`<${PriceDate} offer=${offer} />`,
-    },
-    {
-      title: 'Context',
-      value: ({ context_length: tokens }) => tokens,
-      cell: ({ context_length: tokens }) => short(tokens),
-      isFigure: true,
-    },
-    {
-      title: 'Longest reply',
-      value: ({ output_limit: tokens }) => tokens,
-      cell: ({ output_limit: tokens }) => short(tokens),
-      isFigure: true,
-    },
-    { title: 'Takes → makes', value: ({ input, output }) => `${input.join(', ')} → ${output.join(', ')}` },
+    amountColumn('Example', ({ offers: [offer] }) => offer?.example_cost),
+    column(
+      'Price of',
+      ({ offers: [offer] }) => offer?.price_date,
+      ({ offers: [offer] }) => priceDate(offer),
+    ),
+    tokens('Context', ({ context_length: length }) => length),
+    tokens('Longest reply', ({ output_limit: limit }) => limit),
+    column('Takes → makes', ({ input, output }) => `${input.join(', ')} → ${output.join(', ')}`),
   ];
 }
 
@@ -178,34 +150,26 @@ export function Page({ place: { query } }: { readonly place: Place }) {
   }>('/admin/models');
   const example = data ? `${count(data.example.input)} tokens in, ${count(data.example.output)} out` : '';
   const columns = useMemo(() => columnsOf(example), [example]);
+  const models = data?.data;
   const owners = useMemo(
-    () => [...new Set(data?.data.map(({ id }) => id.split('/')[0] ?? ''))].toSorted(),
-    [data],
+    () => [...new Set(models?.map(({ id }) => id.split('/')[0] ?? ''))].toSorted(),
+    [models],
   );
   const { search = '', owner = '' } = query;
-  const rows = useMemo(
-    () =>
-      data?.data.filter(
-        ({ id, name }) =>
-          (owner === '' || id.startsWith(`${owner}/`)) &&
-          `${id} ${name}`.toLowerCase().includes(search.toLowerCase()),
-      ),
-    [data, search, owner],
-  );
-  const old = data?.data.filter(({ offers }) => offers.some(isOld)) ?? [];
-  return html`<${Head} title="Models">
-      ${
-        search !== '' &&
-        html`<button onClick=${() => setQuery({ search: undefined })}>Contains “${search}” ✕</button>`
-      }
-      <${Select}
-        label="Owner"
-        options=${[['', 'all'], ...owners.map((each) => [each, each])]}
-        value=${owner}
-        onChange=${(value: string) => setQuery({ owner: value })}
-      />
-    </${Head}>
-    <${Fault} error=${error} retry=${reload} />
+  const rows = useMemo(() => {
+    const word = search.toLowerCase();
+    const isShown = ({ id, name }: Model): boolean =>
+      (owner === '' || id.startsWith(`${owner}/`)) && `${id} ${name}`.toLowerCase().includes(word);
+    return models?.filter(isShown);
+  }, [models, search, owner]);
+  const old = models?.filter(({ offers }) => offers.some(isOld)) ?? [];
+  const forget = html`<button onClick=${() => setQuery({ search: undefined })}>
+    Contains “${search}” ✕
+  </button>`;
+  return html`${head(
+      'Models',
+      html`${search !== '' && forget} ${select('Owner', [['', 'all'], ...owners], inQuery('owner'))}`,
+    )}
     ${
       old.length > 0 &&
       html`<p class="hint">
@@ -217,15 +181,15 @@ export function Page({ place: { query } }: { readonly place: Place }) {
     <p class="dim">
       Prices are in USD per million tokens, of the provider that is asked first. The example is ${example}.
     </p>
-    <${Table}
-      name="Models"
-      key=${search}
-      columns=${columns}
-      rows=${rows}
-      error=${error}
-      rowKey=${({ id }: Model) => id}
-      empty=${html`<p>
-        No model is on offer. Set the key of a provider, such as <code>OPENAI_API_KEY</code>, and restart.
-      </p>`}
-    />`;
+    ${table({
+      name: 'Models',
+      key: search,
+      columns,
+      rows,
+      error,
+      reload,
+      rowKey: ({ id }) => id,
+      empty: html`No model is on offer. Set the key of a provider, such as <code>OPENAI_API_KEY</code>, and
+        restart.`,
+    })}`;
 }

@@ -35,13 +35,10 @@ export function dollars(amount: string): string {
 }
 
 /** An amount with all its places; those after the cents are dimmed. */
-export function Amount({ usd }: { readonly usd: string | null | undefined }) {
-  if (usd === null || usd === undefined) return html`<span class="dim">–</span>`;
-  const text = dollars(usd);
+export function usd(amount: string | null | undefined) {
+  if (amount === null || amount === undefined) return html`<span class="dim">–</span>`;
+  const text = dollars(amount);
   const cents = text.indexOf('.') + 3;
-  return html`<span class="amount"
-    >${text.slice(0, cents)}${
-      text.length > cents && html`<span class="tail">${text.slice(cents)}</span>`
-    }</span
-  >`;
+  const tail = text.length > cents && html`<span class="tail">${text.slice(cents)}</span>`;
+  return html`<span class="amount">${text.slice(0, cents)}${tail}</span>`;
 }

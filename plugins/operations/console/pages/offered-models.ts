@@ -1,8 +1,9 @@
 /** Models and prices, from the public listing that clients read. */
+import { amountColumn, column, figureColumn, type Column } from './columns.ts';
 import { short } from './format.ts';
 import { html } from './kit.ts';
-import { Amount, decimal } from './money.ts';
-import { Table, type Column } from './table.ts';
+import { decimal } from './money.ts';
+import { table } from './table.ts';
 
 export interface ListedModel {
   readonly id: string;
@@ -22,39 +23,33 @@ export function perMillion(perToken: string | undefined): string | null {
   return decimal(BigInt(whole + fraction.padEnd(15, '0').slice(0, 15)));
 }
 
-const price = (title: string, kind: string): Column<ListedModel> => ({
-  title,
-  value: ({ pricing }) => perMillion(pricing?.[kind]),
-  cell: ({ pricing }) => html`<${Amount} usd=${perMillion(pricing?.[kind])} />`,
-  isFigure: true,
-});
+/** Whether a model writes text; one that says nothing does. */
+export function writesText({ architecture }: ListedModel): boolean {
+  return architecture?.output_modalities?.includes('text') ?? true;
+}
+
+const price = (title: string, kind: string): Column<ListedModel> =>
+  amountColumn(title, ({ pricing }) => perMillion(pricing?.[kind]));
 
 const columns: readonly Column<ListedModel>[] = [
-  { title: 'Model', value: ({ id }) => id },
-  { title: 'Name', value: ({ name }) => name },
+  column('Model', ({ id }) => id),
+  column('Name', ({ name }) => name),
   price('Input', 'prompt'),
   price('Cached', 'input_cache_read'),
   price('Output', 'completion'),
-  {
-    title: 'Context',
-    value: ({ context_length: tokens }) => tokens,
-    cell: ({ context_length: tokens }) => short(tokens ?? 0),
-    isFigure: true,
-  },
-  {
-    title: 'Takes → makes',
-    value: ({ architecture: a }) =>
-      `${a?.input_modalities?.join(', ') ?? ''} → ${a?.output_modalities?.join(', ') ?? ''}`,
-  },
+  figureColumn(
+    'Context',
+    ({ context_length: tokens }) => tokens,
+    ({ context_length: tokens }) => short(tokens ?? 0),
+  ),
+  column(
+    'Takes → makes',
+    ({ architecture: { input_modalities: takes, output_modalities: makes } = {} }) =>
+      `${takes?.join(', ') ?? ''} → ${makes?.join(', ') ?? ''}`,
+  ),
 ];
 
-export function OfferedModels({ models }: { readonly models: readonly ListedModel[] | undefined }) {
+export function offeredModels(rows: readonly ListedModel[] | undefined) {
   return html`<p class="dim">Prices are in USD per million tokens.</p>
-    <${Table}
-      name="Models"
-      columns=${columns}
-      rows=${models}
-      rowKey=${({ id }: ListedModel) => id}
-      empty="No model is on offer."
-    />`;
+    ${table({ name: 'Models', columns, rows, rowKey: ({ id }) => id, empty: 'No model is on offer.' })}`;
 }

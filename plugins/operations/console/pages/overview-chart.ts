@@ -1,44 +1,26 @@
 /** The chart of the overview and the table under it, which has the same figures. */
 import { Chart, colourClass, type Series } from './chart.ts';
-import { amountColumn } from './columns.ts';
+import { amountColumn, column, countColumn, durationColumn, figureColumn, type Column } from './columns.ts';
 import { clock, count, day, duration, minute, percent, short } from './format.ts';
 import { html, useMemo } from './kit.ts';
 import { dollars } from './money.ts';
 import { href } from './router.ts';
-import type { Column } from './table.ts';
 
-interface Totals {
-  readonly calls: number;
-  readonly errors: number;
-  readonly cost: string;
-  readonly vendor_cost: string;
-  readonly margin: string;
-  readonly input: number;
-  readonly output: number;
-  readonly cached: number;
-  readonly reasoning: number;
-  readonly cache_hits: number;
-  readonly first_event_ms: {
-    readonly count: number;
-    readonly p50: number | null;
-    readonly p95: number | null;
-  };
+type Counts = 'calls' | 'errors' | 'input' | 'output' | 'cached' | 'reasoning' | 'cache_hits';
+
+interface Totals
+  extends Readonly<Record<Counts, number>>, Readonly<Record<'cost' | 'vendor_cost' | 'margin', string>> {
+  readonly first_event_ms: Readonly<Record<'p50' | 'p95', number | null>>;
 }
 
-interface OverviewSeries {
+export interface OverviewSeries
+  extends
+    Readonly<Record<Counts, readonly number[]>>,
+    Readonly<Record<'p50' | 'p95', readonly (number | null)[]>> {
   /** Null for the rest. */
   readonly name: string | null;
   readonly totals: Totals;
-  readonly calls: readonly number[];
-  readonly errors: readonly number[];
   readonly cost: readonly string[];
-  readonly input: readonly number[];
-  readonly output: readonly number[];
-  readonly cached: readonly number[];
-  readonly reasoning: readonly number[];
-  readonly cache_hits: readonly number[];
-  readonly p50: readonly (number | null)[];
-  readonly p95: readonly (number | null)[];
 }
 
 export interface Overview {
@@ -90,17 +72,13 @@ function valuesOf(series: OverviewSeries, measure: Measure): number[] {
 function chartSeries(data: Overview, measure: Measure): Series[] {
   return data.series.map((each) => {
     const { name } = each;
-    const shown = {
-      name: name === '' ? 'none' : (name ?? `${data.others} others`),
-      values: valuesOf(each, measure),
-    };
-    const texts = measure === 'cost' ? { texts: each.cost.map(dollars) } : {};
     const error = measure === 'errors' ? { outcome: 'error' } : {};
     // No filter finds calls without a name, or all but some: their segments lead to all calls of that time.
     const filter = name === null || name === '' ? {} : filterOf(data, name);
     return {
-      ...shown,
-      ...texts,
+      name: name === '' ? 'none' : (name ?? `${data.others} others`),
+      values: valuesOf(each, measure),
+      ...(measure === 'cost' ? { texts: each.cost.map(dollars) } : {}),
       href: (bucket) => href('calls', { ...filter, ...error, ...timeOf(data, bucket) }),
     };
   });
@@ -125,7 +103,7 @@ export function MainChart({ data, measure }: { readonly data: Overview; readonly
     return data.series.flatMap(({ name, p50, p95 }) =>
       (['p50', 'p95'] as const).map((which) => ({
         name: `${name ?? 'others'} ${which}`,
-        values: (which === 'p50' ? p50 : p95).map((value) => value ?? Number.NaN),
+        values: { p50, p95 }[which].map((value) => value ?? Number.NaN),
       })),
     );
   }, [data, measure]);
@@ -144,24 +122,6 @@ export function MainChart({ data, measure }: { readonly data: Overview; readonly
   />`;
 }
 
-export interface Row {
-  readonly series: OverviewSeries;
-  readonly index: number;
-}
-
-function figure(
-  title: string,
-  value: (totals: Totals) => number | null,
-  show: (totals: Totals) => string,
-): Column<Row> {
-  return {
-    title,
-    value: ({ series }) => value(series.totals),
-    cell: ({ series }) => show(series.totals),
-    isFigure: true,
-  };
-}
-
 /** The name of a series, which leads to its calls. */
 function nameCell(data: Overview, name: string | null) {
   if (name === null) return html`<span class="dim">${data.others} others</span>`;
@@ -170,51 +130,31 @@ function nameCell(data: Overview, name: string | null) {
   return html`<a href=${href('calls', { ...filterOf(data, name), from, to })}>${name}</a>`;
 }
 
-export function breakdown(data: Overview): Column<Row>[] {
+export function breakdown(data: Overview): Column<OverviewSeries>[] {
   return [
-    {
-      title: groups.find(([key]) => key === data.by)?.[1] ?? 'Name',
-      value: ({ series }) => series.name ?? `${data.others} others`,
-      cell: ({ series: { name }, index }) =>
-        html`<i class=${colourClass(index)}></i> ${nameCell(data, name)}`,
-    },
-    amountColumn('Spend', ({ series }) => series.totals.cost),
-    amountColumn('Vendor', ({ series }) => series.totals.vendor_cost),
-    amountColumn('Margin', ({ series }) => series.totals.margin),
-    figure(
-      'Calls',
-      ({ calls }) => calls,
-      ({ calls }) => count(calls),
+    column(
+      groups.find(([key]) => key === data.by)?.[1] ?? 'Name',
+      ({ name }) => name ?? `${data.others} others`,
+      (series) =>
+        html`<i class=${colourClass(data.series.indexOf(series))}></i> ${nameCell(data, series.name)}`,
     ),
-    figure(
+    amountColumn('Spend', ({ totals }) => totals.cost),
+    amountColumn('Vendor', ({ totals }) => totals.vendor_cost),
+    amountColumn('Margin', ({ totals }) => totals.margin),
+    countColumn('Calls', ({ totals }) => totals.calls),
+    figureColumn(
       'Errors',
-      ({ errors }) => errors,
-      ({ errors, calls }) => `${count(errors)} (${percent(errors, calls)})`,
+      ({ totals }) => totals.errors,
+      ({ totals: { errors, calls } }) => `${count(errors)} (${percent(errors, calls)})`,
     ),
-    figure(
-      'Input',
-      ({ input }) => input,
-      ({ input }) => count(input),
-    ),
-    figure(
-      'Output',
-      ({ output }) => output,
-      ({ output }) => count(output),
-    ),
-    figure(
+    countColumn('Input', ({ totals }) => totals.input),
+    countColumn('Output', ({ totals }) => totals.output),
+    figureColumn(
       'Cached',
-      ({ cached }) => cached,
-      ({ cached, input }) => percent(cached, input),
+      ({ totals }) => totals.cached,
+      ({ totals: { cached, input } }) => percent(cached, input),
     ),
-    figure(
-      'p50',
-      ({ first_event_ms: ms }) => ms.p50,
-      ({ first_event_ms: ms }) => duration(ms.p50),
-    ),
-    figure(
-      'p95',
-      ({ first_event_ms: ms }) => ms.p95,
-      ({ first_event_ms: ms }) => duration(ms.p95),
-    ),
+    durationColumn('p50', ({ totals }) => totals.first_event_ms.p50),
+    durationColumn('p95', ({ totals }) => totals.first_event_ms.p95),
   ];
 }

@@ -1,12 +1,13 @@
 /** The overview: spending, calls and waiting times in any range, by model, key, account, provider or tag. */
 import { address, useData } from './api.ts';
-import { count, duration, percent, short, Time } from './format.ts';
+import { choice, inQuery, select } from './controls.ts';
+import { count, duration, percent, short, when } from './format.ts';
 import { html, useMemo, takeText } from './kit.ts';
-import { Amount } from './money.ts';
-import { breakdown, groups, MainChart, measures, type Overview, type Row } from './overview-chart.ts';
-import { Badge, Choice, Fault, Head, Select, Tile } from './parts.ts';
+import { usd } from './money.ts';
+import { breakdown, groups, MainChart, measures, type Overview } from './overview-chart.ts';
+import { badge, head, problem, tiles } from './parts.ts';
 import { href, setQuery, type Place } from './router.ts';
-import { Table } from './table.ts';
+import { table } from './table.ts';
 
 const hour = 3_600_000;
 const ranges = [
@@ -16,68 +17,45 @@ const ranges = [
   ['30d', '30 d', 30 * 24 * hour],
 ] as const;
 
-function Verdict({ of }: { readonly of: NonNullable<Overview['audit']> }) {
-  const text = of.ok ? 'sound' : `${of.findings} faults`;
-  return html`<${Badge} tone=${of.ok ? 'good' : 'bad'}>${text}</${Badge}>`;
+function heldNote({ calls, oldest }: Overview['pending']) {
+  return calls === 0 ? 'no call is running' : html`${count(calls)} calls, oldest ${when(oldest, 'brief')}`;
 }
 
-function Tiles({ data }: { readonly data: Overview | undefined }) {
-  const totals = data?.totals;
+function tilesOf(data: Overview | undefined) {
+  const { totals, pending, audit } = data ?? {};
   const range = data && { from: data.from, to: data.to };
-  const audit = data?.audit;
-  return html`<div class="tiles">
-    <${Tile}
-      label="Spend"
-      value=${html`<${Amount} usd=${totals?.cost} />`}
-      note=${
-        totals &&
-        html`vendors <${Amount} usd=${totals.vendor_cost} />, margin <${Amount} usd=${totals.margin} />`
-      }
-    />
-    <${Tile}
-      label="Calls"
-      value=${totals ? short(totals.calls) : '–'}
-      href=${href('calls', range)}
-      note="all outcomes"
-    />
-    <${Tile}
-      label="Tokens"
-      value=${totals ? short(totals.input + totals.output) : '–'}
-      note=${totals && `${short(totals.input)} in, ${short(totals.output)} out`}
-    />
-    <${Tile}
-      label="Errors"
-      value=${totals ? percent(totals.errors, totals.calls) : '–'}
-      href=${href('calls', { ...range, outcome: 'error' })}
-      note=${totals && `${count(totals.errors)} calls`}
-    />
-    <${Tile}
-      label="Cache hits"
-      value=${totals ? percent(totals.cache_hits, totals.calls) : '–'}
-      note=${totals && `${short(totals.cached)} tokens read from caches`}
-    />
-    <${Tile}
-      label="Time to first token"
-      value=${duration(totals?.first_event_ms.p50)}
-      note=${`p95 ${duration(totals?.first_event_ms.p95)}`}
-    />
-    <${Tile}
-      label="Held in reservations"
-      value=${html`<${Amount} usd=${data?.pending.amount} />`}
-      note=${
-        data &&
-        (data.pending.calls === 0
-          ? 'no call is running'
-          : html`${count(data.pending.calls)} calls, oldest
-              <${Time} at=${data.pending.oldest} brief=${true} />`)
-      }
-    />
-    <${Tile}
-      label="Audit of the books"
-      value=${audit ? html`<${Verdict} of=${audit} />` : '–'}
-      note=${audit ? html`<${Time} at=${audit.at} brief=${true} />` : 'not yet audited'}
-    />
-  </div>`;
+  const verdict = audit && badge(audit.ok ? 'sound' : `${audit.findings} faults`, audit.ok ? 'good' : 'bad');
+  return tiles(
+    [
+      'Spend',
+      usd(totals?.cost),
+      totals && html`vendors ${usd(totals.vendor_cost)}, margin ${usd(totals.margin)}`,
+    ],
+    ['Calls', totals ? short(totals.calls) : '–', 'all outcomes', href('calls', range)],
+    [
+      'Tokens',
+      totals ? short(totals.input + totals.output) : '–',
+      totals && `${short(totals.input)} in, ${short(totals.output)} out`,
+    ],
+    [
+      'Errors',
+      totals ? percent(totals.errors, totals.calls) : '–',
+      totals && `${count(totals.errors)} calls`,
+      href('calls', { ...range, outcome: 'error' }),
+    ],
+    [
+      'Cache hits',
+      totals ? percent(totals.cache_hits, totals.calls) : '–',
+      totals && `${short(totals.cached)} tokens read from caches`,
+    ],
+    [
+      'Time to first token',
+      duration(totals?.first_event_ms.p50),
+      `p95 ${duration(totals?.first_event_ms.p95)}`,
+    ],
+    ['Held in reservations', usd(pending?.amount), pending && heldNote(pending)],
+    ['Audit of the books', verdict ?? '–', audit ? when(audit.at, 'brief') : 'not yet audited'],
+  );
 }
 
 /** What of the address the API understands. A range ends now, and so moves with each reload. */
@@ -101,41 +79,29 @@ function midnight(date: string, later: number): Date {
 }
 
 /** Whole local days. The last one is part of the range, which ends a day later. */
-function AnyRange({ query }: { readonly query: Readonly<Record<string, string>> }) {
-  const input = (name: 'from' | 'to', label: string, later: number) => {
-    const at = new Date(query[name] ?? '');
-    const shown = Number.isNaN(at.getTime())
-      ? ''
-      : new Date(at.getFullYear(), at.getMonth(), at.getDate() - later).toLocaleDateString('sv-SE');
-    const change = (date: string): void =>
-      setQuery({ range: undefined, [name]: date && midnight(date, later).toISOString() });
-    return html`<label class="select"
-      ><span>${label}</span><input type="date" value=${shown} onChange=${takeText(change)}
-    /></label>`;
-  };
-  return html`${input('from', 'From', 0)} ${input('to', 'To', 1)}`;
+function dayInput(iso: string | undefined, [name, label, later]: readonly ['from' | 'to', string, number]) {
+  const at = new Date(iso ?? '');
+  const shown = Number.isNaN(at.getTime())
+    ? ''
+    : new Date(at.getFullYear(), at.getMonth(), at.getDate() - later).toLocaleDateString('sv-SE');
+  const change = (date: string): void =>
+    setQuery({ range: undefined, [name]: date && midnight(date, later).toISOString() });
+  return html`<label class="control"
+    ><span>${label}</span><input type="date" value=${shown} onChange=${takeText(change)}
+  /></label>`;
 }
 
-function Grouping({ query }: { readonly query: Readonly<Record<string, string>> }) {
-  return html`<${Select}
-      label="By"
-      options=${groups}
-      value=${query['by'] ?? 'model'}
-      onChange=${(value: string) => setQuery({ by: value })}
-    />
-    ${
-      query['by'] === 'tag' &&
-      html`<input
-        aria-label="Name of the tag"
-        placeholder="name of the tag"
-        value=${query['tag'] ?? ''}
-        onChange=${takeText((text) => setQuery({ tag: text.trim() }))}
-      />`
-    }`;
+function grouping({ by, tag = '' }: Readonly<Record<string, string>>) {
+  const name = html`<input
+    aria-label="Name of the tag"
+    placeholder="name of the tag"
+    value=${tag}
+    onChange=${takeText((text) => setQuery({ tag: text.trim() }))}
+  />`;
+  return html`${select('By', groups, inQuery('by', 'model'))} ${by === 'tag' && name}`;
 }
 
-function Exports(range: Pick<Overview, 'from' | 'to'>) {
-  const { from, to } = range;
+function exportsOf({ from, to }: Overview) {
   const usage = address('/admin/usage', { from, to, format: 'csv' });
   const entries = address('/admin/entries/export', { from, to });
   return html`<a class="button quiet" href=${usage} download>Usage as CSV</a>
@@ -144,50 +110,47 @@ function Exports(range: Pick<Overview, 'from' | 'to'>) {
 
 export function Page({ place: { query } }: { readonly place: Place }) {
   const { params, range } = paramsOf(query);
-  const asked = params['by'] === 'tag' && params['tag'] === '' ? undefined : '/admin/overview';
-  const { data, error, reload } = useData<Overview>(asked, params, 30_000);
+  const isUnnamed = params['by'] === 'tag' && params['tag'] === '';
+  const asked = isUnnamed ? undefined : '/admin/overview';
+  const { data, error, reload } = useData<Overview>(asked, params, { every: 30_000 });
   const measure = measures.find(([key]) => key === query['show'])?.[0] ?? 'cost';
-  const rows = useMemo(() => data?.series.map((series, index) => ({ series, index })), [data]);
   const columns = useMemo(() => (data ? breakdown(data) : []), [data]);
-  return html`<${Head} title="Overview">
-      <${Choice}
-        label="Range"
-        options=${ranges.map(([key, label]) => [key, label])}
-        value=${range}
-        onChange=${(value: string) => setQuery({ range: value, from: undefined, to: undefined })}
-      />
-      <${AnyRange} query=${query} />
-    </${Head}>
-    <${Fault} error=${error} retry=${reload} />
+  const rangeState = {
+    get value() {
+      return range;
+    },
+    set value(next: string) {
+      setQuery({ range: next, from: undefined, to: undefined });
+    },
+  };
+  const named = ranges.map(([key, label]) => [key, label] as const);
+  return html`${head(
+      'Overview',
+      html`${choice('Range', named, rangeState)} ${dayInput(query['from'], ['from', 'From', 0])}
+      ${dayInput(query['to'], ['to', 'To', 1])}`,
+    )}
+    ${problem(error, reload)}
     ${
       data &&
       data.behind > 0 &&
       html`<p class="hint" role="status">${count(data.behind)} older entries are still being summed up.</p>`
     }
-    <${Tiles} data=${data} />
+    ${tilesOf(data)}
     <section class="card">
       <div class="head">
-        <${Choice}
-          label="Figure"
-          options=${measures}
-          value=${measure}
-          onChange=${(value: string) => setQuery({ show: value })}
-        />
-        <div class="actions"><${Grouping} query=${query} /></div>
+        ${choice('Figure', measures, inQuery('show', 'cost'))}
+        <div class="actions">${grouping(query)}</div>
       </div>
       ${data ? html`<${MainChart} data=${data} measure=${measure} />` : html`<div class="chart-space"></div>`}
     </section>
-    <${Table}
-      name="Breakdown"
-      columns=${columns}
-      rows=${asked === undefined ? [] : rows}
-      error=${error}
-      rowKey=${({ series }: Row) => String(series.name)}
-      tools=${data && html`<${Exports} from=${data.from} to=${data.to} />`}
-      empty=${
-        asked === undefined
-          ? 'Name the tag to group by.'
-          : 'No calls in this range. Create a key and make the first one.'
-      }
-    />`;
+    ${table({
+      name: 'Breakdown',
+      columns,
+      rows: isUnnamed ? [] : (data?.series ?? (error && [])),
+      rowKey: ({ name }) => String(name),
+      tools: data && exportsOf(data),
+      empty: isUnnamed
+        ? 'Name the tag to group by.'
+        : !error && 'No calls in this range. Create a key and make the first one.',
+    })}`;
 }

@@ -1,12 +1,12 @@
 /** What a key holder sees of the own key: balance, limits, usage by model and day, and calls. */
-import { send } from './api.ts';
+import { useData, useList } from './api.ts';
 import { callColumns, type Call } from './call-columns.ts';
-import { amountColumn, countColumn } from './columns.ts';
-import { Time } from './format.ts';
-import { html, useEffect, useMemo, useSignal } from './kit.ts';
-import { Amount } from './money.ts';
-import { Facts, Fault, Tile } from './parts.ts';
-import { Table, type Column } from './table.ts';
+import { amountColumn, column, countColumn, type Column } from './columns.ts';
+import { when } from './format.ts';
+import { html, useMemo } from './kit.ts';
+import { usd } from './money.ts';
+import { facts, head, problem, tiles } from './parts.ts';
+import { table } from './table.ts';
 
 interface Used {
   readonly day: string;
@@ -36,13 +36,13 @@ interface OwnKey {
 }
 
 const usageColumns: readonly Column<Used>[] = [
-  { title: 'Day (UTC)', value: ({ day }) => day },
-  {
-    title: 'Model',
-    value: ({ model }) => model,
-    // A refused call may have none.
-    cell: ({ model }) => model || html`<span class="dim">none</span>`,
-  },
+  column('Day (UTC)', ({ day }) => day),
+  // A refused call may have none.
+  column(
+    'Model',
+    ({ model }) => model,
+    ({ model }) => model || html`<span class="dim">none</span>`,
+  ),
   countColumn('Calls', ({ calls }) => calls),
   countColumn('Errors', ({ errors }) => errors),
   countColumn('Input tokens', ({ input }) => input),
@@ -50,86 +50,63 @@ const usageColumns: readonly Column<Used>[] = [
   amountColumn('Cost', ({ cost }) => cost),
 ];
 
-/** Columns without links, which would lead to pages of operators. */
-const ownColumns: readonly Column<Call>[] = callColumns
+/** Cells without links, which would lead to pages of operators. */
+const ownCells: Readonly<Record<string, Column<Call>['cell']>> = {
+  Started: ({ started }) => when(started),
+  Provider: undefined,
+};
+const ownColumns = callColumns
   .filter(({ title }) => title !== 'Account')
-  .map((column) => {
-    if (column.title === 'Started')
-      return { ...column, cell: ({ started }: Call) => html`<${Time} at=${started} />` };
-    const { cell: _cell, ...plain } = column;
-    return column.title === 'Provider' ? plain : column;
-  });
-
-function Tiles({ own }: { readonly own: OwnKey | undefined }) {
-  const limits = own?.limits;
-  return html`<div class="tiles">
-    <${Tile}
-      label="Available"
-      value=${html`<${Amount} usd=${own?.balance.available} />`}
-      note="for new calls"
-    />
-    <${Tile} label="Held" value=${html`<${Amount} usd=${own?.balance.pending} />`} note="by running calls" />
-    <${Tile} label="Spent by the account" value=${html`<${Amount} usd=${own?.balance.used} />`} />
-    <${Tile}
-      label="Spent by this key"
-      value=${html`<${Amount} usd=${limits?.spend_used} />`}
-      note=${limits?.spend_left ? html`<${Amount} usd=${limits.spend_left} /> left` : 'no cap'}
-    />
-  </div>`;
-}
+  .map((each) => (each.title in ownCells ? { ...each, cell: ownCells[each.title] } : each));
 
 export function KeyView({ apiKey }: { readonly apiKey: string }) {
-  const facts = useSignal<OwnKey | undefined>(undefined);
-  const calls = useSignal<readonly Call[] | undefined>(undefined);
-  const error = useSignal<Error | undefined>(undefined);
-  const load = async (): Promise<void> => {
-    const headers = { authorization: `Bearer ${apiKey}` };
-    try {
-      const [own, last] = await Promise.all([send('/v1/key', { headers }), send('/v1/calls', { headers })]);
-      facts.value = await own.json();
-      const page: { data: readonly Call[] } = await last.json();
-      calls.value = page.data;
-      error.value = undefined;
-    } catch (fault) {
-      error.value = fault instanceof Error ? fault : new Error(String(fault));
-    }
+  const { data: own, error, reload } = useData<OwnKey>('/v1/key', undefined, { key: apiKey });
+  const calls = useList<Call>('/v1/calls', undefined, { key: apiKey });
+  const reloadAll = (): void => {
+    reload();
+    calls.reload();
   };
-  useEffect(() => void load(), [apiKey]);
-  const own = facts.value;
   const usage = useMemo(() => own?.usage.data.toReversed(), [own]);
-  const limits = own?.limits;
-  return html`<${Fault} error=${error.value} retry=${load} />
-    <${Tiles} own=${own} />
+  const { balance, limits } = own ?? {};
+  const title = `Key ${own?.name ?? ''} …${own?.last_four ?? ''}`;
+  return html`${problem(error, reloadAll)}
+    ${tiles(
+      ['Available', usd(balance?.available), 'for new calls'],
+      ['Held', usd(balance?.pending), 'by running calls'],
+      ['Spent by the account', usd(balance?.used)],
+      [
+        'Spent by this key',
+        usd(limits?.spend_used),
+        limits?.spend_left ? html`${usd(limits.spend_left)} left` : 'no cap',
+      ],
+    )}
     <section class="card">
-      <div class="head">
-        <h2>Key ${own?.name} …${own?.last_four}</h2>
-        <button onClick=${load}>Reload</button>
-      </div>
-      <${Facts}
-        of=${[
-          ['Account', own?.account],
-          ['Spend cap', limits && html`<${Amount} usd=${limits.spend_cap} />`],
-          ['Models', limits && (limits.models?.join(', ') ?? 'all')],
-          ['Expires', limits && (limits.expires ? html`<${Time} at=${limits.expires} />` : 'never')],
-          ['Calls per minute', limits && (limits.calls_per_minute ?? 'no limit')],
-        ]}
-      />
+      ${head(title, html`<button onClick=${reloadAll}>Reload</button>`, 'h2')}
+      ${
+        own &&
+        limits &&
+        facts([
+          ['Account', own.account],
+          ['Spend cap', limits.spend_cap === null ? 'none' : usd(limits.spend_cap)],
+          ['Models', limits.models?.join(', ') ?? 'all'],
+          ['Expires', limits.expires ? when(limits.expires) : 'never'],
+          ['Calls per minute', limits.calls_per_minute ?? 'no limit'],
+        ])
+      }
     </section>
     <h2>Usage</h2>
-    <${Table}
-      name="Usage"
-      columns=${usageColumns}
-      rows=${usage}
-      error=${error.value}
-      empty="No call in the last 30 days."
-    />
+    ${table({
+      name: 'Usage',
+      columns: usageColumns,
+      rows: usage ?? (error && []),
+      empty: !error && 'No call in the last 30 days.',
+    })}
     <h2>Calls</h2>
-    <${Table}
-      name="My calls"
-      columns=${ownColumns}
-      rows=${calls.value}
-      error=${error.value}
-      rowKey=${({ id }: Call) => id}
-      empty="This key has made no call yet."
-    />`;
+    ${table({
+      name: 'My calls',
+      columns: ownColumns,
+      ...calls,
+      rowKey: ({ id }) => id,
+      empty: 'This key has made no call yet.',
+    })}`;
 }

@@ -1,103 +1,57 @@
-/** Small parts that many pages show. */
+/** Small parts that many pages show. They are plain functions, so that TypeScript checks what they get. */
 import {
   type ComponentChildren,
+  closeDialog,
   copyText,
   html,
   messageOf,
+  notice,
   notify,
-  closeDialog,
   openDialog,
-  takeText,
+  useRef,
 } from './kit.ts';
 
-/** The head of a page: its title, and what can be done on it. */
-export function Head({
-  title,
-  children,
-}: {
-  readonly title: ComponentChildren;
-  readonly children?: ComponentChildren;
-}) {
+export type Tone = 'plain' | 'good' | 'warn' | 'bad';
+
+/** The head of a page, or of a card on it: its title, and what can be done there. */
+export function head(title: ComponentChildren, actions?: ComponentChildren, level: 'h1' | 'h2' = 'h1') {
   return html`<header class="head">
-    <h1>${title}</h1>
-    <div class="actions">${children}</div>
+    <${level}>${title}</${level}>
+    <div class="actions">${actions}</div>
   </header>`;
 }
 
-/** A figure with its name. */
-export function Tile(props: {
-  readonly label: string;
-  readonly value: ComponentChildren;
-  readonly note?: ComponentChildren;
-  readonly href?: string;
-}) {
-  const { label, value, note, href } = props;
-  const body = html`<span class="label">${label}</span><strong>${value}</strong
-    ><span class="note">${note}</span>`;
-  return href === undefined
-    ? html`<div class="tile">${body}</div>`
-    : html`<a class="tile" href=${href}>${body}</a>`;
+type Tile = readonly [label: string, value: ComponentChildren, note?: ComponentChildren, href?: string];
+
+/** Figures with their names. Those with an address are links. */
+export function tiles(...all: readonly Tile[]) {
+  const tile = ([label, value, note, href]: Tile) =>
+    html`<${href === undefined ? 'div' : 'a'} class="tile" href=${href}
+      ><span class="label">${label}</span><strong>${value}</strong><span class="note">${note}</span></
+    >`;
+  return html`<div class="tiles">${all.map(tile)}</div>`;
 }
 
-/** One word about a state, with its colour. */
-export function Badge({
-  tone = 'plain',
-  children,
-}: {
-  readonly tone?: 'plain' | 'good' | 'warn' | 'bad';
-  readonly children: ComponentChildren;
-}) {
-  return html`<span class=${`badge ${tone}`}>${children}</span>`;
+/** A word about a state, with its colour. */
+export function badge(content: ComponentChildren, tone: Tone = 'plain') {
+  return html`<span class=${`badge ${tone}`}>${content}</span>`;
 }
 
-/** An error of a request, with a way to try again. */
-export function Fault({ error, retry }: { readonly error: Error | undefined; readonly retry?: () => void }) {
-  if (!error) return null;
+/** What went wrong, if anything did, with a way to try again. */
+export function problem(error: Error | string | undefined, retry?: () => void) {
+  if (error === undefined) return null;
   return html`<div class="problem" role="alert">
-    <span>${error.message}</span> ${retry && html`<button class="quiet" onClick=${retry}>Try again</button>`}
+    <span>${messageOf(error)}</span>
+    ${retry && html`<button class="quiet" onClick=${retry}>Try again</button>`}
   </div>`;
 }
 
 /** Text in a fixed-width font with a button that copies it. */
-export function Code({ text, label = 'Copy' }: { readonly text: string; readonly label?: string }) {
+export function code(text: string, label = 'Copy') {
   return html`<div class="code">
     <pre tabindex="0">${text}</pre>
     <button class="quiet" onClick=${() => copyText(text)}>${label}</button>
   </div>`;
-}
-
-/** A row of choices of which one is in force. */
-export function Choice(props: {
-  readonly label: string;
-  readonly options: readonly (readonly [value: string, label: string])[];
-  readonly value: string;
-  onChange(value: string): void;
-}) {
-  const { label, options, value, onChange } = props;
-  return html`<div class="choice" role="group" aria-label=${label}>
-    ${options.map(
-      ([key, text]) =>
-        html`<button aria-pressed=${key === value ? 'true' : 'false'} onClick=${() => onChange(key)}>
-          ${text}
-        </button>`,
-    )}
-  </div>`;
-}
-
-/** A list to choose from, with its name before it. */
-export function Select(props: {
-  readonly label: string;
-  readonly options: readonly (readonly [value: string, label: string])[];
-  readonly value: string;
-  onChange(value: string): void;
-}) {
-  const { label, options, value, onChange } = props;
-  return html`<label class="select"
-    ><span>${label}</span
-    ><select aria-label=${label} value=${value} onChange=${takeText(onChange)}>
-      ${options.map(([key, text]) => html`<option value=${key} selected=${key === value}>${text}</option>`)}
-    </select></label
-  >`;
 }
 
 function isEmpty(value: ComponentChildren): boolean {
@@ -107,13 +61,9 @@ function isEmpty(value: ComponentChildren): boolean {
 }
 
 /** Names and values, one pair a line. Empty values are left out. */
-export function Facts({
-  of,
-}: {
-  readonly of: readonly (readonly [name: string, value: ComponentChildren])[];
-}) {
+export function facts(all: readonly (readonly [name: string, value: ComponentChildren])[]) {
   return html`<dl class="facts">
-    ${of
+    ${all
       .filter(([, value]) => !isEmpty(value))
       .map(
         ([name, value]) =>
@@ -123,6 +73,13 @@ export function Facts({
           </div>`,
       )}
   </dl>`;
+}
+
+/** The line at the bottom of a page that `notify` fills. */
+export function noticeLine() {
+  return html`<div class=${`notice ${notice.value?.isError ? 'bad' : ''}`} role="status">
+    ${notice.value?.text}
+  </div>`;
 }
 
 /** Runs what a button asks for, and reports how it went. */
@@ -135,19 +92,48 @@ export async function attempt(action: () => Promise<unknown>, done?: string): Pr
   }
 }
 
+interface Question {
+  readonly title: string;
+  readonly text: string;
+  readonly button: string;
+  readonly done?: string;
+  act(): Promise<unknown>;
+}
+
 /** Asks before something that cannot be taken back. */
-export function confirmThat(
-  title: string,
-  text: string,
-  button: string,
-  action: () => Promise<unknown>,
-): void {
+export function confirmThat({ title, text, button, done, act }: Question): void {
   openDialog(
     title,
     html`<p>${text}</p>
       <div class="row">
         <button onClick=${closeDialog}>Cancel</button>
-        <button class="danger" onClick=${() => void attempt(action).then(closeDialog)}>${button}</button>
+        <button class="danger" onClick=${() => void attempt(act, done).then(closeDialog)}>${button}</button>
       </div>`,
   );
+}
+
+interface MenuProps {
+  /** What is done to, with its name: `the key laptop`. */
+  readonly of: string;
+  /** Tells this menu from the others of the page. */
+  readonly id: string;
+  readonly items: readonly (readonly [title: string, act: () => void] | false)[];
+}
+
+/** A button in a row of a table that opens a menu of what can be done with the row. */
+export function RowMenu({ of, id, items }: MenuProps) {
+  const list = useRef<HTMLDivElement>(null);
+  const choose = (act: () => void): void => {
+    // First, so that the focus returns here from a dialog that the choice opens.
+    list.current?.hidePopover();
+    act();
+  };
+  return html`<button class="quiet" aria-label=${`Actions for ${of}`} title="Actions" popovertarget=${id}>
+      ⋯
+    </button>
+    <div class="menu" popover id=${id} ref=${list}>
+      ${items.map(
+        (item) => item && html`<button class="quiet" onClick=${() => choose(item[1])}>${item[0]}</button>`,
+      )}
+    </div>`;
 }

@@ -1,7 +1,7 @@
 /** A request of the playground as code: curl, and the SDKs of its protocol. */
 import type { Built } from './playground-requests.ts';
 
-interface Source extends Built {
+export interface Source extends Built {
   readonly protocol: string;
   readonly model: string;
   readonly stream: boolean;
@@ -11,9 +11,7 @@ interface Source extends Built {
   readonly base: string;
 }
 
-type Language = 'curl' | 'Python' | 'JavaScript';
-
-export const languages: readonly Language[] = ['curl', 'Python', 'JavaScript'];
+export const languages = ['curl', 'Python', 'JavaScript'];
 
 function quoteShell(textToQuote: string): string {
   return `'${textToQuote.replaceAll("'", `'\\''`)}'`;

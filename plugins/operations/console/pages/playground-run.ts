@@ -1,6 +1,6 @@
 /** One call of the playground: sent with the key, read as it comes, and its exact cost afterwards. */
-import { api } from './api.ts';
 import { messageOf, signal, type Signal } from './kit.ts';
+import { parseJson } from './marked-json.ts';
 import { errorIn, hear, nothingSaid, readEvents, type Said } from './playground-replies.ts';
 import type { Built } from './playground-requests.ts';
 
@@ -40,22 +40,36 @@ interface StoredCall {
   readonly outcome?: string;
 }
 
+/** Where calls are sent, and how a finished one is found. */
+export interface CallPlace {
+  /** What comes before the path of a call. */
+  readonly base: string;
+  find(id: string): Promise<StoredCall>;
+}
+
 /** The ledger has the entry at the latest a moment after the reply. */
-async function costOf(id: string): Promise<string | undefined> {
+async function costOf(id: string, { find }: CallPlace): Promise<string | undefined> {
   for (let tries = 0; tries < 8; tries += 1) {
-    const call = await api.get<StoredCall>(`/admin/calls/${encodeURIComponent(id)}`).catch(() => undefined);
+    const call = await find(id).catch(() => undefined);
     if (call?.cost !== undefined && call.outcome !== 'running') return call.cost;
     await new Promise((resolve) => setTimeout(resolve, 250));
   }
   return undefined;
 }
 
-function parse(data: string): unknown {
-  try {
-    return JSON.parse(data);
-  } catch {
-    return undefined;
-  }
+function headOf({ status, headers }: Response): Pick<Run, 'status' | 'id' | 'headers'> {
+  return {
+    status,
+    id: headers.get('x-request-id') ?? undefined,
+    headers: [...headers].filter(([name]) => shownHeaders.test(name)),
+  };
+}
+
+/** The events of a stream, or the whole reply at once. */
+async function* textsOf(response: Response): AsyncGenerator<string> {
+  const isStream = response.headers.get('content-type')?.includes('text/event-stream') ?? false;
+  if (isStream && response.body) yield* readEvents(response.body);
+  else yield await response.text();
 }
 
 export interface Running {
@@ -65,7 +79,12 @@ export interface Running {
   readonly done: Promise<Run>;
 }
 
-export function startRun(protocol: string, { path, headers, body }: Built, key: string): Running {
+export function startRun(
+  protocol: string,
+  { path, headers, body }: Built,
+  key: string,
+  at: CallPlace,
+): Running {
   const run = signal<Run>(atStart);
   const stopping = new AbortController();
   const began = performance.now();
@@ -86,7 +105,7 @@ export function startRun(protocol: string, { path, headers, body }: Built, key: 
   };
   const take = (data: string): void => {
     if (events.length < mostEvents) events.push(data);
-    const value = parse(data);
+    const value = parseJson(data);
     hear(protocol, said, value);
     const error = errorIn(value);
     if (error !== undefined) change({ error });
@@ -94,7 +113,7 @@ export function startRun(protocol: string, { path, headers, body }: Built, key: 
     draw();
   };
   async function send(): Promise<void> {
-    const response = await fetch(`/console/calls${path}`, {
+    const response = await fetch(at.base + path, {
       method: 'POST',
       // The cookie says nothing here. The key pays.
       credentials: 'omit',
@@ -102,14 +121,8 @@ export function startRun(protocol: string, { path, headers, body }: Built, key: 
       body: JSON.stringify(body),
       signal: stopping.signal,
     });
-    change({
-      status: response.status,
-      id: response.headers.get('x-request-id') ?? undefined,
-      headers: [...response.headers].filter(([name]) => shownHeaders.test(name)),
-    });
-    const isStream = response.headers.get('content-type')?.includes('text/event-stream') ?? false;
-    if (isStream && response.body) for await (const data of readEvents(response.body)) take(data);
-    else take(await response.text());
+    change(headOf(response));
+    for await (const data of textsOf(response)) take(data);
   }
   async function finish(): Promise<Run> {
     try {
@@ -119,7 +132,7 @@ export function startRun(protocol: string, { path, headers, body }: Built, key: 
     }
     change({ said: { ...said }, events: [...events], took: performance.now() - began });
     const { id } = run.value;
-    if (id !== undefined) change({ cost: await costOf(id) });
+    if (id !== undefined) change({ cost: await costOf(id, at) });
     return run.value;
   }
   return { run, stop: () => stopping.abort(), done: finish() };

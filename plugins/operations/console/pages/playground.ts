@@ -1,22 +1,22 @@
 /** The playground: real calls in any protocol, with a key, and the same call as code. */
-import { useData } from './api.ts';
+import { api, useData } from './api.ts';
 import { publicUrl, type Facts } from './client-settings.ts';
-import { html, messageOf, useSignal, takeText, takeChecked } from './kit.ts';
-import { Amount, sum } from './money.ts';
-import { Fault, Head, Select } from './parts.ts';
+import { checkbox, inQuery, input, select } from './controls.ts';
+import { html, messageOf, useSignal, type ComponentChildren } from './kit.ts';
+import { sum, usd } from './money.ts';
+import { head, problem } from './parts.ts';
 import { KeyChooser, playgroundKey } from './playground-key.ts';
 import {
-  Conversation,
+  conversation,
   estimate,
   Export,
   figure,
   json,
   readPicture,
-  Reply,
-  Settings,
-  Text,
+  replyCard,
+  settingsOf,
   type Draft,
-  type ModelList,
+  type PricedModel,
 } from './playground-parts.ts';
 import {
   buildRequest,
@@ -26,14 +26,14 @@ import {
   type Turn,
   type Wanted,
 } from './playground-requests.ts';
-import { startRun, type Running } from './playground-run.ts';
-import { setQuery, type Place } from './router.ts';
+import { startRun, type CallPlace, type Running } from './playground-run.ts';
 
 interface Chosen {
   readonly protocol: string;
   readonly model: string;
   /** The path of the protocol's SDK below the gateway. */
   readonly base: string;
+  readonly at: CallPlace;
 }
 
 interface Prepared {
@@ -42,7 +42,7 @@ interface Prepared {
 }
 
 /** What the person has written, and the calls made so far. */
-function usePlay({ protocol, model, base }: Chosen) {
+function usePlay({ protocol, model, base, at }: Chosen) {
   const draft: Draft = {
     system: useSignal(''),
     prompt: useSignal('Hello! Who are you?'),
@@ -75,7 +75,7 @@ function usePlay({ protocol, model, base }: Chosen) {
   }
 
   async function send(wanted: Wanted, built: Built): Promise<void> {
-    const started = startRun(protocol, built, playgroundKey.value);
+    const started = startRun(protocol, built, playgroundKey.value, at);
     running.value = started;
     sent.value = { wanted, built };
     const { said, cost, error } = await started.done;
@@ -99,43 +99,8 @@ function tryToBuild({ build }: Play): Partial<Prepared> & { wrong?: string } {
   }
 }
 
-function Top(props: {
-  readonly chosen: Chosen;
-  readonly play: Play;
-  readonly models: ModelList | undefined;
-}) {
-  const {
-    chosen: { protocol, model },
-    play: { stream, costs },
-    models,
-  } = props;
-  return html`<div class="order">
-    <${Select}
-      label="Protocol"
-      options=${playable.map((name) => [name, name])}
-      value=${protocol}
-      onChange=${(value: string) => setQuery({ protocol: value })}
-    />
-    <label class="filter-field"
-      ><span>Model</span
-      ><input
-        list="playground-models"
-        value=${model}
-        spellcheck=${false}
-        onChange=${takeText((text) => setQuery({ model: text.trim() }))}
-    /></label>
-    <datalist id="playground-models">${models?.data.map(({ id }) => html`<option value=${id} />`)}</datalist>
-    <label class="check"
-      ><input
-        type="checkbox"
-        checked=${stream}
-        onChange=${takeChecked((isChecked) => (stream.value = isChecked))}
-      />
-      Stream</label
-    >
-    ${costs.value.length > 0 && html`<span>Spent here: <${Amount} usd=${sum(costs.value)} /></span>`}
-  </div>`;
-}
+const faultLine = (text: string | undefined) =>
+  text !== undefined && html`<p class="fault" role="alert">${text}</p>`;
 
 function Pictures({ play: { pictures } }: { readonly play: Play }) {
   const fault = useSignal<string | undefined>(undefined);
@@ -146,44 +111,61 @@ function Pictures({ play: { pictures } }: { readonly play: Play }) {
       fault.value = messageOf(error);
     }
   };
-  return html`<label class="filter-field"
+  return html`<label class="control"
       ><span>Pictures</span><input type="file" accept="image/*" multiple onChange=${pick}
     /></label>
-    ${fault.value !== undefined && html`<p class="fault" role="alert">${fault.value}</p>`}`;
+    ${faultLine(fault.value)}`;
 }
 
-function Stage({ place: { query }, facts }: { readonly place: Place; readonly facts: Facts }) {
+interface StageProps {
+  readonly facts: Facts;
+  /** Where clients reach the public listener. */
+  readonly url: string;
+  readonly models: readonly PricedModel[] | undefined;
+  readonly at: CallPlace;
+  /** Asks for a key, where the page has none of its own. */
+  readonly chooser?: ComponentChildren;
+  /** Whether there is a page of each call. */
+  readonly isLinked?: boolean;
+}
+
+/** The request, and beside it the reply and the code. */
+export function Stage({ facts, url, models, at, chooser, isLinked = false }: StageProps) {
   const bases = new Map(facts.addresses.map(({ protocol, path }) => [protocol, path]));
-  const protocol = playable.includes(query.protocol ?? '') ? (query.protocol ?? '') : 'chat-completions';
-  const base = bases.get(protocol) ?? bases.get('chat-completions') ?? '';
-  const { data: models } = useData<ModelList>('/admin/models');
-  const model = query.model ?? models?.data[0]?.id ?? '';
-  const chosen = { protocol, model, base };
-  const play = usePlay(chosen);
-  const { draft, turns, running } = play;
+  const spoken = playable.filter((name) => bases.has(name));
+  const protocolState = inQuery('protocol', spoken[0]);
+  const protocol = spoken.find((name) => name === protocolState.value) ?? spoken[0] ?? '';
+  const base = bases.get(protocol) ?? '';
+  const modelState = inQuery('model', models?.[0]?.id);
+  const model = modelState.value;
+  const play = usePlay({ protocol, model, base, at });
+  const { draft, turns, running, stream, pictures, costs, sent, send } = play;
   const { wanted, built, wrong } = tryToBuild(play);
   const now = running.value?.run.value;
   const isBusy = now !== undefined && now.took === undefined;
-  const isBlank = draft.prompt.value.trim() === '' && play.pictures.value.length === 0;
+  const isBlank = draft.prompt.value.trim() === '' && pictures.value.length === 0;
   const isReady = !isBusy && !isBlank && playgroundKey.value !== '' && model !== '';
-  const last = play.sent.value;
+  const last = sent.value;
   // The last call, until there is something to send.
   const isLast = isBlank && last?.wanted.protocol === protocol && last.wanted.model === model;
-  const code = isLast ? last : built && wanted && { built, wanted };
-  return html`<${Top} chosen=${chosen} play=${play} models=${models} />
+  const shown = isLast ? last : built && wanted && { built, wanted };
+  const price = models?.find(({ id }) => id === model);
+  const spent = html`<span>Spent here: ${usd(sum(costs.value))}</span>`;
+  return html`<div class="order">
+      ${select('Protocol', spoken, protocolState)}
+      ${input('Model', modelState, { suggest: models?.map(({ id }) => id) })} ${checkbox('Stream', stream)}
+      ${costs.value.length > 0 && spent}
+    </div>
     <div class="columns">
       <div>
-        <${KeyChooser} />
-        <${Conversation} turns=${turns.value} clear=${() => (turns.value = [])} />
-        <${Settings} draft=${draft} hasText=${protocol !== 'images'} />
-        <${Text} label="Prompt" value=${draft.prompt} rows=${5} />
-        ${protocol !== 'images' && html`<${Pictures} play=${play} />`}
-        ${wrong !== undefined && html`<p class="fault" role="alert">${wrong}</p>`}
+        ${chooser} ${conversation(turns.value, () => (turns.value = []))}
+        ${settingsOf(draft, protocol !== 'images')} ${input('Prompt', draft.prompt, { rows: 5 })}
+        ${protocol !== 'images' && html`<${Pictures} play=${play} />`} ${faultLine(wrong)}
         <div class="row start">
           <button
             class="primary"
             disabled=${!isReady || !built}
-            onClick=${() => wanted && built && void play.send(wanted, built)}
+            onClick=${() => wanted && built && void send(wanted, built)}
           >
             Send
           </button>
@@ -191,15 +173,43 @@ function Stage({ place: { query }, facts }: { readonly place: Place; readonly fa
         </div>
       </div>
       <div>
-        ${now && html`<${Reply} of=${now} estimated=${built && estimate(models, model, built.body, now)} />`}
-        ${code && html`<${Export} ...${code} base=${base} url=${publicUrl(facts)} />`}
+        ${now && replyCard(now, built && estimate(price, built.body, now), isLinked)}
+        ${shown && html`<${Export} source=${{ ...shown.wanted, ...shown.built, base, url }} />`}
       </div>
     </div>`;
 }
 
-export function Page({ place }: { readonly place: Place }) {
-  const { data, error, reload } = useData<Facts>('/console/facts');
-  return html`<${Head} title="Playground" />
-    <${Fault} error=${error} retry=${reload} />
-    ${data && html`<${Stage} place=${place} facts=${data} />`}`;
+interface ModelList {
+  readonly data: readonly {
+    readonly id: string;
+    readonly offers: readonly { readonly price: Readonly<Record<string, unknown>> | null }[];
+  }[];
+}
+
+/** Calls go by the admin listener: a page may not call another origin. */
+const at: CallPlace = {
+  base: '/console/calls',
+  find: (id) => api.get(`/admin/calls/${encodeURIComponent(id)}`),
+};
+
+export function Page() {
+  const { data: facts, error, reload } = useData<Facts>('/console/facts');
+  const listing = useData<ModelList>('/admin/models');
+  const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+  const models = listing.data?.data.map(({ id, offers: [offer] }) => ({
+    id,
+    input: text(offer?.price?.['input']),
+    output: text(offer?.price?.['output']),
+  }));
+  const stage =
+    facts &&
+    html`<${Stage}
+      facts=${facts}
+      url=${publicUrl(facts)}
+      models=${models}
+      at=${at}
+      chooser=${html`<${KeyChooser} />`}
+      isLinked
+    />`;
+  return html`${head('Playground')} ${problem(error, reload)} ${stage}`;
 }

@@ -1,9 +1,9 @@
 /** What comes above the page of providers: a rest, a test of the keys, the last errors. */
-import { ApiError, api } from './api.ts';
-import { Form, type Values } from './form.ts';
-import { duration, Time } from './format.ts';
-import { closeDialog, html, openDialog } from './kit.ts';
-import { Badge } from './parts.ts';
+import { api } from './api.ts';
+import { openForm, optional } from './form.ts';
+import { duration, when } from './format.ts';
+import { html, messageOf, openDialog } from './kit.ts';
+import { badge, problem } from './parts.ts';
 
 export interface Figures {
   readonly attempts: number;
@@ -57,67 +57,58 @@ interface Tested {
   }[];
 }
 
-export function openRest(
-  provider: string,
-  place: { key?: number; model?: string },
-  reload: () => void,
-): void {
-  const what = [provider, place.key && `key ${place.key}`, place.model].filter(Boolean).join(', ');
-  openDialog(
-    `Take out of service: ${what}`,
-    html`<p>It gets no calls until the time is over, also after a restart. Running calls finish.</p>
-      <${Form}
-        fields=${[
-          {
-            name: 'seconds',
-            label: 'For',
-            type: 'select',
-            value: '3600',
-            options: [
-              ['300', '5 minutes'],
-              ['3600', '1 hour'],
-              ['14400', '4 hours'],
-              ['86400', '1 day'],
-              ['604800', '1 week'],
-            ],
-          },
-          { name: 'reason', label: 'Reason', hint: 'Shown here to other operators.' },
-        ]}
-        submit="Take out"
-        isDangerous
-        onSubmit=${async ({ seconds, reason }: Values) => {
-          const order = { ...place, seconds: Number(seconds), ...(reason ? { reason } : {}) };
-          await api.post(`/admin/providers/${encodeURIComponent(provider)}/rest`, order);
-          closeDialog();
-          reload();
-        }}
-      />`,
-  );
+const rests = [
+  ['300', '5 minutes'],
+  ['3600', '1 hour'],
+  ['14400', '4 hours'],
+  ['86400', '1 day'],
+  ['604800', '1 week'],
+] as const;
+
+export type Part = { readonly key?: number; readonly model?: string };
+
+export function openRest(provider: string, part: Part, done: () => void): void {
+  const what = [provider, part.key && `key ${part.key}`, part.model].filter(Boolean).join(', ');
+  openForm({
+    title: `Take out of service: ${what}`,
+    intro: 'It gets no calls until the time is over, also after a restart. Running calls finish.',
+    fields: [
+      { name: 'seconds', label: 'For', type: 'select', value: '3600', options: rests },
+      { name: 'reason', label: 'Reason', hint: 'Shown here to other operators.' },
+    ],
+    submit: 'Take out',
+    isDangerous: true,
+    send: ({ seconds, reason }) =>
+      api.post(`/admin/providers/${encodeURIComponent(provider)}/rest`, {
+        ...part,
+        seconds: Number(seconds),
+        ...optional('reason', reason),
+      }),
+    done,
+  });
+}
+
+function testResult({ key, ok, milliseconds, findings }: Tested['results'][number]) {
+  return html`<h3>
+      Key ${key} ${badge(ok ? 'works' : 'does not work', ok ? 'good' : 'bad')}
+      <span class="dim"> ${duration(milliseconds)}</span>
+    </h3>
+    <ul>
+      ${findings.map(
+        ({ message, remedy }) =>
+          html`<li>${message}${remedy && html`<br /><span class="dim">${remedy}</span>`}</li>`,
+      )}
+    </ul>`;
 }
 
 export async function openTest(provider: string): Promise<void> {
-  openDialog(`Test: ${provider}`, html`<p aria-busy="true">Asking the provider …</p>`);
+  const show = (body: Parameters<typeof openDialog>[1]): void => openDialog(`Test: ${provider}`, body);
+  show(html`<p aria-busy="true">Asking the provider …</p>`);
   try {
     const { results } = await api.post<Tested>(`/admin/providers/${encodeURIComponent(provider)}/test`);
-    openDialog(
-      `Test: ${provider}`,
-      html`${results.map(
-        ({ key, ok, milliseconds, findings }) =>
-          html`<h3>
-              Key ${key} <${Badge} tone=${ok ? 'good' : 'bad'}>${ok ? 'works' : 'does not work'}</${Badge}>
-              <span class="dim"> ${duration(milliseconds)}</span>
-            </h3>
-            <ul>
-              ${findings.map(
-                ({ message, remedy }) =>
-                  html`<li>${message}${remedy && html`<br /><span class="dim">${remedy}</span>`}</li>`,
-              )}
-            </ul>`,
-      )}`,
-    );
+    show(results.map(testResult));
   } catch (error) {
-    const text = error instanceof ApiError ? error.message : String(error);
-    openDialog(`Test: ${provider}`, html`<p class="problem" role="alert">${text}</p>`);
+    show(problem(messageOf(error)));
   }
 }
 
@@ -128,8 +119,7 @@ export function openErrors(provider: string, { model, lastErrors }: Target): voi
       ${lastErrors.map(
         ({ at, code, status, message }) =>
           html`<li>
-            <${Time} at=${at} /> <${Badge} tone="bad">${code}</${Badge}>${' '}
-            ${status !== null && `status ${status}`}
+            ${when(at)} ${badge(code, 'bad')} ${status !== null && `status ${status}`}
             <p>${message}</p>
           </li>`,
       )}

@@ -3,46 +3,29 @@
  * which stays in the memory of the page, it shows the key's balance, limits, usage and calls, and makes
  * calls.
  */
-import { send } from './api.ts';
+import { send, useData } from './api.ts';
 import { ClientSettings, type Facts } from './client-settings.ts';
-import { Form } from './form.ts';
-import { html, messageOf, notice, render, signal, useEffect, useSignal } from './kit.ts';
-import { OfferedModels, type ListedModel } from './offered-models.ts';
+import { choice } from './controls.ts';
+import { form } from './form.ts';
+import { html, render, useSignal } from './kit.ts';
+import { offeredModels, perMillion, writesText, type ListedModel } from './offered-models.ts';
 import { KeyView } from './own-key.ts';
-import { Choice, Code, Fault } from './parts.ts';
-import { Playground } from './public-playground.ts';
+import { code, noticeLine, problem } from './parts.ts';
+import { playgroundKey as key } from './playground-key.ts';
+import type { CallPlace } from './playground-run.ts';
+import { Stage } from './playground.ts';
 import { nextTheme, theme } from './theme.ts';
 
-/** In memory only: it is gone with the page. */
-const key = signal('');
-
-function useFetched<T>(path: string, withKey: string): { data: T | undefined; error: Error | undefined } {
-  const data = useSignal<T | undefined>(undefined);
-  const error = useSignal<Error | undefined>(undefined);
-  useEffect(() => {
-    const aborting = new AbortController();
-    const headers: Record<string, string> = withKey === '' ? {} : { authorization: `Bearer ${withKey}` };
-    send(path, { headers, signal: aborting.signal })
-      .then((response) => response.json())
-      .then(
-        (body: T) => {
-          data.value = body;
-          error.value = undefined;
-        },
-        (fault: unknown) => {
-          if (!aborting.signal.aborted)
-            error.value = fault instanceof Error ? fault : new Error(String(fault));
-        },
-      );
-    return () => aborting.abort();
-  }, [path, withKey]);
-  return { data: data.value, error: error.value };
+interface Offer {
+  readonly facts: Facts;
+  /** Where clients reach this listener. */
+  readonly url: string;
+  readonly models: readonly ListedModel[] | undefined;
 }
 
-function Addresses(props: { readonly facts: Facts; readonly models: readonly ListedModel[] | undefined }) {
-  const { facts, models = [] } = props;
-  const base = facts.url ?? window.location.origin;
-  const texts = models.filter(({ architecture: a }) => a?.output_modalities?.includes('text') ?? true);
+function addresses({ facts, url, models = [] }: Offer) {
+  const texts = models.filter(writesText).map(({ id }) => id);
+  const apiKey = key.value || '<your key>';
   return html`<section class="card">
     <h2>Where your client points</h2>
     <p class="dim">
@@ -51,32 +34,27 @@ function Addresses(props: { readonly facts: Facts; readonly models: readonly Lis
     ${facts.addresses.map(
       ({ client, path }) =>
         html`<h3>${client}</h3>
-          <${Code} text=${base + path} />`,
+          ${code(url + path)}`,
     )}
     <details>
       <summary>Settings for clients</summary>
-      <${ClientSettings}
-        facts=${facts}
-        base=${base}
-        apiKey=${key.value || '<your key>'}
-        models=${texts.map(({ id }) => id)}
-      />
+      <${ClientSettings} facts=${facts} base=${url} apiKey=${apiKey} models=${texts} />
     </details>
   </section>`;
 }
 
-function KeyForm() {
+function keyForm() {
   return html`<section class="card key-form">
     <h2>Your key</h2>
     <p class="dim">It stays in this page and is forgotten when you close or reload it.</p>
-    <${Form}
-      fields=${[{ name: 'key', label: 'API key', type: 'password', isRequired: true, placeholder: 'sk-…' }]}
-      submit="Show what is mine"
-      onSubmit=${async ({ key: typed = '' }: { key: string }) => {
+    ${form({
+      fields: [{ name: 'key', label: 'API key', type: 'password', isRequired: true, placeholder: 'sk-…' }],
+      submit: 'Show what is mine',
+      async send({ key: typed = '' }) {
         await send('/v1/key', { headers: { authorization: `Bearer ${typed}` } });
         key.value = typed;
-      }}
-    />
+      },
+    })}
   </section>`;
 }
 
@@ -87,34 +65,40 @@ const views = [
   ['addresses', 'Addresses'],
 ] as const;
 
-function Holder({
-  facts,
-  models,
-}: {
-  readonly facts: Facts | undefined;
-  readonly models: readonly ListedModel[] | undefined;
-}) {
+function Holder({ facts, url, models }: Offer) {
   const view = useSignal<string>('key');
+  const playable = models?.map(({ id, pricing }) => ({
+    id,
+    input: perMillion(pricing?.['prompt']),
+    output: perMillion(pricing?.['completion']),
+  }));
+  const headers = { authorization: `Bearer ${key.value}` };
+  const at: CallPlace = {
+    base: '',
+    find: async (id) => (await send(`/v1/calls/${encodeURIComponent(id)}`, { headers })).json(),
+  };
+  const shown = {
+    key: () => html`<${KeyView} apiKey=${key.value} />`,
+    playground: () => html`<${Stage} facts=${facts} url=${url} models=${playable} at=${at} />`,
+    models: () => offeredModels(models),
+    addresses: () => addresses({ facts, url, models }),
+  }[view.value];
   return html`<div class="row start tabs">
-      <${Choice}
-        label="Show"
-        options=${views}
-        value=${view.value}
-        onChange=${(next: string) => (view.value = next)}
-      />
+      ${choice('Show', views, view)}
       <span class="space"></span>
       <button onClick=${() => (key.value = '')}>Forget the key</button>
     </div>
-    ${view.value === 'key' && html`<${KeyView} apiKey=${key.value} />`}
-    ${view.value === 'playground' && html`<${Playground} apiKey=${key.value} models=${models ?? []} />`}
-    ${view.value === 'models' && html`<${OfferedModels} models=${models} />`}
-    ${view.value === 'addresses' && facts && html`<${Addresses} facts=${facts} models=${models} />`}`;
+    ${shown?.()}`;
 }
 
 function Public() {
-  const facts = useFetched<Facts>('/console/facts', '');
-  const listing = useFetched<{ data: readonly ListedModel[] }>('/v1/models', key.value);
+  const { data: facts, error } = useData<Facts>('/console/facts');
+  const listing = useData<{ data: readonly ListedModel[] }>('/v1/models', undefined, { key: key.value });
   const models = listing.error ? [] : listing.data?.data;
+  const offer = facts && { facts, url: facts.url ?? window.location.origin, models };
+  const stranger = html`<div class="columns">${keyForm()} ${offer && addresses(offer)}</div>
+    <h2>Models and prices</h2>
+    ${offeredModels(models)}`;
   return html`<main class="public">
       <header class="head">
         <div>
@@ -125,25 +109,12 @@ function Public() {
         </div>
         <button class="quiet" onClick=${nextTheme}>Theme: ${theme}</button>
       </header>
-      <${Fault} error=${facts.error ?? listing.error} />
-      ${
-        key.value === ''
-          ? html`<div class="columns">
-                <${KeyForm} />
-                ${facts.data && html`<${Addresses} facts=${facts.data} models=${models} />`}
-              </div>
-              <h2>Models and prices</h2>
-              <${OfferedModels} models=${models} />`
-          : html`<${Holder} facts=${facts.data} models=${models} />`
-      }
+      ${problem(error ?? listing.error)}
+      ${key.value === '' ? stranger : offer && html`<${Holder} ...${offer} />`}
     </main>
-    <div class=${`notice ${notice.value?.isError ? 'bad' : ''}`} role="status">${notice.value?.text}</div>`;
+    ${noticeLine()}`;
 }
 
 const root = document.getElementById('app');
-try {
-  root?.replaceChildren();
-  if (root) render(html`<${Public} />`, root);
-} catch (error) {
-  if (root) root.textContent = messageOf(error);
-}
+root?.replaceChildren();
+if (root) render(html`<${Public} />`, root);

@@ -1,20 +1,8 @@
 /** Tables that sort, filter, copy and export. Rows beyond the first few hundred are shown on demand. */
+import type { Column, Value } from './columns.ts';
 import { type ComponentChildren, copyText, html, saveFile, useMemo, useSignal, takeText } from './kit.ts';
 import { isDecimal, nano } from './money.ts';
-
-type Value = string | number | boolean | null | undefined;
-
-export interface Column<Row> {
-  readonly title: string;
-  /** What is sorted, filtered, copied and exported. */
-  value(row: Row): Value;
-  /** What is shown, if it is more than the value. */
-  cell?(row: Row): ComponentChildren;
-  /** Whether its cells are figures, aligned to the right. */
-  readonly isFigure?: boolean;
-  /** Long texts get more room. */
-  readonly isWide?: boolean;
-}
+import { problem } from './parts.ts';
 
 interface TableProps<Row> {
   /** Names the table for screen readers, and its file. */
@@ -22,9 +10,11 @@ interface TableProps<Row> {
   readonly columns: readonly Column<Row>[];
   /** Undefined until they have come. */
   readonly rows: readonly Row[] | undefined;
-  /** Why they did not come. The page says it above the table, which stays empty. */
+  /** Why they did not come. */
   readonly error?: Error | undefined;
-  readonly empty: ComponentChildren;
+  /** Loads them again after an error. */
+  readonly reload?: () => void;
+  readonly empty?: ComponentChildren;
   /** Loads the next page, if there is one. */
   readonly more?: (() => void) | undefined;
   readonly rowKey?: (row: Row) => string;
@@ -90,34 +80,21 @@ function sort<Row>(
   return by.isDown ? sorted.toReversed() : sorted;
 }
 
-function classOf<Row>({ title, isFigure, isWide }: Column<Row>): string {
-  if (isFigure) return 'figure';
-  if (isWide) return 'wide';
-  return title === '' ? 'actions' : '';
-}
-
 interface HeadingProps {
-  readonly column: Column<unknown>;
-  readonly isPlain: boolean;
+  readonly of: Column<never>;
   readonly by: Sorting | undefined;
-  readonly onSort: () => void;
+  readonly onSort: (() => void) | undefined;
 }
 
-function Heading({ column, isPlain, by, onSort }: HeadingProps) {
-  const { title } = column;
+function Heading({ of: { title, kind }, by, onSort }: HeadingProps) {
+  if (title === '')
+    return html`<th scope="col" class="actions"><span class="visually-hidden">Actions</span></th>`;
   const [order, arrow] = by?.isDown ? ['descending', ' ↓'] : ['ascending', ' ↑'];
-  return html`<th
-    scope="col"
-    class=${classOf({ ...column, isWide: false })}
-    aria-sort=${by ? order : undefined}
-  >
-    ${
-      isPlain || title === ''
-        ? title || html`<span class="visually-hidden">Actions</span>`
-        : html`<button class="sort" onClick=${onSort}>
-            ${title}<span aria-hidden="true">${by ? arrow : ''}</span>
-          </button>`
-    }
+  const sort = html`<button class="sort" onClick=${onSort}>
+    ${title}<span aria-hidden="true">${by && arrow}</span>
+  </button>`;
+  return html`<th scope="col" class=${kind === 'figure' && kind} aria-sort=${by && order}>
+    ${onSort ? sort : title}
   </th>`;
 }
 
@@ -137,31 +114,49 @@ function describeCount(shown: number, all: number, hasMore: boolean): string {
   return `${part}${all}${hasMore ? '+' : ''} ${all === 1 ? 'row' : 'rows'}`;
 }
 
-function rowOf<Row>(row: Row, columns: readonly Column<Row>[]) {
-  return columns.map((column) => {
-    const { value, cell } = column;
-    return html`<td class=${classOf(column)}>${cell ? cell(row) : textOf(value(row))}</td>`;
+function cellsOf<Row>(row: Row, columns: readonly Column<Row>[]) {
+  return columns.map(({ title, value, cell, kind }) => {
+    const name = title === '' ? 'actions' : kind;
+    return html`<td class=${name}>${cell ? cell(row) : textOf(value(row))}</td>`;
   });
 }
 
-interface NothingProps {
-  readonly of: Pick<TableProps<unknown>, 'rows' | 'error' | 'empty'>;
-  readonly filter: string;
-}
-
 /** What a table says that shows no row. */
-function Nothing({ of: { rows, error, empty }, filter }: NothingProps) {
+function nothing<Row>({ rows, error, empty }: TableProps<Row>, filter: string) {
   if (rows === undefined && error) return null;
   if (rows === undefined) return html`<p class="empty" aria-busy="true">Loading …</p>`;
-  if (rows.length === 0) return html`<div class="empty">${empty}</div>`;
-  return html`<p class="empty">No row contains “${filter}”.</p>`;
+  return html`<div class="empty">${rows.length === 0 ? empty : `No row contains “${filter}”.`}</div>`;
 }
 
 const button = (title: string, act: () => void) =>
   html`<button class="more" onClick=${act}>${title}</button>`;
 
-export function Table<Row>(props: TableProps<Row>) {
-  const { name, columns, rows, more, rowKey, rowClass, tools, isPlain = false } = props;
+interface ToolsProps<Row> extends Pick<TableProps<Row>, 'name' | 'columns' | 'rows' | 'more' | 'tools'> {
+  readonly shown: readonly Row[];
+  readonly filter: { value: string };
+}
+
+function Tools<Row>({ name, columns, rows, more, tools, shown, filter }: ToolsProps<Row>) {
+  return html`<div class="tools">
+    <input
+      type="search"
+      class="filter"
+      placeholder="Filter"
+      aria-label=${`Filter ${name.toLowerCase()}`}
+      value=${filter}
+      onInput=${takeText((text) => (filter.value = text))}
+    />
+    ${tools}
+    <span class="space"></span>
+    <span class="dim" role="status">
+      ${rows && describeCount(shown.length, rows.length, more !== undefined)}
+    </span>
+    <${Exports} name=${name} columns=${columns} rows=${shown} />
+  </div>`;
+}
+
+function Table<Row>(props: TableProps<Row>) {
+  const { name, columns, rows, error, reload, more, rowKey, rowClass, isPlain = false } = props;
   const sorting = useSignal<Sorting | undefined>(undefined);
   const filter = useSignal('');
   const most = useSignal(firstRows);
@@ -169,54 +164,39 @@ export function Table<Row>(props: TableProps<Row>) {
     () => sort(select(rows ?? [], columns, filter.value), columns, sorting.value),
     [rows, filter.value, sorting.value, columns],
   );
-  const sortBy = (column: number, { isFigure = false }: Column<Row>): void => {
-    const by = sorting.value;
-    sorting.value = { column, isDown: by?.column === column ? !by.isDown : isFigure };
+  const heading = (each: Column<Row>, column: number) => {
+    const by = sorting.value?.column === column ? sorting.value : undefined;
+    const onSort = (): void => {
+      sorting.value = { column, isDown: by ? !by.isDown : each.kind === 'figure' };
+    };
+    return html`<${Heading} of=${each} by=${by} onSort=${isPlain ? undefined : onSort} />`;
   };
+  const row = (each: Row, index: number) =>
+    html`<tr key=${rowKey?.(each) ?? index} class=${rowClass?.(each)}>
+      ${cellsOf(each, columns)}
+    </tr>`;
   const showMore = (): void => void (most.value += firstRows);
-  const heading = (column: Column<Row>, index: number) => {
-    const by = sorting.value?.column === index ? sorting.value : undefined;
-    const onSort = (): void => sortBy(index, column);
-    return html`<${Heading} column=${column} isPlain=${isPlain} by=${by} onSort=${onSort} />`;
-  };
-  return html`<section class="table" aria-label=${name}>
-    ${
-      !isPlain &&
-      html`<div class="tools">
-        <input
-          type="search"
-          class="filter"
-          placeholder="Filter"
-          aria-label=${`Filter ${name.toLowerCase()}`}
-          value=${filter}
-          onInput=${takeText((text) => (filter.value = text))}
-        />
-        ${tools}
-        <span class="space"></span>
-        <span class="dim" role="status">
-          ${rows && describeCount(shown.length, rows.length, more !== undefined)}
-        </span>
-        <${Exports} name=${name} columns=${columns} rows=${shown} />
-      </div>`
-    }
-    <div class="scroll" tabindex="0" role="region" aria-label=${`${name}, scrollable`}>
-      <table>
-        <thead>
-          <tr>
-            ${columns.map(heading)}
-          </tr>
-        </thead>
-        <tbody>
-          ${shown.slice(0, most.value).map(
-            (row, index) =>
-              html`<tr key=${rowKey?.(row) ?? index} class=${rowClass?.(row)}>
-                ${rowOf(row, columns)}
-              </tr>`,
-          )}
-        </tbody>
-      </table>
-      ${shown.length === 0 && html`<${Nothing} of=${props} filter=${filter.value} />`}
-    </div>
-    ${shown.length > most.value ? button('Show more rows', showMore) : more && button('Load more', more)}
-  </section>`;
+  return html`${problem(error, reload)}
+    <section class="table" aria-label=${name}>
+      ${!isPlain && html`<${Tools} ...${props} shown=${shown} filter=${filter} />`}
+      <div class="scroll" tabindex="0" role="region" aria-label=${`${name}, scrollable`}>
+        <table>
+          <thead>
+            <tr>
+              ${columns.map(heading)}
+            </tr>
+          </thead>
+          <tbody>
+            ${shown.slice(0, most.value).map(row)}
+          </tbody>
+        </table>
+        ${shown.length === 0 && nothing(props, filter.value)}
+      </div>
+      ${shown.length > most.value ? button('Show more rows', showMore) : more && button('Load more', more)}
+    </section>`;
+}
+
+/** A table. Another `key` makes another one, with its own filter and order. */
+export function table<Row>(props: TableProps<Row> & { readonly key?: string }) {
+  return html`<${Table} ...${props} />`;
 }

@@ -20,25 +20,18 @@ const words: Readonly<Record<string, string>> = {
 };
 
 /** Steps as bars on one time axis; a mark in an attempt is its first event. */
-export function Waterfall({ steps }: { readonly steps: readonly Step[] }) {
+export function waterfall(steps: readonly Step[]) {
   const end = steps.reduce((most, step) => Math.max(most, step.start_ms + step.duration_ms), 1);
   const share = (ms: number): string => `${(ms / end) * 100}%`;
-  const row = (step: Step) => {
-    const { name, start_ms: start, duration_ms: length, first_event_ms: first, error } = step;
+  const row = ({ name, start_ms: start, duration_ms: length, first_event_ms: first, error }: Step) => {
+    const title = `First event after ${duration(first)}`;
+    const mark =
+      typeof first === 'number' &&
+      html`<span class="mark" title=${title} style=${{ left: share(start + first) }}></span>`;
+    const bar = { left: share(start), width: `max(2px, ${share(length)})` };
     return html`<div class=${`step ${error ? 'failed' : ''} ${name.startsWith('attempt') ? 'attempt' : ''}`}>
       <span>${words[name] ?? name.replace(/^a/, 'A')}</span>
-      <span class="lane">
-        <span class="bar" style=${{ left: share(start), width: `max(2px, ${share(length)})` }}></span>
-        ${
-          first !== null &&
-          first !== undefined &&
-          html`<span
-            class="mark"
-            title=${`First event after ${duration(first)}`}
-            style=${{ left: share(start + first) }}
-          ></span>`
-        }
-      </span>
+      <span class="lane"><span class="bar" style=${bar}></span>${mark}</span>
       <span class="figure">${duration(length)}</span>
       ${error && html`<span class="fault">${error}</span>`}
     </div>`;

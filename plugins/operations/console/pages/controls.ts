@@ -1,0 +1,94 @@
+/** Controls for what a person chooses or types, bound to a signal or to the query of the page's address. */
+import { html, takeText } from './kit.ts';
+import { place, setQuery } from './router.ts';
+
+/** What a control shows and changes: a signal, or `inQuery`. */
+export interface State<Value = string> {
+  value: Value;
+}
+
+/** A part of the query, which is left out while it has its usual value. */
+export function inQuery(name: string, usual = ''): State {
+  return {
+    get value() {
+      return place.value.query[name] ?? usual;
+    },
+    set value(text) {
+      setQuery({ [name]: text.trim() === usual ? '' : text.trim() });
+    },
+  };
+}
+
+type Options = readonly (string | readonly [value: string, label: string])[];
+
+const pairs = (options: Options) =>
+  options.map((option) => (typeof option === 'string' ? ([option, option] as const) : option));
+
+/** The choices of a list, of which one is chosen. */
+export function listOptions(options: Options, chosen: string) {
+  return pairs(options).map(
+    ([value, text]) => html`<option value=${value} selected=${value === chosen}>${text}</option>`,
+  );
+}
+
+/** A row of choices of which one is in force. */
+export function choice(label: string, options: Options, state: State) {
+  return html`<div class="choice" role="group" aria-label=${label}>
+    ${pairs(options).map(
+      ([value, text]) =>
+        html`<button aria-pressed=${String(value === state.value)} onClick=${() => (state.value = value)}>
+          ${text}
+        </button>`,
+    )}
+  </div>`;
+}
+
+/** A list to choose from, with its name. */
+export function select(label: string, options: Options, state: State) {
+  const take = takeText((text) => (state.value = text));
+  return html`<label class="control"
+    ><span>${label}</span
+    ><select aria-label=${label} value=${state.value} onChange=${take}>
+      ${listOptions(options, state.value)}
+    </select></label
+  >`;
+}
+
+interface InputOptions {
+  readonly type?: string;
+  readonly placeholder?: string;
+  /** Values to choose from; others can be typed too. */
+  readonly suggest?: readonly string[] | undefined;
+  /** Takes each letter instead of what is typed when the input is left. */
+  readonly isLive?: boolean;
+  /** With rows it is a field of several lines, live. */
+  readonly rows?: number;
+}
+
+/** A field to type in, with its name. */
+export function input(label: string, state: State, options: InputOptions = {}) {
+  const { type = 'text', placeholder = '', suggest, isLive = false, rows } = options;
+  const take = takeText((text) => (state.value = text));
+  const common = { value: state.value, placeholder, spellcheck: false };
+  if (rows !== undefined)
+    return html`<label class="editor"
+      ><span>${label}</span><textarea rows=${rows} onInput=${take} ...${common}></textarea>
+    </label>`;
+  const list = suggest && `${label.toLowerCase().replaceAll(' ', '-')}-list`;
+  const suggestions = suggest?.map((each) => html`<option value=${each} />`);
+  const listener = isLive ? { onInput: take } : { onChange: take };
+  return html`<label class="control"
+      ><span>${label}</span><input type=${type} step="any" list=${list} ...${listener} ...${common}
+    /></label>
+    ${suggest && html`<datalist id=${list}>${suggestions}</datalist>`}`;
+}
+
+/** A box to check, with its name. */
+export function checkbox(label: string, state: State<boolean>) {
+  const take = ({ currentTarget }: { readonly currentTarget: HTMLInputElement }): void => {
+    state.value = currentTarget.checked;
+  };
+  return html`<label class="check"
+    ><input type="checkbox" checked=${state.value} onChange=${take} /> ${label}</label
+  >`;
+}
