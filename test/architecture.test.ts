@@ -160,7 +160,7 @@ describe('boundaries', () => {
     for (const path of loaded)
       for (const name of byPath.get(path)?.loads ?? [])
         loaded.add(name.startsWith('.') ? resolve(path, name) : name);
-    expect(loaded).toContain('plugins/meters/balance/records.ts');
+    expect(loaded).toContain('plugins/meters/balance/reservations.ts');
     expect([...loaded].filter((name) => !name.startsWith('node:') && !name.endsWith('.ts'))).toEqual([]);
   });
 

@@ -1,20 +1,38 @@
 /** The accounts of a ledger, their credit and their keys, and what each key may do. */
 import type { Nano } from '../../../core/index.ts';
+import {
+  count,
+  flag,
+  from,
+  integer,
+  list,
+  optional,
+  reader,
+  text,
+  texts,
+  word,
+  type RecordOf,
+} from './rows.ts';
+
+/** A disabled account's keys are refused. A closed one stays closed, and gets no new keys. */
+export const accountStates = ['open', 'disabled', 'closed'] as const;
+export type AccountState = (typeof accountStates)[number];
 
 /** Posted amounts, except `pending`, which is what reservations hold at the moment. */
-export interface Balance {
-  readonly total: Nano;
-  readonly used: Nano;
-  readonly pending: Nano;
-}
+const balanceFields = { total: integer, used: integer, pending: integer };
+export type Balance = RecordOf<typeof balanceFields>;
+export const balanceOf = reader(balanceFields);
 
-export interface AccountRecord extends Balance {
-  readonly name: string;
+const accountFields = {
+  ...balanceFields,
+  name: text,
   /** The names of the accounts above it, nearest first. */
-  readonly line: readonly string[];
-  readonly state: AccountState;
-  readonly created: number;
-}
+  line: list,
+  state: word(accountStates),
+  created: count,
+};
+export type AccountRecord = RecordOf<typeof accountFields>;
+export const accountOf = reader(accountFields);
 
 export const creditKinds = ['top-up', 'bonus', 'gift-card'] as const;
 
@@ -27,10 +45,6 @@ export type CreditSource = (typeof creditSources)[number];
 export function isCorrection(kind: CreditSource): boolean {
   return correctionKinds.some((known) => known === kind);
 }
-
-/** A disabled account's keys are refused. A closed one stays closed, and gets no new keys. */
-export const accountStates = ['open', 'disabled', 'closed'] as const;
-export type AccountState = (typeof accountStates)[number];
 
 /** `held`: an account with running calls cannot be closed. `closed`: a closed account stays closed. */
 export type StateChanged = 'changed' | 'not_found' | 'held' | 'closed';
@@ -69,49 +83,58 @@ export function isTooMuch(total: Nano, amount: Nano): boolean {
 }
 
 /** What a key may do. Where a limit is undefined, the key may do what its account may. */
-export interface KeyLimits {
+const limitFields = {
   /**
    * All it may ever spend. `reserve` checks this and `callsPerMinute`; the other limits are checked before it
    * is called.
    */
-  readonly spendCap: Nano | undefined;
+  spendCap: optional(integer),
   /** The ids of the models it may call. */
-  readonly models: readonly string[] | undefined;
+  models: optional(texts),
   /** Since when it is refused. */
-  readonly expires: number | undefined;
+  expires: optional(count),
   /** Calls are counted together with those of the keys that it replaced. */
-  readonly callsPerMinute: number | undefined;
+  callsPerMinute: optional(count),
   /** Tags that all its calls have. */
-  readonly tags: readonly string[];
+  tags: list,
   /** Whether an operator key may only read. */
-  readonly readOnly: boolean;
-}
+  readOnly: flag,
+};
+export type KeyLimits = RecordOf<typeof limitFields>;
 
-export interface NewKey extends KeyLimits {
+const identityFields = {
   /** The start of its hash, which names it in every list and message. */
-  readonly id: string;
+  id: text,
   /** SHA-256 of the secret, in hexadecimal digits. The secret itself is not kept anywhere. */
-  readonly hash: string;
-  readonly lastFour: string;
-  readonly name: string;
+  hash: text,
+  lastFour: text,
+  name: text,
   /** `user` keys spend from an account; `operator` keys have none and spend nothing. */
-  readonly kind: 'user' | 'operator';
+  kind: word(['user', 'operator']),
   /** Undefined only for operator keys. */
-  readonly account: string | undefined;
+  account: from('account_name', optional(text)),
+};
+
+export interface NewKey extends RecordOf<typeof identityFields>, KeyLimits {
   readonly at: number;
 }
 
-export interface KeyRecord extends Omit<NewKey, 'at'> {
-  readonly disabled: boolean;
+const keyFields = {
+  ...identityFields,
+  ...limitFields,
+  disabled: flag,
   /** The state of its account; `open` for operator keys. */
-  readonly accountState: AccountState;
-  readonly created: number;
+  accountState: word(accountStates),
+  created: count,
   /** What its calls have cost, and what their reservations hold: both count against `spendCap`. */
-  readonly used: Nano;
-  readonly pending: Nano;
+  used: from('root_used', integer),
+  pending: from('root_pending', integer),
   /** The key that took its place, once it was rotated; this one works until it expires. */
-  readonly rotatedTo: string | undefined;
-}
+  rotatedTo: optional(text),
+};
+export type KeyRecord = RecordOf<typeof keyFields>;
+/** Reads a row of a key, joined with its root and its account. */
+export const keyOf = reader(keyFields);
 
 /** The changes to a key. What is not named stays as it is; null takes a limit away. */
 export interface KeyChanges {
@@ -122,13 +145,4 @@ export interface KeyChanges {
   readonly expires?: number | null;
   readonly callsPerMinute?: number | null;
   readonly tags?: readonly string[];
-}
-
-export interface Rotation {
-  /** The id of the key that is replaced. */
-  readonly id: string;
-  /** Until when it still works. */
-  readonly until: number;
-  /** The key that replaces it, with the same name, account, limits and spending. */
-  readonly key: Pick<NewKey, 'id' | 'hash' | 'lastFour' | 'at'>;
 }

@@ -1,8 +1,9 @@
 /** What an auditor is given to read, and what it reports. */
-import { priceSchema, usageSchema, type Nano, type Price, type Usage } from '../../../core/index.ts';
+import { priceSchema, usageSchema, type Price, type Usage } from '../../../core/index.ts';
 import type { AccountRecord, KeyRecord } from './accounts.ts';
 import type { PeriodRecord } from './budgets/budget.ts';
 import type { CheckedRollups } from './calls/rollup-audit.ts';
+import { count, from, integer, reader, text, type RecordOf } from './rows.ts';
 
 export type Rule = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9' | 'I10' | 'I11' | 'I12';
 
@@ -25,13 +26,10 @@ export interface AuditReport {
   readonly findings: readonly Finding[];
 }
 
+const pendingFields = { call: text, number: count, account: from('account_name', text), amount: integer };
 /** A reservation that is pending, as the store keeps it. */
-export interface PendingRow {
-  readonly call: string;
-  readonly number: number;
-  readonly account: string;
-  readonly amount: Nano;
-}
+type PendingRow = RecordOf<typeof pendingFields>;
+export const pendingRowOf = reader(pendingFields);
 
 /** The kept sums, read right after the last entry that the auditor was given. */
 export interface Kept {

@@ -1,57 +1,63 @@
 /** What a store reads out of the books: entries, usage, pending reservations and totals. */
-import type { Charge, Nano } from '../../../core/index.ts';
-import type { CreditSource } from './accounts.ts';
+import { creditSources } from './accounts.ts';
+import { consumedFields } from './reservations.ts';
+import { count, flag, from, integer, optional, reader, text, word, type RecordOf, type Row } from './rows.ts';
 
 export const entryKinds = ['credit', 'reserve', 'post', 'void', 'expire', 'overage', 'adjustment'] as const;
 export type EntryKind = (typeof entryKinds)[number];
 
-/**
- * One immutable row of the books. Its legs move money between four books of one account and sum to zero:
- * `credits` (minus what was ever credited), `available`, `reserved`, and `revenue` (what was used).
- */
-export interface Entry {
+const flags = ['recovered', 'late', 'suspect'] as const;
+
+function flagsOf(row: Row, column: string): readonly (typeof flags)[number][] {
+  const noted = text(row, column).split(' ');
+  return flags.filter((each) => noted.includes(each));
+}
+
+const entryFields = {
   /** Grows from entry to entry. */
-  readonly number: number;
-  readonly kind: EntryKind;
-  readonly account: string;
-  readonly at: number;
-  readonly credits: Nano;
-  readonly available: Nano;
-  readonly reserved: Nano;
-  readonly revenue: Nano;
+  number: count,
+  kind: word(entryKinds),
+  account: from('account_name', text),
+  at: count,
+  credits: integer,
+  available: integer,
+  reserved: integer,
+  revenue: integer,
   /** On all entries but credits: the id of the call, and of the key that pays. */
-  readonly call: string | undefined;
-  readonly key: string | undefined;
+  call: from('call_id', optional(text)),
+  key: optional(text),
   /** The number of the `reserve` entry that this one ends or follows. */
-  readonly reservation: number | undefined;
+  reservation: optional(count),
   /** On credits: their kind and reference, and who made a correction. */
-  readonly source: CreditSource | undefined;
-  readonly reference: string | undefined;
-  readonly author: string | undefined;
+  source: optional(word(creditSources)),
+  reference: optional(text),
+  author: optional(text),
   /**
    * On entries that end a call: what `Settlement` says; on corrections: why. A `reserve` has the quote's
    * model, provider and price.
    */
-  readonly reason: string | undefined;
-  readonly basis: Charge['basis'] | undefined;
-  readonly model: string | undefined;
-  readonly provider: string | undefined;
-  readonly price: string | undefined;
-  readonly input: number;
-  readonly output: number;
-  readonly usage: string | undefined;
-  readonly costs: string | undefined;
+  reason: optional(text),
+  basis: optional(word(['usage', 'estimate', 'none'])),
+  ...consumedFields,
+  usage: optional(text),
+  costs: optional(text),
   /** What the vendor bills; undefined if it is what was charged. */
-  readonly vendor: Nano | undefined;
-  readonly attempts: number;
+  vendor: optional(integer),
   /** The periods of budgets that the call counts in, as `readShares` reads them. */
-  readonly budgets: string | undefined;
+  budgets: optional(text),
   /**
    * `recovered`: another process ended it. `late`: it came after a recovery or an expiry. `suspect`: figures
    * were bounded, or their price is not known.
    */
-  readonly flags: readonly ('recovered' | 'late' | 'suspect')[];
-}
+  flags: flagsOf,
+};
+/**
+ * One immutable row of the books. Its legs move money between four books of one account and sum to zero:
+ * `credits` (minus what was ever credited), `available`, `reserved`, and `revenue` (what was used).
+ */
+export type Entry = RecordOf<typeof entryFields>;
+/** Reads a row of an entry, joined with its account and the entry that reserved. */
+export const entryOf = reader(entryFields);
 
 /**
  * Selects rows after the one numbered `after`, in the order in which they were written. Fields that are
@@ -85,21 +91,20 @@ export interface UsageQuery {
   readonly by: readonly UsageGroup[];
 }
 
-/** The sum of calls that were posted. Overages and adjustments are part of `cost`. */
-export interface UsageRow {
-  /** Only the fields that were grouped by. A day is an ISO date in UTC. */
-  readonly account?: string;
-  readonly key?: string;
-  readonly model?: string;
-  readonly provider?: string;
-  readonly day?: string;
-  readonly calls: number;
-  readonly input: number;
-  readonly output: number;
-  readonly cost: Nano;
+const usageFields = {
+  calls: count,
+  input: count,
+  output: count,
+  cost: integer,
   /** What the vendors bill. */
-  readonly vendor: Nano;
-}
+  vendor: integer,
+};
+/**
+ * The sum of calls that were posted. Overages and adjustments are part of `cost`. It has the groups that were
+ * asked for; a day is an ISO date in UTC.
+ */
+export type UsageRow = RecordOf<typeof usageFields> & Readonly<Partial<Record<UsageGroup, string>>>;
+export const sumsOf = reader(usageFields);
 
 /** Rows after the one named `after`, in the order of their names. */
 export interface Page {
@@ -113,23 +118,28 @@ export interface KeyPage extends Page {
   readonly wanted?: string | undefined;
 }
 
+const pendingFields = {
+  call: text,
+  account: from('account_name', text),
+  key: text,
+  amount: integer,
+  owner: text,
+  created: count,
+  sent: flag,
+  delivered: count,
+};
 /** A pending reservation, with what its owner's last beat said of the call. */
-export interface PendingRecord {
-  readonly call: string;
-  readonly account: string;
-  readonly key: string;
-  readonly amount: Nano;
-  readonly owner: string;
-  readonly created: number;
-  readonly sent: boolean;
-  readonly delivered: number;
-}
+export type PendingRecord = RecordOf<typeof pendingFields>;
+/** Reads a row of a pending reservation, joined with its account. */
+export const pendingOf = reader(pendingFields);
 
-export interface Totals {
-  readonly accounts: number;
-  readonly keys: number;
-  readonly pendingCalls: number;
-  readonly pendingAmount: Nano;
+const totalFields = {
+  accounts: count,
+  keys: count,
+  pendingCalls: count,
+  pendingAmount: integer,
   /** When the oldest pending reservation was made; undefined where there is none. */
-  readonly oldestPending: number | undefined;
-}
+  oldestPending: optional(count),
+};
+export type Totals = RecordOf<typeof totalFields>;
+export const totalsOf = reader(totalFields);

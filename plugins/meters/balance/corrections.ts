@@ -3,49 +3,24 @@
  * only grows.
  */
 import type { AccountState, StateChanged } from './accounts.ts';
-import { report, write } from './definitions.ts';
-import { count, text, type Row } from './rows.ts';
+import { count, reader, text, type RecordOf } from './rows.ts';
 
-export interface StateChange {
-  readonly account: string;
-  readonly state: AccountState;
-}
-
-export interface KeyDeletion {
-  readonly id: string;
-  readonly at: number;
-}
-
-/** One change that an operator made. */
-export interface Action {
-  readonly at: number;
+const actionFields = {
+  number: count,
+  at: count,
   /** An operator key's id, `operator-secret`, or `cli:` and the name of the system's user. */
-  readonly author: string;
+  author: text,
   /** The route or the verb. */
-  readonly action: string;
+  action: text,
   /** What it was done to, as in the path or the arguments. */
-  readonly subject: string;
+  subject: text,
   /** The body or the options, as JSON text; never a secret. */
-  readonly detail: string;
-}
-
-export interface ActionRecord extends Action {
-  readonly number: number;
-}
-
-export const correctionOperations = {
-  /** Opens, disables or closes an account. */
-  setAccountState: write<(change: StateChange) => StateChanged>(),
-  /** Deletes a key: it is refused and no longer listed. Its entries stay. False if there is no such key. */
-  deleteKey: write<(deletion: KeyDeletion) => boolean>(),
-  /** Adds to the log of operators' actions. */
-  recordAction: write<(action: Action) => void>(),
-  /** The log, newest first, before the number `before`. */
-  listActions:
-    report<
-      (query: { readonly before?: number | undefined; readonly limit: number }) => readonly ActionRecord[]
-    >(),
+  detail: text,
 };
+/** One change that an operator made. */
+export type ActionRecord = RecordOf<typeof actionFields>;
+export type Action = Omit<ActionRecord, 'number'>;
+export const actionOf = reader(actionFields);
 
 /** Whether the answer of an operation says that it changed anything. */
 export function isChange(answer: unknown): boolean {
@@ -61,15 +36,4 @@ export function refuseState(
 ): StateChanged | undefined {
   if (current === 'closed' && state !== 'closed') return 'closed';
   return state === 'closed' && pending > 0n ? 'held' : undefined;
-}
-
-export function actionOf(row: Row): ActionRecord {
-  return {
-    number: count(row, 'number'),
-    at: count(row, 'at'),
-    author: text(row, 'author'),
-    action: text(row, 'action'),
-    subject: text(row, 'subject'),
-    detail: text(row, 'detail'),
-  };
 }

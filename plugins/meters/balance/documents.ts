@@ -3,13 +3,6 @@ import type { Documents, DocumentStore, StoredDocument } from '../../../core/ind
 import { count, text, type Row } from './rows.ts';
 import type { Store } from './store.ts';
 
-export interface DocumentWrite {
-  readonly name: string;
-  readonly text: string;
-  /** The version that was read; 0 for a new document. */
-  readonly replaces: number;
-}
-
 export function documentOf(row: Row): StoredDocument {
   return { version: count(row, 'version'), text: text(row, 'body') };
 }

@@ -3,6 +3,20 @@
  */
 import type { Charge, Nano } from '../../../core/index.ts';
 import type { ShortBudget } from './budgets/budget.ts';
+import {
+  bytes,
+  count,
+  flag,
+  from,
+  integer,
+  namedTexts,
+  optional,
+  reader,
+  text,
+  word,
+  type RecordOf,
+  type Row,
+} from './rows.ts';
 
 /** One target a call may go to, and what it could cost there. */
 export interface Quote {
@@ -68,20 +82,25 @@ export type Reserved =
   | { readonly status: 'claimed'; readonly claim: ClaimRecord }
   | { readonly status: 'limited'; readonly rate: number; readonly wait: number };
 
-/**
- * What a call used and what that costs. It is on the entry that ends the call, for reports and for the audit.
- */
-export interface Consumption {
+/** What a call used. */
+export const consumedFields = {
   /**
    * The target that was asked last, and the version of the price that was charged; undefined where no vendor
    * was asked.
    */
-  readonly model: string | undefined;
-  readonly provider: string | undefined;
-  readonly price: string | undefined;
+  model: optional(text),
+  provider: optional(text),
+  price: optional(text),
   /** All tokens in and out, with cached, audio and reasoning tokens. */
-  readonly input: number;
-  readonly output: number;
+  input: count,
+  output: count,
+  attempts: count,
+};
+
+/**
+ * What a call used and what that costs. It is on the entry that ends the call, for reports and for the audit.
+ */
+export interface Consumption extends RecordOf<typeof consumedFields> {
   /** The figures that the charge is computed from, as JSON text of a `Usage`. */
   readonly usage: string;
   /**
@@ -89,17 +108,18 @@ export interface Consumption {
    * units are tokens. The amount is their exact sum, rounded once.
    */
   readonly costs: string;
-  readonly attempts: number;
 }
 
-/** A reply as it was sent, kept for a retry of its call. */
-export interface StoredOutcome {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array;
+const outcomeFields = {
+  status: count,
+  headers: namedTexts,
+  body: bytes,
   /** False where only the beginning was kept. */
-  readonly whole: boolean;
-}
+  whole: flag,
+};
+/** A reply as it was sent, kept for a retry of its call. */
+export type StoredOutcome = RecordOf<typeof outcomeFields>;
+const outcomeOf = reader(outcomeFields);
 
 export interface Settlement extends Consumption {
   readonly id: string;
@@ -131,19 +151,24 @@ export type Settled =
   | { readonly status: 'adjusted'; readonly by: Nano }
   | { readonly status: 'voided' | 'already_posted' | 'already_voided' | 'already_adjusted' | 'not_found' };
 
+const progressFields = {
+  id: from('call', text),
+  ...consumedFields,
+  usage: text,
+  costs: text,
+  /** Whether it was sent to a vendor. A call that never was is voided. */
+  sent: flag,
+  /** UTF-8 bytes of output that went to the client. */
+  delivered: count,
+  /** What would be owed, by the written policy, if the call ended here. */
+  owed: integer,
+};
 /**
  * How far a call has come. It is settled by this if its process dies. Until a beat reports otherwise, it
  * counts as sent and owes what its quote says.
  */
-export interface Progress extends Consumption {
-  readonly id: string;
-  /** Whether it was sent to a vendor. A call that never was is voided. */
-  readonly sent: boolean;
-  /** UTF-8 bytes of output that went to the client. */
-  readonly delivered: number;
-  /** What would be owed, by the written policy, if the call ended here. */
-  readonly owed: Nano;
-}
+export type Progress = RecordOf<typeof progressFields>;
+export const progressOf = reader(progressFields);
 
 /** A heartbeat: it keeps its owner's reservations from being recovered for another `lease` milliseconds. */
 export interface Beat {
@@ -152,17 +177,19 @@ export interface Beat {
   readonly progress: readonly Progress[];
 }
 
-/** An owner that has pending reservations, or was alive until recently. */
-export interface OwnerRecord {
-  readonly owner: string;
+const ownerFields = {
+  owner: text,
   /**
    * Grows with each beat, also when an owner was recovered and comes back; 0 where it never beat. Any process
    * that sees no new beat for `lease` milliseconds of its own clock may recover the owner.
    */
-  readonly beat: number;
-  readonly lease: number;
-  readonly pending: number;
-}
+  beat: count,
+  lease: count,
+  pending: count,
+};
+/** An owner that has pending reservations, or was alive until recently. */
+export type OwnerRecord = RecordOf<typeof ownerFields>;
+export const ownerOf = reader(ownerFields);
 
 export interface RecoverRequest {
   readonly owner: string;
@@ -175,12 +202,6 @@ export interface RecoverRequest {
   readonly at: number;
 }
 
-export interface ExpireRequest {
-  readonly before: number;
-  readonly limit: number;
-  readonly at: number;
-}
-
 export interface RecoveredCall {
   readonly id: string;
   readonly status: 'posted' | 'voided';
@@ -188,17 +209,15 @@ export interface RecoveredCall {
   readonly amount: Nano;
 }
 
-/** A price's version, and its rates as JSON text. */
-export interface PriceDefinition {
-  readonly version: string;
-  readonly rates: string;
-  readonly at: number;
-}
-
-export interface ClaimRecord extends Claim {
+const claimFields = {
+  name: text,
+  fingerprint: text,
+  expires: count,
   /** The id of the call. */
-  readonly call: string;
-  readonly state: 'running' | 'done';
+  call: text,
+  state: word(['running', 'done']),
   /** Undefined while the call runs, and where a process died before the outcome was kept. */
-  readonly outcome: StoredOutcome | undefined;
-}
+  outcome: (row: Row) => (row.body === null ? undefined : outcomeOf(row)),
+};
+export type ClaimRecord = RecordOf<typeof claimFields>;
+export const claimOf = reader(claimFields);

@@ -3,6 +3,27 @@
  * database. It does without zod, which would take 5 MB in the memory of the thread that writes.
  */
 export type Row = Readonly<Record<string, unknown>>;
+type Read<Value> = (row: Row, column: string) => Value;
+
+/** The fields of a record by name, each with what reads it; `lastFour` is in the column `last_four`. */
+type Fields = Readonly<Record<string, Read<unknown>>>;
+/** A record as its fields say. */
+export type RecordOf<Shape extends Fields> = { readonly [Name in keyof Shape]: ReturnType<Shape[Name]> };
+
+export function columnOf(field: string): string {
+  return field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** Reads records with these fields. */
+export function reader<const Shape extends Fields>(fields: Shape): (row: Row) => RecordOf<Shape> {
+  const columns = Object.entries(fields).map(([name, read]) => ({ name, column: columnOf(name), read }));
+  return (row) => {
+    const record: Record<string, unknown> = {};
+    for (const { name, column, read } of columns) record[name] = read(row, column);
+    // TypeScript cannot follow each name to the type of its field through a loop.
+    return record as RecordOf<Shape>;
+  };
+}
 
 export function integer(row: Row, column: string): bigint {
   const value = row[column];
@@ -28,9 +49,7 @@ export function flag(row: Row, column: string): boolean {
 }
 
 /** One of the values that a column may hold. */
-export function word<const Known extends string>(
-  known: readonly Known[],
-): (row: Row, column: string) => Known {
+export function word<const Known extends string>(known: readonly Known[]): Read<Known> {
   return (row, column) => {
     const found = known.find((each) => each === row[column]);
     if (found === undefined) throw new TypeError(`column ${column} holds an unknown value`);
@@ -39,12 +58,24 @@ export function word<const Known extends string>(
 }
 
 /** What `read` returns for a column; undefined where the column is null. */
-export function maybe<Value>(
-  row: Row,
-  column: string,
-  read: (row: Row, column: string) => Value,
-): Value | undefined {
+export function maybe<Value>(row: Row, column: string, read: Read<Value>): Value | undefined {
   return row[column] === null ? undefined : read(row, column);
+}
+
+/** A field that may be null. */
+export function optional<Value>(read: Read<Value>): Read<Value | undefined> {
+  return (row, column) => maybe(row, column, read);
+}
+
+/** A field whose column has another name. */
+export function from<Value>(column: string, read: Read<Value>): Read<Value> {
+  return (row) => read(row, column);
+}
+
+export function bytes(row: Row, column: string): Uint8Array {
+  const value = row[column];
+  if (!(value instanceof Uint8Array)) throw new TypeError(`column ${column} holds no bytes`);
+  return new Uint8Array(value);
 }
 
 function isText(value: unknown): value is string {
@@ -57,6 +88,11 @@ export function texts(row: Row, column: string): string[] {
   if (!Array.isArray(value) || !value.every(isText))
     throw new TypeError(`column ${column} holds no list of texts`);
   return value;
+}
+
+/** The same, where an empty list is null. */
+export function list(row: Row, column: string): readonly string[] {
+  return maybe(row, column, texts) ?? [];
 }
 
 /** Texts by their names, kept as JSON. */

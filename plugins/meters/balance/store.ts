@@ -6,16 +6,17 @@
  * Operations asked in one turn of the event loop share a transaction, in that order, and each gets its own
  * answer.
  */
-import type { StoredDocument } from '../../../core/index.ts';
+import type { Nano, StoredDocument } from '../../../core/index.ts';
 import type {
   AccountRecord,
+  AccountState,
   Balance,
   Credit,
   Credited,
   KeyChanges,
   KeyRecord,
   NewKey,
-  Rotation,
+  StateChanged,
 } from './accounts.ts';
 import type { AuditReport } from './audit-report.ts';
 import type {
@@ -28,19 +29,17 @@ import type {
   UsageQuery,
   UsageRow,
 } from './books.ts';
-import { budgetOperations } from './budgets/requests.ts';
-import { callOperations } from './calls/operations.ts';
-import { repairOperations } from './calls/rollup-repair.ts';
-import { correctionOperations, type Action } from './corrections.ts';
-import { read, report, write, type Definition, type QueueName } from './definitions.ts';
-import type { DocumentWrite } from './documents.ts';
-import { exportOperations } from './export/operations.ts';
+import type { BudgetRecord, CreatedBudget, NewBudget, Terms, Warning } from './budgets/budget.ts';
+import type { Move, Moved } from './budgets/teams.ts';
+import type { MinuteQuery, MinuteRow, OverviewQuery, OverviewRow } from './calls/overview.ts';
+import type { CallQuery, CallRow, StoredCall } from './calls/records.ts';
+import type { RollupGaps } from './calls/rollup-repair.ts';
+import type { Action, ActionRecord } from './corrections.ts';
+import type { ExportedLines, ExportSlice } from './export/lines.ts';
 import type {
   Beat,
   ClaimRecord,
-  ExpireRequest,
   OwnerRecord,
-  PriceDefinition,
   RecoveredCall,
   RecoverRequest,
   Reserved,
@@ -53,12 +52,43 @@ export * from './accounts.ts';
 export * from './books.ts';
 export * from './corrections.ts';
 export * from './budgets/budget.ts';
-export * from './budgets/requests.ts';
 export type * from './calls/overview.ts';
 export type * from './calls/records.ts';
-export * from './definitions.ts';
-export type * from './export/operations.ts';
+export type * from './export/lines.ts';
 export * from './reservations.ts';
+
+/**
+ * Operations wait in four queues. Writes travel together and share a transaction. Upkeep writes too, but no
+ * call waits for it, so it has transactions of its own. Reads are quick and need no transaction. Reports read
+ * for long, so SQLite answers them in a thread of their own: it cannot write while it reads.
+ */
+export const queueNames = ['writes', 'upkeep', 'reads', 'reports'] as const;
+export type QueueName = (typeof queueNames)[number];
+
+/** One operation: its queue, and as a type its function, which is never present at run time. */
+interface Definition<Queue extends QueueName, Run> {
+  readonly queue: Queue;
+  readonly run?: Run;
+}
+
+const write = <Run>(): Definition<'writes', Run> => ({ queue: 'writes' });
+const upkeep = <Run>(): Definition<'upkeep', Run> => ({ queue: 'upkeep' });
+const read = <Run>(): Definition<'reads', Run> => ({ queue: 'reads' });
+export const report = <Run>(): Definition<'reports', Run> => ({ queue: 'reports' });
+
+type KeySecret = Pick<NewKey, 'id' | 'hash' | 'lastFour' | 'at'>;
+
+interface NumberPage {
+  readonly after?: number | undefined;
+  readonly limit: number;
+}
+
+interface BudgetQuery extends NumberPage {
+  readonly scope?: string | undefined;
+  readonly subject?: string | undefined;
+  readonly id?: number | undefined;
+  readonly at: number;
+}
 
 /**
  * The one list of what a store can be asked. The types of both stores, of their threads and of `Store` follow
@@ -79,53 +109,110 @@ export const operations = {
    */
   recover: write<(request: RecoverRequest) => readonly RecoveredCall[]>(),
   /** Ends and gives back reservations made before a time, of every owner. Returns their ids. */
-  expire: write<(request: ExpireRequest) => readonly string[]>(),
+  expire: write<(asked: Readonly<{ before: number; limit: number; at: number }>) => readonly string[]>(),
   /** Stores a price: its version, and its rates as JSON text. A version is stored once. */
-  definePrice: write<(price: PriceDefinition) => void>(),
+  definePrice: write<(price: Readonly<{ version: string; rates: string; at: number }>) => void>(),
   /** Deletes up to `limit` expired claims; returns how many. */
-  sweep: write<(request: { readonly at: number; readonly limit: number }) => number>(),
+  sweep: write<(request: Readonly<{ at: number; limit: number }>) => number>(),
+
   /** Makes an account; false if it exists. */
-  createAccount: write<(account: { readonly name: string; readonly at: number }) => boolean>(),
+  createAccount: write<(account: Readonly<{ name: string; at: number }>) => boolean>(),
+  /** Opens, disables or closes an account. */
+  setAccountState: write<(change: Readonly<{ account: string; state: AccountState }>) => StateChanged>(),
+  /** Moves an account, with all accounts below it, below another one or to the top. */
+  moveAccount: write<(move: Move) => Moved>(),
   /** Adds a credit; the answer says whether it was added now, or why not. */
   credit: write<(credit: Credit) => Credited>(),
   /** Stores a new key; false if there is no such account. */
   createKey: write<(key: NewKey) => boolean>(),
   /** Changes a key; false if there is no such key. */
-  changeKey: write<(change: { readonly id: string; readonly changes: KeyChanges }) => boolean>(),
-  /** Replaces a key by another; false if there is no such key, or it was replaced before. */
-  rotateKey: write<(rotation: Rotation) => boolean>(),
+  changeKey: write<(change: Readonly<{ id: string; changes: KeyChanges }>) => boolean>(),
+  /**
+   * Replaces a key by another with the same name, account, limits and spending; the old one works `until`
+   * then. False if there is no such key, or it was replaced before.
+   */
+  rotateKey: write<(rotation: Readonly<{ id: string; until: number; key: KeySecret }>) => boolean>(),
+  /** Deletes a key: it is refused and no longer listed. Its entries stay. False if there is no such key. */
+  deleteKey: write<(deletion: Readonly<{ id: string; at: number }>) => boolean>(),
 
-  /** Writes a document; false if another process wrote it since it was read. */
-  writeDocument: write<(document: DocumentWrite) => boolean>(),
+  /** Stores a budget; if one of this scope, subject and period exists, it stays as it is. */
+  createBudget: write<(budget: NewBudget) => CreatedBudget>(),
+  /** Changes a budget for its current period too; false if there is no such budget. */
+  changeBudget: write<(change: Readonly<{ id: number; changes: Partial<Terms>; at: number }>) => boolean>(),
+  /** Raises a budget's limit until a moment; false if there is no such budget. */
+  raiseBudget: write<(raise: Readonly<{ id: number; amount: Nano; until: number; at: number }>) => boolean>(),
+  /** Deletes a budget; false if there is no such budget. */
+  deleteBudget: write<(budget: Readonly<{ id: number; at: number }>) => boolean>(),
+  /** Takes warnings that are due, and counts a try of each. Until `until` no other caller gets them. */
+  takeWarnings:
+    write<(claim: Readonly<{ at: number; until: number; limit: number }>) => readonly Warning[]>(),
+  /** Notes that a warning is tried again when it is `due`; undefined: it is delivered, or given up. */
+  endWarning: write<(warning: Readonly<{ id: number; due?: number | undefined }>) => void>(),
+  /** Writes a document; false if another process wrote it since the version that it `replaces`, or 0. */
+  writeDocument: write<(document: Readonly<{ name: string; text: string; replaces: number }>) => boolean>(),
+  /** Adds to the log of operators' actions. */
+  recordAction: write<(action: Action) => void>(),
+
+  /** Stores ended calls, as JSON text. A call is stored once. */
+  addCalls: upkeep<(batch: Readonly<{ text: string }>) => void>(),
+  /** Adds up to `limit` numbers of each log to the roll-ups; says whether there are no more at the moment. */
+  fold: upkeep<(request: Readonly<{ limit: number }>) => { readonly isDone: boolean }>(),
+  /** Deletes up to `limit` calls that ended before a time, and old roll-ups. Returns how many calls. */
+  sweepCalls: upkeep<(request: Readonly<{ before: number; limit: number; at: number }>) => number>(),
+  /** Adds gaps that were found to the roll-ups; false if there was another repair since. */
+  closeGaps: upkeep<(request: RollupGaps & { readonly at: number }) => boolean>(),
 
   /** A document by its name; undefined if it was never written. */
   readDocument: read<(name: string) => StoredDocument | undefined>(),
   /** All owners that have pending reservations or have beaten, this store's among them. */
   owners: read<() => readonly OwnerRecord[]>(),
   /** Finds a claim by its name; undefined if no call holds it, or it has expired. */
-  findClaim: read<(request: { readonly name: string; readonly at: number }) => ClaimRecord | undefined>(),
+  findClaim: read<(request: Readonly<{ name: string; at: number }>) => ClaimRecord | undefined>(),
   /** An account's balance; undefined if there is no such account. */
   balance: read<(account: string) => Balance | undefined>(),
   /** Finds a key by the hash of its secret. Finds disabled and expired keys too, and says that they are. */
   findKey: read<(hash: string) => KeyRecord | undefined>(),
   hasKeys: read<() => boolean>(),
+  /** Whether any warning is due. */
+  hasDueWarnings: read<(moment: { readonly at: number }) => boolean>(),
 
   /** Accounts, in the order of their names. */
   listAccounts: report<(page: Page & { readonly wanted?: string }) => readonly AccountRecord[]>(),
   /** Keys, in the order of their ids. */
   listKeys: report<(page: KeyPage) => readonly KeyRecord[]>(),
-  /** Rows of the books, for exports and for the record of a call. */
+  /** Rows of the books, for lists and for the record of a call. */
   entries: report<(query: EntryQuery) => readonly Entry[]>(),
+  /** The entries of a slice as lines, in the order of their numbers. */
+  exportEntries: report<(slice: ExportSlice) => ExportedLines>(),
+  /** The highest number up to which no entry can still appear: an export up to it is complete. */
+  lastEntry: report<() => number>(),
   /** Sums of calls and their cost, in the order of what they are grouped by. */
   usage: report<(query: UsageQuery) => readonly UsageRow[]>(),
   /** Pending reservations, in the order of their calls; only those of `account` if it is given. */
   listPending: report<(page: Page & { readonly account?: string | undefined }) => readonly PendingRecord[]>(),
   totals: report<() => Totals>(),
-  ...budgetOperations,
-  ...callOperations,
-  ...correctionOperations,
-  ...exportOperations,
-  ...repairOperations,
+  /** Budgets in their periods at a moment, by their ids; deleted ones only if asked for by id. */
+  listBudgets: report<(query: BudgetQuery) => readonly BudgetRecord[]>(),
+  /** Warnings, the newest last. */
+  listWarnings:
+    report<(query: NumberPage & { readonly budget?: number | undefined }) => readonly Warning[]>(),
+  /** The log of operators' actions, newest first, before the number `before`. */
+  listActions:
+    report<(query: Readonly<{ before?: number | undefined; limit: number }>) => readonly ActionRecord[]>(),
+  /** Stored calls, newest first. */
+  listCalls: report<(query: CallQuery) => readonly CallRow[]>(),
+  /** A stored call with its record; undefined if there is none. */
+  storedCall: report<(id: string) => StoredCall | undefined>(),
+  /** Roll-ups and what is beyond them, by one dimension and step. */
+  overview: report<(query: OverviewQuery) => readonly OverviewRow[]>(),
+  /** How many numbers of both logs are beyond the roll-ups. */
+  behind: report<() => number>(),
+  /** What an account was charged in some hours, for days that begin within an hour of UTC. */
+  chargedByMinute: report<(query: MinuteQuery) => readonly MinuteRow[]>(),
+  /** What an account was credited before a time, less what was taken back. */
+  creditedBefore: report<(asked: Readonly<{ account: string; at: number }>) => Nano>(),
+  /** Up to `limit` sums of roll-ups that differ from the entries. */
+  findGaps: report<(request: { readonly limit: number }) => RollupGaps>(),
 };
 
 type Functions<Table> = {

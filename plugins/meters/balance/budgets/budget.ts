@@ -3,7 +3,19 @@
  * call counts in the periods in which it is reserved, also if it ends in the next one.
  */
 import type { Nano } from '../../../../core/index.ts';
-import type { PeriodName } from './periods.ts';
+import {
+  count,
+  flag,
+  from,
+  integer,
+  optional,
+  reader,
+  text,
+  word,
+  type RecordOf,
+  type Row,
+} from '../rows.ts';
+import { currentPeriod, periodNames } from './periods.ts';
 
 /** A team is an account with all accounts below it. */
 export const scopes = ['key', 'account', 'team', 'tag'] as const;
@@ -17,24 +29,39 @@ export interface Raise {
   readonly until: number;
 }
 
-/** What can be changed of a budget. */
-export interface Terms {
-  readonly limit: Nano;
-  /** Whether calls beyond the limit are refused. A soft budget only warns. */
-  readonly hard: boolean;
-  /** Percentages of the limit; a warning is given when use reaches them. */
-  readonly thresholds: readonly number[];
+function raisesOf(row: Row, column: string): readonly Raise[] {
+  const packed: readonly (readonly [amount: string, until: number])[] = JSON.parse(text(row, column));
+  return packed.map(([amount, until]) => ({ amount: BigInt(amount), until }));
 }
 
-/** What a budget counts. Nothing of this can be changed: its periods would not fit any more. */
-export interface Counted {
-  readonly scope: Scope;
-  /** The id of the first of a line of rotated keys, the name of an account, or a tag. */
-  readonly subject: string;
-  readonly per: PeriodName;
-  /** The IANA time zone whose clocks end the periods. */
-  readonly zone: string;
+export function raisesText(raises: readonly Raise[]): string {
+  return JSON.stringify(raises.map(({ amount, until }) => [String(amount), until]));
 }
+
+function percentages(row: Row, column: string): readonly number[] {
+  return JSON.parse(text(row, column));
+}
+
+/** What can be changed of a budget. */
+const termFields = {
+  limit: from('allowed', integer),
+  /** Whether calls beyond the limit are refused. A soft budget only warns. */
+  hard: flag,
+  /** Percentages of the limit; a warning is given when use reaches them. */
+  thresholds: percentages,
+};
+export type Terms = RecordOf<typeof termFields>;
+
+/** What a budget counts. Nothing of this can be changed: its periods would not fit any more. */
+const countedFields = {
+  scope: word(scopes),
+  /** The id of the first of a line of rotated keys, the name of an account, or a tag. */
+  subject: text,
+  per: word(periodNames),
+  /** The IANA time zone whose clocks end the periods. */
+  zone: text,
+};
+type Counted = RecordOf<typeof countedFields>;
 
 export interface NewBudget extends Counted, Terms {
   readonly at: number;
@@ -45,37 +72,39 @@ export type CreatedBudget =
   | { readonly status: 'created' | 'exists'; readonly id: number }
   | { readonly status: 'not_found' };
 
-export interface Budget extends Counted, Terms {
-  readonly id: number;
+const budgetFields = {
+  ...countedFields,
+  ...termFields,
+  id: count,
   /** Temporary additions to the limit. */
-  readonly raises: readonly Raise[];
-  readonly created: number;
-  readonly deleted: number | undefined;
-}
+  raises: raisesOf,
+  created: count,
+  deleted: optional(count),
+};
+export type Budget = RecordOf<typeof budgetFields>;
+export const budgetOf = reader(budgetFields);
 
-export interface Sums {
-  /** What calls of the period have cost, and what those that run have reserved. */
-  readonly used: Nano;
-  readonly pending: Nano;
-}
-
-/** A period of a budget as the ledger keeps it. */
-export interface PeriodRecord extends Sums {
-  readonly budget: number;
-  readonly start: number;
+const periodFields = {
+  budget: count,
+  start: count,
   /** `never` where it does not end. */
-  readonly ends: number;
+  ends: count,
+  /** What calls of the period have cost, and what those that run have reserved. */
+  used: integer,
+  pending: integer,
   /** The highest threshold that a warning was given for, and whether one was given for a refusal. */
-  readonly warned: number;
-  readonly exhausted: boolean;
-}
+  warned: count,
+  exhausted: flag,
+};
+/** A period of a budget as the ledger keeps it. */
+export type PeriodRecord = RecordOf<typeof periodFields>;
+export const periodOf = reader(periodFields);
 
 /** The end of a period that never ends. */
 export const never = Number.MAX_SAFE_INTEGER;
 
 /** A budget in its current period. */
-export interface BudgetRecord extends Budget, Sums {
-  readonly start: number;
+export interface BudgetRecord extends Budget, Pick<PeriodRecord, 'used' | 'pending' | 'start'> {
   /** When its next period begins; undefined where it never ends. */
   readonly resets: number | undefined;
   /** The limit with the raises of the moment. */
@@ -89,24 +118,28 @@ export interface ShortBudget extends Counted {
   readonly resets: number | undefined;
 }
 
+const warningFields = {
+  ...countedFields,
+  id: count,
+  budget: count,
+  event: word(['threshold', 'exhausted']),
+  /** In per cent. */
+  threshold: count,
+  used: integer,
+  allowed: integer,
+  start: count,
+  at: count,
+  /** How often its delivery was tried, and when the next try is due; undefined once it is delivered. */
+  attempts: count,
+  due: optional(count),
+};
 /**
  * What became known of a budget: its use reached a threshold, or it refused a call for the first time in its
  * period. Written in the transaction of the call, and delivered later.
  */
-export interface Warning extends Counted {
-  readonly id: number;
-  readonly budget: number;
-  readonly event: 'threshold' | 'exhausted';
-  /** In per cent. */
-  readonly threshold: number;
-  readonly used: Nano;
-  readonly allowed: Nano;
-  readonly start: number;
-  readonly at: number;
-  /** How often its delivery was tried, and when the next try is due; undefined once it is delivered. */
-  readonly attempts: number;
-  readonly due: number | undefined;
-}
+export type Warning = RecordOf<typeof warningFields>;
+/** Reads a row of a warning, joined with its budget. */
+export const warningOf = reader(warningFields);
 
 /** Milliseconds for which delivered warnings are kept. */
 export const warningsKept = 90 * 24 * 3_600_000;
@@ -154,4 +187,22 @@ export function readShares(text: string | undefined): Share[] {
     start,
     allowed: allowed === null ? undefined : BigInt(allowed),
   }));
+}
+
+/** The start of the period of a budget that a moment belongs to. */
+export function startAt({ per, zone }: Counted, at: number): number {
+  return currentPeriod(per, zone, at).start;
+}
+
+/** A budget at a moment, with the sums of the period, which is undefined where nothing was counted in it. */
+export function recordOf(budget: Budget, period: PeriodRecord | undefined, at: number): BudgetRecord {
+  const { start, ends = never } = period ?? currentPeriod(budget.per, budget.zone, at);
+  return {
+    ...budget,
+    start,
+    resets: ends === never ? undefined : ends,
+    used: period?.used ?? 0n,
+    pending: period?.pending ?? 0n,
+    allowed: allowedAt(budget, at),
+  };
 }

@@ -1,6 +1,14 @@
 /** The tree of accounts: each account keeps the line of accounts above it, so that a call reads one row. */
 import { deepestTeam } from './budget.ts';
-import type { Move, Moved } from './requests.ts';
+
+/** A place of an account in the tree: below `parent`, or at the top where it is undefined. */
+export interface Move {
+  readonly account: string;
+  readonly parent: string | undefined;
+}
+
+/** `cycle`: the parent is the account itself or below it. `deep`: the tree would have too many levels. */
+export type Moved = 'moved' | 'not_found' | 'no_parent' | 'cycle' | 'deep';
 
 type Lines = ReadonlyMap<string, readonly string[]>;
 

@@ -1,5 +1,5 @@
 /** The query behind an overview: sums by one dimension and step, of the largest series and the rest. */
-import { count, integer, maybe, text, type Row } from '../rows.ts';
+import { count, integer, optional, reader, text, type RecordOf, type Row } from '../rows.ts';
 import { buckets, counted, figures, units, type Dimension, type Unit } from './figures.ts';
 import { tagTail, tails } from './rollup-sql.ts';
 
@@ -22,23 +22,30 @@ export interface OverviewQuery extends OverviewFilter {
   readonly top: number;
 }
 
-/** The sums of one series and step. */
-export interface OverviewRow {
+type Counts = Readonly<Record<(typeof counted)[number], number>>;
+const countsOf: (row: Row) => Counts = reader(
+  Object.fromEntries(counted.map((name) => [name, count])) as Record<keyof Counts, typeof count>,
+);
+
+const rowFields = {
   /** Undefined: the sum of all other series. */
-  readonly name: string | undefined;
-  readonly start: number;
+  name: optional(text),
+  start: count,
   /** The place of the series, the largest first. */
-  readonly place: number;
+  place: count,
   /** How many series there are, with those that are summed up in one. */
-  readonly names: number;
-  readonly cost: bigint;
+  names: count,
+  cost: integer,
   /** What was charged above the vendors' bills. */
-  readonly margin: bigint;
-  readonly posts: number;
-  readonly counts: Readonly<Record<(typeof counted)[number], number>>;
+  margin: integer,
+  posts: count,
+  counts: countsOf,
   /** How many first events came within each bucket. */
-  readonly buckets: readonly number[];
-}
+  buckets: (row: Row) => buckets.map((name) => count(row, name)),
+};
+/** The sums of one series and step. */
+export type OverviewRow = RecordOf<typeof rowFields>;
+const overviewRowOf = reader(rowFields);
 
 export interface Asked {
   readonly text: string;
@@ -51,8 +58,10 @@ export interface MinuteQuery {
   readonly hours: readonly number[];
 }
 
+const minuteFields = { name: text, start: count, cost: integer, posts: count };
 /** What a model cost in one minute. */
-export type MinuteRow = Pick<OverviewRow, 'start' | 'cost' | 'posts'> & { readonly name: string };
+export type MinuteRow = RecordOf<typeof minuteFields>;
+export const minuteRowOf = reader(minuteFields);
 
 const filters = ['account', 'key', 'model', 'provider'] as const;
 const sums = figures.map((figure) => `CAST(sum(${figure}) AS bigint) AS ${figure}`).join(', ');
@@ -185,7 +194,7 @@ export function overviewRows(query: OverviewQuery, rows: readonly Row[]): Overvi
 }
 
 function less(all: OverviewRow, one: OverviewRow): OverviewRow {
-  const counts = { ...all.counts };
+  const counts: Record<keyof Counts, number> = { ...all.counts };
   for (const name of counted) counts[name] -= one.counts[name];
   return {
     ...all,
@@ -194,28 +203,5 @@ function less(all: OverviewRow, one: OverviewRow): OverviewRow {
     posts: all.posts - one.posts,
     counts,
     buckets: all.buckets.map((count, index) => count - (one.buckets[index] ?? 0)),
-  };
-}
-
-function overviewRowOf(row: Row): OverviewRow {
-  const [calls, errors, input, output, cached, reasoning, hits] = counted.map((name) => count(row, name));
-  return {
-    name: maybe(row, 'name', text),
-    start: count(row, 'start'),
-    place: count(row, 'place'),
-    names: count(row, 'names'),
-    cost: integer(row, 'cost'),
-    margin: integer(row, 'margin'),
-    posts: count(row, 'posts'),
-    counts: {
-      calls: calls ?? 0,
-      errors: errors ?? 0,
-      input: input ?? 0,
-      output: output ?? 0,
-      cached: cached ?? 0,
-      reasoning: reasoning ?? 0,
-      cache_hits: hits ?? 0,
-    },
-    buckets: buckets.map((name) => count(row, name)),
   };
 }

@@ -1,76 +1,61 @@
 /** Stored calls: what a query can ask for, and the rows it answers with. */
-import { count, integer, maybe, namedTexts, text, type Row } from '../rows.ts';
+import {
+  columnOf,
+  count,
+  flag,
+  integer,
+  namedTexts,
+  optional,
+  reader,
+  text,
+  type RecordOf,
+} from '../rows.ts';
 import { Conditions, type Value } from '../sql/steps.ts';
 import { errorOutcomes } from './figures.ts';
 
-/** The columns of a stored call but its record; `CallText` has all of them. */
-export const callColumns = [
-  'call',
-  'started',
-  'ended',
-  'account',
-  'key',
-  'asked',
-  'model',
-  'provider',
-  'protocol',
-  'operation',
-  'stream',
-  'outcome',
-  'code',
-  'status',
-  'first_event',
-  'duration',
-  'attempts',
-  'input',
-  'output',
-  'cached',
-  'reasoning',
-  'cost',
-  'margin',
-  'basis',
-  'flags',
-  'tags',
-] as const;
+/** The columns of a stored call but its record, by the names of their fields. */
+const callFields = {
+  call: text,
+  started: count,
+  ended: count,
+  account: text,
+  key: text,
+  /** What the client wrote. */
+  asked: optional(text),
+  /** Of the last attempt; empty if no model was found. */
+  model: text,
+  /** Empty if no provider was called. */
+  provider: text,
+  protocol: text,
+  operation: text,
+  stream: flag,
+  outcome: text,
+  code: optional(text),
+  status: count,
+  firstEvent: optional(count),
+  duration: count,
+  attempts: count,
+  input: count,
+  output: count,
+  cached: count,
+  reasoning: count,
+  cost: integer,
+  /** What was charged above the vendor's bill. */
+  margin: integer,
+  basis: text,
+  flags: text,
+  tags: namedTexts,
+};
+type CallColumn = Exclude<keyof typeof callFields, 'firstEvent'> | 'first_event';
+export const callColumns = Object.keys(callFields).map(columnOf) as CallColumn[];
 
 /** One row of the table, without the record of the call. */
-export interface CallRow {
-  readonly number: number;
-  readonly call: string;
-  readonly started: number;
-  readonly ended: number;
-  readonly account: string;
-  readonly key: string;
-  readonly asked: string | undefined;
-  /** Empty if no model was found. */
-  readonly model: string;
-  /** Empty if no provider was called. */
-  readonly provider: string;
-  readonly protocol: string;
-  readonly operation: string;
-  readonly stream: boolean;
-  readonly outcome: string;
-  readonly code: string | undefined;
-  readonly status: number;
-  readonly firstEvent: number | undefined;
-  readonly duration: number;
-  readonly attempts: number;
-  readonly input: number;
-  readonly output: number;
-  readonly cached: number;
-  readonly reasoning: number;
-  readonly cost: bigint;
-  /** What was charged above the vendor's bill. */
-  readonly margin: bigint;
-  readonly basis: string;
-  readonly flags: string;
-  readonly tags: Readonly<Record<string, string>>;
-}
+export type CallRow = RecordOf<typeof callFields> & { readonly number: number };
+export const callRowOf = reader({ ...callFields, number: count });
 
-export interface StoredCall extends CallRow {
-  /** The record as JSON text, as `GET /v1/calls/{id}` returns it. */
-  readonly body: string;
-}
+/** `body` is the record as JSON text, as `GET /v1/calls/{id}` returns it. */
+export type StoredCall = CallRow & { readonly body: string };
+export const storedCallOf = reader({ ...callFields, number: count, body: text });
 
 /** Where a page begins: after the call that ended then and has this number. */
 export interface CallCursor {
@@ -161,57 +146,4 @@ export function callsSql(query: CallQuery, byCost: boolean): CallSelect {
     ${before} SELECT calls.number, ${columns} FROM ${from} ${conditions.where}
     ORDER BY ${order}.ended DESC, ${order}.number DESC LIMIT ${conditions.place(query.limit)}`;
   return { text, values: conditions.values };
-}
-
-export function callRowOf(row: Row): CallRow {
-  return {
-    number: count(row, 'number'),
-    call: text(row, 'call'),
-    started: count(row, 'started'),
-    ended: count(row, 'ended'),
-    account: text(row, 'account'),
-    key: text(row, 'key'),
-    asked: maybe(row, 'asked', text),
-    model: text(row, 'model'),
-    provider: text(row, 'provider'),
-    protocol: text(row, 'protocol'),
-    operation: text(row, 'operation'),
-    stream: count(row, 'stream') === 1,
-    outcome: text(row, 'outcome'),
-    code: maybe(row, 'code', text),
-    status: count(row, 'status'),
-    firstEvent: maybe(row, 'first_event', count),
-    duration: count(row, 'duration'),
-    attempts: count(row, 'attempts'),
-    input: count(row, 'input'),
-    output: count(row, 'output'),
-    cached: count(row, 'cached'),
-    reasoning: count(row, 'reasoning'),
-    cost: integer(row, 'cost'),
-    margin: integer(row, 'margin'),
-    basis: text(row, 'basis'),
-    flags: text(row, 'flags'),
-    tags: namedTexts(row, 'tags'),
-  };
-}
-
-export function storedCallOf(row: Row): StoredCall {
-  return { ...callRowOf(row), body: text(row, 'body') };
-}
-
-/** How many numbers of each log to add to the roll-ups. */
-export interface FoldRequest {
-  readonly limit: number;
-}
-
-export interface Folded {
-  /** False if there is more to fold at once. */
-  readonly isDone: boolean;
-}
-
-export interface SweepRequest {
-  /** Calls that ended before this time are deleted. */
-  readonly before: number;
-  readonly limit: number;
-  readonly at: number;
 }

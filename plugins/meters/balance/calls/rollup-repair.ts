@@ -3,10 +3,9 @@
  * differences, which stay right while folds add to the same sums. Entries know only money, so the counts of
  * calls and tokens stay as they are.
  */
-import { report, upkeep } from '../definitions.ts';
 import { count, integer, text, type Row } from '../rows.ts';
-import { writeDocument } from '../sql/kept.ts';
-import { ask, statements, type Steps } from '../sql/steps.ts';
+import { kept } from '../sql/kept.ts';
+import { ask, statements, type Operations } from '../sql/steps.ts';
 import { booked, dimensions, figures, units } from './figures.ts';
 import { foldedEntries } from './rollup-sql.ts';
 import { rollupKey, seriesKey } from './slice-sums.ts';
@@ -23,17 +22,6 @@ export interface RollupGaps {
   readonly repairs: number;
   readonly gaps: readonly RollupGap[];
 }
-
-export interface RepairRequest extends RollupGaps {
-  readonly at: number;
-}
-
-export const repairOperations = {
-  /** Up to `limit` sums of roll-ups that differ from the entries. */
-  findGaps: report<(request: { readonly limit: number }) => RollupGaps>(),
-  /** Adds what was found to the roll-ups; false if there was another repair since. */
-  closeGaps: upkeep<(request: RepairRequest) => boolean>(),
-};
 
 const hour = units['1h'];
 const sums = booked.map((name) => `CAST(sum(${name}) AS bigint) AS ${name}`).join(', ');
@@ -110,23 +98,21 @@ function gapOf(row: Row): RollupGap {
     : { table: 'series', place: [target, count(row, 'unit'), start, name], money: found };
 }
 
-/** A repair that commits between the two statements makes `closeGaps` refuse what is found. */
-export function* findGaps({ limit }: { readonly limit: number }): Steps<RollupGaps> {
-  const [row] = yield* ask(sql.repairs);
-  return {
-    repairs: row ? count(row, 'repairs') : 0,
-    gaps: (yield* ask(sql.gaps, limit)).map(gapOf),
-  };
-}
-
-export function* closeGaps({ repairs, gaps: found, at }: RepairRequest): Steps<boolean> {
-  yield* ask(sql.lock);
-  const body = JSON.stringify({ at: new Date(at).toISOString(), sums: found.length });
-  if (!(yield* writeDocument({ name: 'rollup-repairs', text: body, replaces: repairs }))) return false;
-  for (const { table, place, money: added } of found) {
-    yield* ask(sql[table], ...place, ...added);
-    if (added.some((amount) => amount < 0n))
-      yield* ask(table === 'rollups' ? sql.emptyRollups : sql.emptySeries, ...place);
-  }
-  return true;
-}
+export const repair = {
+  /** A repair that commits between the two statements makes `closeGaps` refuse what is found. */
+  *findGaps({ limit }) {
+    const [row] = yield* ask(sql.repairs);
+    return { repairs: row ? count(row, 'repairs') : 0, gaps: (yield* ask(sql.gaps, limit)).map(gapOf) };
+  },
+  *closeGaps({ repairs, gaps: found, at }) {
+    yield* ask(sql.lock);
+    const body = JSON.stringify({ at: new Date(at).toISOString(), sums: found.length });
+    if (!(yield* kept.writeDocument({ name: 'rollup-repairs', text: body, replaces: repairs }))) return false;
+    for (const { table, place, money: added } of found) {
+      yield* ask(sql[table], ...place, ...added);
+      if (added.some((amount) => amount < 0n))
+        yield* ask(table === 'rollups' ? sql.emptyRollups : sql.emptySeries, ...place);
+    }
+    return true;
+  },
+} satisfies Partial<Operations>;

@@ -3,10 +3,30 @@
  * that the event loop gets finished text. Amounts are exact decimal strings in USD.
  */
 import { formatUsd } from '../../../../core/index.ts';
+import type { EntryKind, EntryQuery } from '../books.ts';
 import { readShares } from '../budgets/budget.ts';
 import { csvCell } from '../operator/csv.ts';
 import type { Row } from '../rows.ts';
-import type { ExportedLines, ExportFormat, ExportSlice } from './operations.ts';
+
+export const exportFormats = ['csv', 'jsonl'] as const;
+type ExportFormat = (typeof exportFormats)[number];
+
+/**
+ * A slice of the entries' numbers: above `after`, up to `last`. However few match, it takes no longer. Fields
+ * that are undefined select nothing.
+ */
+export interface ExportSlice extends Pick<EntryQuery, 'account' | 'key' | 'from' | 'to'> {
+  readonly kind?: EntryKind | undefined;
+  readonly format: ExportFormat;
+  readonly after: number;
+  readonly last: number;
+}
+
+/** The lines of a slice. */
+export interface ExportedLines {
+  readonly text: string;
+  readonly rows: number;
+}
 
 type Kind = 'count' | 'usd' | 'time' | 'text' | 'rule';
 

@@ -3,12 +3,12 @@
  * so one may appear after others with higher numbers. So the next audit finds what is new by the snapshot of
  * the last one, and not by numbers alone.
  */
-import { priceReader, usageReader, type AuditReport } from '../audit-report.ts';
+import { accountOf, keyOf } from '../accounts.ts';
+import { pendingRowOf, priceReader, usageReader, type AuditReport } from '../audit-report.ts';
 import { Auditor } from '../audit.ts';
-import type { PeriodRecord } from '../budgets/budget.ts';
-import { periodOf } from '../budgets/rows.ts';
+import { entryOf } from '../books.ts';
+import { periodOf, type PeriodRecord } from '../budgets/budget.ts';
 import { rollupChecks, type CheckedRollups } from '../calls/rollup-audit.ts';
-import { accountOf, entryOf, keyOf, pendingRowOf } from '../records.ts';
 import { count, text } from '../rows.ts';
 import { accountRows, keyRows, pendingRows } from '../sql/selects.ts';
 import { statements } from '../sql/steps.ts';

@@ -2,9 +2,14 @@
  * The budgets that the calls of a batch count in. Each is locked after the accounts, in the order of the ids,
  * so that two batches never wait for each other; its periods are read after its lock.
  */
-import type { Budget, PeriodRecord } from '../budgets/budget.ts';
-import { readShares } from '../budgets/budget.ts';
-import { budgetOf, periodOf, startAt } from '../budgets/rows.ts';
+import {
+  budgetOf,
+  periodOf,
+  readShares,
+  startAt,
+  type Budget,
+  type PeriodRecord,
+} from '../budgets/budget.ts';
 import { Sheet, type Line, type Spender } from '../budgets/sheet.ts';
 import type { Row } from '../rows.ts';
 import { statements } from '../sql/steps.ts';

@@ -1,8 +1,9 @@
 /** Adds stored calls and roll-ups in PostgreSQL, each time in a transaction of its own. */
 import { figures } from '../calls/figures.ts';
-import { callColumns, type Folded, type FoldRequest } from '../calls/records.ts';
+import { callColumns } from '../calls/records.ts';
 import { logs, type Log } from '../calls/rollup-sql.ts';
 import { addingSql, rollupKey, seriesKey, sliceSql, SliceSums } from '../calls/slice-sums.ts';
+import type { Answer, Argument } from '../operations.ts';
 import { count, integer, type Row } from '../rows.ts';
 import { statements } from '../sql/steps.ts';
 import type { Query } from './connection.ts';
@@ -74,7 +75,7 @@ async function addSums(
   await query({ text }, [recordset(records)]);
 }
 
-export async function fold(query: Query, { limit }: FoldRequest): Promise<Folded> {
+export async function fold(query: Query, { limit }: Argument<'fold'>): Promise<Answer<'fold'>> {
   const [last] = await query(sql.taken);
   const [self] = await query(sql.identify);
   const taken: Taken = { last, id: self ? integer(self, 'id') : 0n };

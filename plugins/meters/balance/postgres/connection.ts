@@ -5,8 +5,8 @@
 import { DatabaseError, type ClientBase } from 'pg';
 import type { Answer, Operation } from '../operations.ts';
 import type { Row } from '../rows.ts';
-import { shared, type SharedName, type SharedOperation } from '../sql/shared.ts';
-import type { Statement, Steps } from '../sql/steps.ts';
+import { shared, type SharedName } from '../sql/shared.ts';
+import type { Statement, Steps, StepsOf } from '../sql/steps.ts';
 
 /** Sends a statement and returns its rows. */
 export type Query = (statement: Statement, values?: readonly unknown[]) => Promise<readonly Row[]>;
@@ -54,7 +54,7 @@ export function runShared<Name extends SharedName>(
   query: Query,
   { name, argument }: Operation<Name>,
 ): Promise<Answer<Name>> {
-  const operation: SharedOperation<Name> = shared[name];
+  const operation: StepsOf<Name> = shared[name];
   return run(query, operation(argument));
 }
 

@@ -1,7 +1,6 @@
 /** Exports from a PostgreSQL ledger. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { linesOf, sliceSql } from '../export/lines.ts';
-import type { ExportedLines, ExportSlice } from '../export/operations.ts';
+import { linesOf, sliceSql, type ExportedLines, type ExportSlice } from '../export/lines.ts';
 import { count, flag } from '../rows.ts';
 import { statements } from '../sql/steps.ts';
 import type { Query } from './connection.ts';

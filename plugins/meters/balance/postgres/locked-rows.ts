@@ -5,10 +5,9 @@
  * it was before.
  */
 import { foundAccountOf, foundKeyOf, heldPendingOf, pastOf, type Pending } from '../call-rows.ts';
-import { claimOf, progressOf } from '../records.ts';
+import { claimOf, progressOf, type Progress } from '../reservations.ts';
 import { integer, text, type Row } from '../rows.ts';
 import { statements } from '../sql/steps.ts';
-import type { Progress } from '../store.ts';
 import { Budgets, lockBudgets } from './budgets.ts';
 import type { Query } from './connection.ts';
 

@@ -1,22 +1,9 @@
 /** Accounts and keys: what they are, what they have and what they may do. */
-import { accountStates, isFitting, isTooMuch, type StateChanged } from '../accounts.ts';
-import { refuseState, type KeyDeletion, type StateChange } from '../corrections.ts';
-import { accountOf, balanceOf, keyOf } from '../records.ts';
+import { accountOf, accountStates, balanceOf, isFitting, isTooMuch, keyOf } from '../accounts.ts';
+import { refuseState } from '../corrections.ts';
 import { integer, text, word } from '../rows.ts';
-import type {
-  AccountRecord,
-  Balance,
-  Credit,
-  Credited,
-  KeyChanges,
-  KeyPage,
-  KeyRecord,
-  NewKey,
-  Page,
-  Rotation,
-} from '../store.ts';
 import { accountRows, keyRows } from './selects.ts';
-import { ask, Conditions, statements, type Steps, type Value } from './steps.ts';
+import { ask, Conditions, statements, type Operations, type Value } from './steps.ts';
 
 const keyColumns = `id, hash, last_four, name, kind, account, spend_cap, models, expires,
   calls_per_minute, created, tags, read_only, root`;
@@ -49,117 +36,96 @@ const sql = statements('accounts', {
     WHERE id = $1`,
 });
 
-export function* balance(name: string): Steps<Balance | undefined> {
-  const [row] = yield* ask(sql.balance, name);
-  return row && balanceOf(row);
-}
-
-export function* createAccount({ name, at }: { readonly name: string; readonly at: number }): Steps<boolean> {
-  return (yield* ask(sql.addAccount, name, at)).length > 0;
-}
-
-export function* listAccounts({
-  wanted,
-  after = '',
-  limit,
-}: Page & { readonly wanted?: string }): Steps<readonly AccountRecord[]> {
-  const rows = wanted === undefined ? ask(sql.accounts, after, limit) : ask(sql.account, wanted);
-  return (yield* rows).map(accountOf);
-}
-
-export function* setAccountState({ account: name, state }: StateChange): Steps<StateChanged> {
-  const [account] = yield* ask(sql.lockAccount, name);
-  if (!account) return 'not_found';
-  const refusal = refuseState(word(accountStates)(account, 'state'), integer(account, 'pending'), state);
-  if (refusal) return refusal;
-  yield* ask(sql.setState, name, state);
-  return 'changed';
-}
-
-export function* credit(order: Credit): Steps<Credited> {
-  const { account: name, amount, kind, reference, reason, author, at } = order;
-  const [account] = yield* ask(sql.lockAccount, name);
-  if (!account) return 'not_found';
-  if (!isFitting(order)) throw new RangeError(`a ${kind} cannot be ${amount}`);
-  const id = integer(account, 'id');
-  const [before] = reference === undefined ? [] : yield* ask(sql.creditByReference, reference);
-  if (before) {
-    const isSame = integer(before, 'account') === id && integer(before, 'available') === amount;
-    return isSame ? 'already_credited' : 'reference_taken';
-  }
-  if (isTooMuch(integer(account, 'total'), amount)) return 'too_much';
-  yield* ask(sql.addCredit, id, at, -amount, amount, kind, reference, reason, author);
-  yield* ask(sql.addTotal, id, amount);
-  return 'credited';
-}
-
-export function* createKey(key: NewKey): Steps<boolean> {
-  const { id, hash, lastFour, name, kind, account, spendCap, expires, callsPerMinute, readOnly, at } = key;
-  if ((account === undefined) !== (kind === 'operator'))
-    throw new RangeError('user keys have an account, and operator keys have none');
-  const [row] = account === undefined ? [] : yield* ask(sql.lockAccount, account);
-  if (account !== undefined && (!row || text(row, 'state') === 'closed')) return false;
-  const owner = row && integer(row, 'id');
-  const models = key.models && JSON.stringify(key.models);
-  const tags = key.tags.length > 0 ? JSON.stringify(key.tags) : null;
-  const limits = [spendCap, models, expires, callsPerMinute];
-  yield* ask(sql.addKey, id, hash, lastFour, name, kind, owner, ...limits, at, tags, readOnly);
-  return true;
-}
-
-export function* findKey(hash: string): Steps<KeyRecord | undefined> {
-  const [row] = yield* ask(sql.key, hash);
-  return row && keyOf(row);
-}
-
-export function* hasKeys(): Steps<boolean> {
-  return (yield* ask(sql.anyKey)).length > 0;
-}
-
-export function* listKeys({ after = '', limit, account, wanted }: KeyPage): Steps<readonly KeyRecord[]> {
-  const conditions = new Conditions();
-  conditions.texts.push('keys.deleted IS NULL');
-  conditions.add('keys.id >', after);
-  conditions.add('accounts.name =', account);
-  if (wanted !== undefined) {
-    const place = conditions.place(wanted);
-    conditions.texts.push(`(keys.id = ${place} OR keys.last_four = ${place})`);
-  }
-  const page = `${keyRows} ${conditions.where} ORDER BY keys.id LIMIT ${conditions.place(limit)}`;
-  return (yield* ask({ text: page }, ...conditions.values)).map(keyOf);
-}
-
-/** Changes a key; what is undefined stays as it is. */
-export function* changeKey({
-  id,
-  changes,
-}: {
-  readonly id: string;
-  readonly changes: KeyChanges;
-}): Steps<boolean> {
-  const { name, disabled, spendCap, models, expires, callsPerMinute, tags } = changes;
-  const columns: Readonly<Record<string, Value | undefined>> = {
-    name,
-    disabled,
-    spend_cap: spendCap,
-    models: models && JSON.stringify(models),
-    expires,
-    calls_per_minute: callsPerMinute,
-    tags: tags && JSON.stringify(tags),
-  };
-  const stated = Object.entries(columns).filter(([, value]) => value !== undefined);
-  const assignments = ['id = id', ...stated.map(([column], index) => `${column} = $${index + 2}`)];
-  const change = `UPDATE keys SET ${assignments.join(', ')} WHERE id = $1 AND deleted IS NULL RETURNING id`;
-  return (yield* ask({ text: change }, id, ...stated.map(([, value]) => value))).length > 0;
-}
-
-export function* rotateKey({ id, until, key }: Rotation): Steps<boolean> {
-  const rows = yield* ask(sql.rotate, id, key.id, key.hash, key.lastFour, key.at);
-  if (rows.length === 0) return false;
-  yield* ask(sql.rotated, id, key.id, until);
-  return true;
-}
-
-export function* deleteKey({ id, at }: KeyDeletion): Steps<boolean> {
-  return (yield* ask(sql.deleteKey, id, at)).length > 0;
-}
+export const accounts = {
+  *balance(name) {
+    const [row] = yield* ask(sql.balance, name);
+    return row && balanceOf(row);
+  },
+  *createAccount({ name, at }) {
+    return (yield* ask(sql.addAccount, name, at)).length > 0;
+  },
+  *listAccounts({ wanted, after = '', limit }) {
+    const rows = wanted === undefined ? ask(sql.accounts, after, limit) : ask(sql.account, wanted);
+    return (yield* rows).map(accountOf);
+  },
+  *setAccountState({ account: name, state }) {
+    const [account] = yield* ask(sql.lockAccount, name);
+    if (!account) return 'not_found';
+    const refusal = refuseState(word(accountStates)(account, 'state'), integer(account, 'pending'), state);
+    if (refusal) return refusal;
+    yield* ask(sql.setState, name, state);
+    return 'changed';
+  },
+  *credit(order) {
+    const { account: name, amount, kind, reference, reason, author, at } = order;
+    const [account] = yield* ask(sql.lockAccount, name);
+    if (!account) return 'not_found';
+    if (!isFitting(order)) throw new RangeError(`a ${kind} cannot be ${amount}`);
+    const id = integer(account, 'id');
+    const [before] = reference === undefined ? [] : yield* ask(sql.creditByReference, reference);
+    if (before) {
+      const isSame = integer(before, 'account') === id && integer(before, 'available') === amount;
+      return isSame ? 'already_credited' : 'reference_taken';
+    }
+    if (isTooMuch(integer(account, 'total'), amount)) return 'too_much';
+    yield* ask(sql.addCredit, id, at, -amount, amount, kind, reference, reason, author);
+    yield* ask(sql.addTotal, id, amount);
+    return 'credited';
+  },
+  *createKey(key) {
+    const { id, hash, lastFour, name, kind, account, spendCap, expires, callsPerMinute, readOnly, at } = key;
+    if ((account === undefined) !== (kind === 'operator'))
+      throw new RangeError('user keys have an account, and operator keys have none');
+    const [row] = account === undefined ? [] : yield* ask(sql.lockAccount, account);
+    if (account !== undefined && (!row || text(row, 'state') === 'closed')) return false;
+    const owner = row && integer(row, 'id');
+    const models = key.models && JSON.stringify(key.models);
+    const tags = key.tags.length > 0 ? JSON.stringify(key.tags) : null;
+    const limits = [spendCap, models, expires, callsPerMinute];
+    yield* ask(sql.addKey, id, hash, lastFour, name, kind, owner, ...limits, at, tags, readOnly);
+    return true;
+  },
+  *findKey(hash) {
+    const [row] = yield* ask(sql.key, hash);
+    return row && keyOf(row);
+  },
+  *hasKeys() {
+    return (yield* ask(sql.anyKey)).length > 0;
+  },
+  *listKeys({ after = '', limit, account, wanted }) {
+    const conditions = new Conditions({ 'keys.id >': after, 'accounts.name =': account });
+    conditions.texts.push('keys.deleted IS NULL');
+    if (wanted !== undefined) {
+      const place = conditions.place(wanted);
+      conditions.texts.push(`(keys.id = ${place} OR keys.last_four = ${place})`);
+    }
+    const page = `${keyRows} ${conditions.where} ORDER BY keys.id LIMIT ${conditions.place(limit)}`;
+    return (yield* ask({ text: page }, ...conditions.values)).map(keyOf);
+  },
+  /** Changes a key; what is undefined stays as it is. */
+  *changeKey({ id, changes }) {
+    const { name, disabled, spendCap, models, expires, callsPerMinute, tags } = changes;
+    const columns: Readonly<Record<string, Value | undefined>> = {
+      name,
+      disabled,
+      spend_cap: spendCap,
+      models: models && JSON.stringify(models),
+      expires,
+      calls_per_minute: callsPerMinute,
+      tags: tags && JSON.stringify(tags),
+    };
+    const stated = Object.entries(columns).filter(([, value]) => value !== undefined);
+    const assignments = ['id = id', ...stated.map(([column], index) => `${column} = $${index + 2}`)];
+    const change = `UPDATE keys SET ${assignments.join(', ')} WHERE id = $1 AND deleted IS NULL RETURNING id`;
+    return (yield* ask({ text: change }, id, ...stated.map(([, value]) => value))).length > 0;
+  },
+  *rotateKey({ id, until, key }) {
+    const rows = yield* ask(sql.rotate, id, key.id, key.hash, key.lastFour, key.at);
+    if (rows.length === 0) return false;
+    yield* ask(sql.rotated, id, key.id, until);
+    return true;
+  },
+  *deleteKey({ id, at }) {
+    return (yield* ask(sql.deleteKey, id, at)).length > 0;
+  },
+} satisfies Partial<Operations>;

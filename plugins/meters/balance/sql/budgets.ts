@@ -1,29 +1,20 @@
 /** What operators and the delivery of warnings do with budgets. */
 import {
   allowedAt,
+  budgetOf,
+  periodOf,
+  raisesText,
   reached,
+  recordOf,
+  startAt,
+  warningOf,
   warningsKept,
   type Budget,
-  type BudgetRecord,
   type Scope,
-  type Warning,
 } from '../budgets/budget.ts';
-import { budgetOf, periodOf, raisesText, recordOf, startAt, warningOf } from '../budgets/rows.ts';
 import { movedLines } from '../budgets/teams.ts';
-import { count, maybe, text, texts, type Row } from '../rows.ts';
-import type {
-  BudgetChange,
-  BudgetQuery,
-  BudgetRaise,
-  CreatedBudget,
-  EndedWarning,
-  Move,
-  Moved,
-  NewBudget,
-  WarningClaim,
-  WarningQuery,
-} from '../store.ts';
-import { ask, Conditions, statements, type Steps } from './steps.ts';
+import { count, list, text, type Row } from '../rows.ts';
+import { ask, Conditions, statements, type Operations, type Steps } from './steps.ts';
 
 const warningRows = `
   SELECT budget_warnings.*, budgets.scope, budgets.subject, budgets.per, budgets.zone
@@ -67,17 +58,6 @@ function* subjectOf(scope: Scope, named: string): Steps<string | undefined> {
   return row && text(row, 'subject');
 }
 
-export function* createBudget(budget: NewBudget): Steps<CreatedBudget> {
-  const { scope, per, zone, limit, hard, thresholds, at } = budget;
-  const subject = yield* subjectOf(scope, budget.subject);
-  if (subject === undefined) return { status: 'not_found' };
-  const warned = JSON.stringify(thresholds);
-  const [made] = yield* ask(sql.add, scope, subject, per, zone, limit, hard, warned, at);
-  if (made) return { status: 'created', id: count(made, 'id') };
-  const [same] = yield* ask(sql.same, scope, subject, per);
-  return same ? { status: 'exists', id: count(same, 'id') } : { status: 'not_found' };
-}
-
 /** Changes a budget, and marks in its current period which warnings the new limit still has to give. */
 function* change(id: number, at: number, changing: (budget: Budget) => Budget): Steps<boolean> {
   const [row] = yield* ask(sql.lock, id);
@@ -94,45 +74,6 @@ function* change(id: number, at: number, changing: (budget: Budget) => Budget): 
   return true;
 }
 
-export function changeBudget({ id, changes, at }: BudgetChange): Steps<boolean> {
-  return change(id, at, (budget) => ({ ...budget, ...changes }));
-}
-
-export function raiseBudget({ id, amount, until, at }: BudgetRaise): Steps<boolean> {
-  return change(id, at, (budget) => ({
-    ...budget,
-    raises: [...budget.raises.filter((raise) => raise.until > at), { amount, until }],
-  }));
-}
-
-export function* deleteBudget({ id, at }: { readonly id: number; readonly at: number }): Steps<boolean> {
-  return (yield* ask(sql.remove, id, at)).length > 0;
-}
-
-export function* moveAccount({ account, parent }: Move): Steps<Moved> {
-  const rows = yield* ask(sql.lines, account, parent ?? account, JSON.stringify(account));
-  const lines = new Map(rows.map((row) => [text(row, 'name'), maybe(row, 'line', texts) ?? []]));
-  const moved = movedLines(lines, { account, parent });
-  if (typeof moved === 'string') return moved;
-  for (const [name, line] of moved) yield* ask(sql.move, name, line.length > 0 ? JSON.stringify(line) : null);
-  return 'moved';
-}
-
-export function* takeWarnings({ at, until, limit }: WarningClaim): Steps<readonly Warning[]> {
-  yield* ask(sql.forget, at - warningsKept);
-  const due = (yield* ask(sql.due, at, limit)).map(warningOf);
-  for (const { id } of due) yield* ask(sql.claim, id, until);
-  return due.map((warning) => ({ ...warning, attempts: warning.attempts + 1, due: until }));
-}
-
-export function* endWarning({ id, due }: EndedWarning): Steps<void> {
-  yield* ask(sql.ended, id, due);
-}
-
-export function* hasDueWarnings({ at }: { readonly at: number }): Steps<boolean> {
-  return (yield* ask(sql.isDue, at)).length > 0;
-}
-
 /** The rows of periods by their budgets and starts, in one statement. */
 function* findPeriods(wanted: readonly (readonly [budget: number, start: number])[]): Steps<readonly Row[]> {
   if (wanted.length === 0) return [];
@@ -144,27 +85,66 @@ function* findPeriods(wanted: readonly (readonly [budget: number, start: number]
   return yield* ask({ text });
 }
 
-export function* listBudgets(query: BudgetQuery): Steps<readonly BudgetRecord[]> {
-  const { scope, subject, id, after = 0, limit, at } = query;
-  const conditions = new Conditions();
-  if (id === undefined) {
-    conditions.texts.push('deleted IS NULL');
-    conditions.add('id >', after);
-    conditions.add('scope =', scope);
-    conditions.add('subject =', subject);
-  } else conditions.add('id =', id);
-  const page = `SELECT * FROM budgets ${conditions.where} ORDER BY id LIMIT ${conditions.place(limit)}`;
-  const budgets = (yield* ask({ text: page }, ...conditions.values)).map(budgetOf);
-  const periods = yield* findPeriods(budgets.map((budget) => [budget.id, startAt(budget, at)]));
-  const byBudget = new Map(periods.map(periodOf).map((period) => [period.budget, period]));
-  return budgets.map((budget) => recordOf(budget, byBudget.get(budget.id), at));
-}
-
-export function* listWarnings({ budget, after = 0, limit }: WarningQuery): Steps<readonly Warning[]> {
-  const conditions = new Conditions();
-  conditions.add('budget_warnings.id >', after);
-  conditions.add('budget_warnings.budget =', budget);
-  const text = `${warningRows} ${conditions.where}
-    ORDER BY budget_warnings.id LIMIT ${conditions.place(limit)}`;
-  return (yield* ask({ text }, ...conditions.values)).map(warningOf);
-}
+export const budgets = {
+  *createBudget(budget) {
+    const { scope, per, zone, limit, hard, thresholds, at } = budget;
+    const subject = yield* subjectOf(scope, budget.subject);
+    if (subject === undefined) return { status: 'not_found' };
+    const warned = JSON.stringify(thresholds);
+    const [made] = yield* ask(sql.add, scope, subject, per, zone, limit, hard, warned, at);
+    if (made) return { status: 'created', id: count(made, 'id') };
+    const [same] = yield* ask(sql.same, scope, subject, per);
+    return same ? { status: 'exists', id: count(same, 'id') } : { status: 'not_found' };
+  },
+  changeBudget({ id, changes, at }) {
+    return change(id, at, (budget) => ({ ...budget, ...changes }));
+  },
+  raiseBudget({ id, amount, until, at }) {
+    return change(id, at, (budget) => ({
+      ...budget,
+      raises: [...budget.raises.filter((raise) => raise.until > at), { amount, until }],
+    }));
+  },
+  *deleteBudget({ id, at }) {
+    return (yield* ask(sql.remove, id, at)).length > 0;
+  },
+  *moveAccount({ account, parent }) {
+    const rows = yield* ask(sql.lines, account, parent ?? account, JSON.stringify(account));
+    const lines = new Map(rows.map((row) => [text(row, 'name'), list(row, 'line')]));
+    const moved = movedLines(lines, { account, parent });
+    if (typeof moved === 'string') return moved;
+    for (const [name, line] of moved)
+      yield* ask(sql.move, name, line.length > 0 ? JSON.stringify(line) : null);
+    return 'moved';
+  },
+  *takeWarnings({ at, until, limit }) {
+    yield* ask(sql.forget, at - warningsKept);
+    const due = (yield* ask(sql.due, at, limit)).map(warningOf);
+    for (const { id } of due) yield* ask(sql.claim, id, until);
+    return due.map((warning) => ({ ...warning, attempts: warning.attempts + 1, due: until }));
+  },
+  *endWarning({ id, due }) {
+    yield* ask(sql.ended, id, due);
+  },
+  *hasDueWarnings({ at }) {
+    return (yield* ask(sql.isDue, at)).length > 0;
+  },
+  *listBudgets(query) {
+    const { scope, subject, id, after = 0, limit, at } = query;
+    const conditions = new Conditions(
+      id === undefined ? { 'id >': after, 'scope =': scope, 'subject =': subject } : { 'id =': id },
+    );
+    if (id === undefined) conditions.texts.push('deleted IS NULL');
+    const page = `SELECT * FROM budgets ${conditions.where} ORDER BY id LIMIT ${conditions.place(limit)}`;
+    const budgets = (yield* ask({ text: page }, ...conditions.values)).map(budgetOf);
+    const periods = yield* findPeriods(budgets.map((budget) => [budget.id, startAt(budget, at)]));
+    const byBudget = new Map(periods.map(periodOf).map((period) => [period.budget, period]));
+    return budgets.map((budget) => recordOf(budget, byBudget.get(budget.id), at));
+  },
+  *listWarnings({ budget, after = 0, limit }) {
+    const conditions = new Conditions({ 'budget_warnings.id >': after, 'budget_warnings.budget =': budget });
+    const text = `${warningRows} ${conditions.where}
+      ORDER BY budget_warnings.id LIMIT ${conditions.place(limit)}`;
+    return (yield* ask({ text }, ...conditions.values)).map(warningOf);
+  },
+} satisfies Partial<Operations>;

@@ -1,19 +1,9 @@
 /** Reads stored calls and roll-ups, and deletes those that are too old. */
 import { shortestKept, units } from '../calls/figures.ts';
-import { overviewRows, overviewSql, type OverviewQuery, type OverviewRow } from '../calls/overview.ts';
-import {
-  callRowOf,
-  callsSql,
-  fewCalls,
-  probeSql,
-  storedCallOf,
-  type CallQuery,
-  type CallRow,
-  type StoredCall,
-  type SweepRequest,
-} from '../calls/records.ts';
+import { overviewRows, overviewSql } from '../calls/overview.ts';
+import { callRowOf, callsSql, fewCalls, probeSql, storedCallOf } from '../calls/records.ts';
 import { count, integer } from '../rows.ts';
-import { ask, statements, type Steps } from './steps.ts';
+import { ask, statements, type Operations } from './steps.ts';
 
 /** Deletes the rows of calls that ended before $1, up to $2 of them, but none that is not summed up yet. */
 function deleting(table: string, column: string): string {
@@ -40,36 +30,33 @@ const sql = statements('stored calls', {
       AND unit = $1 AND start < $2`,
 });
 
-export function* sweepCalls({ before, limit, at }: SweepRequest): Steps<number> {
-  yield* ask(sql.sweepSeries, units['5m'], at - shortestKept);
-  yield* ask(sql.sweepTags, before, limit);
-  return (yield* ask(sql.sweepCalls, before, limit)).length;
-}
-
-export function* listCalls(query: CallQuery): Steps<readonly CallRow[]> {
-  const probe = probeSql(query);
-  const [probed] = probe ? yield* ask({ text: probe.text }, ...probe.values) : [];
-  const { text, values } = callsSql(query, probed !== undefined && count(probed, 'found') <= fewCalls);
-  return (yield* ask({ text }, ...values)).map(callRowOf);
-}
-
-export function* storedCall(id: string): Steps<StoredCall | undefined> {
-  const [row] = yield* ask(sql.call, id);
-  return row && storedCallOf(row);
-}
-
-export function* overview(query: OverviewQuery): Steps<readonly OverviewRow[]> {
-  const { text, values } = overviewSql(query);
-  return overviewRows(query, yield* ask({ text }, ...values));
-}
-
-/** A log whose last rows were swept is not behind. */
-export function* behind(): Steps<number> {
-  const [row] = yield* ask(sql.behind);
-  return row ? Math.max(0, count(row, 'entries')) + Math.max(0, count(row, 'calls')) : 0;
-}
-
-export function* creditedBefore(asked: { readonly account: string; readonly at: number }): Steps<bigint> {
-  const [row] = yield* ask(sql.credited, asked.account, asked.at);
-  return row ? integer(row, 'credited') : 0n;
-}
+export const calls = {
+  *sweepCalls({ before, limit, at }) {
+    yield* ask(sql.sweepSeries, units['5m'], at - shortestKept);
+    yield* ask(sql.sweepTags, before, limit);
+    return (yield* ask(sql.sweepCalls, before, limit)).length;
+  },
+  *listCalls(query) {
+    const probe = probeSql(query);
+    const [probed] = probe ? yield* ask({ text: probe.text }, ...probe.values) : [];
+    const { text, values } = callsSql(query, probed !== undefined && count(probed, 'found') <= fewCalls);
+    return (yield* ask({ text }, ...values)).map(callRowOf);
+  },
+  *storedCall(id) {
+    const [row] = yield* ask(sql.call, id);
+    return row && storedCallOf(row);
+  },
+  *overview(query) {
+    const { text, values } = overviewSql(query);
+    return overviewRows(query, yield* ask({ text }, ...values));
+  },
+  /** A log whose last rows were swept is not behind. */
+  *behind() {
+    const [row] = yield* ask(sql.behind);
+    return row ? Math.max(0, count(row, 'entries')) + Math.max(0, count(row, 'calls')) : 0;
+  },
+  *creditedBefore(asked) {
+    const [row] = yield* ask(sql.credited, asked.account, asked.at);
+    return row ? integer(row, 'credited') : 0n;
+  },
+} satisfies Partial<Operations>;

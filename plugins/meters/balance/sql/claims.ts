@@ -1,7 +1,7 @@
 /** Which call holds which idempotency key, and the outcomes of those that have ended. */
 import { isOver } from '../decisions.ts';
-import { claimOf } from '../records.ts';
-import type { Claim, ClaimRecord, StoredOutcome } from '../store.ts';
+import type { Argument } from '../operations.ts';
+import { claimOf, type Claim, type ClaimRecord, type StoredOutcome } from '../reservations.ts';
 import { ask, statements, type Steps } from './steps.ts';
 
 const sql = statements('claims', {
@@ -19,13 +19,7 @@ const sql = statements('claims', {
     RETURNING name`,
 });
 
-export function* findClaim({
-  name,
-  at,
-}: {
-  readonly name: string;
-  readonly at: number;
-}): Steps<ClaimRecord | undefined> {
+export function* findClaim({ name, at }: Argument<'findClaim'>): Steps<ClaimRecord | undefined> {
   const [row] = yield* ask(sql.find, name);
   const claim = row && claimOf(row);
   return claim && !isOver(claim, at) ? claim : undefined;
@@ -48,6 +42,6 @@ export function* settleClaim(name: string, outcome: StoredOutcome | 'free' | und
   }
 }
 
-export function* sweep({ at, limit }: { readonly at: number; readonly limit: number }): Steps<number> {
+export function* sweep({ at, limit }: Argument<'sweep'>): Steps<number> {
   return (yield* ask(sql.sweep, at, limit)).length;
 }

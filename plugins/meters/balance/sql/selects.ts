@@ -4,7 +4,7 @@ export const accountRows = 'SELECT name, created, total, used, pending, line, st
 
 export const keyRows = `
   SELECT keys.*, root.used AS root_used, root.pending AS root_pending, accounts.name AS account_name,
-    accounts.state AS account_state
+    coalesce(accounts.state, 'open') AS account_state
   FROM keys JOIN keys root ON root.id = keys.root LEFT JOIN accounts ON accounts.id = keys.account`;
 
 /** SQLite stores a call's id with its reservation only. */

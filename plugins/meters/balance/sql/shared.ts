@@ -1,13 +1,13 @@
 /** All operations that both databases run, by their names. */
-import { closeGaps, findGaps } from '../calls/rollup-repair.ts';
-import type { Answer, Argument, Operation, OperationName } from '../operations.ts';
-import * as accounts from './accounts.ts';
-import * as budgets from './budgets.ts';
-import * as calls from './calls.ts';
+import { repair } from '../calls/rollup-repair.ts';
+import type { Operation } from '../operations.ts';
+import { accounts } from './accounts.ts';
+import { budgets } from './budgets.ts';
+import { calls } from './calls.ts';
 import { findClaim, sweep } from './claims.ts';
-import * as kept from './kept.ts';
-import * as reports from './reports.ts';
-import type { Steps } from './steps.ts';
+import { kept } from './kept.ts';
+import { reports } from './reports.ts';
+import type { StepsOf } from './steps.ts';
 
 const all = {
   ...accounts,
@@ -15,16 +15,14 @@ const all = {
   ...calls,
   ...kept,
   ...reports,
-  closeGaps,
+  ...repair,
   findClaim,
-  findGaps,
   sweep,
 };
 
 export type SharedName = keyof typeof all;
-export type SharedOperation<Name extends OperationName> = (argument: Argument<Name>) => Steps<Answer<Name>>;
 
-export const shared: { readonly [Name in SharedName]: SharedOperation<Name> } = all;
+export const shared: { readonly [Name in SharedName]: StepsOf<Name> } = all;
 
 export const sharedNames = Object.keys(shared).filter((name): name is SharedName => name in shared);
 

@@ -3,6 +3,7 @@
  * SQLite runs it at once on its thread, and PostgreSQL runs it over a connection. The statements are
  * PostgreSQL's. `sqlite/statements.ts` leaves out the words that SQLite does not know and need not know.
  */
+import type { Answer, Argument, StoreOperationName } from '../operations.ts';
 import type { Row } from '../rows.ts';
 
 /** A statement. Where it has a name, the database keeps its plan. */
@@ -19,6 +20,10 @@ interface Asked {
 }
 
 export type Steps<Answer> = Generator<Asked, Answer, readonly Row[]>;
+
+/** The store's operations as such generators; a database runs some of them in its own way. */
+export type StepsOf<Name extends StoreOperationName> = (argument: Argument<Name>) => Steps<Answer<Name>>;
+export type Operations = { readonly [Name in StoreOperationName]: StepsOf<Name> };
 
 /** Runs a statement. Undefined is stored as null. */
 export function* ask(statement: Statement, ...values: readonly (Value | undefined)[]): Steps<readonly Row[]> {
@@ -43,6 +48,11 @@ export function statements(
 export class Conditions {
   readonly values: Value[] = [];
   readonly texts: string[] = [];
+
+  /** Conditions as `name =`, each with its value; one that is undefined is not stated. */
+  constructor(stated: Readonly<Record<string, Value | undefined>> = {}) {
+    for (const [condition, value] of Object.entries(stated)) this.add(condition, value);
+  }
 
   place(value: Value): string {
     return `$${this.values.push(value)}`;

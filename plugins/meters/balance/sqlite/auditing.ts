@@ -5,13 +5,13 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { deserialize, serialize } from 'node:v8';
-import { priceReader, usageReader, type AuditReport } from '../audit-report.ts';
+import { accountOf, keyOf } from '../accounts.ts';
+import { pendingRowOf, priceReader, usageReader, type AuditReport } from '../audit-report.ts';
 import { Auditor } from '../audit.ts';
-import type { PeriodRecord } from '../budgets/budget.ts';
-import { periodOf } from '../budgets/rows.ts';
+import { entryOf } from '../books.ts';
+import { periodOf, type PeriodRecord } from '../budgets/budget.ts';
 import { rollupChecks, type CheckedRollups } from '../calls/rollup-audit.ts';
 import type { Handlers } from '../operations.ts';
-import { accountOf, entryOf, keyOf, pendingRowOf } from '../records.ts';
 import { text } from '../rows.ts';
 import { accountRows, entryRows, keyRows, pendingRows } from '../sql/selects.ts';
 

@@ -3,8 +3,7 @@
  * transaction itself, so a budget holds for all processes from the moment it is stored.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import type { Budget, Scope } from '../budgets/budget.ts';
-import { budgetOf, periodOf } from '../budgets/rows.ts';
+import { budgetOf, periodOf, type Budget, type Scope } from '../budgets/budget.ts';
 import { Sheet, type Line, type Spender } from '../budgets/sheet.ts';
 
 function prepare(database: DatabaseSync) {

@@ -1,9 +1,10 @@
 /** Adds stored calls and roll-ups, on one SQLite connection. */
 import { tagText } from '../../../shared/calls/tag-text.ts';
 import { figures } from '../calls/figures.ts';
-import { callColumns, type Folded, type FoldRequest } from '../calls/records.ts';
+import { callColumns } from '../calls/records.ts';
 import { logs, type Log } from '../calls/rollup-sql.ts';
 import { addingSql, rollupKey, seriesKey, sliceSql, SliceSums } from '../calls/slice-sums.ts';
+import type { Answer, Argument } from '../operations.ts';
 import { count } from '../rows.ts';
 import { statements, type Statement, type Value } from '../sql/steps.ts';
 import type { Statements } from './statements.ts';
@@ -55,7 +56,7 @@ export class StoredCalls {
     }
   };
 
-  readonly fold = ({ limit }: FoldRequest): Folded => {
+  readonly fold = ({ limit }: Argument<'fold'>): Answer<'fold'> => {
     const ranges = logs.map((log) => {
       const last = this.#number(sql.folded, [log]);
       const end = this.#number(newest[log]);

@@ -1,7 +1,6 @@
 /** Exports from a SQLite ledger, in its thread for reports. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { linesOf, sliceSql } from '../export/lines.ts';
-import type { ExportedLines, ExportSlice } from '../export/operations.ts';
+import { linesOf, sliceSql, type ExportedLines, type ExportSlice } from '../export/lines.ts';
 import { count } from '../rows.ts';
 
 const spelling = {

@@ -4,7 +4,8 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { queueOf, type Handlers } from '../operations.ts';
-import { shared, sharedNames, type SharedName, type SharedOperation } from '../sql/shared.ts';
+import { shared, sharedNames, type SharedName } from '../sql/shared.ts';
+import type { Steps } from '../sql/steps.ts';
 import { CallTransaction } from './call-transaction.ts';
 import { StoredCalls } from './calls.ts';
 import type { Exports } from './exports.ts';
@@ -33,11 +34,11 @@ export interface Connection {
  */
 function sharedHandlers(statements: Statements, calls: CallTransaction): Pick<Handlers, SharedName> {
   const handlerOf = (name: SharedName): ((argument: never) => unknown) => {
-    const operation: (argument: never) => ReturnType<SharedOperation<SharedName>> = shared[name];
+    const operation: (argument: never) => Steps<unknown> = shared[name];
     const writes = queueOf(name) === 'writes';
     return (argument) => {
       if (writes) calls.write();
-      return statements.run<unknown>(operation(argument));
+      return statements.run(operation(argument));
     };
   };
   return Object.fromEntries(sharedNames.map((name) => [name, handlerOf(name)])) as Pick<Handlers, SharedName>;

@@ -1,6 +1,6 @@
 /** The operations that move money, on one SQLite connection, inside a transaction that the caller began. */
 import type { Handlers } from '../operations.ts';
-import { progressOf } from '../records.ts';
+import { progressOf } from '../reservations.ts';
 import { count, text } from '../rows.ts';
 import { consumptionValues, type CallTransaction } from './call-transaction.ts';
 
