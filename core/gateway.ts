@@ -210,6 +210,7 @@ export function createGateway(config: Config, logger: Logger, control: Control =
   const core = createCore(parts, logger);
   const { hooks } = core;
   const hostOf = createHosts(core, parts, control);
+  logInternalErrors(core);
   for (const plugin of config.plugins)
     runNamed(plugin, 'apply', config.file, () => plugin.apply(hostOf(plugin)));
   checkTogether(core, notes, config.file);
@@ -240,6 +241,14 @@ export function createGateway(config: Config, logger: Logger, control: Control =
       await dispatcher?.close();
     },
   };
+}
+
+/** Logs their causes: the client reads only that the error is internal. */
+function logInternalErrors({ hooks, logger }: Core): void {
+  hooks.observe.tap('gateway', (end) => {
+    if (end.type !== 'replayed' && end.error?.code === 'internal')
+      logger.error({ call: end.exchange.id, error: end.error }, 'a call failed within the gateway');
+  });
 }
 
 async function prepareData({ dataFolder }: Config, { uploadFolder }: Core): Promise<void> {

@@ -6,7 +6,7 @@
  */
 import type { Logger } from 'pino';
 import type { Registry as MetricsRegistry } from 'prom-client';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Catalog } from './catalog.ts';
 import type { Principal, Target } from './exchange.ts';
 import type { Hooks } from './hooks.ts';
@@ -256,25 +256,37 @@ export function namingPlugin(plugin: string, error: unknown): PluginError {
   return error instanceof PluginError ? error : new PluginError(plugin, reasonOf(error), error);
 }
 
-/** Makes a plugin. The factory throws a `PluginError` that names every wrong option. */
-export function definePlugin<Options extends z.ZodType>(parts: {
+interface PluginParts<Options extends z.ZodType> {
   name: string;
   options: Options;
   apply(host: Host, options: z.output<Options>): void;
   supervise?: Plugin['supervise'];
-}): PluginFactory<Options> {
-  const factory = (options?: z.input<Options>): Plugin => {
-    const checked = parts.options.safeParse(options ?? {});
-    if (!checked.success)
-      throw new PluginError(parts.name, faultsOf(parts.options, checked.error), checked.error);
-    const { name, supervise } = parts;
+}
+
+const noOptions = z.strictObject({});
+
+/**
+ * Makes a plugin, which without `options` has none. The factory throws a `PluginError` that names every wrong
+ * option.
+ */
+export function definePlugin(
+  parts: Omit<PluginParts<typeof noOptions>, 'options'> & { options?: undefined },
+): PluginFactory<typeof noOptions>;
+export function definePlugin<Options extends z.ZodType>(parts: PluginParts<Options>): PluginFactory<Options>;
+export function definePlugin(
+  parts: Omit<PluginParts<z.ZodAny>, 'options'> & { options?: z.ZodType | undefined },
+): PluginFactory<z.ZodType> {
+  const { name, options: schema = noOptions, supervise } = parts;
+  const factory = (options?: unknown): Plugin => {
+    const checked = schema.safeParse(options ?? {});
+    if (!checked.success) throw new PluginError(name, faultsOf(schema, checked.error), checked.error);
     return {
       name,
       interface: pluginInterface,
-      options: { schema: parts.options, given: options },
+      options: { schema, given: options },
       apply: (host) => parts.apply(host, checked.data),
       ...(supervise ? { supervise } : {}),
     };
   };
-  return Object.assign(factory, { options: parts.options });
+  return Object.assign(factory, { options: schema });
 }

@@ -4,7 +4,6 @@
  * not its concern.
  */
 import { definePlugin, GatewayError } from 'tollgate';
-import { z } from 'zod';
 
 function passwordIn(authorization = ''): string | undefined {
   const encoded = /^Basic +([\w+/=]+)$/i.exec(authorization)?.[1];
@@ -14,7 +13,6 @@ function passwordIn(authorization = ''): string | undefined {
 
 export const basic = definePlugin({
   name: 'basic',
-  options: z.strictObject({}),
   apply({ hooks, keyrings, credentials }) {
     // For /openapi.json, where clients read how to show their keys.
     credentials.add({ name: 'basic', openapi: { basic: { type: 'http', scheme: 'basic' } } });

@@ -82,10 +82,6 @@ export const callLog = definePlugin({
     hooks.observe.tap('call-log', (end) => {
       const unknown = end.type === 'refused' && end.exchange.principal === undefined;
       logger[unknown ? 'debug' : 'info'](lineOf(end), 'call');
-      // The client only sees that the error is internal, so its cause is logged here.
-      if (end.type !== 'replayed' && end.error?.code === 'internal') {
-        logger.error({ call: end.exchange.id, error: end.error }, 'a call failed within the gateway');
-      }
     });
   },
 });

@@ -2,7 +2,6 @@
  * Takes turns among the keys of one provider: of targets that only differ in the key, each call begins with
  * another one.
  */
-import { z } from 'zod';
 import { definePlugin, type Target } from '../../core/index.ts';
 import { stages } from '../shared/routing/ranking.ts';
 
@@ -21,7 +20,6 @@ function runFrom(targets: readonly Target[], start: number): number {
 
 export const keys = definePlugin({
   name: 'keys',
-  options: z.strictObject({}),
   apply(host) {
     let turn = 0;
     host.hooks.route.tap({ name: 'keys', stage: stages.keys }, (targets) => {

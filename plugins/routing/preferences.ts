@@ -3,7 +3,6 @@
  * fall back to, leaves out targets, and moves those in front that the caller names. Ranking by price or speed
  * is left to the plugin of that name.
  */
-import { z } from 'zod';
 import {
   askedMode,
   definePlugin,
@@ -94,7 +93,6 @@ function filtered(targets: readonly Target[], { call }: Parsed): Target[] {
 
 export const preferences = definePlugin({
   name: 'preferences',
-  options: z.strictObject({}),
   apply(host) {
     const { hooks, catalog } = host;
     hooks.route.tap(

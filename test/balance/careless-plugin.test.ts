@@ -202,6 +202,11 @@ describe.each(Object.entries(steps))('a plugin that throws at %s', (name, effect
           expect([status, isWhole, text.includes('error')], told).toEqual([200, false, true]);
         else expect([status >= 500, typeof JSON.parse(text)], told).toEqual([true, 'object']);
         expect(text, told).not.toContain('out of luck');
+        // No plugin has to log what the client cannot read.
+        if (effect !== 'untouched')
+          await expect
+            .poll(() => gateway.log.some((line) => line.includes(id) && line.includes('out of luck')))
+            .toBe(true);
         await expect
           .poll(async () => (await store.entries({ call: id, limit: 9 })).map(({ kind }) => kind))
           .toEqual(['reserve', expect.stringMatching(/^(post|void)$/)]);

@@ -32,6 +32,14 @@ describe('plugin options', () => {
     expect(() => sample(JSON.parse('{"mode":"c"}'))).toThrow(/plugin "sample": option "mode": .*"a"\|"b"/);
   });
 
+  it('are none where a plugin declares none', () => {
+    let applied = false;
+    const bare = definePlugin({ name: 'bare', apply: () => void (applied = true) });
+    bare().apply(JSON.parse('{}'));
+    expect(applied).toBe(true);
+    expect(() => bare(JSON.parse('{"size":1}'))).toThrow('plugin "bare": unknown option "size"');
+  });
+
   it('fills in defaults', () => {
     let given: unknown;
     definePlugin({
