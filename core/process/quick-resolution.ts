@@ -3,7 +3,7 @@
  * and each package's name once. Node looks up the file, its real path and its package.json for every import.
  * That takes a quarter of a command's processor time, and 11 MB (`npm run bench:start`).
  */
-import { registerHooks, type ResolveFnOutput } from 'node:module';
+import { flushCompileCache, registerHooks, type ResolveFnOutput } from 'node:module';
 
 const root = new URL('../../', import.meta.url).href;
 /** Relative imports name their files in full. */
@@ -12,6 +12,12 @@ const formats = new Map([
   ['.ts', 'module-typescript'],
   ['.js', 'module'],
 ]);
+/**
+ * Node keeps what it read from the compile cache until it is flushed. Files that load later then reuse its
+ * memory, which otherwise stays in pieces: 6 MB.
+ */
+const flushEvery = 128;
+let imports = 0;
 const packages = new Map<string, ResolveFnOutput>();
 
 function isOwn(parent: string): boolean {
@@ -21,6 +27,8 @@ function isOwn(parent: string): boolean {
 export function resolveQuickly(): void {
   registerHooks({
     resolve(specifier, context, next) {
+      imports += 1;
+      if (imports % flushEvery === 0) flushCompileCache();
       const { parentURL: parent, conditions } = context;
       // Operators' own modules, which have a query, can change, and CommonJS has rules of its own.
       if (parent === undefined || parent.includes('?') || conditions.includes('require'))
