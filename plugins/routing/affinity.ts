@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { definePlugin, type Target } from '../../core/index.ts';
 import { conversationOf } from '../shared/routing/conversation.ts';
 import { stages } from '../shared/routing/ranking.ts';
+import { upTo } from '../shared/up-to.ts';
 
 const options = z.strictObject({
   /** Conversations of fewer bytes are not remembered, since no vendor caches them. */
@@ -41,11 +42,8 @@ export const affinity = definePlugin({
   name: 'affinity',
   options,
   apply({ hooks, resource, workers }, { from, keep, most }) {
-    // Bounded by `maxSize` instead of `max`: for `max` the cache allocates 2 MB at once, which most gateways
-    // never use.
     let homes = new LRUCache<string, Home>({
-      maxSize: most,
-      sizeCalculation: () => 1,
+      ...upTo(most),
       ttl: keep * 1000,
       perf: { now: () => Date.now() },
     });

@@ -7,6 +7,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Keyring } from '../../../core/index.ts';
 import { hashSecret, isSecret } from '../../shared/secret.ts';
+import { upTo } from '../../shared/up-to.ts';
 import { checkInForce, KeyHolder } from './key-limits.ts';
 import type { Store } from './store.ts';
 
@@ -20,7 +21,7 @@ export function createKeyring(store: () => Store): Keyring {
   const unknown = new LRUCache<string, true>({ max: 1000, ttl });
   // Cached by the whole hash: by a part of it, one key could be taken for another.
   const known = new LRUCache<string, KeyHolder>({
-    max: 10_000,
+    ...upTo(10_000),
     ttl,
     async fetchMethod(hash, _, { options }) {
       const asked = performance.now();

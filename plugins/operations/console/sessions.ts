@@ -9,6 +9,7 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { fileMode } from '../../../core/index.ts';
+import { upTo } from '../../shared/up-to.ts';
 
 const algorithm = 'aes-256-gcm';
 export const keyBytes = 32;
@@ -48,7 +49,7 @@ const mostEnded = 10_000;
 
 export function createSessions({ key, duration, endedFile }: SessionOptions): Sessions {
   /** Ids of sessions that were ended before they expired. */
-  const ended = new LRUCache<string, true>({ max: mostEnded, ttl: duration });
+  const ended = new LRUCache<string, true>({ ...upTo(mostEnded), ttl: duration });
   const listed = existsSync(endedFile) ? readFileSync(endedFile, 'utf8').trim().split('\n') : [];
   for (const id of listed.slice(-mostEnded)) ended.set(id, true);
 

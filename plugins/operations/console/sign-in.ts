@@ -14,6 +14,7 @@ import {
   type RouteRequest,
 } from '../../../core/index.ts';
 import { networkOf } from '../../shared/network.ts';
+import { upTo } from '../../shared/up-to.ts';
 import { checkHost, checkOrigin } from './same-origin.ts';
 import type { Session, Sessions } from './sessions.ts';
 
@@ -92,7 +93,7 @@ const shared = {
 
 /** Failed attempts to sign in, by network. */
 class Failures {
-  readonly #counts = new LRUCache<string, number>({ max: 10_000, ttl: failureWindow, noUpdateTTL: true });
+  readonly #counts = new LRUCache<string, number>({ ...upTo(10_000), ttl: failureWindow, noUpdateTTL: true });
 
   /** Counts the attempt before the secret is checked, so that many at once cannot pass the limit. */
   countAttempt(address: string): void {
