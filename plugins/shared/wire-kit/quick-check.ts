@@ -125,10 +125,13 @@ function checkKind({ options, def: { discriminator } }: z.ZodDiscriminatedUnion)
   return (value) => isObject(value) && (byKind.get(value[discriminator])?.(value) ?? false);
 }
 
-/** Lets a schema accept at once what a quick check accepts. */
+/** Lets a schema accept at once what a quick check accepts. The first value makes the check. */
 export function quicken<Schema extends z.ZodType>(schema: Schema): Schema {
   const { run } = schema._zod;
-  const check = buildCheck(schema);
-  schema._zod.run = (payload, context) => (check(payload.value) ? payload : run(payload, context));
+  let check: Check | undefined;
+  schema._zod.run = (payload, context) => {
+    check ??= buildCheck(schema);
+    return check(payload.value) ? payload : run(payload, context);
+  };
   return schema;
 }
