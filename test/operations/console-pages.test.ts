@@ -294,7 +294,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     await go('models?search=gpt-4o-mini');
     await page.getByRole('button', { name: 'openai/gpt-4o-mini', exact: true }).click();
     const text = (await dialog().textContent()) ?? '';
-    expect(text).toMatch(/Price of.*20\d\d-\d\d-\d\d/);
+    expect(text).toMatch(/Price checked.*20\d\d-\d\d-\d\d/);
     expect(text).toContain('Providers, in the order they are asked');
     expect(text).toContain('Example: 1,000 tokens in, 500 out');
     await page.keyboard.press('Escape');

@@ -89,7 +89,7 @@ function useCell({ current: { used, pending, allowed, reached } }: Budget) {
   const all = nano(allowed);
   const share = all === 0n ? 100 : Number(((nano(used) + nano(pending)) * 100n) / all);
   return html`<meter min="0" max="100" high="80" value=${share} aria-label=${`${share} % used`}></meter>
-    ${share} % ${reached > 0 && badge(`${reached} % reached`, reached < 100 ? 'warn' : 'bad')}`;
+    ${` ${share} % `}${reached > 0 && badge(`${reached} % reached`, reached < 100 ? 'warn' : 'bad')}`;
 }
 
 function actionsOf(budget: Budget, done: () => void) {
@@ -115,7 +115,7 @@ const columnsOf = (done: () => void): Column<Budget>[] => [
     ({ scope, subject, per }) => `${scope} ${subject} ${per}`,
     ({ scope, subject, per, hard }) =>
       html`<span class="dim">${scope}</span> ${subject}
-        <span class="dim">${per === 'total' ? 'in all' : `each ${per}`}</span>
+        <span class="dim">${per === 'total' ? ' in all ' : ` each ${per} `}</span>
         ${!hard && badge('only warns')}`,
   ),
   amountColumn('Limit', ({ limit }) => limit),

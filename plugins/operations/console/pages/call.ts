@@ -1,7 +1,7 @@
 /** One call: its times as a waterfall, what it cost line by line, what was lost, and how it was routed. */
 import { mayChange, useData } from './api.ts';
 import { outcomeOf, type Call } from './call-columns.ts';
-import { amountColumn, column, durationColumn, figureColumn, type Column } from './columns.ts';
+import { amountColumn, column, durationColumn, type Column } from './columns.ts';
 import { openRefund } from './corrections.ts';
 import { costLines, type Entry } from './cost-lines.ts';
 import { count, duration, when } from './format.ts';
@@ -77,7 +77,7 @@ function routingOf({ routing = [], not_granted: notGranted = [] }: Detail) {
 }
 
 const attemptColumns: readonly Column<Attempt>[] = [
-  figureColumn('#', ({ number }) => number),
+  column('Number', ({ number }) => number),
   column('Provider', ({ provider }) => provider),
   column('Model', ({ model }) => model),
   column(
@@ -98,7 +98,12 @@ const lossColumns: readonly Column<Loss>[] = [
     ({ path }) => path,
     ({ path }) => html`<code>${path}</code>`,
   ),
-  column('What happened', (loss) => `${wordOf(loss)} ${loss.code}`, lossBadge),
+  column(
+    'What happened',
+    (loss) => `${wordOf(loss)} ${loss.code}`,
+    (loss) =>
+      html`${lossBadge(loss)} ${loss.code !== wordOf(loss) && html`<span class="dim">${loss.code}</span>`}`,
+  ),
   column('Why', ({ reason }) => reason),
 ];
 
@@ -111,7 +116,7 @@ function lossesOf({ losses, attempts }: Detail): Loss[] {
 }
 
 const entryColumns: readonly Column<Entry>[] = [
-  figureColumn('Number', ({ number }) => number),
+  column('Number', ({ number }) => number),
   column('Kind', ({ kind }) => kind),
   column(
     'Time',

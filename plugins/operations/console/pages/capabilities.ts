@@ -32,7 +32,7 @@ const tones: Readonly<Record<string, Tone>> = {
 const wires = ['chat-completions', 'responses', 'messages', 'generate-content'];
 
 const columns: readonly Column<Row>[] = [
-  column('Of', ({ group }) => group),
+  column('Group', ({ group }) => group),
   column('Capability', ({ name }) => name),
   ...wires.map((wire) =>
     column<Row>(

@@ -81,7 +81,7 @@ function owned<Each>(
 }
 
 const ownerColumns: readonly Column<Owned>[] = [
-  column('Of', ({ owner }) => owner),
+  column('Plugin', ({ owner }) => owner),
   column(
     'Option',
     ({ path }) => path,
@@ -164,28 +164,31 @@ function Reload({ done }: { readonly done: () => void }) {
   </section>`;
 }
 
-function gatewayCards({ version, node, workers, file, dataFolder, readAt, plugins }: View) {
+function gatewayFacts({ version, node, workers, file, dataFolder, readAt }: View) {
+  return html`<section class="card" aria-label="Gateway">
+    ${facts([
+      ['Version', version],
+      ['Node', node],
+      ['Workers', String(workers)],
+      ['File', html`<code>${file}</code>`],
+      ['Data', html`<code>${dataFolder}</code>`],
+      ['Read', when(readAt)],
+    ])}
+  </section>`;
+}
+
+function pluginList(plugins: View['plugins']) {
   const plugin = ({ name, off }: View['plugins'][number]) =>
     html`<li>
       ${badge(name, off === undefined ? 'good' : 'plain')}
       ${off !== undefined && html`<span class="dim"> off: ${off}</span>`}
     </li>`;
-  return html`<section class="card" aria-label="Gateway">
-      ${facts([
-        ['Version', version],
-        ['Node', node],
-        ['Workers', String(workers)],
-        ['File', html`<code>${file}</code>`],
-        ['Data', html`<code>${dataFolder}</code>`],
-        ['Read', when(readAt)],
-      ])}
-    </section>
-    <section class="card" aria-label="Plugins">
-      <h2>Plugins</h2>
-      <ul class="chips">
-        ${plugins.map(plugin)}
-      </ul>
-    </section>`;
+  return html`<section class="card" aria-label="Plugins">
+    <h2>Plugins</h2>
+    <ul class="chips">
+      ${plugins.map(plugin)}
+    </ul>
+  </section>`;
 }
 
 export function Page() {
@@ -193,6 +196,7 @@ export function Page() {
   const rows = data && owned(data.settings, data.plugins);
   return html`${head('Configuration')} ${problem(error, reload)}
     ${data?.warnings.map((warning) => html`<p class="hint" role="note">${warning}</p>`)}
+    ${data && gatewayFacts(data)}
     <${Reload} done=${reload} />
-    ${data && gatewayCards(data)} ${table({ name: 'Options', columns, rows, empty: 'No options.' })}`;
+    ${data && pluginList(data.plugins)} ${table({ name: 'Options', columns, rows, empty: 'No options.' })}`;
 }

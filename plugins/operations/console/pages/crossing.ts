@@ -76,8 +76,8 @@ function crossingCard(of: Crossing, isShown: boolean, show: () => void) {
     <h3>${provider} <span class="dim">by</span> ${wire}</h3>
     <p class="dim">${model}</p>
     <p>
-      ${isChosen && badge('chosen', 'good')} ${!isSpoken && badge('not spoken here')} ${lane && badge(lane)}
-      ${' '}${lane && verdict}
+      ${isChosen && badge('chosen', 'good')} ${!isSpoken && badge('not spoken here')}
+      ${lane && html` ${badge(lane)} ${verdict}`}
     </p>
     <button aria-pressed=${String(isShown)} onClick=${show}>Mark in the request</button>
     ${lossList(losses)} ${error && errorBody(error)}

@@ -22,6 +22,7 @@ export function short(value: number): string {
 /** Milliseconds as `850 ms`, `12.4 s` or `3 min 20 s`. */
 export function duration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return '–';
+  if (ms > 0 && ms < 0.1) return '< 0.1 ms';
   if (ms < 10 && !Number.isInteger(ms)) return `${ms.toFixed(1)} ms`;
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;

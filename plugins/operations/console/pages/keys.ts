@@ -1,6 +1,6 @@
 /** Keys in a table, with what can be done to each. */
 import { api, mayChange, type LoadedList } from './api.ts';
-import { actionsColumn, amountColumn, column, figureColumn, timeColumn, type Column } from './columns.ts';
+import { actionsColumn, amountColumn, column, countColumn, timeColumn, type Column } from './columns.ts';
 import { addressOf, openLimits, openRotation, type Key } from './key-dialogs.ts';
 import { html } from './kit.ts';
 import { attempt, badge, confirmThat, RowMenu, type Tone } from './parts.ts';
@@ -50,7 +50,7 @@ const spending: readonly Column<Key>[] = [
   amountColumn('Spent', ({ used }) => used),
   amountColumn('Spend cap', ({ limits }) => limits.spendCap),
   column('Models', ({ limits }) => limits.models?.join(', ') ?? 'all'),
-  figureColumn('Per minute', ({ limits }) => limits.callsPerMinute),
+  countColumn('Calls per minute', ({ limits }) => limits.callsPerMinute),
 ];
 
 interface KeysProps extends LoadedList<Key> {

@@ -53,12 +53,9 @@ export function wordOf({ code }: Loss): string {
   return code === 'approximated' || code === 'truncated' ? code : 'dropped';
 }
 
-/** What became of a field, with the code of the loss if that says more. */
+/** What became of a field. */
 export function lossBadge(loss: Loss) {
-  const word = wordOf(loss);
-  return html`${badge(word, word === 'dropped' ? 'bad' : 'warn')}${
-    loss.code !== word && html` <span class="dim">${loss.code}</span>`
-  }`;
+  return badge(wordOf(loss), wordOf(loss) === 'dropped' ? 'bad' : 'warn');
 }
 
 export function lossList(losses: readonly Loss[]) {

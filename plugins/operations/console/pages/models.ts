@@ -66,7 +66,7 @@ const offerColumns: readonly Column<Offer>[] = [
   column('Provider', ({ provider, key }) => `${provider}${key === undefined ? '' : ` (key ${key})`}`),
   column('Its name', ({ upstream }) => upstream),
   column('Protocols', ({ protocols }) => protocols.join(', ')),
-  column<Offer>('Price of', ({ price_date: date }) => date, priceDate),
+  column<Offer>('Price checked', ({ price_date: date }) => date, priceDate),
   column('Source', ({ price_source: source }) => source),
 ];
 
@@ -133,7 +133,7 @@ function columnsOf(example: string): Column<Model>[] {
     price('Output', 'output'),
     amountColumn('Example', ({ offers: [offer] }) => offer?.example_cost),
     column(
-      'Price of',
+      'Price checked',
       ({ offers: [offer] }) => offer?.price_date,
       ({ offers: [offer] }) => priceDate(offer),
     ),
@@ -180,6 +180,7 @@ export function Page({ place: { query } }: { readonly place: Place }) {
     }
     <p class="dim">
       Prices are in USD per million tokens, of the provider that is asked first. The example is ${example}.
+      Context and longest reply are in tokens.
     </p>
     ${table({
       name: 'Models',

@@ -115,7 +115,7 @@ export async function openTest(provider: string): Promise<void> {
 export function openErrors(provider: string, { model, lastErrors }: Target): void {
   openDialog(
     `Last errors: ${provider}, ${model}`,
-    html`<ul class="errors">
+    html`<ul class="losses">
       ${lastErrors.map(
         ({ at, code, status, message }) =>
           html`<li>

@@ -94,8 +94,8 @@ function targetColumns(provider: string, reload: () => void): Column<Target>[] {
 
 function holdHint({ key, model, until, reason }: Hold) {
   return html`<p class="hint">
-    Taken out${key !== null && `, key ${key}`}${model !== null && `, ${model}`} until
-    ${' '}${when(until)}${reason && `: ${reason}`}
+    Taken out${key !== null && `, key ${key}`}${model !== null && `, ${model}`}
+    ${' until '}${when(until)}${reason && `: ${reason}`}
   </p>`;
 }
 
@@ -123,6 +123,10 @@ function Card({ of, reload }: { readonly of: Provider; readonly reload: () => vo
   </section>`;
 }
 
+function sinceOf({ since, workers }: Overview) {
+  return html`Figures since ${when(since)}, of ${workers === 1 ? 'one process' : `${workers} workers`}.`;
+}
+
 export function Page() {
   const filter = useSignal('');
   const { data, error, reload } = useData<Overview>('/admin/providers', undefined, { every: refresh });
@@ -140,13 +144,7 @@ export function Page() {
     Add <code>health()</code> to the configuration to see the health of providers.
   </p>`;
   return html`${head('Providers', search)} ${isMissing ? missing : problem(error, reload)}
-  ${
-    data &&
-    html`<p class="dim">
-      Figures since
-      ${when(data.since)}${data.workers === 1 ? ', of one process' : `, of ${data.workers} workers`}.
-    </p>`
-  }
+  ${data && html`<p class="dim">${sinceOf(data)}</p>`}
   ${!data && !error && html`<p class="empty" aria-busy="true">Loading …</p>`}
   ${
     data?.providers.length === 0 &&
