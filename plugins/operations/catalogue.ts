@@ -16,12 +16,11 @@ import {
 import { differences, lineOf } from './catalogue/difference.ts';
 import { watchHolidays } from './catalogue/holidays.ts';
 import { publicKeySchema } from './catalogue/load-feed.ts';
-import { modelsRoute } from './catalogue/models-route.ts';
 import { watchPriceAges } from './catalogue/price-age.ts';
 import { priceCommands, type PriceWork } from './catalogue/price-commands.ts';
-import { priceRoutes } from './catalogue/price-routes.ts';
 import { PriceService } from './catalogue/price-service.ts';
 import { modelsOf } from './catalogue/price-updates.ts';
+import { catalogueRoutes } from './catalogue/routes.ts';
 import { figuresOf, readSnapshot, type Facts } from './catalogue/snapshot.ts';
 
 function describe(catalog: Catalog, model: Model): object {
@@ -137,9 +136,8 @@ export const catalogue = definePlugin({
     });
     watchPriceAges(host, prices.maxAge);
     watchHolidays(host);
-    host.routes.add(modelsRoute(catalog));
     for (const command of priceCommands(work)) commands.add(command);
-    for (const route of priceRoutes(work, () => void service.look())) host.routes.add(route);
+    for (const route of catalogueRoutes(work, () => void service.look())) host.routes.add(route);
     // After the plugin that keeps documents has opened its store.
     hooks.ready.tapPromise({ name: 'catalogue', stage: 10 }, async () => {
       if (documents.all().next().done !== true) await service.start();

@@ -11,8 +11,9 @@ import {
   type Description,
   type Host,
   type Preview,
+  type RouteRequest,
 } from '../../core/index.ts';
-import { errors, json, read } from '../shared/operator-routes.ts';
+import { operatorRoutes, read } from '../shared/operator-routes.ts';
 import { crossingOrder, type Order } from './crossing/order.ts';
 
 interface Endpoint {
@@ -93,24 +94,11 @@ export const crossing = definePlugin({
   name: 'crossing',
   options: z.strictObject({}),
   apply(host) {
-    host.routes.add({
-      name: 'crossing',
-      method: 'POST',
-      path: '/admin/crossing',
-      access: 'operator',
-      changesNothing: true,
-      errors,
-      openapi: async () => (await import('./crossing/description.ts')).crossing,
-      handle: async ({ body }) => json(await preview(host, read(crossingOrder, body))),
-    });
-    host.routes.add({
-      name: 'capabilities',
-      method: 'GET',
-      path: '/admin/capabilities',
-      access: 'operator',
-      errors,
-      openapi: async () => (await import('./crossing/description.ts')).capabilities,
-      handle: async () => json(await capabilities()),
-    });
+    const handlers = {
+      'POST /admin/crossing': ({ body }: RouteRequest) => preview(host, read(crossingOrder, body)),
+      'GET /admin/capabilities': capabilities,
+    };
+    const all = operatorRoutes(handlers, () => import('./crossing/description.ts'), 'POST /admin/crossing');
+    for (const route of all) host.routes.add(route);
   },
 });

@@ -1,7 +1,7 @@
 /** What the routes of the configuration return, for the OpenAPI document. */
 import { z } from 'zod';
-import type { Description } from '../../../core/index.ts';
-import { json, operatorError } from '../../shared/operator-description.ts';
+import { json } from '../../shared/operator-description.ts';
+import type { Descriptions } from '../../shared/operator-routes.ts';
 
 const value = z.union([z.string(), z.number(), z.boolean(), z.null()]).optional().meta({
   description: 'Left out if it is secret.',
@@ -42,7 +42,7 @@ const changes = z.object({
   changed: z.array(z.object({ plugin: z.string(), options: z.array(change) })),
 });
 
-const descriptions: Readonly<Record<string, Omit<Description, 'error'>>> = {
+export const descriptions: Descriptions = {
   'GET /admin/config': {
     summary: 'The configuration in force, without secrets',
     replies: { 200: json(view) },
@@ -61,7 +61,3 @@ const descriptions: Readonly<Record<string, Omit<Description, 'error'>>> = {
     replies: { 200: json(z.object({ ok: z.boolean(), fault, waiting, workers: z.int() })) },
   },
 };
-
-export async function describeRoute(name: string): Promise<Description> {
-  return { summary: name, replies: { 200: {} }, ...descriptions[name], error: operatorError };
-}

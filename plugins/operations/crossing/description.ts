@@ -1,7 +1,8 @@
 /** What the routes of crossings take and return, for the OpenAPI document. */
 import { z } from 'zod';
-import { lossCodes, type Description } from '../../../core/index.ts';
-import { operatorError } from '../../shared/operator-description.ts';
+import { lossCodes } from '../../../core/index.ts';
+import { json } from '../../shared/operator-description.ts';
+import type { Descriptions } from '../../shared/operator-routes.ts';
 import { crossingOrder } from './order.ts';
 
 const errorReply = z.object({ status: z.int(), body: z.unknown() }).optional().meta({
@@ -30,49 +31,42 @@ const shownCrossing = z
   })
   .meta({ title: 'Crossing' });
 
-export const crossing: Description = {
-  summary: 'What would be sent for a call',
-  details:
-    'Shows the request to each provider of the model, by each wire, and what is lost on the way. ' +
-    'Nothing is sent, reserved or charged.',
-  body: { 'application/json': crossingOrder },
-  replies: {
-    200: {
-      'application/json': z.object({
-        protocol: z.string(),
-        model: z.string().optional(),
-        error: errorReply,
-        crossings: z.array(shownCrossing),
-        omitted: z.int().meta({ description: 'Crossings left out because there are too many.' }),
-      }),
-    },
-  },
-  error: operatorError,
-};
-
 const outcome = z.enum(['works', 'approximated', 'lost', 'refused']);
+const capability = z.object({
+  name: z.string(),
+  cells: z.record(z.string(), z.record(z.string(), outcome)),
+});
 
-export const capabilities: Description = {
-  summary: 'What crosses between the protocols',
-  details:
-    'Outcomes by capability, the protocol of the client and the wire of the provider, ' +
-    'as tests measured them.',
-  replies: {
-    200: {
-      'application/json': z.object({
-        groups: z.array(
-          z.object({
-            name: z.string(),
-            capabilities: z.array(
-              z.object({
-                name: z.string(),
-                cells: z.record(z.string(), z.record(z.string(), outcome)),
-              }),
-            ),
-          }),
-        ),
-      }),
+export const descriptions: Descriptions = {
+  'POST /admin/crossing': {
+    summary: 'What would be sent for a call',
+    details:
+      'Shows the request to each provider of the model, by each wire, and what is lost on the way. ' +
+      'Nothing is sent, reserved or charged.',
+    body: json(crossingOrder),
+    replies: {
+      200: json(
+        z.object({
+          protocol: z.string(),
+          model: z.string().optional(),
+          error: errorReply,
+          crossings: z.array(shownCrossing),
+          omitted: z.int().meta({ description: 'Crossings left out because there are too many.' }),
+        }),
+      ),
     },
   },
-  error: operatorError,
+  'GET /admin/capabilities': {
+    summary: 'What crosses between the protocols',
+    details:
+      'Outcomes by capability, the protocol of the client and the wire of the provider, ' +
+      'as tests measured them.',
+    replies: {
+      200: json(
+        z.object({
+          groups: z.array(z.object({ name: z.string(), capabilities: z.array(capability) })),
+        }),
+      ),
+    },
+  },
 };

@@ -1,7 +1,7 @@
 /** What the routes of providers take and return, for the OpenAPI document. */
 import { z } from 'zod';
-import type { Description } from '../../../core/index.ts';
-import { json, operatorError, time } from '../../shared/operator-description.ts';
+import { json, time } from '../../shared/operator-description.ts';
+import type { Descriptions } from '../../shared/operator-routes.ts';
 import { placeOrder, restOrder, testOrder } from './orders.ts';
 
 const figures = {
@@ -65,10 +65,9 @@ const tested = z.object({
   ),
 });
 
-const shared = { error: operatorError };
-const changed = { ...shared, replies: { 200: json(overview) } };
+const changed = { replies: { 200: json(overview) } };
 
-const descriptions: Readonly<Record<string, Description>> = {
+export const descriptions: Descriptions = {
   'GET /admin/providers': { ...changed, summary: 'Health of all providers, as the router sees it' },
   'POST /admin/providers/:provider/rest': {
     ...changed,
@@ -81,15 +80,8 @@ const descriptions: Readonly<Record<string, Description>> = {
     body: json(placeOrder.optional()),
   },
   'POST /admin/providers/:provider/test': {
-    ...shared,
     summary: 'Ask a provider whether it is there and accepts the key; costs nothing',
     body: json(testOrder.optional()),
     replies: { 200: json(tested) },
   },
 };
-
-export async function describeRoute(name: string): Promise<Description> {
-  const description = descriptions[name];
-  if (!description) throw new Error(`no description of ${name}`);
-  return description;
-}

@@ -6,7 +6,7 @@ import {
   type Route,
   type RouteRequest,
 } from '../../../core/index.ts';
-import { errors, json, read } from '../../shared/operator-routes.ts';
+import { operatorRoutes, read } from '../../shared/operator-routes.ts';
 import type { HealthBook } from './book.ts';
 import { writeHolds } from './kept-holds.ts';
 import { placeOrder, restOrder, testOrder } from './orders.ts';
@@ -84,38 +84,24 @@ async function decide(host: Needs, book: HealthBook, decision: Decision): Promis
   return overview(host, book);
 }
 
-type Handle = (host: Needs, book: HealthBook, request: RouteRequest) => Promise<object>;
-
-const handlers: Readonly<Record<string, Handle>> = {
-  'GET /admin/providers': overview,
-  async 'POST /admin/providers/:provider/rest'(host, book, request) {
-    const provider = providerOf(host, request);
-    const { seconds, ...order } = read(restOrder, request.body ?? {});
-    checkPlace(host, provider, order);
-    const hold = { ...order, provider, until: Date.now() + seconds * 1000 };
-    return decide(host, book, { hold });
-  },
-  async 'POST /admin/providers/:provider/wake'(host, book, request) {
-    const provider = providerOf(host, request);
-    const place = read(placeOrder, request.body ?? {});
-    checkPlace(host, provider, place);
-    return decide(host, book, { wake: { ...place, provider } });
-  },
-  'POST /admin/providers/:provider/test': async (host, _book, request) =>
-    test(host, providerOf(host, request), read(testOrder, request.body ?? {}).key),
-};
-
 export function providerRoutes(host: Needs, book: () => HealthBook): Route[] {
-  return Object.entries(handlers).map(([name, handle]) => {
-    const [verb, path = ''] = name.split(' ');
-    return {
-      name,
-      method: verb === 'GET' ? 'GET' : 'POST',
-      path,
-      access: 'operator',
-      errors,
-      openapi: async () => (await import('./description.ts')).describeRoute(name),
-      handle: async (request) => json(await handle(host, book(), request)),
-    };
-  });
+  const handlers = {
+    'GET /admin/providers': () => overview(host, book()),
+    async 'POST /admin/providers/:provider/rest'(request: RouteRequest) {
+      const provider = providerOf(host, request);
+      const { seconds, ...order } = read(restOrder, request.body ?? {});
+      checkPlace(host, provider, order);
+      const hold = { ...order, provider, until: Date.now() + seconds * 1000 };
+      return decide(host, book(), { hold });
+    },
+    async 'POST /admin/providers/:provider/wake'(request: RouteRequest) {
+      const provider = providerOf(host, request);
+      const place = read(placeOrder, request.body ?? {});
+      checkPlace(host, provider, place);
+      return decide(host, book(), { wake: { ...place, provider } });
+    },
+    'POST /admin/providers/:provider/test': (request: RouteRequest) =>
+      test(host, providerOf(host, request), read(testOrder, request.body ?? {}).key),
+  };
+  return operatorRoutes(handlers, () => import('./description.ts'));
 }

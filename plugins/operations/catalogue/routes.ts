@@ -1,4 +1,8 @@
-/** `GET /admin/models`: all models on offer, with the providers of each in the order of attempts. */
+/**
+ * The admin API of the catalogue: all models on offer, with the providers of each in the order of attempts, and
+ * price updates, which are listed, confirmed if they were held back, and undone.
+ */
+import { z } from 'zod';
 import {
   costOf,
   findPriceOrigin,
@@ -7,9 +11,13 @@ import {
   type Model,
   type Offer,
   type Price,
+  type Principal,
   type Route,
+  type RouteRequest,
 } from '../../../core/index.ts';
-import { errors, json } from '../../shared/operator-routes.ts';
+import { operatorRoutes, read } from '../../shared/operator-routes.ts';
+import type { PriceWork } from './price-commands.ts';
+import { confirmUpdate, listUpdates, showUpdate, undoUpdate } from './price-updates.ts';
 
 /** What a call of 1000 input tokens and 500 output tokens costs, as an example. */
 const example = { input: 1000, output: 500 };
@@ -62,15 +70,26 @@ function describeModel(catalog: Catalog, model: Model): object {
   };
 }
 
-export function modelsRoute(catalog: Catalog): Route {
-  return {
-    name: 'admin-models',
-    method: 'GET',
-    path: '/admin/models',
-    access: 'operator',
-    errors,
-    openapi: async () => (await import('./description.ts')).models,
-    handle: async () =>
-      json({ example, data: catalog.models().map((model) => describeModel(catalog, model)) }),
+const number = z.object({ update: z.coerce.number().int().positive() });
+
+/** `changed` runs after each change of a price. */
+export function catalogueRoutes({ catalog, use }: PriceWork, changed: () => void): Route[] {
+  const edit =
+    (change: typeof confirmUpdate) =>
+    async ({ params }: RouteRequest, { key }: Principal): Promise<object> => {
+      const { update } = read(number, params);
+      const done = await use((documents) => change(documents, update, `key ${key}`));
+      changed();
+      return showUpdate(done);
+    };
+  const handlers = {
+    'GET /admin/models': async () => ({
+      example,
+      data: catalog.models().map((model) => describeModel(catalog, model)),
+    }),
+    'GET /admin/prices': async () => ({ data: await use(listUpdates) }),
+    'POST /admin/prices/:update/confirm': edit(confirmUpdate),
+    'POST /admin/prices/:update/undo': edit(undoUpdate),
   };
+  return operatorRoutes(handlers, () => import('./description.ts'));
 }
