@@ -53,7 +53,9 @@ export function writeMatrix(matrix: Matrix): void {
     group,
     Object.fromEntries(rows.flatMap(({ name }) => (matrix[name] ? [[name, matrix[name]]] : []))),
   ]);
-  writeFileSync(file, `${JSON.stringify(Object.fromEntries(grouped), undefined, 2)}\n`);
+  const text = JSON.stringify(Object.fromEntries(grouped), undefined, 2);
+  // What a client of one protocol can expect is one line.
+  writeFileSync(file, `${text.replace(/\{[^{}]*\}/g, (row) => row.replaceAll(/\s+/g, ' '))}\n`);
 }
 
 function rowOf(name: string, matrix: Matrix): string {
