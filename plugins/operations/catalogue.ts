@@ -14,10 +14,9 @@ import {
   type Model,
 } from '../../core/index.ts';
 import { differences, lineOf } from './catalogue/difference.ts';
-import { watchHolidays } from './catalogue/holidays.ts';
 import { publicKeySchema } from './catalogue/load-feed.ts';
-import { watchPriceAges } from './catalogue/price-age.ts';
 import { priceCommands, type PriceWork } from './catalogue/price-commands.ts';
+import { watchPriceDates } from './catalogue/price-dates.ts';
 import { PriceService } from './catalogue/price-service.ts';
 import { modelsOf } from './catalogue/price-updates.ts';
 import { catalogueRoutes } from './catalogue/routes.ts';
@@ -134,8 +133,7 @@ export const catalogue = definePlugin({
       publicKey: prices.publicKey,
       lookEvery,
     });
-    watchPriceAges(host, prices.maxAge);
-    watchHolidays(host);
+    watchPriceDates(host, prices.maxAge);
     for (const command of priceCommands(work)) commands.add(command);
     for (const route of catalogueRoutes(work, () => void service.look())) host.routes.add(route);
     // After the plugin that keeps documents has opened its store.

@@ -5,7 +5,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { PriceSchedule } from '../../core/billing/price-schedule.ts';
 import { readCatalogue } from '../../core/index.ts';
 import { catalogue } from '../../plugins/operations/catalogue.ts';
-import { findHolidayEnds } from '../../plugins/operations/catalogue/holidays.ts';
+import { findHolidayEnds } from '../../plugins/operations/catalogue/price-dates.ts';
 import { hostWith, type TestHost } from '../support/host.ts';
 
 const models = readCatalogue(

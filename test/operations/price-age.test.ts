@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { afterEach, expect, it, vi } from 'vitest';
 import { readCatalogue } from '../../core/index.ts';
 import { catalogue } from '../../plugins/operations/catalogue.ts';
-import { findPriceAges } from '../../plugins/operations/catalogue/price-age.ts';
+import { findPriceAges } from '../../plugins/operations/catalogue/price-dates.ts';
 import { hostWith, type TestHost } from '../support/host.ts';
 
 const model = {

@@ -1,6 +1,6 @@
 /**
- * The admin API of the catalogue: all models on offer, with the providers of each in the order of attempts, and
- * price updates, which are listed, confirmed if they were held back, and undone.
+ * The admin API of the catalogue: all models on offer, with the providers of each in the order of attempts,
+ * and price updates, which are listed, confirmed if they were held back, and undone.
  */
 import { z } from 'zod';
 import {
