@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { definePlugin, type Keyring } from '../../../core/index.ts';
-import { readSecret } from './secret-file.ts';
+import { readPrivateFile } from '../../shared/private-file.ts';
+import { createSecret } from '../../shared/secret.ts';
 
 const options = z.strictObject({
   host: z.string().min(1).default('127.0.0.1'),
@@ -16,6 +17,25 @@ const options = z.strictObject({
   /** Where the secret is kept; `operator-secret` in the data folder unless given. */
   secretFile: z.string().min(1).optional(),
 });
+
+/** Minimum length of a secret that the operator wrote into the file. A shorter one could be guessed. */
+const shortest = 32;
+
+/**
+ * Reads the secret, which is made on the first start. There is no default one, and the gateway shows where
+ * the file is but never what is in it. Throws if the file holds no usable secret: an empty one would admit
+ * everybody.
+ */
+function readSecret(file: string): string {
+  return readPrivateFile(
+    file,
+    () => createSecret('operator'),
+    (secret) =>
+      secret.length < shortest || /\s/.test(secret)
+        ? `has to hold a secret of at least ${shortest} characters in one word`
+        : undefined,
+  );
+}
 
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();

@@ -4,17 +4,21 @@
  */
 import { createHash } from 'node:crypto';
 import { extname } from 'node:path';
+import { pageHeaders } from '../../shared/page-headers.ts';
 import type { Assets } from './assets.ts';
 
 function digest(text: string): string {
   return createHash('sha256').update(text).digest('base64');
 }
 
-export interface Document {
+interface Document {
   readonly title: string;
   /** The file that starts the page. */
   readonly entry: string;
-  /** HTML that is painted before any script has come, and replaced by the page. */
+  /**
+   * What is painted before any script has come. The scripts draw the same over it, so nothing moves. Inputs
+   * work once the scripts are there.
+   */
   readonly shell: string;
   /**
    * The file of the page that most visits begin with. It is loaded at once, not when the entry asks for it.
@@ -24,6 +28,46 @@ export interface Document {
   readonly asks?: string;
 }
 
+const operators = {
+  title: 'Tollgate console',
+  entry: 'main.ts',
+  first: 'overview.ts',
+  asks: '/console/session',
+};
+
+const documents = {
+  operators: {
+    ...operators,
+    shell: `<main class="sign-in" aria-busy="true">
+<h1>Tollgate</h1>
+<p class="dim">Sign in with the operator secret, which is in the file <code>operator-secret</code> of the data
+folder, or with an operator key.</p>
+<form class="form">
+<div class="field password"><label for="secret">Operator secret or key</label>
+<input id="secret" type="password" disabled><small class="dim"></small></div>
+<button class="primary" disabled>Sign in</button>
+</form>
+</main>`,
+  },
+  /** For browsers that seem to be signed in. */
+  returners: {
+    ...operators,
+    shell: `<nav><a class="brand" href="#/">Tollgate</a></nav>
+<main class="page" aria-busy="true"><p class="dim">Loading …</p></main>`,
+  },
+  holders: {
+    title: 'Tollgate',
+    entry: 'public.ts',
+    shell: `<main class="public" aria-busy="true">
+<header class="head"><div><h1>Tollgate</h1>
+<p class="dim">A gateway to models of many providers: one key, one balance, the client you already use.</p>
+</div></header>
+</main>`,
+  },
+} satisfies Readonly<Record<string, Document>>;
+
+export type DocumentName = keyof typeof documents;
+
 /** A document with its headers. */
 export interface BuiltDocument {
   readonly html: string;
@@ -32,8 +76,9 @@ export interface BuiltDocument {
 
 export function buildDocument(
   { hash, importMap, neededBy, files }: Assets,
-  { title, entry, shell, first, asks }: Document,
+  name: DocumentName,
 ): BuiltDocument {
+  const { title, entry, shell, first, asks }: Document = documents[name];
   // A built package has JavaScript.
   const fileOf = (name: string): string => (files.has(name) ? name : name.replace(/\.ts$/, '.js'));
   const script = fileOf(entry);
@@ -63,27 +108,11 @@ ${preloads.join('\n')}
 </body>
 </html>
 `;
-  const policy = [
-    "default-src 'none'",
-    `script-src 'self' 'sha256-${digest(importMap)}'`,
-    "style-src 'self'",
-    "img-src 'self' data: blob:",
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; ');
   return {
     html,
     headers: {
-      'content-type': 'text/html; charset=utf-8',
-      'cache-control': 'no-cache',
+      ...pageHeaders(`'sha256-${digest(importMap)}'`),
       etag: `"${digest(html).slice(0, 22)}"`,
-      'content-security-policy': policy,
-      'cross-origin-opener-policy': 'same-origin',
-      'cross-origin-resource-policy': 'same-origin',
-      'x-content-type-options': 'nosniff',
-      'referrer-policy': 'no-referrer',
     },
   };
 }

@@ -9,11 +9,10 @@ import { z } from 'zod';
 import { definePlugin, GatewayError, type Host, type Route, type RouteReply } from '../../../core/index.ts';
 import { readPrivateFile } from '../../shared/private-file.ts';
 import type { Asset, Assets, Packing } from './assets.ts';
-import type { BuiltDocument, Document } from './document.ts';
+import type { BuiltDocument, DocumentName } from './document.ts';
 import { keep } from './keep.ts';
 import { checkHost } from './same-origin.ts';
 import { createSessions, keyBytes, type Sessions } from './sessions.ts';
-import { loadingShell, publicShell, signInShell } from './shells.ts';
 import { errors, principalOf, sessionRoutes } from './sign-in.ts';
 
 const options = z.strictObject({
@@ -68,9 +67,9 @@ async function assetReply(asset: Asset, encoding: Packing | undefined): Promise<
   };
 }
 
-const built = new Map<Document, Promise<BuiltDocument>>();
+const built = new Map<DocumentName, Promise<BuiltDocument>>();
 
-function buildOnce(document: Document): Promise<BuiltDocument> {
+function buildOnce(document: DocumentName): Promise<BuiltDocument> {
   return keep(built, document, async () => {
     const [{ buildDocument }, all] = await Promise.all([import('./document.ts'), loadOnce()]);
     return buildDocument(all, document);
@@ -78,7 +77,7 @@ function buildOnce(document: Document): Promise<BuiltDocument> {
 }
 
 async function documentReply(
-  document: Document,
+  document: DocumentName,
   headers: Readonly<Record<string, unknown>>,
 ): Promise<RouteReply> {
   const page = await buildOnce(document);
@@ -88,14 +87,12 @@ async function documentReply(
 
 const shared = { method: 'GET', errors, openapi: false } as const;
 
-const holdersPage: Document = { title: 'Tollgate', entry: 'public.ts', shell: publicShell };
-
 const publicPage: Route = {
   ...shared,
   access: 'public',
   name: 'console-public-page',
   path: '/',
-  handle: ({ headers }) => documentReply(holdersPage, headers),
+  handle: ({ headers }) => documentReply('holders', headers),
 };
 
 /** What pages of both listeners say about the gateway. */
@@ -117,16 +114,6 @@ function factsRoute({ addresses, listener }: Host, url: string | undefined): Rou
   };
 }
 
-const operatorsPage: Document = {
-  title: 'Tollgate console',
-  entry: 'main.ts',
-  first: 'overview.ts',
-  asks: '/console/session',
-  shell: signInShell,
-};
-/** For browsers that seem to be signed in. */
-const returnersPage: Document = { ...operatorsPage, shell: loadingShell };
-
 function pageRoutes(hosts: readonly string[]): Route[] {
   return [
     {
@@ -138,7 +125,7 @@ function pageRoutes(hosts: readonly string[]): Route[] {
       handle({ headers }) {
         checkHost(headers, hosts);
         const isKnown = String(headers['cookie'] ?? '').includes('tollgate-console-');
-        return documentReply(isKnown ? returnersPage : operatorsPage, headers);
+        return documentReply(isKnown ? 'returners' : 'operators', headers);
       },
     },
     {

@@ -7,17 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { GatewayError, type RouteReply } from '../../../core/index.ts';
-
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+import { pageHeaders } from '../../shared/page-headers.ts';
 
 const page = `<!doctype html>
 <html lang="en">
@@ -62,16 +52,6 @@ const foreign: Readonly<Record<string, string>> = {
   'favicon-32x32.png': 'image/png',
 };
 
-function headersOf(type: string): Record<string, string> {
-  return {
-    'content-type': type,
-    'cache-control': 'no-cache',
-    'content-security-policy': policy,
-    'x-content-type-options': 'nosniff',
-    'referrer-policy': 'no-referrer',
-  };
-}
-
 /** The folder of Swagger UI. Throws if it is not installed. */
 function installed(): string {
   try {
@@ -90,9 +70,14 @@ function installed(): string {
 export async function viewerFile(name: string): Promise<RouteReply> {
   const folder = installed();
   const [ownType, text] = (Object.hasOwn(own, name) ? own[name] : undefined) ?? [];
-  if (ownType !== undefined) return { status: 200, headers: headersOf(ownType), body: text };
+  if (ownType !== undefined)
+    return { status: 200, headers: { ...pageHeaders(), 'content-type': ownType }, body: text };
   const type = Object.hasOwn(foreign, name) ? foreign[name] : undefined;
   if (type === undefined)
     throw new GatewayError('not_found', `The viewer has no file "${name.slice(0, 100)}".`);
-  return { status: 200, headers: headersOf(type), body: await readFile(join(folder, name)) };
+  return {
+    status: 200,
+    headers: { ...pageHeaders(), 'content-type': type },
+    body: await readFile(join(folder, name)),
+  };
 }
