@@ -245,7 +245,11 @@ export const prometheus = definePlugin({
       path: '/metrics',
       access: 'public',
       ...(listener === 'admin' ? { adminOnly: true } : { everywhere: true }),
-      openapi: async () => (await import('./prometheus/description.ts')).metricsPage,
+      openapi: async () => ({
+        summary: 'Metrics, for Prometheus',
+        replies: { 200: { 'text/plain': z.string() } },
+        error: z.object({ error: z.string() }).meta({ title: 'MetricsError' }),
+      }),
       handle: async () => ({
         status: 200,
         headers: { 'content-type': registry.contentType },

@@ -6,23 +6,14 @@
  */
 import { z } from 'zod';
 import { definePlugin, type Host } from '../../core/index.ts';
-import { Gate } from './rate-limits/gate.ts';
+import { Gate, limitsSchema, type Limits } from './rate-limits/gate.ts';
 import { inMemory, openStore, type Store } from './rate-limits/store.ts';
 import { superviseLimits } from './rate-limits/supervised.ts';
 import { Visitors } from './rate-limits/visitors.ts';
 
-const limits = z.strictObject({
-  /** Calls in a window. */
-  requests: z.int().positive().optional(),
-  /** Tokens of input and output in a window. */
-  tokens: z.int().positive().optional(),
-  /** Concurrent calls. */
-  parallel: z.int().positive().optional(),
-});
-
 const options = z.strictObject({
-  perKey: limits.default({}),
-  perAccount: limits.default({}),
+  perKey: limitsSchema.default({}),
+  perAccount: limitsSchema.default({}),
   /**
    * Requests for public pages in a window, above all for listings; 100 a second unless given. Requests from
    * this machine itself are not counted.
@@ -42,7 +33,7 @@ const options = z.strictObject({
 
 const looksPerSecond = 100;
 
-function isLimited({ requests, tokens, parallel }: z.output<typeof limits>): boolean {
+function isLimited({ requests, tokens, parallel }: Limits): boolean {
   return requests !== undefined || tokens !== undefined || parallel !== undefined;
 }
 

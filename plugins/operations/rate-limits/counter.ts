@@ -1,26 +1,31 @@
 /** Counts what calls take from all limits: requests and tokens in windows, and concurrent calls. */
+import { z } from 'zod';
 import type { Allowance, Left } from './allowance.ts';
 import type { Slots } from './slots.ts';
 
 /** What a call needs from one limit, or gives back to it. */
-export interface Want {
-  readonly whose: 'key' | 'account';
+export const wantSchema = z.object({
+  whose: z.enum(['key', 'account']),
   /** The key or account. */
-  readonly name: string;
-  readonly kind: 'parallel' | 'requests' | 'tokens';
-  readonly limit: number;
+  name: z.string(),
+  kind: z.enum(['parallel', 'requests', 'tokens']),
+  limit: z.number(),
   /** When it is given back, this is below zero if more was used than taken. */
-  readonly amount: number;
-}
+  amount: z.number(),
+});
 
-export interface Taking {
+export type Want = Readonly<z.output<typeof wantSchema>>;
+
+export const takingSchema = z.object({
   /**
    * What is left of each limit, in the order of the wants. For a refused call the last one is the limit that
    * was reached.
    */
-  readonly left: readonly Left[];
-  readonly refused: boolean;
-}
+  left: z.array(z.object({ limit: z.number(), remaining: z.number(), resetAfter: z.number() })),
+  refused: z.boolean(),
+});
+
+export type Taking = z.output<typeof takingSchema>;
 
 /** Something that counts calls, for this process or for several. */
 export interface Counts {

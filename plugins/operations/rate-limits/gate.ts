@@ -2,16 +2,22 @@
  * Takes what each call needs from the limits of its key and its account, reports to the client what is left,
  * and returns the rest at the end.
  */
+import { z } from 'zod';
 import { GatewayError, inputEstimate, type End, type Planned, type Principal } from '../../../core/index.ts';
 import type { Left } from './allowance.ts';
 import type { Counts, Want } from './counter.ts';
 import { headersFor, type Tightest } from './headers.ts';
 
-export interface Limits {
-  readonly parallel?: number | undefined;
-  readonly requests?: number | undefined;
-  readonly tokens?: number | undefined;
-}
+export const limitsSchema = z.strictObject({
+  /** Calls in a window. */
+  requests: z.int().positive().optional(),
+  /** Tokens of input and output in a window. */
+  tokens: z.int().positive().optional(),
+  /** Concurrent calls. */
+  parallel: z.int().positive().optional(),
+});
+
+export type Limits = z.output<typeof limitsSchema>;
 
 /** The key or the account, with its limits. */
 export interface Party {

@@ -4,29 +4,17 @@
  */
 import { z } from 'zod';
 import type { Supervisor, Workers } from '../../../core/index.ts';
-import { type Counter, type Counts, type Taking, type Want } from './counter.ts';
+import { takingSchema, wantSchema, type Counter, type Counts, type Taking, type Want } from './counter.ts';
 import { MemorySlots } from './slots.ts';
 
 const topic = 'rate-limits';
 
-const wantSchema = z.object({
-  whose: z.enum(['key', 'account']),
-  name: z.string(),
-  kind: z.enum(['parallel', 'requests', 'tokens']),
-  limit: z.number(),
-  amount: z.number(),
-});
 const questionSchema = z.object({
   window: z.number(),
   call: z.string(),
   act: z.enum(['take', 'give']),
   wants: z.array(wantSchema),
 });
-const takingSchema = z.object({
-  left: z.array(z.object({ limit: z.number(), remaining: z.number(), resetAfter: z.number() })),
-  refused: z.boolean(),
-});
-
 type Question = z.output<typeof questionSchema>;
 
 export class SupervisedCounter implements Counts {

@@ -21,9 +21,7 @@ const pause = 2000;
 type Started = Pick<
   Call,
   'id' | 'account' | 'key' | 'protocol' | 'operation' | 'stream' | 'model' | 'provider'
-> & {
-  readonly at: string;
-};
+> & { readonly at: string };
 
 function running({ at, ...call }: Started): Call {
   return {
@@ -45,15 +43,8 @@ function running({ at, ...call }: Started): Call {
   };
 }
 
-interface Heard {
-  turned(state: Live['state']): void;
-  began(calls: readonly Started[]): void;
-  ended(calls: readonly Call[]): void;
-  omitted(events: number): void;
-}
-
-/** Listens, again and again if the connection is lost, until the result is called. */
-function listen(heard: Heard): () => void {
+/** Connects, again and again if the connection is lost, until the result is called. */
+function connect(turn: (state: Live['state']) => void, listen: (source: EventSource) => void): () => void {
   let source: EventSource | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   function open(): void {
@@ -61,15 +52,13 @@ function listen(heard: Heard): () => void {
     source = opened;
     const reconnect = () => {
       opened.close();
-      heard.turned('lost');
+      turn('lost');
       timer = setTimeout(open, pause);
     };
-    opened.addEventListener('open', () => heard.turned('open'));
+    opened.addEventListener('open', () => turn('open'));
     opened.addEventListener('error', reconnect);
     opened.addEventListener('dropped', reconnect);
-    opened.addEventListener('start', ({ data }) => heard.began(JSON.parse(data)));
-    opened.addEventListener('end', ({ data }) => heard.ended(JSON.parse(data)));
-    opened.addEventListener('omitted', ({ data }) => heard.omitted(Number(JSON.parse(data).events)));
+    listen(opened);
   }
   open();
   return () => {
@@ -81,21 +70,18 @@ function listen(heard: Heard): () => void {
 /** Follows until the result is called. `before` are calls that were shown already. */
 export function follow(show: (live: Live) => void, before: readonly Call[]): () => void {
   const calls = new Map(before.toReversed().map((call) => [call.id, call]));
-  const live: { state: Live['state']; ended: number; omitted: number } = {
-    state: 'connecting',
-    ended: 0,
-    omitted: 0,
-  };
+  const counts: Pick<Live, 'state' | 'ended' | 'omitted'> = { state: 'connecting', ended: 0, omitted: 0 };
   let frame = 0;
 
-  const draw = (): void => {
+  function change(changes: Partial<typeof counts> = {}): void {
+    Object.assign(counts, changes);
     if (frame !== 0) return;
     frame = requestAnimationFrame(() => {
       frame = 0;
       const all = [...calls.values()].toReversed();
-      show({ ...live, calls: all, running: all.filter(({ outcome }) => outcome === 'running').length });
+      show({ ...counts, calls: all, running: all.filter(({ outcome }) => outcome === 'running').length });
     });
-  };
+  }
 
   function keep(call: Call): void {
     calls.set(call.id, call);
@@ -105,24 +91,21 @@ export function follow(show: (live: Live) => void, before: readonly Call[]): () 
     }
   }
 
-  const stop = listen({
-    turned(state) {
-      live.state = state;
-      draw();
-    },
-    began(started) {
+  const turn = (state: Live['state']): void => change({ state });
+  const stop = connect(turn, (source) => {
+    source.addEventListener('start', ({ data }) => {
+      const started: readonly Started[] = JSON.parse(data);
       for (const call of started) if (!calls.has(call.id)) keep(running(call));
-      draw();
-    },
-    ended(over) {
-      live.ended += over.length;
-      for (const call of over) keep(call);
-      draw();
-    },
-    omitted(events) {
-      live.omitted += events;
-      draw();
-    },
+      change();
+    });
+    source.addEventListener('end', ({ data }) => {
+      const ended: readonly Call[] = JSON.parse(data);
+      for (const call of ended) keep(call);
+      change({ ended: counts.ended + ended.length });
+    });
+    source.addEventListener('omitted', ({ data }) =>
+      change({ omitted: counts.omitted + Number(JSON.parse(data).events) }),
+    );
   });
   return () => {
     stop();
