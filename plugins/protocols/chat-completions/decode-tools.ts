@@ -10,10 +10,11 @@ import { withToolMark } from './foreign-marks.ts';
 import {
   isNamedChoice,
   isOwnTool,
+  isReference,
   type WireNamedChoice,
   type WireRequest,
   type WireTool,
-  type WireToolReference,
+  type WireReference,
 } from './wire.ts';
 
 type ToolChoice = NonNullable<CanonicalRequest['toolChoice']>;
@@ -131,13 +132,7 @@ export function leftoverChoice({ tool_choice: choice, function_call: call }: Wir
   return { ...(isKnown ? {} : { tool_choice: choice }), ...(isKnownCall ? {} : { function_call: call }) };
 }
 
-type AnyReference = Extract<WireNamedChoice, { type: 'allowed_tools' }>['allowed_tools']['tools'][number];
-
-function isReference(reference: AnyReference): reference is WireToolReference {
-  return reference.type === 'function' || reference.type === 'custom';
-}
-
-export function referredName(reference: AnyReference): string[] {
+export function referredName(reference: WireReference): string[] {
   if (!isReference(reference)) return [];
   return [reference.type === 'function' ? reference.function.name : reference.custom.name];
 }

@@ -3,7 +3,7 @@
  */
 import { z } from 'zod';
 import { cacheBreakpoint } from '../../shared/wire-kit/cache-breakpoint.ts';
-import { typeOtherThan } from '../../shared/wire-kit/open-values.ts';
+import { openUnion } from '../../shared/wire-kit/open-values.ts';
 
 const anyObject = z.looseObject({});
 
@@ -63,7 +63,7 @@ const documentPart = z.looseObject({
   prompt_cache_breakpoint: cacheBreakpoint,
 });
 
-const knownPart = z.discriminatedUnion('type', [
+const part = openUnion(
   textPart,
   imagePart,
   audioPart,
@@ -72,9 +72,9 @@ const knownPart = z.discriminatedUnion('type', [
   thinkingPart,
   videoPart,
   documentPart,
-]);
-const partTypes = new Set<string>(knownPart.options.map(({ shape }) => shape.type.value));
-const parts = z.array(z.union([knownPart, typeOtherThan(partTypes)]));
+);
+export const isKnownPart = part.isKnown;
+const parts = z.array(part.any);
 const content = z.union([z.string(), parts], 'a string, or an array of content parts');
 /** The content of an assistant message. */
 const answer = z.union(
@@ -84,7 +84,7 @@ const answer = z.union(
 
 const calledFunction = z.looseObject({ name: z.string(), arguments: z.string('a string holding JSON') });
 const functionCall = { id: z.string(), function: calledFunction, extra_content: anyObject.nullish() };
-const knownCall = z.discriminatedUnion('type', [
+const toolCall = openUnion(
   z.looseObject({ type: z.literal('function'), ...functionCall }),
   z.looseObject({
     id: z.string(),
@@ -94,9 +94,8 @@ const knownCall = z.discriminatedUnion('type', [
   }),
   /** Mistral needs no type. */
   z.looseObject({ type: z.undefined().optional(), ...functionCall }),
-]);
-export const ownTypes = new Set(['function', 'custom']);
-const toolCall = z.union([knownCall, typeOtherThan(ownTypes)]);
+);
+export const isKnownCall = toolCall.isKnown;
 
 const name = z.string().nullish();
 const systemMessage = z.looseObject({ role: z.enum(['system', 'developer']), content, name });
@@ -107,7 +106,7 @@ const assistantMessage = z.looseObject({
   name,
   refusal: z.string().nullish(),
   /** vLLM sends an empty list if there are no calls, and clients send it back. */
-  tool_calls: z.array(toolCall).nullish(),
+  tool_calls: z.array(toolCall.any).nullish(),
   function_call: calledFunction.nullish(),
   audio: z.looseObject({ id: z.string() }).nullish(),
   /** DeepSeek and vLLM use the first, OpenRouter the other two. */
@@ -146,19 +145,10 @@ export type WireAnyMessage = z.output<typeof message>;
 export type WireMessage = z.output<typeof knownMessage>;
 export type WireAssistantMessage = z.output<typeof assistantMessage>;
 export type WireContent = z.output<typeof content>;
-export type WireAnyPart = Exclude<WireContent, string>[number];
-export type WirePart = z.output<typeof knownPart>;
-export type WireAnyCall = z.output<typeof toolCall>;
-export type WireToolCall = z.output<typeof knownCall>;
+export type WireAnyPart = z.output<typeof part.any>;
+export type WirePart = z.output<typeof part.known>;
+export type WireToolCall = z.output<typeof toolCall.known>;
 
 export function isKnownMessage(value: WireAnyMessage): value is WireMessage {
   return roles.includes(value.role);
-}
-
-export function isKnownPart(value: WireAnyPart): value is WirePart {
-  return partTypes.has(value.type);
-}
-
-export function isKnownCall(value: WireAnyCall): value is WireToolCall {
-  return value.type === undefined || ownTypes.has(value.type);
 }

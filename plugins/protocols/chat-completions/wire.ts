@@ -4,13 +4,12 @@
  * OpenAI.
  */
 import { z } from 'zod';
-import { typeOtherThan } from '../../shared/wire-kit/open-values.ts';
+import { openUnion } from '../../shared/wire-kit/open-values.ts';
 import { metadataPairs } from '../../shared/wire-kit/openai-fields.ts';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
 import { quicken } from '../../shared/wire-kit/quick-check.ts';
-import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { numberBetween, wholeBetween, modelId, tokenLimit } from '../../shared/wire-kit/wire-check.ts';
-import { message, ownTypes } from './wire-messages.ts';
+import { message } from './wire-messages.ts';
 
 const anyObject = z.looseObject({});
 
@@ -20,7 +19,8 @@ const functionShape = z.looseObject({
   parameters: anyObject.nullish(),
   strict: z.boolean().nullish(),
 });
-const ownTool = z.discriminatedUnion('type', [
+/** The others are hosted, such as OpenRouter's `openrouter:web_search` or Groq's `browser_search`. */
+const tool = openUnion(
   z.looseObject({ type: z.literal('function'), function: functionShape }),
   /** Mistral takes tools without a type. */
   z.looseObject({ type: z.undefined().optional(), function: functionShape }),
@@ -32,32 +32,28 @@ const ownTool = z.discriminatedUnion('type', [
       format: anyObject.nullish(),
     }),
   }),
-]);
-/** Hosted tools, such as OpenRouter's `openrouter:web_search` or Groq's `browser_search`. */
-const hostedTool = typeOtherThan(ownTypes);
+);
+export const isOwnTool = tool.isKnown;
 
 const named = z.looseObject({ name: z.string() });
-const toolReference = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('function'), function: named }),
-  z.looseObject({ type: z.literal('custom'), custom: named }),
-]);
-const namedChoice = z.discriminatedUnion('type', [
-  ...toolReference.options,
+const functionReference = z.looseObject({ type: z.literal('function'), function: named });
+const customReference = z.looseObject({ type: z.literal('custom'), custom: named });
+const reference = openUnion(functionReference, customReference);
+export const isReference = reference.isKnown;
+const choice = openUnion(
+  functionReference,
+  customReference,
   z.looseObject({
     type: z.literal('allowed_tools'),
-    allowed_tools: z.looseObject({
-      mode: z.string(),
-      tools: z.array(z.union([toolReference, typeOtherThan(ownTypes)])),
-    }),
+    allowed_tools: z.looseObject({ mode: z.string(), tools: z.array(reference.any) }),
   }),
-]);
-const choiceTypes = new Set([...ownTypes, 'allowed_tools']);
+);
 const toolChoice = z.union(
-  [z.string(), namedChoice, typeOtherThan(choiceTypes)],
+  [z.string(), choice.known, choice.other],
   '"none", "auto", "required", or an object that names a tool',
 );
 
-const knownFormat = z.discriminatedUnion('type', [
+const responseFormat = openUnion(
   z.looseObject({ type: z.literal('text') }),
   /** Together and others take a schema here. */
   z.looseObject({ type: z.literal('json_object'), schema: anyObject.nullish() }),
@@ -70,10 +66,8 @@ const knownFormat = z.discriminatedUnion('type', [
       strict: z.boolean().nullish(),
     }),
   }),
-]);
-
-const formatTypes = new Set(['text', 'json_object', 'json_schema']);
-const responseFormat = z.union([knownFormat, typeOtherThan(formatTypes)]);
+);
+export const isKnownFormat = responseFormat.isKnown;
 
 /** OpenAI takes 4, DeepSeek 16, vLLM any number. The gateway watches for those that are not taken. */
 const mostStops = 1000;
@@ -108,14 +102,14 @@ export const requestWire = quicken(
     stream_options: z
       .looseObject({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() })
       .nullish(),
-    tools: z.array(z.union([ownTool, hostedTool])).nullish(),
+    tools: z.array(tool.any).nullish(),
     tool_choice: toolChoice.nullish(),
     parallel_tool_calls: z.boolean().nullish(),
     functions: z.array(functionShape).min(1).nullish(),
     function_call: z
       .union([z.string(), named], '"none", "auto", or an object with the name of a function')
       .nullish(),
-    response_format: responseFormat.nullish(),
+    response_format: responseFormat.any.nullish(),
     logprobs: z.boolean().nullish(),
     top_logprobs: wholeBetween(0, 20).nullish(),
     seed: z.number('a whole number').refine(Number.isInteger, 'a whole number').nullish(),
@@ -151,33 +145,14 @@ export const requestWire = quicken(
 );
 
 export type WireRequest = z.output<typeof requestWire>;
-export type WireOwnTool = z.output<typeof ownTool>;
-export type WireTool = WireOwnTool | z.output<typeof hostedTool>;
-export type WireToolReference = z.output<typeof toolReference>;
-type WireChoice = NonNullable<WireRequest['tool_choice']>;
-export type WireNamedChoice = z.output<typeof namedChoice>;
-type WireAnyFormat = NonNullable<WireRequest['response_format']>;
-
-export function isOwnTool(tool: WireTool): tool is WireOwnTool {
-  return tool.type === undefined || ownTypes.has(tool.type);
-}
+export type WireTool = z.output<typeof tool.any>;
+export type WireReference = z.output<typeof reference.any>;
+export type WireNamedChoice = z.output<typeof choice.known>;
 
 /** Whether a choice names tools in a documented way. */
-export function isNamedChoice(choice: WireChoice): choice is WireNamedChoice {
-  if (typeof choice === 'string') return false;
-  if (choice.type !== 'allowed_tools') return ownTypes.has(choice.type);
-  return isKnownSubset(choice.allowed_tools);
-}
-
-function isKnownSubset(allowed: unknown): boolean {
-  if (!isObject(allowed) || (allowed.mode !== 'auto' && allowed.mode !== 'required')) return false;
-  const { tools } = allowed;
-  return (
-    Array.isArray(tools) &&
-    tools.every((each) => isObject(each) && typeof each.type === 'string' && ownTypes.has(each.type))
-  );
-}
-
-export function isKnownFormat(format: WireAnyFormat): format is z.output<typeof knownFormat> {
-  return formatTypes.has(format.type);
+export function isNamedChoice(wanted: NonNullable<WireRequest['tool_choice']>): wanted is WireNamedChoice {
+  if (!choice.isKnown(wanted)) return false;
+  if (wanted.type !== 'allowed_tools') return true;
+  const { mode, tools } = wanted.allowed_tools;
+  return (mode === 'auto' || mode === 'required') && tools.every(isReference);
 }

@@ -3,7 +3,7 @@
  * types pass at every depth, because clients use the vendor's betas.
  */
 import { z } from 'zod';
-import { typeOtherThan } from '../../shared/wire-kit/open-values.ts';
+import { openUnion, typeOtherThan } from '../../shared/wire-kit/open-values.ts';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
 import { quicken } from '../../shared/wire-kit/quick-check.ts';
 import { nameSet } from '../../shared/wire-kit/vendor-bag.ts';
@@ -21,12 +21,10 @@ const imageData = z.looseObject({
   media_type: z.string(),
   data: z.string().min(1),
 });
-const imageSource = z.discriminatedUnion('type', [imageData, urlSource, fileSource]);
-const imageSources = new Set(['base64', 'url', 'file']);
-const documentSources = new Set([...imageSources, 'text', 'content']);
+const imageSource = openUnion(imageData, urlSource, fileSource);
 const image = z.looseObject({
   type: z.literal('image'),
-  source: z.union([imageSource, typeOtherThan(imageSources)]),
+  source: imageSource.any,
   cache_control: cacheControl,
 });
 const knownTypes = nameSet(`
@@ -39,16 +37,16 @@ const documentContent = z.union(
   [z.string(), z.array(z.union([z.discriminatedUnion('type', [text, image]), otherBlock]))],
   'a string, or an array of blocks',
 );
-const documentSource = z.discriminatedUnion('type', [
+const documentSource = openUnion(
   z.looseObject({ type: z.literal('base64'), media_type: z.string(), data: z.string().min(1) }),
   z.looseObject({ type: z.literal('text'), media_type: z.string(), data: z.string() }),
   z.looseObject({ type: z.literal('content'), content: documentContent }),
   urlSource,
   fileSource,
-]);
+);
 const document = z.looseObject({
   type: z.literal('document'),
-  source: z.union([documentSource, typeOtherThan(documentSources)]),
+  source: documentSource.any,
   title: z.string().nullish(),
   context: z.string().nullish(),
   cache_control: cacheControl,
@@ -125,31 +123,26 @@ const vendorTool = z.looseObject({
 });
 
 const switchOff = z.boolean().nullish();
-const knownChoice = z.discriminatedUnion('type', [
+const toolChoice = openUnion(
   z.looseObject({ type: z.literal('auto'), disable_parallel_tool_use: switchOff }),
   z.looseObject({ type: z.literal('any'), disable_parallel_tool_use: switchOff }),
   z.looseObject({ type: z.literal('tool'), name: z.string().min(1), disable_parallel_tool_use: switchOff }),
   z.looseObject({ type: z.literal('none') }),
-]);
-const knownChoices = new Set(['auto', 'any', 'tool', 'none']);
-const toolChoice = z.union([knownChoice, typeOtherThan(knownChoices)]);
+);
+export const isKnownChoice = toolChoice.isKnown;
 
 const budget = 'a whole number of tokens, at least 1024';
 const display = z.string().nullish();
-const knownThinking = z.discriminatedUnion('type', [
+/** Others are such as `between_tools`. */
+const thinkingConfig = openUnion(
   z.looseObject({ type: z.literal('enabled'), budget_tokens: z.int(budget).min(1024, budget), display }),
   z.looseObject({ type: z.literal('adaptive'), display }),
   z.looseObject({ type: z.literal('disabled') }),
-]);
-const thinkingTypes = new Set(['enabled', 'adaptive', 'disabled']);
-/** Such as `between_tools`. */
-const otherThinking = typeOtherThan(thinkingTypes);
+);
+export const isKnownThinking = thinkingConfig.isKnown;
 
-const schemaFormat = z.looseObject({ type: z.literal('json_schema'), schema: anyObject });
-const outputConfig = z.looseObject({
-  effort: z.string().nullish(),
-  format: z.union([schemaFormat, typeOtherThan(new Set(['json_schema']))]).nullish(),
-});
+const outputFormat = openUnion(z.looseObject({ type: z.literal('json_schema'), schema: anyObject }));
+export const isSchemaFormat = outputFormat.isKnown;
 
 const limit = 'a whole number of tokens';
 
@@ -157,13 +150,7 @@ const fields = {
   model: modelId,
   messages: z.array(quicken(message)).min(1),
   system: z
-    .union(
-      [
-        z.string(),
-        z.array(z.union([z.discriminatedUnion('type', [text]), typeOtherThan(new Set(['text']))])),
-      ],
-      'a string, or an array of text blocks',
-    )
+    .union([z.string(), z.array(openUnion(text).any)], 'a string, or an array of text blocks')
     .nullish(),
   stream: z.boolean().nullish(),
   temperature: numberBetween(0, 1).nullish(),
@@ -171,9 +158,11 @@ const fields = {
   top_k: z.int('a whole number, 0 or more').nonnegative('a whole number, 0 or more').nullish(),
   stop_sequences: z.array(z.string()).nullish(),
   tools: z.array(z.union([functionTool, vendorTool])).nullish(),
-  tool_choice: toolChoice.nullish(),
-  thinking: z.union([knownThinking, otherThinking]).nullish(),
-  output_config: outputConfig.nullish(),
+  tool_choice: toolChoice.any.nullish(),
+  thinking: thinkingConfig.any.nullish(),
+  output_config: z
+    .looseObject({ effort: z.string().nullish(), format: outputFormat.any.nullish() })
+    .nullish(),
   metadata: z.looseObject({ user_id: z.string().nullish() }).nullish(),
   service_tier: z.string().nullish(),
   cache_control: cacheControl,
@@ -194,8 +183,8 @@ export type WireKnownBlock = z.output<typeof knownBlock>;
 export type WireText = z.output<typeof text>;
 export type WireMedia = z.output<typeof image> | z.output<typeof document>;
 export type WireKnownMedia =
-  | (z.output<typeof image> & { source: z.output<typeof imageSource> })
-  | (z.output<typeof document> & { source: z.output<typeof documentSource> });
+  | (z.output<typeof image> & { source: z.output<typeof imageSource.known> })
+  | (z.output<typeof document> & { source: z.output<typeof documentSource.known> });
 export type WireSearchResult = z.output<typeof searchResult>;
 export type WireToolUse = z.output<typeof toolUse>;
 export type WireToolResult = z.output<typeof toolResult>;
@@ -203,11 +192,8 @@ export type WireResultContent = z.output<typeof resultContent>;
 export type WireThinking = z.output<typeof thinking> | z.output<typeof redactedThinking>;
 export type WireTool = NonNullable<WireRequest['tools']>[number];
 export type WireFunctionTool = z.output<typeof functionTool>;
-export type WireToolChoice = z.output<typeof toolChoice>;
-export type WireKnownChoice = z.output<typeof knownChoice>;
-export type WireThinkingConfig = NonNullable<WireRequest['thinking']>;
-type WireKnownThinking = z.output<typeof knownThinking>;
-export type WireFormat = NonNullable<NonNullable<WireRequest['output_config']>['format']>;
+export type WireToolChoice = z.output<typeof toolChoice.any>;
+export type WireKnownChoice = z.output<typeof toolChoice.known>;
 
 export function isKnownBlock(block: WireBlock | WireResultContent): block is WireKnownBlock {
   return knownTypes.has(block.type);
@@ -218,19 +204,7 @@ export function isFunctionTool(tool: WireTool): tool is WireFunctionTool {
 }
 
 export function isKnownMedia(block: WireMedia): block is WireKnownMedia {
-  return (block.type === 'image' ? imageSources : documentSources).has(block.source.type);
-}
-
-export function isKnownChoice(choice: WireToolChoice): choice is WireKnownChoice {
-  return knownChoices.has(choice.type);
-}
-
-export function isKnownThinking(thinking: WireThinkingConfig): thinking is WireKnownThinking {
-  return thinkingTypes.has(thinking.type);
-}
-
-export function isSchemaFormat(format: WireFormat): format is z.output<typeof schemaFormat> {
-  return format.type === 'json_schema';
+  return (block.type === 'image' ? imageSource : documentSource).isKnown(block.source);
 }
 
 const vendorBlock =

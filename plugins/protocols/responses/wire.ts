@@ -5,11 +5,10 @@
  */
 import { z } from 'zod';
 import { cacheBreakpoint } from '../../shared/wire-kit/cache-breakpoint.ts';
-import { typeOtherThan } from '../../shared/wire-kit/open-values.ts';
+import { openUnion } from '../../shared/wire-kit/open-values.ts';
 import { metadataPairs } from '../../shared/wire-kit/openai-fields.ts';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
 import { quicken } from '../../shared/wire-kit/quick-check.ts';
-import { nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { numberBetween, wholeBetween, modelId, tokenLimit } from '../../shared/wire-kit/wire-check.ts';
 
 const anyObject = z.looseObject({});
@@ -47,19 +46,9 @@ const inputAudio = z.looseObject({
   input_audio: z.looseObject({ data: z.string().min(1), format: z.string() }),
   prompt_cache_breakpoint: cacheBreakpoint,
 });
-const part = z.discriminatedUnion('type', [
-  inputText,
-  outputText,
-  refusal,
-  inputImage,
-  inputFile,
-  inputAudio,
-]);
-const partTypes = nameSet('input_text output_text refusal input_image input_file input_audio');
-const content = z.union(
-  [z.string(), z.array(z.union([part, typeOtherThan(partTypes)]))],
-  'a string, or an array of content parts',
-);
+const part = openUnion(inputText, outputText, refusal, inputImage, inputFile, inputAudio);
+export const isKnownPart = part.isKnown;
+const content = z.union([z.string(), z.array(part.any)], 'a string, or an array of content parts');
 
 const id = { id: text, status: text };
 const callId = z.string('the id of a tool call').min(1, 'the id of a tool call');
@@ -138,7 +127,7 @@ const toolChoice = z.union(
   '"none", "auto", "required", or an object that names a tool',
 );
 
-const knownFormat = z.discriminatedUnion('type', [
+const textFormat = openUnion(
   z.looseObject({ type: z.literal('text') }),
   z.looseObject({ type: z.literal('json_object') }),
   z.looseObject({
@@ -148,10 +137,8 @@ const knownFormat = z.discriminatedUnion('type', [
     schema: anyObject,
     strict: z.boolean().nullish(),
   }),
-]);
-
-const formatTypes = new Set(['text', 'json_object', 'json_schema']);
-const textFormat = z.union([knownFormat, typeOtherThan(formatTypes)]);
+);
+export const isKnownFormat = textFormat.isKnown;
 
 export const requestWire = quicken(
   z.looseObject({
@@ -169,7 +156,7 @@ export const requestWire = quicken(
     tool_choice: toolChoice.nullish(),
     parallel_tool_calls: z.boolean().nullish(),
     reasoning: z.looseObject({ effort: text, summary: text }).nullish(),
-    text: z.looseObject({ format: textFormat.nullish(), verbosity: text }).nullish(),
+    text: z.looseObject({ format: textFormat.any.nullish(), verbosity: text }).nullish(),
     include: z.array(z.string()).nullish(),
     truncation: text,
     store: z.boolean().nullish(),
@@ -193,16 +180,8 @@ export type WireCallOutput = z.output<typeof callOutputWire>;
 export type WireReasoning = z.output<typeof reasoningWire>;
 export type WireImageCall = z.output<typeof imageCallWire>;
 export type WireContent = z.output<typeof content>;
-export type WireAnyPart = Exclude<WireContent, string>[number];
-export type WirePart = z.output<typeof part>;
+export type WireAnyPart = z.output<typeof part.any>;
+export type WirePart = z.output<typeof part.known>;
 export type WireOwnTool = z.output<typeof ownToolWire>;
 export type WireFlatTool = Exclude<WireOwnTool, { type: 'namespace' }>;
-export type WireAnyFormat = z.output<typeof textFormat>;
-
-export function isKnownPart(value: WireAnyPart): value is WirePart {
-  return partTypes.has(value.type);
-}
-
-export function isKnownFormat(format: WireAnyFormat): format is z.output<typeof knownFormat> {
-  return formatTypes.has(format.type);
-}
+export type WireAnyFormat = z.output<typeof textFormat.any>;

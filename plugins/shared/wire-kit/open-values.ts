@@ -7,13 +7,32 @@ import { z } from 'zod';
 import { GatewayError, type Block } from '../../../core/index.ts';
 import type { BlockOf } from './canonical-types.ts';
 import { readMember } from './values.ts';
-import { createBag, type Sides, type Fields } from './vendor-bag.ts';
+import { createBag, isObject, type Sides, type Fields } from './vendor-bag.ts';
 
 /** A schema for objects whose `type` is not in `known`. */
-export function typeOtherThan(known: ReadonlySet<string>): z.ZodObject<{ type: z.ZodString }, z.core.$loose> {
+export function typeOtherThan(
+  known: ReadonlySet<unknown>,
+): z.ZodObject<{ type: z.ZodString }, z.core.$loose> {
   return z.looseObject({
     type: z.string().refine((type) => !known.has(type), { abort: true, message: 'another type' }),
   });
+}
+
+/**
+ * Objects that `type` tells apart: the known ones, those of any other type, and both. An option whose type is
+ * no literal may leave it out.
+ */
+export function openUnion<const Options extends readonly [z.ZodObject, ...z.ZodObject[]]>(
+  ...options: Options
+) {
+  const known = z.discriminatedUnion('type', options);
+  const types = new Set<unknown>(
+    options.map(({ shape: { type } }) => (type instanceof z.ZodLiteral ? type.value : undefined)),
+  );
+  const other = typeOtherThan(types);
+  const isKnown = (value: unknown): value is z.output<typeof known> =>
+    isObject(value) && types.has(value.type);
+  return { known, other, any: z.union([known, other]), isKnown };
 }
 
 export function findKnown<Value extends string>(value: unknown, known: readonly Value[]): Value | undefined {
