@@ -3,22 +3,22 @@ import { choiceWithoutTools } from '../../shared/wire-kit/offered-tools.ts';
 import { refuseOtherModels } from '../../shared/wire-kit/provider-object.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { referredName } from './decode-tools.ts';
-import { isKnownMessage, isKnownPart, type WireAssistantMessage, type WireMessage } from './wire-messages.ts';
-import { isNamedChoice, isOwnTool, requestWire, type WireRequest } from './wire.ts';
+import * as WireMessages from './wire-messages.ts';
+import * as Wire from './wire.ts';
 
 /** Throws `invalid_request`, naming the field. */
-export function checkRequest(body: unknown): WireRequest {
-  const wire = checkWire(requestWire, body);
+export function checkRequest(body: unknown): Wire.Request {
+  const wire = checkWire(Wire.request, body);
   checkTogether(wire);
   for (const [index, message] of wire.messages.entries())
-    if (isKnownMessage(message)) checkMessage(message, index);
+    if (WireMessages.isKnownMessage(message)) checkMessage(message, index);
   return wire;
 }
 
 const withLogprobs = '"logprobs": true with it, or leave it out';
 const oneOfThem = 'the name of one of them';
 
-function checkTogether(wire: WireRequest): void {
+function checkTogether(wire: Wire.Request): void {
   if (wire.stream_options && !wire.stream)
     throw buildFieldError('stream_options', 'is only for streams', '"stream": true with it, or leave it out');
   if (wire.top_logprobs && !wire.logprobs)
@@ -31,11 +31,13 @@ function checkTogether(wire: WireRequest): void {
     throw buildFieldError('function_call', `names "${call.name}", which is not in "functions"`, oneOfThem);
 }
 
-function checkToolChoice({ tool_choice: choice, tools }: WireRequest): void {
+function checkToolChoice({ tool_choice: choice, tools }: Wire.Request): void {
   if ((choice === 'required' || choice === 'any') && !tools?.length) throw choiceWithoutTools(choice);
-  if (!choice || typeof choice === 'string' || !isNamedChoice(choice)) return;
+  if (!choice || typeof choice === 'string' || !Wire.isNamedChoice(choice)) return;
   const known = new Set(
-    tools?.filter(isOwnTool).map((tool) => (tool.type === 'custom' ? tool.custom.name : tool.function.name)),
+    tools
+      ?.filter(Wire.isOwnTool)
+      .map((tool) => (tool.type === 'custom' ? tool.custom.name : tool.function.name)),
   );
   const wanted = choice.type === 'allowed_tools' ? choice.allowed_tools.tools : [choice];
   const missing = wanted.flatMap(referredName).find((name) => !known.has(name));
@@ -45,18 +47,19 @@ function checkToolChoice({ tool_choice: choice, tools }: WireRequest): void {
 
 const answerWanted = 'a string or an array of parts; it may be null only if there are tool calls';
 
-function checkMessage(message: WireMessage, place: number): void {
+function checkMessage(message: WireMessages.Message, place: number): void {
   if (message.role === 'assistant' && !hasContent(message))
     throw buildFieldError(`messages[${place}].content`, 'is missing', answerWanted);
   if (message.role !== 'user' || typeof message.content === 'string') return;
   for (const [index, part] of message.content.entries()) {
-    if (!isKnownPart(part) || part.type !== 'file' || part.file.file_data || part.file.file_id) continue;
+    if (!WireMessages.isKnownPart(part) || part.type !== 'file' || part.file.file_data || part.file.file_id)
+      continue;
     const at = `messages[${place}].content[${index}].file`;
     throw buildFieldError(at, 'holds no file', 'its content as "file_data" or its id as "file_id"');
   }
 }
 
-function hasContent(message: WireAssistantMessage): boolean {
+function hasContent(message: WireMessages.AssistantMessage): boolean {
   const { content, refusal, tool_calls: calls, function_call: call, audio, images } = message;
   return [content, refusal, calls?.[0], call, audio, images].some(
     (value) => value !== undefined && value !== null,

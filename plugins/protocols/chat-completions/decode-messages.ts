@@ -8,14 +8,7 @@ import { contentForm, decodeContent, decodeGeneratedImage } from './decode-parts
 import { readForeignMarks } from './foreign-marks.ts';
 import { readReasoning } from './reasoning.ts';
 import { readSignatures } from './signatures.ts';
-import {
-  isKnownCall,
-  isKnownMessage,
-  type WireAnyMessage,
-  type WireAssistantMessage,
-  type WireMessage,
-  type WireToolCall,
-} from './wire-messages.ts';
+import * as Wire from './wire-messages.ts';
 
 /** Flag of a turn that keeps a whole message, since its role is unknown. */
 export const wholeMessage = 'message';
@@ -30,11 +23,11 @@ interface EarlierCalls {
   readonly generatedIds: Map<string, string>;
 }
 
-export function decodeMessages(messages: readonly WireAnyMessage[]): Turn[] {
+export function decodeMessages(messages: readonly Wire.AnyMessage[]): Turn[] {
   const calls: EarlierCalls = { names: new Map(), generatedIds: new Map() };
   return messages.map((message, index) => {
     const at = `messages[${index}]`;
-    if (!isKnownMessage(message)) return keepMessage(message, at);
+    if (!Wire.isKnownMessage(message)) return keepMessage(message, at);
     if (message.role === 'assistant') noteCalls(message, index, calls);
     const turn = { ...decodeMessage(message, index, calls), at };
     readForeignMarks(turn);
@@ -42,8 +35,8 @@ export function decodeMessages(messages: readonly WireAnyMessage[]): Turn[] {
   });
 }
 
-function noteCalls(message: WireAssistantMessage, index: number, calls: EarlierCalls): void {
-  for (const call of message.tool_calls?.filter(isKnownCall) ?? [])
+function noteCalls(message: Wire.AssistantMessage, index: number, calls: EarlierCalls): void {
+  for (const call of message.tool_calls?.filter(Wire.isKnownCall) ?? [])
     calls.names.set(call.id, call.type === 'custom' ? call.custom.name : call.function.name);
   if (message.function_call) calls.generatedIds.set(message.function_call.name, `call_${index}`);
 }
@@ -61,7 +54,7 @@ const contentFields = new Set(['role', 'content', 'name']);
 const toolFieldsRead = new Set(['role', 'name', 'tool_call_id']);
 const toolFields = new Set([...toolFieldsRead, 'content']);
 
-function decodeMessage(message: WireMessage, index: number, calls: EarlierCalls): Turn {
+function decodeMessage(message: Wire.Message, index: number, calls: EarlierCalls): Turn {
   const at = `messages[${index}]`;
   if (message.role === 'assistant') return decodeAssistant(message, index);
   if (message.role === 'tool') return decodeToolResult(message, at, calls);
@@ -81,7 +74,7 @@ function decodeMessage(message: WireMessage, index: number, calls: EarlierCalls)
 }
 
 function decodeToolResult(
-  message: Extract<WireMessage, { role: 'tool' }>,
+  message: Extract<Wire.Message, { role: 'tool' }>,
   at: string,
   { names }: EarlierCalls,
 ): Turn {
@@ -105,7 +98,7 @@ function decodeToolResult(
 
 const assistantFields = new Set([...contentFields, 'tool_calls', 'function_call', 'refusal', 'images']);
 
-function decodeAssistant(message: WireAssistantMessage, index: number): Turn {
+function decodeAssistant(message: Wire.AssistantMessage, index: number): Turn {
   const at = `messages[${index}]`;
   const reasoning = readReasoning(message, at);
   const content = decodeContent(message.content ?? [], `${at}.content`, false);
@@ -118,7 +111,7 @@ function decodeAssistant(message: WireAssistantMessage, index: number): Turn {
     blocks.push({ type: 'refusal', text: message.refusal, at: `${at}.refusal`, ...bag.keep({}, ['field']) });
   for (const [position, call] of message.tool_calls?.entries() ?? []) {
     const place = `${at}.tool_calls[${position}]`;
-    blocks.push(isKnownCall(call) ? { ...decodeCall(call), at: place } : keepCall(call, place));
+    blocks.push(Wire.isKnownCall(call) ? { ...decodeCall(call), at: place } : keepCall(call, place));
   }
   if (message.function_call)
     blocks.push(decodeFunctionCall(message.function_call, `call_${index}`, `${at}.function_call`));
@@ -140,7 +133,7 @@ function keepCall(call: Fields, at: string): Block {
 const calledFields = new Set(['name', 'arguments']);
 
 function decodeFunctionCall(
-  call: NonNullable<WireAssistantMessage['function_call']>,
+  call: NonNullable<Wire.AssistantMessage['function_call']>,
   id: string,
   at: string,
 ): Block {
@@ -151,7 +144,7 @@ function decodeFunctionCall(
 
 const customFields = new Set(['name', 'input']);
 
-function decodeCall(call: WireToolCall): Block {
+function decodeCall(call: Wire.ToolCall): Block {
   const { opaque, rest: extra } = readSignatures(call.extra_content);
   const type = call.type ?? 'function';
   const inner = call.type === 'custom' ? call.custom : call.function;

@@ -9,23 +9,23 @@ import { bag, protocolName } from './bag.ts';
 import { readUrl, shortForm, soundTypeOf } from './media.ts';
 import { thinkingForm } from './reasoning.ts';
 import { readSignatures } from './signatures.ts';
-import { isKnownPart, type WireContent, type WirePart } from './wire-messages.ts';
+import * as Wire from './wire-messages.ts';
 
 /** The vendor whose file ids this protocol uses. */
 export const fileVendor = 'openai';
 /** Flag of an image that a model generated, which is in a field of its own next to the content. */
 export const generatedImage = 'made';
 
-export function contentForm(content: WireContent | null | undefined): string[] {
+export function contentForm(content: Wire.Content | null | undefined): string[] {
   return Array.isArray(content) ? ['parts'] : [];
 }
 
 /** `isInput` is false for content that the model wrote. */
-export function decodeContent(content: WireContent, at: string, isInput: boolean): Block[] {
+export function decodeContent(content: Wire.Content, at: string, isInput: boolean): Block[] {
   if (typeof content === 'string') return [{ type: 'text', text: content, at }];
   return content.map((part, index) => {
     const place = `${at}[${index}]`;
-    return isKnownPart(part)
+    return Wire.isKnownPart(part)
       ? { ...decodePart(part), at: place }
       : foreignBlock(protocolName, part, place, isInput);
   });
@@ -35,7 +35,7 @@ const textFields = new Set(['type', 'text', 'prompt_cache_breakpoint']);
 const refusalFields = new Set(['type', 'refusal']);
 const thinkingFields = new Set(['type', 'thinking']);
 
-function decodePart(part: WirePart): Block {
+function decodePart(part: Wire.Part): Block {
   if (part.type === 'text') {
     const sides = bag.keep({ ...pickUnread(part, textFields), ...leftoverCache(part) });
     return { type: 'text', text: part.text, ...decodeCache(part), ...sides };
@@ -49,7 +49,7 @@ function decodePart(part: WirePart): Block {
   return { ...decodeMedia(part), ...decodeCache(part) };
 }
 
-type MediaPart = Exclude<WirePart, { type: 'text' | 'refusal' | 'thinking' }>;
+type MediaPart = Exclude<Wire.Part, { type: 'text' | 'refusal' | 'thinking' }>;
 type PartOf<Type extends MediaPart['type']> = Extract<MediaPart, { type: Type }>;
 
 /** What a media part states. `known` names the read fields of its inner object; the others are kept. */

@@ -9,7 +9,7 @@ import { bag } from './bag.ts';
 import { decodeMessages } from './decode-messages.ts';
 import { decodeToolChoice, decodeTools, leftoverChoice } from './decode-tools.ts';
 import { hasForeignMarks, isForeign } from './foreign-marks.ts';
-import { isKnownFormat, type WireRequest } from './wire.ts';
+import * as Wire from './wire.ts';
 
 type Format = NonNullable<CanonicalRequest['format']>;
 
@@ -21,7 +21,7 @@ const readFields = nameSet(`
   stream_options tool_choice response_format functions function_call reasoning safety_identifier
 `);
 
-export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest {
+export function decodeRequest(wire: Wire.Request, text: string): CanonicalRequest {
   const reasoning = decodeReasoning(wire);
   const user = wire.user ?? wire.safety_identifier ?? undefined;
   const form: string[] = [];
@@ -64,14 +64,14 @@ export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest
 const everyToken = -1;
 
 /** If a client states the limit under both names, the lower one counts. */
-export function readLimit(wire: WireRequest): number | undefined {
+export function readLimit(wire: Wire.Request): number | undefined {
   const { max_tokens: old, max_completion_tokens: current } = wire;
   return old && current ? Math.min(old, current) : (old ?? current ?? undefined);
 }
 
 /** The client's names of canonical fields, where they differ from this protocol's current ones. */
 function readNames(
-  wire: WireRequest,
+  wire: Wire.Request,
   marked: boolean,
   markedTools = false,
 ): Record<string, string> | undefined {
@@ -95,12 +95,12 @@ function readNames(
   return used.length > 0 ? Object.fromEntries(used) : undefined;
 }
 
-function hasOnlySafetyIdentifier({ user, safety_identifier: safety }: WireRequest): boolean {
+function hasOnlySafetyIdentifier({ user, safety_identifier: safety }: Wire.Request): boolean {
   return typeof user !== 'string' && typeof safety === 'string';
 }
 
 /** Flags for spellings that mean the same as others; the encoder restores them. */
-function readSpelling(wire: WireRequest): string[] {
+function readSpelling(wire: Wire.Request): string[] {
   const form: string[] = [];
   if (wire.stream === false) form.push('stream-false');
   if (typeof wire.stop === 'string') form.push('stop-string');
@@ -118,7 +118,7 @@ const formatFields = {
 };
 
 /** The rest of fields that are read in part. */
-function leftoverParts(wire: WireRequest): Fields {
+function leftoverParts(wire: Wire.Request): Fields {
   return {
     ...nestFields('stream_options', pickUnread(wire.stream_options ?? {}, includeUsage)),
     ...leftoverFormat(wire.response_format),
@@ -132,9 +132,9 @@ function leftoverParts(wire: WireRequest): Fields {
   };
 }
 
-function leftoverFormat(format: WireRequest['response_format']): Fields {
+function leftoverFormat(format: Wire.Request['response_format']): Fields {
   if (!format) return {};
-  return isKnownFormat(format)
+  return Wire.isKnownFormat(format)
     ? nestFields('response_format', pickUnread(format, formatFields[format.type]))
     : { response_format: format };
 }
@@ -143,8 +143,8 @@ function leftoverFormat(format: WireRequest['response_format']): Fields {
 export const bareSchema = 'bare-schema';
 const schemaFields = new Set(['name', 'description', 'schema', 'strict']);
 
-function decodeFormat(format: WireRequest['response_format']): Format | undefined {
-  if (!format || !isKnownFormat(format)) return undefined;
+function decodeFormat(format: Wire.Request['response_format']): Format | undefined {
+  if (!format || !Wire.isKnownFormat(format)) return undefined;
   if (format.type === 'text') return { type: 'text' };
   if (format.type === 'json_object')
     return format.schema
@@ -164,7 +164,7 @@ function decodeFormat(format: WireRequest['response_format']): Format | undefine
 const reasoningFields = new Set(['effort', 'max_tokens', 'exclude', 'enabled']);
 
 /** Reads OpenAI's `reasoning_effort`, or OpenRouter's `reasoning` object if that field is missing. */
-export function decodeReasoning({ reasoning_effort: stated, reasoning }: WireRequest): {
+export function decodeReasoning({ reasoning_effort: stated, reasoning }: Wire.Request): {
   readonly value: CanonicalRequest['reasoning'];
   readonly rest: Fields;
   readonly form: readonly string[];

@@ -7,20 +7,12 @@ import { findKnown } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { withToolMark } from './foreign-marks.ts';
-import {
-  isNamedChoice,
-  isOwnTool,
-  isReference,
-  type WireNamedChoice,
-  type WireRequest,
-  type WireTool,
-  type WireReference,
-} from './wire.ts';
+import * as Wire from './wire.ts';
 
 type ToolChoice = NonNullable<CanonicalRequest['toolChoice']>;
 
 /** Decodes the tools, and adds notes about their spelling to `form`. */
-export function decodeTools(wire: WireRequest, form: string[]): Tool[] | undefined {
+export function decodeTools(wire: Wire.Request, form: string[]): Tool[] | undefined {
   let tools = wire.tools?.map((tool, index) => withToolMark({ ...decodeTool(tool), at: `tools[${index}]` }));
   if (!wire.tools && wire.functions) {
     form.push('functions');
@@ -39,7 +31,7 @@ export function decodeTools(wire: WireRequest, form: string[]): Tool[] | undefin
 }
 
 /** Decodes the choice of a tool, and adds notes about its spelling to `form`. */
-export function decodeToolChoice(wire: WireRequest, form: string[]): ToolChoice | undefined {
+export function decodeToolChoice(wire: Wire.Request, form: string[]): ToolChoice | undefined {
   const call = wire.function_call;
   if (wire.tool_choice || !call) return decodeChoice(wire.tool_choice);
   if (typeof call !== 'string') {
@@ -60,12 +52,12 @@ function leftoverInside(outer: object, name: string, inner: object, known: Reado
   return { ...pickUnread(outer, new Set(['type', name])), ...nestFields(name, pickUnread(inner, known)) };
 }
 
-export function isSearch({ type }: WireTool): boolean {
+export function isSearch({ type }: Wire.Tool): boolean {
   return type?.includes('web_search') ?? false;
 }
 
-function decodeTool(tool: WireTool): Tool {
-  if (!isOwnTool(tool)) {
+function decodeTool(tool: Wire.Tool): Tool {
+  if (!Wire.isOwnTool(tool)) {
     const kind = isSearch(tool) ? 'web-search' : 'other';
     return { type: 'hosted', protocol: protocolName, kind, value: tool };
   }
@@ -101,14 +93,14 @@ function decodeMode(mode: string): (typeof modes)[number] | undefined {
 }
 
 /** Returns undefined also for a choice that only its provider knows; `leftoverChoice` keeps that one. */
-function decodeChoice(choice: WireRequest['tool_choice']): ToolChoice | undefined {
+function decodeChoice(choice: Wire.Request['tool_choice']): ToolChoice | undefined {
   if (!choice) return undefined;
-  if (typeof choice !== 'string') return isNamedChoice(choice) ? decodeNamed(choice) : undefined;
+  if (typeof choice !== 'string') return Wire.isNamedChoice(choice) ? decodeNamed(choice) : undefined;
   const mode = decodeMode(choice);
   return mode && { mode };
 }
 
-function decodeNamed(choice: WireNamedChoice): ToolChoice {
+function decodeNamed(choice: Wire.NamedChoice): ToolChoice {
   if (choice.type !== 'allowed_tools') {
     const inner = choice.type === 'function' ? choice.function : choice.custom;
     const rest = leftoverInside(choice, choice.type, inner, nameField);
@@ -125,14 +117,14 @@ function decodeNamed(choice: WireNamedChoice): ToolChoice {
 }
 
 /** The choices that only their provider knows. */
-export function leftoverChoice({ tool_choice: choice, function_call: call }: WireRequest): Fields {
+export function leftoverChoice({ tool_choice: choice, function_call: call }: Wire.Request): Fields {
   const isKnown =
-    !choice || (typeof choice === 'string' ? decodeMode(choice) !== undefined : isNamedChoice(choice));
+    !choice || (typeof choice === 'string' ? decodeMode(choice) !== undefined : Wire.isNamedChoice(choice));
   const isKnownCall = typeof call !== 'string' || decodeMode(call) !== undefined;
   return { ...(isKnown ? {} : { tool_choice: choice }), ...(isKnownCall ? {} : { function_call: call }) };
 }
 
-export function referredName(reference: WireReference): string[] {
-  if (!isReference(reference)) return [];
+export function referredName(reference: Wire.Reference): string[] {
+  if (!Wire.isReference(reference)) return [];
   return [reference.type === 'function' ? reference.function.name : reference.custom.name];
 }

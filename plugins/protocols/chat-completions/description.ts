@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { CallDescription, Description } from '../../../core/index.ts';
 import { count, errorSchema, listedModel } from '../../shared/wire-kit/reply-schemas.ts';
-import { requestWire } from './wire.ts';
+import * as Wire from './wire.ts';
 
 const usage = z.looseObject({
   prompt_tokens: count,
@@ -54,7 +54,7 @@ const chunk = z
   })
   .meta({ title: 'ChatCompletionChunk' });
 
-const request = requestWire.meta({
+const request = Wire.request.meta({
   title: 'ChatCompletionRequest',
   examples: [{ model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] }],
 });

@@ -4,27 +4,21 @@ import { writesBriefly } from '../../shared/wire-kit/cache-writes.ts';
 import { MediaMeter } from '../../shared/wire-kit/media-meter.ts';
 import { measureBase64 } from '../../shared/wire-kit/media.ts';
 import { nameSet } from '../../shared/wire-kit/vendor-bag.ts';
-import {
-  isKnownMessage,
-  isKnownPart,
-  type WireAnyMessage,
-  type WireMessage,
-  type WirePart,
-} from './wire-messages.ts';
+import * as Wire from './wire-messages.ts';
 
 /** The most tokens of an audio answer. OpenAI stores the audio, and later requests only hold its id. */
 const mostAudioTokens = 16_384;
 
 /** An upper bound of the input. Media in base64 is counted as media, not as text. */
 export function sizeOf(
-  messages: readonly WireAnyMessage[],
+  messages: readonly Wire.AnyMessage[],
   text: string,
   rounds: number | undefined,
 ): InputSize {
   const meter = new MediaMeter();
   for (const message of messages) {
-    if (!isKnownMessage(message) || hasUnknownPart(message)) meter.fetched = true;
-    if (!isKnownMessage(message)) continue;
+    if (!Wire.isKnownMessage(message) || hasUnknownPart(message)) meter.fetched = true;
+    if (!Wire.isKnownMessage(message)) continue;
     if (message.role === 'assistant' && message.audio) meter.addStored(mostAudioTokens);
     for (const part of mediaOf(message)) {
       const length = base64Of(part);
@@ -37,23 +31,23 @@ export function sizeOf(
 }
 
 /** Whether a message has parts of unknown types: a provider may read any amount of input for them. */
-function hasUnknownPart({ role, content }: WireMessage): boolean {
-  return role !== 'assistant' && Array.isArray(content) && !content.every(isKnownPart);
+function hasUnknownPart({ role, content }: Wire.Message): boolean {
+  return role !== 'assistant' && Array.isArray(content) && !content.every(Wire.isKnownPart);
 }
 
 const mediaTypes = nameSet('image_url input_audio file video_url document_url');
 
-export function mediaOf(message: WireMessage): readonly WirePart[] {
+export function mediaOf(message: Wire.Message): readonly Wire.Part[] {
   if (message.role === 'assistant') return message.images ?? [];
   return typeof message.content === 'string' || !message.content
     ? []
-    : message.content.filter(isKnownPart).filter(({ type }) => mediaTypes.has(type));
+    : message.content.filter(Wire.isKnownPart).filter(({ type }) => mediaTypes.has(type));
 }
 
 /** OpenRouter takes a document's URL in place of its bytes. */
 const isAddress = /^https?:/i;
 
-function base64Of(part: WirePart): number {
+function base64Of(part: Wire.Part): number {
   if (part.type === 'image_url') return measureBase64(urlOf(part.image_url));
   if (part.type === 'input_audio')
     return typeof part.input_audio === 'string'

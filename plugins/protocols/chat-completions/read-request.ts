@@ -15,15 +15,8 @@ import { isSearch } from './decode-tools.ts';
 import { mediaOf, sizeOf } from './input-size.ts';
 import { isReasoningOff, lacksReasoning, refusesExtensions, takesThinkingParts } from './reasoning.ts';
 import { takesCallId } from './tool-names.ts';
-import {
-  isKnownCall,
-  isKnownMessage,
-  type WireAnyMessage,
-  type WireMessage,
-  isKnownPart,
-  type WireAnyPart,
-} from './wire-messages.ts';
-import { isOwnTool, type WireRequest, type WireTool } from './wire.ts';
+import * as WireMessages from './wire-messages.ts';
+import * as Wire from './wire.ts';
 
 /** The names of the output limit, the old one first. */
 export const limitFields = ['max_tokens', 'max_completion_tokens'] as const;
@@ -43,15 +36,15 @@ export class ChatCall extends ReadCall {
   readonly #showsResults: boolean;
   /** Whether it uses short forms that only Mistral takes. */
   readonly #short: boolean;
-  readonly #wire: WireRequest;
+  readonly #wire: Wire.Request;
 
-  constructor(wire: WireRequest, text: string) {
+  constructor(wire: Wire.Request, text: string) {
     super(readFacts(wire, text), () => decodeRequest(wire, text));
     const { max_tokens: older, max_completion_tokens: current } = wire;
     this.limits = { max_tokens: older ?? undefined, max_completion_tokens: current ?? undefined };
     this.soundFormat = wire.audio?.format;
     this.statesProvider = wire.provider !== undefined;
-    const known = wire.messages.filter(isKnownMessage);
+    const known = wire.messages.filter(WireMessages.isKnownMessage);
     this.#isExtended = known.some(isExtended);
     this.#thinksInContent = known.some(
       ({ role, content }) =>
@@ -84,7 +77,7 @@ export class ChatCall extends ReadCall {
   }
 }
 
-function readFacts(wire: WireRequest, text: string): CallFacts {
+function readFacts(wire: Wire.Request, text: string): CallFacts {
   const modes = [
     ...readRequestedModes({ service_tier: wire.service_tier }),
     ...(wire.tools ?? []).flatMap(toolModes),
@@ -110,13 +103,13 @@ function readFacts(wire: WireRequest, text: string): CallFacts {
   };
 }
 
-function supportsFormat({ response_format: format, tools }: WireRequest, model: Model): boolean {
+function supportsFormat({ response_format: format, tools }: Wire.Request, model: Model): boolean {
   if (!format || format.type === 'text' || model.capabilities.structuredOutput) return true;
   return format.type === 'json_object' && hasJsonMode(model, Boolean(tools?.length));
 }
 
 /** Whether the provider accepts all fields, even null ones. Retargeting handles `stream_options`. */
-function hasAcceptedFields(wire: WireRequest, model: Model): boolean {
+function hasAcceptedFields(wire: Wire.Request, model: Model): boolean {
   const special = Object.keys(chatFlags(model.capabilities).fields);
   if (special.length === 0) return true;
   if (special.some((field) => field !== 'stream_options' && field in wire)) return false;
@@ -127,7 +120,7 @@ function hasAcceptedFields(wire: WireRequest, model: Model): boolean {
   );
 }
 
-function feesOf({ web_search_options: options, tools }: WireRequest): Fee[] {
+function feesOf({ web_search_options: options, tools }: Wire.Request): Fee[] {
   const place = tools?.findIndex(isSearch) ?? -1;
   if (!options && place < 0) return [];
   return [
@@ -136,8 +129,8 @@ function feesOf({ web_search_options: options, tools }: WireRequest): Fee[] {
 }
 
 /** Other hosted tools are charged apart, or are other models. OpenRouter's date tool is free. */
-function toolModes(tool: WireTool, place: number): Mode[] {
-  if (isOwnTool(tool) || isSearch(tool) || tool.type === 'openrouter:datetime') return [];
+function toolModes(tool: Wire.Tool, place: number): Mode[] {
+  if (Wire.isOwnTool(tool) || isSearch(tool) || tool.type === 'openrouter:datetime') return [];
   return [{ name: tool.type ?? '', field: `tools[${place}].type`, silent: true }];
 }
 
@@ -145,13 +138,13 @@ const freePlugins: ReadonlySet<unknown> = new Set(['response-healing', 'context-
 const freeEngines: ReadonlySet<unknown> = new Set(['pdf-text', 'cloudflare-ai', 'native']);
 
 /** xAI's live search, which is billed by the number of sources. */
-function liveSearch({ search_parameters: search }: WireRequest): Mode[] {
+function liveSearch({ search_parameters: search }: Wire.Request): Mode[] {
   const isOn = isObject(search) && search.mode !== 'off';
   return isOn ? [{ name: 'live search', field: 'search_parameters', silent: true }] : [];
 }
 
 /** OpenRouter bills search plugins by result and document plugins by page; no price list has these. */
-function pluginModes({ plugins }: WireRequest): Mode[] {
+function pluginModes({ plugins }: Wire.Request): Mode[] {
   const all: unknown[] = Array.isArray(plugins) ? plugins : [];
   return all.flatMap((plugin, place): Mode[] => {
     if (!isObject(plugin) || plugin.enabled === false || freePlugins.has(plugin.id)) return [];
@@ -161,15 +154,15 @@ function pluginModes({ plugins }: WireRequest): Mode[] {
   });
 }
 
-function idsOf(message: WireAnyMessage): readonly string[] {
-  if (!isKnownMessage(message)) return [];
+function idsOf(message: WireMessages.AnyMessage): readonly string[] {
+  if (!WireMessages.isKnownMessage(message)) return [];
   if (message.role === 'tool') return [message.tool_call_id];
   return message.role === 'assistant'
-    ? (message.tool_calls?.filter(isKnownCall).map(({ id }) => id) ?? [])
+    ? (message.tool_calls?.filter(WireMessages.isKnownCall).map(({ id }) => id) ?? [])
     : [];
 }
 
-function isExtended(message: WireMessage): boolean {
+function isExtended(message: WireMessages.Message): boolean {
   if (message.role !== 'assistant') return false;
   return (
     message.tool_calls?.length === 0 ||
@@ -182,7 +175,7 @@ export function readRequest(body: unknown, text: string): ChatCall {
   return new ChatCall(checkRequest(body), text);
 }
 
-export function usesShortForms({ messages, tools, tool_choice: choice }: WireRequest): boolean {
+export function usesShortForms({ messages, tools, tool_choice: choice }: Wire.Request): boolean {
   return (
     choice === 'any' ||
     (tools?.some(({ type }) => type === undefined) ?? false) ||
@@ -190,18 +183,18 @@ export function usesShortForms({ messages, tools, tool_choice: choice }: WireReq
   );
 }
 
-function isShortMessage(message: WireAnyMessage): boolean {
-  if (!isKnownMessage(message)) return false;
+function isShortMessage(message: WireMessages.AnyMessage): boolean {
+  if (!WireMessages.isKnownMessage(message)) return false;
   const { content } = message;
   if (Array.isArray(content) && (content.length === 0 || content.some(isShortPart))) return true;
   return (
     message.role === 'assistant' &&
-    (message.tool_calls?.some((call) => isKnownCall(call) && call.type === undefined) ?? false)
+    (message.tool_calls?.some((call) => WireMessages.isKnownCall(call) && call.type === undefined) ?? false)
   );
 }
 
-function isShortPart(part: WireAnyPart): boolean {
-  if (!isKnownPart(part)) return false;
+function isShortPart(part: WireMessages.AnyPart): boolean {
+  if (!WireMessages.isKnownPart(part)) return false;
   if (part.type === 'image_url') return typeof part.image_url === 'string';
   return (
     part.type === 'document_url' || (part.type === 'input_audio' && typeof part.input_audio === 'string')

@@ -141,14 +141,14 @@ const otherMessage = z.looseObject({
 });
 export const message = z.union([knownMessage, otherMessage]);
 
-export type WireAnyMessage = z.output<typeof message>;
-export type WireMessage = z.output<typeof knownMessage>;
-export type WireAssistantMessage = z.output<typeof assistantMessage>;
-export type WireContent = z.output<typeof content>;
-export type WireAnyPart = z.output<typeof part.any>;
-export type WirePart = z.output<typeof part.known>;
-export type WireToolCall = z.output<typeof toolCall.known>;
+export type AnyMessage = z.output<typeof message>;
+export type Message = z.output<typeof knownMessage>;
+export type AssistantMessage = z.output<typeof assistantMessage>;
+export type Content = z.output<typeof content>;
+export type AnyPart = z.output<typeof part.any>;
+export type Part = z.output<typeof part.known>;
+export type ToolCall = z.output<typeof toolCall.known>;
 
-export function isKnownMessage(value: WireAnyMessage): value is WireMessage {
+export function isKnownMessage(value: AnyMessage): value is Message {
   return roles.includes(value.role);
 }

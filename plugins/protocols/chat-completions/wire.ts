@@ -81,7 +81,7 @@ const reasoning = z.looseObject({
   enabled: z.boolean().nullish(),
 });
 
-export const requestWire = quicken(
+export const request = quicken(
   z.looseObject({
     model: modelId,
     messages: z.array(quicken(message)).min(1),
@@ -144,13 +144,13 @@ export const requestWire = quicken(
   }),
 );
 
-export type WireRequest = z.output<typeof requestWire>;
-export type WireTool = z.output<typeof tool.any>;
-export type WireReference = z.output<typeof reference.any>;
-export type WireNamedChoice = z.output<typeof choice.known>;
+export type Request = z.output<typeof request>;
+export type Tool = z.output<typeof tool.any>;
+export type Reference = z.output<typeof reference.any>;
+export type NamedChoice = z.output<typeof choice.known>;
 
 /** Whether a choice names tools in a documented way. */
-export function isNamedChoice(wanted: NonNullable<WireRequest['tool_choice']>): wanted is WireNamedChoice {
+export function isNamedChoice(wanted: NonNullable<Request['tool_choice']>): wanted is NamedChoice {
   if (!choice.isKnown(wanted)) return false;
   if (wanted.type !== 'allowed_tools') return true;
   const { mode, tools } = wanted.allowed_tools;

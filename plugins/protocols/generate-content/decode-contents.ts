@@ -13,7 +13,7 @@ import { CallPairs } from './call-pairs.ts';
 import { decodePart } from './decode-parts.ts';
 import { isNative } from './signature.ts';
 import { readSpelling } from './spelling.ts';
-import { isUnknownPart, type WireContent, type WireRequest } from './wire.ts';
+import * as Wire from './wire.ts';
 
 const contentFields = new Set(['role', 'parts']);
 const roles: ReadonlyMap<string, 'assistant' | 'user' | 'tool'> = new Map([
@@ -23,7 +23,7 @@ const roles: ReadonlyMap<string, 'assistant' | 'user' | 'tool'> = new Map([
 ]);
 
 /** Returns the instructions as a system turn, then the contents. `text` is the body's JSON. */
-export function decodeTurns({ systemInstruction, contents }: WireRequest, text: string): Turn[] {
+export function decodeTurns({ systemInstruction, contents }: Wire.Request, text: string): Turn[] {
   const calls = new CallPairs();
   const exact = findExactParts(contents, text);
   const turns: Turn[] = [];
@@ -55,17 +55,17 @@ export function decodeTurns({ systemInstruction, contents }: WireRequest, text: 
 
 /** True for parts of unknown kinds. An answer that ignores a user's part would be worthless. */
 function isUnknownBlock(block: Block): boolean {
-  return block.type === 'foreign' && isObject(block.value) && isUnknownPart(block.value);
+  return block.type === 'foreign' && isObject(block.value) && Wire.isUnknownPart(block.value);
 }
 
 /** Keeps the content whole, because a role we do not know cannot be translated. */
-function decodeUnknownRole(content: WireContent, at: string): Turn {
+function decodeUnknownRole(content: Wire.Content, at: string): Turn {
   const block = foreignBlock(protocolName, content, `${at}.role`, true);
   return { role: 'user', blocks: [block], at, ...bag.keep({}, ['whole']) };
 }
 
 function decodeInstruction(
-  { parts, role, ...rest }: NonNullable<WireRequest['systemInstruction']>,
+  { parts, role, ...rest }: NonNullable<Wire.Request['systemInstruction']>,
   calls: CallPairs,
 ): Turn {
   const blocks = parts.map((part, place) =>
@@ -84,7 +84,7 @@ function decodeInstruction(
  * if it holds a number that JavaScript would change.
  */
 function findExactParts(
-  contents: readonly WireContent[],
+  contents: readonly Wire.Content[],
   text: string,
 ): (content: number, part: number) => Fields | undefined {
   const hasNumbers = contents.some(({ parts }) =>

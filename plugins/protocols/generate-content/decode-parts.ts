@@ -10,7 +10,7 @@ import { bag, protocolName, type Form } from './bag.ts';
 import type { CallPairs } from './call-pairs.ts';
 import { readBlob, readFile, type ReadMedia } from './media.ts';
 import { readSignature } from './signature.ts';
-import { partAsides, type WireCall, type WirePart, type WireResult } from './wire.ts';
+import * as Wire from './wire.ts';
 
 type ResultContent = ToolResult['content'][number];
 
@@ -22,12 +22,12 @@ export interface Place {
   readonly exact?: Fields | undefined;
 }
 
-function readSeal(part: WirePart): { opaque?: NonNullable<MediaBlock['opaque']>; form: readonly Form[] } {
+function readSeal(part: Wire.Part): { opaque?: NonNullable<MediaBlock['opaque']>; form: readonly Form[] } {
   const { opaque, form } = readSignature(part.thoughtSignature);
   return { ...(opaque.length > 0 ? { opaque: [...opaque] } : {}), form };
 }
 
-export function decodePart(part: WirePart, place: Place): Block {
+export function decodePart(part: Wire.Part, place: Place): Block {
   if (part.functionCall) return decodeCall(part, part.functionCall, place);
   if (part.functionResponse) return decodeResult(part, part.functionResponse, place);
   if (part.inlineData) return decodeMedia(part, readBlob(part.inlineData), 'inlineData', place.at);
@@ -36,7 +36,7 @@ export function decodePart(part: WirePart, place: Place): Block {
   const foreign =
     !hasText &&
     Object.entries(part).some(
-      ([name, value]) => value !== null && value !== undefined && !partAsides.has(name),
+      ([name, value]) => value !== null && value !== undefined && !Wire.partAsides.has(name),
     );
   return foreign
     ? { type: 'foreign', protocol: protocolName, value: part, at: place.at }
@@ -47,7 +47,7 @@ const textFields = new Set(['thoughtSignature', 'text']);
 const thoughtFields = new Set([...textFields, 'thought']);
 
 /** A part without any content is an empty text: streams end with one that holds the last signature. */
-function decodeText(part: WirePart, hasText: boolean, at: string): Block {
+function decodeText(part: Wire.Part, hasText: boolean, at: string): Block {
   const { form, ...opaque } = readSeal(part);
   const thought = part.thought === true;
   const rest = pickUnread(part, thought ? thoughtFields : textFields);
@@ -56,12 +56,17 @@ function decodeText(part: WirePart, hasText: boolean, at: string): Block {
 }
 
 /** `MEDIA_RESOLUTION_LOW` → `low`. */
-function readDetail({ mediaResolution }: WirePart): string | undefined {
+function readDetail({ mediaResolution }: Wire.Part): string | undefined {
   const level = /^MEDIA_RESOLUTION_([A-Z_]+)$/.exec(mediaResolution?.level ?? '')?.[1];
   return level === undefined || level === 'UNSPECIFIED' ? undefined : level.toLowerCase();
 }
 
-function decodeMedia(part: WirePart, { block, rest, form }: ReadMedia, name: string, at: string): MediaBlock {
+function decodeMedia(
+  part: Wire.Part,
+  { block, rest, form }: ReadMedia,
+  name: string,
+  at: string,
+): MediaBlock {
   const { form: signatureForm, ...opaque } = readSeal(part);
   const detail = readDetail(part);
   const resolution =
@@ -81,7 +86,7 @@ function decodeMedia(part: WirePart, { block, rest, form }: ReadMedia, name: str
 const callFields = new Set(['id', 'name', 'args']);
 const callPart = new Set(['functionCall', 'thoughtSignature']);
 
-function decodeCall(part: WirePart, call: WireCall, { at, content, calls, exact = part }: Place): Block {
+function decodeCall(part: Wire.Part, call: Wire.Call, { at, content, calls, exact = part }: Place): Block {
   const { form, ...opaque } = readSeal(part);
   const id = calls.addCall(call.name, call.id || undefined, content);
   const kept: Form[] = [...form];
@@ -105,7 +110,7 @@ const resultPart = new Set(['functionResponse']);
 const filePart = new Set(['inlineData', 'fileData']);
 
 /** The files of a result, or none if there is one that we cannot read: then they are kept as they are. */
-function decodeFiles(files: NonNullable<WireResult['parts']>, at: string): ResultContent[] {
+function decodeFiles(files: NonNullable<Wire.Result['parts']>, at: string): ResultContent[] {
   const media: ResultContent[] = [];
   for (const [index, file] of files.entries()) {
     const { inlineData: blob, fileData } = file;
@@ -117,7 +122,7 @@ function decodeFiles(files: NonNullable<WireResult['parts']>, at: string): Resul
   return media;
 }
 
-function decodeResult(part: WirePart, result: WireResult, { at, calls, exact = part }: Place): ToolResult {
+function decodeResult(part: Wire.Part, result: Wire.Result, { at, calls, exact = part }: Place): ToolResult {
   const { text, isError, form } = readResponse(readMember(exact.functionResponse, 'response'));
   const callId = calls.matchResult(result.name, result.id || undefined);
   const media = decodeFiles(result.parts ?? [], `${at}.functionResponse.parts`);

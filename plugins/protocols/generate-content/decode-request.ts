@@ -10,7 +10,7 @@ import { decodeToolConfig, decodeTools, openApiNote } from './decode-tools.ts';
 import { spellNames, spellPlaces } from './field-names.ts';
 import { fromOpenApi } from './openapi-schema.ts';
 import { fieldSpeller, type SpellingNote } from './spelling.ts';
-import type { WireGeneration, WireRequest } from './wire.ts';
+import type * as Wire from './wire.ts';
 
 type Format = NonNullable<CanonicalRequest['format']>;
 type Reasoning = NonNullable<CanonicalRequest['reasoning']>;
@@ -33,7 +33,7 @@ const generationFields = nameSet(`
 `);
 
 export function decodeRequest(
-  wire: WireRequest,
+  wire: Wire.Request,
   { model, stream, text, spelling }: RequestContext,
 ): CanonicalRequest {
   const config = wire.generationConfig ?? {};
@@ -108,7 +108,7 @@ interface DecodedField<Value> {
   readonly read: readonly string[];
 }
 
-function decodeFormat(config: WireGeneration): DecodedField<Format> {
+function decodeFormat(config: Wire.Generation): DecodedField<Format> {
   const { responseMimeType: type, responseSchema, responseJsonSchema } = config;
   const read = ['responseMimeType'];
   if (type === 'text/plain') return { value: { type: 'text' }, read };
@@ -128,7 +128,7 @@ const thinkingFields = new Set(['includeThoughts', 'thinkingBudget', 'thinkingLe
 /** Keeps the level as it was written: SDKs use upper case, the documentation lower case. */
 function decodeThinking({
   thinkingConfig: config,
-}: WireGeneration): DecodedField<Reasoning> & { readonly rest: Fields; readonly form: readonly Form[] } {
+}: Wire.Generation): DecodedField<Reasoning> & { readonly rest: Fields; readonly form: readonly Form[] } {
   if (!config) return { value: undefined, read: [], form: [], rest: {} };
   const { includeThoughts: shown, thinkingBudget: budget, thinkingLevel: level } = config;
   const effort = level && level !== 'THINKING_LEVEL_UNSPECIFIED' ? level.toLowerCase() : undefined;
@@ -149,12 +149,12 @@ function decodeThinking({
 function decodeLogprobs({
   responseLogprobs: wanted,
   logprobs: top,
-}: WireGeneration): DecodedField<NonNullable<CanonicalRequest['logprobs']>> {
+}: Wire.Generation): DecodedField<NonNullable<CanonicalRequest['logprobs']>> {
   if (!wanted) return { value: undefined, read: [] };
   return { value: typeof top === 'number' ? { top } : {}, read: ['responseLogprobs', 'logprobs'] };
 }
 
 /** Keeps the modalities as they were written, if not in upper case. */
-function modalityForm({ responseModalities: modalities }: WireGeneration): Form[] {
+function modalityForm({ responseModalities: modalities }: Wire.Generation): Form[] {
   return modalities?.some((each) => each !== each.toUpperCase()) ? [`modalities:${modalities.join()}`] : [];
 }

@@ -6,7 +6,7 @@ import type { CanonicalRequest, Tool } from '../../../core/index.ts';
 import { pickUnread, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName, type Form } from './bag.ts';
 import { fromOpenApi } from './openapi-schema.ts';
-import type { WireDeclaration, WireRequest } from './wire.ts';
+import type * as Wire from './wire.ts';
 
 type ToolChoice = NonNullable<CanonicalRequest['toolChoice']>;
 type Hosted = Extract<Tool, { type: 'hosted' }>;
@@ -22,7 +22,7 @@ function kindOf(name: string): Hosted['kind'] {
   return name === 'codeExecution' ? 'code-execution' : 'other';
 }
 
-export function decodeTools(tools: WireRequest['tools']): Tool[] | undefined {
+export function decodeTools(tools: Wire.Request['tools']): Tool[] | undefined {
   return tools?.flatMap((tool, index): Tool[] => {
     const at = `tools[${index}]`;
     const group = `group:${index}` as const;
@@ -56,7 +56,7 @@ export function openApiNote(schema: unknown): Form {
 
 const functionFields = new Set(['name', 'description', 'parameters', 'parametersJsonSchema']);
 
-function decodeFunction(declared: WireDeclaration, at: string, group: Form): Tool {
+function decodeFunction(declared: Wire.Declaration, at: string, group: Form): Tool {
   const { name, description, parameters, parametersJsonSchema } = declared;
   return {
     type: 'function',
@@ -75,7 +75,7 @@ const knownModes: ReadonlySet<string> = new Set(['AUTO', 'ANY', 'NONE', 'VALIDAT
 const callingFields = new Set(['mode', 'allowedFunctionNames']);
 
 /** The choice, and the fields without a canonical name. */
-export function decodeToolConfig(config: WireRequest['toolConfig']): {
+export function decodeToolConfig(config: Wire.Request['toolConfig']): {
   readonly choice: ToolChoice | undefined;
   readonly rest: Fields;
 } {

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import type { CallDescription, Description } from '../../../core/index.ts';
 import { architecture, count, pricing, topProvider } from '../../shared/wire-kit/reply-schemas.ts';
-import { countWire, requestWire } from './wire.ts';
+import * as Wire from './wire.ts';
 
 const errorSchema = z
   .object({
@@ -19,12 +19,12 @@ const errorSchema = z
   .meta({ title: 'GenerateContentError' });
 
 const example = { contents: [{ role: 'user', parts: [{ text: 'Hello!' }] }] };
-const request = requestWire.meta({
+const request = Wire.request.meta({
   title: 'GenerateContentRequest',
   description: 'Every field may be written in camelCase, as here, and in snake_case.',
   examples: [example],
 });
-const countRequest = countWire.meta({ title: 'GenerateContentCountRequest', examples: [example] });
+const countRequest = Wire.count.meta({ title: 'GenerateContentCountRequest', examples: [example] });
 
 const part = z.looseObject({
   text: z.string().optional(),

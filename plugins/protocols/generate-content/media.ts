@@ -5,7 +5,7 @@ import { detectBase64PictureType, nameText } from '../../shared/wire-kit/media.t
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, vendorName, type Form } from './bag.ts';
 import { readBase64, writeBase64 } from './signature.ts';
-import type { WireBlob, WireFile } from './wire.ts';
+import type * as Wire from './wire.ts';
 
 const byExtension: Readonly<Record<string, string>> = {
   png: 'image/png',
@@ -57,7 +57,7 @@ export interface ReadMedia {
 const blobFields = new Set(['mimeType', 'data', 'displayName']);
 const fileFields = new Set(['mimeType', 'fileUri', 'displayName']);
 
-export function readBlob(blob: WireBlob): ReadMedia {
+export function readBlob(blob: Wire.Blob): ReadMedia {
   const { data, form } = readBase64(blob.data);
   const { mimeType: mediaType, displayName } = blob;
   const block: MediaBlock = {
@@ -70,7 +70,7 @@ export function readBlob(blob: WireBlob): ReadMedia {
   return { block, form, rest: nestFields('inlineData', pickUnread(blob, blobFields)) };
 }
 
-export function readFile(file: WireFile): ReadMedia {
+export function readFile(file: Wire.File): ReadMedia {
   const { fileUri: url, displayName } = file;
   const mediaType = file.mimeType ?? undefined;
   const source: MediaBlock['source'] = keptFile.test(url)

@@ -22,15 +22,7 @@ import { listSearches } from './decode-tools.ts';
 import { checksSignatures } from './encoding.ts';
 import { guessMediaType } from './media.ts';
 import { readSpelling, writtenPath, type SpellingNote } from './spelling.ts';
-import {
-  isUnknownPart,
-  type WireContent,
-  type WirePart,
-  type WireRequest,
-  countWire,
-  partKinds,
-  requestWire,
-} from './wire.ts';
+import * as Wire from './wire.ts';
 
 interface ReadBody extends CheckedBody {
   readonly text: string;
@@ -111,13 +103,13 @@ function respellError(error: GatewayError, spelling: readonly SpellingNote[]): G
 }
 
 /** A budget of -1 leaves the effort to the model. */
-function readEffort({ generationConfig }: WireRequest): string | number | undefined {
+function readEffort({ generationConfig }: Wire.Request): string | number | undefined {
   const { thinkingLevel, thinkingBudget } = generationConfig?.thinkingConfig ?? {};
   return thinkingLevel?.toLowerCase() ?? (thinkingBudget === -1 ? undefined : (thinkingBudget ?? undefined));
 }
 
 function findProvider(
-  { provider }: WireRequest,
+  { provider }: Wire.Request,
   modelPath: CheckedBody['modelPath'],
 ): GenerateCall['providerPaths'] {
   if (provider === undefined) return [];
@@ -125,7 +117,7 @@ function findProvider(
 }
 
 /** Searches have no limit, however many tools ask for them. The fee names the first such tool. */
-function readFees({ tools }: WireRequest, spelling: readonly SpellingNote[]): Fee[] {
+function readFees({ tools }: Wire.Request, spelling: readonly SpellingNote[]): Fee[] {
   const [first] =
     tools?.flatMap((tool, place) => listSearches(tool).map((name) => `tools[${place}].${name}`)) ?? [];
   return first === undefined
@@ -137,7 +129,7 @@ function readFees({ tools }: WireRequest, spelling: readonly SpellingNote[]): Fe
  * Grounding that has a price per call, which no reply reports. The mode names the first tool that asks for
  * it. Searches in files stored at Google cost only their tokens.
  */
-function readToolModes({ tools }: WireRequest, spelling: readonly SpellingNote[]): Mode[] {
+function readToolModes({ tools }: Wire.Request, spelling: readonly SpellingNote[]): Mode[] {
   return (['googleMaps', 'retrieval'] as const).flatMap((name): Mode[] => {
     const place = tools?.findIndex((tool) => tool[name]) ?? -1;
     return place < 0 ? [] : [{ name, field: writtenPath(`tools[${place}].${name}`, spelling), silent: true }];
@@ -145,7 +137,7 @@ function readToolModes({ tools }: WireRequest, spelling: readonly SpellingNote[]
 }
 
 /** Looks at the first call of each step in the current turn: Google signs no others. */
-function hasUnsignedCall(contents: readonly WireContent[]): boolean {
+function hasUnsignedCall(contents: readonly Wire.Content[]): boolean {
   const current = contents.findLastIndex(
     ({ role, parts }) => role !== 'model' && !parts.some(({ functionResponse }) => functionResponse),
   );
@@ -161,18 +153,18 @@ const clientTools: ReadonlySet<string> = new Set(['functionDeclarations', 'compu
 
 /** An upper bound of the input. Media counts apart from the text that holds it. */
 function measureInput(
-  { contents, systemInstruction, tools, cachedContent }: WireRequest,
+  { contents, systemInstruction, tools, cachedContent }: Wire.Request,
   text: string,
 ): InputSize {
   const meter = new MediaMeter();
   meter.fetched =
     (tools?.some((tool) => tool.urlContext || tool.fileSearch || tool.mcpServers) ?? false) ||
     // We cannot know how much a vendor reads for a part of an unknown kind.
-    contents.some(({ role, parts }) => role !== 'model' && parts.some(isUnknownPart));
+    contents.some(({ role, parts }) => role !== 'model' && parts.some(Wire.isUnknownPart));
   const hasHostedTool = tools?.some((tool) =>
     Object.keys(tool).some((name) => tool[name] && !clientTools.has(name)),
   );
-  const addMedia = ({ inlineData, fileData }: Pick<WirePart, 'inlineData' | 'fileData'>): void => {
+  const addMedia = ({ inlineData, fileData }: Pick<Wire.Part, 'inlineData' | 'fileData'>): void => {
     const type = inlineData?.mimeType ?? fileData?.mimeType ?? guessMediaType(fileData?.fileUri ?? '') ?? '';
     const length = inlineData?.data.length ?? 0;
     if (/^image\//i.test(type)) return meter.addImage(length);
@@ -192,21 +184,21 @@ function measureInput(
 }
 
 export interface CheckedBody {
-  readonly wire: WireRequest;
+  readonly wire: Wire.Request;
   /** The path of the model in the body. Usually only the address names it. */
   readonly modelPath: readonly [string] | readonly [string, string] | undefined;
 }
 
 /** Throws `invalid_request` with the path of the first bad field, in camelCase. */
 export function checkRequest(body: unknown): CheckedBody {
-  const wire = checkWire(requestWire, body);
+  const wire = checkWire(Wire.request, body);
   checkFields(wire, '');
   return { wire, modelPath: 'model' in wire ? ['model'] : undefined };
 }
 
 /** A count holds contents, with or without other fields of a request, or a whole request. */
 export function checkCount(body: unknown): CheckedBody {
-  const { contents, generateContentRequest: inner, ...rest } = checkWire(countWire, body);
+  const { contents, generateContentRequest: inner, ...rest } = checkWire(Wire.count, body);
   if (inner) {
     if (contents) throw exclusive('contents', 'generateContentRequest');
     checkFields(inner, 'generateContentRequest.');
@@ -223,10 +215,10 @@ function exclusive(path: string, other: string, send = 'one of the two'): Return
   return buildFieldError(path, `cannot be combined with "${other}"`, send);
 }
 
-function checkParts(parts: readonly WirePart[], path: string): void {
+function checkParts(parts: readonly Wire.Part[], path: string): void {
   for (const [index, part] of parts.entries()) {
     const at = `${path}.parts[${index}]`;
-    const [first, second] = partKinds.filter((kind) => part[kind] !== undefined && part[kind] !== null);
+    const [first, second] = Wire.partKinds.filter((kind) => part[kind] !== undefined && part[kind] !== null);
     if (first !== undefined && second !== undefined)
       throw exclusive(`${at}.${second}`, first, 'each in a part of its own');
     for (const [place, { inlineData, fileData }] of part.functionResponse?.parts?.entries() ?? [])
@@ -242,7 +234,7 @@ function checkParts(parts: readonly WirePart[], path: string): void {
 /** Calling modes that take no function names. */
 const namelessModes: ReadonlySet<string> = new Set(['', 'AUTO', 'NONE', 'MODE_UNSPECIFIED']);
 
-function checkFields(wire: WireRequest, path: string): void {
+function checkFields(wire: Wire.Request, path: string): void {
   const { contents, systemInstruction, toolConfig, generationConfig: config, tools } = wire;
   for (const [index, { parts }] of contents.entries()) checkParts(parts, `${path}contents[${index}]`);
   if (systemInstruction) checkParts(systemInstruction.parts, `${path}systemInstruction`);

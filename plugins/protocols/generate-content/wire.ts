@@ -115,24 +115,24 @@ const fields = {
   provider: providerObject.nullish(),
 };
 
-export const requestWire = quicken(z.looseObject({ contents: z.array(content).min(1), ...fields }));
+export const request = quicken(z.looseObject({ contents: z.array(content).min(1), ...fields }));
 /** The body of a count: the contents alone, or a whole request. */
-export const countWire = z.looseObject({
+export const count = z.looseObject({
   contents: z.array(content).min(1).nullish(),
-  generateContentRequest: requestWire.nullish(),
+  generateContentRequest: request.nullish(),
   ...fields,
 });
 
-export type WireTool = z.output<typeof tool>;
-export type WireRequest = z.output<typeof requestWire>;
-export type WireContent = z.output<typeof content>;
-export type WirePart = z.output<typeof part>;
-export type WireBlob = z.output<typeof blob>;
-export type WireFile = z.output<typeof file>;
-export type WireCall = NonNullable<WirePart['functionCall']>;
-export type WireResult = NonNullable<WirePart['functionResponse']>;
-export type WireDeclaration = z.output<typeof declaration>;
-export type WireGeneration = z.output<typeof generationConfig>;
+export type Tool = z.output<typeof tool>;
+export type Request = z.output<typeof request>;
+export type Content = z.output<typeof content>;
+export type Part = z.output<typeof part>;
+export type Blob = z.output<typeof blob>;
+export type File = z.output<typeof file>;
+export type Call = NonNullable<Part['functionCall']>;
+export type Result = NonNullable<Part['functionResponse']>;
+export type Declaration = z.output<typeof declaration>;
+export type Generation = z.output<typeof generationConfig>;
 
 /** The fields that hold the content of a part. Each part has one. */
 export const partKinds = [

@@ -6,7 +6,7 @@ import type { Block, CanonicalRequest, ImageSettings } from '../../../core/index
 import { pickUnread, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import type { Picture } from './read-form.ts';
-import type { WireRequest, WireSettings } from './wire.ts';
+import type * as Wire from './wire.ts';
 
 /** Not kept: `response_format` asks for what is done anyway, and `provider` is for the gateway. */
 const readWhole = nameSet(`
@@ -14,7 +14,7 @@ const readWhole = nameSet(`
   partial_images response_format user provider
 `);
 
-export function decodeRequest(wire: WireRequest, pictures: readonly Picture[]): CanonicalRequest {
+export function decodeRequest(wire: Wire.Request, pictures: readonly Picture[]): CanonicalRequest {
   const { provider: _preferences, ...vendorsOwn } = wire;
   return {
     model: wire.model,
@@ -50,7 +50,7 @@ function decodePicture({ at, bytes, mediaType, mask }: Picture): Block {
 }
 
 /** The settings in this protocol's fields, or in those of an image tool, which are the same. */
-export function decodeSettings(wire: WireSettings): ImageSettings {
+export function decodeSettings(wire: Wire.Settings): ImageSettings {
   const rows: readonly (readonly [name: keyof ImageSettings, value: string | number | null | undefined])[] = [
     ['size', wire.size],
     ['quality', wire.quality],

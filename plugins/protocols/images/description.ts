@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { CallDescription } from '../../../core/index.ts';
 import { count, errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
-import { editWire, requestWire } from './wire.ts';
+import * as Wire from './wire.ts';
 
 const usage = z.looseObject({
   input_tokens: count,
@@ -59,8 +59,11 @@ export function describeCalls(quality: 'required' | 'optional'): CallDescription
       .optional()
       .meta({ description: '`transparent`, `opaque`, `auto`, or another that the model has.' }),
   };
-  const wire = requestWire.extend({ ...settings, quality: isRequired ? qualities : qualities.optional() });
-  const ofEdit = editWire.shape.quality;
+  const wire = Wire.request.extend({
+    ...settings,
+    quality: isRequired ? qualities : qualities.optional(),
+  });
+  const ofEdit = Wire.edit.shape.quality;
   const example = { model: 'demo/paint', prompt: 'A lighthouse', quality: 'auto', size: '512x512' };
   const generation = wire.meta({ title: 'ImageGenerationRequest', examples: [example] });
   const edit = wire

@@ -17,7 +17,7 @@ import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag
 import { bag, protocolName } from './bag.ts';
 import { decodeSettings } from './decode-request.ts';
 import { buildPrompt, type Prompt } from './prompt.ts';
-import { settingsWire } from './wire.ts';
+import * as Wire from './wire.ts';
 
 export function encodeRequest(request: CanonicalRequest, model: Model): EncodedRequest {
   const { losses, lose } = collectLosses();
@@ -61,7 +61,7 @@ function readToolSettings({ tools = [] }: CanonicalRequest, lose: Lose): ImageSe
       tool.type === 'hosted' && isObject(tool.value) && tool.value.type === 'image_generation'
         ? tool.value
         : undefined;
-    const wire = settingsWire.safeParse(value);
+    const wire = Wire.settings.safeParse(value);
     if (wire.success) settings = decodeSettings(wire.data);
     else lose(`tools[${index}]`, 'an image model calls no tools');
   }

@@ -6,7 +6,7 @@ import { ReadCall, type CallFacts } from '../../shared/wire-kit/read-call.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { decodeRequest } from './decode-request.ts';
 import { readForm, wrongBody, type Picture } from './read-form.ts';
-import { editWire, requestWire, type WireRequest } from './wire.ts';
+import * as Wire from './wire.ts';
 
 export class ImageCall extends ReadCall {
   readonly operation: Operation;
@@ -15,7 +15,7 @@ export class ImageCall extends ReadCall {
   /** Number of pictures to edit, without the mask. */
   readonly inputImages: number;
 
-  constructor(operation: Operation, wire: WireRequest, textBytes: number, pictures: readonly Picture[]) {
+  constructor(operation: Operation, wire: Wire.Request, textBytes: number, pictures: readonly Picture[]) {
     const facts: CallFacts = {
       model: wire.model,
       stream: wire.stream ?? false,
@@ -41,9 +41,9 @@ export function requestReader(
 ): (body: unknown, text: string, match: Match) => ImageCall {
   const checked = (
     fields: unknown,
-    schema: typeof requestWire | typeof editWire,
+    schema: typeof Wire.request | typeof Wire.edit,
     qualities: string,
-  ): WireRequest => {
+  ): Wire.Request => {
     const wire = checkWire(schema, fields);
     if (quality === 'required' && !wire.quality) throw buildFieldError('quality', 'is missing', qualities);
     if (wire.partial_images && !wire.stream)
@@ -59,11 +59,11 @@ export function requestReader(
     if (operation === 'edit') {
       if (!(body instanceof Form)) throw wrongBody('multipart/form-data');
       const { fields, pictures } = readForm(body);
-      const wire = checked(fields, editWire, '"low", "medium" or "high"');
+      const wire = checked(fields, Wire.edit, '"low", "medium" or "high"');
       return new ImageCall(operation, wire, textBytes, pictures);
     }
     if (body instanceof Form) throw wrongBody('application/json');
-    const wire = checked(body, requestWire, '"auto", "low", "medium", "high", "standard" or "hd"');
+    const wire = checked(body, Wire.request, '"auto", "low", "medium", "high", "standard" or "hd"');
     return new ImageCall(operation, wire, textBytes, []);
   };
 }

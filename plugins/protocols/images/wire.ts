@@ -11,7 +11,7 @@ const size = '"auto", or a width and a height in pixels such as "1024x1024"';
 const asData = '"b64_json", or leave it out: this gateway answers with the image itself';
 
 /** The settings of a picture. The image tool of responses has the same. */
-export const settingsWire = z.looseObject({
+export const settings = z.looseObject({
   quality: z.string().min(1).nullish(),
   size: z
     .string(size)
@@ -25,7 +25,7 @@ export const settingsWire = z.looseObject({
   partial_images: wholeBetween(0, 3).nullish(),
 });
 
-export const requestWire = settingsWire.extend({
+export const request = settings.extend({
   model: modelId,
   prompt: z.string().min(1).max(32_000),
   n: wholeBetween(1, 10).nullish(),
@@ -36,7 +36,7 @@ export const requestWire = settingsWire.extend({
 });
 
 /** Edits have three qualities, even if the model has others. */
-export const editWire = requestWire.extend({ quality: z.enum(['low', 'medium', 'high']).nullish() });
+export const edit = request.extend({ quality: z.enum(['low', 'medium', 'high']).nullish() });
 
-export type WireSettings = z.output<typeof settingsWire>;
-export type WireRequest = z.output<typeof requestWire>;
+export type Settings = z.output<typeof settings>;
+export type Request = z.output<typeof request>;

@@ -3,13 +3,13 @@ import type { CanonicalRequest } from '../../../core/index.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
 import { findKnown } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import type { WireText } from './wire.ts';
+import type * as Wire from './wire.ts';
 
 interface Mark {
   readonly ttl?: '5m' | '30m' | '1h' | undefined;
 }
 
-export type Marked = Pick<WireText, 'cache_control'>;
+export type Marked = Pick<Wire.Text, 'cache_control'>;
 
 const times = ['5m', '1h'] as const;
 const timed = new Set(['type', 'ttl']);

@@ -14,26 +14,14 @@ import {
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { decodeMark, markLeft, type Marked } from './cache.ts';
 import { apart } from './composed-document.ts';
-import {
-  isKnownBlock,
-  isKnownMedia,
-  isVendorState,
-  type WireKnownBlock,
-  type WireKnownMedia,
-  type WireMedia,
-  type WireResultContent,
-  type WireSearchResult,
-  type WireThinking,
-  type WireToolResult,
-  type WireToolUse,
-} from './wire.ts';
+import * as Wire from './wire.ts';
 
 /**
  * Content that only this protocol has. Another protocol refuses the call if a user's message has it, unless
  * it is known to be state of the vendor's own.
  */
 export function keepForeign(value: Readonly<Record<string, unknown>>, at: string, fromUser: boolean): Block {
-  const isState = typeof value.type === 'string' && isVendorState(value.type);
+  const isState = typeof value.type === 'string' && Wire.isVendorState(value.type);
   return foreignBlock(protocolName, value, at, fromUser && !isState);
 }
 
@@ -44,19 +32,19 @@ function setPlace<Kind extends Block>(block: Kind, at: string): Kind {
 }
 
 /** The canonical blocks of one block: several for a document made of texts and pictures. */
-export function decodeBlocks(block: WireKnownBlock, at: string, exact: unknown): Block[] {
+export function decodeBlocks(block: Wire.KnownBlock, at: string, exact: unknown): Block[] {
   const parts = block.type === 'document' ? decodeParts(block, at) : undefined;
   return parts ?? [setPlace(decodeBlock(block, at, exact), at)];
 }
 
-function decodeParts(document: WireMedia, at: string): Block[] | undefined {
-  if (!isKnownMedia(document)) return undefined;
+function decodeParts(document: Wire.Media, at: string): Block[] | undefined {
+  if (!Wire.isKnownMedia(document)) return undefined;
   const { source } = document;
   if (source.type !== 'content' || typeof source.content === 'string' || readPlainTexts(source.content))
     return undefined;
   const parts = source.content.flatMap((part): Block[] => {
     const isPart =
-      isKnownBlock(part) && (part.type === 'image' || (part.type === 'text' && part.text.trim() !== ''));
+      Wire.isKnownBlock(part) && (part.type === 'image' || (part.type === 'text' && part.text.trim() !== ''));
     return isPart ? [{ ...decodeBlock(part, at), at }] : [];
   });
   const [first] = parts;
@@ -67,13 +55,13 @@ function decodeParts(document: WireMedia, at: string): Block[] | undefined {
   return apart(document, parts, (form) => keepSides(document, fields.parts, {}, form));
 }
 
-function decodeBlock(block: WireKnownBlock, at: string, exact?: unknown): Block {
+function decodeBlock(block: Wire.KnownBlock, at: string, exact?: unknown): Block {
   switch (block.type) {
     case 'text':
       return { type: 'text', text: block.text, ...keepSides(block, fields.text) };
     case 'image':
     case 'document':
-      if (!isKnownMedia(block)) return keepForeign(block, `${at}.source.type`, true);
+      if (!Wire.isKnownMedia(block)) return keepForeign(block, `${at}.source.type`, true);
       return decodeMedia(block) ?? { type: 'foreign', protocol: protocolName, value: block };
     case 'search_result':
       return decodeSearchResult(block);
@@ -120,7 +108,7 @@ function keepSides(
   return { ...decodeMark(block), ...bag.keep({ ...left, ...markLeft(block), ...rest }, form) };
 }
 
-function decodeCall(block: WireToolUse, input: unknown): Block {
+function decodeCall(block: Wire.ToolUse, input: unknown): Block {
   const { id, name } = block;
   const caller: unknown = block.caller;
   // The model itself made the call, and not its code: other protocols have no other calls.
@@ -135,7 +123,7 @@ const untypedSource = new Set(['type', 'data', 'url', 'file_id', 'content']);
 const sourceFields = new Set([...untypedSource, 'media_type']);
 
 /** Undefined for a document with blocks that are more than text. */
-function decodeMedia(block: WireKnownMedia): MediaBlock | undefined {
+function decodeMedia(block: Wire.KnownMedia): MediaBlock | undefined {
   const { source } = block;
   // Other protocols carry texts without a type.
   const isPlain = source.type !== 'text' || source.media_type === 'text/plain';
@@ -181,7 +169,7 @@ function readPlainTexts(blocks: readonly Fields[]): string[] | undefined {
 }
 
 /** A search result is a text document. Its source has a field here only, and stays in the bag. */
-function decodeSearchResult(block: WireSearchResult): Block {
+function decodeSearchResult(block: Wire.SearchResult): Block {
   const texts = readPlainTexts(block.content);
   if (!texts) return { type: 'foreign', protocol: protocolName, value: block };
   const sides = keepSides(block, fields.search_result, {}, ['search-result', ...texts]);
@@ -194,7 +182,7 @@ function decodeSearchResult(block: WireSearchResult): Block {
   };
 }
 
-function decodeThinking(block: WireThinking): Block {
+function decodeThinking(block: Wire.Thinking): Block {
   if (block.type === 'redacted_thinking') {
     const opaque = [{ vendor: nativeVendor, kind: 'encrypted', value: block.data }];
     return { type: 'reasoning', text: '', opaque, ...keepSides(block, fields.redacted_thinking) };
@@ -215,7 +203,7 @@ function decodeThinking(block: WireThinking): Block {
   };
 }
 
-function decodeResult(block: WireToolResult, at: string): Block {
+function decodeResult(block: Wire.ToolResult, at: string): Block {
   const { tool_use_id: callId, content, is_error: isError } = block;
   const result = { type: 'tool-result' as const, callId, isError: isError ?? undefined };
   const read = fields.tool_result;
@@ -237,8 +225,8 @@ function decodeResult(block: WireToolResult, at: string): Block {
   };
 }
 
-function decodeResultPart(part: WireResultContent, at: string): TextBlock | MediaBlock | undefined {
-  if (!isKnownBlock(part)) return undefined;
+function decodeResultPart(part: Wire.ResultContent, at: string): TextBlock | MediaBlock | undefined {
+  if (!Wire.isKnownBlock(part)) return undefined;
   const decoded = decodeBlock(part, at);
   return decoded.type === 'text' || decoded.type === 'media' ? setPlace(decoded, at) : undefined;
 }

@@ -7,19 +7,18 @@ import { pickUnread } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { decodeBlocks, keepForeign } from './decode-blocks.ts';
 import { UnsealedBlocks } from './sealed.ts';
-import { isKnownBlock } from './wire.ts';
-import type { WireContent, WireMessage, WireRequest } from './wire.ts';
+import * as Wire from './wire.ts';
 
 /** A number in an object or array that a double may not hold. */
 const longNumber = /[:[,]\s*-?\d{16}/;
 
 /** Decodes all turns. Numbers of a tool's input that exceed a double are parsed again from the text. */
-export function decodeTurns({ system, messages }: WireRequest, text: string): Turn[] {
+export function decodeTurns({ system, messages }: Wire.Request, text: string): Turn[] {
   const counts = messages.some(
     ({ content }) =>
       typeof content !== 'string' &&
       content.some(
-        (block) => isKnownBlock(block) && block.type === 'tool_use' && containsNumber(block.input),
+        (block) => Wire.isKnownBlock(block) && block.type === 'tool_use' && containsNumber(block.input),
       ),
   );
   const exact = counts && longNumber.test(text) ? readMember(parseExactly(text), 'messages') : undefined;
@@ -44,7 +43,7 @@ const roles = ['user', 'assistant', 'system'] as const;
 /** Marks a message with an unknown role, which is kept whole. */
 export const wholeMessage = 'message';
 
-function decodeMessage(message: WireMessage, at: string, exact: unknown): Turn {
+function decodeMessage(message: Wire.Message, at: string, exact: unknown): Turn {
   const role = findKnown(message.role, roles);
   if (role === undefined)
     return {
@@ -59,19 +58,19 @@ function decodeMessage(message: WireMessage, at: string, exact: unknown): Turn {
   return { role, blocks, at, ...bag.keep(pickUnread(message, messageFields), readForm(content)) };
 }
 
-function readForm(content: WireContent): string[] {
+function readForm(content: Wire.Content): string[] {
   return typeof content === 'string' ? ['string'] : [];
 }
 
 /** `fromUser`: the content is not the model's own. */
-function decodeContent(content: WireContent, at: string, exact: unknown, fromUser: boolean): Block[] {
+function decodeContent(content: Wire.Content, at: string, exact: unknown, fromUser: boolean): Block[] {
   if (typeof content === 'string') return [{ type: 'text', text: content, at }];
   const unsealed = new UnsealedBlocks();
   for (const [index, block] of content.entries()) {
     const place = `${at}[${index}]`;
-    if (isKnownBlock(block) && block.type === 'redacted_thinking' && unsealed.open(block.data, place))
+    if (Wire.isKnownBlock(block) && block.type === 'redacted_thinking' && unsealed.open(block.data, place))
       continue;
-    if (!isKnownBlock(block)) unsealed.add(keepForeign(block, place, fromUser));
+    if (!Wire.isKnownBlock(block)) unsealed.add(keepForeign(block, place, fromUser));
     else for (const each of decodeBlocks(block, place, readMember(exact, index))) unsealed.add(each);
   }
   return unsealed.blocks;

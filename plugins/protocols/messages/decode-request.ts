@@ -9,16 +9,7 @@ import { bag, protocolName } from './bag.ts';
 import { builtIn } from './built-in-tools.ts';
 import { decodeMark, markLeft } from './cache.ts';
 import { decodeTurns } from './decode-messages.ts';
-import {
-  isFunctionTool,
-  isKnownChoice,
-  isKnownThinking,
-  isSchemaFormat,
-  type WireKnownChoice,
-  type WireRequest,
-  type WireTool,
-  type WireToolChoice,
-} from './wire.ts';
+import * as Wire from './wire.ts';
 
 type ToolChoice = NonNullable<CanonicalRequest['toolChoice']>;
 type Reasoning = NonNullable<CanonicalRequest['reasoning']>;
@@ -29,7 +20,7 @@ const readFields = nameSet(`
   thinking output_config metadata service_tier
 `);
 
-export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest {
+export function decodeRequest(wire: Wire.Request, text: string): CanonicalRequest {
   const thinking = decodeThinking(wire);
   const tools = wire.tools?.map((tool, index): Tool => ({ ...decodeTool(tool), at: `tools[${index}]` }));
   const format = wire.output_config?.format;
@@ -55,7 +46,7 @@ export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest
     topK: wire.top_k ?? undefined,
     stop: wire.stop_sequences ?? undefined,
     format:
-      format && isSchemaFormat(format)
+      format && Wire.isSchemaFormat(format)
         ? { type: 'schema', schema: format.schema, ...bag.keep(pickUnread(format, formatFields)) }
         : undefined,
     reasoning: thinking.value,
@@ -72,11 +63,11 @@ const tiers = new Map([
   ['standard_only', 'default'],
 ]);
 
-function partsLeft(wire: WireRequest): Fields {
+function partsLeft(wire: Wire.Request): Fields {
   // Beside thinking that is switched off, an effort says something only to this wire.
   const effort = wire.thinking?.type === 'disabled' ? [] : ['effort'];
   const format = wire.output_config?.format;
-  const read = !format || isSchemaFormat(format) ? ['format', ...effort] : effort;
+  const read = !format || Wire.isSchemaFormat(format) ? ['format', ...effort] : effort;
   return {
     ...nestFields('metadata', pickUnread(wire.metadata ?? {}, new Set(['user_id']))),
     ...nestFields('output_config', pickUnread(wire.output_config ?? {}, new Set(read))),
@@ -98,7 +89,7 @@ const unshown = new Set(['type', 'budget_tokens']);
 const thinkingFields = new Set([...unshown, 'display']);
 
 /** `thinking` switches reasoning on, `output_config.effort` sets its depth; a client may send only one. */
-function decodeThinking({ thinking, output_config: output }: WireRequest): {
+function decodeThinking({ thinking, output_config: output }: Wire.Request): {
   readonly value: Reasoning | undefined;
   readonly rest: Fields;
   readonly form: readonly string[];
@@ -106,7 +97,7 @@ function decodeThinking({ thinking, output_config: output }: WireRequest): {
   const effort = output?.effort ?? undefined;
   const depth = effort === undefined ? undefined : { effort };
   if (!thinking) return { value: depth, rest: {}, form: depth ? ['thinking-unset'] : [] };
-  if (!isKnownThinking(thinking)) return { value: depth, rest: { thinking }, form: ['thinking-kept'] };
+  if (!Wire.isKnownThinking(thinking)) return { value: depth, rest: { thinking }, form: ['thinking-kept'] };
   const shown = thinking.type === 'disabled' ? undefined : thinking.display;
   const display = shown ? displays.get(shown) : undefined;
   const rest = nestFields('thinking', pickUnread(thinking, display === undefined ? unshown : thinkingFields));
@@ -125,17 +116,17 @@ const functionFields = new Set(['type', 'name', 'description', 'input_schema', '
 
 const builtInFields = new Set(['name', 'cache_control']);
 
-export function isSearch({ type }: WireTool): boolean {
+export function isSearch({ type }: Wire.Tool): boolean {
   return type?.startsWith('web_search_') ?? false;
 }
 
-function kindOf(tool: WireTool): Extract<Tool, { type: 'hosted' }>['kind'] {
+function kindOf(tool: Wire.Tool): Extract<Tool, { type: 'hosted' }>['kind'] {
   if (isSearch(tool)) return 'web-search';
   return tool.type?.startsWith('code_execution_') ? 'code-execution' : 'other';
 }
 
-function decodeTool(tool: WireTool): Tool {
-  if (!isFunctionTool(tool)) {
+function decodeTool(tool: Wire.Tool): Tool {
+  if (!Wire.isFunctionTool(tool)) {
     const { name } = tool;
     const defined = name ? builtIn(tool.type) : undefined;
     if (name && defined)
@@ -163,11 +154,11 @@ function decodeTool(tool: WireTool): Tool {
 const modes = { auto: 'auto', any: 'required', tool: 'one', none: 'none' } as const;
 const choiceFields = new Set(['type', 'name', 'disable_parallel_tool_use']);
 
-function isKnown(choice: WireToolChoice | null | undefined): choice is WireKnownChoice {
-  return choice !== undefined && choice !== null && isKnownChoice(choice);
+function isKnown(choice: Wire.ToolChoice | null | undefined): choice is Wire.KnownChoice {
+  return choice !== undefined && choice !== null && Wire.isKnownChoice(choice);
 }
 
-function decodeChoice(choice: WireKnownChoice): ToolChoice {
+function decodeChoice(choice: Wire.KnownChoice): ToolChoice {
   return {
     mode: modes[choice.type],
     names: choice.type === 'tool' ? [choice.name] : undefined,
@@ -175,7 +166,7 @@ function decodeChoice(choice: WireKnownChoice): ToolChoice {
   };
 }
 
-function parallelOf(choice: WireKnownChoice): boolean | undefined {
+function parallelOf(choice: Wire.KnownChoice): boolean | undefined {
   if (choice.type === 'none' || typeof choice.disable_parallel_tool_use !== 'boolean') return undefined;
   return !choice.disable_parallel_tool_use;
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { CallDescription, Description } from '../../../core/index.ts';
 import { count, listedModel } from '../../shared/wire-kit/reply-schemas.ts';
 import { betaHeader, neutralVersionHeader, versionHeader, versions } from './read-request.ts';
-import { countWire, requestWire } from './wire.ts';
+import * as Wire from './wire.ts';
 
 const errorSchema = z
   .object({
@@ -24,8 +24,11 @@ const headers = z.object({
 });
 
 const example = { model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] };
-const request = requestWire.meta({ title: 'MessageRequest', examples: [{ ...example, max_tokens: 200 }] });
-const countRequest = countWire.meta({ title: 'MessageCountRequest', examples: [example] });
+const request = Wire.request.meta({
+  title: 'MessageRequest',
+  examples: [{ ...example, max_tokens: 200 }],
+});
+const countRequest = Wire.count.meta({ title: 'MessageCountRequest', examples: [example] });
 
 const usage = z.looseObject({
   input_tokens: count.nullish(),

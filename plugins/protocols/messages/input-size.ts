@@ -4,11 +4,10 @@ import { writesBriefly } from '../../shared/wire-kit/cache-writes.ts';
 import { MediaMeter } from '../../shared/wire-kit/media-meter.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { isSearch } from './decode-request.ts';
-import { isFunctionTool, isKnownBlock, isKnownMedia, isVendorState } from './wire.ts';
-import type { WireBlock, WireKnownBlock, WireRequest, WireResultContent, WireTool } from './wire.ts';
+import * as Wire from './wire.ts';
 
 /** The fee of a tool. Code execution has none: an organisation has free hours. */
-export function readFees(tool: WireTool, place: number): Fee[] {
+export function readFees(tool: Wire.Tool, place: number): Fee[] {
   if (!isSearch(tool)) return [];
   const uses: unknown = 'max_uses' in tool ? tool.max_uses : undefined;
   return [
@@ -21,8 +20,8 @@ const boundedTool =
   /^(bash|text_editor|memory|computer|code_execution|web_search|tool_search_tool|mcp_toolset)/;
 
 /** Whether a tool may make the vendor read any amount, so that the cost of a full context is reserved. */
-function readsUnbounded(tool: WireTool): boolean {
-  return !isFunctionTool(tool) && !boundedTool.test(tool.type);
+function readsUnbounded(tool: Wire.Tool): boolean {
+  return !Wire.isFunctionTool(tool) && !boundedTool.test(tool.type);
 }
 
 /** A cache mark, or an escape that may hide one. */
@@ -32,10 +31,10 @@ const cacheMark = /"cache_control"|\\u/;
 const clientTool = /^(custom$|bash_|text_editor_|memory_|computer_|browser_)/;
 
 /** How often Anthropic reads the conversation again: after each use of its tools, and to compact it. */
-function countRounds({ tools, mcp_servers: servers, context_management: management }: WireRequest): number {
+function countRounds({ tools, mcp_servers: servers, context_management: management }: Wire.Request): number {
   let rounds = hasEntries(servers) ? Infinity : 0;
   for (const tool of tools ?? []) {
-    if (isFunctionTool(tool) || clientTool.test(tool.type)) continue;
+    if (Wire.isFunctionTool(tool) || clientTool.test(tool.type)) continue;
     const uses: unknown = 'max_uses' in tool ? tool.max_uses : undefined;
     rounds += typeof uses === 'number' ? Math.max(0, uses) : Infinity;
   }
@@ -48,20 +47,20 @@ function hasEntries(value: unknown): boolean {
 }
 
 /** An upper bound of the input. Media in base64 is counted as media, not as text. */
-export function measureInput(wire: WireRequest, text: string): InputSize {
+export function measureInput(wire: Wire.Request, text: string): InputSize {
   const { messages, tools, mcp_servers: servers } = wire;
   const meter = new MediaMeter();
   meter.fetched = hasEntries(servers) || (tools?.some(readsUnbounded) ?? false);
-  const count = (block: WireBlock | WireResultContent): void => {
-    if (!isKnownBlock(block)) {
-      meter.fetched ||= !isVendorState(block.type);
+  const count = (block: Wire.Block | Wire.ResultContent): void => {
+    if (!Wire.isKnownBlock(block)) {
+      meter.fetched ||= !Wire.isVendorState(block.type);
       return;
     }
     for (const inner of listInnerBlocks(block)) count(inner);
     if (block.type !== 'image' && block.type !== 'document') return;
-    const length = isKnownMedia(block) && block.source.type === 'base64' ? block.source.data.length : 0;
+    const length = Wire.isKnownMedia(block) && block.source.type === 'base64' ? block.source.data.length : 0;
     meter.fetched ||=
-      !isKnownMedia(block) ||
+      !Wire.isKnownMedia(block) ||
       (block.type === 'document' && (block.source.type === 'url' || block.source.type === 'file'));
     if (block.type === 'image') meter.addImage(length);
     else meter.addFile(length);
@@ -76,12 +75,12 @@ export function measureInput(wire: WireRequest, text: string): InputSize {
   };
 }
 
-const nothing: readonly WireResultContent[] = [];
+const nothing: readonly Wire.ResultContent[] = [];
 
 /** The blocks inside a tool result, or inside a document made of parts. */
-function listInnerBlocks(block: WireKnownBlock): readonly WireResultContent[] {
+function listInnerBlocks(block: Wire.KnownBlock): readonly Wire.ResultContent[] {
   const { type } = block;
   if (type === 'tool_result') return Array.isArray(block.content) ? block.content : nothing;
-  const isComposed = type === 'document' && isKnownMedia(block) && block.source.type === 'content';
+  const isComposed = type === 'document' && Wire.isKnownMedia(block) && block.source.type === 'content';
   return isComposed && Array.isArray(block.source.content) ? block.source.content : nothing;
 }

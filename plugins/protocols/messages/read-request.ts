@@ -12,8 +12,7 @@ import { ReadCall, type CallFacts } from '../../shared/wire-kit/read-call.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { decodeRequest } from './decode-request.ts';
 import { measureInput, readFees } from './input-size.ts';
-import { countWire, isFunctionTool, isKnownBlock, isKnownThinking, requestWire } from './wire.ts';
-import type { WireBlock, WireRequest } from './wire.ts';
+import * as Wire from './wire.ts';
 
 export class MessagesCall extends ReadCall {
   /** Whether the body has a `provider` object, which must not reach the provider. */
@@ -23,7 +22,7 @@ export class MessagesCall extends ReadCall {
   readonly budget: number | undefined;
   readonly #text: string;
 
-  constructor(wire: WireRequest, text: string, isCount: boolean) {
+  constructor(wire: Wire.Request, text: string, isCount: boolean) {
     super(readFacts(wire, text, isCount), () => decodeRequest(wire, text));
     this.isCount = isCount;
     this.budget = readBudget(wire);
@@ -39,7 +38,7 @@ export class MessagesCall extends ReadCall {
   }
 }
 
-function readFacts(wire: WireRequest, text: string, isCount: boolean): CallFacts {
+function readFacts(wire: Wire.Request, text: string, isCount: boolean): CallFacts {
   const { thinking, output_config: output, service_tier, speed, inference_geo } = wire;
   return {
     model: wire.model,
@@ -63,23 +62,23 @@ function readFacts(wire: WireRequest, text: string, isCount: boolean): CallFacts
   };
 }
 
-function readBudget({ thinking }: WireRequest): number | undefined {
-  return thinking && isKnownThinking(thinking) && thinking.type === 'enabled'
+function readBudget({ thinking }: Wire.Request): number | undefined {
+  return thinking && Wire.isKnownThinking(thinking) && thinking.type === 'enabled'
     ? thinking.budget_tokens
     : undefined;
 }
 
 /** Reasoning from a model that does not sign it, which Anthropic refuses. */
-function hasUnsignedThoughts({ messages }: WireRequest): boolean {
+function hasUnsignedThoughts({ messages }: Wire.Request): boolean {
   return messages.some(
     ({ content }) =>
       typeof content !== 'string' &&
-      content.some((block) => isKnownBlock(block) && block.type === 'thinking' && !block.signature),
+      content.some((block) => Wire.isKnownBlock(block) && block.type === 'thinking' && !block.signature),
   );
 }
 
 /** A tool loop that another model began without reasoning. Anthropic refuses it if thinking is enabled. */
-function lacksThoughtsInLoop({ messages, thinking }: WireRequest): boolean {
+function lacksThoughtsInLoop({ messages, thinking }: Wire.Request): boolean {
   if (thinking?.type !== 'enabled') return false;
   const last = messages.at(-1)?.content;
   const inLoop = Array.isArray(last) && last.some(({ type }) => type === 'tool_result');
@@ -89,7 +88,7 @@ function lacksThoughtsInLoop({ messages, thinking }: WireRequest): boolean {
 }
 
 /** Empty or blank answers of other models, which Anthropic refuses except as the last message. */
-function hasBlankAnswers({ messages }: WireRequest): boolean {
+function hasBlankAnswers({ messages }: Wire.Request): boolean {
   return messages
     .slice(0, -1)
     .some(
@@ -99,15 +98,15 @@ function hasBlankAnswers({ messages }: WireRequest): boolean {
     );
 }
 
-function isBlank(block: WireBlock): boolean {
-  return isKnownBlock(block) && block.type === 'text' && block.text.trim() === '';
+function isBlank(block: Wire.Block): boolean {
+  return Wire.isKnownBlock(block) && block.type === 'text' && block.text.trim() === '';
 }
 
 /** Throws `invalid_request` naming the field, or the header, at fault. */
 export function readRequest(body: unknown, text: string, match: Match, headers: ClientHeaders): MessagesCall {
   checkVersion(headers);
   const isCount = match.operation === 'count';
-  const wire = checkWire(isCount ? countWire : requestWire, body);
+  const wire = checkWire(isCount ? Wire.count : Wire.request, body);
   checkStateless(wire);
   refuseOtherModelFields(wire);
   const usesBetas = headers[betaHeader] !== undefined;
@@ -118,7 +117,7 @@ export function readRequest(body: unknown, text: string, match: Match, headers: 
 /** The error code that makes the SDK's tool runner resend its thread as a whole conversation. */
 const noThreads = 'thread_unsupported_request';
 
-function checkStateless({ thread }: WireRequest): void {
+function checkStateless({ thread }: Wire.Request): void {
   if (thread === undefined || thread === null) return;
   throw new GatewayError(
     'unsupported_parameter',
@@ -129,7 +128,7 @@ function checkStateless({ thread }: WireRequest): void {
 }
 
 /** Refuses fields with which the vendor would call other models, at their own prices. */
-function refuseOtherModelFields({ fallbacks, tools }: WireRequest): void {
+function refuseOtherModelFields({ fallbacks, tools }: Wire.Request): void {
   if (fallbacks !== undefined && fallbacks !== null) refuseOtherModels('fallbacks');
   const advisor = tools?.findIndex((tool) => tool.type?.startsWith('advisor_')) ?? -1;
   if (advisor < 0) return;
@@ -162,7 +161,7 @@ function checkVersion(headers: ClientHeaders): void {
   });
 }
 
-function checkCombinations(wire: WireRequest, usesBetas: boolean): void {
+function checkCombinations(wire: Wire.Request, usesBetas: boolean): void {
   const { max_tokens: limit, tools, tool_choice: choice } = wire;
   const budget = readBudget(wire);
   // With a beta the budget covers a whole loop of tool calls, and may exceed one reply.
@@ -176,7 +175,7 @@ function checkCombinations(wire: WireRequest, usesBetas: boolean): void {
   // A tool set of the vendor contains tools with names of their own.
   if (
     choice?.type === 'tool' &&
-    tools?.every(isFunctionTool) &&
+    tools?.every(Wire.isFunctionTool) &&
     !tools.some(({ name }) => name === choice.name)
   ) {
     throw buildFieldError(

@@ -171,39 +171,39 @@ const fields = {
 
 /** A limit of 0 is allowed: it fills the cache without an answer. */
 const tokenLimit = z.int(limit).nonnegative(limit);
-export const requestWire = quicken(z.looseObject({ ...fields, max_tokens: tokenLimit }));
+export const request = quicken(z.looseObject({ ...fields, max_tokens: tokenLimit }));
 /** A count generates nothing, and needs no limit. */
-export const countWire = z.looseObject({ ...fields, max_tokens: tokenLimit.nullish() });
+export const count = z.looseObject({ ...fields, max_tokens: tokenLimit.nullish() });
 
-export type WireRequest = z.output<typeof countWire>;
-export type WireMessage = WireRequest['messages'][number];
-export type WireContent = WireMessage['content'];
-export type WireBlock = Exclude<WireContent, string>[number];
-export type WireKnownBlock = z.output<typeof knownBlock>;
-export type WireText = z.output<typeof text>;
-export type WireMedia = z.output<typeof image> | z.output<typeof document>;
-export type WireKnownMedia =
+export type Request = z.output<typeof count>;
+export type Message = Request['messages'][number];
+export type Content = Message['content'];
+export type Block = Exclude<Content, string>[number];
+export type KnownBlock = z.output<typeof knownBlock>;
+export type Text = z.output<typeof text>;
+export type Media = z.output<typeof image> | z.output<typeof document>;
+export type KnownMedia =
   | (z.output<typeof image> & { source: z.output<typeof imageSource.known> })
   | (z.output<typeof document> & { source: z.output<typeof documentSource.known> });
-export type WireSearchResult = z.output<typeof searchResult>;
-export type WireToolUse = z.output<typeof toolUse>;
-export type WireToolResult = z.output<typeof toolResult>;
-export type WireResultContent = z.output<typeof resultContent>;
-export type WireThinking = z.output<typeof thinking> | z.output<typeof redactedThinking>;
-export type WireTool = NonNullable<WireRequest['tools']>[number];
-export type WireFunctionTool = z.output<typeof functionTool>;
-export type WireToolChoice = z.output<typeof toolChoice.any>;
-export type WireKnownChoice = z.output<typeof toolChoice.known>;
+export type SearchResult = z.output<typeof searchResult>;
+export type ToolUse = z.output<typeof toolUse>;
+export type ToolResult = z.output<typeof toolResult>;
+export type ResultContent = z.output<typeof resultContent>;
+export type Thinking = z.output<typeof thinking> | z.output<typeof redactedThinking>;
+export type Tool = NonNullable<Request['tools']>[number];
+export type FunctionTool = z.output<typeof functionTool>;
+export type ToolChoice = z.output<typeof toolChoice.any>;
+export type KnownChoice = z.output<typeof toolChoice.known>;
 
-export function isKnownBlock(block: WireBlock | WireResultContent): block is WireKnownBlock {
+export function isKnownBlock(block: Block | ResultContent): block is KnownBlock {
   return knownTypes.has(block.type);
 }
 
-export function isFunctionTool(tool: WireTool): tool is WireFunctionTool {
+export function isFunctionTool(tool: Tool): tool is FunctionTool {
   return tool.type === undefined || tool.type === null || tool.type === 'custom';
 }
 
-export function isKnownMedia(block: WireMedia): block is WireKnownMedia {
+export function isKnownMedia(block: Media): block is KnownMedia {
   return (block.type === 'image' ? imageSource : documentSource).isKnown(block.source);
 }
 

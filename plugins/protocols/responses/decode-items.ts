@@ -14,16 +14,9 @@ import { noteHead, headNames } from './item-notes.ts';
 import type { ReadItem } from './read-items.ts';
 import { readSealed, findSealer, type Sealed } from './sealed.ts';
 import type { ToolNames } from './tool-names.ts';
-import type {
-  WireCallOutput,
-  WireCustomCall,
-  WireFunctionCall,
-  WireImageCall,
-  WireMessage,
-  WireReasoning,
-} from './wire.ts';
+import type * as Wire from './wire.ts';
 
-type WireCall = WireFunctionCall | WireCustomCall;
+type WireCall = Wire.FunctionCall | Wire.CustomCall;
 
 interface Reading {
   readonly names: ToolNames;
@@ -160,7 +153,7 @@ const messageFieldsExceptStatus = new Set(['type', 'id', 'role', 'content']);
 const messageFields = new Set([...messageFieldsExceptStatus, ...headNames]);
 const knownStatuses = new Set(['in_progress', 'completed', 'incomplete']);
 
-function decodeMessage(message: WireMessage, at: string): Turn {
+function decodeMessage(message: Wire.Message, at: string): Turn {
   const { role, content } = message;
   const blocks: Block[] = decodeContent(content, `${at}.content`, role);
   const isUsual =
@@ -201,7 +194,7 @@ function decodeCall(item: WireCall, at: string, { names, sealed }: Reading): Blo
 const outputHead = new Set([...headNames, 'call_id']);
 const outputFields = new Set([...outputHead, 'output']);
 
-function decodeOutput(item: WireCallOutput, at: string): Block {
+function decodeOutput(item: Wire.CallOutput, at: string): Block {
   const { output } = item;
   const parts = decodeContent(output, `${at}.output`, 'tool');
   const content = parts.flatMap((block): (TextBlock | MediaBlock)[] => {
@@ -225,7 +218,7 @@ export const partBreak = '\n\n';
 const partFields = new Set(['type', 'text']);
 
 /** Undefined if the item holds nothing but the sealed state of a tool call. */
-function decodeReasoning(item: WireReasoning, at: string, sealer: string): Block | undefined {
+function decodeReasoning(item: Wire.Reasoning, at: string, sealer: string): Block | undefined {
   const { summary, content, encrypted_content: encrypted } = item;
   const sealed = encrypted ? readSealed(encrypted, sealer) : undefined;
   if (typeof sealed?.owner === 'object') return undefined;
@@ -263,7 +256,7 @@ function decodeReasoning(item: WireReasoning, at: string, sealer: string): Block
 const imageFields = new Set([...headNames, 'result', 'output_format']);
 
 /** An image from an earlier response, sent back by the client. */
-function decodeImageCall(item: WireImageCall, at: string): Block {
+function decodeImageCall(item: Wire.ImageCall, at: string): Block {
   const format = item.output_format ?? undefined;
   const form = ['image-call', ...noteHead(item), ...(format ? [`format=${format}`] : [])];
   return {

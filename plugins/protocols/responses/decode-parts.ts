@@ -5,7 +5,7 @@ import { detectDocumentType, isUrl, readDataUrl, audioTypeOf } from '../../share
 import { markUnknown } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
-import { isKnownPart, type WireContent, type WirePart } from './wire.ts';
+import * as Wire from './wire.ts';
 
 export type RefusalBlock = BlockOf<'refusal'>;
 export type ContentBlock = TextBlock | MediaBlock | RefusalBlock;
@@ -34,18 +34,18 @@ function foreignPart(value: Fields, at: string, role: string): ForeignPart {
 
 /** `at` is the path of the content in the client's body. */
 export function decodeContent(
-  content: WireContent,
+  content: Wire.Content,
   at: string,
   role: string,
 ): (ContentBlock | ForeignPart)[] {
   if (typeof content === 'string') return [{ type: 'text', text: content, at }];
   return content.map((part, index) => {
     const place = `${at}[${index}]`;
-    return isKnownPart(part) ? { ...decodePart(part, role), at: place } : foreignPart(part, place, role);
+    return Wire.isKnownPart(part) ? { ...decodePart(part, role), at: place } : foreignPart(part, place, role);
   });
 }
 
-function decodePart(part: WirePart, role: string): ContentBlock {
+function decodePart(part: Wire.Part, role: string): ContentBlock {
   switch (part.type) {
     case 'input_text':
       return decodeInputText(part, role);
@@ -83,7 +83,7 @@ function noteTextType(kind: string, role: string): string[] {
 
 const textFields = new Set(['type', 'prompt_cache_breakpoint', 'text']);
 
-function decodeInputText(part: Extract<WirePart, { type: 'input_text' }>, role: string): TextBlock {
+function decodeInputText(part: Extract<Wire.Part, { type: 'input_text' }>, role: string): TextBlock {
   const left = pickUnread(part, textFields);
   const fields = part.prompt_cache_breakpoint ? { ...left, ...leftoverCache(part) } : left;
   const sides = bag.keep(fields, noteTextType(part.type, role));
@@ -91,7 +91,7 @@ function decodeInputText(part: Extract<WirePart, { type: 'input_text' }>, role: 
 }
 
 /** Clients send parts of replies back with empty lists. As notes these are not reported as lost. */
-function decodeOutputText(part: Extract<WirePart, { type: 'output_text' }>, role: string): TextBlock {
+function decodeOutputText(part: Extract<Wire.Part, { type: 'output_text' }>, role: string): TextBlock {
   const empty = (['annotations', 'logprobs'] as const).filter((name) => part[name]?.length === 0);
   return {
     type: 'text',
@@ -100,7 +100,7 @@ function decodeOutputText(part: Extract<WirePart, { type: 'output_text' }>, role
   };
 }
 
-type MediaPart = Extract<WirePart, { type: 'input_image' | 'input_file' }>;
+type MediaPart = Extract<Wire.Part, { type: 'input_image' | 'input_file' }>;
 
 function decodeMedia(
   part: MediaPart,

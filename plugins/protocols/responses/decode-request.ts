@@ -9,7 +9,7 @@ import { decodeItems } from './decode-items.ts';
 import { decodeChoice, decodeTools } from './decode-tools.ts';
 import type { ReadRequest } from './read-items.ts';
 import { ToolNames } from './tool-names.ts';
-import { isKnownFormat, type WireAnyFormat, type WireRequest } from './wire.ts';
+import * as Wire from './wire.ts';
 
 type Format = NonNullable<CanonicalRequest['format']>;
 
@@ -55,24 +55,24 @@ export function decodeRequest({ wire, items, tools: readTools }: ReadRequest): C
   return { ...head, turns: [...decodeInstructions(wire), ...decodeInput(wire, items, new ToolNames(head))] };
 }
 
-function decodeInstructions({ instructions }: WireRequest): Turn[] {
+function decodeInstructions({ instructions }: Wire.Request): Turn[] {
   if (!instructions) return [];
   const at = 'instructions';
   return [{ role: 'system', blocks: [{ type: 'text', text: instructions, at }], at, ...bag.keep({}, [at]) }];
 }
 
-function decodeInput({ input, model }: WireRequest, items: ReadRequest['items'], names: ToolNames): Turn[] {
+function decodeInput({ input, model }: Wire.Request, items: ReadRequest['items'], names: ToolNames): Turn[] {
   if (typeof input !== 'string') return decodeItems(items, names, model);
   const at = 'input';
   return [{ role: 'user', blocks: [{ type: 'text', text: input, at }], at, ...bag.keep({}, [at]) }];
 }
 
-function hasOnlySafetyIdentifier({ user, safety_identifier: safety }: WireRequest): boolean {
+function hasOnlySafetyIdentifier({ user, safety_identifier: safety }: Wire.Request): boolean {
   return typeof user !== 'string' && typeof safety === 'string';
 }
 
 /** Notes for the client's wording, and for fields about storage, which the gateway ignores. */
-function collectNotes(wire: WireRequest): string[] {
+function collectNotes(wire: Wire.Request): string[] {
   const form: string[] = [];
   if (wire.stream === false) form.push('stream-false');
   if (wire.background === false) form.push('background-false');
@@ -99,7 +99,7 @@ const plainFormat = new Set(['type']);
 const schemaFormat = new Set(['type', 'name', 'description', 'schema', 'strict']);
 
 /** Fields without a canonical name, and the rest of fields that are canonical in part. */
-function collectLeftover(wire: WireRequest, choiceRead: boolean): Fields {
+function collectLeftover(wire: Wire.Request, choiceRead: boolean): Fields {
   const known = new Set(readFields);
   if (choiceRead) known.add('tool_choice');
   const { provider: _preferences, ...vendorsOwn } = wire;
@@ -124,7 +124,7 @@ function collectLeftover(wire: WireRequest, choiceRead: boolean): Fields {
   };
 }
 
-function decodeReasoning(reasoning: WireRequest['reasoning']): CanonicalRequest['reasoning'] {
+function decodeReasoning(reasoning: Wire.Request['reasoning']): CanonicalRequest['reasoning'] {
   if (!reasoning) return undefined;
   const { effort, summary } = reasoning;
   return effort || summary
@@ -133,20 +133,20 @@ function decodeReasoning(reasoning: WireRequest['reasoning']): CanonicalRequest[
 }
 
 /** An unknown format is kept whole. */
-function readFormatLeftover(format: WireAnyFormat | null | undefined): Fields {
+function readFormatLeftover(format: Wire.AnyFormat | null | undefined): Fields {
   if (!format) return {};
-  if (!isKnownFormat(format)) return { format };
+  if (!Wire.isKnownFormat(format)) return { format };
   return nestFields('format', format.type === 'json_schema' ? {} : pickUnread(format, plainFormat));
 }
 
 const summaries = new Set(['auto', 'concise', 'detailed']);
 
-function isUsualSummary({ reasoning }: WireRequest): boolean {
+function isUsualSummary({ reasoning }: Wire.Request): boolean {
   return !reasoning?.summary || summaries.has(reasoning.summary);
 }
 
-function decodeFormat(format: WireAnyFormat | null | undefined): Format | undefined {
-  if (!format || !isKnownFormat(format)) return undefined;
+function decodeFormat(format: Wire.AnyFormat | null | undefined): Format | undefined {
+  if (!format || !Wire.isKnownFormat(format)) return undefined;
   if (format.type === 'text') return { type: 'text' };
   if (format.type === 'json_object') return { type: 'json' };
   const { name, description, schema, strict } = format;

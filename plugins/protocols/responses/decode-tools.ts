@@ -8,7 +8,7 @@ import { isObject, pickUnread, nestFields, type Fields } from '../../shared/wire
 import { bag, protocolName } from './bag.ts';
 import type { ReadTool } from './read-items.ts';
 import { qualifyName } from './tool-names.ts';
-import type { WireFlatTool, WireOwnTool, WireRequest } from './wire.ts';
+import type * as Wire from './wire.ts';
 
 type ToolChoice = NonNullable<CanonicalRequest['toolChoice']>;
 
@@ -44,7 +44,7 @@ function readHostedKind(tool: Fields): Extract<Tool, { type: 'hosted' }>['kind']
 
 const namespaceFields = new Set(['type', 'name', 'tools']);
 
-type WireNamespace = Extract<WireOwnTool, { type: 'namespace' }>;
+type WireNamespace = Extract<Wire.OwnTool, { type: 'namespace' }>;
 
 function decodeNamespace(namespace: WireNamespace, at: string, taken: Set<string>): Tool[] {
   return namespace.tools.map((tool, index) => {
@@ -66,7 +66,7 @@ interface ToolPlace {
 }
 
 /** `taken` holds the canonical names of the tools before. */
-function decodeTool(tool: WireFlatTool, place: ToolPlace, taken: Set<string>): Tool {
+function decodeTool(tool: Wire.FlatTool, place: ToolPlace, taken: Set<string>): Tool {
   const { at, namespace, notes = [], about = {} } = place;
   const { name: wireName, description } = tool;
   const name =
@@ -124,7 +124,7 @@ const modes = ['none', 'auto', 'required'] as const;
  * Undefined for a choice of a hosted tool, or one of an unknown type. Such a choice is kept unchanged among
  * the vendor's fields.
  */
-export function decodeChoice(choice: WireRequest['tool_choice']): ToolChoice | undefined {
+export function decodeChoice(choice: Wire.Request['tool_choice']): ToolChoice | undefined {
   if (typeof choice === 'string') {
     const mode = findKnown(choice, modes);
     return mode && { mode };

@@ -2,32 +2,21 @@
 import { z } from 'zod';
 import type { CallDescription } from '../../../core/index.ts';
 import { count, errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
-import {
-  anyItemWire,
-  anyToolWire,
-  callOutputWire,
-  customCallWire,
-  functionCallWire,
-  imageCallWire,
-  messageWire,
-  ownToolWire,
-  reasoningWire,
-  requestWire,
-} from './wire.ts';
+import * as Wire from './wire.ts';
 
 /** Items and tools of types that are not listed pass too; the provider judges them. */
 const inputItem = z.union([
-  messageWire,
-  functionCallWire,
-  customCallWire,
-  callOutputWire,
-  reasoningWire,
-  imageCallWire,
-  anyItemWire,
+  Wire.message,
+  Wire.functionCall,
+  Wire.customCall,
+  Wire.callOutput,
+  Wire.reasoning,
+  Wire.imageCall,
+  Wire.anyItem,
 ]);
-const wholeRequest = requestWire.extend({
+const wholeRequest = Wire.request.extend({
   input: z.union([z.string(), z.array(inputItem)]).nullish(),
-  tools: z.array(z.union([ownToolWire, anyToolWire])).nullish(),
+  tools: z.array(z.union([Wire.ownTool, Wire.anyTool])).nullish(),
 });
 const request = wholeRequest.meta({
   title: 'ResponseRequest',

@@ -5,74 +5,54 @@
 import { GatewayError } from '../../../core/index.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
-import {
-  anyItemWire,
-  isKnownPart,
-  knownRoles,
-  callOutputWire,
-  customCallWire,
-  functionCallWire,
-  imageCallWire,
-  messageWire,
-  ownToolWire,
-  reasoningWire,
-  type WireCallOutput,
-  type WireContent,
-  type WireCustomCall,
-  type WireFunctionCall,
-  type WireImageCall,
-  type WireMessage,
-  type WireOwnTool,
-  type WireReasoning,
-  type WireRequest,
-} from './wire.ts';
+import * as Wire from './wire.ts';
 
 /** A request body whose items and tools have been checked one by one. */
 export interface ReadRequest {
-  readonly wire: WireRequest;
+  readonly wire: Wire.Request;
   readonly items: readonly ReadItem[];
   readonly tools: readonly ReadTool[] | undefined;
 }
 
 export type ReadItem =
-  | { readonly kind: 'message'; readonly item: WireMessage }
-  | { readonly kind: 'function-call'; readonly item: WireFunctionCall }
-  | { readonly kind: 'custom-call'; readonly item: WireCustomCall }
-  | { readonly kind: 'call-output'; readonly item: WireCallOutput }
-  | { readonly kind: 'reasoning'; readonly item: WireReasoning }
-  | { readonly kind: 'image-call'; readonly item: WireImageCall }
+  | { readonly kind: 'message'; readonly item: Wire.Message }
+  | { readonly kind: 'function-call'; readonly item: Wire.FunctionCall }
+  | { readonly kind: 'custom-call'; readonly item: Wire.CustomCall }
+  | { readonly kind: 'call-output'; readonly item: Wire.CallOutput }
+  | { readonly kind: 'reasoning'; readonly item: Wire.Reasoning }
+  | { readonly kind: 'image-call'; readonly item: Wire.ImageCall }
   /** `unknownRole`: a message without which another provider's answer is worthless. */
   | { readonly kind: 'other'; readonly item: Fields; readonly unknownRole?: true };
 
 /** Whether an assistant message must have the id and status of its response. */
 export type AssistantItems = 'strict' | 'lenient';
 
-export function readItems(input: WireRequest['input'], assistantItems: AssistantItems): ReadItem[] {
+export function readItems(input: Wire.Request['input'], assistantItems: AssistantItems): ReadItem[] {
   if (!Array.isArray(input)) return [];
   return input.map((value, index) => readItem(value, `input[${index}]`, assistantItems));
 }
 
 function readItem(value: unknown, at: string, assistantItems: AssistantItems): ReadItem {
-  const given = checkWire(anyItemWire, value, at);
+  const given = checkWire(Wire.anyItem, value, at);
   switch (given.type ?? (given.role === undefined && given.id !== undefined ? 'item_reference' : 'message')) {
     case 'message':
-      if (typeof given.role === 'string' && !knownRoles.has(given.role))
+      if (typeof given.role === 'string' && !Wire.knownRoles.has(given.role))
         return { kind: 'other', item: given, unknownRole: true };
       return { kind: 'message', item: readMessage(value, at, assistantItems) };
     case 'function_call':
-      return { kind: 'function-call', item: checkWire(functionCallWire, value, at) };
+      return { kind: 'function-call', item: checkWire(Wire.functionCall, value, at) };
     case 'custom_tool_call':
-      return { kind: 'custom-call', item: checkWire(customCallWire, value, at) };
+      return { kind: 'custom-call', item: checkWire(Wire.customCall, value, at) };
     case 'function_call_output':
     case 'custom_tool_call_output': {
-      const item = checkWire(callOutputWire, value, at);
+      const item = checkWire(Wire.callOutput, value, at);
       checkFiles(item.output, `${at}.output`);
       return { kind: 'call-output', item };
     }
     case 'reasoning':
       return readReasoning(value, at);
     case 'image_generation_call': {
-      const item = checkWire(imageCallWire, value, at);
+      const item = checkWire(Wire.imageCall, value, at);
       return item.result ? { kind: 'image-call', item } : { kind: 'other', item };
     }
     case 'item_reference':
@@ -89,17 +69,17 @@ function readItem(value: unknown, at: string, assistantItems: AssistantItems): R
 
 /** Reasoning with parts of an unknown type passes as an unknown item. */
 function readReasoning(value: unknown, at: string): ReadItem {
-  const item = checkWire(reasoningWire, value, at);
+  const item = checkWire(Wire.reasoning, value, at);
   const isKnown = holdsOnly(item.summary, 'summary_text') && holdsOnly(item.content, 'reasoning_text');
   return isKnown ? { kind: 'reasoning', item } : { kind: 'other', item };
 }
 
-function holdsOnly(parts: WireReasoning['summary'], known: string): boolean {
+function holdsOnly(parts: Wire.Reasoning['summary'], known: string): boolean {
   return parts?.every(({ type = known }) => type === known) ?? true;
 }
 
-function readMessage(value: unknown, at: string, assistantItems: AssistantItems): WireMessage {
-  const message = checkWire(messageWire, value, at);
+function readMessage(value: unknown, at: string, assistantItems: AssistantItems): Wire.Message {
+  const message = checkWire(Wire.message, value, at);
   checkFiles(message.content, `${at}.content`);
   if (
     message.role !== 'assistant' ||
@@ -119,10 +99,10 @@ function readMessage(value: unknown, at: string, assistantItems: AssistantItems)
 }
 
 /** An image or a file needs one of several fields. */
-function checkFiles(content: WireContent, at: string): void {
+function checkFiles(content: Wire.Content, at: string): void {
   if (typeof content === 'string') return;
   for (const [index, part] of content.entries()) {
-    if (!isKnownPart(part)) continue;
+    if (!Wire.isKnownPart(part)) continue;
     if (part.type === 'input_image' && !part.image_url && !part.file_id)
       throw buildFieldError(`${at}[${index}].image_url`, 'is missing', 'the URL of an image');
     if (part.type === 'input_file' && !part.file_data && !part.file_url && !part.file_id) {
@@ -136,7 +116,7 @@ function checkFiles(content: WireContent, at: string): void {
 }
 
 export type ReadTool =
-  | { readonly kind: 'own'; readonly tool: WireOwnTool }
+  | { readonly kind: 'own'; readonly tool: Wire.OwnTool }
   | { readonly kind: 'hosted'; readonly tool: Fields };
 
 const flatKinds = new Set(['function', 'custom']);
@@ -149,10 +129,10 @@ function isOwn(tool: Fields): boolean {
   return tools.every((each) => !isObject(each) || typeof each.type !== 'string' || flatKinds.has(each.type));
 }
 
-export function readTools(tools: WireRequest['tools']): ReadTool[] | undefined {
+export function readTools(tools: Wire.Request['tools']): ReadTool[] | undefined {
   return tools?.map((tool, index) =>
     isOwn(tool)
-      ? { kind: 'own', tool: checkWire(ownToolWire, tool, `tools[${index}]`) }
+      ? { kind: 'own', tool: checkWire(Wire.ownTool, tool, `tools[${index}]`) }
       : { kind: 'hosted', tool },
   );
 }

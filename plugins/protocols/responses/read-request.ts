@@ -37,7 +37,7 @@ import {
 } from './read-items.ts';
 import { isGatewayId } from './response-object.ts';
 import { isNativeSeal, findSealer } from './sealed.ts';
-import { isKnownPart, requestWire, type WireAnyPart, type WirePart, type WireRequest } from './wire.ts';
+import * as Wire from './wire.ts';
 
 const imageTool = 'image_generation';
 const codeTool = 'code_interpreter';
@@ -154,7 +154,7 @@ export function readRequest(
   { operation }: Match,
   assistantItems: AssistantItems,
 ): ResponsesCall {
-  const wire = checkWire(requestWire, body);
+  const wire = checkWire(Wire.request, body);
   checkStateless(wire);
   const { input } = wire;
   const counts = operation === 'count';
@@ -169,7 +169,7 @@ export function readRequest(
 
 const stateFields = ['previous_response_id', 'conversation', 'prompt', 'background'] as const;
 
-function checkStateless(wire: WireRequest): void {
+function checkStateless(wire: Wire.Request): void {
   for (const field of stateFields) {
     const value = wire[field];
     if (value === undefined || value === null || value === false) continue;
@@ -221,7 +221,7 @@ function measureInput({ wire, items, tools }: ReadRequest, text: string): InputS
     items.some(holdsUnknownInput);
   for (const read of items) {
     if (read.kind === 'image-call') meter.addImage(read.item.result?.length ?? 0);
-    for (const part of listContent(read).filter(isKnownPart)) {
+    for (const part of listContent(read).filter(Wire.isKnownPart)) {
       if (part.type === 'input_image') meter.addImage(part.image_url ? measureBase64(part.image_url) : 0);
       const file = readFileData(part);
       const length = file ? measureBase64(file) : 0;
@@ -236,7 +236,7 @@ function measureInput({ wire, items, tools }: ReadRequest, text: string): InputS
   };
 }
 
-function readFileData(part: WirePart): string | null | undefined {
+function readFileData(part: Wire.Part): string | null | undefined {
   if (part.type === 'input_audio') return part.input_audio.data;
   return part.type === 'input_file' ? part.file_data : undefined;
 }
@@ -245,10 +245,10 @@ function readFileData(part: WirePart): string | null | undefined {
 function holdsUnknownInput(read: ReadItem): boolean {
   if (read.kind === 'other') return read.unknownRole === true;
   if (read.kind === 'message' && read.item.role === 'assistant') return false;
-  return !listContent(read).every(isKnownPart);
+  return !listContent(read).every(Wire.isKnownPart);
 }
 
-function listContent(read: ReadItem): readonly WireAnyPart[] {
+function listContent(read: ReadItem): readonly Wire.AnyPart[] {
   if (read.kind !== 'message' && read.kind !== 'call-output') return [];
   const content = read.kind === 'message' ? read.item.content : read.item.output;
   return typeof content === 'string' ? [] : content;

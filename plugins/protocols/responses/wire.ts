@@ -56,13 +56,13 @@ const callId = z.string('the id of a tool call').min(1, 'the id of a tool call')
 const roles = ['user', 'assistant', 'system', 'developer'] as const;
 export const knownRoles: ReadonlySet<unknown> = new Set(roles);
 
-export const anyItemWire = quicken(
+export const anyItem = quicken(
   z.looseObject({ type: text, role: z.unknown().optional(), id: z.unknown().optional() }),
 );
-export const messageWire = quicken(
+export const message = quicken(
   z.looseObject({ ...id, type: z.literal('message').nullish(), role: z.enum(roles), content }),
 );
-export const functionCallWire = quicken(
+export const functionCall = quicken(
   z.looseObject({
     ...id,
     type: z.literal('function_call'),
@@ -72,7 +72,7 @@ export const functionCallWire = quicken(
     arguments: z.string('a string holding JSON'),
   }),
 );
-export const customCallWire = z.looseObject({
+export const customCall = z.looseObject({
   ...id,
   type: z.literal('custom_tool_call'),
   call_id: callId,
@@ -80,7 +80,7 @@ export const customCallWire = z.looseObject({
   namespace: text,
   input: z.string(),
 });
-export const callOutputWire = quicken(
+export const callOutput = quicken(
   z.looseObject({
     ...id,
     type: z.enum(['function_call_output', 'custom_tool_call_output']),
@@ -88,14 +88,14 @@ export const callOutputWire = quicken(
     output: content,
   }),
 );
-export const reasoningWire = z.looseObject({
+export const reasoning = z.looseObject({
   ...id,
   type: z.literal('reasoning'),
   summary: z.array(z.looseObject({ type: text, text: z.string() })).nullish(),
   content: z.array(z.looseObject({ type: text, text: z.string() })).nullish(),
   encrypted_content: text,
 });
-export const imageCallWire = z.looseObject({
+export const imageCall = z.looseObject({
   id: text,
   status: text,
   type: z.literal('image_generation_call'),
@@ -103,24 +103,24 @@ export const imageCallWire = z.looseObject({
   output_format: text,
 });
 
-const ownTool = {
+const definition = {
   name: z.string().min(1),
   description: text,
 };
 const functionTool = z.looseObject({
   type: z.literal('function'),
-  ...ownTool,
+  ...definition,
   parameters: anyObject.nullish(),
   strict: z.boolean().nullish(),
 });
-const customTool = z.looseObject({ type: z.literal('custom'), ...ownTool, format: anyObject.nullish() });
+const customTool = z.looseObject({ type: z.literal('custom'), ...definition, format: anyObject.nullish() });
 const namespaceTool = z.looseObject({
   type: z.literal('namespace'),
-  ...ownTool,
+  ...definition,
   tools: z.array(z.discriminatedUnion('type', [functionTool, customTool])),
 });
-export const anyToolWire = z.looseObject({ type: z.string('the type of a tool') });
-export const ownToolWire = z.discriminatedUnion('type', [functionTool, customTool, namespaceTool]);
+export const anyTool = z.looseObject({ type: z.string('the type of a tool') });
+export const ownTool = z.discriminatedUnion('type', [functionTool, customTool, namespaceTool]);
 
 const toolChoice = z.union(
   [z.string(), z.looseObject({ type: z.string() })],
@@ -140,7 +140,7 @@ const textFormat = openUnion(
 );
 export const isKnownFormat = textFormat.isKnown;
 
-export const requestWire = quicken(
+export const request = quicken(
   z.looseObject({
     model: modelId,
     input: z.union([z.string(), z.array(z.unknown())], 'a string, or an array of input items').nullish(),
@@ -152,7 +152,7 @@ export const requestWire = quicken(
     top_logprobs: wholeBetween(0, 20).nullish(),
     stream: z.boolean().nullish(),
     stream_options: z.looseObject({ include_obfuscation: z.boolean().nullish() }).nullish(),
-    tools: z.array(anyToolWire).nullish(),
+    tools: z.array(anyTool).nullish(),
     tool_choice: toolChoice.nullish(),
     parallel_tool_calls: z.boolean().nullish(),
     reasoning: z.looseObject({ effort: text, summary: text }).nullish(),
@@ -172,16 +172,16 @@ export const requestWire = quicken(
   }),
 );
 
-export type WireRequest = z.output<typeof requestWire>;
-export type WireMessage = z.output<typeof messageWire>;
-export type WireFunctionCall = z.output<typeof functionCallWire>;
-export type WireCustomCall = z.output<typeof customCallWire>;
-export type WireCallOutput = z.output<typeof callOutputWire>;
-export type WireReasoning = z.output<typeof reasoningWire>;
-export type WireImageCall = z.output<typeof imageCallWire>;
-export type WireContent = z.output<typeof content>;
-export type WireAnyPart = z.output<typeof part.any>;
-export type WirePart = z.output<typeof part.known>;
-export type WireOwnTool = z.output<typeof ownToolWire>;
-export type WireFlatTool = Exclude<WireOwnTool, { type: 'namespace' }>;
-export type WireAnyFormat = z.output<typeof textFormat.any>;
+export type Request = z.output<typeof request>;
+export type Message = z.output<typeof message>;
+export type FunctionCall = z.output<typeof functionCall>;
+export type CustomCall = z.output<typeof customCall>;
+export type CallOutput = z.output<typeof callOutput>;
+export type Reasoning = z.output<typeof reasoning>;
+export type ImageCall = z.output<typeof imageCall>;
+export type Content = z.output<typeof content>;
+export type AnyPart = z.output<typeof part.any>;
+export type Part = z.output<typeof part.known>;
+export type OwnTool = z.output<typeof ownTool>;
+export type FlatTool = Exclude<OwnTool, { type: 'namespace' }>;
+export type AnyFormat = z.output<typeof textFormat.any>;
