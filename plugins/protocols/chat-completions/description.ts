@@ -1,7 +1,7 @@
 /** What chat-completions takes and returns, for the OpenAPI document. What providers add is allowed too. */
 import { z } from 'zod';
-import type { CallDescription, Description } from '../../../core/index.ts';
-import { count, errorSchema, listedModel } from '../../shared/wire-kit/reply-schemas.ts';
+import type { CallDescription } from '../../../core/index.ts';
+import { count, describeListing, errorSchema, listedModel } from '../../shared/wire-kit/reply-schemas.ts';
 import * as Wire from './wire.ts';
 
 const usage = z.looseObject({
@@ -82,21 +82,10 @@ const model = z
   })
   .meta({ title: 'ChatModel' });
 
-export const models: Description = {
-  summary: 'All models, in the chat style',
-  replies: {
-    200: {
-      'application/json': z
-        .object({ object: z.literal('list'), data: z.array(model) })
-        .meta({ title: 'ChatModelList' }),
-    },
-  },
-  error: errorSchema,
-};
+const list = z.object({ object: z.literal('list'), data: z.array(model) }).meta({ title: 'ChatModelList' });
 
-export const namedModels: Description = {
-  summary: 'One model, in the chat style',
+export const { models, namedModels } = describeListing('chat', list, errorSchema, {
+  summary: 'One model',
   details: 'The slash in the id may be sent as it is, or as `%2F`.',
-  replies: { 200: { 'application/json': model } },
-  error: errorSchema,
-};
+  reply: model,
+});

@@ -1,8 +1,6 @@
-/**
- * Finish reasons in both directions. Whether tools were called is decided by the calls: some providers send
- * `stop` with calls. Only a cut or filtered reply keeps its reason, since a call in it may be incomplete.
- */
+/** Finish reasons in both directions. */
 import type { FinishReason } from '../../../core/index.ts';
+import { considerCalls, lookUpReason } from '../../shared/wire-kit/finish-reason.ts';
 
 const decoded: Readonly<Record<string, FinishReason>> = {
   stop: 'stop',
@@ -21,21 +19,8 @@ const decoded: Readonly<Record<string, FinishReason>> = {
   insufficient_system_resource: 'error',
 };
 
-const outranksCalls: ReadonlySet<FinishReason> = new Set([
-  'length',
-  'context-length',
-  'content-filter',
-  'refusal',
-  'pause',
-  'error',
-]);
-
-function considerCalls(reason: FinishReason, calls: boolean): FinishReason {
-  return calls && !outranksCalls.has(reason) ? 'tool-calls' : reason;
-}
-
 export function decodeFinish(raw: string, calls: boolean): FinishReason {
-  return considerCalls(Object.hasOwn(decoded, raw) ? (decoded[raw] ?? 'other') : 'other', calls);
+  return considerCalls(lookUpReason(decoded, raw), calls);
 }
 
 /** A paused or broken turn is not finished, for which this protocol only has `length`. */

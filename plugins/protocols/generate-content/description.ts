@@ -3,8 +3,14 @@
  * unchanged.
  */
 import { z } from 'zod';
-import type { CallDescription, Description } from '../../../core/index.ts';
-import { architecture, count, pricing, topProvider } from '../../shared/wire-kit/reply-schemas.ts';
+import type { CallDescription } from '../../../core/index.ts';
+import {
+  architecture,
+  count,
+  describeListing,
+  pricing,
+  topProvider,
+} from '../../shared/wire-kit/reply-schemas.ts';
 import * as Wire from './wire.ts';
 
 const errorSchema = z
@@ -127,15 +133,8 @@ const model = z
   .meta({ title: 'GenerateContentModel' });
 const list = z.object({ models: z.array(model) }).meta({ title: 'GenerateContentModelList' });
 
-export const models: Description = {
-  summary: 'All models, in the generate-content style',
-  replies: { 200: { 'application/json': list } },
-  error: errorSchema,
-};
-
-export const namedModels: Description = {
-  summary: 'One model, or all of an owner, in the generate-content style',
+export const { models, namedModels } = describeListing('generate-content', list, errorSchema, {
+  summary: 'One model, or all of an owner',
   details: 'A name without a slash is an owner. Send the slash in the id of a model as it is, or as `%2F`.',
-  replies: { 200: { 'application/json': z.union([model, list]) } },
-  error: errorSchema,
-};
+  reply: z.union([model, list]),
+});

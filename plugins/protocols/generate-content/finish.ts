@@ -3,6 +3,8 @@
  * tools were called. A cut, filtered or failed reply keeps its reason, since a call in it may be broken.
  */
 import type { FinishReason } from '../../../core/index.ts';
+import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
+import { lookUpReason } from '../../shared/wire-kit/finish-reason.ts';
 
 const reasons: Readonly<Record<string, FinishReason>> = {
   STOP: 'stop',
@@ -30,7 +32,7 @@ const reasons: Readonly<Record<string, FinishReason>> = {
 };
 
 export function decodeFinish(raw: string, calls: boolean): FinishReason {
-  const reason = Object.hasOwn(reasons, raw) ? (reasons[raw] ?? 'other') : 'other';
+  const reason = lookUpReason(reasons, raw);
   return calls && reason === 'stop' ? 'tool-calls' : reason;
 }
 
@@ -49,12 +51,6 @@ const wireReasons: Readonly<Record<FinishReason, string>> = {
 };
 
 /** The vendor's own reason if this wire has it with the same meaning. */
-export function encodeFinish({
-  unified,
-  raw,
-}: {
-  readonly unified: FinishReason;
-  readonly raw: string;
-}): string {
+export function encodeFinish({ unified, raw }: EventOf<'finish'>['reason']): string {
   return Object.hasOwn(reasons, raw) && reasons[raw] === unified ? raw : wireReasons[unified];
 }

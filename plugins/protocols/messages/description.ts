@@ -1,7 +1,7 @@
 /** Describes requests, replies and listings of messages for `/openapi.json`. Unknown fields pass. */
 import { z } from 'zod';
-import type { CallDescription, Description } from '../../../core/index.ts';
-import { count, listedModel } from '../../shared/wire-kit/reply-schemas.ts';
+import type { CallDescription } from '../../../core/index.ts';
+import { count, describeListing, listedModel } from '../../shared/wire-kit/reply-schemas.ts';
 import { betaHeader, neutralVersionHeader, versionHeader, versions } from './read-request.ts';
 import * as Wire from './wire.ts';
 
@@ -96,17 +96,10 @@ const model = z
   .meta({ title: 'MessagesModel' });
 const list = z.object({ data: z.array(model) }).meta({ title: 'MessagesModelList' });
 
-export const models: Description = {
-  summary: 'All models, in the messages style',
-  replies: { 200: { 'application/json': list } },
-  error: errorSchema,
-};
-
-export const namedModels: Description = {
-  summary: 'One model, or all of an owner, in the messages style',
+export const { models, namedModels } = describeListing('messages', list, errorSchema, {
+  summary: 'One model, or all of an owner',
   details:
     'An id without a slash is an owner. The slash within the id of a model may be sent as it is, or as ' +
     '`%2F`.',
-  replies: { 200: { 'application/json': z.union([model, list]) } },
-  error: errorSchema,
-};
+  reply: z.union([model, list]),
+});

@@ -1,9 +1,6 @@
-/**
- * Translates finish reasons. The reply's calls decide whether tools were called, not the vendor's reason:
- * some vendors report "stop" together with calls. A cut or refused reply keeps its reason, because a call in
- * it may be incomplete.
- */
+/** Translates finish reasons. */
 import type { FinishReason } from '../../../core/index.ts';
+import { considerCalls, lookUpReason } from '../../shared/wire-kit/finish-reason.ts';
 
 const decoded: Readonly<Record<string, FinishReason>> = {
   end_turn: 'stop',
@@ -15,14 +12,8 @@ const decoded: Readonly<Record<string, FinishReason>> = {
   model_context_window_exceeded: 'context-length',
 };
 
-const replacedByCalls: ReadonlySet<FinishReason> = new Set(['stop', 'stop-sequence', 'other']);
-
-function applyCalls(reason: FinishReason, hasCalls: boolean): FinishReason {
-  return hasCalls && replacedByCalls.has(reason) ? 'tool-calls' : reason;
-}
-
 export function decodeFinish(raw: string, hasCalls: boolean): FinishReason {
-  return applyCalls(Object.hasOwn(decoded, raw) ? (decoded[raw] ?? 'other') : 'other', hasCalls);
+  return considerCalls(lookUpReason(decoded, raw), hasCalls);
 }
 
 /** An error becomes `max_tokens`, because clients read `end_turn` as a complete answer. */
@@ -41,5 +32,5 @@ const encoded: Readonly<Record<FinishReason, string>> = {
 
 /** `hasRefused`: the reply has a refusal as text. */
 export function encodeFinish(reason: FinishReason, hasCalls: boolean, hasRefused: boolean): string {
-  return hasRefused && reason === 'stop' ? 'refusal' : encoded[applyCalls(reason, hasCalls)];
+  return hasRefused && reason === 'stop' ? 'refusal' : encoded[considerCalls(reason, hasCalls)];
 }

@@ -3,7 +3,7 @@
  * machine.
  */
 import type { Provider } from '../../../core/index.ts';
-import { Lapsing, type Fetched } from '../../shared/cloud/lapsing.ts';
+import { Lapsing, signWith, type Fetched } from '../../shared/cloud/lapsing.ts';
 import { loadOptional } from '../../shared/cloud/optional-package.ts';
 
 const scope = 'https://cognitiveservices.azure.com/.default';
@@ -14,26 +14,16 @@ export function withKey(key: string): Signing {
   return { sign: (request) => ({ ...request, headers: { ...request.headers, 'api-key': key } }) };
 }
 
-async function fetchToken(): Promise<Fetched<string>> {
+async function fetchHeaders(): Promise<Fetched<Record<string, string>>> {
   const { DefaultAzureCredential } = await loadOptional(
     'azure',
     '@azure/identity',
     () => import('@azure/identity'),
   );
   const { token, expiresOnTimestamp } = await new DefaultAzureCredential().getToken(scope);
-  return { value: token, expires: expiresOnTimestamp };
+  return { value: { authorization: `Bearer ${token}` }, expires: expiresOnTimestamp };
 }
 
 export function signedIn(): Signing {
-  const token = new Lapsing('azure', fetchToken);
-  return {
-    sign: async (request) => ({
-      ...request,
-      headers: { ...request.headers, authorization: `Bearer ${await token.get()}` },
-    }),
-    unwrap(response) {
-      if (response.status === 401) token.forget();
-      return response;
-    },
-  };
+  return signWith(new Lapsing('azure', fetchHeaders));
 }

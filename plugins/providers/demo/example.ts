@@ -4,8 +4,7 @@
  * is given up on.
  */
 import { resolvePointer } from '../../../core/index.ts';
-
-type Schema = Readonly<Record<string, unknown>>;
+import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
 const deepest = 16;
 const mostValues = 100;
@@ -26,7 +25,7 @@ export function exampleOf(root: unknown): unknown {
 
   function build(schema: unknown, depth: number): unknown {
     valuesLeft -= 1;
-    if (!isSchema(schema) || depth > deepest || valuesLeft < 0) return null;
+    if (!isObject(schema) || depth > deepest || valuesLeft < 0) return null;
     const inner = (part: unknown): unknown => build(part, depth + 1);
     if (typeof schema.$ref === 'string') return inner(resolvePointer(root, schema.$ref));
     for (const name of ['const', 'default']) if (name in schema) return schema[name];
@@ -41,7 +40,7 @@ export function exampleOf(root: unknown): unknown {
   return build(root, 0);
 }
 
-function valueOf(schema: Schema, inner: (part: unknown) => unknown): unknown {
+function valueOf(schema: Fields, inner: (part: unknown) => unknown): unknown {
   switch (typeOf(schema)) {
     case 'object':
       return Object.fromEntries(
@@ -66,10 +65,6 @@ function valueOf(schema: Schema, inner: (part: unknown) => unknown): unknown {
   }
 }
 
-function isSchema(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function listed(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value.slice(0, longest) : [];
 }
@@ -78,22 +73,22 @@ function names(value: unknown): string[] {
   return listed(value).filter((name) => typeof name === 'string');
 }
 
-function numberIn(schema: Schema, name: string): number | undefined {
+function numberIn(schema: Fields, name: string): number | undefined {
   const value = schema[name];
   return typeof value === 'number' ? value : undefined;
 }
 
-function propertyOf({ properties }: Schema, name: string): unknown {
-  return isSchema(properties) && Object.hasOwn(properties, name) ? properties[name] : {};
+function propertyOf({ properties }: Fields, name: string): unknown {
+  return isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : {};
 }
 
-function typeOf({ type, properties }: Schema): string {
+function typeOf({ type, properties }: Fields): string {
   const named = Array.isArray(type) ? names(type).find((each) => each !== 'null') : type;
   if (typeof named === 'string') return named;
   return properties ? 'object' : 'string';
 }
 
-function numberFor(schema: Schema): number {
+function numberFor(schema: Fields): number {
   const above = numberIn(schema, 'exclusiveMinimum');
   const least = numberIn(schema, 'minimum') ?? (above === undefined ? 1 : above + 1);
   return Math.min(least, numberIn(schema, 'maximum') ?? least);
@@ -103,8 +98,8 @@ function numberFor(schema: Schema): number {
  * A schema that fits all parts: it has the properties and requirements of all, and for every other member the
  * last part counts.
  */
-function merged(parts: readonly unknown[]): Schema {
-  const schemas = parts.filter(isSchema);
+function merged(parts: readonly unknown[]): Fields {
+  const schemas = parts.filter(isObject);
   return {
     ...Object.assign({}, ...schemas),
     properties: Object.assign({}, ...schemas.map(({ properties }) => properties)),

@@ -5,41 +5,44 @@
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import type { UpstreamRequest, UpstreamResponse } from '../../../core/index.ts';
+import { parseJson } from '../../shared/wire-kit/event-data.ts';
 import { tokensOf } from './answer.ts';
 import { paint } from './paint.ts';
-import { jsonResponse, readJson, refusal, type ReplyContext } from './reply.ts';
+import { jsonResponse, refusal, type ReplyContext } from './reply.ts';
 
 const whole = z.coerce.number().int();
+const usualSize = '1024x1024';
 
-/** Null means that a field was not set. */
-function unsaid(value: unknown): unknown {
-  return value ?? undefined;
+/** A field with a default. Null means that it was not set. */
+function unless<Schema extends z.ZodType>(schema: Schema) {
+  return z.preprocess((value) => value ?? undefined, schema);
 }
 
 /** A form has numbers and switches as text. */
 const requestSchema = z.looseObject({
   model: z.string(),
   prompt: z.string().min(1),
-  n: z.preprocess(unsaid, whole.min(1).max(10).default(1)),
-  size: z.preprocess(
-    unsaid,
+  n: unless(whole.min(1).max(10).default(1)),
+  size: unless(
     z
       .string()
       .regex(/^(auto|\d+x\d+)$/)
-      .default('auto'),
+      .default('auto')
+      .transform((size) => (size === 'auto' ? usualSize : size)),
   ),
-  quality: z.preprocess(unsaid, z.string().default('auto')),
-  background: z.preprocess(unsaid, z.string().default('auto')),
-  stream: z.preprocess(
-    unsaid,
-    z.union([z.boolean(), z.literal('true').transform(() => true)]).default(false),
+  quality: unless(z.string().default('auto')),
+  background: unless(
+    z
+      .string()
+      .default('auto')
+      .transform((background) => (background === 'auto' ? 'opaque' : background)),
   ),
-  partial_images: z.preprocess(unsaid, whole.min(0).max(3).default(0)),
+  stream: unless(z.union([z.boolean(), z.literal('true').transform(() => true)]).default(false)),
+  partial_images: unless(whole.min(0).max(3).default(0)),
 });
 
 type Request = z.output<typeof requestSchema>;
 
-const usualSize = '1024x1024';
 /** Pixels the demo model counts as one token. */
 const pixelsPerToken = 4096;
 
@@ -51,7 +54,7 @@ export async function pictureFor(
   const edit = url.endsWith('/edits');
   const { fields, images } = edit
     ? await readForm(body, headers['content-type'] ?? '')
-    : { fields: readJson(Buffer.from(body).toString('utf8')), images: 0 };
+    : { fields: parseJson(Buffer.from(body).toString('utf8')), images: 0 };
   const parsed = requestSchema.safeParse(fields);
   if (!parsed.success) return jsonResponse(400, refusal(parsed.error));
   const request = parsed.data;
@@ -88,7 +91,7 @@ async function readForm(
 }
 
 function dimensionsOf({ size }: Request): readonly [width: number, height: number] {
-  const [width = 0, height = 0] = (size === 'auto' ? usualSize : size).split('x').map(Number);
+  const [width = 0, height = 0] = size.split('x').map(Number);
   return [width, height];
 }
 
@@ -106,12 +109,7 @@ function draw(request: Request, index: number, progress = 1): string {
 }
 
 function madeAs({ size, quality, background }: Request): object {
-  return {
-    size: size === 'auto' ? usualSize : size,
-    quality,
-    background: background === 'auto' ? 'opaque' : background,
-    output_format: 'png',
-  };
+  return { size, quality, background, output_format: 'png' };
 }
 
 function usage(request: Request, images: number): object {

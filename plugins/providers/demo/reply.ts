@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import type { UpstreamResponse } from '../../../core/index.ts';
+import { parseJson } from '../../shared/wire-kit/event-data.ts';
 import { answerTo, tokensOf, type Outcome } from './answer.ts';
 import { requestSchema, type Request } from './request.ts';
 
@@ -17,7 +18,7 @@ export interface ReplyContext {
 
 /** Answers the body of a finished request. Like a vendor, it answers 400 to a body that makes no sense. */
 export function replyTo(body: string | Uint8Array, context: ReplyContext): UpstreamResponse {
-  const parsed = requestSchema.safeParse(readJson(Buffer.from(body).toString('utf8')));
+  const parsed = requestSchema.safeParse(parseJson(Buffer.from(body).toString('utf8')));
   if (!parsed.success) return jsonResponse(400, refusal(parsed.error));
   const request = parsed.data;
   const outcome = answerTo(request);
@@ -27,14 +28,6 @@ export function replyTo(body: string | Uint8Array, context: ReplyContext): Upstr
     headers: { 'content-type': 'text/event-stream; charset=utf-8' },
     body: frames(request, outcome, context),
   };
-}
-
-export function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 export function jsonResponse(status: number, value: unknown): UpstreamResponse {
@@ -75,18 +68,17 @@ function choices({ n }: Request): number[] {
   return Array.from({ length: n ?? 1 }, (_, index) => index);
 }
 
-function message({ answer }: Outcome, context: ReplyContext, index: number): unknown {
-  if (answer.kind === 'text') return { role: 'assistant', content: answer.text, refusal: null };
+/** A whole message, or the empty one that a stream begins with. */
+function message({ answer }: Outcome, { id }: ReplyContext, index: number, streamed = false): object {
+  const text = streamed ? '' : answer.text;
+  if (answer.kind === 'text') return { role: 'assistant', content: text, refusal: null };
   const call = {
-    id: callId(context, index),
+    ...(streamed ? { index: 0 } : {}),
+    id: `call_${id}_${index}`,
     type: 'function',
-    function: { name: answer.name, arguments: answer.text },
+    function: { name: answer.name, arguments: text },
   };
   return { role: 'assistant', content: null, refusal: null, tool_calls: [call] };
-}
-
-function callId({ id }: ReplyContext, index: number): string {
-  return `call_${id}_${index}`;
 }
 
 /** These are not counted, since the demo model does not read them. */
@@ -114,7 +106,7 @@ async function* frames(
   const choice = (index: number, delta: object, finish_reason: string | null = null): Uint8Array =>
     frame({ choices: [{ index, delta, logprobs: null, finish_reason }] });
 
-  for (const index of choices(request)) yield choice(index, opening(outcome, context, index));
+  for (const index of choices(request)) yield choice(index, message(outcome, context, index, true));
   for (const piece of pieces(outcome)) {
     if (context.pace > 0) await pause(context.pace, undefined, { signal: context.signal });
     for (const index of choices(request)) {
@@ -125,17 +117,6 @@ async function* frames(
   for (const index of choices(request)) yield choice(index, {}, outcome.reason);
   if (wantsUsage) yield frame({ choices: [], usage: usage(request, outcome) });
   yield Buffer.from('data: [DONE]\n\n');
-}
-
-function opening({ answer }: Outcome, context: ReplyContext, index: number): object {
-  if (answer.kind === 'text') return { role: 'assistant', content: '', refusal: null };
-  const call = {
-    index: 0,
-    id: callId(context, index),
-    type: 'function',
-    function: { name: answer.name, arguments: '' },
-  };
-  return { role: 'assistant', content: null, refusal: null, tool_calls: [call] };
 }
 
 function continuing({ answer }: Outcome, piece: string): object {

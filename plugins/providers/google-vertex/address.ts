@@ -1,13 +1,7 @@
 /** Where Vertex takes calls: the path holds project, location, publisher, model and method. */
-import type { Operation, Provider } from '../../../core/index.ts';
-import { checkUrlPath } from '../../shared/cloud/url-path.ts';
+import type { Provider } from '../../../core/index.ts';
+import { checkUrlPath, geminiPath } from '../../shared/cloud/url-path.ts';
 import type { Place } from './options.ts';
-
-function geminiMethod(operation: Operation, stream: boolean): string {
-  if (operation === 'count') return 'countTokens';
-  // Without `alt=sse` a stream is one array of JSON.
-  return stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
-}
 
 /** Address and body of a count, which costs nothing, to find out whether calls would be accepted. */
 export function countAt({ base, project, location }: Place, model: string): { url: string; body: string } {
@@ -22,8 +16,7 @@ export function endpointsAt({ base, project, location }: Place): Provider['endpo
   return {
     // Open models; the body names them.
     'chat-completions': `${place}/endpoints/openapi/chat/completions`,
-    'generate-content': ({ model }, operation, stream) =>
-      `${publishers}/google/models/${checkUrlPath(model.upstream)}:${geminiMethod(operation, stream)}`,
+    'generate-content': (...call) => `${publishers}/google/${geminiPath(...call)}`,
     messages({ model }, operation, stream) {
       // Counting has a model of its own; the body names the model to count for.
       const name = operation === 'count' ? 'count-tokens' : checkUrlPath(model.upstream);

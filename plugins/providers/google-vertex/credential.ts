@@ -1,6 +1,6 @@
 /** Signs calls for Google with an access token, of a service account or of the identity of this machine. */
 import type { Provider } from '../../../core/index.ts';
-import { Lapsing, type Fetched } from '../../shared/cloud/lapsing.ts';
+import { Lapsing, signWith, type Fetched } from '../../shared/cloud/lapsing.ts';
 import { loadOptional } from '../../shared/cloud/optional-package.ts';
 import type { ServiceAccount } from './options.ts';
 
@@ -29,12 +29,5 @@ async function fetchHeaders(
 }
 
 export function signedIn(account: ServiceAccount | undefined): Pick<Provider, 'sign' | 'unwrap'> {
-  const shown = new Lapsing('google-vertex', () => fetchHeaders(account));
-  return {
-    sign: async (request) => ({ ...request, headers: { ...request.headers, ...(await shown.get()) } }),
-    unwrap(response) {
-      if (response.status === 401) shown.forget();
-      return response;
-    },
-  };
+  return signWith(new Lapsing('google-vertex', () => fetchHeaders(account)));
 }

@@ -4,7 +4,7 @@
  * Errors only hold names and numbers: the libraries' own errors hold the requests they made, and those hold
  * secrets.
  */
-import { GatewayError, isGatewayError } from '../../../core/index.ts';
+import { GatewayError, isGatewayError, type Provider } from '../../../core/index.ts';
 
 export interface Fetched<Value> {
   readonly value: Value;
@@ -88,4 +88,17 @@ export class Lapsing<Value> {
       clearTimeout(timer);
     }
   }
+}
+
+/** Signs calls with headers that expire. Headers that the vendor refuses are not shown again. */
+export function signWith(
+  shown: Lapsing<Readonly<Record<string, string>>>,
+): Pick<Provider, 'sign' | 'unwrap'> {
+  return {
+    sign: async (request) => ({ ...request, headers: { ...request.headers, ...(await shown.get()) } }),
+    unwrap(response) {
+      if (response.status === 401) shown.forget();
+      return response;
+    },
+  };
 }

@@ -1,5 +1,5 @@
 /** The only place that decides which characters a name in a provider's URL may have. */
-import { GatewayError } from '../../../core/index.ts';
+import { GatewayError, type Operation, type Target } from '../../../core/index.ts';
 
 const safeSegment = /^[\w@~+.-]+$/;
 
@@ -12,4 +12,10 @@ export function checkUrlPath(name: string): string {
       `The model "${name.slice(0, 100)}" has a name that cannot be part of a URL.`,
     );
   return name;
+}
+
+/** The path of a Gemini model's method. Without `alt=sse` a stream is one array of JSON. */
+export function geminiPath({ model }: Target, operation: Operation, stream: boolean): string {
+  const generate = stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
+  return `models/${checkUrlPath(model.upstream)}:${operation === 'count' ? 'countTokens' : generate}`;
 }

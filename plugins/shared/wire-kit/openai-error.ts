@@ -13,34 +13,29 @@ interface Words {
   readonly code: string | null;
 }
 
-const wording: Readonly<Record<ErrorCode, Words>> = {
-  invalid_request: { type: 'invalid_request_error', code: null },
-  unsupported_parameter: { type: 'invalid_request_error', code: 'unsupported_parameter' },
-  context_length_exceeded: { type: 'invalid_request_error', code: 'context_length_exceeded' },
-  content_policy_violation: { type: 'invalid_request_error', code: 'content_policy_violation' },
-  invalid_api_key: { type: 'invalid_request_error', code: 'invalid_api_key' },
-  out_of_balance: { type: 'insufficient_quota', code: 'insufficient_quota' },
-  budget_exceeded: { type: 'insufficient_quota', code: 'insufficient_quota' },
-  forbidden: { type: 'invalid_request_error', code: 'permission_denied' },
-  not_found: { type: 'invalid_request_error', code: 'not_found' },
-  model_not_found: { type: 'invalid_request_error', code: 'model_not_found' },
-  method_not_allowed: { type: 'invalid_request_error', code: 'method_not_allowed' },
-  conflict: { type: 'invalid_request_error', code: 'conflict' },
-  outcome_not_kept: { type: 'invalid_request_error', code: 'outcome_not_kept' },
-  body_too_large: { type: 'invalid_request_error', code: 'request_too_large' },
-  unsupported_media_type: { type: 'invalid_request_error', code: 'unsupported_media_type' },
-  idempotency_mismatch: { type: 'invalid_request_error', code: 'idempotency_mismatch' },
-  rate_limited: { type: 'requests', code: 'rate_limit_exceeded' },
-  client_gone: { type: 'server_error', code: 'client_gone' },
-  internal: { type: 'server_error', code: 'internal_error' },
-  upstream_failed: { type: 'server_error', code: 'upstream_error' },
+/** OpenAI's codes, where they differ from ours. */
+const codes: Partial<Record<ErrorCode, string | null>> = {
+  invalid_request: null,
+  out_of_balance: 'insufficient_quota',
+  budget_exceeded: 'insufficient_quota',
+  forbidden: 'permission_denied',
+  body_too_large: 'request_too_large',
+  rate_limited: 'rate_limit_exceeded',
+  internal: 'internal_error',
+  upstream_failed: 'upstream_error',
   // Codex knows by this code that it should not try again at once.
-  upstream_overloaded: { type: 'server_error', code: 'server_is_overloaded' },
-  ledger_unavailable: { type: 'server_error', code: 'service_unavailable' },
-  overloaded: { type: 'server_error', code: 'service_unavailable' },
-  shutting_down: { type: 'server_error', code: 'service_unavailable' },
-  timeout: { type: 'server_error', code: 'timeout' },
+  upstream_overloaded: 'server_is_overloaded',
+  ledger_unavailable: 'service_unavailable',
+  overloaded: 'service_unavailable',
+  shutting_down: 'service_unavailable',
 };
+
+function wordsFor({ code: ours, status }: GatewayError): Words {
+  const code = codes[ours] === undefined ? ours : codes[ours];
+  if (code === 'insufficient_quota') return { type: code, code };
+  if (ours === 'rate_limited') return { type: 'requests', code };
+  return { type: status < 499 ? 'invalid_request_error' : 'server_error', code };
+}
 
 const family = 'openai';
 
@@ -71,7 +66,7 @@ export function errorBody(error: GatewayError): { error: Record<string, unknown>
     message,
     details: { param = null, vendor },
   } = error;
-  const ours = wording[code];
+  const ours = wordsFor(error);
   if (vendor?.family === family)
     return { error: { ...vendor.body, message, param, ...chooseWords(ours, error) } };
   const word = code === 'invalid_request' ? vendor?.code : undefined;

@@ -3,6 +3,7 @@
  * them.
  */
 import { z } from 'zod';
+import type { Description } from '../../../core/index.ts';
 
 /** The error body of chat-completions, responses and images, and of paths that belong to no protocol. */
 export const errorSchema = z
@@ -48,3 +49,26 @@ export const listedModel = {
   supported_parameters: z.array(z.string()),
   expiration_date: z.string().nullable(),
 };
+
+/** Describes the two routes of a listing. `one`: what the second returns, and what to say of it. */
+export function describeListing(
+  style: string,
+  list: z.ZodType,
+  error: z.ZodType,
+  one: { readonly summary: string; readonly details: string; readonly reply: z.ZodType },
+): { readonly models: Description; readonly namedModels: Description } {
+  const { summary, details, reply } = one;
+  return {
+    models: {
+      summary: `All models, in the ${style} style`,
+      replies: { 200: { 'application/json': list } },
+      error,
+    },
+    namedModels: {
+      summary: `${summary}, in the ${style} style`,
+      details,
+      replies: { 200: { 'application/json': reply } },
+      error,
+    },
+  };
+}

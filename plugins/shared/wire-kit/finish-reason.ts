@@ -1,0 +1,17 @@
+/**
+ * Why a candidate ended. The reply's calls decide whether tools were called, not the vendor's word: some
+ * vendors report "stop" together with calls. A cut or filtered reply keeps its reason, because a call in it
+ * may be incomplete.
+ */
+import type { FinishReason } from '../../../core/index.ts';
+
+const replacedByCalls: ReadonlySet<FinishReason> = new Set(['stop', 'stop-sequence', 'tool-calls', 'other']);
+
+export function considerCalls(reason: FinishReason, hasCalls: boolean): FinishReason {
+  return hasCalls && replacedByCalls.has(reason) ? 'tool-calls' : reason;
+}
+
+/** The reason that a vendor's word stands for; `other` if the table lacks the word. */
+export function lookUpReason(words: Readonly<Record<string, FinishReason>>, raw: string): FinishReason {
+  return Object.hasOwn(words, raw) ? (words[raw] ?? 'other') : 'other';
+}
