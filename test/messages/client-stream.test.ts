@@ -179,6 +179,12 @@ describe("a client's stream", () => {
     ).toMatchObject({ content_block: { id: 'toolu_ec0002042636dd8a' } });
   });
 
+  it('says nothing of citations where there are none, because the AI SDK 6 refuses null', () => {
+    const [, first] = written([start(0, 'text'), delta(0, 'x'), end(0), ...last]);
+    expect(first).toMatchObject({ content_block: { type: 'text', text: '' } });
+    expect(JSON.stringify(first)).not.toContain('citations');
+  });
+
   it('cites web pages that another provider found', () => {
     const annotation = { kind: 'url' as const, url: 'https://a.example', title: 'A' };
     const events = written([

@@ -50,15 +50,18 @@ const computed: ReadonlySet<string> = new Set([
   'codeExecutionResult',
 ]);
 
+/** Members that vendors leave out though their types require them, and that the AI SDK 6 refuses as null. */
+const leftOut: ReadonlySet<string> = new Set(['citations']);
+
 /**
  * Members that OpenAI writes as null while a response runs (its recorded streams show it), though its types
  * do not say so.
  */
 const nullWhileRunning: ReadonlySet<string> = new Set(['#/definitions/ResponseUsage']);
 
-function withoutComputed(name: string, value: unknown): unknown {
+function withoutUnsent(name: string, value: unknown): unknown {
   return name === 'required' && Array.isArray(value)
-    ? value.filter((field) => !computed.has(String(field)))
+    ? value.filter((field) => !computed.has(String(field)) && !leftOut.has(String(field)))
     : value;
 }
 
@@ -90,7 +93,7 @@ function generate(wire: Wire): PublishedTypes {
     jsDoc: 'none',
   });
   const checkOf = (type: string): Check => {
-    const schema: unknown = JSON.parse(JSON.stringify(generator.createSchema(type)), withoutComputed);
+    const schema: unknown = JSON.parse(JSON.stringify(generator.createSchema(type)), withoutUnsent);
     const definitions: unknown = isObject(schema) ? schema.definitions : undefined;
     if (!isObject(schema) || !isObject(definitions)) throw new Error(`no schema of ${type}`);
     const told = JSON.parse(JSON.stringify(schema), (_, node: unknown) => chosenByType(node, definitions));

@@ -29,7 +29,7 @@ export function buildBlock({ kind, id = '', name = '', vendor }: BlockStart): Fi
   const own = bag.fields({ vendor });
   if (kind === 'reasoning') return { type: 'thinking', thinking: '', signature: '' };
   if (kind === 'server-tool') return own;
-  if (kind !== 'tool-call') return { type: 'text', text: '', citations: null };
+  if (kind !== 'tool-call') return { type: 'text', text: '' };
   return { type: 'tool_use', id, name, input: {}, caller: { type: 'direct' }, ...own };
 }
 
