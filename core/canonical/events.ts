@@ -124,3 +124,5 @@ export const eventSchema = z.discriminatedUnion('type', [
 ]);
 
 export type CanonicalEvent = z.infer<typeof eventSchema>;
+export type EventOf<Type extends CanonicalEvent['type']> = Extract<CanonicalEvent, { type: Type }>;
+export type Annotation = EventOf<'annotation'>['annotation'];

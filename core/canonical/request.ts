@@ -97,6 +97,12 @@ const blockSchema = z.discriminatedUnion('type', [
   foreignBlock,
 ]);
 export type Block = z.infer<typeof blockSchema>;
+export type BlockOf<Type extends Block['type']> = Extract<Block, { type: Type }>;
+export type TextBlock = BlockOf<'text'>;
+export type MediaBlock = BlockOf<'media'>;
+export type ReasoningBlock = BlockOf<'reasoning'>;
+export type ToolCall = BlockOf<'tool-call'>;
+export type ToolResult = BlockOf<'tool-result'>;
 
 const turnSchema = z.strictObject({
   role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
@@ -137,6 +143,9 @@ const hostedTool = z.strictObject({
 
 const toolSchema = z.discriminatedUnion('type', [functionTool, customTool, hostedTool]);
 export type Tool = z.infer<typeof toolSchema>;
+export type HostedTool = Extract<Tool, { type: 'hosted' }>;
+/** A tool that the client runs. */
+export type OwnTool = Exclude<Tool, { type: 'hosted' }>;
 
 const toolChoiceSchema = z.strictObject({
   mode: z.enum(['auto', 'none', 'required', 'one', 'subset']),
@@ -216,3 +225,6 @@ export const requestSchema = z.strictObject({
 });
 
 export type CanonicalRequest = z.infer<typeof requestSchema>;
+export type ToolChoice = NonNullable<CanonicalRequest['toolChoice']>;
+export type Format = NonNullable<CanonicalRequest['format']>;
+export type Reasoning = NonNullable<CanonicalRequest['reasoning']>;

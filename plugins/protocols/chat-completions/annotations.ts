@@ -1,8 +1,7 @@
 /**
  * Citations of a reply, in both directions. Their offsets count characters in the whole text of the message.
  */
-import { knownCount } from '../../../core/index.ts';
-import type { Annotation } from '../../shared/wire-kit/canonical-types.ts';
+import { knownCount, type Annotation } from '../../../core/index.ts';
 import { readString } from '../../shared/wire-kit/values.ts';
 import { isObject, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';

@@ -2,8 +2,7 @@
  * Turns canonical events into parts of a candidate's message, in the shape of a chunk's delta. A stream sends
  * the parts one by one; a whole reply joins them.
  */
-import type { CanonicalEvent, ReplyContext } from '../../../core/index.ts';
-import type { EventOf, Annotation } from '../../shared/wire-kit/canonical-types.ts';
+import type { CanonicalEvent, ReplyContext, EventOf, Annotation } from '../../../core/index.ts';
 import { seal } from '../../shared/wire-kit/envelope.ts';
 import { loseForeignFields } from '../../shared/wire-kit/losses.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';

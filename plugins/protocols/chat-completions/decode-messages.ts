@@ -1,6 +1,5 @@
 /** Turns messages into canonical turns, one for one. The blocks of a turn are in reading order. */
-import type { Block, Turn } from '../../../core/index.ts';
-import type { TextBlock } from '../../shared/wire-kit/canonical-types.ts';
+import type { Block, Turn, TextBlock } from '../../../core/index.ts';
 import { markUnknown, foreignBlock } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';

@@ -1,7 +1,6 @@
 /** Content parts of a message as canonical blocks. Parts of unknown types are kept as they are. */
-import type { Block } from '../../../core/index.ts';
+import type { Block, MediaBlock } from '../../../core/index.ts';
 import { decodeCache, leftoverCache } from '../../shared/wire-kit/cache-breakpoint.ts';
-import type { MediaBlock } from '../../shared/wire-kit/canonical-types.ts';
 import { detectDocumentType, isUrl, audioTypeOf } from '../../shared/wire-kit/media.ts';
 import { foreignBlock } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields } from '../../shared/wire-kit/vendor-bag.ts';

@@ -3,15 +3,13 @@
  * canonical name, and which of several spellings the client used, are kept with them, so that our encoder can
  * restore the request.
  */
-import type { CanonicalRequest } from '../../../core/index.ts';
+import type { CanonicalRequest, Format } from '../../../core/index.ts';
 import { nameSet, pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { decodeMessages } from './decode-messages.ts';
 import { decodeToolChoice, decodeTools, leftoverChoice } from './decode-tools.ts';
 import { hasForeignMarks, isForeign } from './foreign-marks.ts';
 import * as Wire from './wire.ts';
-
-type Format = NonNullable<CanonicalRequest['format']>;
 
 /** Fields that are not kept whole. `leftoverParts` keeps the rest of those in the last line. */
 const readFields = nameSet(`

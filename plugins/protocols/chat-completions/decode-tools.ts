@@ -2,14 +2,12 @@
  * Decodes tools and the choice of a tool. `functions` and `function_call` are the old names of `tools` and
  * `tool_choice`; which ones a client used is kept in the form.
  */
-import type { CanonicalRequest, Tool } from '../../../core/index.ts';
+import type { Tool, ToolChoice } from '../../../core/index.ts';
 import { findKnown } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { withToolMark } from './foreign-marks.ts';
 import * as Wire from './wire.ts';
-
-type ToolChoice = NonNullable<CanonicalRequest['toolChoice']>;
 
 /** Decodes the tools, and adds notes about their spelling to `form`. */
 export function decodeTools(wire: Wire.Request, form: string[]): Tool[] | undefined {

@@ -1,6 +1,13 @@
 /** Turns of the assistant as messages: text, reasoning, refusals, tool calls and generated images. */
-import type { Block, Opaque, Turn } from '../../../core/index.ts';
-import type { ToolCall, BlockOf, MediaBlock, ReasoningBlock } from '../../shared/wire-kit/canonical-types.ts';
+import type {
+  Block,
+  Opaque,
+  Turn,
+  ToolCall,
+  BlockOf,
+  MediaBlock,
+  ReasoningBlock,
+} from '../../../core/index.ts';
 import { refuses } from '../../shared/wire-kit/chat-flags.ts';
 import { wrapInput } from '../../shared/wire-kit/offered-tools.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';

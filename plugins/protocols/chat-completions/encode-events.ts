@@ -8,8 +8,8 @@ import {
   type EventEncoder,
   type ReplyContext,
   type Usage,
+  type EventOf,
 } from '../../../core/index.ts';
-import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
 import { encodeStreamError } from '../../shared/wire-kit/openai-error.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';

@@ -3,9 +3,8 @@
  * results and in assistant messages, which cannot hold it, follows in a user message after all results of the
  * step.
  */
-import type { Turn } from '../../../core/index.ts';
+import type { Turn, ToolResult } from '../../../core/index.ts';
 import { makeCallIdsUnique, moveResultsToCalls } from '../../shared/wire-kit/calls-and-results.ts';
-import type { ToolResult } from '../../shared/wire-kit/canonical-types.ts';
 import { refuses } from '../../shared/wire-kit/chat-flags.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';

@@ -3,8 +3,8 @@
  * reported as lost. Content that the answer depends on (a video, another vendor's file) fails the call
  * instead.
  */
+import type { TextBlock, MediaBlock } from '../../../core/index.ts';
 import { encodeCache } from '../../shared/wire-kit/cache-breakpoint.ts';
-import type { TextBlock, MediaBlock } from '../../shared/wire-kit/canonical-types.ts';
 import type { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
 import type { Encoding as BaseEncoding } from '../../shared/wire-kit/encoding.ts';
 import { refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';

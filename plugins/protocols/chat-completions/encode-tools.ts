@@ -1,5 +1,5 @@
 /** Encodes tools and the choice of a tool, under the old names if the client used those. */
-import type { CanonicalRequest, Tool } from '../../../core/index.ts';
+import type { CanonicalRequest, Tool, OwnTool } from '../../../core/index.ts';
 import {
   loseHosted,
   removeForbiddenTools,
@@ -65,8 +65,6 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
     parallel_tool_calls: request.parallelToolCalls,
   };
 }
-
-type OwnTool = Exclude<Tool, { type: 'hosted' }>;
 
 function encodeTool(tool: OwnTool, path: string, { own, extras, lose }: Encoding): Fields {
   if (tool.cache && !isForeign(tool)) lose(`${path}.cache`, 'chat-completions has no cache marks on tools');

@@ -2,7 +2,7 @@
  * Media URLs and audio formats, in both directions. Data URLs are split without reading their content. One
  * with an unusual prefix (parameters, upper case) keeps it.
  */
-import type { MediaBlock } from '../../shared/wire-kit/canonical-types.ts';
+import type { MediaBlock } from '../../../core/index.ts';
 import { buildDataUrl, readDataUrl } from '../../shared/wire-kit/media.ts';
 
 type Source = MediaBlock['source'];

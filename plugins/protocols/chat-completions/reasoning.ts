@@ -3,8 +3,7 @@
  * text only. An entry of OpenRouter's `reasoning_details` can also hold state that a vendor sealed; its
  * `format` names the vendor. Clients get sealed state in such entries, in the gateway's own envelope.
  */
-import type { Model, Opaque } from '../../../core/index.ts';
-import type { ReasoningBlock } from '../../shared/wire-kit/canonical-types.ts';
+import type { Model, Opaque, ReasoningBlock } from '../../../core/index.ts';
 import { chatFlags, refuses } from '../../shared/wire-kit/chat-flags.ts';
 import { seal, unseal } from '../../shared/wire-kit/envelope.ts';
 import { readString } from '../../shared/wire-kit/values.ts';

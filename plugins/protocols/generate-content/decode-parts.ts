@@ -2,8 +2,7 @@
  * Decodes the parts of a content to canonical blocks, one for one. Code that the model ran, and parts of
  * unknown kinds, are kept whole.
  */
-import type { Block } from '../../../core/index.ts';
-import type { ToolResult, MediaBlock } from '../../shared/wire-kit/canonical-types.ts';
+import type { Block, ToolResult, MediaBlock } from '../../../core/index.ts';
 import { readMember } from '../../shared/wire-kit/values.ts';
 import { isObject, pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName, type Form } from './bag.ts';

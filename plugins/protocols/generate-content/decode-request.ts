@@ -2,7 +2,7 @@
  * Decodes a client's request to the canonical form. Fields without a canonical name, and notes on how values
  * were written, go into `bag`, so that this protocol's encoder can restore the request.
  */
-import type { CanonicalRequest } from '../../../core/index.ts';
+import type { CanonicalRequest, Format, Reasoning } from '../../../core/index.ts';
 import { pickUnread, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, type Form } from './bag.ts';
 import { decodeTurns } from './decode-contents.ts';
@@ -11,9 +11,6 @@ import { spellNames, spellPlaces } from './field-names.ts';
 import { fromOpenApi } from './openapi-schema.ts';
 import { fieldSpeller, type SpellingNote } from './spelling.ts';
 import type * as Wire from './wire.ts';
-
-type Format = NonNullable<CanonicalRequest['format']>;
-type Reasoning = NonNullable<CanonicalRequest['reasoning']>;
 
 /** What is known of a request apart from its parsed body. */
 export interface RequestContext {

@@ -2,14 +2,11 @@
  * Decodes tools and the tool choice. Google groups functions, and puts hosted tools into the same groups.
  * Here each function and hosted tool is a tool of its own, with a note of its group.
  */
-import type { CanonicalRequest, Tool } from '../../../core/index.ts';
+import type { HostedTool, Tool, ToolChoice } from '../../../core/index.ts';
 import { pickUnread, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName, type Form } from './bag.ts';
 import { fromOpenApi } from './openapi-schema.ts';
 import type * as Wire from './wire.ts';
-
-type ToolChoice = NonNullable<CanonicalRequest['toolChoice']>;
-type Hosted = Extract<Tool, { type: 'hosted' }>;
 
 const searches = nameSet('googleSearch googleSearchRetrieval enterpriseWebSearch');
 
@@ -17,7 +14,7 @@ export function listSearches(tool: Readonly<Record<string, unknown>>): string[] 
   return [...searches].filter((name) => tool[name]);
 }
 
-function kindOf(name: string): Hosted['kind'] {
+function kindOf(name: string): HostedTool['kind'] {
   if (searches.has(name)) return 'web-search';
   return name === 'codeExecution' ? 'code-execution' : 'other';
 }
@@ -32,7 +29,7 @@ export function decodeTools(tools: Wire.Request['tools']): Tool[] | undefined {
       [];
     const empty: Fields =
       functions.length === 0 && declared !== undefined ? { functionDeclarations: declared } : {};
-    const hosted = Object.entries({ ...empty, ...others }).map(([name, value]): Hosted => {
+    const hosted = Object.entries({ ...empty, ...others }).map(([name, value]): HostedTool => {
       return {
         type: 'hosted',
         protocol: protocolName,

@@ -2,9 +2,8 @@
  * Encodes canonical turns as instructions and contents. Gemini wants one result for each call of a step, all
  * in the content after the calls. A request of this protocol keeps its own contents.
  */
-import type { Turn } from '../../../core/index.ts';
+import type { Turn, ToolResult } from '../../../core/index.ts';
 import { makeCallIdsUnique, moveResultsToCalls } from '../../shared/wire-kit/calls-and-results.ts';
-import type { ToolResult } from '../../shared/wire-kit/canonical-types.ts';
 import { refusePart } from '../../shared/wire-kit/losses.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';

@@ -9,8 +9,8 @@ import {
   type EventEncoder,
   type ReplyContext,
   type Usage,
+  type EventOf,
 } from '../../../core/index.ts';
-import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
 import { loseForeignFields } from '../../shared/wire-kit/losses.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';

@@ -1,5 +1,5 @@
 /** Encodes the fields of `generationConfig`, fitted to the model. */
-import type { CanonicalRequest, Model } from '../../../core/index.ts';
+import type { CanonicalRequest, Model, Reasoning } from '../../../core/index.ts';
 import { fitLimit, fitModalities, listsParameter } from '../../shared/wire-kit/fit-to-model.ts';
 import { fitSettings, loseSettings } from '../../shared/wire-kit/image-settings.ts';
 import { describeFormat, nameSchema, type FormatInWords } from '../../shared/wire-kit/json-mode.ts';
@@ -127,8 +127,6 @@ function encodeModalities(request: CanonicalRequest, encoding: Encoding): readon
     written?.every((each, index) => each.toLowerCase() === modalities?.[index]);
   return isUnchanged ? written : modalities?.map((each) => each.toUpperCase());
 }
-
-type Reasoning = NonNullable<CanonicalRequest['reasoning']>;
 
 function encodeThinking(request: CanonicalRequest, encoding: Encoding): Fields | undefined {
   const { reasoning } = request;

@@ -1,12 +1,13 @@
 /** Encodes canonical blocks as parts of a content. Whatever this wire cannot express is reported as lost. */
-import type { Block, Opaque } from '../../../core/index.ts';
 import type {
+  Block,
+  Opaque,
   ToolCall,
   ReasoningBlock,
   TextBlock,
   ToolResult,
   MediaBlock,
-} from '../../shared/wire-kit/canonical-types.ts';
+} from '../../../core/index.ts';
 import { takeContext } from '../../shared/wire-kit/media.ts';
 import { parseArguments, parseExactly } from '../../shared/wire-kit/tool-arguments.ts';
 import { isObject, overlay, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';

@@ -1,12 +1,11 @@
 /** Encodes tools and the tool choice, with the groups and names of this wire. */
 import { isDeepStrictEqual } from 'node:util';
-import type { CanonicalRequest, Tool } from '../../../core/index.ts';
+import type { CanonicalRequest, Tool, HostedTool, ToolChoice, OwnTool } from '../../../core/index.ts';
 import {
   translateSearchOptions,
   removeForbiddenTools,
   removeRepeatedTools,
   replaceHosted,
-  type HostedTool,
 } from '../../shared/wire-kit/hosted-tools.ts';
 import {
   convertToFunction,
@@ -21,9 +20,6 @@ import type { Encoding } from './encoding.ts';
 import { fitParameters } from './fit-schema.ts';
 import { fromOpenApi } from './openapi-schema.ts';
 import { fitName } from './tool-names.ts';
-
-type ToolChoice = NonNullable<CanonicalRequest['toolChoice']>;
-type OwnTool = Exclude<Tool, { type: 'hosted' }>;
 
 export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fields {
   const { lose, model, own } = encoding;

@@ -1,6 +1,5 @@
 /** Google's errors in both directions: a number, an RPC status, and details by type. */
-import { GatewayError, type ErrorReply, type Match } from '../../../core/index.ts';
-import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
+import { GatewayError, type ErrorReply, type Match, type EventOf } from '../../../core/index.ts';
 import { parseJson } from '../../shared/wire-kit/event-data.ts';
 import { readObject, readList, readText } from '../../shared/wire-kit/values.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';

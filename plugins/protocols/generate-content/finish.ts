@@ -2,8 +2,7 @@
  * Finish reasons in both directions. Gemini sends `STOP` after a call too, so only the calls show whether
  * tools were called. A cut, filtered or failed reply keeps its reason, since a call in it may be broken.
  */
-import type { FinishReason } from '../../../core/index.ts';
-import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
+import type { FinishReason, EventOf } from '../../../core/index.ts';
 import { lookUpReason } from '../../shared/wire-kit/finish-reason.ts';
 
 const reasons: Readonly<Record<string, FinishReason>> = {

@@ -3,8 +3,7 @@
  * passages that they support. Canonical annotations count characters of the whole answer, and each names its
  * source.
  */
-import { GatewayError } from '../../../core/index.ts';
-import type { Annotation } from '../../shared/wire-kit/canonical-types.ts';
+import { GatewayError, type Annotation } from '../../../core/index.ts';
 import { longestPassages, type Transcript } from '../../shared/wire-kit/transcript.ts';
 import { readObjects } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';

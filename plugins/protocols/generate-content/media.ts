@@ -1,5 +1,5 @@
 /** Media, as bytes or by URL, between this wire and canonical sources. */
-import type { MediaBlock } from '../../shared/wire-kit/canonical-types.ts';
+import type { MediaBlock } from '../../../core/index.ts';
 import { refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
 import { detectBase64PictureType, nameText } from '../../shared/wire-kit/media.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';

@@ -2,8 +2,7 @@
  * Encodes canonical events as parts of a candidate's content, and collects the fields of its end. A stream
  * sends text as it arrives, a whole reply sends a block at a time. Both encoders share this class.
  */
-import type { CanonicalEvent, Opaque, ReplyContext } from '../../../core/index.ts';
-import type { EventOf, Annotation } from '../../shared/wire-kit/canonical-types.ts';
+import type { CanonicalEvent, Opaque, ReplyContext, EventOf, Annotation } from '../../../core/index.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
 import { loseForeignFields } from '../../shared/wire-kit/losses.ts';
 import { parseArguments } from '../../shared/wire-kit/tool-arguments.ts';

@@ -2,8 +2,13 @@
  * Collects the pictures of a reply from its events, for streams and whole replies. A reply without pictures
  * becomes an error that explains why: an empty list is no use to the client of an image model.
  */
-import { GatewayError, type CanonicalEvent, type ReplyContext, type Usage } from '../../../core/index.ts';
-import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
+import {
+  GatewayError,
+  type CanonicalEvent,
+  type ReplyContext,
+  type Usage,
+  type EventOf,
+} from '../../../core/index.ts';
 import { resolveSetting } from '../../shared/wire-kit/image-settings.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';

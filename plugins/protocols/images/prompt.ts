@@ -2,8 +2,7 @@
  * Turns a conversation into what an image model takes: one prompt and some pictures. The texts of users and
  * operators become the prompt, in order; pictures of users and of the model are those to work on.
  */
-import { GatewayError, type FormFile, type Turn } from '../../../core/index.ts';
-import type { MediaBlock } from '../../shared/wire-kit/canonical-types.ts';
+import { GatewayError, type FormFile, type Turn, type MediaBlock } from '../../../core/index.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
 import { detectBase64PictureType } from '../../shared/wire-kit/media.ts';
 

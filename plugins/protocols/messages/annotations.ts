@@ -2,7 +2,7 @@
  * Translates citations. This protocol has several kinds, all of which quote the passage; only web pages have
  * a URL.
  */
-import type { Annotation } from '../../shared/wire-kit/canonical-types.ts';
+import type { Annotation } from '../../../core/index.ts';
 import { pickUnread, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 

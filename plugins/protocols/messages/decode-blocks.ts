@@ -1,6 +1,5 @@
 /** Decodes the content blocks of messages: text, media, reasoning, tool calls and their results. */
-import type { Block } from '../../../core/index.ts';
-import type { MediaBlock, TextBlock } from '../../shared/wire-kit/canonical-types.ts';
+import type { Block, MediaBlock, TextBlock } from '../../../core/index.ts';
 import { unseal } from '../../shared/wire-kit/envelope.ts';
 import { foreignBlock } from '../../shared/wire-kit/open-values.ts';
 import { readMember } from '../../shared/wire-kit/values.ts';

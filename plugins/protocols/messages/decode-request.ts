@@ -3,16 +3,13 @@
  * message, in order. What has no canonical name and how things were spelt is kept beside them, so that the
  * encoder of this protocol can restore the request.
  */
-import type { CanonicalRequest, Tool } from '../../../core/index.ts';
+import type { HostedTool, CanonicalRequest, Tool, ToolChoice, Reasoning } from '../../../core/index.ts';
 import { pickUnread, nestFields, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { builtIn } from './built-in-tools.ts';
 import { decodeMark, markLeft } from './cache.ts';
 import { decodeTurns } from './decode-messages.ts';
 import * as Wire from './wire.ts';
-
-type ToolChoice = NonNullable<CanonicalRequest['toolChoice']>;
-type Reasoning = NonNullable<CanonicalRequest['reasoning']>;
 
 /** Fields that become canonical. `partsLeft` keeps the rest of those that are objects. */
 const readFields = nameSet(`
@@ -120,7 +117,7 @@ export function isSearch({ type }: Wire.Tool): boolean {
   return type?.startsWith('web_search_') ?? false;
 }
 
-function kindOf(tool: Wire.Tool): Extract<Tool, { type: 'hosted' }>['kind'] {
+function kindOf(tool: Wire.Tool): HostedTool['kind'] {
   if (isSearch(tool)) return 'web-search';
   return tool.type?.startsWith('code_execution_') ? 'code-execution' : 'other';
 }

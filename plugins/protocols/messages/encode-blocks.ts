@@ -2,8 +2,7 @@
  * Encodes canonical blocks as content blocks. Reports what this protocol cannot express, and refuses the call
  * if an answer without it would be worthless (a video, another vendor's file).
  */
-import type { Block } from '../../../core/index.ts';
-import type { BlockOf } from '../../shared/wire-kit/canonical-types.ts';
+import type { Block, BlockOf } from '../../../core/index.ts';
 import { parseArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';

@@ -1,11 +1,10 @@
 /** Encodes tools and the tool choice. */
-import type { CanonicalRequest, Tool } from '../../../core/index.ts';
+import type { CanonicalRequest, Tool, HostedTool } from '../../../core/index.ts';
 import {
   removeRepeatedTools,
   replaceHosted,
   translateSearchOptions,
   addSearchLimit,
-  type HostedTool,
   type SearchWriters,
 } from '../../shared/wire-kit/hosted-tools.ts';
 import { refusePart, type Lose } from '../../shared/wire-kit/losses.ts';

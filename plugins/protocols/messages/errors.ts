@@ -1,6 +1,5 @@
 /** Translates errors in both directions. */
-import type { ErrorReply, GatewayError } from '../../../core/index.ts';
-import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
+import type { ErrorReply, GatewayError, EventOf } from '../../../core/index.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import {
   selectClientStatus,

@@ -1,5 +1,5 @@
 /** Encodes images and documents. Anthropic accepts images of four types, PDFs and text. */
-import type { MediaBlock } from '../../shared/wire-kit/canonical-types.ts';
+import type { MediaBlock } from '../../../core/index.ts';
 import { refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
 import { detectDocumentType, isTextual, fitPicture } from '../../shared/wire-kit/media.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';

@@ -1,6 +1,5 @@
 /** The message and the blocks of a reply in this protocol, as its events start them. */
-import type { Opaque, ReplyContext } from '../../../core/index.ts';
-import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
+import type { Opaque, ReplyContext, EventOf } from '../../../core/index.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor } from './bag.ts';
 import type { Owner } from './sealed.ts';

@@ -3,8 +3,7 @@
  * open at a time here: blocks that run in parallel with another (parallel calls of other vendors) wait until
  * it has ended.
  */
-import type { CanonicalEvent, Opaque, ReplyContext, Usage } from '../../../core/index.ts';
-import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
+import type { CanonicalEvent, Opaque, ReplyContext, Usage, EventOf } from '../../../core/index.ts';
 import { loseForeignFields } from '../../shared/wire-kit/losses.ts';
 import { longestCited, longestPassages, Transcript } from '../../shared/wire-kit/transcript.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';

@@ -1,5 +1,5 @@
 /** Citations of a reply. Their start and end are offsets into the text of their part. */
-import type { Annotation } from '../../shared/wire-kit/canonical-types.ts';
+import type { Annotation } from '../../../core/index.ts';
 import { pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 

@@ -4,8 +4,7 @@
  * turn. Each block keeps notes about its item, so that the encoder of this protocol can restore the items one
  * by one.
  */
-import type { Block, Opaque, Turn } from '../../../core/index.ts';
-import type { MediaBlock, TextBlock } from '../../shared/wire-kit/canonical-types.ts';
+import type { Block, Opaque, Turn, MediaBlock, TextBlock } from '../../../core/index.ts';
 import { foreignBlock } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';

@@ -1,6 +1,6 @@
 /** Decodes the parts of a message or of a tool's output to canonical blocks. */
+import type { MediaBlock, BlockOf, TextBlock } from '../../../core/index.ts';
 import { decodeCache, leftoverCache } from '../../shared/wire-kit/cache-breakpoint.ts';
-import type { MediaBlock, BlockOf, TextBlock } from '../../shared/wire-kit/canonical-types.ts';
 import { detectDocumentType, isUrl, readDataUrl, audioTypeOf } from '../../shared/wire-kit/media.ts';
 import { markUnknown } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';

@@ -2,7 +2,7 @@
  * Decodes a client's request to the canonical form. Fields without a canonical name, and notes about how the
  * client wrote the rest, are kept in the bag, so that the encoder of this protocol can restore the request.
  */
-import type { CanonicalRequest, Turn } from '../../../core/index.ts';
+import type { CanonicalRequest, Turn, Format } from '../../../core/index.ts';
 import { pickUnread, nestFields, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { decodeItems } from './decode-items.ts';
@@ -10,8 +10,6 @@ import { decodeChoice, decodeTools } from './decode-tools.ts';
 import type { ReadRequest } from './read-items.ts';
 import { ToolNames } from './tool-names.ts';
 import * as Wire from './wire.ts';
-
-type Format = NonNullable<CanonicalRequest['format']>;
 
 /** Fields that become canonical, in whole or in part, or that are kept as a note. */
 const readFields = nameSet(`

@@ -2,15 +2,13 @@
  * Decodes tools and the tool choice to the canonical form. Each tool in a namespace carries its name; the
  * first one also keeps the namespace's other fields.
  */
-import type { CanonicalRequest, Tool } from '../../../core/index.ts';
+import type { HostedTool, Tool, ToolChoice } from '../../../core/index.ts';
 import { findKnown } from '../../shared/wire-kit/open-values.ts';
 import { isObject, pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { ReadTool } from './read-items.ts';
 import { qualifyName } from './tool-names.ts';
 import type * as Wire from './wire.ts';
-
-type ToolChoice = NonNullable<CanonicalRequest['toolChoice']>;
 
 export function decodeTools(tools: readonly ReadTool[] | undefined): Tool[] | undefined {
   const taken = new Set<string>();
@@ -37,7 +35,7 @@ function decodeHosted(tool: Fields, at: string): Tool {
   return { type: 'hosted', protocol: protocolName, kind: readHostedKind(tool), value: tool, at };
 }
 
-function readHostedKind(tool: Fields): Extract<Tool, { type: 'hosted' }>['kind'] {
+function readHostedKind(tool: Fields): HostedTool['kind'] {
   if (isSearch(tool)) return 'web-search';
   return tool.type === 'code_interpreter' ? 'code-execution' : 'other';
 }

@@ -3,8 +3,7 @@
  * unchanged. The protocol announces each in steps; the gateway sends the steps at once, since it knows the
  * item only when it is complete. Partial images are the exception.
  */
-import type { Opaque, ReplyContext } from '../../../core/index.ts';
-import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
+import type { Opaque, ReplyContext, EventOf } from '../../../core/index.ts';
 import { parseJson } from '../../shared/wire-kit/event-data.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';

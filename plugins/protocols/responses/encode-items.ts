@@ -2,9 +2,8 @@
  * Encodes canonical turns as input items. A request of this protocol is restored item by item. A request of
  * another protocol becomes messages, calls, outputs, and the reasoning that the model's own vendor sealed.
  */
-import type { Block, Turn } from '../../../core/index.ts';
+import type { Block, Turn, BlockOf } from '../../../core/index.ts';
 import { encodeCache } from '../../shared/wire-kit/cache-breakpoint.ts';
-import type { BlockOf } from '../../shared/wire-kit/canonical-types.ts';
 import { readList, readObject } from '../../shared/wire-kit/values.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';

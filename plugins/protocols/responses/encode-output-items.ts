@@ -2,8 +2,7 @@
  * Canonical events as the output items of a response, with the stream events that announce them. Text goes
  * into messages; every other block becomes an item of its own.
  */
-import type { CanonicalEvent, Opaque, ReplyContext } from '../../../core/index.ts';
-import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
+import type { CanonicalEvent, Opaque, ReplyContext, EventOf } from '../../../core/index.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
 import { loseForeignFields } from '../../shared/wire-kit/losses.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';

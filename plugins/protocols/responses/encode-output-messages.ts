@@ -2,8 +2,7 @@
  * Canonical text and refusals as the message items of a response. Consecutive blocks become parts of one
  * message, until an item of another type begins.
  */
-import type { ReplyContext } from '../../../core/index.ts';
-import type { Annotation } from '../../shared/wire-kit/canonical-types.ts';
+import type { ReplyContext, Annotation } from '../../../core/index.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { encodeAnnotation } from './annotations.ts';
 import type { ItemWriter } from './item-writer.ts';

@@ -3,8 +3,8 @@
  * cannot express is reported as lost. If the answer would be worthless without it (a video, another vendor's
  * file), the call is refused.
  */
+import type { MediaBlock, TextBlock } from '../../../core/index.ts';
 import { encodeCache } from '../../shared/wire-kit/cache-breakpoint.ts';
-import type { MediaBlock, TextBlock } from '../../shared/wire-kit/canonical-types.ts';
 import { refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
 import {
   buildDataUrl,

@@ -1,5 +1,5 @@
 /** Encodes tools and the tool choice. Tools of one namespace are grouped. */
-import type { CanonicalRequest, Tool } from '../../../core/index.ts';
+import type { CanonicalRequest, Tool, HostedTool, OwnTool } from '../../../core/index.ts';
 import {
   hostsTool,
   isPriced,
@@ -9,7 +9,6 @@ import {
   callLimit,
   readSearchLimit,
   translateSearchOptions,
-  type HostedTool,
   type SearchWriters,
 } from '../../shared/wire-kit/hosted-tools.ts';
 import { fitStrict, toObjectSchema } from '../../shared/wire-kit/object-schema.ts';
@@ -19,8 +18,6 @@ import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { flattenGrammar } from './decode-tools.ts';
 import type { Encoding } from './encoding.ts';
-
-type OwnTool = Exclude<Tool, { type: 'hosted' }>;
 
 export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fields {
   const { own, model, lose } = encoding;

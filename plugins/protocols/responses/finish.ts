@@ -2,8 +2,7 @@
  * Why a response ended, in both directions. A response has a status, and a reason if the status is
  * `incomplete`. Only its items show that the model called tools or refused.
  */
-import type { FinishReason } from '../../../core/index.ts';
-import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
+import type { FinishReason, EventOf } from '../../../core/index.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
 type Reason = EventOf<'finish'>['reason'];

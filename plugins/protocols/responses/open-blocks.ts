@@ -1,5 +1,5 @@
 /** The open blocks of a reply: what each holds so far, and the place of its item. */
-import type { EventOf, Annotation } from '../../shared/wire-kit/canonical-types.ts';
+import type { EventOf, Annotation } from '../../../core/index.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { makeId } from './response-object.ts';

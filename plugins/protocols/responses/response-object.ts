@@ -2,8 +2,7 @@
  * Writes the response object around the output. It repeats every setting of the request, with OpenAI's
  * default if the client left it out. The gateway stores nothing, whatever `store` says.
  */
-import type { ReplyContext, Usage } from '../../../core/index.ts';
-import type { EventOf } from '../../shared/wire-kit/canonical-types.ts';
+import type { ReplyContext, Usage, EventOf } from '../../../core/index.ts';
 import { loseForeignFields } from '../../shared/wire-kit/losses.ts';
 import { readList, readObject } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';

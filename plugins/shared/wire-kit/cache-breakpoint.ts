@@ -1,6 +1,6 @@
 /** OpenAI's cache marks, which chat-completions and responses write in the same way, in both directions. */
 import { z } from 'zod';
-import type { TextBlock } from './canonical-types.ts';
+import type { TextBlock } from '../../../core/index.ts';
 import type { Encoding } from './encoding.ts';
 import { findKnown } from './open-values.ts';
 import { nameSet, nestFields, pickUnread, type Fields } from './vendor-bag.ts';

@@ -3,15 +3,13 @@
  * can replace another. A tool without a counterpart is reported as lost. If the client mainly wanted that
  * tool (Google's grounding, running code), an answer without it would be worthless, and the call is refused.
  */
-import type { CanonicalRequest, Model, Tool } from '../../../core/index.ts';
+import type { CanonicalRequest, Model, Tool, HostedTool } from '../../../core/index.ts';
 import type { Encoding } from './encoding.ts';
 import { refusePart, type Lose } from './losses.ts';
 import { isObject, type Fields } from './vendor-bag.ts';
 
 /** The name of the block with the output of the code in the block before. */
 export const codeResult = 'code_result';
-
-export type HostedTool = Extract<Tool, { type: 'hosted' }>;
 
 /** Whether the tool's fee, which providers charge apart from tokens, is known. */
 export function isPriced({ free, price }: Pick<Model, 'free' | 'price'>, kind: HostedTool['kind']): boolean {

@@ -4,7 +4,7 @@
  * with an object as root. If the provider does not enforce what the client asked for, the gateway checks the
  * reply.
  */
-import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
+import type { CanonicalRequest, EncodedRequest, Model, Format } from '../../../core/index.ts';
 import type { Encoding } from './encoding.ts';
 import type { Lose } from './losses.ts';
 import { isObject, type Fields } from './vendor-bag.ts';
@@ -19,8 +19,6 @@ export interface FormatPlan extends FormatInWords {
   /** The field to send. With `words` there is none, only the instruction. */
   readonly mode: 'schema' | 'json' | 'words' | undefined;
 }
-
-type Format = NonNullable<CanonicalRequest['format']>;
 
 /** Whether the provider can enforce the schema. */
 function hasObjectRoot({ schema }: Extract<Format, { type: 'schema' }>): boolean {

@@ -2,8 +2,13 @@
  * Reports what an encoder cannot express: as a loss, or as a refusal if an answer without it would be
  * worthless.
  */
-import { GatewayError, type Loss, type LossCode, type ReplyContext } from '../../../core/index.ts';
-import type { EventOf } from './canonical-types.ts';
+import {
+  GatewayError,
+  type Loss,
+  type LossCode,
+  type ReplyContext,
+  type EventOf,
+} from '../../../core/index.ts';
 
 /** Reports a loss: its canonical path, a reason, and its kind (by default the wire has no such field). */
 export type Lose = (path: string, reason: string, code?: LossCode) => void;

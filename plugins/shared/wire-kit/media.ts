@@ -1,7 +1,7 @@
 /**
  * Pictures and documents as data URLs and base64: their types, their names, and what providers accept.
  */
-import type { MediaBlock } from './canonical-types.ts';
+import type { MediaBlock } from '../../../core/index.ts';
 import { refusePart, type Lose } from './losses.ts';
 
 const longestPrefix = 256;

@@ -4,8 +4,7 @@
  * lost, or the call is refused.
  */
 import { z } from 'zod';
-import { GatewayError, type Block } from '../../../core/index.ts';
-import type { BlockOf } from './canonical-types.ts';
+import { GatewayError, type Block, type BlockOf } from '../../../core/index.ts';
 import { readMember } from './values.ts';
 import { createBag, isObject, type Sides, type Fields } from './vendor-bag.ts';
 

@@ -1,6 +1,5 @@
 /** The error body that chat-completions, responses and images share, in both directions. */
-import type { ErrorCode, ErrorReply, GatewayError } from '../../../core/index.ts';
-import type { EventOf } from './canonical-types.ts';
+import type { ErrorCode, ErrorReply, GatewayError, EventOf } from '../../../core/index.ts';
 import {
   selectClientStatus,
   decodeVendorError,

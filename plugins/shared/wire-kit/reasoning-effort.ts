@@ -2,7 +2,7 @@
  * One scale of reasoning efforts, with the token budget of each step. Every protocol translates by this
  * table, so that a step survives the way to another protocol and back.
  */
-import type { CanonicalRequest } from '../../../core/index.ts';
+import type { Reasoning } from '../../../core/index.ts';
 import type { Lose } from './losses.ts';
 
 /** From lowest to highest, each with the largest token budget that still counts as the step. */
@@ -24,8 +24,6 @@ function rank(name: string): number {
 export function findEffort(budget: number): string | undefined {
   return budget < 0 ? undefined : efforts.find((effort) => budget <= effort.budget)?.name;
 }
-
-type Reasoning = NonNullable<CanonicalRequest['reasoning']>;
 
 /** The effort that a request states, or that its budget amounts to. */
 export function wantedEffort({ effort, budget }: Reasoning): string | undefined {

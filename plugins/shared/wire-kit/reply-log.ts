@@ -1,6 +1,5 @@
 /** The canonical events of a reply that is being decoded, in order, with numbered blocks. */
-import type { BlockKind, CanonicalEvent, Opaque, WireEvent } from '../../../core/index.ts';
-import type { EventOf } from './canonical-types.ts';
+import type { BlockKind, CanonicalEvent, Opaque, WireEvent, EventOf } from '../../../core/index.ts';
 import { canSkipEvent } from './event-data.ts';
 import type { Sides } from './vendor-bag.ts';
 

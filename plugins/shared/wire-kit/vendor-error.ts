@@ -2,8 +2,7 @@
  * Reads a provider's error, in whatever shape the provider writes it. Its meaning decides what the client
  * sees: the provider's own message, unless the error concerns our key or account.
  */
-import { GatewayError, type ErrorCode, type ErrorDetails } from '../../../core/index.ts';
-import type { EventOf } from './canonical-types.ts';
+import { GatewayError, type ErrorCode, type ErrorDetails, type EventOf } from '../../../core/index.ts';
 import { parseJson } from './event-data.ts';
 import { redact, redactFields, withoutAdvice } from './redact.ts';
 import { isObject, type Fields, nameSet } from './vendor-bag.ts';
