@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import {
   definePlugin,
+  formatTable,
   formatUsd,
   longestDeadline,
   type Catalog,
@@ -17,25 +18,23 @@ import { differences, lineOf } from './catalogue/difference.ts';
 import { publicKeySchema } from './catalogue/load-feed.ts';
 import { priceCommands, type PriceWork } from './catalogue/price-commands.ts';
 import { watchPriceDates } from './catalogue/price-dates.ts';
+import { rateFigures } from './catalogue/price-list.ts';
 import { PriceService } from './catalogue/price-service.ts';
 import { modelsOf } from './catalogue/price-updates.ts';
 import { catalogueRoutes } from './catalogue/routes.ts';
 import { figuresOf, readSnapshot, type Facts } from './catalogue/snapshot.ts';
 
+function providersOf(catalog: Catalog, id: string): string[] {
+  return [...new Set(catalog.find(id).map(({ provider }) => provider.name))];
+}
+
 function describe(catalog: Catalog, model: Model): object {
   const { id, name, contextLength, outputLimit, input, output, expires, successor, aliases, price } = model;
-  const providers = [...new Set(catalog.find(id).map(({ provider }) => provider.name))];
-  const { tiers: _tiers, ...rates } = price ?? { tiers: [] };
-  const prices = Object.fromEntries(
-    Object.entries(rates).flatMap(([kind, rate]) =>
-      typeof rate === 'bigint' ? [[kind, formatUsd(rate)]] : [],
-    ),
-  );
   return {
     id,
     name,
-    providers,
-    prices,
+    providers: providersOf(catalog, id),
+    prices: Object.fromEntries(rateFigures(price ?? {})),
     free: model.free ?? false,
     contextLength,
     outputLimit,
@@ -47,28 +46,30 @@ function describe(catalog: Catalog, model: Model): object {
   };
 }
 
-function lineFor(catalog: Catalog, { id, price, contextLength, expires }: Model, width: number): string {
-  const providers = [...new Set(catalog.find(id).map(({ provider }) => provider.name))];
-  const cost = price ? `${formatUsd(price.input)} in, ${formatUsd(price.output)} out` : 'free';
-  return [
-    id.padEnd(width),
-    cost.padEnd(24),
-    `${contextLength} tokens`.padEnd(16),
-    providers.join(', '),
-    ...(expires ? [`until ${expires}`] : []),
-  ].join('  ');
-}
-
 function listModels(catalog: Catalog, owner: string | undefined): CommandResult {
   const owned = catalog.models().filter(({ id }) => owner === undefined || id.startsWith(`${owner}/`));
   const models = owned.toSorted((first, second) => (first.id < second.id ? -1 : 1));
-  const width = Math.max(0, ...models.map(({ id }) => id.length));
-  const none =
-    owner === undefined || catalog.models().length === 0
-      ? "No models: set a provider's key."
-      : `No models of "${owner}".`;
-  const text = models.map((model) => lineFor(catalog, model, width)).join('\n') || none;
-  return { json: models.map((model) => describe(catalog, model)), text };
+  const json = models.map((model) => describe(catalog, model));
+  if (models.length === 0)
+    return {
+      json,
+      text:
+        owner === undefined || catalog.models().length === 0
+          ? "No models: set a provider's key."
+          : `No models of "${owner}".`,
+    };
+  const text = formatTable(
+    ['MODEL', 'INPUT', 'OUTPUT', 'CONTEXT', 'PROVIDERS', 'LAST DAY'],
+    models.map(({ id, price, contextLength, expires }) => [
+      id,
+      price ? formatUsd(price.input) : 'free',
+      price ? formatUsd(price.output) : 'free',
+      String(contextLength),
+      providersOf(catalog, id).join(', '),
+      expires ?? '',
+    ]),
+  );
+  return { json, text };
 }
 
 /** The catalogue's facts about a vendor's models. */

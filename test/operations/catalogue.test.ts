@@ -56,7 +56,7 @@ describe('models', () => {
       },
       { id: 'house/two', providers: ['inhouse'], expires: '2099-01-31' },
     ]);
-    expect(text).toMatch(/^house\/model .*inhouse, mirror\nhouse\/two .*until 2099-01-31$/);
+    expect(text).toMatch(/^MODEL .*LAST DAY\nhouse\/model .*inhouse, mirror\nhouse\/two .*2099-01-31$/);
   });
 
   it('lists the models of one owner, or says that it has none', async () => {

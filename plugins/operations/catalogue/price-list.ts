@@ -26,7 +26,8 @@ export function isPriceList(content: unknown): boolean {
   return z.looseObject({ format: z.literal('tollgate-prices-1') }).safeParse(content).success;
 }
 
-function rateFigures(rates: object, suffix = ''): [string, string][] {
+/** The rates and fees of an object; `suffix` follows their names. */
+export function rateFigures(rates: object, suffix = ''): [string, string][] {
   return Object.entries(rates).flatMap(([name, rate]) =>
     typeof rate === 'bigint' ? [[name + suffix, formatUsd(rate)]] : [],
   );

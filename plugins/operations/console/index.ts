@@ -13,7 +13,7 @@ import type { BuiltDocument, DocumentName } from './document.ts';
 import { keep } from './keep.ts';
 import { checkHost } from './same-origin.ts';
 import { createSessions, keyBytes, type Sessions } from './sessions.ts';
-import { errors, principalOf, sessionRoutes } from './sign-in.ts';
+import { consoleRoute, principalOf, sessionRoutes } from './sign-in.ts';
 
 const options = z.strictObject({
   /** Host names by which browsers reach the admin listener, besides IP addresses and `localhost`. */
@@ -85,62 +85,37 @@ async function documentReply(
   return { status: isKnown ? 304 : 200, headers: page.headers, body: isKnown ? null : page.html };
 }
 
-const shared = { method: 'GET', errors, openapi: false } as const;
-
-const publicPage: Route = {
-  ...shared,
-  access: 'public',
-  name: 'console-public-page',
-  path: '/',
-  handle: ({ headers }) => documentReply('holders', headers),
-};
+const publicPage = consoleRoute('GET /', {}, ({ headers }) => documentReply('holders', headers));
 
 /** What pages of both listeners say about the gateway. */
 function factsRoute({ addresses, listener }: Host, url: string | undefined): Route {
-  return {
-    ...shared,
-    access: 'public',
-    name: 'console-facts',
-    path: '/console/facts',
-    everywhere: true,
-    handle: async () => ({
-      status: 200,
-      body: {
-        url: url?.replace(/\/$/, '') ?? null,
-        port: listener.port,
-        addresses: addresses.map(({ protocol, client, path }) => ({ protocol, client, path })),
-      },
-    }),
-  };
+  return consoleRoute('GET /console/facts', { everywhere: true }, async () => ({
+    status: 200,
+    body: {
+      url: url?.replace(/\/$/, '') ?? null,
+      port: listener.port,
+      addresses: addresses.map(({ protocol, client, path }) => ({ protocol, client, path })),
+    },
+  }));
 }
 
 function pageRoutes(hosts: readonly string[]): Route[] {
   return [
-    {
-      ...shared,
-      access: 'public',
-      name: 'console-page',
-      path: '/',
-      adminOnly: true,
-      handle({ headers }) {
-        checkHost(headers, hosts);
-        const isKnown = String(headers['cookie'] ?? '').includes('tollgate-console-');
-        return documentReply(isKnown ? 'returners' : 'operators', headers);
-      },
-    },
-    {
-      ...shared,
-      access: 'public',
-      name: 'console-file',
-      path: '/console/:hash/:file',
-      everywhere: true,
-      async handle({ params: { hash, file = '' }, headers }) {
+    consoleRoute('GET /', { adminOnly: true }, async ({ headers }) => {
+      checkHost(headers, hosts);
+      const isKnown = String(headers['cookie'] ?? '').includes('tollgate-console-');
+      return documentReply(isKnown ? 'returners' : 'operators', headers);
+    }),
+    consoleRoute(
+      'GET /console/:hash/:file',
+      { everywhere: true },
+      async ({ params: { hash, file = '' }, headers }) => {
         const all = await loadOnce();
         const asset = hash === all.hash ? all.files.get(file) : undefined;
         if (!asset) throw new GatewayError('not_found', `The console has no file "${file.slice(0, 100)}".`);
         return assetReply(asset, encodingFor(headers));
       },
-    },
+    ),
   ];
 }
 

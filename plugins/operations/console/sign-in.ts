@@ -6,7 +6,6 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import {
   GatewayError,
-  toGatewayError,
   type Host,
   type Principal,
   type Route,
@@ -14,6 +13,7 @@ import {
   type RouteRequest,
 } from '../../../core/index.ts';
 import { networkOf } from '../../shared/network.ts';
+import { errors, noStore } from '../../shared/operator-routes.ts';
 import { upTo } from '../../shared/up-to.ts';
 import { checkHost, checkOrigin } from './same-origin.ts';
 import type { Session, Sessions } from './sessions.ts';
@@ -73,23 +73,29 @@ export async function principalOf(
   return operatorOf(signIn, session.secret);
 }
 
-const noStore = { 'cache-control': 'no-store' };
-
 function shown({ key, readOnly = false }: Principal, { expires }: Session) {
   return { signedIn: true, key, readOnly, expires: new Date(expires).toISOString() };
 }
 
-export function errors(error: unknown): ReturnType<Route['errors']> {
-  const { code, message, status, details } = toGatewayError(error);
-  return { status, headers: noStore, body: { error: { code, message, param: details.param ?? null } } };
+/** A route of the console, which the OpenAPI document leaves out. */
+export function consoleRoute(
+  address: string,
+  place: Pick<Route, 'adminOnly' | 'everywhere'>,
+  handle: (request: RouteRequest) => Promise<RouteReply>,
+): Route {
+  const [method, path = ''] = address.split(' ');
+  const verb = method === 'POST' || method === 'DELETE' ? method : 'GET';
+  return {
+    ...place,
+    name: `console ${place.adminOnly ? 'for operators ' : ''}${address}`,
+    method: verb,
+    path,
+    access: 'public',
+    errors,
+    openapi: false,
+    handle,
+  };
 }
-
-const shared = {
-  path: '/console/session',
-  adminOnly: true,
-  errors,
-  openapi: false,
-} as const;
 
 /** Failed attempts to sign in, by network. */
 class Failures {
@@ -149,33 +155,16 @@ function endSession(signIn: SignIn, { headers }: RouteRequest): RouteReply {
 
 export function sessionRoutes(signIn: SignIn): Route[] {
   const failures = new Failures();
+  const onAdmin = { adminOnly: true } as const;
   return [
-    {
-      ...shared,
-      access: 'public',
-      name: 'console-session',
-      method: 'GET',
-      async handle({ headers }) {
-        checkHost(headers, signIn.hosts);
-        const session = signIn.sessions().read(cookieOf(headers) ?? '');
-        const operator = session && (await operatorOf(signIn, session.secret).catch(() => undefined));
-        const body = session && operator ? shown(operator, session) : { signedIn: false };
-        return { status: 200, headers: noStore, body };
-      },
-    },
-    {
-      ...shared,
-      access: 'public',
-      name: 'console-sign-in',
-      method: 'POST',
-      handle: (request) => startSession(signIn, failures, request),
-    },
-    {
-      ...shared,
-      access: 'public',
-      name: 'console-sign-out',
-      method: 'DELETE',
-      handle: async (request) => endSession(signIn, request),
-    },
+    consoleRoute('GET /console/session', onAdmin, async ({ headers }) => {
+      checkHost(headers, signIn.hosts);
+      const session = signIn.sessions().read(cookieOf(headers) ?? '');
+      const operator = session && (await operatorOf(signIn, session.secret).catch(() => undefined));
+      const body = session && operator ? shown(operator, session) : { signedIn: false };
+      return { status: 200, headers: noStore, body };
+    }),
+    consoleRoute('POST /console/session', onAdmin, (request) => startSession(signIn, failures, request)),
+    consoleRoute('DELETE /console/session', onAdmin, async (request) => endSession(signIn, request)),
   ];
 }

@@ -2,7 +2,6 @@
 import type { Balance } from './accounts.ts';
 import { api, mayChange, useData, useList } from './api.ts';
 import { Budgets } from './budgets.ts';
-import { amountColumn, column, countColumn, type Column } from './columns.ts';
 import { choice, inQuery } from './controls.ts';
 import { openAdjustment, openState } from './corrections.ts';
 import { openForm, optional } from './form.ts';
@@ -14,33 +13,12 @@ import { badge, head, problem, tiles } from './parts.ts';
 import { href } from './router.ts';
 import { StatementOf } from './statement.ts';
 import { table } from './table.ts';
+import { usageColumns, type Usage } from './usage.ts';
 
 /** What an account is, unless it is open. */
 export function accountState(state: string | undefined) {
   return state !== undefined && state !== 'open' && badge(state, 'bad');
 }
-
-interface Usage {
-  readonly model: string | null;
-  readonly day: string;
-  readonly calls: number;
-  readonly input: number;
-  readonly output: number;
-  readonly cost: string;
-}
-
-const usageColumns = (account: string): Column<Usage>[] => [
-  column('Day (UTC)', ({ day }) => day),
-  column(
-    'Model',
-    ({ model }) => model,
-    ({ model }) => model && html`<a href=${href('calls', { account, model })}>${model}</a>`,
-  ),
-  countColumn('Calls', ({ calls }) => calls),
-  countColumn('Input tokens', ({ input }) => input),
-  countColumn('Output tokens', ({ output }) => output),
-  amountColumn('Cost', ({ cost }) => cost),
-];
 
 function openCredit(account: string, done: () => void): void {
   openForm({
@@ -67,7 +45,7 @@ function UsageOf({ account }: { readonly account: string }) {
   const { rows, ...state } = useList<Usage>('/admin/usage', { account, by: 'day,model', from });
   return table({
     name: 'Usage of 30 days',
-    columns: usageColumns(account),
+    columns: usageColumns((model) => href('calls', { account, model })),
     ...state,
     rows: rows?.toReversed(),
     empty: 'No call in the last 30 days.',

@@ -19,16 +19,10 @@ interface Target {
   readonly key?: number;
 }
 
-interface Attempt {
+interface Attempt
+  extends Target, Pick<Call, 'outcome' | 'status' | 'first_event_ms' | 'duration_ms' | 'cost'> {
   readonly number: number;
-  readonly provider: string;
-  readonly model: string;
-  readonly outcome: string;
   readonly message?: string;
-  readonly status: number | null;
-  readonly first_event_ms: number | null;
-  readonly duration_ms: number | null;
-  readonly cost: string;
   readonly losses: readonly Loss[];
 }
 

@@ -44,7 +44,7 @@ function filterOf([name, label]: readonly [string, string]) {
   const state = inQuery(name);
   if (name === 'outcome') return select(label, [['', 'all'], ...outcomes], state);
   if (name === 'from' || name === 'to') return input(label, momentInQuery(name), { type: 'datetime-local' });
-  const placeholder = name === 'tag' ? 'name or name:value' : '';
+  const placeholder = name === 'tag' ? 'team:search' : '';
   // The key `/` goes to the field of ids.
   return input(label, state, { placeholder, type: name === 'id' ? 'search' : 'text' });
 }

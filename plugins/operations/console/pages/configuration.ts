@@ -15,13 +15,8 @@ interface Option {
   readonly isSecret: boolean;
 }
 
-interface View {
-  readonly file: string;
-  readonly dataFolder: string;
-  readonly version: string;
-  readonly node: string;
+interface View extends Readonly<Record<'file' | 'dataFolder' | 'version' | 'node' | 'readAt', string>> {
   readonly workers: number;
-  readonly readAt: string;
   readonly settings: readonly Option[];
   readonly plugins: readonly {
     readonly name: string;
@@ -43,6 +38,7 @@ interface Check {
   readonly fault?: string;
   readonly changes?: {
     readonly settings: readonly Change[];
+    /** Plugins. */
     readonly added: readonly string[];
     readonly removed: readonly string[];
     readonly isReordered: boolean;
@@ -52,10 +48,7 @@ interface Check {
   readonly waiting: readonly string[];
 }
 
-interface Reloaded {
-  readonly ok: boolean;
-  readonly fault?: string;
-  readonly waiting: readonly string[];
+interface Reloaded extends Pick<Check, 'ok' | 'fault' | 'waiting'> {
   readonly workers: number;
 }
 

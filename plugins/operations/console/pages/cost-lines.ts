@@ -5,23 +5,13 @@ import { html } from './kit.ts';
 import { usd } from './money.ts';
 import { table } from './table.ts';
 
-interface CostLine {
-  readonly kind: string;
-  readonly units: number;
-  readonly price: string;
-  readonly per: number;
-  readonly amount: string;
-}
+type CostLine = Readonly<Record<'kind' | 'price' | 'amount', string> & Record<'units' | 'per', number>>;
 
-export interface Entry {
+/** `total` is the exact sum of the lines. */
+export interface Entry extends Readonly<Record<'kind' | 'at' | 'revenue' | 'total', string>> {
   readonly number: number;
-  readonly kind: string;
-  readonly at: string;
-  readonly revenue: string;
   readonly rule?: string;
   readonly lines: readonly CostLine[];
-  /** The exact sum of the lines. */
-  readonly total: string;
 }
 
 interface CostRow extends Partial<CostLine> {

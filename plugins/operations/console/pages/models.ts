@@ -9,33 +9,23 @@ import { badge, code, facts, head } from './parts.ts';
 import { href, setQuery, type Place } from './router.ts';
 import { table } from './table.ts';
 
-interface Offer {
-  readonly provider: string;
+interface Offer
+  extends
+    Readonly<Record<'provider' | 'upstream' | 'example_cost', string>>,
+    Readonly<Record<'price_date' | 'price_source', string | null>> {
   readonly key?: number;
-  readonly upstream: string;
   readonly protocols: readonly string[];
   readonly free: boolean;
   readonly price: Readonly<Record<string, unknown>> | null;
-  readonly price_date: string | null;
-  readonly price_source: string | null;
-  readonly example_cost: string;
 }
 
-interface Model {
-  readonly id: string;
-  readonly name: string;
-  readonly description: string;
-  readonly created: string;
-  readonly expires: string | null;
-  readonly successor: string | null;
-  readonly aliases: readonly string[];
-  readonly context_length: number;
-  readonly output_limit: number;
-  readonly input: readonly string[];
-  readonly output: readonly string[];
-  readonly tools: boolean;
-  readonly structured_output: boolean;
-  readonly reasoning: string;
+interface Model
+  extends
+    Readonly<Record<'id' | 'name' | 'description' | 'created' | 'reasoning', string>>,
+    Readonly<Record<'expires' | 'successor', string | null>>,
+    Readonly<Record<'aliases' | 'input' | 'output', readonly string[]>>,
+    Readonly<Record<'context_length' | 'output_limit', number>>,
+    Readonly<Record<'tools' | 'structured_output', boolean>> {
   readonly offers: readonly Offer[];
 }
 

@@ -1,28 +1,19 @@
 /** What a key holder sees of the own key: balance, limits, usage by model and day, and calls. */
 import { useData, useList } from './api.ts';
 import { callColumns, type Call } from './call-columns.ts';
-import { amountColumn, column, countColumn, type Column } from './columns.ts';
+import { countColumn, type Column } from './columns.ts';
 import { when } from './format.ts';
 import { html, useMemo } from './kit.ts';
 import { usd } from './money.ts';
 import { facts, head, problem, tiles } from './parts.ts';
 import { table } from './table.ts';
+import { usageColumns, type Usage } from './usage.ts';
 
-interface Used {
-  readonly day: string;
-  readonly model: string | null;
-  readonly calls: number;
+interface OwnUsage extends Usage {
   readonly errors: number;
-  readonly input: number;
-  readonly output: number;
-  readonly cost: string;
 }
 
-interface OwnKey {
-  readonly id: string;
-  readonly name: string;
-  readonly last_four: string;
-  readonly account: string;
+interface OwnKey extends Readonly<Record<'id' | 'name' | 'last_four' | 'account', string>> {
   readonly balance: Readonly<Record<'balance' | 'total' | 'used' | 'pending' | 'available', string>>;
   readonly limits: {
     readonly spend_cap: string | null;
@@ -32,29 +23,18 @@ interface OwnKey {
     readonly expires: string | null;
     readonly calls_per_minute: number | null;
   };
-  readonly usage: { readonly data: readonly Used[] };
+  readonly usage: { readonly data: readonly OwnUsage[] };
 }
-
-const usageColumns: readonly Column<Used>[] = [
-  column('Day (UTC)', ({ day }) => day),
-  // A refused call may have none.
-  column(
-    'Model',
-    ({ model }) => model,
-    ({ model }) => model || html`<span class="dim">none</span>`,
-  ),
-  countColumn('Calls', ({ calls }) => calls),
-  countColumn('Errors', ({ errors }) => errors),
-  countColumn('Input tokens', ({ input }) => input),
-  countColumn('Output tokens', ({ output }) => output),
-  amountColumn('Cost', ({ cost }) => cost),
-];
 
 /** Cells without links, which would lead to pages of operators. */
 const ownCells: Readonly<Record<string, Column<Call>['cell']>> = {
   Started: ({ started }) => when(started),
   Provider: undefined,
 };
+const ownUsage: readonly Column<OwnUsage>[] = [
+  ...usageColumns(),
+  countColumn('Errors', ({ errors }) => errors),
+];
 const ownColumns = callColumns
   .filter(({ title }) => title !== 'Account')
   .map((each) => (each.title in ownCells ? { ...each, cell: ownCells[each.title] } : each));
@@ -97,7 +77,7 @@ export function KeyView({ apiKey }: { readonly apiKey: string }) {
     <h2>Usage</h2>
     ${table({
       name: 'Usage',
-      columns: usageColumns,
+      columns: ownUsage,
       rows: usage ?? (error && []),
       empty: !error && 'No call in the last 30 days.',
     })}

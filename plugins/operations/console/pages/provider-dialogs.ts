@@ -5,11 +5,8 @@ import { duration, when } from './format.ts';
 import { html, messageOf, openDialog } from './kit.ts';
 import { badge, problem } from './parts.ts';
 
-export interface Figures {
-  readonly attempts: number;
-  readonly failed: number;
-  readonly retryShare: number;
-  readonly firstEventMs: { readonly p50: number | null; readonly p95: number | null };
+interface Figures extends Readonly<Record<'attempts' | 'failed' | 'retryShare', number>> {
+  readonly firstEventMs: Readonly<Record<'p50' | 'p95', number | null>>;
 }
 
 export interface Target extends Figures {
@@ -18,12 +15,9 @@ export interface Target extends Figures {
   readonly state: string;
   readonly until: string | null;
   readonly reason: { readonly code: string; readonly message: string } | null;
-  readonly lastErrors: readonly {
-    readonly at: string;
-    readonly code: string;
+  readonly lastErrors: readonly (Readonly<Record<'at' | 'code' | 'message', string>> & {
     readonly status: number | null;
-    readonly message: string;
-  }[];
+  })[];
 }
 
 export interface Hold {

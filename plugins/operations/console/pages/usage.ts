@@ -1,0 +1,27 @@
+/** What an account or a key used, by day and model. */
+import { amountColumn, column, countColumn, type Column } from './columns.ts';
+import { html } from './kit.ts';
+
+export interface Usage extends Readonly<Record<'calls' | 'input' | 'output', number>> {
+  readonly day: string;
+  /** A refused call may have none. */
+  readonly model: string | null;
+  readonly cost: string;
+}
+
+/** `link` leads to the calls of a model. */
+export const usageColumns = (link?: (model: string) => string): Column<Usage>[] => [
+  column('Day (UTC)', ({ day }) => day),
+  column(
+    'Model',
+    ({ model }) => model,
+    ({ model }) => {
+      if (!model) return html`<span class="dim">none</span>`;
+      return link ? html`<a href=${link(model)}>${model}</a>` : model;
+    },
+  ),
+  countColumn('Calls', ({ calls }) => calls),
+  countColumn('Input tokens', ({ input }) => input),
+  countColumn('Output tokens', ({ output }) => output),
+  amountColumn('Cost', ({ cost }) => cost),
+];
