@@ -1,8 +1,8 @@
 /** A request when its headers have arrived. */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Core } from '../core.ts';
 import type { Principal, Received } from '../exchange.ts';
-import type { Operation } from '../protocol.ts';
+import type { Match, Operation, Protocol } from '../protocol.ts';
 import { Cancellation } from '../util/cancellation.ts';
 import { Trace } from '../util/trace.ts';
 import { resolveClientAddress } from './client-address.ts';
@@ -15,10 +15,13 @@ interface Route {
   readonly access?: Principal['kind'];
 }
 
-interface HttpRequest {
+interface Target {
   readonly method: string;
   readonly path: string;
   readonly querystring: string;
+}
+
+interface HttpRequest extends Target {
   readonly req: IncomingMessage;
 }
 
@@ -87,4 +90,57 @@ export class Arrival implements Received {
   get signal(): AbortSignal {
     return this.cancellation.signal;
   }
+}
+
+/** A request with the parts of its target, and its reply. */
+export interface ReceivedRequest extends HttpRequest {
+  readonly res: ServerResponse;
+}
+
+/** The target is a path, or for a proxy a whole URL. */
+export function readTarget(req: IncomingMessage, res: ServerResponse): ReceivedRequest {
+  const { url = '', method = '' } = req;
+  let target = url;
+  if (!url.startsWith('/') || url.includes('#')) {
+    const { pathname = '', search = '' } = URL.parse(url, 'http://localhost') ?? {};
+    target = pathname + search;
+  }
+  const mark = target.indexOf('?');
+  const path = mark < 0 ? target : target.slice(0, mark);
+  return { req, res, method, path, querystring: mark < 0 ? '' : target.slice(mark + 1) };
+}
+
+/** The path of a call as protocols match it: decoded, and without one slash at its end, like a route's. */
+export function readCallPath(path: string): string {
+  const bare = path.endsWith('/') ? path.slice(0, -1) : path;
+  if (!bare.includes('%')) return bare;
+  try {
+    return decodeURIComponent(bare);
+  } catch {
+    return bare;
+  }
+}
+
+/** What a request calls: a protocol, and what it read of the target. */
+export interface Call {
+  readonly protocol: Protocol;
+  readonly match: Match;
+}
+
+/** Finds calls at the paths of their protocols, below the prefixes. */
+export function createMatcher(
+  protocols: readonly Protocol[],
+  prefixes: readonly string[],
+): (asked: Target) => Call | undefined {
+  return ({ method, path, querystring }) => {
+    for (const prefix of prefixes) {
+      if (!path.startsWith(`${prefix}/`)) continue;
+      const own = readCallPath(path.slice(prefix.length));
+      for (const protocol of protocols) {
+        const match = protocol.client.match(method, own, querystring);
+        if (match) return { protocol, match };
+      }
+    }
+    return undefined;
+  };
 }

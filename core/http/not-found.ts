@@ -4,20 +4,10 @@
 import type { Core } from '../core.ts';
 import { GatewayError } from '../errors.ts';
 import type { ErrorReply } from '../protocol.ts';
+import { readCallPath, type createMatcher } from './arrival.ts';
 import { findRightBase } from './wrong-base.ts';
 
 const callMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
-
-/** The path of a call as protocols match it: decoded, and without one slash at its end, like a route's. */
-export function readCallPath(path: string): string {
-  const bare = path.endsWith('/') ? path.slice(0, -1) : path;
-  if (!bare.includes('%')) return bare;
-  try {
-    return decodeURIComponent(bare);
-  } catch {
-    return bare;
-  }
-}
 
 interface Layer {
   readonly path: string | RegExp;
@@ -27,19 +17,12 @@ interface Layer {
 interface Listener {
   readonly core: Core;
   readonly router: { match(path: string, method: string): { readonly path: readonly Layer[] } };
-  /** The prefixes below which it serves calls. */
-  readonly prefixes: readonly string[];
+  readonly findCall: ReturnType<typeof createMatcher>;
   readonly isPublic: boolean;
 }
 
-function findMethods({ core, router, prefixes }: Listener, path: string, takesAny: boolean): string[] {
-  const calls = prefixes.flatMap((prefix) => {
-    if (!path.startsWith(`${prefix}/`)) return [];
-    const asked = readCallPath(path.slice(prefix.length));
-    return callMethods.filter((method) =>
-      [...core.protocols.all()].some(({ client }) => client.match(method, asked)),
-    );
-  });
+function findMethods({ router, findCall }: Listener, path: string, takesAny: boolean): string[] {
+  const calls = callMethods.filter((method) => findCall({ method, path, querystring: '' }));
   const routes = router
     .match(path, '')
     .path.filter((layer) => takesAny || !String(layer.path).includes('*'))
