@@ -108,13 +108,17 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       if (!isConnected(exchange))
         throw new GatewayError('internal', 'This exchange came in by no connection that could be proxied.');
       const { [connectionOf]: connection } = exchange;
-      return new Promise((resolve) => {
-        const sending: Sending = {
-          target: endpointAt(request.url).url,
-          send: () => resolve(ask(request, exchange)),
-        };
-        proxy.web(connection.request, connection.response, sending);
-      });
+      let response: Promise<UpstreamResponse> | undefined;
+      const sending: Sending = {
+        target: endpointAt(request.url).url,
+        send() {
+          response = ask(request, exchange);
+        },
+      };
+      // All passes run before it returns.
+      proxy.web(connection.request, connection.response, sending);
+      if (!response) throw new GatewayError('internal', 'The proxy did not send the request.');
+      return response;
     },
     async close() {
       await Promise.all([agent.close(), outgoing?.close()]);

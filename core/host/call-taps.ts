@@ -39,22 +39,25 @@ function callInTurn(isWaterfall: boolean, hook: string, taps: readonly Tap[]): R
     }
     return isWaterfall ? value : undefined;
   };
-  const finish = async (
+  const finish = (
     index: number,
     promise: PromiseLike<unknown>,
     given: unknown,
     exchange: unknown,
-  ): Promise<unknown> => {
+  ): PromiseLike<unknown> => {
     const name = taps[index]?.name ?? '';
-    let answer: unknown;
-    try {
-      answer = await promise;
-      checkAnswer(answer, isWaterfall ? given : undefined, hook, name);
-    } catch (error) {
+    const fail = (error: unknown): never => {
       throw nameError(error, hook, name);
-    }
-    if (isWaterfall) return callFrom(index + 1, answer, exchange);
-    return answer === undefined ? callFrom(index + 1, given, exchange) : answer;
+    };
+    return promise.then((answer) => {
+      try {
+        checkAnswer(answer, isWaterfall ? given : undefined, hook, name);
+      } catch (error) {
+        fail(error);
+      }
+      if (isWaterfall) return callFrom(index + 1, answer, exchange);
+      return answer === undefined ? callFrom(index + 1, given, exchange) : answer;
+    }, fail);
   };
   return (given, exchange) => {
     try {

@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { GatewayError, type End } from '../../core/index.ts';
 import { CallKeeper } from '../../plugins/meters/balance/calls/keeper.ts';
+import type { Store } from '../../plugins/meters/balance/store.ts';
 import { received } from '../support/exchange.ts';
 import { storeWith } from './calls.ts';
 
@@ -19,7 +20,9 @@ function refused(id: string, account: string | null = 'a'): End {
   };
 }
 
-function keeperOn(addCalls: (batch: { readonly text: string }) => Promise<void>, retention = 1000) {
+type Batch = Parameters<Store['addCalls']>[0];
+
+function keeperOn(addCalls: (batch: Batch) => Promise<void>, retention = 1000) {
   const lost: number[] = [];
   const keeper = new CallKeeper({
     store: storeWith({ addCalls }),
@@ -34,9 +37,9 @@ describe('ended calls', () => {
   it('wait while the database is down, and are stored once it is back', async () => {
     let isAway = true;
     const stored: string[] = [];
-    const { keeper, lost } = keeperOn(async ({ text }) => {
+    const { keeper, lost } = keeperOn(async ({ calls }) => {
       if (isAway) throw new GatewayError('ledger_unavailable', 'away');
-      stored.push(text);
+      stored.push(...calls.flat());
     });
     keeper.add(refused('one'));
     await keeper.flush();
@@ -50,9 +53,9 @@ describe('ended calls', () => {
 
   it('are lost and counted if they cannot be written, and later ones are stored', async () => {
     const stored: string[] = [];
-    const { keeper, lost } = keeperOn(async ({ text }) => {
-      if (text.includes('"call":"bad"')) throw new Error('it breaks a rule');
-      stored.push(text);
+    const { keeper, lost } = keeperOn(async ({ calls: [call] }) => {
+      if (call?.[0].includes('"call":"bad"')) throw new Error('it breaks a rule');
+      stored.push(String(call));
     });
     keeper.add(refused('bad'));
     await keeper.flush();
@@ -75,7 +78,7 @@ describe('ended calls', () => {
 
   it('without a known key, or without retention, are not stored', async () => {
     const stored: string[] = [];
-    const store = async ({ text }: { readonly text: string }) => void stored.push(text);
+    const store = async ({ calls }: Batch) => void stored.push(...calls.flat());
     const [kept, unkept] = [keeperOn(store).keeper, keeperOn(store, 0).keeper];
     kept.add(refused('stranger', null));
     unkept.add(refused('one'));

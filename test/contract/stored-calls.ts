@@ -56,7 +56,9 @@ function madeCall(
 }
 
 function add(store: Store, ...calls: readonly MadeCall[]): Promise<void> {
-  return store.addCalls({ text: JSON.stringify(calls) });
+  return store.addCalls({
+    calls: calls.map(({ body, ...columns }) => [JSON.stringify(columns), JSON.stringify(body)] as const),
+  });
 }
 
 function totalOf(rows: readonly OverviewRow[]) {

@@ -8,7 +8,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isGatewayError, type End, type Host } from '../../../../core/index.ts';
 import type { Store } from '../store.ts';
-import { writeCall } from './written-call.ts';
+import { writeCall, type WrittenCall } from './written-call.ts';
 
 export interface CallKeeperOptions {
   readonly store: Store;
@@ -42,10 +42,14 @@ function isOutage(error: unknown): boolean {
   return isGatewayError(error) && error.code === 'ledger_unavailable';
 }
 
+function lengthOf([columns, record]: WrittenCall): number {
+  return columns.length + record.length;
+}
+
 export class CallKeeper {
   readonly #options: CallKeeperOptions;
   readonly #closing = new AbortController();
-  #waiting: string[] = [];
+  #waiting: WrittenCall[] = [];
   #characters = 0;
   #lost = 0;
   /** False while the database is away: then full batches wait for the next turn too. */
@@ -70,13 +74,14 @@ export class CallKeeper {
 
   add(end: End): void {
     if (this.#options.retention === 0) return;
-    const text = writeCall(end);
-    if (text === undefined) return;
-    if (this.#waiting.length >= mostWaiting || this.#characters + text.length > mostCharacters) {
+    const call = writeCall(end);
+    if (!call) return;
+    const length = lengthOf(call);
+    if (this.#waiting.length >= mostWaiting || this.#characters + length > mostCharacters) {
       this.#lost += 1;
     } else {
-      this.#waiting.push(text);
-      this.#characters += text.length;
+      this.#waiting.push(call);
+      this.#characters += length;
     }
     if (this.#waiting.length >= batchSize && this.#isOpen) void this.flush();
     this.#schedule();
@@ -133,7 +138,7 @@ export class CallKeeper {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.slice(0, batchSize);
       try {
-        await this.#options.store.addCalls({ text: `[${batch.join(',')}]` });
+        await this.#options.store.addCalls({ calls: batch });
         this.#isOpen = true;
         this.#storedSinceFold += batch.length;
       } catch (error) {
@@ -143,7 +148,7 @@ export class CallKeeper {
         this.#lose(batch.length, error);
       }
       this.#waiting = this.#waiting.slice(batch.length);
-      this.#characters = this.#waiting.reduce((sum, { length }) => sum + length, 0);
+      this.#characters = this.#waiting.reduce((sum, call) => sum + lengthOf(call), 0);
     }
   }
 

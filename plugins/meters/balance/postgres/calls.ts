@@ -38,9 +38,10 @@ const sql = statements('calls', {
     (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM calls_number_seq) AS calls`,
 });
 
-export async function addCalls(query: Query, { text }: { readonly text: string }): Promise<void> {
+export async function addCalls(query: Query, { calls }: Argument<'addCalls'>): Promise<void> {
+  const rows = calls.map(([columns, record]) => `${columns.slice(0, -1)},"body":${record}}`);
   await query(sql.identify);
-  await query(sql.add, [text]);
+  await query(sql.add, [`[${rows.join(',')}]`]);
 }
 
 /** What a fold found when it began: the last number that was taken of each log, and then its own id. */

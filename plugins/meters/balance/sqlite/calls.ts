@@ -30,10 +30,9 @@ const newest = statements('newest', {
 });
 const slices: Readonly<Record<Log, Statement>> = statements('slices', sliceSql);
 
-/** A call as the recorder wrote it: its columns, its tags and its record. */
-type WrittenCall = Readonly<Record<(typeof callColumns)[number], string | number | null>> & {
+/** The columns of a call as the recorder wrote them. */
+type Columns = Readonly<Record<(typeof callColumns)[number], string | number | null>> & {
   readonly tags: Readonly<Record<string, string>>;
-  readonly body: unknown;
 };
 
 export class StoredCalls {
@@ -43,13 +42,13 @@ export class StoredCalls {
     this.#statements = statements;
   }
 
-  readonly addCalls = ({ text }: { readonly text: string }): void => {
-    const calls: readonly WrittenCall[] = JSON.parse(text);
-    for (const call of calls) {
+  readonly addCalls = ({ calls }: Argument<'addCalls'>): void => {
+    for (const [columns, record] of calls) {
+      const call: Columns = JSON.parse(columns);
       const values = callColumns.map((column) =>
         column === 'tags' ? JSON.stringify(call.tags) : call[column],
       );
-      const number = this.#statements.write(sql.addCall, [...values, JSON.stringify(call.body)]);
+      const number = this.#statements.write(sql.addCall, [...values, record]);
       if (number === undefined) continue;
       for (const [name, value] of Object.entries(call.tags))
         this.#statements.write(sql.addTag, [tagText(name, value), call.ended, number]);
