@@ -8,7 +8,7 @@ import { computeCharge } from './billing/charge.ts';
 import { isCostWanted, writeCost } from './crossing/write-cost.ts';
 import { GatewayError } from './errors.ts';
 import { endFacts, type Answered, type Attempt } from './exchange.ts';
-import { textOf, type Piece } from './lanes.ts';
+import { textOf, type Piece, type Pieces } from './lanes.ts';
 import type { Client, Meter } from './pipeline.ts';
 import { toAttemptError } from './upstream/failures.ts';
 import type { StartedReply } from './upstream/first-event.ts';
@@ -40,7 +40,7 @@ export async function deliverReply(
         if (routed.call.stream) void finishTail(pieces, running);
         return await settleCall(running, started, delivery, {
           outcome: running.drain ? 'aborted' : 'completed',
-          lastText: textOf(step.value),
+          lastText: text,
         });
       }
       if (text.length > 0) {
@@ -57,7 +57,7 @@ export async function deliverReply(
     const hadAll = tally.hasAll(routed.call.candidates);
     if (!hadAll) await drainReply(pieces, running);
     running.stop();
-    pieces.return(undefined).catch(() => undefined);
+    pieces.return?.().catch(() => undefined);
     // If the client is gone, only the recording for `replay` gets this error. Without it the recording would
     // look complete.
     const sent = { first: first ? textOf(first) : '', last: last ? textOf(last) : '' };
@@ -71,7 +71,7 @@ export async function deliverReply(
 interface Outcome {
   readonly outcome: Answered['outcome'];
   readonly error?: GatewayError;
-  readonly lastText: string;
+  readonly lastText: Piece['text'];
 }
 
 /** Meters the end, then sends the last bytes. */
@@ -98,7 +98,7 @@ async function settleCall(
   const { cost } = end.charge;
   client.reply.addCost(cost);
   const showsCost = outcome === 'completed' && !error && isCostWanted(routed);
-  client.reply.finish(showsCost ? writeCost(lastText, cost, routed) : lastText);
+  client.reply.finish(showsCost ? writeCost(textOf({ text: lastText }), cost, routed) : lastText);
   return end;
 }
 
@@ -106,7 +106,7 @@ async function settleCall(
  * Reads the rest of a reply whose client is gone, if its provider bills the whole of it, for the usage at its
  * end.
  */
-async function drainReply(pieces: AsyncGenerator<Piece>, running: RunningAttempt): Promise<void> {
+async function drainReply(pieces: Pieces, running: RunningAttempt): Promise<void> {
   const { drain } = running;
   if (!drain) return;
   try {
@@ -120,7 +120,7 @@ async function drainReply(pieces: AsyncGenerator<Piece>, running: RunningAttempt
 /**
  * Reads to the provider's own end of the stream, for a moment, so that its connection can serve another call.
  */
-async function finishTail(pieces: AsyncGenerator<Piece>, running: RunningAttempt): Promise<void> {
+async function finishTail(pieces: Pieces, running: RunningAttempt): Promise<void> {
   const tail = await withTimeout(pieces.next(), longestTail).catch(() => undefined);
   if (!tail?.done) running.stop();
 }

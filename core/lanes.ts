@@ -28,7 +28,30 @@ export interface Piece {
   readonly opening: boolean;
 }
 
-export function textOf({ text }: Piece): string {
+/** The pieces of a reply, read one by one. */
+export type Pieces = AsyncIterableIterator<Piece, void, void>;
+
+/** A reply of one piece. Without a generator, which takes 0.8 kB. */
+export class WholeReply implements Pieces {
+  #text: Promise<Piece['text']> | undefined;
+
+  constructor(text: Promise<Piece['text']>) {
+    this.#text = text;
+  }
+
+  next(): Promise<IteratorResult<Piece, void>> {
+    const text = this.#text;
+    this.#text = undefined;
+    if (!text) return Promise.resolve({ done: true, value: undefined });
+    return text.then((whole) => ({ done: false, value: { text: whole, last: true, opening: false } }));
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+}
+
+export function textOf({ text }: Pick<Piece, 'text'>): string {
   return typeof text === 'string' ? text : Buffer.from(text).toString();
 }
 
@@ -134,19 +157,24 @@ export function crossReply(
   response: UpstreamResponse,
   reading: Reading,
   { verbatim, stops, expects, transform }: ReplyLane,
-): AsyncGenerator<Piece> {
+): Pieces {
   const { call, attempt, protocol } = exchange;
   const { target } = attempt;
   const contentType = String(response.headers['content-type'] ?? '').toLowerCase();
   const streamed = contentType.includes('text/event-stream');
   if (verbatim && streamed === call.stream)
-    return (streamed ? forwardStream : forwardReply)(exchange, response, reading);
+    return streamed
+      ? forwardStream(exchange, response, reading)
+      : new WholeReply(forwardReply(exchange, response, reading));
   const decode = streamed ? decodeStream : decodeWholeReply;
   const decoded = decode(target.protocol, exchange, response, reading);
   const changed =
     stops.length > 0 || transform ? transformEvents(exchange, decoded, stops, transform) : decoded;
   const batches = expects ? checkJson(changed, expects, reading.tally) : changed;
-  return (call.stream ? writeStream : writeReply)(protocol, replyContext(exchange, reading), batches);
+  const context = replyContext(exchange, reading);
+  return call.stream
+    ? writeStream(protocol, context, batches)
+    : new WholeReply(writeReply(protocol, context, batches));
 }
 
 function replyContext({ id, receivedAt, call, attempt }: Routed, { tally }: Reading): ReplyContext {

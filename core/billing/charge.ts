@@ -114,7 +114,7 @@ function isUnpriced(
 ): boolean {
   if (model.free) return false;
   const { mode = usualMode } = reported;
-  const served = ratesIn(price, mode);
+  const served = mode === usualMode ? undefined : ratesIn(price, mode);
   if (mode !== usualMode && !served) return true;
   if (feeCounts.some(([name, counted]) => reported[counted] && price[name] === undefined)) return true;
   // The rates of a mode cover all media.

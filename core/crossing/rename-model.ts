@@ -1,14 +1,33 @@
 /** Replaces the provider's model name with ours, in a whole reply and in every event of a stream. */
+import { isAscii } from 'node:buffer';
 import type { UpstreamSide } from '../protocol.ts';
 import { detached } from '../util/detached.ts';
+import { toBuffer } from './alike-run.ts';
 import { locateString } from './splice.ts';
 
 /** Returns a block of a stream unchanged or edited. */
 export type BlockWriter = (raw: string, data: string | undefined) => string;
 
-export function renameModelInReply(text: string, paths: UpstreamSide['modelPaths'], id: string): string {
+/**
+ * Bytes are edited as bytes if each is a character. Texts would be copied to join them, to measure them, and
+ * to send them.
+ */
+export function renameModelInReply(
+  bytes: Uint8Array,
+  text: string,
+  paths: UpstreamSide['modelPaths'],
+  id: string,
+): string | Uint8Array {
   const place = locateModel(text, paths);
-  return place ? text.slice(0, place.start) + JSON.stringify(id) + text.slice(place.end) : text;
+  if (!place) return text;
+  const json = JSON.stringify(id);
+  if (!isAscii(bytes)) return text.slice(0, place.start) + json + text.slice(place.end);
+  const renamed = Buffer.allocUnsafe(bytes.length + json.length - (place.end - place.start));
+  const whole = toBuffer(bytes);
+  whole.copy(renamed, 0, 0, place.start);
+  renamed.write(json, place.start, 'latin1');
+  whole.copy(renamed, place.start + json.length, place.end);
+  return renamed;
 }
 
 /**

@@ -114,7 +114,7 @@ export async function* decodeWholeReply(
 ): Batches {
   // Passed on without a variable: this generator would keep the text alive while it runs.
   yield* countBatch(
-    [await readWhole(response, memory).then((text) => decodeReply(protocol, exchange, text))],
+    [await readWhole(response, memory).then((bytes) => decodeReply(protocol, exchange, decodeText(bytes)))],
     asDecoded,
     tally,
   );
@@ -204,11 +204,11 @@ export async function readText({ body }: UpstreamResponse, limit = longestText):
     if (length > limit) throw toTooLongError();
     chunks.push(chunk);
   }
-  return decodeText(chunks);
+  return decodeText(join(chunks));
 }
 
-/** Reads a whole reply as text, counted as memory of the call. */
-export async function readWhole({ body }: UpstreamResponse, memory: ReplyMemory): Promise<string> {
+/** Reads a whole reply, counted as memory of the call. */
+export async function readWhole({ body }: UpstreamResponse, memory: ReplyMemory): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of body) {
@@ -220,12 +220,16 @@ export async function readWhole({ body }: UpstreamResponse, memory: ReplyMemory)
     const weight = length > large ? unweighed.reduce((sum, each) => sum + weighBytes(each), 0) : 0;
     memory.add(chunk.length + weight);
   }
-  return decodeText(chunks);
+  return join(chunks);
 }
 
-function decodeText(chunks: readonly Uint8Array[]): string {
+function join(chunks: readonly Uint8Array[]): Uint8Array {
   const [only] = chunks;
-  return utf8.decode(only && chunks.length === 1 ? only : Buffer.concat(chunks));
+  return only && chunks.length === 1 ? only : Buffer.concat(chunks);
+}
+
+export function decodeText(bytes: Uint8Array): string {
+  return utf8.decode(bytes);
 }
 
 export function toCutError(): GatewayError {

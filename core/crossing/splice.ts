@@ -97,9 +97,14 @@ function editMember(
  * and no object may contain a member twice. New members go to the front.
  */
 export function splice(text: string, edits: readonly Edit[]): string {
+  return spliceParts(text, edits).join('');
+}
+
+/** The parts of the edited text, in order. */
+function spliceParts(text: string, edits: readonly Edit[]): string[] {
   const open = skipSpace(text, 0);
   let unseen = edits;
-  let edited = '';
+  const edited: string[] = [];
   /** Where the rest of the text begins that is not copied yet. */
   let at = open + 1;
   /** Where the last member ends that stays; 0 before the first. */
@@ -113,12 +118,12 @@ export function splice(text: string, edits: readonly Edit[]): string {
     if (same) unseen = unseen.filter((each) => !same.includes(each));
     if (edit && json === undefined) {
       // With one, they take the comma before them.
-      edited += text.slice(at, Math.max(at, keptEnd || member.start));
+      edited.push(text.slice(at, Math.max(at, keptEnd || member.start)));
       at = member.valueEnd;
       return false;
     }
     if (json !== undefined) {
-      edited += text.slice(at, member.valueStart) + json;
+      edited.push(text.slice(at, member.valueStart), json);
       at = member.valueEnd;
     }
     keptEnd = member.valueEnd;
@@ -126,12 +131,11 @@ export function splice(text: string, edits: readonly Edit[]): string {
     return unseen.length === 0;
   });
   const missing = unseen.filter(({ value }) => value !== undefined);
-  if (missing.length === 0) return text.slice(0, open + 1) + edited + text.slice(at);
   const added = [...Map.groupBy(missing, ({ path: [name] }) => name)].map(
     ([name, same]) => `${JSON.stringify(name)}:${asciiJson(innerValues(same) ?? same[0]?.value)}`,
   );
-  const comma = keptEnd > 0 ? ',' : '';
-  return text.slice(0, open + 1) + added.join(',') + comma + edited + text.slice(at);
+  const comma = added.length > 0 && keptEnd > 0 ? ',' : '';
+  return [text.slice(0, open + 1), added.join(','), comma, ...edited, text.slice(at)];
 }
 
 /**
@@ -141,7 +145,11 @@ export function splice(text: string, edits: readonly Edit[]): string {
 export function spliceBytes(bytes: Buffer, text: string, edits: readonly Edit[]): Buffer {
   if (edits.length === 0) return bytes;
   const view = text.length === bytes.length ? text : bytes.toString('latin1');
-  return Buffer.from(splice(view, edits), 'latin1');
+  const parts = spliceParts(view, edits);
+  const edited = Buffer.allocUnsafe(parts.reduce((sum, { length }) => sum + length, 0));
+  let end = 0;
+  for (const part of parts) end += edited.write(part, end, 'latin1');
+  return edited;
 }
 
 /** Finds the string value at `path` in the text of a JSON object, including its quotes. */

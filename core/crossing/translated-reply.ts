@@ -31,15 +31,15 @@ export async function* writeStream(
   if (lastText === undefined) throw toCutError();
 }
 
-export async function* writeReply(
+export async function writeReply(
   protocol: Protocol,
   context: ReplyContext,
   batches: Batches,
-): AsyncGenerator<Piece> {
+): Promise<string> {
   const all: CanonicalEvent[] = [];
   for await (const events of batches) for (const event of events) all.push(event);
   if (all.at(-1)?.type !== 'response-end') throw toCutError();
-  yield { text: JSON.stringify(protocol.client.encodeReply(all, context)), last: true, opening: false };
+  return JSON.stringify(protocol.client.encodeReply(all, context));
 }
 
 /** Applies stop sequences and `transformStream` taps. Both get one event at a time. */

@@ -12,7 +12,14 @@ import type { UpstreamSide } from '../protocol.ts';
 import type { UpstreamResponse } from '../provider.ts';
 import { AlikeRun, RunSeeker, toBuffer, type AlikeEvent } from './alike-run.ts';
 import { createModelRenamer, renameModelInReply, type BlockWriter } from './rename-model.ts';
-import { toCutError, decodeReply, weighLongest, readWhole, type Reading } from './reply-events.ts';
+import {
+  toCutError,
+  decodeReply,
+  decodeText,
+  weighLongest,
+  readWhole,
+  type Reading,
+} from './reply-events.ts';
 import { writeFrame, longestBlock, SseReader, type SseBlock } from './sse.ts';
 import { isCostWanted } from './write-cost.ts';
 
@@ -168,18 +175,16 @@ function isUnaskedUsage(events: readonly CanonicalEvent[], wanted: boolean): boo
   return !wanted && events.length > 0 && events.every(({ type }) => type === 'usage');
 }
 
-export async function* forwardReply(
+/** Counts a whole reply, and returns it with our name of the model. */
+export async function forwardReply(
   exchange: Routed,
   response: UpstreamResponse,
   { tally, memory }: Reading,
-): AsyncGenerator<Piece> {
-  const { target } = exchange.attempt;
-  const text = await readWhole(response, memory);
-  for (const event of decodeReply(target.protocol, exchange, text)) tally.read(event);
+): Promise<string | Uint8Array> {
+  const { protocol, model } = exchange.attempt.target;
+  const bytes = await readWhole(response, memory);
+  const text = decodeText(bytes);
+  for (const event of decodeReply(protocol, exchange, text)) tally.read(event);
   if (!tally.complete) throw toCutError();
-  yield {
-    text: renameModelInReply(text, target.protocol.upstream.modelPaths, target.model.id),
-    last: true,
-    opening: false,
-  };
+  return renameModelInReply(bytes, text, protocol.upstream.modelPaths, model.id);
 }

@@ -4,7 +4,7 @@
  */
 import type { RunningAttempt } from '../attempt.ts';
 import { GatewayError } from '../errors.ts';
-import { textOf, type Piece } from '../lanes.ts';
+import { textOf, type Piece, type Pieces } from '../lanes.ts';
 import type { Loss } from '../loss.ts';
 import type { ReplyMemory } from './reply-memory.ts';
 
@@ -18,14 +18,14 @@ export interface StartedReply {
   readonly losses: readonly Loss[];
   /** Whether it is a token count that we estimated. */
   readonly estimated: boolean;
-  readonly first: IteratorResult<Piece>;
-  readonly pieces: AsyncGenerator<Piece>;
+  readonly first: IteratorResult<Piece, void>;
+  readonly pieces: Pieces;
 }
 
 export async function awaitOutput(
   running: RunningAttempt,
   memory: ReplyMemory,
-  pieces: AsyncGenerator<Piece>,
+  pieces: Pieces,
   facts: Pick<StartedReply, 'losses' | 'estimated'>,
 ): Promise<StartedReply> {
   const opening = memory.slot();

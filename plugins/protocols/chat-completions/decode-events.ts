@@ -92,8 +92,9 @@ export class ReplyDecoder implements EventDecoder {
     if (!this.#started && !hasFailed) this.#start(chunk);
     if (Array.isArray(choices)) {
       if (choices.length > 0) this.#isMarked = false;
-      for (const [position, choice] of choices.entries())
+      choices.forEach((choice: unknown, position) => {
         if (isObject(choice)) this.#readChoice(choice, position);
+      });
     }
     if (usage && !this.#over) this.#readUsage(usage, chunk);
     if (hasFailed) this.#fail(isObject(error) ? error : { message: error });

@@ -78,12 +78,7 @@ export class ChatCall extends ReadCall {
 }
 
 function readFacts(wire: Wire.Request, text: string): CallFacts {
-  const modes = [
-    ...readRequestedModes({ service_tier: wire.service_tier }),
-    ...(wire.tools ?? []).flatMap(toolModes),
-    ...pluginModes(wire),
-    ...liveSearch(wire),
-  ];
+  const modes = modesOf(wire);
   const fees = feesOf(wire);
   const isRun = fees.length > 0 || modes.some(({ silent }) => silent);
   return {
@@ -101,6 +96,21 @@ function readFacts(wire: Wire.Request, text: string): CallFacts {
     carriesState: containsEnvelope(text),
     labels: labelsOf(wire),
   };
+}
+
+const noModes: readonly Mode[] = [];
+
+function modesOf(wire: Wire.Request): readonly Mode[] {
+  const { service_tier: tier, tools, plugins, search_parameters: search } = wire;
+  // Most calls have none of these.
+  if (tier === undefined && tools === undefined && plugins === undefined && search === undefined)
+    return noModes;
+  return [
+    ...readRequestedModes({ service_tier: tier }),
+    ...(tools ?? []).flatMap(toolModes),
+    ...pluginModes(wire),
+    ...liveSearch(wire),
+  ];
 }
 
 function supportsFormat({ response_format: format, tools }: Wire.Request, model: Model): boolean {

@@ -126,6 +126,7 @@ export class ToolCalls {
   }
 
   end(): void {
+    if (this.#calls.length === 0) return;
     for (const call of this.#calls) {
       if (call.isWrapped) call.waiting = unwrapInput(call.said.text);
       // Other providers, and the examples of OpenAI's SDKs, parse arguments as JSON.

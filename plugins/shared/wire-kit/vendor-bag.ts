@@ -34,14 +34,19 @@ export function pickStated(wire: object, known: ReadonlySet<string>): Fields {
   return pick(wire, (name, value) => value !== null && !known.has(name));
 }
 
+const ordinary = { writable: true, enumerable: true, configurable: true };
+
 function pick(wire: object, isPicked: (name: string, value: unknown) => boolean): Fields {
   if (!isObject(wire)) return nothing;
-  // `fromEntries`, because a member may be called `__proto__`. Most things have nothing left, so check before
-  // building.
-  for (const name in wire)
-    if (isPicked(name, wire[name]))
-      return Object.fromEntries(Object.entries(wire).filter((member) => isPicked(...member)));
-  return nothing;
+  let picked: Record<string, unknown> | undefined;
+  for (const name in wire) {
+    if (!isPicked(name, wire[name])) continue;
+    picked ??= {};
+    // Assigned, a member called `__proto__` would become the prototype.
+    if (name === '__proto__') Object.defineProperty(picked, name, { ...ordinary, value: wire[name] });
+    else picked[name] = wire[name];
+  }
+  return picked ?? nothing;
 }
 
 /** The fields as one member with this name; nothing if there are no fields. */
