@@ -1,4 +1,4 @@
-/** An ended call as a row of the table of calls: JSON texts, made once, that travel to a thread as they are. */
+/** An ended call as a row of the table of calls: JSON texts that a thread takes as they are. */
 import type { End } from '../../../../core/index.ts';
 import { columnsOf } from '../../../shared/calls/columns.ts';
 import { recordText, shortRecordText } from '../../../shared/calls/record.ts';
