@@ -32,7 +32,7 @@ export interface Piece {
 export type Pieces = AsyncIterableIterator<Piece, void, void>;
 
 /** A reply of one piece. Without a generator, which takes 0.8 kB. */
-export class WholeReply implements Pieces {
+class WholeReply implements Pieces {
   #text: Promise<Piece['text']> | undefined;
 
   constructor(text: Promise<Piece['text']>) {
