@@ -74,8 +74,9 @@ const money = new Map([
 
 const usageWork: Work = async ({ store }, _, { csv, ...options }) => {
   const query = read(usageQuery, options);
-  const { data } = await usage(store, query);
-  if (csv === true) return { json: data, text: (await usageCsv(store, query)).trimEnd() };
+  const found = await usage(store, query);
+  const { data } = found;
+  if (csv === true) return { json: data, text: usageCsv(found).trimEnd() };
   if (data.length === 0) return { json: data, text: 'There is no usage.' };
   const columns = Object.keys(data[0] ?? {});
   const rows = data.map((row) => Object.values(row).map((cell) => String(cell ?? '')));

@@ -1,16 +1,12 @@
 /** What the ledger's addresses take and return, for the OpenAPI document. */
 import { z } from 'zod';
-import type { Description } from '../../../core/index.ts';
+import type { Content, Description } from '../../../core/index.ts';
 import { csv, json, list, operatorError, time, usd } from '../../shared/operator-description.ts';
-import { markupSchema, selectorSchema } from './markup/marked-prices.ts';
-import { accountChanges, accountOrder, creditOrder, creditQuery } from './operator/accounts.ts';
-import { actionQuery } from './operator/actions.ts';
-import { budgetDescriptions } from './operator/budget-descriptions.ts';
-import { adjustmentOrder, chargebackOrder, refundOrder } from './operator/corrections.ts';
-import { exportQuery } from './operator/export.ts';
-import { keyChanges, keyOrder, keyQuery, rotationOrder } from './operator/keys.ts';
-import { page, reference } from './operator/reading.ts';
-import { entryQuery, pendingQuery, usageQuery } from './operator/reports.ts';
+import { callRoutes } from './calls/description.ts';
+import { creditOrder } from './operator/accounts.ts';
+import { budget, warning } from './operator/budget-descriptions.ts';
+import { reference } from './operator/reading.ts';
+import type { Handler } from './operator/routes.ts';
 
 const refusal = z.object({ error: z.string(), is_active: z.literal(false) }).meta({ title: 'BalanceError' });
 const balance = z
@@ -110,8 +106,7 @@ const markup = z
     fixed: usd.optional(),
   })
   .meta({ title: 'Markup' });
-const markups = json(z.object({ data: z.array(markup) }));
-
+const markups = z.object({ data: z.array(markup) });
 const corrected = credited
   .extend({ amount: usd.meta({ description: 'What was added to the account; negative if taken from it.' }) })
   .meta({ title: 'Corrected' });
@@ -128,130 +123,110 @@ const action = z
 
 const usage = z.object({ by: z.array(z.string()), data: z.array(usageRow) });
 
-type Operator = Omit<Description, 'error'>;
+const audit = z.looseObject({ ok: z.boolean(), entries: z.int(), findings: z.array(z.unknown()) });
 
-const correctionDescriptions: Readonly<Record<string, Operator>> = {
+/** What a route does in words, and its reply; the rest is known from its handler. */
+interface Described {
+  readonly summary: string;
+  readonly details?: string;
+  readonly reply: z.ZodType;
+  /** Its reply in other forms. */
+  readonly or?: Content;
+  readonly query?: z.ZodObject;
+}
+
+const routes: Readonly<Record<string, Described>> = {
+  'GET /admin/accounts': { summary: 'Accounts', reply: list(account) },
+  'POST /admin/accounts': { summary: 'Make an account', reply: account },
+  'GET /admin/accounts/:account': { summary: 'One account, with what it was credited', reply: account },
+  'PATCH /admin/accounts/:account': {
+    summary: 'Move an account below another one, or to the top',
+    reply: z.looseObject({ account: z.string(), parent: z.string().nullable() }),
+  },
   'PATCH /admin/accounts/:account/state': {
     summary: 'Open, disable or close an account',
     details:
       'The keys of a disabled or closed account are refused within a second. A closed account stays closed.',
-    body: json(accountChanges),
-    replies: { 200: json(account) },
+    reply: account,
   },
-  'POST /admin/adjustments': {
-    summary: 'Adjust what an account was credited, up or down, with a reason',
-    body: json(adjustmentOrder),
-    replies: { 200: json(corrected), 201: json(corrected) },
+  'GET /admin/budgets': { summary: 'Budgets', reply: list(budget, z.int()) },
+  'POST /admin/budgets': {
+    summary: 'Make a budget',
+    details: 'A subject has one budget for each period. It counts calls from then on.',
+    reply: budget,
   },
-  'POST /admin/refunds': {
-    summary: 'Give back what a call cost, or a part of it, once',
-    body: json(refundOrder),
-    replies: { 200: json(corrected), 201: json(corrected) },
+  'GET /admin/budgets/:budget': {
+    summary: 'One budget, with what is left of it and when it resets',
+    reply: budget,
   },
-  'POST /admin/chargebacks': {
-    summary: 'Take back a credit whose payment was reversed, once',
-    body: json(chargebackOrder),
-    replies: { 200: json(corrected), 201: json(corrected) },
+  'PATCH /admin/budgets/:budget': { summary: 'Change a budget', reply: budget },
+  'DELETE /admin/budgets/:budget': { summary: 'Delete a budget', reply: budget },
+  'POST /admin/budgets/:budget/raises': { summary: 'Raise a budget for a time', reply: budget },
+  'GET /admin/budget-warnings': {
+    summary: 'Thresholds that budgets reached, and budgets that refused calls',
+    reply: list(warning, z.int()),
   },
-  'GET /admin/actions': {
-    summary: 'What operators changed, newest first',
-    query: actionQuery,
-    replies: { 200: json(list(action, z.int())) },
-  },
-  'DELETE /admin/keys/:key': {
-    summary: 'Delete a key; its calls and entries stay',
-    replies: { 200: json(key.extend({ deleted: z.literal(true) }).meta({ title: 'DeletedKey' })) },
-  },
-};
-
-const operators: Readonly<Record<string, Operator>> = {
-  'GET /admin/accounts': { summary: 'Accounts', query: page, replies: { 200: json(list(account)) } },
-  'POST /admin/accounts': {
-    summary: 'Make an account',
-    body: json(accountOrder),
-    replies: { 201: json(account) },
-  },
-  'GET /admin/accounts/:account': {
-    summary: 'One account, with what it was credited',
-    replies: { 200: json(account) },
-  },
-  ...budgetDescriptions,
-  'GET /admin/credits': {
-    summary: 'Credits',
-    query: creditQuery,
-    replies: {
-      200: json(list(creditRow, z.int())),
-    },
-  },
+  'GET /admin/credits': { summary: 'Credits', reply: list(creditRow, z.int()) },
   'POST /admin/credits': {
     summary: 'Credit an account',
     details: 'A reference is credited once: said again, it changes nothing and is answered with 200.',
-    body: json(creditOrder),
-    replies: { 200: json(credited), 201: json(credited) },
+    reply: credited,
   },
-  ...correctionDescriptions,
-  'GET /admin/keys': { summary: 'Keys', query: keyQuery, replies: { 200: json(list(key)) } },
-  'POST /admin/keys': { summary: 'Make a key', body: json(keyOrder), replies: { 201: json(newKey) } },
-  'GET /admin/keys/:key': {
-    summary: 'One key, by its id or its last four characters',
-    replies: { 200: json(key) },
+  'POST /admin/adjustments': {
+    summary: 'Adjust what an account was credited, up or down, with a reason',
+    reply: corrected,
   },
-  'PATCH /admin/keys/:key': {
-    summary: 'Rename, limit or disable a key',
-    body: json(keyChanges),
-    replies: { 200: json(key) },
+  'POST /admin/refunds': {
+    summary: 'Give back what a call cost, or a part of it, once',
+    reply: corrected,
   },
-  'POST /admin/keys/:key/rotate': {
-    summary: 'Give a key a new secret',
-    body: json(rotationOrder.optional()),
-    replies: { 201: json(newKey) },
+  'POST /admin/chargebacks': {
+    summary: 'Take back a credit whose payment was reversed, once',
+    reply: corrected,
   },
-  'GET /admin/usage': {
-    summary: 'Usage, summed up',
-    query: usageQuery,
-    replies: { 200: { ...json(usage), ...csv } },
+  'GET /admin/actions': { summary: 'What operators changed, newest first', reply: list(action, z.int()) },
+  'DELETE /admin/keys/:key': {
+    summary: 'Delete a key; its calls and entries stay',
+    reply: key.extend({ deleted: z.literal(true) }).meta({ title: 'DeletedKey' }),
   },
-  'GET /admin/entries': {
-    summary: 'Entries of the ledger',
-    query: entryQuery,
-    replies: { 200: { ...json(list(entry, z.int())), ...csv } },
-  },
-  'GET /admin/entries/export': {
-    summary: 'All entries of the ledger, as a file',
-    details:
-      'The header `x-tollgate-export-last` is the number of the last entry that the export can have. ' +
-      'The next export goes on with it as `after`; ' +
-      'one that broke off, with the number of its last whole line.',
-    query: exportQuery,
-    replies: { 200: { ...csv, 'application/jsonl': z.string() } },
-  },
+  'GET /admin/keys': { summary: 'Keys', reply: list(key) },
+  'POST /admin/keys': { summary: 'Make a key', reply: newKey },
+  'GET /admin/keys/:key': { summary: 'One key, by its id or its last four characters', reply: key },
+  'PATCH /admin/keys/:key': { summary: 'Rename, limit or disable a key', reply: key },
+  'POST /admin/keys/:key/rotate': { summary: 'Give a key a new secret', reply: newKey },
+  'GET /admin/usage': { summary: 'Usage, summed up', reply: usage, or: csv },
+  'GET /admin/entries': { summary: 'Entries of the ledger', reply: list(entry, z.int()), or: csv },
   'GET /admin/reservations': {
     summary: 'What is reserved for calls that run',
-    query: pendingQuery,
-    replies: { 200: json(list(pending).extend({ totals })) },
+    reply: list(pending).extend({ totals }),
   },
-  'GET /admin/markups': { summary: 'Markups that operators have set', replies: { 200: markups } },
+  'GET /admin/markups': { summary: 'Markups that operators have set', reply: markups },
   'POST /admin/markups': {
     summary: 'Set the markup for an account, a key, a model, or some of them together',
-    body: json(markupSchema),
-    replies: { 201: json(markup) },
+    reply: markup,
   },
-  'DELETE /admin/markups': {
-    summary: 'Remove the markup for exactly these',
-    query: selectorSchema,
-    replies: { 200: markups },
-  },
-  'GET /admin/audit': {
-    summary: 'Audit of all books',
-    replies: {
-      200: json(z.looseObject({ ok: z.boolean(), entries: z.int(), findings: z.array(z.unknown()) })),
-    },
-  },
+  'DELETE /admin/markups': { summary: 'Remove the markup for exactly these', reply: markups },
+  'GET /admin/audit': { summary: 'Audit of all books', reply: audit },
+  ...callRoutes,
+};
+
+const exported: Omit<Description, 'error' | 'query'> = {
+  summary: 'All entries of the ledger, as a file',
+  details:
+    'The header `x-tollgate-export-last` is the number of the last entry that the export can have. ' +
+    'The next export goes on with it as `after`; ' +
+    'one that broke off, with the number of its last whole line.',
+  replies: { 200: { ...csv, 'application/jsonl': z.string() } },
 };
 
 /** Describes an operators' route, which is named by its method and path. */
-export function operatorDescription(name: string): Description {
-  return { ...(operators[name] ?? { summary: name, replies: { 200: {} } }), error: operatorError };
+export function operatorDescription(name: string, { query, body, statuses }: Handler): Description {
+  const taken = { ...(query && { query }), ...(body && { body: json(body) }), error: operatorError };
+  const described = routes[name];
+  if (!described) return { ...exported, ...taken };
+  const { reply, or, ...said } = described;
+  const content = { ...json(reply), ...or };
+  return { ...taken, ...said, replies: Object.fromEntries(statuses.map((status) => [status, content])) };
 }
 
 export const topUp: Description = {

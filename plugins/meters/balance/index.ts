@@ -21,7 +21,6 @@ import { Markups, markupSchema } from './markup/marked-prices.ts';
 import { keepFollowing } from './markup/rules.ts';
 import { ledgerMetrics } from './metrics.ts';
 import { openStore, storeOptions } from './open-store.ts';
-import { callRoutes } from './operator/call-routes.ts';
 import { operatorRoutes } from './operator/routes.ts';
 import { ownKeyRoutes } from './own-key.ts';
 import { PriceBook } from './prices.ts';
@@ -114,8 +113,7 @@ function register(
   });
   const routes = [
     ...balanceRoutes(addresses, ledger),
-    ...operatorRoutes(ledger, models),
-    ...callRoutes(service),
+    ...operatorRoutes(service, models),
     ...ownKeyRoutes(service),
     ...(topUps ? [topUpRoute(topUps, ledger)] : []),
   ];

@@ -1,10 +1,9 @@
 /** What the routes of stored calls take and return, for the OpenAPI document. */
 import { z } from 'zod';
 import type { Description } from '../../../../core/index.ts';
-import { csv, json, list, operatorError, time, usd } from '../../../shared/operator-description.ts';
+import { csv, json, list, time, usd } from '../../../shared/operator-description.ts';
 import { errorSchema } from '../../../shared/wire-kit/reply-schemas.ts';
-import { callQuery, ownCallQuery } from '../operator/calls.ts';
-import { overviewQuery } from '../operator/overview.ts';
+import { ownCallQuery } from '../operator/calls.ts';
 import { statementQuery } from '../operator/statement.ts';
 import { keyQuery } from '../own-key.ts';
 
@@ -150,31 +149,23 @@ const statement = z
   })
   .meta({ title: 'Statement' });
 
-const described: Readonly<Record<string, Omit<Description, 'error'>>> = {
-  '/admin/calls': {
-    summary: 'Ended calls, newest first',
-    query: callQuery,
-    replies: { 200: { ...json(list(call)), ...csv } },
-  },
-  '/admin/calls/:id': {
+export const callRoutes = {
+  'GET /admin/calls': { summary: 'Ended calls, newest first', reply: list(call), or: csv },
+  'GET /admin/calls/:id': {
     summary: 'One ended call: its steps, attempts, losses, routing and ledger entries',
-    replies: { 200: json(detail) },
+    reply: detail,
   },
-  '/admin/overview': {
+  'GET /admin/overview': {
     summary: 'Spend, calls, tokens, errors and times over a range',
-    query: overviewQuery,
-    replies: { 200: json(overview) },
+    reply: overview,
   },
-  '/admin/accounts/:account/statement': {
+  'GET /admin/accounts/:account/statement': {
     summary: "An account's statement of a month or other range of days",
     query: z.object(statementQuery.shape),
-    replies: { 200: { ...json(statement), ...csv } },
+    reply: statement,
+    or: csv,
   },
 };
-
-export function callDescription(path: string): Description {
-  return { ...(described[path] ?? { summary: path, replies: { 200: {} } }), error: operatorError };
-}
 
 export const ownCalls: Description = {
   summary: 'Ended calls of the key, newest first',

@@ -58,8 +58,10 @@ const columns: readonly (readonly [name: string, kind: Kind, sql: string])[] = [
   ['flags', 'text', 'entries.flags'],
 ];
 
+export const columnNames = columns.map(([name]) => name);
+
 export const headOf: Readonly<Record<ExportFormat, string>> = {
-  csv: `${columns.map(([name]) => name).join(',')}\r\n`,
+  csv: `${columnNames.join(',')}\r\n`,
   jsonl: '',
 };
 

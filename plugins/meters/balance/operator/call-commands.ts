@@ -89,7 +89,7 @@ function balanceCells(at: string, text: string, balance: string): string[] {
 const statementWork: Work = async ({ store }, [account = ''], { csv, ...options }) => {
   const query = read(statementQuery, options);
   const made = await statement(store, account, query);
-  if (csv === true) return { json: made, text: (await statementCsv(store, account, query)).trimEnd() };
+  if (csv === true) return { json: made, text: statementCsv(made).trimEnd() };
   const rows = made.lines.map(({ at, kind, text, calls, amount, balance }) =>
     [at, kind, text, calls ?? '', amount, balance].map(String),
   );

@@ -95,8 +95,7 @@ const columns = [
   'tags',
 ] as const;
 
-export async function callsCsv(store: Store, query: z.output<typeof callQuery>): Promise<string> {
-  const { data } = await listCalls(store, query);
+export function callsCsv({ data }: Awaited<ReturnType<typeof listCalls>>): string {
   return csv(
     columns,
     data.map(({ flags, tags, stream, ...row }) => ({

@@ -43,24 +43,26 @@ export const correctionVerbs: readonly Verb[] = [
       reasonOption,
       { flags: '--reference <text>', description: 'what it is known by elsewhere: it is made once' },
     ],
-    work: async ({ store, author }, [account, amount], { reason, reference }) =>
-      corrected(await adjust(store, read(adjustmentOrder, { account, amount, reason, reference }), author)),
+    work: async (bench, [account, amount], { reason, reference }) =>
+      corrected(
+        await adjust(bench.store, read(adjustmentOrder, { account, amount, reason, reference }), bench),
+      ),
   },
   {
     name: 'credit refund <call>',
     description: 'give back what a call cost, once',
     changes: true,
     options: [{ flags: '--amount <usd>', description: 'only a part of it' }, reasonOption],
-    work: async ({ store, author }, [call], { amount, reason }) =>
-      corrected(await refund(store, read(refundOrder, { call, amount, reason }), author)),
+    work: async (bench, [call], { amount, reason }) =>
+      corrected(await refund(bench.store, read(refundOrder, { call, amount, reason }), bench)),
   },
   {
     name: 'credit chargeback <reference>',
     description: 'take back a credit whose payment was reversed, once',
     changes: true,
     options: [reasonOption],
-    work: async ({ store, author }, [reference], { reason }) =>
-      corrected(await chargeBack(store, read(chargebackOrder, { reference, reason }), author)),
+    work: async (bench, [reference], { reason }) =>
+      corrected(await chargeBack(bench.store, read(chargebackOrder, { reference, reason }), bench)),
   },
   stateVerb('disable', 'disabled', 'refuse all keys of an account from now on'),
   stateVerb('enable', 'open', 'accept the keys of a disabled account again'),

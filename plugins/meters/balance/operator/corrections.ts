@@ -50,6 +50,10 @@ export type Corrected = ShownBalance & {
   readonly amount: string;
 };
 
+interface Author {
+  readonly author: string;
+}
+
 async function correct(store: Store, credit: Credit): Promise<Corrected> {
   const status = await store.credit(credit);
   if (status === 'not_found') throw noAccount(credit.account);
@@ -66,25 +70,17 @@ async function correct(store: Store, credit: Credit): Promise<Corrected> {
 export function adjust(
   store: Store,
   { account, amount: moved, reason: why, reference: known }: z.output<typeof adjustmentOrder>,
-  author: string,
+  { author }: Author,
 ): Promise<Corrected> {
-  const at = Date.now();
-  return correct(store, {
-    account,
-    amount: moved,
-    kind: 'adjustment',
-    reference: known,
-    reason: why,
-    author,
-    at,
-  });
+  const credit = { account, amount: moved, kind: 'adjustment', reference: known } as const;
+  return correct(store, { ...credit, reason: why, author, at: Date.now() });
 }
 
 /** Gives back what a call cost, or a part of it, once. */
 export async function refund(
   store: Store,
   { call, amount: stated, reason: why }: z.output<typeof refundOrder>,
-  author: string,
+  { author }: Author,
 ): Promise<Corrected> {
   const entries = await store.entries({ call, limit: 20 });
   const [first] = entries;
@@ -103,7 +99,7 @@ export async function refund(
 export async function chargeBack(
   store: Store,
   { reference: known, reason: why }: z.output<typeof chargebackOrder>,
-  author: string,
+  { author }: Author,
 ): Promise<Corrected> {
   const [credit] = await store.entries({ reference: known, limit: 1 });
   if (!credit)
@@ -113,11 +109,7 @@ export async function chargeBack(
   if (credit.available <= 0n)
     throw new GatewayError('invalid_request', `"${known}" took credit back itself`, { param: 'reference' });
   const { account, available } = credit;
-  const taken = {
-    account,
-    amount: -available,
-    kind: 'chargeback',
-    reference: `chargeback:${known}`,
-  } as const;
+  const reference = `chargeback:${known}`;
+  const taken = { account, amount: -available, kind: 'chargeback', reference } as const;
   return correct(store, { ...taken, reason: why, author, at: Date.now() });
 }

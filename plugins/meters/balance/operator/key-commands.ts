@@ -24,7 +24,6 @@ import {
   type NewKey,
   type ShownKey,
 } from './keys.ts';
-import { checkModelPatterns } from './model-patterns.ts';
 import { all, numeric, type Options, type Verb, type Work } from './verbs.ts';
 
 /** `none` takes a limit away; a limit that is not given stays. */
@@ -103,7 +102,7 @@ const limitOptions: readonly CommandOption[] = [
 ];
 
 const createKeyWork: Work = async (
-  { store, models },
+  bench,
   _,
   { account, name, credit, operator, readOnly, tags, budget, ...limits },
 ) => {
@@ -116,8 +115,7 @@ const createKeyWork: Work = async (
     ...counting({ tags, budget }),
     limits: limitsOf(limits),
   });
-  checkModelPatterns(order.limits.models, models());
-  return secretResult(await createKey(store, order));
+  return secretResult(await createKey(bench.store, order, bench));
 };
 
 const listKeysWork: Work = async ({ store }, _, { account }) => {
@@ -194,13 +192,15 @@ export const keyVerbs: readonly Verb[] = [
     name: 'keys disable <key>',
     description: 'refuse a key from now on, named by its id or its last four characters',
     changes: true,
-    work: async ({ store }, [key = '']) => keyResult(await changeKey(store, key, { disabled: true })),
+    work: async (bench, [key = '']) =>
+      keyResult(await changeKey(bench.store, key, { disabled: true }, bench)),
   },
   {
     name: 'keys enable <key>',
     description: 'accept a key again that was disabled',
     changes: true,
-    work: async ({ store }, [key = '']) => keyResult(await changeKey(store, key, { disabled: false })),
+    work: async (bench, [key = '']) =>
+      keyResult(await changeKey(bench.store, key, { disabled: false }, bench)),
   },
   {
     name: 'keys rotate <key>',
@@ -217,13 +217,12 @@ export const keyVerbs: readonly Verb[] = [
     description: 'change what a key may do',
     changes: true,
     options: limitOptions,
-    async work({ store, models }, [key = ''], options) {
+    async work(bench, [key = ''], options) {
       const stated = limitsOf(options);
       if (Object.keys(stated).length === 0)
         throw new GatewayError('invalid_request', 'name a limit to change, as --spend-cap 10');
       const changes = read(keyChanges, { limits: stated });
-      checkModelPatterns(changes.limits?.models, models());
-      return keyResult(await changeKey(store, key, changes));
+      return keyResult(await changeKey(bench.store, key, changes, bench));
     },
   },
 ];

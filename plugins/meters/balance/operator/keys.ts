@@ -5,6 +5,7 @@ import { issueKey, newSecret } from '../keys.ts';
 import type { KeyChanges, KeyRecord, Store } from '../store.ts';
 import { addCredit } from './accounts.ts';
 import { budgetTerms } from './budget-terms.ts';
+import { checkModelPatterns } from './model-patterns.ts';
 import { accountName, amount, label, limits, page, tags } from './reading.ts';
 
 export const keyOrder = z.strictObject({
@@ -133,8 +134,18 @@ async function creditAdvice(store: Store, account: string): Promise<string | und
 
 export type NewKey = ShownKey & { readonly key: string; readonly warning?: string };
 
-export async function createKey(store: Store, order: z.output<typeof keyOrder>): Promise<NewKey> {
+/** What is on offer: the ids of models. */
+interface Offer {
+  readonly models: () => readonly string[];
+}
+
+export async function createKey(
+  store: Store,
+  order: z.output<typeof keyOrder>,
+  { models: offered }: Offer,
+): Promise<NewKey> {
   const { account, kind, name, readOnly, limits: stated, credit, tags: tagged, budgets } = order;
+  checkModelPatterns(stated.models, offered());
   if ((account === undefined) !== (kind === 'operator')) {
     throw new GatewayError('invalid_request', 'a user key has an account, and an operator key has none', {
       param: 'account',
@@ -176,7 +187,9 @@ export async function changeKey(
   store: Store,
   wanted: string,
   { limits: changed, ...rest }: z.output<typeof keyChanges>,
+  { models }: Offer,
 ): Promise<ShownKey> {
+  checkModelPatterns(changed?.models, models());
   const { id, kind } = await findKey(store, wanted);
   if (kind === 'operator' && changed) checkOperatorKey(changed, { tags: rest.tags?.[0] });
   await store.changeKey({ id, changes: definedOf({ ...rest, ...changed }) });
@@ -197,7 +210,7 @@ function definedOf(changes: {
 export async function rotateKey(
   store: Store,
   wanted: string,
-  { overlap }: z.output<typeof rotationOrder>,
+  { overlap }: z.output<typeof rotationOrder> = { overlap: 0 },
 ): Promise<ShownKey & { readonly key: string }> {
   const { id, kind } = await findKey(store, wanted);
   const { secret, kept } = newSecret(kind);

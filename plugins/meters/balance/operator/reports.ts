@@ -4,6 +4,7 @@
 import { z } from 'zod';
 import { formatUsd, usageSchema } from '../../../../core/index.ts';
 import { readShares } from '../budgets/budget.ts';
+import { columnNames } from '../export/lines.ts';
 import { entryKinds, usageGroups, type Entry, type Store } from '../store.ts';
 import { csv } from './csv.ts';
 import { accountName, moment, page, wholeNumber } from './reading.ts';
@@ -56,37 +57,9 @@ export async function usage(store: Store, { format: _format, ...query }: z.outpu
 }
 
 /** The same as CSV; `cost` is in USD. */
-export async function usageCsv(store: Store, query: z.output<typeof usageQuery>): Promise<string> {
-  const { by, data } = await usage(store, query);
+export function usageCsv({ by, data }: Awaited<ReturnType<typeof usage>>): string {
   return csv([...by, 'calls', 'input', 'output', 'cost', 'vendorCost', 'margin'], data);
 }
-
-const entryColumns = [
-  'number',
-  'at',
-  'kind',
-  'account',
-  'key',
-  'call',
-  'model',
-  'provider',
-  'credits',
-  'available',
-  'reserved',
-  'revenue',
-  'vendorCost',
-  'input',
-  'output',
-  'basis',
-  'reason',
-  'source',
-  'reference',
-  'author',
-  'price',
-  'rule',
-  'attempts',
-  'flags',
-] as const;
 
 /** The name of the rule that priced an entry. Entries written before rules had names have none. */
 function ruleOf(usage: unknown): string | undefined {
@@ -148,10 +121,9 @@ export async function entries(
 }
 
 /** The same as CSV, without nested values. */
-export async function entriesCsv(store: Store, query: z.output<typeof entryQuery>): Promise<string> {
-  const { data } = await entries(store, query);
+export function entriesCsv({ data }: Awaited<ReturnType<typeof entries>>): string {
   return csv(
-    entryColumns,
+    columnNames,
     data.map(({ usage: _usage, costs: _costs, budgets: _budgets, ...row }) => row),
   );
 }

@@ -147,8 +147,9 @@ function rank({ kind }: Line): number {
   return kind === 'credit' ? 0 : 1;
 }
 
-export async function statementCsv(store: Store, account: string, query: Query): Promise<string> {
-  const { from, to, opening, closing, lines } = await statement(store, account, query);
+type Statement = Awaited<ReturnType<typeof statement>>;
+
+export function statementCsv({ from, to, opening, closing, lines }: Statement): string {
   const ends = { reference: null, calls: null, amount: null };
   return csv(
     ['at', 'kind', 'text', 'reference', 'calls', 'amount', 'balance'],
