@@ -18,6 +18,7 @@ import {
   type Principal,
   type Target,
 } from '../../../core/index.ts';
+import type { ShortBudget } from './budgets/budget.ts';
 import { priceRecord } from './prices.ts';
 import type { Quote, Reserved } from './store.ts';
 
@@ -121,18 +122,21 @@ export function narrow(
   return { ...grant, targets, ...(outputLimit === undefined ? {} : { outputLimit }) };
 }
 
+function couldCost(quotes: readonly Quote[]): string {
+  const needed = quotes.reduce(
+    (least, quote) => (quote.least < least ? quote.least : least),
+    quotes[0]?.least ?? 0n,
+  );
+  return `This call could cost ${formatUsd(needed)} USD, and`;
+}
+
 /** The error for a call of which no quote is affordable. */
 export function outOfBalance(
   quotes: readonly Quote[],
   { account, key }: Principal,
   { by, available }: Extract<Reserved, { by: 'balance' | 'cap' }>,
 ): GatewayError {
-  const needed =
-    quotes.reduce<Nano | undefined>(
-      (least, quote) => (least === undefined || quote.least < least ? quote.least : least),
-      undefined,
-    ) ?? 0n;
-  const could = `This call could cost ${formatUsd(needed)} USD, and`;
+  const could = couldCost(quotes);
   const shorten = 'Shorten the input, lower the output limit, or have';
   if (by === 'cap') {
     return new GatewayError(
@@ -156,4 +160,33 @@ export function tooOften(
   return new GatewayError('rate_limited', `The API key ${key} may make ${rate} ${calls} a minute, and has.`, {
     retryAfter: Math.max(1, Math.ceil(wait / 1000)),
   });
+}
+
+/** If a budget resets within this many milliseconds, the refusal has a `retry-after`. */
+const near = 3_600_000;
+
+/** A moment on the clocks of a zone: `2026-11-23 00:00 (Europe/Berlin)`. */
+function localMoment(at: number, zone: string): string {
+  const format = { timeZone: zone, dateStyle: 'short', timeStyle: 'short' } as const;
+  return `${new Intl.DateTimeFormat('sv-SE', format).format(at)} (${zone})`;
+}
+
+/** The error for a call that a budget refuses: which budget, what is left, and when it starts again. */
+export function budgetExceeded(
+  quotes: readonly Quote[],
+  { available, budget }: { readonly available: Nano; readonly budget: ShortBudget },
+  at: number,
+): GatewayError {
+  const { id, scope, subject, per, zone, allowed, resets } = budget;
+  const left = formatUsd(available > 0n ? available : 0n);
+  const period = per === 'total' ? '' : ` for this ${per}`;
+  const reset = resets === undefined ? '' : ` It resets at ${localMoment(resets, zone)}.`;
+  return new GatewayError(
+    'budget_exceeded',
+    `${couldCost(quotes)} the budget ${id} of the ${scope} "${subject}" ` +
+      `has ${left} of ${formatUsd(allowed)} USD left${period}.${reset} ` +
+      'Shorten the input, lower the output limit, or have it raised: ' +
+      `tollgate budgets raise ${id} <usd> --until <time>.`,
+    resets !== undefined && resets - at <= near ? { retryAfter: Math.max(1, (resets - at) / 1000) } : {},
+  );
 }

@@ -15,6 +15,12 @@ export interface Finding {
   readonly message: string;
 }
 
+/** The entry or the account that a finding is about. */
+export interface About {
+  readonly number?: number | undefined;
+  readonly account?: string | undefined;
+}
+
 export interface AuditReport {
   readonly ok: boolean;
   /** How many were read, over all audits of this auditor. */

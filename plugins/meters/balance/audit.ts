@@ -9,7 +9,7 @@
  */
 import { costOf, formatUsd, type Nano } from '../../../core/index.ts';
 import { isCorrection, isFitting } from './accounts.ts';
-import type { AuditReport, Kept, Readers, Rule } from './audit-report.ts';
+import type { About, AuditReport, Kept, Readers, Rule } from './audit-report.ts';
 import { BudgetAudit } from './budgets/audit.ts';
 import { RollupAudit } from './calls/rollup-audit.ts';
 import { nothingKnown, type Known, type Sums } from './known-books.ts';
@@ -42,9 +42,7 @@ export class Auditor {
     this.#readers = readers;
     this.known = known;
     this.#budgets = new BudgetAudit(known.budgets, (...found) => this.#found(...found));
-    this.#rollups = new RollupAudit(known.rollups, (message) =>
-      this.#found('I12', { number: undefined, account: undefined }, message),
-    );
+    this.#rollups = new RollupAudit(known.rollups, (message) => this.#found('I12', {}, message));
   }
 
   /** To be called with every entry, in the order of their numbers. */
@@ -55,12 +53,8 @@ export class Auditor {
     if (credits + available + reserved + revenue !== 0n)
       this.#found('I1', entry, `its legs sum to ${credits + available + reserved + revenue}`);
     const stray = books.filter((book) => entry[book] !== 0n && !touches[entry.kind].includes(book));
-    if (stray.length > 0)
-      this.#found(
-        stray.includes('credits') ? 'I9' : 'I1',
-        entry,
-        `a ${entry.kind} moves ${stray.join(' and ')}`,
-      );
+    const rule = stray.includes('credits') ? 'I9' : 'I1';
+    if (stray.length > 0) this.#found(rule, entry, `a ${entry.kind} moves ${stray.join(' and ')}`);
     const sums = this.#sumsOf(account);
     for (const book of books) sums[book] += entry[book];
     if (entry.key !== undefined) this.#spend(entry.key, revenue, reserved);
@@ -101,13 +95,7 @@ export class Auditor {
     }
     for (const [number, { call, account }] of open)
       this.#found('I4', { number, account }, `the reservation of ${call} has no end and is not pending`);
-    for (const { cost, entry } of this.known.full.values()) {
-      this.#found(
-        'I8',
-        entry,
-        `its usage costs ${formatUsd(cost)} and ${formatUsd(entry.revenue)} was charged`,
-      );
-    }
+    for (const { cost, entry } of this.known.full.values()) this.#foundCost(entry, cost);
     this.known.audits += 1;
     const report = {
       ok: this.known.broken === 0,
@@ -154,12 +142,8 @@ export class Auditor {
     const { kind, reservation, account, reserved, revenue, reason, call } = entry;
     const made = reservation === undefined ? undefined : this.known.open.get(reservation);
     if (reservation !== undefined) this.known.open.delete(reservation);
-    if (!made)
-      return this.#found(
-        kind === 'post' ? 'I5' : 'I4',
-        entry,
-        `a ${kind} of ${call}, whose reservation is not open`,
-      );
+    const twice = kind === 'post' ? 'I5' : 'I4';
+    if (!made) return this.#found(twice, entry, `a ${kind} of ${call}, whose reservation is not open`);
     if (made.account !== account || made.amount !== -reserved) {
       this.#found(
         'I4',
@@ -178,20 +162,24 @@ export class Auditor {
     if (cost === undefined || cost === revenue) return;
     if (cost > revenue && revenue === made.amount && reservation !== undefined)
       this.known.full.set(reservation, { cost, entry });
-    else this.#found('I8', entry, `its usage costs ${formatUsd(cost)} and ${formatUsd(revenue)} was charged`);
+    else this.#foundCost(entry, cost);
+  }
+
+  #foundCost(entry: Entry, cost: Nano): void {
+    const { revenue } = entry;
+    this.#found('I8', entry, `its usage costs ${formatUsd(cost)} and ${formatUsd(revenue)} was charged`);
   }
 
   #checkOverage(entry: Entry, sums: Sums): void {
     const full = entry.reservation === undefined ? undefined : this.known.full.get(entry.reservation);
     if (entry.reservation !== undefined) this.known.full.delete(entry.reservation);
-    if (full && full.cost !== full.entry.revenue + entry.revenue) {
+    const charged = full ? full.entry.revenue + entry.revenue : 0n;
+    if (full && full.cost !== charged)
       this.#found(
         'I8',
         entry,
-        `the call cost ${formatUsd(full.cost)}, ` +
-          `and ${formatUsd(full.entry.revenue + entry.revenue)} was charged`,
+        `the call cost ${formatUsd(full.cost)}, and ${formatUsd(charged)} was charged`,
       );
-    }
     if (entry.revenue <= 0n) this.#found('I1', entry, 'an overage of nothing');
     sums.excess += entry.revenue;
   }
@@ -201,34 +189,25 @@ export class Auditor {
     if (entry.price === undefined || entry.usage === undefined) return undefined;
     const [price, usage] = [this.#readers.price(entry.price), this.#readers.usage(entry.usage)];
     if (price && usage) return costOf(usage, price);
-    this.#found(
-      'I8',
-      entry,
-      price ? 'its usage cannot be read' : `its price "${entry.price}" is not on record`,
-    );
+    const message = price ? 'its usage cannot be read' : `its price "${entry.price}" is not on record`;
+    this.#found('I8', entry, message);
     return undefined;
   }
 
   #compareAccount({ name, total, used, pending }: AccountRecord): void {
     const sums = this.#sumsOf(name);
-    const kept = { total, used, pending };
-    const booked = { total: -sums.credits, used: sums.revenue, pending: sums.reserved };
-    for (const column of ['total', 'used', 'pending'] as const) {
-      if (kept[column] !== booked[column]) {
-        this.#found(
-          'I2',
-          { number: undefined, account: name },
-          `its ${column} is kept as ${formatUsd(kept[column])}, ` +
-            `and its entries sum to ${formatUsd(booked[column])}`,
-        );
-      }
+    const about = { account: name };
+    const columns = [
+      ['total', total, -sums.credits],
+      ['used', used, sums.revenue],
+      ['pending', pending, sums.reserved],
+    ] as const;
+    for (const [column, kept, booked] of columns) {
+      const differs = `its ${column} is kept as ${formatUsd(kept)}, and its entries sum to ${formatUsd(booked)}`;
+      if (kept !== booked) this.#found('I2', about, differs);
     }
     if (total - used - pending !== sums.available)
-      this.#found(
-        'I9',
-        { number: undefined, account: name },
-        'its balance is not its total less what was used',
-      );
+      this.#found('I9', about, 'its balance is not its total less what was used');
   }
 
   #compareKeys(keys: readonly (KeyRecord & { readonly root: string })[]): void {
@@ -242,7 +221,7 @@ export class Auditor {
       if (sums && (sums.used !== used || sums.pending !== pending)) {
         this.#found(
           'I2',
-          { number: undefined, account },
+          { account },
           `its key ${id} is kept as having used ${formatUsd(used)}, ` +
             `and its entries sum to ${formatUsd(sums.used)}`,
         );
@@ -265,11 +244,7 @@ export class Auditor {
     known.pending += pending;
   }
 
-  #found(
-    rule: Rule,
-    { number, account }: { readonly number: number | undefined; readonly account: string | undefined },
-    message: string,
-  ): void {
+  #found(rule: Rule, { number, account }: About, message: string): void {
     this.known.broken += 1;
     if (this.known.findings.length < mostFindings)
       this.known.findings.push({ rule, entry: number, account, message });

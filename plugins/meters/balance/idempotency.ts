@@ -36,9 +36,10 @@ async function sweep(store: Store): Promise<void> {
   while ((await store.sweep({ at: Date.now(), limit: sweepSize })) === sweepSize);
 }
 
-/** Deletes outcomes whose time is over, from time to time. What one sweep misses the next one finds. */
-export function keepSwept(store: Store): NodeJS.Timeout {
-  return setInterval(() => void sweep(store).catch(() => undefined), sweepEvery).unref();
+/** Deletes outcomes whose time is over, from time to time, and what one sweep misses next time. Returns how to stop. */
+export function keepSwept(store: Store): () => void {
+  const timer = setInterval(() => void sweep(store).catch(() => undefined), sweepEvery).unref();
+  return () => clearInterval(timer);
 }
 
 /**

@@ -6,9 +6,8 @@
 import { z } from 'zod';
 import { definePlugin, GatewayError, longestDeadline, usd, type Host } from '../../../core/index.ts';
 import { attributionOf } from '../../shared/attribution.ts';
-import { narrow, outOfBalance, quotesFor, tooOften } from './admission.ts';
+import { budgetExceeded, narrow, outOfBalance, quotesFor, tooOften } from './admission.ts';
 import { backupCommands } from './backup.ts';
-import { budgetExceeded } from './budgets/refusal.ts';
 import { keepDelivering, webhookOptions } from './budgets/webhook.ts';
 import { ledgerCommands } from './commands.ts';
 import { ledgerExamination } from './diagnostics.ts';
@@ -191,10 +190,8 @@ export const balance = definePlugin({
       retention: chosen.retention * 24 * 3_600_000,
     };
     const markups = new Markups(chosen.markup);
-    let stopFollowing: (() => void) | undefined;
     let opened: LedgerService | undefined;
-    let sweeping: NodeJS.Timeout | undefined;
-    let stopDelivering: (() => void) | undefined;
+    const stops: (() => void)[] = [];
 
     async function open(): Promise<LedgerService> {
       return new LedgerService({
@@ -210,22 +207,18 @@ export const balance = definePlugin({
     hooks.ready.tapPromise('balance', async () => {
       const shared = { ...store, ...times, folder: dataFolder };
       opened = await host.resource('ledger', shared, open, (service) => service.close());
-      sweeping = keepSwept(opened.store);
-      stopFollowing = await keepFollowing(opened.store, markups, logger);
-      stopDelivering = keepDelivering({
-        store: opened.store,
-        logger,
-        metrics,
-        webhook: chosen.budgets.webhook,
-      });
+      const { webhook } = chosen.budgets;
+      stops.push(
+        keepSwept(opened.store),
+        await keepFollowing(opened.store, markups, logger),
+        keepDelivering({ store: opened.store, logger, metrics, webhook }),
+      );
       const notice = await makeFirstKey(opened.store, firstCredit);
       if (notice) host.announce(notice);
     });
     tapCalls(host, chosen, () => openedOrThrow(opened), markups);
     hooks.close.tapPromise('balance', async () => {
-      clearInterval(sweeping);
-      stopFollowing?.();
-      stopDelivering?.();
+      for (const stop of stops) stop();
     });
   },
 });

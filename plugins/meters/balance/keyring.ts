@@ -5,17 +5,38 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { Keyring } from '../../../core/index.ts';
+import { GatewayError, type Keyring } from '../../../core/index.ts';
 import { hashSecret, isSecret } from '../../shared/secret.ts';
 import { upTo } from '../../shared/up-to.ts';
-import { checkInForce, KeyHolder } from './key-limits.ts';
-import type { Store } from './store.ts';
+import type { KeyRecord, Store } from './store.ts';
 
 /**
  * Milliseconds for which an answer holds, counted from the question: under a second, with room for the call
  * itself.
  */
 const ttl = 900;
+
+/** A key as calls carry it: its account, and what it may do. */
+function holderOf({ account = '', id: key, expires = Infinity, ...record }: KeyRecord) {
+  const { kind, disabled, models, tags, accountState, readOnly } = record;
+  return { kind, account, key, disabled, expires, models, tags, accountState, readOnly };
+}
+
+type KeyHolder = ReturnType<typeof holderOf>;
+
+function refusal(message: string): GatewayError {
+  return new GatewayError('invalid_api_key', message);
+}
+
+/** Throws `invalid_api_key` for a key that is disabled or has expired, or whose account is not open. */
+function checkInForce(holder: KeyHolder): KeyHolder {
+  const { key, disabled, accountState, expires } = holder;
+  if (disabled) throw refusal(`The API key ${key} is disabled.`);
+  if (accountState !== 'open') throw refusal(`The account of the API key ${key} is ${accountState}.`);
+  if (expires <= Date.now())
+    throw refusal(`The API key ${key} expired at ${new Date(expires).toISOString()}.`);
+  return holder;
+}
 
 export function createKeyring(store: () => Store): Keyring {
   const unknown = new LRUCache<string, true>({ max: 1000, ttl });
@@ -33,7 +54,7 @@ export function createKeyring(store: () => Store): Keyring {
 
   async function lookUp(hash: string): Promise<KeyHolder | undefined> {
     const key = await store().findKey(hash);
-    if (key && timingSafeEqual(Buffer.from(key.hash), Buffer.from(hash))) return new KeyHolder(key);
+    if (key && timingSafeEqual(Buffer.from(key.hash), Buffer.from(hash))) return holderOf(key);
     unknown.set(hash, true);
     return undefined;
   }

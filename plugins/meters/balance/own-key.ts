@@ -1,6 +1,6 @@
 /** What the holder of a key reads of it: its balance, limits and usage, and its own calls. */
 import { z } from 'zod';
-import { formatUsd, GatewayError, toGatewayError, type Principal, type Route } from '../../../core/index.ts';
+import { formatUsd, toGatewayError, type Principal, type Route } from '../../../core/index.ts';
 import { read } from '../../shared/operator-routes.ts';
 import { encodeError } from '../../shared/wire-kit/openai-error.ts';
 import { units } from './calls/figures.ts';
@@ -9,6 +9,7 @@ import { accountBalance } from './operator/accounts.ts';
 import { listOwnCalls, ownCallQuery } from './operator/calls.ts';
 import { totalsOf } from './operator/overview.ts';
 import { wholeNumber } from './operator/reading.ts';
+import { iso, refusal, usdOrNull } from './operator/replies.ts';
 import type { KeyRecord, Store } from './store.ts';
 
 const day = units['1d'];
@@ -19,7 +20,7 @@ async function recordOf(store: Store, { key }: Principal): Promise<KeyRecord> {
   const found = await store.listKeys({ wanted: key, limit: 20 });
   const record = found.find(({ id }) => id === key);
   if (record) return record;
-  throw new GatewayError('not_found', 'The key is in no ledger of this gateway.');
+  throw refusal('not_found', 'The key is in no ledger of this gateway.');
 }
 
 /** How often each model was called on each day. */
@@ -34,7 +35,7 @@ async function usageOf(store: Store, { account, key }: Principal, days: number) 
       const sums = { calls, errors, cost, input, output, cached, reasoning };
       return { day: new Date(row.start).toISOString().slice(0, 10), model: row.name ?? null, ...sums };
     });
-  return { from: new Date(from).toISOString(), to: new Date(to).toISOString(), data };
+  return { from: iso(from), to: iso(to), data };
 }
 
 async function ownKey(store: Store, principal: Principal, { days }: z.output<typeof keyQuery>) {
@@ -47,15 +48,15 @@ async function ownKey(store: Store, principal: Principal, { days }: z.output<typ
     name: record.name,
     last_four: record.lastFour,
     account: principal.account,
-    created: new Date(record.created).toISOString(),
+    created: iso(record.created),
     currency,
     balance,
     limits: {
-      spend_cap: spendCap === undefined ? null : formatUsd(spendCap),
+      spend_cap: usdOrNull(spendCap),
       spend_used: formatUsd(used),
       spend_left: spendCap === undefined ? null : formatUsd(spendCap - used - pending),
       models: models ?? null,
-      expires: expires === undefined ? null : new Date(expires).toISOString(),
+      expires: iso(expires),
       calls_per_minute: callsPerMinute ?? null,
     },
     usage: await usageOf(store, principal, days),

@@ -4,7 +4,7 @@
  * at that moment.
  */
 import { formatUsd, type Nano } from '../../../../core/index.ts';
-import type { Finding } from '../audit-report.ts';
+import type { About } from '../audit-report.ts';
 import type { Entry } from '../books.ts';
 import { never, readShares, type PeriodRecord } from './budget.ts';
 
@@ -16,11 +16,7 @@ interface Booked {
   last: number;
 }
 
-type Found = (
-  rule: 'I10' | 'I11',
-  about: Pick<Finding, 'account'> & { readonly number: number | undefined },
-  message: string,
-) => void;
+type Found = (rule: 'I10' | 'I11', about: About, message: string) => void;
 
 function parts(name: string): readonly [number, number] {
   const [budget = '', start = ''] = name.split(' ');
@@ -47,12 +43,8 @@ export class BudgetAudit {
     const { kind, at, budgets, revenue, reserved } = entry;
     for (const { budget, start, allowed } of readShares(budgets)) {
       const name = `${budget} ${start}`;
-      const sums = this.#known.periods.get(name) ?? {
-        used: 0n,
-        pending: 0n,
-        first: Infinity,
-        last: -Infinity,
-      };
+      const none = { used: 0n, pending: 0n, first: Infinity, last: -Infinity };
+      const sums = this.#known.periods.get(name) ?? none;
       this.#known.periods.set(name, sums);
       this.#known.touched?.add(name);
       sums.used += revenue;
@@ -61,12 +53,9 @@ export class BudgetAudit {
       sums.first = Math.min(sums.first, at);
       sums.last = Math.max(sums.last, at);
       const held = sums.used + sums.pending;
-      if (allowed !== undefined && reserved > 0n && held > allowed)
-        this.#found(
-          'I11',
-          entry,
-          `it makes ${formatUsd(held)} in budget ${budget}, which allowed ${formatUsd(allowed)}`,
-        );
+      if (allowed === undefined || reserved <= 0n || held <= allowed) continue;
+      const message = `it makes ${formatUsd(held)} in budget ${budget}, which allowed ${formatUsd(allowed)}`;
+      this.#found('I11', entry, message);
     }
   }
 
@@ -89,14 +78,13 @@ export class BudgetAudit {
       const name = `${budget} ${start}`;
       left.delete(name);
       const booked = this.#known.periods.get(name) ?? { used: 0n, pending: 0n, first: start, last: start };
-      const about = { number: undefined, account: undefined };
       if (booked.used !== used || booked.pending !== pending) {
         wrong.add(name);
         const of = (sums: Pick<Booked, 'used' | 'pending'>): string =>
           `${formatUsd(sums.used)} used and ${formatUsd(sums.pending)} reserved`;
         this.#found(
           'I10',
-          about,
+          {},
           `budget ${budget} keeps ${of({ used, pending })} since ${new Date(start).toISOString()}, ` +
             `and its entries sum to ${of(booked)}`,
         );
@@ -105,7 +93,7 @@ export class BudgetAudit {
         wrong.add(name);
         this.#found(
           'I10',
-          about,
+          {},
           `budget ${budget} counts calls that were not reserved in its period ` +
             `from ${new Date(start).toISOString()}`,
         );
@@ -113,11 +101,7 @@ export class BudgetAudit {
     }
     for (const name of left) {
       wrong.add(name);
-      this.#found(
-        'I10',
-        { number: undefined, account: undefined },
-        `entries count in the period ${name} of a budget, which is not kept`,
-      );
+      this.#found('I10', {}, `entries count in the period ${name} of a budget, which is not kept`);
     }
     // What is wrong is compared again, so that the next audit says so too.
     this.#known.touched = wrong;

@@ -124,12 +124,8 @@ export function callsSql(query: CallQuery, byCost: boolean): CallSelect {
     conditions.texts.length = 0;
     from = 'found JOIN calls ON calls.number = found_number';
   }
-  conditions.add('calls.call =', query.call);
-  conditions.add('calls.account =', query.account);
-  conditions.add('calls.key =', query.key);
-  conditions.add('calls.model =', query.model);
-  conditions.add('calls.provider =', query.provider);
-  conditions.add('calls.protocol =', query.protocol);
+  for (const name of ['call', 'account', 'key', 'model', 'provider', 'protocol'] as const)
+    conditions.add(`calls.${name} =`, query[name]);
   if (query.outcome === 'error') conditions.texts.push(isError);
   else conditions.add('calls.outcome =', query.outcome);
   conditions.add(`${order}.ended >=`, query.from);

@@ -7,6 +7,7 @@ import type { EntryKind, EntryQuery } from '../books.ts';
 import { readShares } from '../budgets/budget.ts';
 import { csvCell } from '../operator/csv.ts';
 import type { Row } from '../rows.ts';
+import { Conditions } from '../sql/steps.ts';
 
 export const exportFormats = ['csv', 'jsonl'] as const;
 type ExportFormat = (typeof exportFormats)[number];
@@ -72,26 +73,22 @@ export const headOf: Readonly<Record<ExportFormat, string>> = {
 export function sliceSql(
   { account, key, kind, from, to, after, last }: ExportSlice,
   { call, join }: { readonly call: string; readonly join: string },
-): { text: string; values: (string | number)[] } {
-  const stated: readonly (readonly [condition: string, value: string | number | undefined])[] = [
-    ['entries.number >', after],
-    ['entries.number <=', last],
-    ['accounts.name =', account],
-    ['entries.key =', key],
-    ['entries.kind =', kind],
-    ['entries.at >=', from],
-    ['entries.at <', to],
-  ];
-  const values: (string | number)[] = [];
-  const conditions = stated.flatMap(([condition, value]) =>
-    value === undefined ? [] : [`${condition} $${values.push(value)}`],
-  );
+) {
+  const conditions = new Conditions({
+    'entries.number >': after,
+    'entries.number <=': last,
+    'accounts.name =': account,
+    'entries.key =': key,
+    'entries.kind =': kind,
+    'entries.at >=': from,
+    'entries.at <': to,
+  });
   const selected = columns.map(([name, , sql]) => `${sql === 'CALL' ? call : sql} AS "${name}"`);
   const text = `
     SELECT ${selected.join(', ')}, entries.costs, entries.budgets
     FROM entries JOIN accounts ON accounts.id = entries.account ${join}
-    WHERE ${conditions.join(' AND ')} ORDER BY entries.number`;
-  return { text, values };
+    ${conditions.where} ORDER BY entries.number`;
+  return { text, values: conditions.values };
 }
 
 /** The rule that priced a call, out of its usage. Most have none, and are not parsed. */

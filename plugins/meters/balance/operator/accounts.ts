@@ -1,6 +1,6 @@
 /** How operators make accounts, look at them and add credit to them. */
 import { z } from 'zod';
-import { formatUsd, GatewayError, type Nano } from '../../../../core/index.ts';
+import { formatUsd, type GatewayError, type Nano } from '../../../../core/index.ts';
 import {
   accountStates,
   creditSources,
@@ -9,9 +9,11 @@ import {
   type AccountRecord,
   type Balance,
   type Entry,
+  type EntryQuery,
   type Store,
 } from '../store.ts';
 import { accountName, amount, creditKind, page, reference, wholeNumber } from './reading.ts';
+import { iso, pageOf, refusal } from './replies.ts';
 
 export const accountOrder = z.strictObject({ name: accountName });
 /** The account below which it moves, with all accounts below it; null moves it to the top. */
@@ -46,7 +48,7 @@ function shownBalance(account: string, { total, used, pending }: Balance) {
 export type ShownBalance = ReturnType<typeof shownBalance>;
 
 export function noAccount(account: string): GatewayError {
-  return new GatewayError(
+  return refusal(
     'not_found',
     `there is no account "${account}"; make it with accounts create ${account}, or with its first key`,
   );
@@ -57,7 +59,7 @@ export async function createAccount(
   { name }: z.output<typeof accountOrder>,
 ): Promise<ShownBalance> {
   const isNew = await store.createAccount({ name, at: Date.now() });
-  if (!isNew) throw new GatewayError('conflict', `there is an account "${name}" already`);
+  if (!isNew) throw refusal('conflict', `there is an account "${name}" already`);
   return accountBalance(store, name);
 }
 
@@ -80,7 +82,7 @@ export async function changeAccount(
 ): Promise<ShownBalance & { readonly state: string }> {
   const changed = await store.setAccountState({ account, state });
   if (changed === 'not_found') throw noAccount(account);
-  if (changed !== 'changed') throw new GatewayError('conflict', unchanged[changed], { param: 'state' });
+  if (changed !== 'changed') throw refusal('conflict', unchanged[changed], 'state');
   return { ...(await accountBalance(store, account)), state };
 }
 
@@ -98,8 +100,22 @@ export async function moveAccount(
 ): Promise<ShownBalance & { readonly parent: string | null }> {
   const moved = await store.moveAccount({ account, parent: parent ?? undefined });
   if (moved === 'not_found') throw noAccount(account);
-  if (moved !== 'moved') throw new GatewayError('conflict', unmoved[moved], { param: 'parent' });
+  if (moved !== 'moved') throw refusal('conflict', unmoved[moved], 'parent');
   return { ...(await accountBalance(store, account)), parent };
+}
+
+/** All credits of an account, read page by page. */
+export async function* allCredits(
+  store: Store,
+  query: Pick<EntryQuery, 'account' | 'from' | 'to'>,
+): AsyncGenerator<Entry> {
+  const limit = 1000;
+  for (let after = 0, isMore = true; isMore;) {
+    const entries = await store.entries({ ...query, kinds: ['credit'], after, limit });
+    yield* entries;
+    after = entries.at(-1)?.number ?? after;
+    isMore = entries.length === limit;
+  }
 }
 
 /** An account with the sum of its credits of each kind. */
@@ -107,14 +123,8 @@ export async function accountDetails(store: Store, account: string) {
   const [record] = await store.listAccounts({ wanted: account, limit: 1 });
   if (!record) throw noAccount(account);
   const sums = new Map<string, Nano>(creditSources.map((source) => [source, 0n]));
-  const limit = 1000;
-  for (let after = 0, isMore = true; isMore;) {
-    const entries = await store.entries({ account, kinds: ['credit'], after, limit });
-    for (const { source, available } of entries)
-      if (source) sums.set(source, (sums.get(source) ?? 0n) + available);
-    after = entries.at(-1)?.number ?? after;
-    isMore = entries.length === limit;
-  }
+  for await (const { source, available } of allCredits(store, { account }))
+    if (source) sums.set(source, (sums.get(source) ?? 0n) + available);
   return {
     ...shownRecord(record),
     credits: Object.fromEntries([...sums].map(([source, sum]) => [source, formatUsd(sum)])),
@@ -122,20 +132,11 @@ export async function accountDetails(store: Store, account: string) {
 }
 
 function shownRecord({ name, created, line, state, ...balance }: AccountRecord) {
-  return {
-    ...shownBalance(name, balance),
-    parent: line[0] ?? null,
-    state,
-    created: new Date(created).toISOString(),
-  };
+  return { ...shownBalance(name, balance), parent: line[0] ?? null, state, created: iso(created) };
 }
 
 export async function listAccounts(store: Store, query: z.output<typeof page>) {
-  const records = await store.listAccounts(query);
-  return {
-    data: records.map(shownRecord),
-    next: records.length === query.limit ? (records.at(-1)?.name ?? null) : null,
-  };
+  return pageOf(await store.listAccounts(query), query.limit, shownRecord, ({ name }) => name);
 }
 
 export type AddedCredit = ShownBalance & { readonly status: 'credited' | 'already_credited' };
@@ -147,35 +148,23 @@ export async function addCredit(store: Store, order: z.output<typeof creditOrder
   const status = await store.credit({ ...order, reference: order.reference, at: Date.now() });
   if (status === 'not_found') throw noAccount(order.account);
   if (status === 'reference_taken')
-    throw new GatewayError('conflict', `the reference "${order.reference}" belongs to another credit`, {
-      param: 'reference',
-    });
+    throw refusal('conflict', `the reference "${order.reference}" belongs to another credit`, 'reference');
   if (status === 'too_much')
-    throw new GatewayError(
+    throw refusal(
       'invalid_request',
       `an account can be credited ${formatUsd(mostCredit)} USD in all: add less`,
-      { param: 'amount' },
+      'amount',
     );
   return { status, ...(await accountBalance(store, order.account)) };
 }
 
-export function shownCredit({ number, account, at, available, source, reference, reason, author }: Entry) {
-  return {
-    number,
-    account,
-    at: new Date(at).toISOString(),
-    amount: formatUsd(available),
-    kind: source ?? null,
-    reference: reference ?? null,
-    reason: reason ?? null,
-    author: author ?? null,
-  };
+function shownCredit({ number, account, at, available, source, ...entry }: Entry) {
+  const { reference = null, reason = null, author = null } = entry;
+  const what = { amount: formatUsd(available), kind: source ?? null, reference, reason, author };
+  return { number, account, at: iso(at), ...what };
 }
 
 export async function listCredits(store: Store, query: z.output<typeof creditQuery>) {
   const entries = await store.entries({ ...query, kinds: ['credit'] });
-  return {
-    data: entries.map(shownCredit),
-    next: entries.length === query.limit ? (entries.at(-1)?.number ?? null) : null,
-  };
+  return pageOf(entries, query.limit, shownCredit, ({ number }) => number);
 }

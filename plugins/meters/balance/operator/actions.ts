@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { RouteRequest } from '../../../../core/index.ts';
 import type { Action, Store } from '../store.ts';
 import { wholeNumber } from './reading.ts';
+import { iso, pageOf } from './replies.ts';
 
 export const actionQuery = z.strictObject({
   before: wholeNumber(1).optional(),
@@ -34,8 +35,10 @@ export function actionOfVerb(
 
 export async function listActions(store: Store, query: z.output<typeof actionQuery>) {
   const actions = await store.listActions(query);
-  return {
-    data: actions.map(({ at, ...action }) => ({ ...action, at: new Date(at).toISOString() })),
-    next: actions.length === query.limit ? (actions.at(-1)?.number ?? null) : null,
-  };
+  return pageOf(
+    actions,
+    query.limit,
+    ({ at, ...action }) => ({ ...action, at: iso(at) }),
+    ({ number }) => number,
+  );
 }

@@ -1,11 +1,12 @@
 /** How operators make, look at, change and raise budgets, and what they are warned of. */
 import { z } from 'zod';
-import { formatUsd, GatewayError } from '../../../../core/index.ts';
+import { formatUsd, type GatewayError } from '../../../../core/index.ts';
 import { reached, scopes, type BudgetRecord, type Warning } from '../budgets/budget.ts';
 import type { Store, Terms } from '../store.ts';
 import { budgetTerms, limit, thresholds } from './budget-terms.ts';
 import { findKey } from './keys.ts';
 import { amount, moment, page, tag, wholeNumber } from './reading.ts';
+import { iso, pageOf, refusal } from './replies.ts';
 
 const number = z.coerce.number().int('a budget is named by its number').min(1);
 export const budgetOrder = budgetTerms.extend({
@@ -32,35 +33,24 @@ export const warningQuery = page.extend({
   budget: number.optional(),
 });
 
-function iso(at: number | undefined): string | null {
-  return at === undefined ? null : new Date(at).toISOString();
-}
-
 /** A budget as it is shown; amounts are decimal strings in USD. */
 function shownBudget(budget: BudgetRecord) {
-  const { id, scope, subject, per, zone, limit: kept, hard, thresholds: warned, raises } = budget;
-  const { created, deleted, start, resets, used, pending, allowed } = budget;
+  const { limit: kept, raises, created, deleted, start, resets, used, pending, allowed, ...same } = budget;
   const left = allowed - used - pending;
   return {
-    id,
-    scope,
-    subject,
-    per,
-    zone,
+    ...same,
     limit: formatUsd(kept),
-    hard,
-    thresholds: warned,
     raises: raises.map(({ amount: by, until }) => ({ amount: formatUsd(by), until: iso(until) })),
     created: iso(created),
     deleted: iso(deleted),
     current: {
-      start: per === 'total' ? null : iso(start),
+      start: same.per === 'total' ? null : iso(start),
       resets: iso(resets),
       allowed: formatUsd(allowed),
       used: formatUsd(used),
       pending: formatUsd(pending),
       left: formatUsd(left > 0n ? left : 0n),
-      reached: reached(warned, used, allowed),
+      reached: reached(same.thresholds, used, allowed),
     },
   };
 }
@@ -68,18 +58,8 @@ function shownBudget(budget: BudgetRecord) {
 export type ShownBudget = ReturnType<typeof shownBudget>;
 
 /** A warning as it is shown, and as it is delivered. */
-export function shownWarning({
-  id,
-  budget,
-  event,
-  at,
-  start,
-  threshold,
-  used,
-  allowed,
-  ...counted
-}: Warning) {
-  const { scope, subject, per, zone } = counted;
+export function shownWarning(warning: Warning) {
+  const { id, budget, event, at, start, threshold, used, allowed, scope, subject, per, zone } = warning;
   return {
     id,
     event: `budget.${event}`,
@@ -99,7 +79,7 @@ export function shownWarning({
 }
 
 function noBudget(id: unknown): GatewayError {
-  return new GatewayError('not_found', `there is no budget ${String(id)}; budgets list shows their numbers`);
+  return refusal('not_found', `there is no budget ${String(id)}; budgets list shows their numbers`);
 }
 
 export async function findBudget(store: Store, wanted: unknown): Promise<ShownBudget> {
@@ -117,12 +97,12 @@ async function create(store: Store, order: BudgetOrder): Promise<{ id: number; e
   const subject = scope === 'key' ? (await findKey(store, order.subject)).id : order.subject;
   const created = await store.createBudget({ ...order, subject, at: Date.now() });
   if (created.status === 'not_found')
-    throw new GatewayError(
+    throw refusal(
       'not_found',
       scope === 'key'
         ? `the key "${subject}" spends nothing: it is an operator key`
         : `there is no account "${subject}" to make a budget for`,
-      { param: 'subject' },
+      'subject',
     );
   return { id: created.id, exists: created.status === 'exists' };
 }
@@ -130,7 +110,7 @@ async function create(store: Store, order: BudgetOrder): Promise<{ id: number; e
 export async function createBudget(store: Store, order: BudgetOrder): Promise<ShownBudget> {
   const { id, exists } = await create(store, order);
   if (exists)
-    throw new GatewayError(
+    throw refusal(
       'conflict',
       `the budget ${id} is of this ${order.scope} for each ${order.per} already: change it`,
     );
@@ -148,10 +128,10 @@ export async function setBudget(
   const { zone, ...changes } = stated;
   const found = await findBudget(store, id);
   if (zone !== undefined && zone !== found.zone)
-    throw new GatewayError(
+    throw refusal(
       'conflict',
       `the budget ${id} counts by the clocks of ${found.zone}; delete it to count by those of ${zone}`,
-      { param: 'zone' },
+      'zone',
     );
   return changeBudget(store, id, { limit: order.limit, ...changes });
 }
@@ -186,16 +166,19 @@ export async function deleteBudget(store: Store, wanted: unknown): Promise<Shown
 }
 
 export async function listBudgets(store: Store, query: z.output<typeof budgetQuery>) {
-  const data = (await store.listBudgets({ ...query, at: Date.now() })).map(shownBudget);
-  return { data, next: data.length === query.limit ? (data.at(-1)?.id ?? null) : null };
+  const budgets = await store.listBudgets({ ...query, at: Date.now() });
+  return pageOf(budgets, query.limit, shownBudget, ({ id }) => id);
 }
 
 export async function listWarnings(store: Store, query: z.output<typeof warningQuery>) {
-  const found = await store.listWarnings(query);
-  const data = found.map((warning) => ({
-    ...shownWarning(warning),
-    delivered: warning.due === undefined,
-    attempts: warning.attempts,
-  }));
-  return { data, next: data.length === query.limit ? (data.at(-1)?.id ?? null) : null };
+  return pageOf(
+    await store.listWarnings(query),
+    query.limit,
+    (warning) => ({
+      ...shownWarning(warning),
+      delivered: warning.due === undefined,
+      attempts: warning.attempts,
+    }),
+    ({ id }) => id,
+  );
 }

@@ -1,12 +1,13 @@
 /** What operators read of stored calls: pages of them, and one with all that is known of it. */
 import { z } from 'zod';
-import { GatewayError, usd } from '../../../../core/index.ts';
+import { usd } from '../../../../core/index.ts';
 import { ownCall, shownCall, type ListedColumns } from '../../../shared/calls/columns.ts';
 import { tagText } from '../../../shared/calls/tag-text.ts';
 import type { CallRow, StoredCall, Store } from '../store.ts';
 import { billOf } from './bill.ts';
 import { csv } from './csv.ts';
 import { accountName, moment, wholeNumber } from './reading.ts';
+import { pageOf, refusal } from './replies.ts';
 import { shownEntry } from './reports.ts';
 
 const name = z.string().min(1).max(200);
@@ -50,19 +51,18 @@ function listed(row: CallRow): ListedColumns {
   return { ...columns, asked, code, first_event };
 }
 
-function nextOf(rows: readonly CallRow[], limit: number): string | null {
-  const last = rows.at(-1);
-  return last && rows.length === limit ? `${last.ended}-${last.number}` : null;
+function placeOf({ ended, number }: CallRow): string {
+  return `${ended}-${number}`;
 }
 
 export async function listCalls(store: Store, { id, format: _format, ...query }: z.output<typeof callQuery>) {
   const rows = await store.listCalls({ ...query, call: id });
-  return { data: rows.map((row) => shownCall(listed(row))), next: nextOf(rows, query.limit) };
+  return pageOf(rows, query.limit, (row) => shownCall(listed(row)), placeOf);
 }
 
 export async function listOwnCalls(store: Store, key: string, query: z.output<typeof ownCallQuery>) {
   const rows = await store.listCalls({ ...query, key });
-  return { object: 'list', data: rows.map((row) => ownCall(listed(row))), next: nextOf(rows, query.limit) };
+  return { object: 'list', ...pageOf(rows, query.limit, (row) => ownCall(listed(row)), placeOf) };
 }
 
 const columns = [
@@ -161,7 +161,7 @@ function spansOf({ timing, attempts }: z.output<typeof recordSchema>): Timing[] 
 export async function callDetails(store: Store, id: string) {
   const call: StoredCall | undefined = await store.storedCall(id);
   if (!call)
-    throw new GatewayError(
+    throw refusal(
       'not_found',
       `No call "${id.slice(0, 100)}" is stored: it still runs, never was, or is older than the retention.`,
     );

@@ -3,10 +3,11 @@
  * of credits. Each has a reason and an author. A refund or a chargeback is made once.
  */
 import { z } from 'zod';
-import { formatUsd, GatewayError, parseUsd, type Nano } from '../../../../core/index.ts';
+import { formatUsd, parseUsd, type Nano } from '../../../../core/index.ts';
 import type { Credit, Store } from '../store.ts';
 import { accountBalance, noAccount, type ShownBalance } from './accounts.ts';
 import { accountName, amount, largestAmount, reference } from './reading.ts';
+import { refusal } from './replies.ts';
 
 const reason = z.string('say why').trim().min(1, 'say why').max(500);
 
@@ -58,11 +59,12 @@ async function correct(store: Store, credit: Credit): Promise<Corrected> {
   const status = await store.credit(credit);
   if (status === 'not_found') throw noAccount(credit.account);
   if (status === 'reference_taken')
-    throw new GatewayError('conflict', `the reference "${credit.reference}" belongs to another correction`, {
-      param: 'reference',
-    });
-  if (status === 'too_much')
-    throw new GatewayError('invalid_request', 'an account cannot hold so much', { param: 'amount' });
+    throw refusal(
+      'conflict',
+      `the reference "${credit.reference}" belongs to another correction`,
+      'reference',
+    );
+  if (status === 'too_much') throw refusal('invalid_request', 'an account cannot hold so much', 'amount');
   return { status, amount: formatUsd(credit.amount), ...(await accountBalance(store, credit.account)) };
 }
 
@@ -84,12 +86,11 @@ export async function refund(
 ): Promise<Corrected> {
   const entries = await store.entries({ call, limit: 20 });
   const [first] = entries;
-  if (!first)
-    throw new GatewayError('not_found', `there is no call "${call}" in the books`, { param: 'call' });
+  if (!first) throw refusal('not_found', `there is no call "${call}" in the books`, 'call');
   const cost = entries.reduce<Nano>((sum, { revenue }) => sum + revenue, 0n);
   const refunded = stated ?? cost;
   if (refunded > cost || cost === 0n)
-    throw new GatewayError('invalid_request', `the call cost ${formatUsd(cost)} USD`, { param: 'amount' });
+    throw refusal('invalid_request', `the call cost ${formatUsd(cost)} USD`, 'amount');
   const { account } = first;
   const credit = { account, amount: refunded, kind: 'refund', reference: `refund:${call}` } as const;
   return correct(store, { ...credit, reason: why, author, at: Date.now() });
@@ -102,12 +103,9 @@ export async function chargeBack(
   { author }: Author,
 ): Promise<Corrected> {
   const [credit] = await store.entries({ reference: known, limit: 1 });
-  if (!credit)
-    throw new GatewayError('not_found', `there is no credit with the reference "${known}"`, {
-      param: 'reference',
-    });
+  if (!credit) throw refusal('not_found', `there is no credit with the reference "${known}"`, 'reference');
   if (credit.available <= 0n)
-    throw new GatewayError('invalid_request', `"${known}" took credit back itself`, { param: 'reference' });
+    throw refusal('invalid_request', `"${known}" took credit back itself`, 'reference');
   const { account, available } = credit;
   const reference = `chargeback:${known}`;
   const taken = { account, amount: -available, kind: 'chargeback', reference } as const;

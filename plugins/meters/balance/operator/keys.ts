@@ -1,12 +1,13 @@
 /** How operators make, look at and change keys. A secret is shown only in the answer that makes it. */
 import { z } from 'zod';
-import { formatUsd, GatewayError } from '../../../../core/index.ts';
+import { formatUsd } from '../../../../core/index.ts';
 import { issueKey, newSecret } from '../keys.ts';
 import type { KeyChanges, KeyRecord, Store } from '../store.ts';
 import { addCredit } from './accounts.ts';
 import { budgetTerms } from './budget-terms.ts';
 import { checkModelPatterns } from './model-patterns.ts';
 import { accountName, amount, label, limits, page, tags } from './reading.ts';
+import { iso, pageOf, refusal, usdOrNull } from './replies.ts';
 
 export const keyOrder = z.strictObject({
   /** The account it belongs to, which is made where no account has this name yet. */
@@ -38,43 +39,26 @@ export const rotationOrder = z.strictObject({
 });
 
 /** A key as it is shown: never its secret, nor its hash. */
-function shownKey(key: KeyRecord) {
-  const {
-    id,
-    lastFour,
-    name,
-    kind,
-    account = null,
-    disabled,
-    created,
-    spendCap,
-    models,
-    expires,
-    callsPerMinute = null,
-    tags: tagged,
-    readOnly,
-    used,
-    pending,
-    rotatedTo = null,
-  } = key;
+function shownKey({ spendCap, models, expires, callsPerMinute, ...key }: KeyRecord) {
+  const { id, lastFour, name, kind, account = null, disabled, tags: tagged, rotatedTo = null } = key;
   return {
     id,
     lastFour,
     name,
     kind,
-    ...(kind === 'operator' ? { readOnly } : {}),
+    ...(kind === 'operator' ? { readOnly: key.readOnly } : {}),
     account,
     disabled,
-    created: new Date(created).toISOString(),
+    created: iso(key.created),
     limits: {
-      spendCap: spendCap === undefined ? null : formatUsd(spendCap),
+      spendCap: usdOrNull(spendCap),
       models: models ?? null,
-      expires: expires === undefined ? null : new Date(expires).toISOString(),
-      callsPerMinute,
+      expires: iso(expires),
+      callsPerMinute: callsPerMinute ?? null,
     },
     tags: tagged,
-    used: formatUsd(used),
-    pending: formatUsd(pending),
+    used: formatUsd(key.used),
+    pending: formatUsd(key.pending),
     rotatedTo,
   };
 }
@@ -86,12 +70,9 @@ export async function findKey(store: Store, wanted: string): Promise<ShownKey> {
   const found = (await store.listKeys({ wanted, limit: 20 })).map(shownKey);
   const [key, other] = found;
   if (!key)
-    throw new GatewayError(
-      'not_found',
-      `there is no key "${wanted}"; name it by its id or its last four characters`,
-    );
+    throw refusal('not_found', `there is no key "${wanted}"; name it by its id or its last four characters`);
   if (other)
-    throw new GatewayError(
+    throw refusal(
       'conflict',
       `"${wanted}" can be any of these, name one by its id: ${found.map(({ id }) => id).join(', ')}`,
     );
@@ -114,9 +95,7 @@ function checkOperatorKey(
   };
   const [param] = Object.entries(asked).find(([, value]) => value !== undefined && value !== null) ?? [];
   if (param !== undefined)
-    throw new GatewayError('invalid_request', `${param}: an operator key spends nothing and calls no model`, {
-      param,
-    });
+    throw refusal('invalid_request', `${param}: an operator key spends nothing and calls no model`, param);
 }
 
 /**
@@ -146,15 +125,10 @@ export async function createKey(
 ): Promise<NewKey> {
   const { account, kind, name, readOnly, limits: stated, credit, tags: tagged, budgets } = order;
   checkModelPatterns(stated.models, offered());
-  if ((account === undefined) !== (kind === 'operator')) {
-    throw new GatewayError('invalid_request', 'a user key has an account, and an operator key has none', {
-      param: 'account',
-    });
-  }
+  if ((account === undefined) !== (kind === 'operator'))
+    throw refusal('invalid_request', 'a user key has an account, and an operator key has none', 'account');
   if (kind === 'user' && readOnly)
-    throw new GatewayError('invalid_request', 'readOnly: only an operator key can be limited to reading', {
-      param: 'readOnly',
-    });
+    throw refusal('invalid_request', 'readOnly: only an operator key can be limited to reading', 'readOnly');
   if (kind === 'operator') checkOperatorKey(stated, { credit, tags: tagged[0], budgets: budgets[0] });
   if (account !== undefined) await store.createAccount({ name: account, at: Date.now() });
   const { spendCap, models, expires, callsPerMinute } = stated;
@@ -165,7 +139,7 @@ export async function createKey(
     callsPerMinute: callsPerMinute ?? undefined,
   };
   const made = await issueKey(store, { account, name, readOnly, tags: tagged, ...limited });
-  if (!made) throw new GatewayError('not_found', `there is no open account "${account}" to make a key for`);
+  if (!made) throw refusal('not_found', `there is no open account "${account}" to make a key for`);
   if (credit !== undefined && account !== undefined)
     await addCredit(store, { account, amount: credit, kind: 'top-up' });
   for (const budget of budgets)
@@ -179,8 +153,7 @@ export async function createKey(
 }
 
 export async function listKeys(store: Store, query: z.output<typeof keyQuery>) {
-  const data = (await store.listKeys(query)).map(shownKey);
-  return { data, next: data.length === query.limit ? (data.at(-1)?.id ?? null) : null };
+  return pageOf(await store.listKeys(query), query.limit, shownKey, ({ id }) => id);
 }
 
 export async function changeKey(
@@ -215,7 +188,7 @@ export async function rotateKey(
   const { id, kind } = await findKey(store, wanted);
   const { secret, kept } = newSecret(kind);
   const isRotated = await store.rotateKey({ id, until: kept.at + overlap * 1000, key: kept });
-  if (!isRotated) throw new GatewayError('conflict', `the key ${id} was rotated before`);
+  if (!isRotated) throw refusal('conflict', `the key ${id} was rotated before`);
   return { key: secret, ...(await findKey(store, kept.id)) };
 }
 

@@ -1,5 +1,5 @@
 /** Catches misspelt models in a key's limits: a key for a model that does not exist could call nothing. */
-import { GatewayError } from '../../../../core/index.ts';
+import { refusal } from './replies.ts';
 
 /** Edits (insert, delete, replace) from one text to the other. */
 function countEdits(from: string, to: string): number {
@@ -43,10 +43,10 @@ export function checkModelPatterns(
       .toSorted((one, other) => one.edits - other.edits)
       .slice(0, mostNamed);
     if (near.length > 0)
-      throw new GatewayError(
+      throw refusal(
         'invalid_request',
         `no model matches "${pattern}"; did you mean ${near.map(({ name }) => `"${name}"`).join(' or ')}?`,
-        { param: 'limits.models' },
+        'limits.models',
       );
   }
 }

@@ -1,10 +1,11 @@
 /** What an overview shows: spend, calls, tokens, errors, cache hits and times, as totals and series. */
 import { z } from 'zod';
-import { formatUsd, GatewayError } from '../../../../core/index.ts';
-import { dimensions, percentile, shortestKept, units, type Unit } from '../calls/figures.ts';
+import { formatUsd, type GatewayError } from '../../../../core/index.ts';
+import { counted, dimensions, percentile, shortestKept, units, type Unit } from '../calls/figures.ts';
 import type { LastAudit } from '../ledger-service.ts';
 import type { OverviewRow, Store } from '../store.ts';
 import { accountName, moment, wholeNumber } from './reading.ts';
+import { iso, refusal } from './replies.ts';
 
 const name = z.string().min(1).max(200).optional();
 const unitNames = ['5m', '1h', '1d'] as const satisfies Unit[];
@@ -28,16 +29,15 @@ type Query = z.output<typeof overviewQuery>;
 const mostSteps = 1000;
 const hour = units['1h'];
 
-function refusal(param: string, message: string): GatewayError {
-  return new GatewayError('invalid_request', message, { param });
+function wrong(param: string, message: string): GatewayError {
+  return refusal('invalid_request', `${param}: ${message}`, param);
 }
 
 function unitFor({ step, account, key, model, provider }: Query, from: number, to: number): Unit {
   const isFiltered = [account, key, model, provider].some((filter) => filter !== undefined);
   const isKept = from >= Date.now() - shortestKept;
-  if (step === '5m' && isFiltered) throw refusal('step', 'step: with a filter it is 1h or 1d');
-  if (step === '5m' && !isKept)
-    throw refusal('step', 'step: steps of 5m are kept for 48 hours; ask for 1h or 1d');
+  if (step === '5m' && isFiltered) throw wrong('step', 'with a filter it is 1h or 1d');
+  if (step === '5m' && !isKept) throw wrong('step', 'steps of 5m are kept for 48 hours; ask for 1h or 1d');
   if (step !== undefined) return step;
   if (to - from <= 6 * hour && isKept && !isFiltered) return '5m';
   return to - from <= 8 * units['1d'] ? '1h' : '1d';
@@ -53,15 +53,15 @@ interface Range {
 function rangeOf(query: Query): Range {
   const to = query.to ?? Date.now();
   const from = query.from ?? to - units['1d'];
-  if (from >= to) throw refusal('from', 'from: it has to be before "to"');
-  if (query.tag !== undefined && query.by !== 'tag') throw refusal('tag', 'tag: it goes with by=tag only');
+  if (from >= to) throw wrong('from', 'it has to be before "to"');
+  if (query.tag !== undefined && query.by !== 'tag') throw wrong('tag', 'it goes with by=tag only');
   const unit = unitFor(query, from, to);
   const length = units[unit];
   const range = { from: Math.floor(from / length) * length, to: Math.ceil(to / length) * length, unit };
   if ((range.to - range.from) / length > mostSteps)
-    throw refusal('step', `step: at most ${mostSteps} steps fit into an overview; ask for longer ones`);
+    throw wrong('step', `at most ${mostSteps} steps fit into an overview; ask for longer ones`);
   if (query.by === 'tag' && [query.account, query.key, query.model, query.provider].some((filter) => filter))
-    throw refusal('by', 'by: an overview by tag has no other filter');
+    throw wrong('by', 'an overview by tag has no other filter');
   return range;
 }
 
@@ -72,19 +72,20 @@ function moneyOf(rows: readonly OverviewRow[]) {
   return { cost: formatUsd(cost), vendor_cost: formatUsd(cost - margin), margin: formatUsd(margin) };
 }
 
+type Count = (typeof counted)[number];
+
+/** A value for each count, by its name. */
+function byCount<Value>(value: (name: Count) => Value): Record<Count, Value> {
+  return Object.fromEntries(counted.map((name) => [name, value(name)])) as Record<Count, Value>;
+}
+
 export function totalsOf(rows: readonly OverviewRow[]) {
   const sum = (read: (row: OverviewRow) => number): number =>
     rows.reduce((total, row) => total + read(row), 0);
   const counts = rows[0]?.buckets.map((_, index) => sum(({ buckets }) => buckets[index] ?? 0)) ?? [];
   return {
-    calls: sum((row) => row.counts.calls),
-    errors: sum((row) => row.counts.errors),
+    ...byCount((name) => sum((row) => row.counts[name])),
     ...moneyOf(rows),
-    input: sum((row) => row.counts.input),
-    output: sum((row) => row.counts.output),
-    cached: sum((row) => row.counts.cached),
-    reasoning: sum((row) => row.counts.reasoning),
-    cache_hits: sum((row) => row.counts.cache_hits),
     first_event_ms: {
       count: counts.reduce((total, count) => total + count, 0),
       p50: percentile(counts, 0.5),
@@ -102,22 +103,14 @@ function columnsOf(rows: readonly OverviewRow[], starts: readonly number[]) {
       return row ? read(row) : none;
     });
   return {
-    calls: column(({ counts }) => counts.calls, 0),
-    errors: column(({ counts }) => counts.errors, 0),
+    ...byCount((name) => column(({ counts }) => counts[name], 0)),
     cost: column(({ cost }) => formatUsd(cost), '0'),
     vendor_cost: column(({ cost, margin }) => formatUsd(cost - margin), '0'),
     margin: column(({ margin }) => formatUsd(margin), '0'),
-    input: column(({ counts }) => counts.input, 0),
-    output: column(({ counts }) => counts.output, 0),
-    cached: column(({ counts }) => counts.cached, 0),
-    reasoning: column(({ counts }) => counts.reasoning, 0),
-    cache_hits: column(({ counts }) => counts.cache_hits, 0),
     p50: column(({ buckets }) => percentile(buckets, 0.5), null),
     p95: column(({ buckets }) => percentile(buckets, 0.95), null),
   };
 }
-
-const iso = (time: number): string => new Date(time).toISOString();
 
 export async function overview(store: Store, audit: LastAudit | undefined, query: Query) {
   const { from, to, unit } = rangeOf(query);
@@ -143,11 +136,7 @@ export async function overview(store: Store, audit: LastAudit | undefined, query
     totals: totalsOf(rows),
     series,
     others: Math.max(0, (rows[0]?.names ?? 0) - top),
-    pending: {
-      calls: pendingCalls,
-      amount: formatUsd(pendingAmount),
-      oldest: oldestPending === undefined ? null : iso(oldestPending),
-    },
+    pending: { calls: pendingCalls, amount: formatUsd(pendingAmount), oldest: iso(oldestPending) },
     audit: audit ? { ok: audit.ok, at: iso(audit.at), findings: audit.findings } : null,
     behind,
   };

@@ -8,6 +8,7 @@ import { columnNames } from '../export/lines.ts';
 import { entryKinds, usageGroups, type Entry, type Store } from '../store.ts';
 import { csv } from './csv.ts';
 import { accountName, moment, page, wholeNumber } from './reading.ts';
+import { iso, pageOf } from './replies.ts';
 
 /** Names of groups as in `key,model,day`, each at most once. */
 const groups = z
@@ -90,7 +91,7 @@ export function shownEntry({
   return {
     ...rest,
     ...legs,
-    at: new Date(at).toISOString(),
+    at: iso(at),
     flags: flags.join(' '),
     rule: ruleOf(used),
     usage: used,
@@ -102,7 +103,7 @@ export function shownEntry({
 
 /** The periods of budgets that a call counts in. */
 function shownShares(text: string) {
-  return readShares(text).map(({ budget, start }) => ({ budget, start: new Date(start).toISOString() }));
+  return readShares(text).map(({ budget, start }) => ({ budget, start: iso(start) }));
 }
 
 function parsed(json: string | undefined): unknown {
@@ -114,10 +115,7 @@ export async function entries(
   { kind, format: _format, ...query }: z.output<typeof entryQuery>,
 ) {
   const rows = await store.entries({ ...query, kinds: kind && [kind] });
-  return {
-    data: rows.map(shownEntry),
-    next: rows.length === query.limit ? (rows.at(-1)?.number ?? null) : null,
-  };
+  return pageOf(rows, query.limit, shownEntry, ({ number }) => number);
 }
 
 /** The same as CSV, without nested values. */
@@ -130,16 +128,12 @@ export function entriesCsv({ data }: Awaited<ReturnType<typeof entries>>): strin
 
 export async function pendingCalls(store: Store, query: z.output<typeof pendingQuery>) {
   const rows = await store.listPending(query);
-  const data = rows.map(({ amount, created, ...row }) => ({
-    ...row,
-    amount: formatUsd(amount),
-    since: new Date(created).toISOString(),
-  }));
-  const { pendingCalls: count, pendingAmount, oldestPending } = await store.totals();
-  const oldest = oldestPending === undefined ? null : new Date(oldestPending).toISOString();
-  return {
-    data,
-    next: rows.length === query.limit ? (rows.at(-1)?.call ?? null) : null,
-    totals: { calls: count, amount: formatUsd(pendingAmount), oldest },
-  };
+  const page = pageOf(
+    rows,
+    query.limit,
+    ({ amount, created, ...row }) => ({ ...row, amount: formatUsd(amount), since: iso(created) }),
+    ({ call }) => call,
+  );
+  const { pendingCalls: calls, pendingAmount, oldestPending } = await store.totals();
+  return { ...page, totals: { calls, amount: formatUsd(pendingAmount), oldest: iso(oldestPending) } };
 }

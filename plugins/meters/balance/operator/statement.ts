@@ -3,8 +3,9 @@ import { z } from 'zod';
 import { formatUsd, GatewayError, type Nano } from '../../../../core/index.ts';
 import { dateAt, isZone, startOfDate } from '../budgets/periods.ts';
 import type { Store } from '../store.ts';
-import { accountBalance } from './accounts.ts';
+import { accountBalance, allCredits } from './accounts.ts';
 import { csv } from './csv.ts';
+import { iso, refusal } from './replies.ts';
 import { dayAt, spentBefore, spentByDay, type Range } from './statement-days.ts';
 
 const date = z.iso
@@ -44,8 +45,7 @@ function rangeOf({ month, from, to, zone }: Query): Range {
   const current = dateAt(zone, Date.now());
   const first = from ?? `${month ?? current.slice(0, 7)}-01`;
   const last = from === undefined ? later(first, { months: 1 }) : (to ?? later(current, { days: 1 }));
-  if (first >= last)
-    throw new GatewayError('invalid_request', 'from: it has to be before "to"', { param: 'from' });
+  if (first >= last) throw refusal('invalid_request', 'from: it has to be before "to"', 'from');
   return { from: startOfDate(zone, first), to: startOfDate(zone, last), zone };
 }
 
@@ -74,21 +74,10 @@ async function usageLines(store: Store, account: string, range: Range): Promise<
 
 async function creditLines(store: Store, account: string, { from, to, zone }: Range): Promise<Line[]> {
   const lines: Line[] = [];
-  const limit = 1000;
-  for (let after = 0, isMore = true; isMore;) {
-    const entries = await store.entries({ account, kinds: ['credit'], from, to, after, limit });
-    for (const { at, source, reference, credits } of entries)
-      lines.push({
-        day: dayAt(zone, at),
-        at,
-        kind: 'credit',
-        text: source ?? 'credit',
-        reference: reference ?? null,
-        calls: null,
-        amount: -credits,
-      });
-    after = entries.at(-1)?.number ?? after;
-    isMore = entries.length === limit;
+  for await (const { at, source, reference = null, credits } of allCredits(store, { account, from, to })) {
+    const text = source ?? 'credit';
+    const what = { kind: 'credit', text, reference, calls: null, amount: -credits } as const;
+    lines.push({ day: dayAt(zone, at), at, ...what });
   }
   return lines;
 }
@@ -111,17 +100,9 @@ export async function statement(store: Store, account: string, query: Query) {
       one.day - other.day || rank(one) - rank(other) || one.at - other.at || (one.text < other.text ? -1 : 1),
   );
   let balance = opening;
-  const lines = moves.map(({ at, kind, text, reference, calls, amount }) => {
+  const lines = moves.map(({ day: _day, at, amount, ...line }) => {
     balance += amount;
-    return {
-      at: new Date(at).toISOString(),
-      kind,
-      text,
-      reference,
-      calls,
-      amount: formatUsd(amount),
-      balance: formatUsd(balance),
-    };
+    return { at: iso(at), ...line, amount: formatUsd(amount), balance: formatUsd(balance) };
   });
   const sumOf = (kind: Line['kind']): Nano =>
     moves.reduce((sum, line) => (line.kind === kind ? sum + line.amount : sum), 0n);
@@ -129,8 +110,8 @@ export async function statement(store: Store, account: string, query: Query) {
     account,
     currency: 'USD',
     zone,
-    from: new Date(from).toISOString(),
-    to: new Date(to).toISOString(),
+    from: iso(from),
+    to: iso(to),
     opening: formatUsd(opening),
     closing: formatUsd(balance),
     credited: formatUsd(sumOf('credit')),

@@ -2,6 +2,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { linesOf, sliceSql, type ExportedLines, type ExportSlice } from '../export/lines.ts';
 import { count } from '../rows.ts';
+import { bound } from './statements.ts';
 
 const spelling = {
   call: 'coalesce(entries.call, made.call)',
@@ -21,7 +22,7 @@ export class Exports {
     // There are as many texts as sets of filters.
     const statement = this.#prepared.get(text) ?? this.#database.prepare(text.replaceAll('$', '?'));
     this.#prepared.set(text, statement);
-    return linesOf(statement.iterate(...values), slice.format);
+    return linesOf(statement.iterate(...values.map(bound)), slice.format);
   };
 
   /** One transaction writes at a time, so entries appear in the order of their numbers. */

@@ -17,7 +17,7 @@ function inSqlite(text: string): string {
     .replaceAll(/\$(\d+)/g, '?$1');
 }
 
-function bound(value: Value): SQLInputValue {
+export function bound(value: Value): SQLInputValue {
   return typeof value === 'boolean' ? Number(value) : value;
 }
 
