@@ -46,14 +46,11 @@ export interface Kept {
   readonly rollups: Iterable<CheckedRollups>;
 }
 
-/** Reads a price by its version and a usage from its text; undefined where that fails. */
-export interface Readers {
-  price(version: string): Price | undefined;
-  usage(text: string): Usage | undefined;
-}
+/** Finds the rates of a price by its version, as JSON text. */
+export type RatesOf = (version: string) => string | undefined;
 
-/** Reads each price once; `ratesOf` finds the text of its rates. */
-export function priceReader(ratesOf: (version: string) => string | undefined): Readers['price'] {
+/** Reads each price once. */
+export function priceReader(ratesOf: RatesOf): (version: string) => Price | undefined {
   const known = new Map<string, Price>();
   return (version) => {
     const found = known.get(version);

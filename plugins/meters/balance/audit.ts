@@ -9,7 +9,15 @@
  */
 import { costOf, formatUsd, type Nano } from '../../../core/index.ts';
 import { isCorrection, isFitting } from './accounts.ts';
-import type { About, AuditReport, Kept, Readers, Rule } from './audit-report.ts';
+import {
+  priceReader,
+  usageReader,
+  type About,
+  type AuditReport,
+  type Kept,
+  type RatesOf,
+  type Rule,
+} from './audit-report.ts';
 import { BudgetAudit } from './budgets/audit.ts';
 import { RollupAudit } from './calls/rollup-audit.ts';
 import { nothingKnown, type Known, type Sums } from './known-books.ts';
@@ -34,12 +42,12 @@ const books = ['credits', 'available', 'reserved', 'revenue'] as const;
 
 export class Auditor {
   readonly known: Known;
-  readonly #readers: Readers;
+  readonly #priceOf: ReturnType<typeof priceReader>;
   readonly #budgets: BudgetAudit;
   readonly #rollups: RollupAudit;
 
-  constructor(readers: Readers, known = nothingKnown()) {
-    this.#readers = readers;
+  constructor(ratesOf: RatesOf, known = nothingKnown()) {
+    this.#priceOf = priceReader(ratesOf);
     this.known = known;
     this.#budgets = new BudgetAudit(known.budgets, (...found) => this.#found(...found));
     this.#rollups = new RollupAudit(known.rollups, (message) => this.#found('I12', {}, message));
@@ -187,7 +195,7 @@ export class Auditor {
   /** What an entry's own figures cost; undefined where it has none to compare. */
   #costOf(entry: Entry): Nano | undefined {
     if (entry.price === undefined || entry.usage === undefined) return undefined;
-    const [price, usage] = [this.#readers.price(entry.price), this.#readers.usage(entry.usage)];
+    const [price, usage] = [this.#priceOf(entry.price), usageReader(entry.usage)];
     if (price && usage) return costOf(usage, price);
     const message = price ? 'its usage cannot be read' : `its price "${entry.price}" is not on record`;
     this.#found('I8', entry, message);
@@ -203,7 +211,8 @@ export class Auditor {
       ['pending', pending, sums.reserved],
     ] as const;
     for (const [column, kept, booked] of columns) {
-      const differs = `its ${column} is kept as ${formatUsd(kept)}, and its entries sum to ${formatUsd(booked)}`;
+      const sum = formatUsd(booked);
+      const differs = `its ${column} is kept as ${formatUsd(kept)}, and its entries sum to ${sum}`;
       if (kept !== booked) this.#found('I2', about, differs);
     }
     if (total - used - pending !== sums.available)

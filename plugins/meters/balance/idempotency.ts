@@ -36,7 +36,7 @@ async function sweep(store: Store): Promise<void> {
   while ((await store.sweep({ at: Date.now(), limit: sweepSize })) === sweepSize);
 }
 
-/** Deletes outcomes whose time is over, from time to time, and what one sweep misses next time. Returns how to stop. */
+/** Deletes outcomes whose time is over, from time to time. Returns a function that stops it. */
 export function keepSwept(store: Store): () => void {
   const timer = setInterval(() => void sweep(store).catch(() => undefined), sweepEvery).unref();
   return () => clearInterval(timer);

@@ -1,8 +1,8 @@
 /** The ledger's metrics: how it writes, what is pending, and everything that should not happen. */
-import type { Counter } from 'prom-client';
 import { toUsdNumber, type Host } from '../../../core/index.ts';
 import { counter, gauge, histogram, knownCounter } from '../../shared/metric.ts';
 import { scopes } from './budgets/budget.ts';
+import type { GroupAnswer } from './queue.ts';
 import type { Store, Totals } from './store.ts';
 
 type Metrics = Host['metrics'];
@@ -13,54 +13,30 @@ const operations = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 /** The store that a scrape reads from. There is only one, since the metrics belong to the process. */
 let watched: Store | undefined;
 
-/**
- * Registers a gauge of the whole ledger, read at each scrape. Every worker and every machine reports the same
- * value.
- */
-function registerTotal(metrics: Metrics, name: string, help: string, read: (totals: Totals) => number): void {
-  const made = gauge(metrics, name, help, { together: 'max' });
-  Object.assign(made, {
-    async collect() {
-      // If the ledger fails, the gauge keeps its last value; readiness reports the failure.
-      const totals = await watched?.totals().catch(() => undefined);
-      if (totals) made.set(read(totals));
-    },
-  });
-}
-
-export interface LedgerMetrics {
-  readonly overages: Counter;
-  readonly suspect: Counter;
-  readonly late: Counter;
-  readonly recovered: Counter<'status'>;
-  readonly budgetRefusals: Counter<'scope'>;
-  readonly budgetWarnings: Counter<'event'>;
-  readonly budgetWebhooks: Counter<'outcome'>;
-  readonly lost: Counter;
-  /** Counts one group of writes. */
-  onGroup(group: { readonly operations: number; readonly seconds: number }): void;
-  /** From now on scrapes read from this store. */
-  watch(store: Store): void;
-  /** Sets the number of findings of the last audit. */
-  audited(broken: number): void;
-}
-
 function age({ oldestPending }: Totals): number {
   return oldestPending === undefined ? 0 : Math.max(0, (Date.now() - oldestPending) / 1000);
 }
 
-/** Registers the gauges that each scrape reads from the ledger. */
+/**
+ * Registers gauges of the whole ledger, read at each scrape. Every worker and every machine reports the same
+ * values.
+ */
 function registerTotals(metrics: Metrics): void {
-  const gauges: [name: string, help: string, read: (totals: Totals) => number][] = [
-    ['pending_calls', 'Reservations that have not ended.', ({ pendingCalls }) => pendingCalls],
-    [
-      'pending_usd',
-      'What reservations that have not ended hold.',
-      ({ pendingAmount }) => toUsdNumber(pendingAmount),
-    ],
-    ['oldest_pending_seconds', 'Age of the oldest reservation that has not ended.', age],
-  ];
-  for (const [name, help, read] of gauges) registerTotal(metrics, `tollgate_ledger_${name}`, help, read);
+  const total = (name: string, help: string, read: (totals: Totals) => number): void => {
+    const made = gauge(metrics, `tollgate_ledger_${name}`, help, { together: 'max' });
+    Object.assign(made, {
+      async collect() {
+        // If the ledger fails, the gauge keeps its last value; readiness reports the failure.
+        const totals = await watched?.totals().catch(() => undefined);
+        if (totals) made.set(read(totals));
+      },
+    });
+  };
+  total('pending_calls', 'Reservations that have not ended.', ({ pendingCalls }) => pendingCalls);
+  total('pending_usd', 'What reservations that have not ended hold.', ({ pendingAmount }) =>
+    toUsdNumber(pendingAmount),
+  );
+  total('oldest_pending_seconds', 'Age of the oldest reservation that has not ended.', age);
 }
 
 /** Registers a gauge that is 0 while the ledger fails. */
@@ -72,7 +48,7 @@ function registerHealth(metrics: Metrics): void {
 }
 
 /** Returns a function that sets the gauges of the last audit. */
-function auditGauges(metrics: Metrics): LedgerMetrics['audited'] {
+function auditGauges(metrics: Metrics): (broken: number) => void {
   const isNew = !metrics.getSingleMetric('tollgate_ledger_audit_ok');
   const ok = gauge(
     metrics,
@@ -94,20 +70,18 @@ function auditGauges(metrics: Metrics): LedgerMetrics['audited'] {
 /**
  * Returns the metrics of one configuration. Metrics of the same name are shared with earlier configurations.
  */
-export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
-  const commits = histogram(
-    metrics,
-    'tollgate_ledger_commit_seconds',
-    'Seconds from sending a group of writes to its answer.',
-    { buckets: seconds },
-  );
+export function ledgerMetrics(metrics: Metrics) {
+  const help = 'Seconds from sending a group of writes to its answer.';
+  const commits = histogram(metrics, 'tollgate_ledger_commit_seconds', help, { buckets: seconds });
   const sizes = histogram(metrics, 'tollgate_ledger_group_size', 'Operations that shared a commit.', {
     buckets: operations,
   });
   registerTotals(metrics);
   registerHealth(metrics);
-  const count = (name: string, help: string): Counter =>
-    counter(metrics, `tollgate_ledger_${name}_total`, help);
+  const count = <Label extends string = never>(name: string, help: string, labels?: Label[]) =>
+    counter(metrics, `tollgate_ledger_${name}_total`, help, labels);
+  const budget = (name: string, help: string, label: string, values: readonly string[]) =>
+    knownCounter(metrics, { name: `tollgate_budget_${name}_total`, help, label, values });
   return {
     overages: count('overage', 'Calls that cost more than was reserved for them.'),
     suspect: count(
@@ -115,38 +89,32 @@ export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
       "Calls whose vendor's figures could not be true, or that it charged for what they did not ask for.",
     ),
     late: count('late', 'Calls that were settled after they had been recovered or had expired.'),
-    recovered: counter(
-      metrics,
-      'tollgate_ledger_recovered_total',
-      'Calls of dead processes that were settled by this one.',
-      ['status'],
+    recovered: count('recovered', 'Calls of dead processes that were settled by this one.', ['status']),
+    budgetRefusals: budget('refusals', 'Calls refused by a budget.', 'scope', scopes),
+    budgetWarnings: budget(
+      'warnings',
+      'Thresholds that budgets reached, and budgets that began to refuse calls.',
+      'event',
+      ['threshold', 'exhausted'],
     ),
-    budgetRefusals: knownCounter(metrics, {
-      name: 'tollgate_budget_refusals_total',
-      help: 'Calls refused by a budget.',
-      label: 'scope',
-      values: scopes,
-    }),
-    budgetWarnings: knownCounter(metrics, {
-      name: 'tollgate_budget_warnings_total',
-      help: 'Thresholds that budgets reached, and budgets that began to refuse calls.',
-      label: 'event',
-      values: ['threshold', 'exhausted'],
-    }),
-    budgetWebhooks: knownCounter(metrics, {
-      name: 'tollgate_budget_webhooks_total',
-      help: 'Tries to deliver a warning.',
-      label: 'outcome',
-      values: ['ok', 'failed', 'given-up'],
-    }),
+    budgetWebhooks: budget('webhooks', 'Tries to deliver a warning.', 'outcome', [
+      'ok',
+      'failed',
+      'given-up',
+    ]),
     lost: counter(metrics, 'tollgate_calls_lost_total', 'Ended calls that could not be stored.'),
-    onGroup({ operations: size, seconds: duration }) {
+    /** Counts one group of writes. */
+    onGroup({ operations: size, seconds: duration }: Pick<GroupAnswer, 'operations' | 'seconds'>) {
       commits.observe(duration);
       sizes.observe(size);
     },
-    watch(store) {
+    /** From now on scrapes read from this store. */
+    watch(store: Store) {
       watched = store;
     },
+    /** Sets the number of findings of the last audit. */
     audited: auditGauges(metrics),
   };
 }
+
+export type LedgerMetrics = ReturnType<typeof ledgerMetrics>;

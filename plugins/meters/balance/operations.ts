@@ -1,4 +1,5 @@
 /** Operations as messages: their names and arguments, derived from the table in `store.ts`. */
+import { randomBytes } from 'node:crypto';
 import type { AuditReport } from './audit-report.ts';
 import { isChange, type Action } from './corrections.ts';
 import { operations, report, type Methods, type QueueName, type Store } from './store.ts';
@@ -105,4 +106,9 @@ export interface WorkerData {
   readonly audited: Uint8Array | undefined;
   /** Milliseconds within which the thread beats if the event loop does not; undefined: it never does. */
   readonly lease: number | undefined;
+}
+
+/** A name for a store's reservations; every process has another. */
+export function randomOwner(): string {
+  return `${process.pid}-${randomBytes(6).toString('hex')}`;
 }

@@ -35,9 +35,6 @@ export interface Line {
   exhausted: boolean;
 }
 
-/** What a transaction changes in a period: amounts to add, and marks to set. */
-export type PeriodChange = PeriodRecord;
-
 export type NewWarning = Pick<
   Warning,
   'budget' | 'event' | 'threshold' | 'used' | 'allowed' | 'start' | 'at'
@@ -119,8 +116,9 @@ export class Sheet {
     this.#addWarning(line, 'exhausted', 100, at);
   }
 
-  changes(): PeriodChange[] {
-    const changed: PeriodChange[] = [];
+  /** What this transaction changes in periods: amounts to add, and marks to set. */
+  changes(): PeriodRecord[] {
+    const changed: PeriodRecord[] = [];
     for (const { budget, found, used, pending, warned, exhausted } of this.#lines.values()) {
       if (used === 0n && pending === 0n && warned === found.warned && exhausted === found.exhausted) continue;
       const { start, ends } = found;

@@ -6,6 +6,7 @@ import { errorSchema } from '../../../shared/wire-kit/reply-schemas.ts';
 import { ownCallQuery } from '../operator/calls.ts';
 import { statementQuery } from '../operator/statement.ts';
 import { keyQuery } from '../own-key.ts';
+import { counted } from './figures.ts';
 
 const tokens = { input: z.int(), output: z.int(), cached: z.int(), reasoning: z.int() };
 
@@ -79,31 +80,26 @@ const detail = z
   })
   .meta({ title: 'CallDetail' });
 
+/** A schema for each count of an overview. */
+function byCount(schema: z.ZodType): Record<string, z.ZodType> {
+  return Object.fromEntries(counted.map((name) => [name, schema]));
+}
+
 const totals = z.object({
-  calls: z.int(),
-  errors: z.int(),
+  ...byCount(z.int()),
   cost: usd,
   vendor_cost: usd.meta({ description: 'USD that the vendors bill.' }),
   margin: usd,
-  ...tokens,
-  cache_hits: z.int(),
   first_event_ms: z.object({ count: z.int(), p50: z.int().nullable(), p95: z.int().nullable() }),
 });
 
-const counts = z.array(z.int());
 const series = z.object({
   name: z.string().nullable().meta({ description: 'Null: all other series.' }),
   totals,
-  calls: counts,
-  errors: counts,
+  ...byCount(z.array(z.int())),
   cost: z.array(usd),
   vendor_cost: z.array(usd),
   margin: z.array(usd),
-  input: counts,
-  output: counts,
-  cached: counts,
-  reasoning: counts,
-  cache_hits: counts,
   p50: z.array(z.int().nullable()),
   p95: z.array(z.int().nullable()),
 });

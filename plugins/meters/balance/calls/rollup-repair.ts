@@ -8,7 +8,7 @@ import { kept } from '../sql/kept.ts';
 import { ask, statements, type Operations } from '../sql/steps.ts';
 import { booked, dimensions, figures, units } from './figures.ts';
 import { foldedEntries } from './rollup-sql.ts';
-import { rollupKey, seriesKey } from './slice-sums.ts';
+import { addingSql, rollupKey, seriesKey } from './slice-sums.ts';
 
 /** What has to be added to one sum of a roll-up: its place and its money. */
 export interface RollupGap {
@@ -59,11 +59,8 @@ const gaps = `
   LIMIT $1`;
 
 function adding(table: string, place: readonly string[]): string {
-  const columns = [...place, ...booked];
-  const values = columns.map((_, at) => `$${at + 1}`);
-  return `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${values.join(', ')})
-    ON CONFLICT (${place.join(', ')}) DO UPDATE
-    SET ${booked.map((name) => `${name} = ${table}.${name} + excluded.${name}`).join(', ')}`;
+  const values = [...place, ...booked].map((_, at) => `$${at + 1}`);
+  return addingSql(table, place, `VALUES (${values.join(', ')})`, booked);
 }
 
 /** A row that sums up nothing would still be counted as a series. */

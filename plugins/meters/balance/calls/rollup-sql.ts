@@ -31,16 +31,18 @@ const callFigures = `
   1 AS calls, ${flag(`outcome IN (${errors})`)} AS errors, input, output, cached, reasoning,
   ${flag('cached > 0')} AS cache_hits, ${bucketFlags.join(', ')}`;
 
-/** One row for each row of a log that counts, before it is summed up. */
-function source(log: Log, range: string): string {
-  return log === 'entries'
-    ? `SELECT accounts.name AS account, coalesce(entries.key, '') AS key,
-        coalesce(entries.model, '') AS model, coalesce(entries.provider, '') AS provider,
-        entries.at AS at, revenue AS cost, coalesce(revenue - vendor, 0) AS margin,
-        ${flag("entries.kind = 'post'")} AS posts
-      FROM entries JOIN accounts ON accounts.id = entries.account
-      WHERE ${range} AND (revenue <> 0 OR vendor <> 0 OR entries.kind = 'post')`
-    : `SELECT account, key, model, provider, calls.ended AS at, ${callFigures} FROM calls WHERE ${range}`;
+/** One row for each entry that counts, before it is summed up. */
+export function entriesIn(range: string): string {
+  return `SELECT accounts.name AS account, coalesce(entries.key, '') AS key,
+      coalesce(entries.model, '') AS model, coalesce(entries.provider, '') AS provider,
+      entries.at AS at, revenue AS cost, coalesce(revenue - vendor, 0) AS margin,
+      ${flag("entries.kind = 'post'")} AS posts
+    FROM entries JOIN accounts ON accounts.id = entries.account
+    WHERE ${range} AND (revenue <> 0 OR vendor <> 0 OR entries.kind = 'post')`;
+}
+
+function callsIn(range: string): string {
+  return `SELECT account, key, model, provider, calls.ended AS at, ${callFigures} FROM calls WHERE ${range}`;
 }
 
 /** One row for each tag of a call. Entries know no tags, so the money is that of the call. */
@@ -74,7 +76,7 @@ export interface TailQuery {
 
 function tail(log: Log, { name, unit, where }: TailQuery): string {
   return `SELECT ${name} AS name, at / ${unit} * ${unit} AS start, ${padded(columnsOf[log])}
-    FROM (${source(log, beyond(log))}) AS ${log}_tail WHERE ${where}`;
+    FROM (${(log === 'entries' ? entriesIn : callsIn)(beyond(log))}) AS ${log}_tail WHERE ${where}`;
 }
 
 export function tails(query: TailQuery): string {
@@ -88,13 +90,7 @@ export function tagTail({ unit, where }: Omit<TailQuery, 'name'>): string {
 }
 
 /** All entries with money that are summed up already. */
-export const foldedEntries = source(
-  'entries',
-  "entries.number <= (SELECT last FROM folds WHERE log = 'entries')",
-);
+export const foldedEntries = entriesIn("entries.number <= (SELECT last FROM folds WHERE log = 'entries')");
 
 /** All entries with money that are beyond the roll-ups, for the audit. */
-export const entriesBeyond = source(
-  'entries',
-  "entries.number > (SELECT last FROM folds WHERE log = 'entries')",
-);
+export const entriesBeyond = entriesIn("entries.number > (SELECT last FROM folds WHERE log = 'entries')");

@@ -5,16 +5,11 @@
 import { tagText } from '../../../shared/calls/tag-text.ts';
 import { count, integer, maybe, namedTexts, text, type Row } from '../rows.ts';
 import { bucketBounds, dimensions, errorOutcomes, figures, units, type Dimension } from './figures.ts';
+import { entriesIn } from './rollup-sql.ts';
 
 /** What a fold reads of either log, above $1 and up to $2. */
 export const sliceSql = {
-  entries: `
-    SELECT accounts.name AS account, coalesce(entries.key, '') AS key, coalesce(entries.model, '') AS model,
-      coalesce(entries.provider, '') AS provider, entries.at AS at, revenue AS cost,
-      coalesce(revenue - vendor, 0) AS margin, entries.kind AS kind
-    FROM entries JOIN accounts ON accounts.id = entries.account
-    WHERE entries.number > $1 AND entries.number <= $2
-      AND (revenue <> 0 OR vendor <> 0 OR entries.kind = 'post')`,
+  entries: entriesIn('entries.number > $1 AND entries.number <= $2'),
   calls: `
     SELECT account, key, model, provider, ended AS at, outcome, input, output, cached, reasoning, cost,
       margin, first_event, tags
@@ -26,10 +21,10 @@ export const rollupKey: Columns = ['account', 'key', 'hour', 'model', 'provider'
 export const seriesKey: Columns = ['dimension', 'unit', 'start', 'name'];
 
 /** Adds rows to a table of sums; `rows` selects or lists them. */
-export function addingSql(table: string, key: Columns, rows: string): string {
-  const sums = figures.map((figure) => `${figure} = ${table}.${figure} + excluded.${figure}`);
+export function addingSql(table: string, key: Columns, rows: string, added = figures): string {
+  const sums = added.map((figure) => `${figure} = ${table}.${figure} + excluded.${figure}`);
   return `
-    INSERT INTO ${table} (${[...key, ...figures].join(', ')}) ${rows}
+    INSERT INTO ${table} (${[...key, ...added].join(', ')}) ${rows}
     ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${sums.join(', ')}`;
 }
 
@@ -78,8 +73,7 @@ export class SliceSums {
   readonly #series = new Map<string, Sums>();
 
   addEntry(row: Row): void {
-    const counts: Additions = text(row, 'kind') === 'post' ? [[posts, 1]] : [];
-    this.#add(row, moneyOf(row), counts);
+    this.#add(row, moneyOf(row), [[posts, count(row, 'posts')]]);
   }
 
   addCall(row: Row): void {

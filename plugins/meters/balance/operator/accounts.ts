@@ -54,10 +54,7 @@ export function noAccount(account: string): GatewayError {
   );
 }
 
-export async function createAccount(
-  store: Store,
-  { name }: z.output<typeof accountOrder>,
-): Promise<ShownBalance> {
+export async function createAccount(store: Store, { name }: z.output<typeof accountOrder>) {
   const isNew = await store.createAccount({ name, at: Date.now() });
   if (!isNew) throw refusal('conflict', `there is an account "${name}" already`);
   return accountBalance(store, name);
@@ -74,12 +71,9 @@ const unchanged = {
   closed: 'a closed account stays closed',
 } as const;
 
-/** Opens, disables or closes an account. */
-export async function changeAccount(
-  store: Store,
-  account: string,
-  { state }: z.output<typeof accountChanges>,
-): Promise<ShownBalance & { readonly state: string }> {
+type Changes = z.output<typeof accountChanges>;
+
+export async function changeAccount(store: Store, account: string, { state }: Changes) {
   const changed = await store.setAccountState({ account, state });
   if (changed === 'not_found') throw noAccount(account);
   if (changed !== 'changed') throw refusal('conflict', unchanged[changed], 'state');
@@ -92,12 +86,9 @@ const unmoved = {
   deep: `a tree of accounts has at most ${deepestTeam} levels`,
 } as const;
 
-/** Moves an account, with all accounts below it, below another one or to the top. */
-export async function moveAccount(
-  store: Store,
-  account: string,
-  { parent }: z.output<typeof accountMove>,
-): Promise<ShownBalance & { readonly parent: string | null }> {
+type Place = z.output<typeof accountMove>;
+
+export async function moveAccount(store: Store, account: string, { parent }: Place) {
   const moved = await store.moveAccount({ account, parent: parent ?? undefined });
   if (moved === 'not_found') throw noAccount(account);
   if (moved !== 'moved') throw refusal('conflict', unmoved[moved], 'parent');
@@ -139,12 +130,10 @@ export async function listAccounts(store: Store, query: z.output<typeof page>) {
   return pageOf(await store.listAccounts(query), query.limit, shownRecord, ({ name }) => name);
 }
 
-export type AddedCredit = ShownBalance & { readonly status: 'credited' | 'already_credited' };
-
 /**
  * Adds credit, once for each reference. An order that comes again changes nothing, and the answer says so.
  */
-export async function addCredit(store: Store, order: z.output<typeof creditOrder>): Promise<AddedCredit> {
+export async function addCredit(store: Store, order: z.output<typeof creditOrder>) {
   const status = await store.credit({ ...order, reference: order.reference, at: Date.now() });
   if (status === 'not_found') throw noAccount(order.account);
   if (status === 'reference_taken')

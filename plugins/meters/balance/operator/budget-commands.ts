@@ -2,18 +2,8 @@
 import type { CommandOption, CommandResult } from '../../../../core/index.ts';
 import { read } from '../../../shared/operator-routes.ts';
 import { accountMove, moveAccount } from './accounts.ts';
-import {
-  budgetChanges,
-  budgetOrder,
-  budgetQuery,
-  deleteBudget,
-  listBudgets,
-  raiseBudget,
-  raiseOrder,
-  setBudget,
-  type ShownBudget,
-} from './budgets.ts';
-import type { Verb } from './verbs.ts';
+import * as budgets from './budgets.ts';
+import { all, type Verb } from './verbs.ts';
 
 /** `10/day` as an amount and a period; without a period it is for each month. */
 function budgetOfText(text: string): { limit: string; per?: string } {
@@ -35,7 +25,7 @@ export function counting({ tags, budget }: Readonly<Record<string, string | bool
   return { tags: listOf(tags), budgets: listOf(budget)?.map(budgetOfText) };
 }
 
-export function budgetLine(budget: ShownBudget): string {
+export function budgetLine(budget: budgets.ShownBudget): string {
   const { id, scope, subject, per, zone, limit, hard, raises, current, deleted } = budget;
   const parts = [
     `${id}  ${scope} ${subject}`,
@@ -50,7 +40,7 @@ export function budgetLine(budget: ShownBudget): string {
   return parts.filter((part) => part !== false).join('  ');
 }
 
-function result(budget: ShownBudget): CommandResult {
+function result(budget: budgets.ShownBudget): CommandResult {
   return { json: budget, text: budgetLine(budget) };
 }
 
@@ -79,12 +69,12 @@ export const budgetVerbs: readonly Verb[] = [
     async work({ store }, [scope, subject, limit = ''], { zone, soft, hard, warn }) {
       const isHard = soft === true ? false : hard === true || undefined;
       const stated = { zone, hard: isHard, thresholds: thresholdsOf(warn) };
-      const order = read(budgetOrder, { scope, subject, ...budgetOfText(limit), ...stated });
+      const order = read(budgets.budgetOrder, { scope, subject, ...budgetOfText(limit), ...stated });
       const changes = read(
-        budgetChanges.extend({ zone: budgetOrder.shape.zone.removeDefault().optional() }),
+        budgets.budgetChanges.extend({ zone: budgets.budgetOrder.shape.zone.removeDefault().optional() }),
         stated,
       );
-      return result(await setBudget(store, order, changes));
+      return result(await budgets.setBudget(store, order, changes));
     },
   },
   {
@@ -95,14 +85,10 @@ export const budgetVerbs: readonly Verb[] = [
       { flags: '--subject <name>', description: 'only of one key, account, team or tag' },
     ],
     async work({ store }, _, { scope, subject }) {
-      const budgets: ShownBudget[] = [];
-      for (let after: number | null | undefined; after !== null;) {
-        const query = read(budgetQuery, { scope, subject, after, limit: 1000 });
-        const { data, next } = await listBudgets(store, query);
-        for (const budget of data) budgets.push(budget);
-        after = next;
-      }
-      return { json: budgets, text: budgets.map(budgetLine).join('\n') || 'There are no budgets.' };
+      const found = await all((after: number | undefined) =>
+        budgets.listBudgets(store, read(budgets.budgetQuery, { scope, subject, after, limit: 1000 })),
+      );
+      return { json: found, text: found.map(budgetLine).join('\n') || 'There are no budgets.' };
     },
   },
   {
@@ -113,13 +99,13 @@ export const budgetVerbs: readonly Verb[] = [
       { flags: '--until <time>', description: 'when the raise ends: 2027-01-31, or 2027-01-31T09:30:00Z' },
     ],
     work: async ({ store }, [budget, amount], { until }) =>
-      result(await raiseBudget(store, budget, read(raiseOrder, { amount, until }))),
+      result(await budgets.raiseBudget(store, budget, read(budgets.raiseOrder, { amount, until }))),
   },
   {
     name: 'budgets delete <budget>',
     changes: true,
     description: 'end a budget',
-    work: async ({ store }, [budget]) => result(await deleteBudget(store, budget)),
+    work: async ({ store }, [budget]) => result(await budgets.deleteBudget(store, budget)),
   },
   {
     name: 'accounts move <name> <parent>',

@@ -3,9 +3,8 @@ import { z } from 'zod';
 import { formatUsd, type GatewayError } from '../../../../core/index.ts';
 import { reached, scopes, type BudgetRecord, type Warning } from '../budgets/budget.ts';
 import type { Store, Terms } from '../store.ts';
-import { budgetTerms, limit, thresholds } from './budget-terms.ts';
 import { findKey } from './keys.ts';
-import { amount, moment, page, tag, wholeNumber } from './reading.ts';
+import { amount, budgetLimit, budgetTerms, moment, page, tag, thresholds, wholeNumber } from './reading.ts';
 import { iso, pageOf, refusal } from './replies.ts';
 
 const number = z.coerce.number().int('a budget is named by its number').min(1);
@@ -15,7 +14,7 @@ export const budgetOrder = budgetTerms.extend({
   subject: tag,
 });
 export const budgetChanges = z.strictObject({
-  limit: limit.optional(),
+  limit: budgetLimit.optional(),
   hard: z.boolean().optional(),
   thresholds: thresholds.optional(),
 });
@@ -35,11 +34,11 @@ export const warningQuery = page.extend({
 
 /** A budget as it is shown; amounts are decimal strings in USD. */
 function shownBudget(budget: BudgetRecord) {
-  const { limit: kept, raises, created, deleted, start, resets, used, pending, allowed, ...same } = budget;
+  const { limit, raises, created, deleted, start, resets, used, pending, allowed, ...same } = budget;
   const left = allowed - used - pending;
   return {
     ...same,
-    limit: formatUsd(kept),
+    limit: formatUsd(limit),
     raises: raises.map(({ amount: by, until }) => ({ amount: formatUsd(by), until: iso(until) })),
     created: iso(created),
     deleted: iso(deleted),
@@ -121,7 +120,7 @@ export async function createBudget(store: Store, order: BudgetOrder): Promise<Sh
 export async function setBudget(
   store: Store,
   order: BudgetOrder,
-  stated: z.output<typeof budgetChanges> & { readonly zone?: string | undefined },
+  stated: Changes & { readonly zone?: string | undefined },
 ): Promise<ShownBudget> {
   const { id, exists } = await create(store, order);
   if (!exists) return findBudget(store, id);
@@ -136,11 +135,9 @@ export async function setBudget(
   return changeBudget(store, id, { limit: order.limit, ...changes });
 }
 
-export async function changeBudget(
-  store: Store,
-  wanted: unknown,
-  stated: z.output<typeof budgetChanges>,
-): Promise<ShownBudget> {
+type Changes = z.output<typeof budgetChanges>;
+
+export async function changeBudget(store: Store, wanted: unknown, stated: Changes): Promise<ShownBudget> {
   const { id } = await findBudget(store, wanted);
   const changes: Partial<Terms> = Object.fromEntries(
     Object.entries(stated).filter(([, value]) => value !== undefined),
@@ -149,11 +146,9 @@ export async function changeBudget(
   return findBudget(store, id);
 }
 
-export async function raiseBudget(
-  store: Store,
-  wanted: unknown,
-  raise: z.output<typeof raiseOrder>,
-): Promise<ShownBudget> {
+type Raise = z.output<typeof raiseOrder>;
+
+export async function raiseBudget(store: Store, wanted: unknown, raise: Raise): Promise<ShownBudget> {
   const { id } = await findBudget(store, wanted);
   if (!(await store.raiseBudget({ id, ...raise, at: Date.now() }))) throw noBudget(wanted);
   return findBudget(store, id);

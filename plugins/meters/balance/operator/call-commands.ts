@@ -11,19 +11,7 @@ import { numeric, type Options, type Verb, type Work } from './verbs.ts';
 
 type ListedCall = Awaited<ReturnType<typeof listCalls>>['data'][number];
 
-const headings = [
-  'ENDED',
-  'CALL',
-  'ACCOUNT',
-  'KEY',
-  'MODEL',
-  'PROVIDER',
-  'OUTCOME',
-  'MS',
-  'IN',
-  'OUT',
-  'USD',
-];
+const headings = 'ENDED CALL ACCOUNT KEY MODEL PROVIDER OUTCOME MS IN OUT USD'.split(' ');
 
 function callCells(call: ListedCall): string[] {
   const { ended, id, account, key, model, provider, outcome, duration_ms, input, output, cost } = call;

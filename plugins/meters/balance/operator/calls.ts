@@ -65,35 +65,9 @@ export async function listOwnCalls(store: Store, key: string, query: z.output<ty
   return { object: 'list', ...pageOf(rows, query.limit, (row) => ownCall(listed(row)), placeOf) };
 }
 
-const columns = [
-  'id',
-  'started',
-  'ended',
-  'account',
-  'key',
-  'protocol',
-  'operation',
-  'stream',
-  'model',
-  'answered_by',
-  'provider',
-  'outcome',
-  'status',
-  'error_code',
-  'first_event_ms',
-  'duration_ms',
-  'attempts',
-  'input',
-  'output',
-  'cached',
-  'reasoning',
-  'cost',
-  'vendor_cost',
-  'margin',
-  'cost_basis',
-  'flags',
-  'tags',
-] as const;
+const columns = `id started ended account key protocol operation stream model answered_by provider
+  outcome status error_code first_event_ms duration_ms attempts input output cached reasoning
+  cost vendor_cost margin cost_basis flags tags`.split(/\s+/);
 
 export function callsCsv({ data }: Awaited<ReturnType<typeof listCalls>>): string {
   return csv(

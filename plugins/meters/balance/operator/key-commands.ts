@@ -10,20 +10,7 @@ import {
 import { read } from '../../../shared/operator-routes.ts';
 import { budgetLine, counting, countingOptions } from './budget-commands.ts';
 import { budgetQuery, listBudgets } from './budgets.ts';
-import {
-  changeKey,
-  createKey,
-  deleteKey,
-  findKey,
-  keyChanges,
-  keyOrder,
-  keyQuery,
-  listKeys,
-  rotateKey,
-  rotationOrder,
-  type NewKey,
-  type ShownKey,
-} from './keys.ts';
+import * as keys from './keys.ts';
 import { all, numeric, type Options, type Verb, type Work } from './verbs.ts';
 
 /** `none` takes a limit away; a limit that is not given stays. */
@@ -37,7 +24,7 @@ function limitsOf({ spendCap, models, expires, callsPerMinute }: Options): Recor
   );
 }
 
-function limitsText({ spendCap, models, expires, callsPerMinute }: ShownKey['limits']): string {
+function limitsText({ spendCap, models, expires, callsPerMinute }: keys.ShownKey['limits']): string {
   const facts = [
     spendCap !== null && `at most ${spendCap} USD`,
     models !== null && `only ${models.join(', ')}`,
@@ -59,18 +46,18 @@ function keyCells({
   created,
   limits,
   used,
-}: ShownKey): string[] {
+}: keys.ShownKey): string[] {
   const state = disabled ? 'disabled' : '';
   return [id, `…${lastFour}`, account ?? kind, created, used, limitsText(limits), state, name];
 }
 
-function keysTable(keys: readonly ShownKey[]): string {
-  const used = keys.reduce((sum, key) => sum + parseUsd(key.used), 0n);
-  const totals = [`${keys.length} keys`, '', '', '', formatUsd(used)];
-  return formatTable(headings, keys.map(keyCells), keys.length > 1 ? totals : undefined);
+function keysTable(shown: readonly keys.ShownKey[]): string {
+  const used = shown.reduce((sum, key) => sum + parseUsd(key.used), 0n);
+  const totals = [`${shown.length} keys`, '', '', '', formatUsd(used)];
+  return formatTable(headings, shown.map(keyCells), shown.length > 1 ? totals : undefined);
 }
 
-function secretResult(made: NewKey): CommandResult {
+function secretResult(made: keys.NewKey): CommandResult {
   const { key, account, id, warning } = made;
   const owner = account === null ? 'Operator' : `Account "${account}"`;
   const lines = [
@@ -81,7 +68,7 @@ function secretResult(made: NewKey): CommandResult {
   return { json: made, text: lines.join('\n') };
 }
 
-function keyResult(key: ShownKey): CommandResult {
+function keyResult(key: keys.ShownKey): CommandResult {
   return { json: key, text: keysTable([key]) };
 }
 
@@ -107,7 +94,7 @@ const createKeyWork: Work = async (
   { account, name, credit, operator, readOnly, tags, budget, ...limits },
 ) => {
   const whose = operator === true ? { kind: 'operator', account } : { account: account ?? 'default' };
-  const order = read(keyOrder, {
+  const order = read(keys.keyOrder, {
     ...whose,
     name,
     readOnly,
@@ -115,16 +102,18 @@ const createKeyWork: Work = async (
     ...counting({ tags, budget }),
     limits: limitsOf(limits),
   });
-  return secretResult(await createKey(bench.store, order, bench));
+  return secretResult(await keys.createKey(bench.store, order, bench));
 };
 
 const listKeysWork: Work = async ({ store }, _, { account }) => {
-  const keys = await all((after) => listKeys(store, read(keyQuery, { account, after, limit: 1000 })));
-  return { json: keys, text: keys.length > 0 ? keysTable(keys) : 'There are no keys.' };
+  const found = await all((after) =>
+    keys.listKeys(store, read(keys.keyQuery, { account, after, limit: 1000 })),
+  );
+  return { json: found, text: found.length > 0 ? keysTable(found) : 'There are no keys.' };
 };
 
 const showKeyWork: Work = async ({ store }, [wanted = '']) => {
-  const key = await findKey(store, wanted);
+  const key = await keys.findKey(store, wanted);
   const { id, lastFour, name, kind, account, disabled, created, used, pending, limits, tags } = key;
   const { data: budgets } = await listBudgets(
     store,
@@ -184,7 +173,7 @@ export const keyVerbs: readonly Verb[] = [
     description: 'delete a key; its calls and entries stay',
     changes: true,
     async work({ store }, [key = '']) {
-      const deleted = await deleteKey(store, key);
+      const deleted = await keys.deleteKey(store, key);
       return { json: deleted, text: `Deleted ${deleted.id}.` };
     },
   },
@@ -193,14 +182,14 @@ export const keyVerbs: readonly Verb[] = [
     description: 'refuse a key from now on, named by its id or its last four characters',
     changes: true,
     work: async (bench, [key = '']) =>
-      keyResult(await changeKey(bench.store, key, { disabled: true }, bench)),
+      keyResult(await keys.changeKey(bench.store, key, { disabled: true }, bench)),
   },
   {
     name: 'keys enable <key>',
     description: 'accept a key again that was disabled',
     changes: true,
     work: async (bench, [key = '']) =>
-      keyResult(await changeKey(bench.store, key, { disabled: false }, bench)),
+      keyResult(await keys.changeKey(bench.store, key, { disabled: false }, bench)),
   },
   {
     name: 'keys rotate <key>',
@@ -210,7 +199,7 @@ export const keyVerbs: readonly Verb[] = [
       { flags: '--overlap <seconds>', description: 'how long the old secret still works (0 unless given)' },
     ],
     work: async ({ store }, [key = ''], { overlap }) =>
-      secretResult(await rotateKey(store, key, read(rotationOrder, { overlap: numeric(overlap) }))),
+      secretResult(await keys.rotateKey(store, key, read(keys.rotationOrder, { overlap: numeric(overlap) }))),
   },
   {
     name: 'keys limit <key>',
@@ -221,8 +210,8 @@ export const keyVerbs: readonly Verb[] = [
       const stated = limitsOf(options);
       if (Object.keys(stated).length === 0)
         throw new GatewayError('invalid_request', 'name a limit to change, as --spend-cap 10');
-      const changes = read(keyChanges, { limits: stated });
-      return keyResult(await changeKey(bench.store, key, changes, bench));
+      const changes = read(keys.keyChanges, { limits: stated });
+      return keyResult(await keys.changeKey(bench.store, key, changes, bench));
     },
   },
 ];

@@ -4,9 +4,8 @@ import { formatUsd } from '../../../../core/index.ts';
 import { issueKey, newSecret } from '../keys.ts';
 import type { KeyChanges, KeyRecord, Store } from '../store.ts';
 import { addCredit } from './accounts.ts';
-import { budgetTerms } from './budget-terms.ts';
 import { checkModelPatterns } from './model-patterns.ts';
-import { accountName, amount, label, limits, page, tags } from './reading.ts';
+import { accountName, amount, budgetTerms, label, limits, page, tags } from './reading.ts';
 import { iso, pageOf, refusal, usdOrNull } from './replies.ts';
 
 export const keyOrder = z.strictObject({
@@ -18,11 +17,9 @@ export const keyOrder = z.strictObject({
   /** An operator key that sends GET requests only. */
   readOnly: z.boolean().default(false),
   limits: limits.default({}),
-  /** Credit that is added to the account. */
   credit: amount.optional(),
   /** Tags that all its calls have. */
   tags: tags.default([]),
-  /** Budgets of the key. */
   budgets: z.array(budgetTerms).max(10).default([]),
 });
 export const keyQuery = page.extend({ account: accountName.optional() });
@@ -192,12 +189,8 @@ export async function rotateKey(
   return { key: secret, ...(await findKey(store, kept.id)) };
 }
 
-/** Deletes a key. Its calls and entries stay. */
-export async function deleteKey(
-  store: Store,
-  wanted: string,
-): Promise<ShownKey & { readonly deleted: true }> {
+export async function deleteKey(store: Store, wanted: string) {
   const key = await findKey(store, wanted);
   await store.deleteKey({ id: key.id, at: Date.now() });
-  return { ...key, deleted: true };
+  return { ...key, deleted: true as const };
 }

@@ -25,13 +25,11 @@ export interface Verb extends Omit<Command, 'run'> {
 }
 
 /** Reads all pages of a list: the admin API needs pages, and a terminal does not. */
-export async function all<Row>(
-  list: (
-    after: string | undefined,
-  ) => Promise<{ readonly data: readonly Row[]; readonly next: string | null }>,
+export async function all<Row, Place>(
+  list: (after: Place | undefined) => Promise<{ readonly data: readonly Row[]; readonly next: Place | null }>,
 ): Promise<Row[]> {
   const rows: Row[] = [];
-  for (let after: string | null | undefined; after !== null;) {
+  for (let after: Place | null | undefined; after !== null;) {
     const { data, next } = await list(after);
     for (const row of data) rows.push(row);
     after = next;

@@ -4,7 +4,7 @@
  * the last one, and not by numbers alone.
  */
 import { accountOf, keyOf } from '../accounts.ts';
-import { pendingRowOf, priceReader, usageReader, type AuditReport } from '../audit-report.ts';
+import { pendingRowOf, type AuditReport } from '../audit-report.ts';
 import { Auditor } from '../audit.ts';
 import { entryOf } from '../books.ts';
 import { periodOf, type PeriodRecord } from '../budgets/budget.ts';
@@ -42,10 +42,7 @@ const settled = 60_000;
 /** An audit in progress: the books as far as they were read. */
 class Reading {
   readonly #rates = new Map<string, string>();
-  readonly #auditor = new Auditor({
-    price: priceReader((version) => this.#rates.get(version)),
-    usage: usageReader,
-  });
+  readonly #auditor = new Auditor((version) => this.#rates.get(version));
   /** The snapshot of the last audit; undefined before the first. */
   #seen: string | undefined;
   /**

@@ -2,12 +2,12 @@
  * The PostgreSQL store: one database for any number of machines. In each process one connection writes, and a
  * few others read.
  */
-import { randomBytes } from 'node:crypto';
 import { Client, Pool, type PoolClient } from 'pg';
 import { NoLedger } from '../no-ledger.ts';
 import {
   isWrite,
   queueOf,
+  randomOwner,
   storeOf,
   type Answer,
   type Argument,
@@ -131,10 +131,6 @@ class Readers {
   async close(): Promise<void> {
     if (!this.#pool.ended) await this.#pool.end();
   }
-}
-
-function randomOwner(): string {
-  return `${process.pid}-${randomBytes(6).toString('hex')}`;
 }
 
 /** The database's address without the password. */

@@ -31,17 +31,12 @@ export function* ask(statement: Statement, ...values: readonly (Value | undefine
 }
 
 /** The statements of a table. Each is named by its place in it. */
-export function statements<const Name extends string>(
-  prefix: string,
-  texts: Readonly<Record<Name, string>>,
-): Readonly<Record<Name, Statement>>;
-export function statements(
-  prefix: string,
-  texts: Readonly<Record<string, string>>,
-): Record<string, Statement> {
-  return Object.fromEntries(
-    Object.entries(texts).map(([name, text]) => [name, { name: `${prefix} ${name}`, text }]),
-  );
+export function statements<const Name extends string>(prefix: string, texts: Readonly<Record<Name, string>>) {
+  const named = Object.entries<string>(texts).map(([name, text]) => [
+    name,
+    { name: `${prefix} ${name}`, text },
+  ]);
+  return Object.fromEntries(named) as Readonly<Record<Name, Statement>>;
 }
 
 /** The conditions of a query that are stated, and the values of its parameters. */

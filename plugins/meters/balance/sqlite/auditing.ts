@@ -6,7 +6,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { deserialize, serialize } from 'node:v8';
 import { accountOf, keyOf } from '../accounts.ts';
-import { pendingRowOf, priceReader, usageReader, type AuditReport } from '../audit-report.ts';
+import { pendingRowOf, type AuditReport } from '../audit-report.ts';
 import { Auditor } from '../audit.ts';
 import { entryOf } from '../books.ts';
 import { periodOf, type PeriodRecord } from '../budgets/budget.ts';
@@ -30,11 +30,11 @@ export function auditor(
   const entries = database.prepare(`${entryRows} WHERE entries.number > ? ORDER BY entries.number LIMIT ?`);
   const everyPeriod = database.prepare('SELECT * FROM budget_periods');
   const period = database.prepare('SELECT * FROM budget_periods WHERE budget = ? AND start = ?');
-  const price = priceReader((version) => {
+  const ratesOf = (version: string): string | undefined => {
     const row = rates.get(version);
     return row && text(row, 'rates');
-  });
-  const auditor = new Auditor({ price, usage: usageReader }, state && deserialize(state));
+  };
+  const auditor = new Auditor(ratesOf, state && deserialize(state));
 
   function* periodRows(): Generator<PeriodRecord> {
     const wanted = auditor.periods;

@@ -2,12 +2,11 @@
  * The SQLite store: one file, which any number of processes on one machine can open. Each has a thread that
  * writes, and while reports are read another one for them.
  */
-import { randomBytes } from 'node:crypto';
 import { accessSync, closeSync, constants, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { fileMode, folderMode, tighten } from '../../../../core/index.ts';
-import { queueOf, storeOf, type WorkerData } from '../operations.ts';
+import { queueOf, randomOwner, storeOf, type WorkerData } from '../operations.ts';
 import type { Store } from '../store.ts';
 import { Reports } from './reports.ts';
 import { Thread, type GroupListener, type Side } from './thread.ts';
@@ -43,10 +42,6 @@ function remedyFor(file: string): string {
     const user = process.getuid ? `, ${process.getuid()}` : '';
     return `; ${dirname(file)} has to belong to the user who runs the gateway${user}`;
   }
-}
-
-function randomOwner(): string {
-  return `${process.pid}-${randomBytes(6).toString('hex')}`;
 }
 
 /** Makes the file, or removes other users' rights to it. SQLite gives its log files the same rights. */
