@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { findAdminUrl } from '../support/admin-url.ts';
-import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
+import { makeDataFolder, runVerb, startProcess, type RunningGateway } from '../support/process.ts';
 import { allReadmes } from '../support/readmes.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -94,20 +94,11 @@ it('a picture is made, and changed', async () => {
 
 // The last one, since the gateway is stopped.
 it('a ledger is backed up while it is in use, and put back', async () => {
-  const creditOf = async (): Promise<unknown> => {
-    const { stdout } = await promisify(execFile)(
-      process.execPath,
-      [join(root, 'core/cli.js'), 'balance', 'default', '--json'],
-      { cwd: root, env: { PATH: process.env.PATH, ...settings } },
-    );
-    return JSON.parse(stdout);
-  };
+  const creditOf = async (): Promise<unknown> =>
+    JSON.parse((await runVerb(['balance', 'default', '--json'], settings)).output);
   const before = await creditOf();
   expect(await paste('-- backup')).toContain('the books are sound');
-  await promisify(execFile)(process.execPath, [join(root, 'core/cli.js'), 'credit', 'add', 'default', '7'], {
-    cwd: root,
-    env: { PATH: process.env.PATH, ...settings },
-  });
+  expect((await runVerb(['credit', 'add', 'default', '7'], settings)).code).toBe(0);
   expect(await creditOf()).not.toEqual(before);
   await gateway.stop('SIGTERM');
   expect(await paste('-- restore')).toContain('The books are sound');

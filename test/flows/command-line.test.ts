@@ -7,13 +7,13 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { makeDataFolder, runVerb, startProcess } from '../support/process.ts';
+import { makeDataFolder, runAlone, runVerb, startProcess } from '../support/process.ts';
 
 const run = promisify(execFile);
 
 it('the command line prints its version', async () => {
   const { version }: { version: string } = JSON.parse(readFileSync('package.json', 'utf8'));
-  expect(await runVerb(['--version'])).toMatchObject({ code: 0, output: `${version}\n` });
+  expect(await runAlone(['--version'])).toMatchObject({ code: 0, output: `${version}\n` });
 });
 
 describe('the completion script of bash', () => {
@@ -79,7 +79,7 @@ describe('a copy of the ledger', () => {
     const folder = makeDataFolder();
     const environment = { TOLLGATE_DATA: folder };
     await runVerb(['accounts', 'create', 'team'], environment);
-    const { code, errors } = await runVerb(['restore', 'package.json'], environment);
+    const { code, errors } = await runAlone(['restore', 'package.json'], environment);
     expect([code, errors]).toEqual([1, expect.stringContaining('not a database')]);
     expect(readdirSync(folder).filter((name) => name.includes('incoming'))).toEqual([]);
     expect((await runVerb(['accounts', 'list'], environment)).output).toContain('team');
@@ -219,7 +219,7 @@ it('the command line prints calls as they end', async () => {
   const environment = { TOLLGATE_DATA: makeDataFolder() };
   const gateway = await startProcess(environment);
   const [, key = ''] = /export KEY=(\S+)/.exec(gateway.printed()) ?? [];
-  const tail = runVerb(['calls', 'tail', '--count', '1'], environment);
+  const tail = runAlone(['calls', 'tail', '--count', '1'], environment);
   const body = JSON.stringify({ model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] });
   const stopped = new AbortController();
   void tail.then(() => stopped.abort());

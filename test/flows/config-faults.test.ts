@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { onLinux } from '../support/available.ts';
-import { makeDataFolder, runVerb, startProcess, type Finished } from '../support/process.ts';
+import { makeDataFolder, runAlone, runVerb, startProcess, type Finished } from '../support/process.ts';
 
 const folder = makeDataFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -55,7 +55,7 @@ function write(plugins: readonly string[], before = ''): string {
 }
 
 function start(file: string, environment: Readonly<Record<string, string>> = {}): Promise<Finished> {
-  return runVerb(['start'], {
+  return runAlone(['start'], {
     TOLLGATE_CONFIG: file,
     PORT: '0',
     TOLLGATE_DATA: join(folder, `data-${written}`),

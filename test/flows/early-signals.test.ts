@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { until } from '../support/operated.ts';
-import { clone, makeDataFolder, runVerb } from '../support/process.ts';
+import { clone, makeDataFolder, runAlone } from '../support/process.ts';
 
 const folder = makeDataFolder();
 const file = join(folder, 'gateway.config.ts');
@@ -72,7 +72,7 @@ describe('a start', () => {
     child.kill('SIGHUP');
     // The next command is answered after the signal was delivered: the start continues once the signal
     // could have ended it.
-    await runVerb(['--help'], { TOLLGATE_CONFIG: join(folder, 'nowhere') });
+    await runAlone(['--help'], { TOLLGATE_CONFIG: join(folder, 'nowhere') });
     writeFileSync(gate, '');
     await until(
       () =>
@@ -104,7 +104,7 @@ describe('a start', () => {
     await once(taken, 'listening');
     const address = taken.address();
     const port = String(typeof address === 'object' && address ? address.port : 0);
-    const { code, errors } = await runVerb(['start'], { TOLLGATE_CONFIG: file, PORT: port, WORKERS: '2' });
+    const { code, errors } = await runAlone(['start'], { TOLLGATE_CONFIG: file, PORT: port, WORKERS: '2' });
     taken.close();
     expect([code, errors]).toEqual([
       1,

@@ -12,7 +12,7 @@ import { pino } from 'pino';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { diagnose as diagnoseHere } from '../../core/process/doctor.ts';
-import { runVerb, startProcess, type Copy } from '../support/process.ts';
+import { runAlone, runVerb, startProcess, type Copy } from '../support/process.ts';
 
 const entry = join(import.meta.dirname, '../../core/cli.js');
 const places: string[] = [];
@@ -48,7 +48,7 @@ const diagnosisSchema = z.object({
 describe('a Node that is too old', () => {
   it('is reported, and nothing else happens', async () => {
     const older = 'Object.defineProperty(process,"versions",{value:{...process.versions,node:"20.20.2"}})';
-    const { code, output, errors } = await runVerb(['check'], {
+    const { code, output, errors } = await runAlone(['check'], {
       NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(older)}`,
     });
     expect([code, output, errors]).toEqual([
@@ -207,7 +207,7 @@ describe('a start that cannot listen', () => {
     const other = await startVendor();
     const copy = emptyFolder();
     expect((await runVerb(['init'], {}, copy)).code).toBe(0);
-    const { code, errors } = await runVerb(
+    const { code, errors } = await runAlone(
       ['start'],
       { PORT: new URL(other.url).port, TOLLGATE_LOG: 'fatal' },
       copy,

@@ -10,7 +10,7 @@ import { z } from 'zod';
 import {
   clone,
   makeDataFolder,
-  runVerb,
+  runAlone,
   startProcess,
   type Copy,
   type RunningGateway,
@@ -31,7 +31,7 @@ afterAll(async () => {
 });
 
 async function newKey(): Promise<string> {
-  const { code, output, errors } = await runVerb(
+  const { code, output, errors } = await runAlone(
     ['keys', 'create', '--account', 'oldest', '--credit', '5', '--json'],
     data,
     oldest,
@@ -52,7 +52,7 @@ describe('the oldest supported Node', () => {
   it.each(['check', 'doctor', 'keys list', 'accounts list', 'usage', 'audit', '--help'])(
     'runs `%s` and prints nothing on stderr',
     async (verb) => {
-      const { code, output, errors } = await runVerb(verb.split(' '), data, oldest);
+      const { code, output, errors } = await runAlone(verb.split(' '), data, oldest);
       expect({ code, errors }).toEqual({ code: 0, errors: '' });
       expect(output).not.toBe('');
     },
@@ -92,7 +92,7 @@ describe('the oldest supported Node', () => {
         expect.stringContaining('demo'),
       ]);
     }
-    const usage = await runVerb(['usage', '--account', 'oldest', '--json'], data, oldest);
+    const usage = await runAlone(['usage', '--account', 'oldest', '--json'], data, oldest);
     expect(JSON.parse(usage.output)).toMatchObject([{ calls: calls.length }]);
   });
 

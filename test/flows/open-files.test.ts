@@ -7,7 +7,14 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findAdminUrl } from '../support/admin-url.ts';
-import { clone, makeDataFolder, runVerb, startProcess, type RunningGateway } from '../support/process.ts';
+import {
+  clone,
+  makeDataFolder,
+  runAlone,
+  runVerb,
+  startProcess,
+  type RunningGateway,
+} from '../support/process.ts';
 import { openSocket } from '../support/raw.ts';
 import { startVendor, type Vendor } from '../support/vendor/chat-completions.ts';
 
@@ -86,7 +93,7 @@ describe('a connection limit above the file limit', () => {
       TOLLGATE_CONFIG: join(clone.folder, 'test/support/many-connections.config.ts'),
       PORT: '0',
     };
-    const checked = await runVerb(['check', '--json'], environment, { ...clone, openFiles });
+    const checked = await runAlone(['check', '--json'], environment, { ...clone, openFiles });
     expect(JSON.parse(checked.output)).toMatchObject({
       ok: true,
       warnings: [expect.stringMatching(/maxConnections is 300, .*512 files/)],

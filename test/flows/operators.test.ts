@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { findAdminUrl } from '../support/admin-url.ts';
-import { makeDataFolder, runVerb, startProcess, type RunningGateway } from '../support/process.ts';
+import { makeDataFolder, runAlone, runVerb, startProcess, type RunningGateway } from '../support/process.ts';
 
 const data = makeDataFolder();
 const topUpSecret = 'what the payment provider signs with';
@@ -621,7 +621,7 @@ describe('the top-up webhook', () => {
   });
 
   it('keeps the gateway from starting with a secret that can be guessed', async () => {
-    const { code, errors } = await runVerb(['start'], { ...environment, TOLLGATE_TOP_UP_SECRET: 'short' });
+    const { code, errors } = await runAlone(['start'], { ...environment, TOLLGATE_TOP_UP_SECRET: 'short' });
     expect([code, errors]).toEqual([
       1,
       expect.stringContaining('option "topUps.secret": the secret has to have at least 32 characters'),

@@ -8,7 +8,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { certify } from '../support/certificate.ts';
 import { modelOf, openOperated, until, type Operated } from '../support/operated.ts';
-import { runVerb } from '../support/process.ts';
+import { runAlone } from '../support/process.ts';
 
 const password = 'pass word';
 const authorization = `Basic ${Buffer.from(`user:${password}`).toString('base64')}`;
@@ -113,7 +113,7 @@ it('an HTTP provider is asked for through the proxy, and one on this machine dir
 });
 
 it('the doctor reaches providers through the proxy', async () => {
-  const { output } = await runVerb(['doctor'], {
+  const { output } = await runAlone(['doctor'], {
     ...proxied,
     TOLLGATE_DATA: operated.folder,
     PORT: '0',
@@ -149,7 +149,7 @@ it.each([
 );
 
 it('a start with a wrong variable names it, and does not show its value', async () => {
-  const { code, errors } = await runVerb(['start'], {
+  const { code, errors } = await runAlone(['start'], {
     HTTPS_PROXY: 'socks5://user:secret@proxy',
     TOLLGATE_DATA: operated.folder,
   });

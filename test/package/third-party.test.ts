@@ -18,7 +18,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runVerb, startProcess, type Copy, type RunningGateway } from '../support/process.ts';
+import { runAlone, startProcess, type Copy, type RunningGateway } from '../support/process.ts';
 import { startVendor, type Vendor } from '../support/vendor/chat-completions.ts';
 
 const run = promisify(execFile);
@@ -61,6 +61,9 @@ async function pack(): Promise<void> {
     cpSync(join(root, part), join(project, part), { recursive: true });
   }
   symlinkSync(tools, join(project, 'node_modules'));
+  // Types are checked by themselves, which takes longer than the build.
+  const manifest = readFileSync(join(project, 'package.json'), 'utf8');
+  writeFileSync(join(project, 'package.json'), manifest.replaceAll(/\btsc (?=-)/g, 'tsc --noCheck '));
   await npm(project, 'pack', '--pack-destination', folder);
 }
 
@@ -217,7 +220,7 @@ describe.each(copies)('plugin packages of others, %s', (name, copy) => {
       TOLLGATE_CONFIG,
       "import { misfit } from 'misfit';\nexport default { plugins: [misfit] };\n",
     );
-    const { code, errors } = await runVerb(['check'], { ...environment(name), TOLLGATE_CONFIG }, copy);
+    const { code, errors } = await runAlone(['check'], { ...environment(name), TOLLGATE_CONFIG }, copy);
     expect([code, errors]).toEqual([
       1,
       expect.stringMatching(
@@ -231,7 +234,7 @@ describe('the installed package', () => {
   it('writes a configuration in a folder that has none, and serves by it', async () => {
     const copy = { entry: join(app, 'node_modules/.bin/tollgate'), folder: join(app, 'fresh') };
     mkdirSync(copy.folder);
-    const { code, output } = await runVerb(['init', '--json'], { MISTRAL_API_KEY: 'any' }, copy);
+    const { code, output } = await runAlone(['init', '--json'], { MISTRAL_API_KEY: 'any' }, copy);
     expect([code, JSON.parse(output)]).toMatchObject([
       0,
       { file: join(copy.folder, 'gateway.config.mjs'), on: ['demo', 'mistral'] },
@@ -240,7 +243,7 @@ describe('the installed package', () => {
     expect((await ask(gateway, 'demo/echo')).status).toBe(200);
     expect((await gateway.stop('SIGTERM')).code).toBe(0);
     writeFileSync(join(copy.folder, 'package.json'), '{"type":"module"}');
-    expect((await runVerb(['init'], {}, copy)).output).toContain(join(copy.folder, 'gateway.config.js'));
+    expect((await runAlone(['init'], {}, copy)).output).toContain(join(copy.folder, 'gateway.config.js'));
   });
 
   it('has every bundled plugin under the name its file has', async () => {

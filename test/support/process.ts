@@ -1,6 +1,7 @@
 /** The gateway as a user runs it: a process of its own, started from the command line. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { freePort } from './free-port.ts';
 
@@ -58,13 +59,76 @@ function launch(
   return { child, finished, printed: () => output + errors };
 }
 
-/** Runs a command to its end. */
-export function runVerb(
+/** Runs a command to its end, in a process of its own. */
+export function runAlone(
   words: readonly string[],
   environment: Readonly<Record<string, string>> = {},
   copy = clone,
 ): Promise<Finished> {
   return launch(words, environment, copy).finished;
+}
+
+let shell: ChildProcess | undefined;
+let last: Promise<unknown> = Promise.resolve();
+
+/** A process that runs commands for this one, and ends with it. */
+function openShell(): ChildProcess {
+  const { PATH = '', HOME = '', NODE_OPTIONS = '' } = process.env;
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'command-shell.ts')], {
+    cwd: root,
+    env: { PATH, HOME, NODE_OPTIONS },
+  });
+  for (const output of [child.stdout, child.stderr]) output.setEncoding('utf8');
+  child.once('close', () => (shell = undefined));
+  return child;
+}
+
+/** While nothing runs in the shell, this process may end. */
+function hold(child: ChildProcess, isHeld: boolean): void {
+  for (const part of [child, ...child.stdio])
+    if (part === child || part instanceof Socket) part[isHeld ? 'ref' : 'unref']();
+}
+
+/** Runs a command in the shell, and reads what it prints. It is over when it says so, or ends the shell. */
+function order(child: ChildProcess, command: object): Promise<Finished> {
+  const { promise, resolve } = Promise.withResolvers<Finished>();
+  const { stdin, stdout, stderr } = child;
+  let [output, errors] = ['', ''];
+  const look = (): void => {
+    const [, printed, code] = /^([^\0]*)\0(\d+)\0$/.exec(output) ?? [];
+    if (printed !== undefined && errors.endsWith('\0'))
+      resolve({ code: Number(code), output: printed, errors: errors.slice(0, -1) });
+  };
+  const readOutput = (chunk: unknown): void => void ((output += String(chunk)), look());
+  const readErrors = (chunk: unknown): void => void ((errors += String(chunk)), look());
+  const end = (code: number | null): void => resolve({ code, output, errors });
+  stdout?.on('data', readOutput);
+  stderr?.on('data', readErrors);
+  child.once('close', end);
+  hold(child, true);
+  stdin?.write(`${JSON.stringify(command)}\n`);
+  return promise.finally(() => {
+    hold(child, false);
+    child.off('close', end);
+    stdout?.off('data', readOutput);
+    stderr?.off('data', readErrors);
+  });
+}
+
+/**
+ * Runs a command to its end, in a process beside the gateway. The commands of all tests share the process,
+ * since a start takes longer than most commands. What depends on the start itself needs `runAlone`.
+ */
+export function runVerb(
+  words: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+  { folder }: Pick<Copy, 'folder'> = clone,
+): Promise<Finished> {
+  const { PATH = '', HOME = '', NODE_OPTIONS = '' } = process.env;
+  const command = { words, environment: { PATH, HOME, NODE_OPTIONS, ...environment }, folder };
+  const finished = last.then(() => order((shell ??= openShell()), command));
+  last = finished.catch(() => undefined);
+  return finished;
 }
 
 /** Starts `tollgate start` on free ports and waits until it is ready. */

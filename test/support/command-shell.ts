@@ -1,0 +1,37 @@
+/**
+ * Runs commands of the command line one after the other in this process: starting one for each takes ten times
+ * as long. A line of JSON on stdin is a command. What it prints ends with a zero byte on both outputs, and its
+ * exit code comes before the one on stdout. A command that ends its process ends this one.
+ */
+import { setMaxListeners } from 'node:events';
+import { enableCompileCache } from 'node:module';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+const root = join(import.meta.dirname, '../..');
+
+interface Order {
+  readonly words: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly folder: string;
+}
+
+enableCompileCache();
+// Each command listens to these.
+setMaxListeners(0, process, process.stdout, process.stderr);
+let ran = 0;
+for await (const line of createInterface({ input: process.stdin })) {
+  const { words, environment, folder }: Order = JSON.parse(line);
+  ran += 1;
+  for (const name of Object.keys(process.env))
+    if (!Object.hasOwn(environment, name)) delete process.env[name];
+  Object.assign(process.env, environment);
+  process.chdir(folder);
+  process.argv = [process.execPath, join(root, 'core/cli.js'), ...words];
+  process.exitCode = 0;
+  // It runs when it is loaded, so each run loads it under a name of its own.
+  await import(`../../core/process/command-line.ts?run=${ran}`);
+  process.stderr.write('\0');
+  process.stdout.write(`\0${process.exitCode}\0`);
+}
+process.exitCode = 0;
