@@ -138,11 +138,13 @@ export async function showPlace(page: Page, place: string): Promise<void> {
   })()`);
 }
 
-/** Accessibility violations of the page: serious findings of axe-core, each with its place. */
-export async function findBarriers(page: Page): Promise<string[]> {
+/** Accessibility violations of the page, or of a part of it: serious findings of axe-core, each with its place. */
+export async function findBarriers(page: Page, part = 'html'): Promise<string[]> {
   // Through the debugger, since the page's policy allows no other script.
   if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axe.source);
-  const found: unknown = await page.evaluate("axe.run(document, { resultTypes: ['violations'] })");
+  const found: unknown = await page.evaluate(
+    `axe.run(${JSON.stringify(part)}, { resultTypes: ['violations'] })`,
+  );
   const { violations = [] } = (
     typeof found === 'object' && found !== null ? found : {}
   ) as Partial<axe.AxeResults>;
