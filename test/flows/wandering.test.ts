@@ -111,7 +111,7 @@ async function converse(client: Wire, way: readonly Step[]): Promise<void> {
 it.each(wires)('a %s client takes any conversation to any provider', async (client) => {
   await fc.assert(
     fc.asyncProperty(steps, (way) => converse(client, way)),
-    { numRuns: Number(process.env.MOVES ?? 25) },
+    { numRuns: Number(process.env.MOVES ?? 16) },
   );
 });
 

@@ -10,7 +10,7 @@ import { crossAnswer, crossRequest, sides, type Side } from '../support/crossing
 import { goldenCases, growAt, growStream, placesIn, placesInStream } from '../support/growth.ts';
 import { countOperations, type OperationCounter, type Operations } from '../support/operations.ts';
 
-const runs = Number(process.env.GROWTH ?? 6);
+const runs = Number(process.env.GROWTH ?? 4);
 const smallest = 100;
 
 let counter: OperationCounter;
