@@ -1,7 +1,7 @@
 /**
- * Runs commands of the command line one after the other in this process: starting one for each takes ten times
- * as long. A line of JSON on stdin is a command. What it prints ends with a zero byte on both outputs, and its
- * exit code comes before the one on stdout. A command that ends its process ends this one.
+ * Runs commands of the command line one after the other in this process: a process for each takes ten times
+ * as long. A line of JSON on stdin is a command. What it prints ends with a zero byte on both outputs, with
+ * its exit code on stdout. A command that ends its process ends this one.
  */
 import { setMaxListeners } from 'node:events';
 import { enableCompileCache } from 'node:module';

@@ -138,7 +138,7 @@ export async function showPlace(page: Page, place: string): Promise<void> {
   })()`);
 }
 
-/** Accessibility violations of the page, or of a part of it: serious findings of axe-core, each with its place. */
+/** Accessibility violations of the page or a part of it: serious findings, each with its place. */
 export async function findBarriers(page: Page, part = 'html'): Promise<string[]> {
   // Through the debugger, since the page's policy allows no other script.
   if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axe.source);
