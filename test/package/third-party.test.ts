@@ -61,9 +61,6 @@ async function pack(): Promise<void> {
     cpSync(join(root, part), join(project, part), { recursive: true });
   }
   symlinkSync(tools, join(project, 'node_modules'));
-  // Types are checked by themselves, which takes longer than the build.
-  const manifest = readFileSync(join(project, 'package.json'), 'utf8');
-  writeFileSync(join(project, 'package.json'), manifest.replaceAll(/\btsc (?=-)/g, 'tsc --noCheck '));
   await npm(project, 'pack', '--pack-destination', folder);
 }
 
