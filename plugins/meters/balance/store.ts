@@ -67,7 +67,7 @@ export const queueNames = ['writes', 'upkeep', 'reads', 'reports'] as const;
 export type QueueName = (typeof queueNames)[number];
 
 /** One operation: its queue, and as a type its function, which is never present at run time. */
-interface Definition<Queue extends QueueName, Run> {
+export interface Definition<Queue extends QueueName, Run> {
   readonly queue: Queue;
   readonly run?: Run;
 }
@@ -79,12 +79,12 @@ export const report = <Run>(): Definition<'reports', Run> => ({ queue: 'reports'
 
 type KeySecret = Pick<NewKey, 'id' | 'hash' | 'lastFour' | 'at'>;
 
-interface NumberPage {
+export interface NumberPage {
   readonly after?: number | undefined;
   readonly limit: number;
 }
 
-interface BudgetQuery extends NumberPage {
+export interface BudgetQuery extends NumberPage {
   readonly scope?: string | undefined;
   readonly subject?: string | undefined;
   readonly id?: number | undefined;

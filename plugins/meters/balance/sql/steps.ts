@@ -14,7 +14,7 @@ export interface Statement {
 
 export type Value = string | number | bigint | boolean | Uint8Array | null;
 
-interface Asked {
+export interface Asked {
   readonly statement: Statement;
   readonly values: readonly Value[];
 }
