@@ -3,12 +3,12 @@
  * whole completion passes its message as a single delta.
  */
 import type { BlockKind, Opaque } from '../../../core/index.ts';
+import { readUrl } from '../../shared/wire-kit/media.ts';
 import type { BlockFacts } from '../../shared/wire-kit/reply-log.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { bag } from './bag.ts';
-import { readUrl } from './media.ts';
 import { compareEntry, readEntries, readImages, readParts, type OpenReasoning } from './reply-details.ts';
 import { readFunctionCall, ToolCalls, type ReplySink } from './tool-calls.ts';
 

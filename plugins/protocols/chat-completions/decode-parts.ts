@@ -1,11 +1,10 @@
 /** Content parts of a message as canonical blocks. Parts of unknown types are kept as they are. */
 import type { Block, MediaBlock } from '../../../core/index.ts';
 import { decodeCache, leftoverCache } from '../../shared/wire-kit/cache-breakpoint.ts';
-import { detectDocumentType, isUrl, audioTypeOf } from '../../shared/wire-kit/media.ts';
+import { audioTypeOf, isUrl, readFileData, readUrl, type ReadMedium } from '../../shared/wire-kit/media.ts';
 import { foreignBlock } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
-import { readUrl, shortForm, soundTypeOf } from './media.ts';
 import { thinkingForm } from './reasoning.ts';
 import { readSignatures } from './signatures.ts';
 import * as Wire from './wire-messages.ts';
@@ -14,6 +13,8 @@ import * as Wire from './wire-messages.ts';
 export const fileVendor = 'openai';
 /** Flag of an image that a model generated, which is in a field of its own next to the content. */
 export const generatedImage = 'made';
+/** Flag of media in one of Mistral's short forms. */
+export const shortForm = 'short';
 
 export function contentForm(content: Wire.Content | null | undefined): string[] {
   return Array.isArray(content) ? ['parts'] : [];
@@ -52,8 +53,7 @@ type MediaPart = Exclude<Wire.Part, { type: 'text' | 'refusal' | 'thinking' }>;
 type PartOf<Type extends MediaPart['type']> = Extract<MediaPart, { type: Type }>;
 
 /** What a media part states. `known` names the read fields of its inner object; the others are kept. */
-interface Media extends Pick<MediaBlock, 'source' | 'mediaType' | 'detail' | 'filename'> {
-  readonly form: readonly string[];
+interface Media extends ReadMedium, Pick<MediaBlock, 'detail' | 'filename'> {
   readonly inner?: object;
   readonly known?: ReadonlySet<string>;
 }
@@ -130,6 +130,19 @@ function readAudio(audio: PartOf<'input_audio'>['input_audio']): Media {
   return { source, mediaType: soundTypeOf(audio), form: ['bare', shortForm] };
 }
 
+const prefixes = [
+  ['UklGR', 'audio/wav'],
+  ['SUQz', 'audio/mpeg'],
+  ['//', 'audio/mpeg'],
+  ['ZkxhQ', 'audio/flac'],
+  ['T2dnU', 'audio/ogg'],
+] as const;
+
+/** Guesses the media type of base64 audio by its first bytes. */
+function soundTypeOf(data: string): string | undefined {
+  return prefixes.find(([prefix]) => data.startsWith(prefix))?.[1];
+}
+
 function readFile(file: PartOf<'file'>['file']): Media {
   const { file_data: data, file_id: id } = file;
   const filename = file.filename ?? undefined;
@@ -137,9 +150,7 @@ function readFile(file: PartOf<'file'>['file']): Media {
     const source = { type: 'file', vendor: fileVendor, id: id ?? '' } as const;
     return { source, filename, form: [], inner: file, known: fileIdFields };
   }
-  if (isUrl(data)) return { ...readUrl(data), filename, inner: file, known: fileDataFields };
-  const facts = { source: { type: 'base64', data }, mediaType: detectDocumentType(data), filename } as const;
-  return { ...facts, form: ['bare'], inner: file, known: fileDataFields };
+  return { ...readFileData(data), filename, inner: file, known: fileDataFields };
 }
 
 /** An image that the model generated, which its provider may have signed. */

@@ -9,6 +9,7 @@ import type {
   ReasoningBlock,
 } from '../../../core/index.ts';
 import { refuses } from '../../shared/wire-kit/chat-flags.ts';
+import { writeUrl } from '../../shared/wire-kit/media.ts';
 import { wrapInput } from '../../shared/wire-kit/offered-tools.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
@@ -16,7 +17,6 @@ import { wholeCall } from './decode-messages.ts';
 import { generatedImage } from './decode-parts.ts';
 import { contentOf, encodeParts, type Encoding } from './encode-parts.ts';
 import { isForeign, messageMark, ownMark } from './foreign-marks.ts';
-import { writeUrl } from './media.ts';
 import { refusesExtensions, takesThinkingParts, thinkingForm, writeReasoning } from './reasoning.ts';
 import { writeSignatures } from './signatures.ts';
 import { fitCallId, fitName } from './tool-names.ts';

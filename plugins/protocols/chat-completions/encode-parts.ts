@@ -9,18 +9,17 @@ import type { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
 import type { Encoding as BaseEncoding } from '../../shared/wire-kit/encoding.ts';
 import { refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
 import {
-  isTextual,
   takeContext,
   nameDocument,
   buildPictureUrl,
   nameAudioFormat,
-  nameText,
+  readDocumentText,
+  writeUrl,
 } from '../../shared/wire-kit/media.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
-import { fileVendor } from './decode-parts.ts';
+import { fileVendor, shortForm } from './decode-parts.ts';
 import { isForeign, ownMark } from './foreign-marks.ts';
-import { shortForm, writeUrl } from './media.ts';
 
 export interface Encoding extends BaseEncoding {
   /** Whether the provider takes OpenAI's later additions to the protocol. */
@@ -111,9 +110,8 @@ function encodeDocument(block: MediaBlock, path: string, { own, flags }: Encodin
   const isShort = form.includes(shortForm);
   if (isShort && flags.shortForms)
     return { type: 'document_url', document_url: writeUrl(block, form), document_name: filename };
-  if (source.type === 'text') return { type: 'text', text: nameText(source.text, filename) };
-  if (source.type === 'base64' && !own && isTextual(mediaType))
-    return { type: 'text', text: nameText(Buffer.from(source.data, 'base64').toString('utf8'), filename) };
+  const text = readDocumentText(block, own);
+  if (text !== undefined) return { type: 'text', text };
   if (source.type === 'base64') {
     const data = form.includes('bare') ? source.data : writeUrl(block, form);
     const name = filename ?? (own ? undefined : nameDocument(mediaType, source.data));

@@ -1,7 +1,7 @@
 /** Decodes the parts of a message or of a tool's output to canonical blocks. */
 import type { MediaBlock, BlockOf, TextBlock } from '../../../core/index.ts';
 import { decodeCache, leftoverCache } from '../../shared/wire-kit/cache-breakpoint.ts';
-import { detectDocumentType, isUrl, readDataUrl, audioTypeOf } from '../../shared/wire-kit/media.ts';
+import { audioTypeOf, readFileData, readUrl, type ReadMedium } from '../../shared/wire-kit/media.ts';
 import { markUnknown } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
@@ -107,41 +107,25 @@ function decodeMedia(
   kind: MediaBlock['kind'],
   about: Pick<MediaBlock, 'detail' | 'filename'>,
 ): MediaBlock {
-  const { field, notes, ...medium } = part.type === 'input_image' ? readImage(part) : readFile(part);
+  const { field, form, ...medium } = part.type === 'input_image' ? readImage(part) : readFile(part);
   const fields = { ...rest(part, [field, ...Object.keys(about)]), ...leftoverCache(part) };
-  return { type: 'media', kind, ...medium, ...about, ...decodeCache(part), ...bag.keep(fields, notes) };
+  return { type: 'media', kind, ...medium, ...about, ...decodeCache(part), ...bag.keep(fields, form) };
 }
 
-/** A medium, with the field that holds it and notes on how the client wrote it. */
-interface Medium extends Pick<MediaBlock, 'source' | 'mediaType'> {
-  readonly field: string;
-  readonly notes?: readonly string[];
-}
+/** A medium, and the field that holds it. */
+type Medium = ReadMedium & { readonly field: string };
 
 function readImage({ image_url: url, file_id: id }: Extract<MediaPart, { type: 'input_image' }>): Medium {
-  return url ? readUrl(url, 'image_url') : readFileId(id);
+  return url ? { ...readUrl(url), field: 'image_url' } : readFileId(id);
 }
 
 function readFile(part: Extract<MediaPart, { type: 'input_file' }>): Medium {
   const { file_data: data, file_url: url, file_id: id } = part;
-  if (!data) return url ? readUrl(url, 'file_url') : readFileId(id);
-  if (isUrl(data)) return readUrl(data, 'file_data', ['data']);
-  const mediaType = detectDocumentType(data);
-  return { source: { type: 'base64', data }, mediaType, field: 'file_data', notes: ['data', 'bare'] };
+  if (!data) return url ? { ...readUrl(url), field: 'file_url' } : readFileId(id);
+  const { form, ...file } = readFileData(data);
+  return { ...file, form: ['data', ...form], field: 'file_data' };
 }
 
 function readFileId(id: string | null | undefined): Medium {
-  return { source: { type: 'file', vendor: nativeVendor, id: id ?? '' }, field: 'file_id' };
-}
-
-function readUrl(url: string, field: string, notes: readonly string[] = []): Medium {
-  const read = readDataUrl(url);
-  if (!read) return { source: { type: 'url', url }, field, notes };
-  const { data, mediaType, prefix } = read;
-  return {
-    source: { type: 'base64', data },
-    mediaType: mediaType || undefined,
-    field,
-    notes: prefix === undefined ? notes : [...notes, `prefix=${prefix}`],
-  };
+  return { source: { type: 'file', vendor: nativeVendor, id: id ?? '' }, form: [], field: 'file_id' };
 }

@@ -7,13 +7,12 @@ import type { MediaBlock, TextBlock } from '../../../core/index.ts';
 import { encodeCache } from '../../shared/wire-kit/cache-breakpoint.ts';
 import { refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
 import {
-  buildDataUrl,
-  isTextual,
   takeContext,
   nameDocument,
   buildPictureUrl,
   nameAudioFormat,
-  nameText,
+  readDocumentText,
+  writeUrl,
 } from '../../shared/wire-kit/media.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
@@ -84,18 +83,10 @@ function encodeImage(block: MediaBlock, path: string, { own, lose }: Encoding): 
   // OpenAI's schema requires `detail`, although its API accepts images without it.
   const head = { type: 'input_image', detail: known ? (detail ?? (own ? undefined : 'auto')) : 'auto' };
   if (source.type === 'file') return { ...head, file_id: source.id };
-  const url = own ? formatUrl(block) : buildPictureUrl(block, path);
+  const url = own ? writeUrl(block, bag.form(block)) : buildPictureUrl(block, path);
   if (url !== undefined) return { ...head, image_url: url };
   lose(path, 'responses cannot carry this image');
   return undefined;
-}
-
-function formatUrl(block: MediaBlock): string | undefined {
-  const { source, mediaType } = block;
-  if (source.type === 'url') return source.url;
-  return source.type === 'base64'
-    ? buildDataUrl(source.data, mediaType, readNote(bag.form(block), 'prefix'))
-    : undefined;
 }
 
 function encodeAudio(block: MediaBlock, path: string, { own, model }: Encoding): Fields {
@@ -116,18 +107,14 @@ function encodeDocument(block: MediaBlock, { own }: Encoding): Fields {
   const { source, mediaType, title, filename = title } = block;
   const form = bag.form(block);
   if (source.type === 'file') return { type: 'input_file', file_id: source.id, filename };
-  if (source.type === 'text') return { type: 'input_text', text: nameText(source.text, filename) };
-  if (source.type === 'base64' && !own && isTextual(mediaType))
-    return {
-      type: 'input_text',
-      text: nameText(Buffer.from(source.data, 'base64').toString('utf8'), filename),
-    };
+  const text = readDocumentText(block, own);
+  if (text !== undefined) return { type: 'input_text', text };
   if (source.type === 'base64' && form.includes('bare'))
     return { type: 'input_file', file_data: source.data, filename };
   const asData = form.includes('data') || (source.type === 'base64' && !own);
   return {
     type: 'input_file',
-    [asData ? 'file_data' : 'file_url']: formatUrl(block),
+    [asData ? 'file_data' : 'file_url']: writeUrl(block, form),
     filename:
       filename ?? (own || source.type !== 'base64' ? undefined : nameDocument(mediaType, source.data)),
   };

@@ -50,6 +50,38 @@ export function detectDocumentType(data: string): string | undefined {
   return data.startsWith(pdfPrefix) ? 'application/pdf' : undefined;
 }
 
+/** A medium as OpenAI's protocols hold it, as a URL or as base64. */
+export interface ReadMedium extends Pick<MediaBlock, 'source' | 'mediaType'> {
+  /** The data URL's prefix, if it is not the usual one, or `bare` for base64 alone. */
+  readonly form: readonly string[];
+}
+
+/** A URL as a source. A data URL in base64 becomes its data. */
+export function readUrl(url: string): ReadMedium {
+  const read = readDataUrl(url);
+  if (!read) return { source: { type: 'url', url }, form: [] };
+  const { data, mediaType, prefix } = read;
+  return {
+    source: { type: 'base64', data },
+    mediaType: mediaType || undefined,
+    form: prefix === undefined ? [] : [prefix],
+  };
+}
+
+/** The content of a file: a data URL, or base64 alone. */
+export function readFileData(data: string): ReadMedium {
+  if (isUrl(data)) return readUrl(data);
+  return { source: { type: 'base64', data }, mediaType: detectDocumentType(data), form: ['bare'] };
+}
+
+/** The URL that was read; undefined for a vendor's file or plain text, which have none. */
+export function writeUrl({ source, mediaType }: MediaBlock, form: readonly string[]): string | undefined {
+  if (source.type === 'url') return source.url;
+  if (source.type !== 'base64') return undefined;
+  const prefix = form.find((flag) => /^data:/i.test(flag));
+  return buildDataUrl(source.data, mediaType, prefix);
+}
+
 const audioFormats: ReadonlyMap<string, string> = new Map([
   ['audio/wav', 'wav'],
   ['audio/x-wav', 'wav'],
@@ -75,6 +107,14 @@ export function nameText(text: string, filename: string | undefined): string {
 /** Whether a document of this type is text, which every protocol can carry. */
 export function isTextual(mediaType: string | undefined): boolean {
   return mediaType !== undefined && (mediaType.startsWith('text/') || mediaType === 'application/json');
+}
+
+/** A document of text as text under its name; undefined for any other, and for base64 that is restored. */
+export function readDocumentText(block: MediaBlock, isRestored: boolean): string | undefined {
+  const { source, mediaType, title, filename = title } = block;
+  if (source.type === 'text') return nameText(source.text, filename);
+  if (source.type !== 'base64' || isRestored || !isTextual(mediaType)) return undefined;
+  return nameText(Buffer.from(source.data, 'base64').toString('utf8'), filename);
 }
 
 /** The number of base64 characters in a data URL or in bare base64. */
