@@ -57,13 +57,25 @@ function noted({ tap, tapPromise }: Hooks['route']): Hooks['route'] {
   };
 }
 
-/** An error of a `ready` tap names its plugin, because the gateway does not start. */
-function opening(hook: Tapped<[], void>): Tapped<[], void> {
+/** Milliseconds after which the log names a plugin whose `ready` tap still runs. */
+const longReady = 10_000;
+
+/**
+ * A `ready` tap holds back the start, or this and all later reloads. Its error names its plugin, and the log
+ * does if it takes long.
+ */
+function opening(hook: Tapped<[], void>, logger: Logger): Tapped<[], void> {
   const tapPromise = (place: string | TapPlace, tap: () => void | Promise<void>): void => {
     const at = placeOf(place);
-    hook.tapPromise(at, () =>
-      Promise.try(tap).catch((error: unknown) => Promise.reject(namingPlugin(at.name, error))),
-    );
+    hook.tapPromise(at, () => {
+      const slow = setTimeout(
+        () => logger.warn({ tap: at.name }, 'the start or reload waits for a tap of "ready"'),
+        longReady,
+      );
+      return Promise.try(tap)
+        .catch((error: unknown) => Promise.reject(namingPlugin(at.name, error)))
+        .finally(() => clearTimeout(slow));
+    });
   };
   return {
     tapPromise,
@@ -168,7 +180,7 @@ function idOf({ exchange }: End): string {
 /** The hooks as one plugin may tap them. */
 export function tappable(hooks: CoreHooks, logger: Logger): Hooks {
   const sides: Hooks = {
-    ready: opening(hooks.ready),
+    ready: opening(hooks.ready, logger),
     authenticate: checked(hooks.authenticate),
     replay: checked(hooks.replay),
     route: noted(checked(hooks.route)),

@@ -40,6 +40,25 @@ describe('tapping', () => {
     );
   });
 
+  it('names a plugin whose `ready` takes long, because the start and every reload wait for it', async () => {
+    vi.useFakeTimers();
+    try {
+      let end = (): void => undefined;
+      hooks.ready.tapPromise('quick', async () => undefined);
+      hooks.ready.tapPromise('stuck', () => new Promise((resolve) => (end = resolve)));
+      const opened = core.ready.promise();
+      await vi.advanceTimersByTimeAsync(9_000);
+      expect(log).toEqual([]);
+      await vi.advanceTimersByTimeAsync(2_000);
+      expect(log).toEqual([expect.stringContaining('"tap":"stuck"')]);
+      end();
+      await opened;
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it('stops authenticate at the first principal, and continues after undefined', async () => {
     const asked: string[] = [];
     const answering =
