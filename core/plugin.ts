@@ -114,7 +114,7 @@ export interface ClientAddress {
   /** The SDK package that takes it: `openai`. */
   readonly client: string;
   readonly path: string;
-  /** What is served below it, for errors at unknown paths: `the methods of a model here are …`. */
+  /** What is served below it, for errors at unknown paths: `served here are models with the methods …`. */
   readonly serves?: string;
 }
 

@@ -12,16 +12,29 @@ interface Served {
 
 /** How many ends of a path are looked for below each base URL. */
 const mostEnds = 4;
+/** What some SDKs expect at the end of their base URL, and others add to it. */
+const versions = ['/v1beta', '/v1'];
 
 /** Returns where the call is served, as the end of a sentence; an empty string if no base URL serves it. */
 export function findRightBase({ addresses, protocols }: Served, method: string, path: string): string {
+  // Somebody who looks at an endpoint of calls in a browser sends GET.
+  const serves = (protocol: string, at: string): boolean =>
+    [method, 'POST'].some((each) => protocols.find(protocol)?.client.match(each, at, ''));
   let end = path;
   for (let tried = 0; tried < mostEnds && end !== ''; tried += 1) {
     for (const { path: base, protocol } of addresses)
-      if (protocols.find(protocol)?.client.match(method, base + end, ''))
-        return `; ${protocol} is served at ${base}${end}: the base URL of its clients ends in ${base}`;
+      if (serves(protocol, base + end)) return advise(protocol, base, end);
     const next = end.indexOf('/', 1);
     end = next < 0 ? '' : end.slice(next);
   }
+  for (const { path: base, protocol } of addresses) {
+    const rest = path.startsWith(`${base}/`) ? path.slice(base.length) : '';
+    const version = versions.find((each) => serves(protocol, base + each + rest));
+    if (version) return advise(protocol, base + version, rest);
+  }
   return '';
+}
+
+function advise(protocol: string, base: string, end: string): string {
+  return `; ${protocol} is served at ${base}${end}: the base URL of its clients ends in ${base}`;
 }

@@ -79,7 +79,14 @@ describe('a path without a route', () => {
 
   it.each([
     ['/v1/messages', 'messages', '/alpha/v1/messages', '/alpha'],
-    ['/alpha/messages', 'messages', undefined, '/alpha'],
+    ['/alpha/complete', 'messages', undefined, '/alpha'],
+    ['/alpha/messages', 'messages', '/alpha/v1/messages', '/alpha/v1'],
+    [
+      '/beta/models/demo/echo:generateContent',
+      'generate-content',
+      '/beta/v1beta/models/demo/echo:generateContent',
+      '/beta/v1beta',
+    ],
     ['/alpha/v1/v1/messages', 'messages', '/alpha/v1/messages', '/alpha'],
     ['/chat/completions', 'chat-completions', '/v1/chat/completions', '/v1'],
     ['/v1/v1/chat/completions', 'chat-completions', '/v1/chat/completions', '/v1'],
@@ -91,9 +98,11 @@ describe('a path without a route', () => {
     ],
   ])('such as %s names the base URL of %s, if that serves the call', async (path, protocol, right, base) => {
     const advice = `${protocol} is served at ${right}: the base URL of its clients ends in ${base}`;
-    const reply = JSON.stringify(await told(gateway, path, { method: 'POST', body: '{}' }));
-    if (right === undefined) expect(reply).not.toContain('is served at');
-    else expect(reply).toContain(`There is nothing at POST ${path}; ${advice}.`);
+    for (const init of [{ method: 'POST', body: '{}' }, { method: 'GET' }]) {
+      const reply = JSON.stringify(await told(gateway, path, init));
+      if (right === undefined) expect(reply).not.toContain('is served at');
+      else expect(reply).toContain(`There is nothing at ${init.method} ${path}; ${advice}.`);
+    }
   });
 
   it('under several base URLs gets the error of the nearest', async () => {

@@ -72,8 +72,8 @@ const methods: Readonly<Record<string, Pick<Match, 'operation' | 'stream'>>> = {
   countTokens: { operation: 'count', stream: false },
 };
 
-/** The text of the 404 for any other method. */
-export const servedMethods = `the methods of a model here are ${Object.keys(methods).join(', ')}`;
+/** The text of the 404 for anything else. */
+export const servedMethods = `served here are models with the methods ${Object.keys(methods).join(', ')}`;
 
 const callPath = /^\/(?:v1beta|v1)\/(?:models\/)?(.+):(\w+)$/s;
 
