@@ -143,9 +143,8 @@ export async function serve(first: Config, logger: Logger): Promise<Service> {
       logger.info('the configuration was read again');
       return { ok: true, fault: undefined, waiting: later };
     } catch (error) {
-      const fault = faultOf(error);
-      logger.error({ fault }, 'the new configuration was refused and the old one stays');
-      return { ok: false, fault, waiting: [] };
+      logger.error({ fault: faultOf(error) }, 'the new configuration was refused and the old one stays');
+      return { ok: false, fault: faultOf(error), waiting: [] };
     }
   }
 
