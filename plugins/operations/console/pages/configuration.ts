@@ -149,7 +149,7 @@ function Reload({ done }: { readonly done: () => void }) {
   </p>`;
   const fault = html`<div class="problem" role="alert">
     <p>The file cannot be used. What is in force stays.</p>
-    <pre>${check.value?.fault}</pre>
+    <pre class="whole">${check.value?.fault}</pre>
   </div>`;
   return html`<section class="card" aria-label="Reload">
     ${head('Reload', buttons, 'h2')} ${check.value?.ok === false && fault}

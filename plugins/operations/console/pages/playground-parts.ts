@@ -76,7 +76,7 @@ export function replyCard(run: Run, estimated: string | undefined, isLinked: boo
     )}
     ${said.images.map((url, index) => html`<img src=${url} alt=${`Picture ${index + 1} of the reply`} />`)}
     <details>
-      <summary>Raw: ${count(events.length)} events</summary>
+      <summary>Raw: ${count(events.length)} ${events.length === 1 ? 'event' : 'events'}</summary>
       <pre>${headers.map(([name, value]) => `${name}: ${value}`).join('\n')}</pre>
       <pre class="json" tabindex="0">${events.map((each) => each.slice(0, 2000)).join('\n')}</pre>
     </details>

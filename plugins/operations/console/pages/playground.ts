@@ -150,7 +150,7 @@ export function Stage({ facts, url, models, at, chooser, isLinked = false }: Sta
   const isLast = isBlank && last?.wanted.protocol === protocol && last.wanted.model === model;
   const shown = isLast ? last : built && wanted && { built, wanted };
   const price = models?.find(({ id }) => id === model);
-  const spent = html`<span>Spent here: ${usd(sum(costs.value))}</span>`;
+  const spent = html`<span class="check">Spent here: ${usd(sum(costs.value))}</span>`;
   return html`<div class="order">
       ${select('Protocol', spoken, protocolState)}
       ${input('Model', modelState, { suggest: models?.map(({ id }) => id) })} ${checkbox('Stream', stream)}

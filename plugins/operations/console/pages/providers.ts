@@ -117,7 +117,11 @@ function Card({ of, reload }: { readonly of: Provider; readonly reload: () => vo
       ['Attempts', count(attempts), undefined, href('calls', { provider })],
       ['Failed', percent(failed, attempts), `${count(failed)} attempts`],
       ['Retries', attempts === 0 ? '–' : `${(of.retryShare * 100).toFixed(1)} %`, 'of its attempts'],
-      ['First event', duration(firstEventMs.p50), `95 % within ${duration(firstEventMs.p95)}`],
+      [
+        'First event',
+        duration(firstEventMs.p50),
+        firstEventMs.p95 !== null && `95 % within ${duration(firstEventMs.p95)}`,
+      ],
     )}
     ${targets.length > 0 && table({ name: `Targets of ${provider}`, columns, rows: targets, isPlain: true })}
   </section>`;

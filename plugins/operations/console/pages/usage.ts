@@ -19,6 +19,7 @@ export const usageColumns = (link?: (model: string) => string): Column<Usage>[] 
       if (!model) return html`<span class="dim">none</span>`;
       return link ? html`<a href=${link(model)}>${model}</a>` : model;
     },
+    'wide',
   ),
   countColumn('Calls', ({ calls }) => calls),
   countColumn('Input tokens', ({ input }) => input),
