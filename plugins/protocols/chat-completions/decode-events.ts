@@ -14,7 +14,7 @@ import {
 } from '../../../core/index.ts';
 import { parseJson, unreadableEvent } from '../../shared/wire-kit/event-data.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
-import { mapRenamedTools, type ClientTool } from '../../shared/wire-kit/offered-tools.ts';
+import { toolFinder } from '../../shared/wire-kit/offered-tools.ts';
 import { errorEvent } from '../../shared/wire-kit/openai-error.ts';
 import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { isObject, nameSet, pickStated, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -46,7 +46,6 @@ export class ReplyDecoder implements EventDecoder {
   #isMarked = false;
   /** Whether an unreadable event was skipped. It may have held the finish reason: usage marks no end now. */
   #isLost = false;
-  #asked: ReadonlyMap<string, ClientTool> | undefined;
 
   constructor(call: ClientCall, model?: Model) {
     this.#call = call;
@@ -56,7 +55,7 @@ export class ReplyDecoder implements EventDecoder {
     this.#sink = {
       log: this.#log,
       replyId: () => this.#id,
-      findTool: (name) => this.#askedTools().get(name),
+      findTool: toolFinder(call, call instanceof ChatCall, fitName),
     };
   }
 
@@ -131,13 +130,6 @@ export class ReplyDecoder implements EventDecoder {
     const choice = new ChoiceDecoder(index, this.#sink, this.#facts);
     this.#choices.set(index, choice);
     return choice;
-  }
-
-  /** Tools that the provider was offered under another name or in another form than the client asked for. */
-  #askedTools(): ReadonlyMap<string, ClientTool> {
-    this.#asked ??=
-      this.#call instanceof ChatCall ? new Map() : mapRenamedTools(this.#call.decode().tools ?? [], fitName);
-    return this.#asked;
   }
 
   #readUsage(usage: Fields, { service_tier }: Fields): void {

@@ -6,7 +6,7 @@
  */
 import type { Opaque } from '../../../core/index.ts';
 import { parseJson } from '../../shared/wire-kit/event-data.ts';
-import { unwrapInput, type ClientTool } from '../../shared/wire-kit/offered-tools.ts';
+import { unwrapInput, type FindTool } from '../../shared/wire-kit/offered-tools.ts';
 import type { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { isEmptyArguments, mayBeEmptyArguments, noArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
@@ -22,7 +22,7 @@ export interface ReplySink {
   /** Identifies this reply, for call ids that have to be generated. */
   readonly replyId: () => string;
   /** Finds the client's tool if the provider knows it under this other name or in another form. */
-  readonly findTool: (name: string) => ClientTool | undefined;
+  readonly findTool: FindTool;
 }
 
 interface Call {

@@ -4,7 +4,7 @@
  */
 import type { BlockKind, Opaque } from '../../../core/index.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
-import type { ClientTool } from '../../shared/wire-kit/offered-tools.ts';
+import type { FindTool } from '../../shared/wire-kit/offered-tools.ts';
 import type { BlockFacts, ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { longestCited, Transcript } from '../../shared/wire-kit/transcript.ts';
 import { readText } from '../../shared/wire-kit/values.ts';
@@ -21,7 +21,7 @@ export interface ReplyState {
   /** Distinguishes this reply from others, for the ids we make. */
   readonly key: () => string;
   /** The tools whose names the client spells in another way, by their names on this wire. */
-  readonly offered: () => ReadonlyMap<string, ClientTool>;
+  readonly findTool: FindTool;
 }
 
 interface OpenBlock {

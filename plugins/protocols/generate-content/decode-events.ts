@@ -13,7 +13,7 @@ import {
 } from '../../../core/index.ts';
 import { unreadableEvent, parseJson } from '../../shared/wire-kit/event-data.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
-import { mapRenamedTools, type ClientTool } from '../../shared/wire-kit/offered-tools.ts';
+import { toolFinder } from '../../shared/wire-kit/offered-tools.ts';
 import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { readObjects } from '../../shared/wire-kit/values.ts';
 import { isObject, pickUnread, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
@@ -38,7 +38,6 @@ export class ReplyDecoder implements EventDecoder {
   #blocked = false;
   #key = '';
   #lastUsage = '';
-  #offered: ReadonlyMap<string, ClientTool> | undefined;
 
   constructor(call: ClientCall, model?: Model) {
     this.#searches = new Searches(model?.capabilities.searchesBilled === 'once');
@@ -46,7 +45,7 @@ export class ReplyDecoder implements EventDecoder {
     this.#state = {
       log: this.#log,
       key: () => this.#key,
-      offered: () => (this.#offered ??= this.#renamedTools()),
+      findTool: toolFinder(call, call instanceof GenerateCall, fitName),
     };
   }
 
@@ -115,12 +114,6 @@ export class ReplyDecoder implements EventDecoder {
     // Older models send `STOP` in every chunk, so a translated reply finishes when the stream ends. The
     // verbatim lane holds the bytes of the finish back, so there it has to be seen at once.
     if (hasReason && this.#call instanceof GenerateCall) candidate.finish();
-  }
-
-  /** The tools whose names the encoder had to change for Google, by the names it sent. */
-  #renamedTools(): ReadonlyMap<string, ClientTool> {
-    if (this.#call instanceof GenerateCall) return new Map();
-    return mapRenamedTools(this.#call.decode().tools ?? [], fitName);
   }
 
   /** Some relays send a whole reply without a finish reason. */

@@ -60,8 +60,8 @@ export class FunctionCalls {
     const { name, id, opaque, pieces, args } = this.#open;
     this.#open = undefined;
     const candidate = this.#candidate;
-    const { log, key, offered } = this.#state;
-    const tool = offered().get(name);
+    const { log, key, findTool } = this.#state;
+    const tool = findTool(name);
     const json = args === undefined ? pieces.toString() : JSON.stringify(args);
     const block = log.startBlock(candidate, 'tool-call', {
       id: id || makeCallId(key(), candidate, this.#count, name, json),

@@ -1,6 +1,6 @@
 /** The content blocks of a provider's reply while they are open, as canonical events. */
 import type { BlockKind, ClientCall, Opaque } from '../../../core/index.ts';
-import { unwrapInput, mapRenamedTools, type ClientTool } from '../../shared/wire-kit/offered-tools.ts';
+import { toolFinder, unwrapInput, type FindTool } from '../../shared/wire-kit/offered-tools.ts';
 import type { BlockFacts, ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { ArgumentPieces } from '../../shared/wire-kit/tool-arguments.ts';
 import { readText } from '../../shared/wire-kit/values.ts';
@@ -25,16 +25,15 @@ interface OpenBlock {
 const callFields = new Set(['type', 'id', 'name', 'input']);
 
 export class OpenBlocks {
-  readonly #call: ClientCall;
+  readonly #findTool: FindTool;
   readonly #log: ReplyLog;
   readonly #open = new Map<unknown, OpenBlock>();
-  #renamedTools: ReadonlyMap<string, ClientTool> | undefined;
   /** The id of the reply, from which calls without an id get one. */
   replyId = '';
   calls = 0;
 
   constructor(call: ClientCall, log: ReplyLog) {
-    this.#call = call;
+    this.#findTool = toolFinder(call, call instanceof MessagesCall, fitName);
     this.#log = log;
   }
 
@@ -112,7 +111,7 @@ export class OpenBlocks {
   #startCall(index: unknown, wire: Fields): void {
     const { id, name, input } = wire;
     this.calls += 1;
-    const tool = this.#findClientTool(readText(name));
+    const tool = this.#findTool(readText(name));
     const custom = tool?.custom ?? false;
     const block = this.#log.startBlock(0, 'tool-call', {
       id: readText(id) || makeCallId(this.replyId, this.#log.blocks),
@@ -121,15 +120,6 @@ export class OpenBlocks {
       ...bag.keep(pickStated(wire, callFields)),
     });
     this.#open.set(index, { block, pieces: new ArgumentPieces(), custom, text: '', input, opaque: [] });
-  }
-
-  /** The tool of a client of another protocol that has another name there, or takes free text. */
-  #findClientTool(name: string): ClientTool | undefined {
-    this.#renamedTools ??= mapRenamedTools(
-      this.#call instanceof MessagesCall ? [] : (this.#call.decode().tools ?? []),
-      fitName,
-    );
-    return this.#renamedTools.get(name);
   }
 
   #addArguments(open: OpenBlock, piece: string): void {

@@ -4,7 +4,7 @@
  * without state.
  */
 import { createHash } from 'node:crypto';
-import type { CanonicalRequest, GatewayError, Tool } from '../../../core/index.ts';
+import type { CanonicalRequest, ClientCall, GatewayError, Tool } from '../../../core/index.ts';
 import { parseJson } from './event-data.ts';
 import type { Lose } from './losses.ts';
 import { isEmptyArguments } from './tool-arguments.ts';
@@ -38,7 +38,7 @@ export interface ClientTool {
 }
 
 /** The tools offered under another name or as functions, by the name sent to the provider. */
-export function mapRenamedTools(
+function mapRenamedTools(
   tools: readonly Tool[],
   fitName: (name: string) => string,
 ): ReadonlyMap<string, ClientTool> {
@@ -49,6 +49,15 @@ export function mapRenamedTools(
     return custom || name !== tool.name ? [[name, { name: tool.name, custom }]] : [];
   });
   return new Map(asked);
+}
+
+export type FindTool = (name: string) => ClientTool | undefined;
+
+/** Finds the client's tools of a translated call: the provider knows some by another name or form. */
+export function toolFinder(call: ClientCall, isOwn: boolean, fitName: (name: string) => string): FindTool {
+  if (isOwn) return () => undefined;
+  let renamed: ReadonlyMap<string, ClientTool> | undefined;
+  return (name) => (renamed ??= mapRenamedTools(call.decode().tools ?? [], fitName)).get(name);
 }
 
 type CustomTool = Extract<Tool, { type: 'custom' }>;
