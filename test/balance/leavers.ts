@@ -3,7 +3,7 @@
  * midway.
  */
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
@@ -109,6 +109,8 @@ export async function leavers(onAbort: OnAbort, pause = 3): Promise<Leavers> {
       vendor.conduct(async (response) => {
         leaving.abort();
         await sleep(100);
+        // A busy process may not have seen the disconnect yet. A turn of its event loop reads all sockets.
+        for (const _ of [1, 2]) await setImmediate();
         response
           .writeHead(status, { 'content-type': status === 200 ? 'text/event-stream' : 'application/json' })
           .end(body);
