@@ -62,7 +62,7 @@ export function testRequestLaws(
         expect(asJson(encoded)).toEqual(sent(asJson(body), model));
         expect(losses).toEqual([]);
       }),
-      { numRuns: 400 },
+      { numRuns: 200 },
     );
   });
 
@@ -99,7 +99,7 @@ export function testRequestLaws(
           if (!isGatewayError(error) || error.status !== 400) throw error;
         }
       }),
-      { numRuns: 600 },
+      { numRuns: 300 },
     );
   });
 }
@@ -126,7 +126,7 @@ export function testReplyLaws(
         const wire = values.map((value) => ({ event: undefined, data: JSON.stringify(value ?? null) }));
         checkEvents(decodeAll(protocol.upstream.decodeEvents(callFor([])), wire));
       }),
-      { numRuns: 500 },
+      { numRuns: 250 },
     );
   });
 }
@@ -153,7 +153,7 @@ function testReplyLaw(
         checkEvents(again);
         expect(fold(again)).toEqual(fold(events));
       }),
-      { numRuns: 250 },
+      { numRuns: 125 },
     );
   });
 
@@ -168,7 +168,7 @@ function testReplyLaw(
         checkEvents(again);
         expect(fold(again)).toEqual(fold(events));
       }),
-      { numRuns: 250 },
+      { numRuns: 125 },
     );
   });
 }

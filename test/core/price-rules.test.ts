@@ -118,7 +118,7 @@ describe('the rule of a moment', () => {
           expect(schedule.ruleAt(at)).toBe(expected);
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: 500 },
     );
     expect(met).toBeGreaterThan(100);
   });
@@ -175,7 +175,7 @@ describe('the rules that a call can meet', () => {
           }
         },
       ),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
   });
 
@@ -278,7 +278,7 @@ describe('the cost at a rule', () => {
           expected.toFixed(),
         );
       }),
-      { numRuns: 1000 },
+      { numRuns: 500 },
     );
   });
 
@@ -341,7 +341,7 @@ describe('the reservation of a call', () => {
           expect(limited).toBeGreaterThanOrEqual(output);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: 250 },
     );
     expect(crossed).toBeGreaterThan(0);
   });

@@ -153,7 +153,7 @@ describe('arbitrary reported usage', () => {
           if (charge.suspect || isFast) expect(charge.cost).toBeLessThanOrEqual(reservedFor(exchange));
         },
       ),
-      { numRuns: 1500 },
+      { numRuns: 750 },
     );
     expect(suspects).toBeGreaterThan(100);
   });
@@ -206,7 +206,7 @@ describe('an honest provider', () => {
           expect(cost).toBeLessThanOrEqual(reservedFor(exchange));
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: 500 },
     );
   });
 });
@@ -273,7 +273,7 @@ describe('long-context tiers', () => {
           );
         },
       ),
-      { numRuns: 500 },
+      { numRuns: 250 },
     );
   });
 });

@@ -86,6 +86,6 @@ it('the parser reads an upload the same however it is cut, with any parts and an
         parts.filter(({ isFile }) => isFile).map(({ name, body }) => [name, body]),
       );
     }),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
 });

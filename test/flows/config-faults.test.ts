@@ -296,16 +296,31 @@ const lacking: readonly (readonly [what: string, plugins: readonly string[], tol
   ['no provider', ['bearer()', 'chatCompletions()', 'balance()'], 'add demo()'],
 ];
 
+/** Of the default configuration. */
+const variables: readonly (readonly [assigned: string, told: string])[] = [
+  ['PORT=99999', 'PORT: must be a port, from 0 to 65535'],
+  ['PORT=1.5', 'PORT: must be a port, from 0 to 65535'],
+  ['TOLLGATE_ADMIN_PORT=next', 'TOLLGATE_ADMIN_PORT: must be a port, from 0 to 65535'],
+  [
+    'TOLLGATE_FIRST_BYTE_TIMEOUT=0',
+    'TOLLGATE_FIRST_BYTE_TIMEOUT: must be a number of seconds above 0 and at most 2147483',
+  ],
+];
+
 describe('a check', () => {
-  const files = new Map(
-    [...faults, ...lacking, ['nothing', usual, ''] as const].map(([what, plugins, , more = '']) => [
-      what,
-      {
-        file: write(plugins, more.startsWith('import') ? more : ''),
-        environment: more.startsWith('import') ? '' : more,
-      },
-    ]),
-  );
+  const files = new Map([
+    ...[...faults, ...lacking, ['nothing', usual, ''] as const].map(
+      ([what, plugins, , more = '']) =>
+        [
+          what,
+          {
+            file: write(plugins, more.startsWith('import') ? more : ''),
+            environment: more.startsWith('import') ? '' : more,
+          },
+        ] as const,
+    ),
+    ...variables.map(([environment]) => [environment, { file: 'gateway.config.ts', environment }] as const),
+  ]);
   const told = new Map<string, string>();
   beforeAll(async () => {
     const script = join(import.meta.dirname, '../support/check-each.ts');
@@ -327,6 +342,10 @@ describe('a check', () => {
     expect(line).not.toContain('\n');
   });
 
+  it.each(variables)('reports a variable with a wrong value by its name: %s', (assigned, words) => {
+    expect(told.get(assigned)).toBe(`gateway.config.ts: ${words}`);
+  });
+
   it.each(lacking)('reports that there is %s', (what, _, words) => {
     expect(told.get(what)).toContain(words);
   });
@@ -337,18 +356,6 @@ describe('a check', () => {
 });
 
 describe('a variable of the default configuration', () => {
-  it.each([
-    ['PORT', '99999', 'must be a port, from 0 to 65535'],
-    ['PORT', '1.5', 'must be a port, from 0 to 65535'],
-    ['TOLLGATE_ADMIN_PORT', 'next', 'must be a port, from 0 to 65535'],
-    ['TOLLGATE_FIRST_BYTE_TIMEOUT', '0', 'must be a number of seconds above 0 and at most 2147483'],
-  ])('with a wrong value is reported by name: %s=%s', async (variable, value, told) => {
-    expectTold(
-      await start('gateway.config.ts', { [variable]: value }),
-      `gateway.config.ts: ${variable}: ${told}`,
-    );
-  });
-
   it('that names the last port gives the operators the one before it', async () => {
     // Another suite may run this test meanwhile. Other systems have one address of their own.
     const host = onLinux ? `127.0.${randomInt(1, 256)}.${randomInt(1, 255)}` : '127.0.0.1';

@@ -121,8 +121,22 @@ describe('init', () => {
   });
 });
 
+/** Variables that are set to an empty string. */
+const nothing = Object.fromEntries(
+  [
+    'HOST',
+    'TOLLGATE_ADMIN_HOST',
+    'TOLLGATE_ADMIN_PORT',
+    'TOLLGATE_DATA',
+    'TOLLGATE_CONFIG',
+    'TOLLGATE_FIRST_BYTE_TIMEOUT',
+    'TOLLGATE_LOG',
+    'TOLLGATE_TOP_UP_SECRET',
+  ].map((name) => [name, '']),
+);
+
 describe('a start', () => {
-  it('prints providers and examples, then base URLs and the key; key and examples only once', async () => {
+  it('prints providers, examples, base URLs and once the key, and takes empty variables as unset', async () => {
     const copy = emptyFolder();
     expect((await runVerb(['init'], { XAI_API_KEY: 'any' }, copy)).code).toBe(0);
     const gateway = await startProcess({}, copy);
@@ -139,9 +153,14 @@ describe('a start', () => {
     );
     expect(lines.findIndex((line) => line.startsWith('First key'))).toBeGreaterThan(lines.length - 4);
     expect([printed.match(/export KEY=sk-/g)?.length, printed.match(/^curl /gm)?.length]).toEqual([1, 5]);
-    const again = await startProcess({ XAI_API_KEY: 'any' }, copy);
+    const again = await startProcess({ XAI_API_KEY: 'any', ...nothing }, copy);
     await again.stop('SIGTERM');
     expect(again.printed()).toContain('Providers: xai, demo.');
+    // A variable that is an empty string counts as unset.
+    expect(again.printed()).toContain(`is ready at ${again.url} `);
+    expect(again.printed()).toContain(
+      `sign in with the secret in ${join(copy.folder, 'data/operator-secret')}`,
+    );
     expect(again.printed()).not.toMatch(/sk-|^curl /m);
     expect(again.printed().split('\n').length).toBeLessThan(12);
   });
@@ -174,31 +193,6 @@ describe('a start', () => {
     await gateway.stop('SIGTERM');
     expect(printed).toContain(`is ready at ${gateway.url} `);
     expect(printed).not.toContain('0.0.0.0');
-  });
-});
-
-describe('variables set to an empty string', () => {
-  it('count as unset: the gateway listens on loopback, with its data in the default folder', async () => {
-    const copy = emptyFolder();
-    expect((await runVerb(['init'], {}, copy)).code).toBe(0);
-    const nothing = Object.fromEntries(
-      [
-        'HOST',
-        'TOLLGATE_ADMIN_HOST',
-        'TOLLGATE_ADMIN_PORT',
-        'TOLLGATE_DATA',
-        'TOLLGATE_CONFIG',
-        'TOLLGATE_FIRST_BYTE_TIMEOUT',
-        'TOLLGATE_LOG',
-        'TOLLGATE_TOP_UP_SECRET',
-      ].map((name) => [name, '']),
-    );
-    const gateway = await startProcess(nothing, copy);
-    await gateway.stop('SIGTERM');
-    expect(gateway.printed()).toContain(`is ready at ${gateway.url} `);
-    expect(gateway.printed()).toContain(
-      `sign in with the secret in ${join(copy.folder, 'data/operator-secret')}`,
-    );
   });
 });
 
