@@ -174,7 +174,7 @@ describe('the steps of the Dockerfile, followed in an empty folder', () => {
     expect(before.length / kept().length).toBeGreaterThan(0.9);
   }
 
-  it('make a gateway that compiles no source as it starts, serves, passes its own check, and stops', async () => {
+  it('make a gateway that compiles nothing, serves, passes its own check, and stops', async () => {
     expect(words.parse(JSON.parse(last('ENTRYPOINT')))).toEqual(['node', 'core/cli.js']);
     const before = kept();
     const gateway = await startProcess(set, app);

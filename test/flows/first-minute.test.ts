@@ -136,7 +136,7 @@ const nothing = Object.fromEntries(
 );
 
 describe('a start', () => {
-  it('prints providers, examples, base URLs and once the key, and takes empty variables as unset', async () => {
+  it('prints providers, examples, base URLs and once the key; empty variables count as unset', async () => {
     const copy = emptyFolder();
     expect((await runVerb(['init'], { XAI_API_KEY: 'any' }, copy)).code).toBe(0);
     const gateway = await startProcess({}, copy);
