@@ -31,6 +31,9 @@ export interface GroupAnswer {
   readonly failure: Error | undefined;
 }
 
+/** Called with each group of writes when it is answered. */
+export type GroupListener = (group: GroupAnswer) => void;
+
 /** The operations of one queue. */
 export class Queue<Asked extends Operation = Operation> {
   readonly queue: QueueName;

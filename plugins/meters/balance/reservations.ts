@@ -40,14 +40,7 @@ export interface Quote {
  * An `Idempotency-Key` that a call wants. It is taken in the transaction that reserves, so that only one of
  * many equal calls gets it.
  */
-export interface Claim {
-  /** A digest of the account and the client's own key. At most one call has it at a time. */
-  readonly name: string;
-  /** A digest of the body, which distinguishes a retry from a different call with the same key. */
-  readonly fingerprint: string;
-  /** Until when its outcome is kept. While its call is pending the claim is kept anyway. */
-  readonly expires: number;
-}
+export type Claim = Pick<ClaimRecord, 'name' | 'fingerprint' | 'expires'>;
 
 export interface ReserveRequest {
   /** The id of the exchange, which becomes that of the reservation. */
@@ -210,8 +203,11 @@ export interface RecoveredCall {
 }
 
 const claimFields = {
+  /** A digest of the account and the client's own key. At most one call has it at a time. */
   name: text,
+  /** A digest of the body, which distinguishes a retry from a different call with the same key. */
   fingerprint: text,
+  /** Until when its outcome is kept. While its call is pending the claim is kept anyway. */
   expires: count,
   /** The id of the call. */
   call: text,

@@ -15,7 +15,7 @@ import {
   type Operation,
   type StoreOperationName,
 } from '../operations.ts';
-import { unavailable } from '../queue.ts';
+import { unavailable, type GroupListener } from '../queue.ts';
 import { isSharedOperation, type SharedName } from '../sql/shared.ts';
 import { statements } from '../sql/steps.ts';
 import type { Store } from '../store.ts';
@@ -27,7 +27,7 @@ import { HeartbeatThread } from './heartbeat-thread.ts';
 import { migrate } from './migrations.ts';
 import { migrating, reading, type Address } from './options.ts';
 import { Session } from './session.ts';
-import { Writer, type GroupListener } from './writer.ts';
+import { Writer } from './writer.ts';
 
 export interface PostgresOptions extends Address {
   /** Marks the reservations made here; random unless given. */

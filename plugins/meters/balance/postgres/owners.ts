@@ -50,14 +50,8 @@ async function withCalls<Result>(
   ids: readonly string[],
   work: (batch: CallBatch) => Result,
 ): Promise<Result> {
-  const batch = await CallBatch.find(query, owner, {
-    accounts: [],
-    keys: [],
-    claims: [],
-    tags: [],
-    moments: [],
-    calls: ids,
-  });
+  const nothing = { accounts: [], keys: [], claims: [], tags: [], moments: [] };
+  const batch = await CallBatch.find(query, owner, { ...nothing, calls: ids });
   const result = work(batch);
   await Promise.all(batch.write());
   return result;

@@ -3,12 +3,9 @@
  * travels next.
  */
 import type { Answer } from '../operations.ts';
-import { Queue, unavailable, type GroupAnswer } from '../queue.ts';
+import { Queue, unavailable, type GroupListener } from '../queue.ts';
 import type { Session } from './session.ts';
 import type { Write } from './transaction.ts';
-
-/** Called with each group of writes when it is answered. */
-export type GroupListener = (group: GroupAnswer) => void;
 
 export class Writer {
   readonly #session: Session;

@@ -7,9 +7,10 @@ import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { fileMode, folderMode, tighten } from '../../../../core/index.ts';
 import { queueOf, randomOwner, storeOf, type WorkerData } from '../operations.ts';
+import type { GroupListener } from '../queue.ts';
 import type { Store } from '../store.ts';
 import { Reports } from './reports.ts';
-import { Thread, type GroupListener, type Side } from './thread.ts';
+import { Thread, type Side } from './thread.ts';
 
 export interface SqliteOptions {
   readonly file: string;

@@ -11,15 +11,12 @@ import {
   type OperationName,
   type Outcome,
 } from '../operations.ts';
-import { Queue, unavailable, type GroupAnswer } from '../queue.ts';
+import { Queue, unavailable, type GroupListener } from '../queue.ts';
 import { queueNames, type QueueName } from '../store.ts';
 import { packGroup, unpackOutcomes, type Parcel } from './packing.ts';
 
 /** What serves a connection: a thread, or the event loop itself. */
 export type Side = Pick<EventEmitter, 'on' | 'once'> & { postMessage(message: unknown, transfer: []): void };
-
-/** Called with each group of writes when it is answered. */
-export type GroupListener = (group: GroupAnswer) => void;
 
 const firstPause = 50;
 const longestPause = 5000;
