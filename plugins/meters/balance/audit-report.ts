@@ -1,8 +1,10 @@
-/** What an auditor is given to read, and what it reports. */
-import { priceSchema, usageSchema, type Price, type Usage } from '../../../core/index.ts';
+/** What an auditor is given to read, what it knows, and what it reports. */
+import { priceSchema, usageSchema, type Nano, type Price, type Usage } from '../../../core/index.ts';
 import type { AccountRecord, KeyRecord } from './accounts.ts';
+import type { Entry } from './books.ts';
+import type { KnownBudgets } from './budgets/audit.ts';
 import type { PeriodRecord } from './budgets/budget.ts';
-import type { CheckedRollups } from './calls/rollup-audit.ts';
+import type { CheckedRollups, KnownRollups } from './calls/rollup-audit.ts';
 import { count, from, integer, reader, text, type RecordOf } from './rows.ts';
 
 export type Rule = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9' | 'I10' | 'I11' | 'I12';
@@ -44,6 +46,64 @@ export interface Kept {
   readonly pending: Iterable<PendingRow>;
   readonly periods: Iterable<PeriodRecord>;
   readonly rollups: Iterable<CheckedRollups>;
+}
+
+export interface Sums {
+  credits: Nano;
+  available: Nano;
+  reserved: Nano;
+  revenue: Nano;
+  /** What was owed above reservations. An account may be below zero by this much. */
+  excess: Nano;
+}
+
+interface Open {
+  readonly call: string;
+  readonly account: string;
+  readonly amount: Nano;
+  readonly budgets: string | undefined;
+}
+
+/**
+ * What an auditor knows of the entries it was given: plain data, so that another one can continue from it
+ * after the thread of the first has ended.
+ */
+export interface Known {
+  readonly accounts: Map<string, Sums>;
+  readonly keys: Map<string, { used: Nano; pending: Nano }>;
+  readonly open: Map<number, Open>;
+  /**
+   * Posts that took their whole reservation. Whether their cost is right is only known when no overage
+   * follows.
+   */
+  readonly full: Map<number, { readonly cost: Nano; readonly entry: Entry }>;
+  readonly adjusted: Set<number>;
+  readonly budgets: KnownBudgets;
+  readonly rollups: KnownRollups;
+  findings: Finding[];
+  broken: number;
+  entries: number;
+  /** The number of the last entry it was given. The next audit starts after it. */
+  last: number;
+  /** How many audits it has reported. */
+  audits: number;
+}
+
+export function nothingKnown(): Known {
+  return {
+    accounts: new Map(),
+    keys: new Map(),
+    open: new Map(),
+    full: new Map(),
+    adjusted: new Set(),
+    budgets: { periods: new Map(), touched: undefined },
+    rollups: { byParties: new Map(), byHour: new Map() },
+    findings: [],
+    broken: 0,
+    entries: 0,
+    last: 0,
+    audits: 0,
+  };
 }
 
 /** Finds the rates of a price by its version, as JSON text. */

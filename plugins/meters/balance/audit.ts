@@ -10,17 +10,19 @@
 import { costOf, formatUsd, type Nano } from '../../../core/index.ts';
 import { isCorrection, isFitting } from './accounts.ts';
 import {
+  nothingKnown,
   priceReader,
   usageReader,
   type About,
   type AuditReport,
   type Kept,
+  type Known,
   type RatesOf,
   type Rule,
+  type Sums,
 } from './audit-report.ts';
 import { BudgetAudit } from './budgets/audit.ts';
 import { RollupAudit } from './calls/rollup-audit.ts';
-import { nothingKnown, type Known, type Sums } from './known-books.ts';
 import type { AccountRecord, Entry, KeyRecord } from './store.ts';
 
 const mostFindings = 50;

@@ -15,9 +15,9 @@ import {
 import { dirname, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { fileMode, type Command, type CommandResult } from '../../../core/index.ts';
-import { NoLedger } from './no-ledger.ts';
 import { ledgerFile, openStore, type StoreOptions } from './open-store.ts';
 import { counted } from './operator/verbs.ts';
+import { NoLedger } from './versions.ts';
 
 function fileOf(options: StoreOptions, dataFolder: string): string {
   if (options.kind === 'sqlite') return ledgerFile(options, dataFolder);

@@ -4,10 +4,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { NoLedger } from './no-ledger.ts';
 import type { GroupListener } from './queue.ts';
 import { openSqlite } from './sqlite/open.ts';
 import type { Store } from './store.ts';
+import { NoLedger } from './versions.ts';
 
 /** The address holds a password, so it belongs in the environment and not in a file. */
 const variable = 'TOLLGATE_LEDGER_URL';

@@ -1,11 +1,16 @@
-/**
- * Which steps bring the tables of a database up to date, whichever store keeps them. A step is never changed
- * once it is released.
- */
+/** Which ledgers a program can use, whichever store keeps them, and the steps that bring them up to date. */
+
+/** The error of a command that reads a ledger which does not exist. */
+export class NoLedger extends Error {
+  constructor(place: string) {
+    super(`there is no ledger at ${place} yet: \`tollgate start\` and \`tollgate keys create\` make one`);
+  }
+}
+
 export interface Migrations {
   /** The version that the first step makes. Lower ones, except 0 for an empty database, were not released. */
   readonly first: number;
-  /** SQL of one step for each version. */
+  /** SQL of one step for each version. A step is never changed once it is released. */
   readonly steps: readonly string[];
 }
 

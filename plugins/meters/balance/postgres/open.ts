@@ -3,7 +3,6 @@
  * few others read.
  */
 import { Client, Pool, type PoolClient } from 'pg';
-import { NoLedger } from '../no-ledger.ts';
 import {
   isWrite,
   queueOf,
@@ -19,6 +18,7 @@ import { unavailable, type GroupListener } from '../queue.ts';
 import { isSharedOperation, type SharedName } from '../sql/shared.ts';
 import { statements } from '../sql/steps.ts';
 import type { Store } from '../store.ts';
+import { NoLedger } from '../versions.ts';
 import { auditor } from './auditing.ts';
 import * as calls from './calls.ts';
 import { faultOf, queryOn, runShared, type Query } from './connection.ts';
