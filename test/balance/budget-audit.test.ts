@@ -1,12 +1,11 @@
 /** The audit of budgets finds a ledger that was tampered with. */
 import { afterEach, expect, it } from 'vitest';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
-import { budgetOf, newBudget } from '../contract/budgets.ts';
+import { budgetOf, newBudget } from '../contract/made-budgets.ts';
 import { price, quote, settlement } from './calls.ts';
 import { openTemporary, withDatabase, type OpenedFile } from './ledger-file.ts';
 
 const at = Date.parse('2026-11-22T12:00:00Z');
-
 let opened: OpenedFile | undefined;
 afterEach(async () => {
   await opened?.dispose();

@@ -9,7 +9,7 @@ import {
 } from '../../plugins/meters/balance/budgets/webhook.ts';
 import { ledgerMetrics } from '../../plugins/meters/balance/metrics.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
-import { budgetOf, newBudget } from '../contract/budgets.ts';
+import { budgetOf, newBudget } from '../contract/made-budgets.ts';
 import { request } from '../contract/store.ts';
 import { receiverSecret, startReceiver, type Receiver } from '../support/receiver.ts';
 import { openTemporary } from './ledger-file.ts';

@@ -10,7 +10,7 @@ import type { Query } from '../../plugins/meters/balance/postgres/connection.ts'
 import { openDatabase } from '../../plugins/meters/balance/sqlite/database.ts';
 import { handlersOn } from '../../plugins/meters/balance/sqlite/handlers.ts';
 import type { OpenedStore } from '../contract/books.ts';
-import { newBudget } from '../contract/budgets.ts';
+import { newBudget } from '../contract/made-budgets.ts';
 import { request } from '../contract/store.ts';
 import { newKey, price, settlement } from './calls.ts';
 import { openTemporary, withDatabase } from './ledger-file.ts';

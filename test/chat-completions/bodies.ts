@@ -3,6 +3,7 @@ import type { ClientCall, Model } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
 import { isObject } from '../support/json.ts';
 import { modelFrom } from '../support/model-from.ts';
+import { encoderOf } from '../support/turns.ts';
 
 /** A model that can do everything except what `fields` state. */
 export const modelWith = modelFrom({
@@ -54,3 +55,21 @@ export function callWith(fields: Record<string, unknown> = {}): ClientCall {
   const text = JSON.stringify({ ...smallest, ...fields });
   return protocol.client.read(JSON.parse(text), text, { operation: 'generate' }, {});
 }
+
+/** Encodes a request as another protocol's client may have made it. */
+export const encode = encoderOf(protocol, modelWith);
+
+/** A model without reasoning, at a provider that takes only the fields that all take. */
+export const plainModel = modelWith({
+  capabilities: { reasoning: { style: 'none' }, wire: { 'chat-completions': { extras: false } } },
+});
+
+/** Fields that hold one message: of the user, any, or a call. */
+export const said = (content: unknown): Record<string, unknown> => ({
+  messages: [{ role: 'user', content }],
+});
+
+export const message = (fields: unknown): Record<string, unknown> => ({ messages: [fields] });
+
+export const calling = (fields: unknown): Record<string, unknown> =>
+  message({ role: 'assistant', content: null, tool_calls: [fields] });

@@ -1,6 +1,7 @@
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
 import { testProtocol } from '../contract/protocol.ts';
-import { anyChunk, replyEvents, requestBody } from './arbitrary.ts';
+import { anyChunk, replyEvents } from './arbitrary-replies.ts';
+import { requestBody } from './arbitrary.ts';
 import { modelFor, sentBody, smallest } from './bodies.ts';
 
 testProtocol({

@@ -1,31 +1,14 @@
 /**
  * Providers that refuse unknown fields get requests that they accept, from every client and on both lanes.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { CanonicalRequest, Model } from '../../core/index.ts';
-import { bearer } from '../../plugins/auth/bearer.ts';
-import { balance } from '../../plugins/meters/balance/index.ts';
-import { chatCompletions, protocol } from '../../plugins/protocols/chat-completions/index.ts';
-import { messages } from '../../plugins/protocols/messages/index.ts';
-import { deepseek } from '../../plugins/providers/deepseek.ts';
-import { groq } from '../../plugins/providers/groq.ts';
-import { mistral } from '../../plugins/providers/mistral.ts';
-import { chunk } from '../support/chat-stream.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { hostWith } from '../support/host.ts';
+import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
 import { isObject } from '../support/json.ts';
-import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
+import { assistant, call, result, tool, user } from '../support/turns.ts';
 import { callWith } from './bodies.ts';
+import { modelOf, small } from './strict.ts';
 
-const host = hostWith([mistral({ apiKey: 'k' }), groq({ apiKey: 'k' }), deepseek({ apiKey: 'k' })]);
-
-function modelOf(id: string): Model {
-  const [offer] = host.catalog.find(id);
-  if (!offer) throw new Error(`no ${id}`);
-  return offer.model;
-}
-
-const small = modelOf('mistral/mistral-small-2603');
 const llama = modelOf('groq/llama-3.1-8b-instant');
 const flash = modelOf('deepseek/deepseek-v4-flash');
 
@@ -37,7 +20,7 @@ function encode(
     {
       model: 'a/b',
       stream: false,
-      turns: [{ role: 'user', blocks: [{ type: 'text', text: 'Ahoy' }] }],
+      turns: [user('Ahoy')],
       ...request,
     },
     model,
@@ -62,18 +45,8 @@ describe('a request of another protocol', () => {
     ['user', { user: 'ann' }, small, 'user'],
     ['log probabilities', { logprobs: {} }, small, 'logprobs'],
     ['log probabilities', { logprobs: {} }, llama, 'logprobs'],
-    [
-      'names of participants',
-      { turns: [{ role: 'user', name: 'ann', blocks: [{ type: 'text', text: 'Ahoy' }] }] },
-      small,
-      'turns[0].name',
-    ],
-    [
-      'names of participants',
-      { turns: [{ role: 'user', name: 'ann', blocks: [{ type: 'text', text: 'Ahoy' }] }] },
-      llama,
-      'turns[0].name',
-    ],
+    ['names of participants', { turns: [{ ...user('Ahoy'), name: 'ann' }] }, small, 'turns[0].name'],
+    ['names of participants', { turns: [{ ...user('Ahoy'), name: 'ann' }] }, llama, 'turns[0].name'],
   ])('reports its %s as lost', (_, request, model, path) => {
     const { body, lost } = encode(request, model);
     expect(lost).toEqual([path]);
@@ -82,15 +55,9 @@ describe('a request of another protocol', () => {
 
   it('sends a user message right after tool results, without inventing an answer in between', () => {
     const turns: CanonicalRequest['turns'] = [
-      { role: 'assistant', blocks: [{ type: 'tool-call', id: 'abcdefghi', name: 'look', arguments: '{}' }] },
-      {
-        role: 'user',
-        blocks: [
-          { type: 'tool-result', callId: 'abcdefghi', content: [{ type: 'text', text: 'Fog.' }] },
-          { type: 'text', text: 'Go on.' },
-        ],
-      },
-      { role: 'user', blocks: [{ type: 'text', text: 'Please.' }] },
+      assistant(call('abcdefghi', 'look')),
+      user(result('abcdefghi', 'Fog.'), 'Go on.'),
+      user('Please.'),
     ];
     const said = (model: Model): unknown[] => {
       const all = encode({ turns }, model).body.messages;
@@ -150,15 +117,15 @@ describe('a request of this protocol', () => {
   });
 
   const wav = 'UklGRiQAAABXQVZF';
-  const tool = { function: { name: 'look', parameters: { type: 'object' } } };
+  const look = { function: { name: 'look', parameters: { type: 'object' } } };
   const said = (...content: object[]): Record<string, unknown> => ({ messages: [{ role: 'user', content }] });
 
   it.each<[fields: Record<string, unknown>, writtenOut: Record<string, unknown> | string]>([
     [
-      { tools: [{ type: 'function', ...tool }], tool_choice: 'any' },
-      { tools: [{ type: 'function', ...tool }], tool_choice: 'required' },
+      { tools: [{ type: 'function', ...look }], tool_choice: 'any' },
+      { tools: [{ type: 'function', ...look }], tool_choice: 'required' },
     ],
-    [{ tools: [tool] }, { tools: [{ type: 'function', ...tool }] }],
+    [{ tools: [look] }, { tools: [{ type: 'function', ...look }] }],
     [{ messages: [{ role: 'user', content: [] }] }, { messages: [{ role: 'user', content: '' }] }],
     [
       {
@@ -289,12 +256,9 @@ describe('a request of this protocol', () => {
 
     it('gets no reasoning if a client of another protocol turns thinking off', () => {
       const turns: CanonicalRequest['turns'] = [
-        { role: 'user', blocks: [{ type: 'text', text: 'Ahoy' }] },
-        { role: 'assistant', blocks: [{ type: 'tool-call', id: 'call_1', name: 'look', arguments: '{}' }] },
-        {
-          role: 'tool',
-          blocks: [{ type: 'tool-result', callId: 'call_1', content: [{ type: 'text', text: 'Fog.' }] }],
-        },
+        user('Ahoy'),
+        assistant(call('call_1', 'look')),
+        tool(result('call_1', 'Fog.')),
       ];
       expect(JSON.stringify(encode({ turns, reasoning: { effort: 'none' } }, flash).body)).not.toContain(
         'reasoning_content',
@@ -314,82 +278,4 @@ describe('a request of this protocol', () => {
     ).toBe(true);
     expect(callWith({ seed: 7, user: 'ann' }).suits?.(llama)).toBe(true);
   });
-});
-
-describe('a stream from Mistral', () => {
-  const known = new Set([
-    'model',
-    'messages',
-    'stream',
-    'max_tokens',
-    'random_seed',
-    'temperature',
-    'tools',
-    'tool_choice',
-  ]);
-  const thinking = chunk({ role: 'assistant', content: 'Hm.' });
-  const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
-  let vendor: ScriptedVendor;
-  let gateway: TestGateway;
-  let calls = 0;
-
-  beforeAll(async () => {
-    vendor = await startScriptedVendor((response, _, body) => {
-      const strange = Object.keys(JSON.parse(body)).find((field) => !known.has(field));
-      if (strange !== undefined)
-        return void response.writeHead(422).end(
-          JSON.stringify({
-            detail: [
-              { type: 'extra_forbidden', loc: ['body', strange], msg: 'Extra inputs are not permitted' },
-            ],
-          }),
-        );
-      response
-        .writeHead(200, { 'content-type': 'text/event-stream' })
-        .end(`${thinking}${chunk({ content: '' }, 'stop', { usage })}data: [DONE]\n\n`);
-    });
-    gateway = await startGateway({
-      plugins: [
-        bearer(),
-        chatCompletions(),
-        messages(),
-        mistral({ apiKey: 'k', baseUrl: `${vendor.origin}/v1` }),
-        balance({ firstCredit: '0' }),
-      ],
-    });
-  });
-  afterAll(async () => {
-    await gateway.close();
-    await vendor.close();
-  });
-
-  it.each([
-    ['/v1/chat/completions', { stream_options: { include_usage: true } }],
-    ['/v1/chat/completions', { seed: 7 }],
-    ['/alpha/v1/messages', { max_tokens: 9 }],
-  ])(
-    'reaches a client of %s with %j, and is charged by the usage that Mistral sends unasked',
-    async (path, fields) => {
-      const made: unknown = await gateway.verb('keys create', [], { account: 'ann', credit: '5' });
-      const key = isObject(made) ? String(made.key) : '';
-      const response = await fetch(gateway.url + path, {
-        method: 'POST',
-        headers: {
-          authorization: `Bearer ${key}`,
-          'content-type': 'application/json',
-          'anthropic-version': '2023-06-01',
-        },
-        body: JSON.stringify({
-          model: small.id,
-          messages: [{ role: 'user', content: 'Ahoy' }],
-          stream: true,
-          ...fields,
-        }),
-      });
-      expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('Hm.')]);
-      expect((await gateway.ended(++calls)).at(-1)).toMatchObject({
-        charge: { basis: 'usage', usage: { output: 4 } },
-      });
-    },
-  );
 });

@@ -6,19 +6,17 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import {
-  errorTable,
-  GatewayError,
   requestSchema,
   splice,
   type ClientCall,
   type ClientHeaders,
-  type ErrorCode,
   type Match,
   type Model,
   type Protocol,
   type ReplyContext,
 } from '../../core/index.ts';
 import { testBreaks } from './breaks.ts';
+import { testErrors } from './error-laws.ts';
 import { checkEvents } from './events.ts';
 import { testReplyLaws, testRequestLaws, type Arbitraries, type Examples } from './laws.ts';
 import { decodeAll, fold, readStream } from './replies.ts';
@@ -258,60 +256,5 @@ function testStream(protocol: Protocol, bytes: Uint8Array, call: ClientCall): vo
   it('says the same after it was written as one reply', () => {
     const again = upstream.decodeReply(asJson(client.encodeReply(events, contextOf(call))), call);
     expect(fold(again)).toEqual(fold(events));
-  });
-}
-
-const codes = Object.keys(errorTable).filter((code): code is ErrorCode => code in errorTable);
-
-function testErrors({ client, upstream }: Protocol, call: ClientCall): void {
-  it.each(codes)('reports %s with its status and message', (code) => {
-    const error = new GatewayError(code, 'What went "wrong" – here.', { param: 'model' });
-    const { status, body } = client.encodeError(error, 'exchange-1');
-    expect(status).toBeGreaterThanOrEqual(400);
-    // A protocol may add text of its own around it, by which its clients recognise the error.
-    const told = JSON.stringify(error.message).slice(1, -1);
-    expect(JSON.stringify(body)).toContain(told);
-    expect(client.encodeStreamError(error, call, true)).toContain(told);
-  });
-
-  it('ends a stream with an error in a way its own reader takes for one', () => {
-    const frames = client.encodeStreamError(
-      new GatewayError('upstream_failed', 'The provider broke off.'),
-      call,
-      true,
-    );
-    const { complete, error } = fold(decodeAll(upstream.decodeEvents(call), readStream(Buffer.from(frames))));
-    expect([complete, error]).toEqual([false, 'The provider broke off.']);
-  });
-
-  it.each([
-    [400, 'invalid_request'],
-    [401, 'upstream_failed'],
-    [402, 'upstream_failed'],
-    [403, 'upstream_failed'],
-    [404, 'model_not_found'],
-    [408, 'timeout'],
-    [413, 'body_too_large'],
-    [429, 'rate_limited'],
-    [500, 'upstream_failed'],
-    [502, 'upstream_failed'],
-    [503, 'upstream_overloaded'],
-    [504, 'timeout'],
-    [529, 'upstream_overloaded'],
-  ])('understands a vendor that answers %i', (status, code) => {
-    for (const text of [
-      '{"error":{"message":"Something about acme-org"}}',
-      '{"error":"acme-org"}',
-      '<html>acme-org</html>',
-      '',
-      '[]',
-      'null',
-      `"${'x'.repeat(100_000)}"`,
-    ]) {
-      const error = upstream.decodeError(status, text);
-      expect(error.code, text.slice(0, 40)).toBe(code);
-      expect(error.message.length).toBeLessThan(2000);
-      if (status !== 400) expect(error.message).not.toContain('acme-org');
-    }
   });
 }

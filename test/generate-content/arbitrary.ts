@@ -1,20 +1,22 @@
 /** Generators of bodies and replies for property tests. */
 import fc from 'fast-check';
-import type { CanonicalEvent } from '../../core/index.ts';
 import { optional, text, unknown, withUnknown, word } from '../support/arbitrary.ts';
 
 const standard = fc
   .uint8Array({ minLength: 1, maxLength: 12 })
   .map((bytes) => Buffer.from(bytes).toString('base64'));
+
 const base64 = fc.oneof(
   standard,
   standard.map((data) => data.replaceAll('+', '-').replaceAll('/', '_')),
   standard.map((data) => data.replace(/=+$/, '')),
 );
+
 const signature = fc.oneof(
   base64,
   fc.constantFrom('', 'context_engineering_is_the_way_to_go', 'skip_thought_signature_validator'),
 );
+
 const mimeType = fc.constantFrom(
   'image/png',
   'IMAGE/PNG',
@@ -23,9 +25,11 @@ const mimeType = fc.constantFrom(
   'application/pdf',
   'text/plain',
 );
+
 const blob = withUnknown(
   fc.record({ mimeType, data: base64, displayName: fc.option(word) }, { requiredKeys: ['mimeType', 'data'] }),
 );
+
 const fileUri = fc.constantFrom(
   'https://x.example/a.png',
   'gs://bucket/a',
@@ -33,19 +37,23 @@ const fileUri = fc.constantFrom(
   'https://youtu.be/x',
   'https://generativelanguage.googleapis.com/v1beta/files/x',
 );
+
 const file = withUnknown(
   fc.record(
     { fileUri, mimeType: fc.option(mimeType), displayName: fc.option(word) },
     { requiredKeys: ['fileUri'] },
   ),
 );
-const values = fc.dictionary(word, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 2 });
+
+export const values = fc.dictionary(word, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 2 });
+
 const response = fc.oneof(
   values,
   text.map((output) => ({ output })),
   text.map((error) => ({ error })),
   fc.jsonValue().map((output) => ({ output })),
 );
+
 const resultPart = withUnknown(
   fc.oneof(
     blob.map((inlineData) => ({ inlineData })),
@@ -53,12 +61,14 @@ const resultPart = withUnknown(
     fc.constant({}),
   ),
 );
+
 const call = withUnknown(
   fc.record(
     { id: fc.option(fc.oneof(word, fc.constant(''))), name: word, args: fc.option(values) },
     { requiredKeys: ['name'] },
   ),
 );
+
 const result = withUnknown(
   fc.record(
     {
@@ -70,6 +80,7 @@ const result = withUnknown(
     { requiredKeys: ['name'] },
   ),
 );
+
 const data = fc.oneof(
   text.map((each) => ({ text: each })),
   blob.map((inlineData) => ({ inlineData })),
@@ -81,6 +92,7 @@ const data = fc.oneof(
   fc.constant({ text: null }),
   fc.constant({}),
 );
+
 const aside = fc.record(
   {
     thought: fc.option(fc.boolean()),
@@ -95,12 +107,15 @@ const aside = fc.record(
   },
   { requiredKeys: [] },
 );
+
 const part = withUnknown(fc.tuple(data, aside).map(([content, fields]) => ({ ...content, ...fields })));
 const parts = fc.array(part, { minLength: 1, maxLength: 4 });
+
 const instructions = fc.array(withUnknown(text.map((each) => ({ text: each }))), {
   minLength: 1,
   maxLength: 2,
 });
+
 const content = fc.oneof(
   withUnknown(
     fc.record(
@@ -116,6 +131,7 @@ const schema = fc.constantFrom(
   { type: 'object', properties: {} },
   { type: 'object', properties: { snake_name: { type: 'string' } }, additionalProperties: false },
 );
+
 const openApi = fc.constantFrom(
   {
     type: 'OBJECT',
@@ -124,6 +140,7 @@ const openApi = fc.constantFrom(
   },
   { type: 'ARRAY', items: { type: 'STRING', format: 'enum', enum: ['a'] }, maxItems: '3' },
 );
+
 const declared = withUnknown(
   fc.oneof(
     fc.record(
@@ -133,6 +150,7 @@ const declared = withUnknown(
     fc.record({ name: word, parameters: openApi }),
   ),
 );
+
 const tool = withUnknown(
   fc.record(
     {
@@ -144,6 +162,7 @@ const tool = withUnknown(
     { requiredKeys: [] },
   ),
 );
+
 const calling = withUnknown(
   fc.oneof(
     fc.record(
@@ -160,6 +179,7 @@ const calling = withUnknown(
     }),
   ),
 );
+
 const format = fc.oneof(
   fc.record(
     {
@@ -173,6 +193,7 @@ const format = fc.oneof(
     { requiredKeys: [] },
   ),
 );
+
 const thinking = withUnknown(
   fc.oneof(
     fc.record(
@@ -188,6 +209,7 @@ const thinking = withUnknown(
     ),
   ),
 );
+
 const generation = fc
   .tuple(
     unknown,
@@ -261,90 +283,4 @@ export const requestBody = fc
   .map(([others, contents, fields, snake]) => {
     const body = { ...others, contents, ...fields };
     return snake ? snaked(body, { count: 0 }) : body;
-  });
-
-type Said =
-  | { kind: 'text' | 'reasoning'; pieces: string[]; sealed: boolean }
-  | { kind: 'tool-call'; id: string; name: string; pieces: string[]; sealed: boolean };
-
-const pieces = fc.array(fc.string({ unit: 'binary', minLength: 1, maxLength: 8 }), {
-  minLength: 1,
-  maxLength: 3,
-});
-const said: fc.Arbitrary<Said> = fc.oneof(
-  fc.record({ kind: fc.constantFrom('text' as const, 'reasoning' as const), pieces, sealed: fc.boolean() }),
-  fc.record({
-    kind: fc.constant('tool-call' as const),
-    id: fc.uuid(),
-    name: word,
-    pieces: values.map((args) => [JSON.stringify(args)]),
-    sealed: fc.boolean(),
-  }),
-);
-const ending = fc.constantFrom('stop', 'length', 'content-filter' as const);
-const usage = fc
-  .record({
-    prompt: fc.nat(9999),
-    toolPrompt: fc.nat(99),
-    visible: fc.nat(9999),
-    reasoning: fc.nat(999),
-    cacheRead: fc.nat(99),
-  })
-  .map(({ prompt, visible, ...known }) => ({
-    ...known,
-    input: prompt + known.toolPrompt,
-    output: visible + known.reasoning,
-  }));
-
-/**
- * The blocks of one candidate as events, numbered from `first`; never two text blocks in a row, which no
- * stream can separate.
- */
-function blockEvents(blocks: readonly Said[], candidate: number, first: number): CanonicalEvent[] {
-  return blocks.flatMap((block, index): CanonicalEvent[] => {
-    const place = { candidate, block: first + index };
-    const opaque = block.sealed
-      ? [{ vendor: index % 2 ? 'anthropic' : 'google', kind: 'signature', value: 'c2VhbA==' }]
-      : undefined;
-    return [
-      {
-        type: 'block-start',
-        ...place,
-        kind: block.kind,
-        ...(block.kind === 'tool-call' ? { id: block.id, name: block.name } : {}),
-      },
-      ...block.pieces.map((piece): CanonicalEvent => ({ type: 'block-delta', ...place, text: piece })),
-      { type: 'block-end', ...place, ...(opaque ? { opaque } : {}) },
-    ];
-  });
-}
-
-/** Whole replies as any protocol's decoder may return them. */
-export const replyEvents = fc
-  .tuple(
-    fc.array(fc.tuple(fc.array(said, { maxLength: 4 }), ending), { minLength: 1, maxLength: 3 }),
-    fc.option(usage, { nil: undefined }),
-  )
-  .map(([candidates, counted]): CanonicalEvent[] => {
-    let blocks = 0;
-    const bodies = candidates.map(([list, unified], candidate): CanonicalEvent[] => {
-      const apart = list.filter(({ kind }, index) => kind === 'tool-call' || kind !== list[index - 1]?.kind);
-      const events = blockEvents(apart, candidate, blocks);
-      blocks += apart.length;
-      const calls = apart.some(({ kind }) => kind === 'tool-call');
-      return [
-        ...events,
-        {
-          type: 'finish',
-          candidate,
-          reason: { unified: calls && unified === 'stop' ? 'tool-calls' : unified, raw: unified },
-        },
-      ];
-    });
-    return [
-      { type: 'response-start' },
-      ...bodies.flat(),
-      ...(counted ? [{ type: 'usage' as const, usage: counted }] : []),
-      { type: 'response-end' },
-    ];
   });

@@ -2,6 +2,7 @@
 import type { ClientCall, Match } from '../../core/index.ts';
 import { protocolAt } from '../../plugins/protocols/generate-content/index.ts';
 import { modelFrom } from '../support/model-from.ts';
+import { encoderOf } from '../support/turns.ts';
 
 export const protocol = protocolAt('/beta');
 
@@ -35,3 +36,6 @@ export function callWith(fields: Record<string, unknown> = {}, match: Match = ma
   const text = JSON.stringify({ ...smallest, ...fields });
   return protocol.client.read(JSON.parse(text), text, match, {});
 }
+
+/** Encodes a request as another protocol's client may have made it. */
+export const encode = encoderOf(protocol, modelWith);

@@ -2,49 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { GatewayError, type CanonicalEvent, type ClientCall } from '../../core/index.ts';
 import { seal, unseal } from '../../plugins/shared/wire-kit/envelope.ts';
 import { isObject } from '../support/json.ts';
-import { callWith, matchOf, protocol } from './bodies.ts';
-
-const { client } = protocol;
-const start: CanonicalEvent = { type: 'response-start' };
-const end: CanonicalEvent = { type: 'response-end' };
-const stop: CanonicalEvent = { type: 'finish', candidate: 0, reason: { unified: 'stop', raw: 'end_turn' } };
-const usage: CanonicalEvent = { type: 'usage', usage: { input: 7, output: 5, reasoning: 2 } };
-
-type Block = Extract<CanonicalEvent, { type: 'block-start' }>;
-type Seals = Extract<CanonicalEvent, { type: 'block-end' }>['opaque'];
-
-function block(
-  number: number,
-  kind: Block['kind'],
-  pieces: readonly string[],
-  facts: Partial<Block> = {},
-  opaque?: Seals,
-): CanonicalEvent[] {
-  const place = { candidate: 0, block: number };
-  return [
-    { type: 'block-start', ...place, kind, ...facts },
-    ...pieces.map((text): CanonicalEvent => ({ type: 'block-delta', ...place, text })),
-    { type: 'block-end', ...place, ...(opaque ? { opaque } : {}) },
-  ];
-}
-
-function framesOf(
-  events: readonly CanonicalEvent[],
-  call: ClientCall = callWith({}, matchOf(true)),
-): string[] {
-  const encoder = client.encodeEvents({ id: 'k7', model: 'a/b', created: 1, call });
-  return events.map((event) => encoder.push(event));
-}
-
-function chunksOf(events: readonly CanonicalEvent[], call?: ClientCall): unknown[] {
-  const all = framesOf(events, call).join('');
-  // Each frame is a single data line. Any other line breaks some client.
-  expect(all).toMatch(/^(data: [^\r\n]+\r\n\r\n)*$/);
-  return all
-    .split('\r\n\r\n')
-    .filter(Boolean)
-    .map((frame): unknown => JSON.parse(frame.slice('data: '.length)));
-}
+import { callWith, matchOf } from './bodies.ts';
+import { block, chunksOf, client, end, framesOf, start, stop, usage } from './client-events.ts';
 
 function partsOf(events: readonly CanonicalEvent[], call?: ClientCall): unknown[] {
   return chunksOf(events, call)
@@ -270,86 +229,5 @@ describe('an error inside a stream', () => {
       {},
       { error: { message: 'It broke off.' } },
     ]);
-  });
-});
-
-describe('a whole reply to a client', () => {
-  it('has every field that the service promises', () => {
-    const call = callWith();
-    const opaque = [{ vendor: 'google', kind: 'signature', value: 'AAAA' }];
-    const events = [
-      start,
-      ...block(0, 'reasoning', ['h', 'm'], {}, opaque),
-      ...block(1, 'text', ['Ah', 'oy']),
-      ...block(2, 'image', ['iVBO'], { mediaType: 'image/png' }),
-      stop,
-      usage,
-      end,
-    ];
-    expect(client.encodeReply(events, { id: 'k7', model: 'a/b', created: 5, call })).toEqual({
-      candidates: [
-        {
-          content: {
-            parts: [
-              { text: 'hm', thought: true, thoughtSignature: 'AAAA' },
-              { text: 'Ahoy' },
-              { inlineData: { mimeType: 'image/png', data: 'iVBO' } },
-            ],
-            role: 'model',
-          },
-          finishReason: 'STOP',
-          index: 0,
-        },
-      ],
-      usageMetadata: expect.objectContaining({
-        promptTokenCount: 7,
-        candidatesTokenCount: 3,
-        thoughtsTokenCount: 2,
-        totalTokenCount: 12,
-        candidatesTokensDetails: [{ modality: 'TEXT', tokenCount: 3 }],
-      }),
-      modelVersion: 'a/b',
-      responseId: 'k7',
-    });
-  });
-
-  it("keeps Gemini's token counts by modality and its tier, streamed or not", () => {
-    const counts = {
-      promptTokenCount: 100,
-      candidatesTokenCount: 20,
-      toolUsePromptTokenCount: 7,
-      totalTokenCount: 127,
-    };
-    const media = {
-      promptTokensDetails: [
-        { modality: 'TEXT', tokenCount: 40 },
-        { modality: 'VIDEO', tokenCount: 60 },
-      ],
-      toolUsePromptTokensDetails: [{ modality: 'TEXT', tokenCount: 7 }],
-    };
-    const usageMetadata = {
-      ...counts,
-      ...media,
-      candidatesTokensDetails: [{ modality: 'TEXT', tokenCount: 20 }],
-      trafficType: 'ON_DEMAND',
-    };
-    const events = protocol.upstream.decodeReply(
-      { candidates: [{ content: { parts: [{ text: 'a' }] }, finishReason: 'STOP' }], usageMetadata },
-      callWith(),
-    );
-    const reply: unknown = JSON.parse(
-      JSON.stringify(client.encodeReply(events, { id: 'k7', model: 'a/b', created: 5, call: callWith() })),
-    );
-    expect([reply, chunksOf(events).at(-1)]).toMatchObject([{ usageMetadata }, { usageMetadata }]);
-  });
-
-  it('has no usage if the provider counted none', () => {
-    expect(
-      client.encodeReply([start, stop, end], { id: 'k7', model: 'a/b', created: 5, call: callWith() }),
-    ).toEqual({
-      candidates: [{ content: { parts: [{ text: '' }], role: 'model' }, finishReason: 'STOP', index: 0 }],
-      modelVersion: 'a/b',
-      responseId: 'k7',
-    });
   });
 });

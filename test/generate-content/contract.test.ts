@@ -1,6 +1,7 @@
 import { testProtocol } from '../contract/protocol.ts';
 import { isObject } from '../support/json.ts';
-import { replyEvents, requestBody } from './arbitrary.ts';
+import { replyEvents } from './arbitrary-replies.ts';
+import { requestBody } from './arbitrary.ts';
 import { callWith, matchOf, modelWith, older, protocol, smallest } from './bodies.ts';
 
 testProtocol({

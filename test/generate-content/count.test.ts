@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { system, user } from '../support/turns.ts';
 import { modelWith, protocol } from './bodies.ts';
 
 const { count } = protocol;
@@ -9,10 +10,7 @@ describe('a token count', () => {
       {
         model: 'a/b',
         stream: false,
-        turns: [
-          { role: 'system', blocks: [{ type: 'text', text: 'Hm' }] },
-          { role: 'user', blocks: [{ type: 'text', text: 'x' }] },
-        ],
+        turns: [system('Hm'), user('x')],
         topK: 3,
         user: 'u',
       },

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { checkEvents } from '../contract/events.ts';
 import { fold } from '../contract/replies.ts';
-import { replyEvents } from './arbitrary.ts';
+import { replyEvents } from './arbitrary-replies.ts';
 import { callWith, matchOf, protocol } from './bodies.ts';
 
 const { client, upstream } = protocol;

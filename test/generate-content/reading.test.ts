@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { GatewayError, type ClientCall } from '../../core/index.ts';
+import { type ClientCall } from '../../core/index.ts';
 import { protocolAt } from '../../plugins/protocols/generate-content/index.ts';
 import { seal } from '../../plugins/shared/wire-kit/envelope.ts';
+import { refusal, within } from '../support/refusals.ts';
 import { callWith, matchOf, protocol } from './bodies.ts';
 
 const { client } = protocol;
@@ -9,17 +10,6 @@ const { client } = protocol;
 function read(body: unknown, match = matchOf()): ClientCall {
   const text = JSON.stringify(body);
   return client.read(JSON.parse(text), text, match, {});
-}
-
-function refusal(fields: Record<string, unknown>): { message: string; param: string | undefined } {
-  try {
-    callWith(fields);
-  } catch (error) {
-    if (error instanceof GatewayError && error.code === 'invalid_request')
-      return { message: error.message, param: error.details.param };
-    throw error;
-  }
-  throw new Error('the body was accepted');
 }
 
 describe('a call address', () => {
@@ -101,101 +91,15 @@ describe('a request body', () => {
     [{ contents: [{ role: 7, parts: [{ text: 'x' }] }] }, 'contents[0].role', /a string/],
     [{ contents: [{ role: 'user', parts: [] }] }, 'contents[0].parts', /1 or more/],
     [{ contents: [{ role: 'user' }] }, 'contents[0].parts', /is missing/],
-    [{ contents: [{ parts: [{ text: 1 }] }] }, 'contents[0].parts[0].text', /a string/],
-    [
-      { contents: [{ parts: [{ inlineData: { data: 'AAAA' } }] }] },
-      'contents[0].parts[0].inlineData.mimeType',
-      /is missing/,
-    ],
-    [
-      { contents: [{ parts: [{ inline_data: { mime_type: 'image/png' } }] }] },
-      'contents[0].parts[0].inline_data.data',
-      /base64/,
-    ],
-    [
-      { contents: [{ parts: [{ functionCall: { args: {} } }] }] },
-      'contents[0].parts[0].functionCall.name',
-      /is missing/,
-    ],
-    [
-      { contents: [{ parts: [{ functionCall: { name: 'f', args: [] } }] }] },
-      'contents[0].parts[0].functionCall.args',
-      /an object/,
-    ],
-    [
-      { contents: [{ parts: [{ functionResponse: { name: 'f', response: 'x' } }] }] },
-      'contents[0].parts[0].functionResponse.response',
-      /an object/,
-    ],
-    [
-      { contents: [{ parts: [{ text: 'x', functionCall: { name: 'f' } }] }] },
-      'contents[0].parts[0].functionCall',
-      /cannot be combined with "text"/,
-    ],
-    [
-      { contents: [{ parts: [{ text: 'x', inline_data: { mime_type: 'a/b', data: 'AAAA' } }] }] },
-      'contents[0].parts[0].inline_data',
-      /cannot be combined with "text"/,
-    ],
-    [
-      { contents: [{ parts: [{ inlineData: { mimeType: 'a/b', data: 'AAAA' }, inline_data: null }] }] },
-      'contents[0].parts[0].inline_data',
-      /one of the two/,
-    ],
     [
       { generationConfig: { maxOutputTokens: 5 }, generation_config: { max_output_tokens: 500 } },
       'generation_config',
       /is also written as "generationConfig"/,
     ],
     [
-      { generationConfig: { maxOutputTokens: 5, max_output_tokens: 500 } },
-      'generationConfig.max_output_tokens',
-      /is also written as "maxOutputTokens"/,
-    ],
-    [
-      { tools: [{ futureTool: {}, future_tool: { max_calls: 9 } }] },
-      'tools[0].future_tool',
-      /is also written as "futureTool"/,
-    ],
-    [{ generationConfig: { maxOutputTokens: 0 } }, 'generationConfig.maxOutputTokens', /at least 1/],
-    [
       { generation_config: { max_output_tokens: 1.5 } },
       'generation_config.max_output_tokens',
       /whole number/,
-    ],
-    [{ generationConfig: { temperature: 2.1 } }, 'generationConfig.temperature', /from 0 to 2/],
-    [{ generationConfig: { topP: -1 } }, 'generationConfig.topP', /from 0 to 1/],
-    [{ generationConfig: { candidateCount: 9 } }, 'generationConfig.candidateCount', /from 1 to 8/],
-    [
-      { generationConfig: { stopSequences: Array.from({ length: 1001 }, () => '1') } },
-      'generationConfig.stopSequences',
-      /at most 1000/,
-    ],
-    [{ generationConfig: { seed: 2147483648 } }, 'generationConfig.seed', /from -2147483648 to 2147483647/],
-    [
-      { generationConfig: { thinkingConfig: { thinkingBudget: -2 } } },
-      'generationConfig.thinkingConfig.thinkingBudget',
-      /-1/,
-    ],
-    [
-      { generationConfig: { thinkingConfig: { thinkingBudget: 1, thinkingLevel: 'LOW' } } },
-      'generationConfig.thinkingConfig.thinkingLevel',
-      /cannot be combined with/,
-    ],
-    [
-      { generationConfig: { responseSchema: {}, responseJsonSchema: {} } },
-      'generationConfig.responseJsonSchema',
-      /cannot be combined with/,
-    ],
-    [
-      { tools: [{ functionDeclarations: [{ description: 'x' }] }] },
-      'tools[0].functionDeclarations[0].name',
-      /is missing/,
-    ],
-    [
-      { tools: [{ function_declarations: [{ name: 'f', parameters: {}, parameters_json_schema: {} }] }] },
-      'tools[0].function_declarations[0].parameters_json_schema',
-      /cannot be combined with/,
     ],
     [
       { toolConfig: { functionCallingConfig: { mode: 7 } } },
@@ -209,8 +113,56 @@ describe('a request body', () => {
     ],
     [{ safetySettings: [{ threshold: 'x' }] }, 'safetySettings[0].category', /is missing/],
     [{ cachedContent: 5 }, 'cachedContent', /a string/],
+    ...within((part) => ({ contents: [{ parts: [part] }] }), 'contents[0].parts[0].', [
+      [{ text: 1 }, 'text', /a string/],
+      [{ inlineData: { data: 'AAAA' } }, 'inlineData.mimeType', /is missing/],
+      [{ inline_data: { mime_type: 'image/png' } }, 'inline_data.data', /base64/],
+      [{ functionCall: { args: {} } }, 'functionCall.name', /is missing/],
+      [{ functionCall: { name: 'f', args: [] } }, 'functionCall.args', /an object/],
+      [{ functionResponse: { name: 'f', response: 'x' } }, 'functionResponse.response', /an object/],
+      [{ text: 'x', functionCall: { name: 'f' } }, 'functionCall', /cannot be combined with "text"/],
+      [
+        { text: 'x', inline_data: { mime_type: 'a/b', data: 'AAAA' } },
+        'inline_data',
+        /cannot be combined with "text"/,
+      ],
+      [{ inlineData: { mimeType: 'a/b', data: 'AAAA' }, inline_data: null }, 'inline_data', /one of the two/],
+    ]),
+    ...within((generationConfig) => ({ generationConfig }), 'generationConfig.', [
+      [
+        { maxOutputTokens: 5, max_output_tokens: 500 },
+        'max_output_tokens',
+        /is also written as "maxOutputTokens"/,
+      ],
+      [{ maxOutputTokens: 0 }, 'maxOutputTokens', /at least 1/],
+      [{ temperature: 2.1 }, 'temperature', /from 0 to 2/],
+      [{ topP: -1 }, 'topP', /from 0 to 1/],
+      [{ candidateCount: 9 }, 'candidateCount', /from 1 to 8/],
+      [{ stopSequences: Array.from({ length: 1001 }, () => '1') }, 'stopSequences', /at most 1000/],
+      [{ seed: 2147483648 }, 'seed', /from -2147483648 to 2147483647/],
+      [{ thinkingConfig: { thinkingBudget: -2 } }, 'thinkingConfig.thinkingBudget', /-1/],
+      [
+        { thinkingConfig: { thinkingBudget: 1, thinkingLevel: 'LOW' } },
+        'thinkingConfig.thinkingLevel',
+        /cannot be combined with/,
+      ],
+      [{ responseSchema: {}, responseJsonSchema: {} }, 'responseJsonSchema', /cannot be combined with/],
+    ]),
+    ...within((tool) => ({ tools: [tool] }), 'tools[0].', [
+      [{ futureTool: {}, future_tool: { max_calls: 9 } }, 'future_tool', /is also written as "futureTool"/],
+      [{ functionDeclarations: [{ description: 'x' }] }, 'functionDeclarations[0].name', /is missing/],
+      [
+        { function_declarations: [{ name: 'f', parameters: {}, parameters_json_schema: {} }] },
+        'function_declarations[0].parameters_json_schema',
+        /cannot be combined with/,
+      ],
+    ]),
   ])('with %j is refused by the name of the bad field', (fields, param, expected) => {
-    expect(refusal(fields)).toEqual({ param, message: expect.stringMatching(expected) });
+    expect(refusal(() => callWith(fields))).toMatchObject({
+      code: 'invalid_request',
+      message: expect.stringMatching(expected),
+      details: { param },
+    });
   });
 
   it.each<Record<string, unknown>>([

@@ -119,3 +119,6 @@ export function editForm(
   for (const [name, bytes, filename] of files) form.append(name, new File([new Uint8Array(bytes)], filename));
   return form;
 }
+
+export const gpt = 'openai/gpt-image-1.5';
+export const nano = 'google/gemini-2.5-flash-image';

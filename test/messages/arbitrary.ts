@@ -1,12 +1,11 @@
 /** Arbitrary bodies and replies, for laws that hold for all of them. */
 import fc from 'fast-check';
-import type { CanonicalEvent } from '../../core/index.ts';
 import { optional, text, unknown, withUnknown, word } from '../support/arbitrary.ts';
 
 /** Text that the provider accepts: more than white space. */
 const words = fc.string({ unit: 'binary', minLength: 1, maxLength: 12 }).filter((said) => said.trim() !== '');
 
-function block(
+export function block(
   type: string,
   fields: Record<string, fc.Arbitrary<unknown>>,
   more: Record<string, fc.Arbitrary<unknown>> = {},
@@ -24,13 +23,17 @@ const mark = {
     ),
   ),
 };
-const base64 = fc.base64String({ minLength: 4, maxLength: 16 });
+
+export const base64 = fc.base64String({ minLength: 4, maxLength: 16 });
 const textBlock = block('text', { text: words });
 const markedText = block('text', { text: words }, mark);
+
 const url = withUnknown(
   fc.record({ type: fc.constant('url'), url: fc.constantFrom('https://a.example/x', 'http://b.example') }),
 );
+
 const file = withUnknown(fc.record({ type: fc.constant('file'), file_id: word }));
+
 const image = block('image', {
   source: fc.oneof(
     url,
@@ -44,6 +47,7 @@ const image = block('image', {
     ),
   ),
 });
+
 const document = block(
   'document',
   {
@@ -66,6 +70,7 @@ const document = block(
   },
   { title: text, context: text, citations: fc.record({ enabled: fc.boolean() }) },
 );
+
 const searchResult = block('search_result', {
   source: word,
   title: text,
@@ -77,16 +82,19 @@ const searchResult = block('search_result', {
     { maxLength: 2 },
   ),
 });
+
 const vendorBlock = block('server_tool_use', {
   id: word,
   name: word,
   input: fc.dictionary(word, fc.jsonValue({ maxDepth: 1 })),
 });
+
 const toolUse = block(
   'tool_use',
   { id: word, name: word, input: fc.dictionary(word, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 }) },
   { caller: fc.record({ type: fc.constant('direct') }) },
 );
+
 const resultPart = fc.oneof(
   textBlock,
   image,
@@ -94,11 +102,13 @@ const resultPart = fc.oneof(
   searchResult,
   block('tool_reference', { tool_name: word }),
 );
+
 const toolResult = block(
   'tool_result',
   { tool_use_id: fc.uuid() },
   { content: fc.oneof(words, fc.array(resultPart, { maxLength: 3 })), is_error: fc.boolean() },
 );
+
 const thinking = fc.oneof(
   block('thinking', { thinking: text, signature: base64 }),
   block('redacted_thinking', { data: base64 }),
@@ -143,7 +153,9 @@ const tool = fc.oneof(
     .map(([rest, name, loose, schema]) => ({ ...rest, ...loose, name, input_schema: schema })),
   fc.record({ type: fc.constantFrom('bash_20250124', 'web_search_20250305'), name: word }),
 );
+
 const off = optional({ disable_parallel_tool_use: fc.boolean() });
+
 const calling = fc.oneof(
   fc.constant({}),
   fc.record({ tools: fc.array(tool, { maxLength: 3 }) }),
@@ -153,6 +165,7 @@ const calling = fc.oneof(
   tool.map((one) => ({ tools: [one], tool_choice: { type: 'tool', name: one.name, x_why: 1 } })),
   tool.map((one) => ({ tools: [one], tool_choice: { type: 'none' } })),
 );
+
 const reasoning = fc.oneof(
   fc.constant({}),
   fc.record({
@@ -165,6 +178,7 @@ const reasoning = fc.oneof(
   }),
   fc.record({ thinking: fc.constantFrom({ type: 'disabled' }, { type: 'between_tools', x_how: 1 }) }),
 );
+
 const output = optional({
   output_config: withUnknown(
     optional({
@@ -178,6 +192,7 @@ const output = optional({
     }),
   ),
 });
+
 const scalars = optional({
   system: fc.oneof(words, fc.array(markedText, { minLength: 1, maxLength: 2 })),
   stream: fc.boolean(),
@@ -205,133 +220,3 @@ export const requestBody = fc
   .map(([rest, messages, limit, ...parts]): Record<string, unknown> =>
     Object.assign({ ...rest, model: 'anthropic/claude-test', max_tokens: limit, messages }, ...parts),
   );
-
-type Said =
-  | { kind: 'text' | 'reasoning'; pieces: string[]; signature: string | null }
-  | { kind: 'tool-call'; id: string; name: string; input: Record<string, unknown> };
-
-const pieces = fc.array(fc.string({ unit: 'binary', minLength: 1, maxLength: 8 }), {
-  minLength: 1,
-  maxLength: 3,
-});
-const said: fc.Arbitrary<Said> = fc.oneof(
-  fc.record({ kind: fc.constant('text' as const), pieces, signature: fc.constant(null) }),
-  fc.record({ kind: fc.constant('reasoning' as const), pieces, signature: fc.option(base64) }),
-  fc.record({
-    kind: fc.constant('tool-call' as const),
-    id: fc.uuid(),
-    name: word,
-    input: fc.dictionary(word, fc.oneof(text, fc.integer()), { maxKeys: 2 }).map((input) => ({ ...input })),
-  }),
-);
-const ending = fc.constantFrom('stop' as const, 'length' as const, 'refusal' as const);
-const usage = fc.record(
-  {
-    input: fc.integer({ min: 5000, max: 9999 }),
-    output: fc.nat(9999),
-    cacheRead: fc.nat(999),
-    cacheWrite5m: fc.nat(99),
-    cacheWrite1h: fc.nat(99),
-    reasoning: fc.nat(999),
-    webSearches: fc.nat(3),
-  },
-  { requiredKeys: ['input', 'output', 'cacheWrite5m'] },
-);
-
-/** Halves of a text: arguments arrive in pieces. */
-function halves(whole: string): string[] {
-  return [whole.slice(0, whole.length >> 1), whole.slice(whole.length >> 1)].filter((half) => half !== '');
-}
-
-function blockEvents(block: Said, number: number): CanonicalEvent[] {
-  const place = { candidate: 0, block: number };
-  const parts = block.kind === 'tool-call' ? halves(JSON.stringify(block.input)) : block.pieces;
-  const facts = block.kind === 'tool-call' ? { id: block.id, name: block.name } : {};
-  const sealed =
-    block.kind === 'reasoning' && block.signature !== null
-      ? { opaque: [{ vendor: 'anthropic', kind: 'signature', value: block.signature }] }
-      : {};
-  return [
-    { type: 'block-start', ...place, kind: block.kind, ...facts },
-    ...parts.map((piece): CanonicalEvent => ({ type: 'block-delta', ...place, text: piece })),
-    { type: 'block-end', ...place, ...sealed },
-  ];
-}
-
-/** Whole replies as any protocol's decoder may produce them; their calls may be interleaved. */
-export const replyEvents = fc
-  .tuple(fc.array(said, { maxLength: 4 }), ending, usage)
-  .map(([blocks, unified, counted]): CanonicalEvent[] => {
-    const calls = blocks.some(({ kind }) => kind === 'tool-call');
-    const reason = { unified: calls && unified === 'stop' ? ('tool-calls' as const) : unified, raw: unified };
-    return [
-      { type: 'response-start' },
-      ...blocks.flatMap(blockEvents),
-      { type: 'usage', usage: counted },
-      { type: 'finish', candidate: 0, reason },
-      { type: 'response-end' },
-    ];
-  });
-
-/** Values of every kind in the fields of an event, valid and invalid. */
-const anything = fc.oneof(fc.jsonValue({ maxDepth: 2 }), text, fc.constantFrom(null, '', 0, [], {}));
-const some = (...values: fc.Arbitrary<unknown>[]): fc.Arbitrary<unknown> => fc.oneof(anything, ...values);
-const types = [
-  'message_start',
-  'content_block_start',
-  'content_block_delta',
-  'content_block_stop',
-  'message_delta',
-  'message_stop',
-  'ping',
-  'error',
-  'later',
-];
-const parts = [
-  'text',
-  'thinking',
-  'redacted_thinking',
-  'tool_use',
-  'server_tool_use',
-  'text_delta',
-  'thinking_delta',
-  'input_json_delta',
-  'signature_delta',
-  'citations_delta',
-];
-const part = fc.record(
-  {
-    type: some(fc.constantFrom(...parts)),
-    text: anything,
-    thinking: anything,
-    signature: anything,
-    data: anything,
-    id: anything,
-    name: some(word),
-    input: anything,
-    partial_json: some(text),
-    citation: some(fc.record({ url: anything, type: anything })),
-    stop_reason: some(fc.constantFrom('end_turn', 'tool_use')),
-  },
-  { requiredKeys: [] },
-);
-
-/** What a provider that follows no rules may send. */
-export const anyEvent = some(
-  fc.record(
-    {
-      type: some(fc.constantFrom(...types)),
-      index: some(fc.nat(2)),
-      message: some(
-        fc.record({ id: anything, model: anything, usage: anything, x_new: anything }, { requiredKeys: [] }),
-      ),
-      content_block: some(part),
-      delta: some(part),
-      usage: some(
-        fc.record({ input_tokens: some(fc.nat()), output_tokens: some(fc.nat()), cache_creation: anything }),
-      ),
-      error: anything,
-    },
-    { requiredKeys: [] },
-  ),
-);

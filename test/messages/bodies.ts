@@ -8,10 +8,14 @@ import {
   type ClientCall,
   type Loss,
   type Model,
+  type Block,
+  type Tool,
+  type Turn,
 } from '../../core/index.ts';
 import { protocolAt } from '../../plugins/protocols/messages/index.ts';
 import { isObject } from '../support/json.ts';
 import { modelFrom } from '../support/model-from.ts';
+import { ahoy, call } from '../support/turns.ts';
 
 export const protocol = protocolAt('/alpha');
 export const version = { 'anthropic-version': '2023-06-01' };
@@ -72,10 +76,15 @@ export function send(request: Partial<CanonicalRequest>, model = modelWith(), ou
   const whole = requestSchema.parse({
     model: model.id,
     stream: false,
-    turns: [{ role: 'user', blocks: [{ type: 'text', text: 'Ahoy' }] }],
+    turns: [ahoy],
     ...request,
   });
   const { body, losses } = protocol.upstream.encodeRequest(whole, model, outputLimit);
   const json: unknown = JSON.parse(JSON.stringify(body));
   return { body: isObject(json) ? json : {}, losses, lost: losses.map(({ path }) => path) };
 }
+
+/** A call of the tool `look`. */
+export const looking = (id: string, args = '{}'): Block => call(id, 'look', { arguments: args });
+export const look: Tool = { type: 'function', name: 'look', schema: { type: 'object', properties: {} } };
+export const turns = (...list: Turn[]): Partial<CanonicalRequest> => ({ turns: list });

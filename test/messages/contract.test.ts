@@ -1,5 +1,6 @@
 import { testProtocol } from '../contract/protocol.ts';
-import { anyEvent, replyEvents, requestBody } from './arbitrary.ts';
+import { anyEvent, replyEvents } from './arbitrary-replies.ts';
+import { requestBody } from './arbitrary.ts';
 import { modelFor, protocol, sentBody, version } from './bodies.ts';
 
 testProtocol({

@@ -1,17 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { GatewayError, isGatewayError, type ClientCall, type Match } from '../../core/index.ts';
+import type { ClientCall, Match } from '../../core/index.ts';
 import { protocolAt } from '../../plugins/protocols/messages/index.ts';
+import { refusal } from '../support/refusals.ts';
 import { callWith, protocol, version } from './bodies.ts';
-
-function refusal(attempt: () => unknown): GatewayError {
-  try {
-    attempt();
-  } catch (error) {
-    if (error instanceof GatewayError && isGatewayError(error)) return error;
-    throw error;
-  }
-  throw new Error('nothing was refused');
-}
 
 function read(
   body: object,

@@ -1,45 +1,25 @@
 import { describe, expect, it } from 'vitest';
-import type { CanonicalEvent, ClientCall, Tool } from '../../core/index.ts';
-import { decodeAll, fold, type Folded } from '../contract/replies.ts';
+import type { ClientCall, Tool } from '../../core/index.ts';
+import { fold } from '../contract/replies.ts';
 import { isObject } from '../support/json.ts';
 import { callWith, modelWith, protocol } from './bodies.ts';
+import { decode, end, said, start, upstream } from './upstream-events.ts';
 
-const { upstream } = protocol;
-
-function decode(events: readonly (object | string)[], call: ClientCall = callWith()): CanonicalEvent[] {
-  return decodeAll(
-    upstream.decodeEvents(call),
-    events.map((event) => ({
-      event: undefined,
-      data: typeof event === 'string' ? event : JSON.stringify(event),
-    })),
-  );
-}
-
-function said(events: readonly (object | string)[], call?: ClientCall): Folded {
-  return fold(decode(events, call));
-}
-
-const start = {
-  type: 'message_start',
-  message: { id: 'msg_1', model: 'claude-x', usage: { input_tokens: 4, output_tokens: 1 } },
-};
 const open = (index: number, block: object): object => ({
   type: 'content_block_start',
   index,
   content_block: block,
 });
+
 const add = (index: number, delta: object): object => ({ type: 'content_block_delta', index, delta });
 const stop = (index: number): object => ({ type: 'content_block_stop', index });
-const end = (reason = 'end_turn', usage: object = { output_tokens: 9 }): object[] => [
-  { type: 'message_delta', delta: { stop_reason: reason }, usage },
-  { type: 'message_stop' },
-];
+
 const use = (index: number, ...pieces: string[]): object[] => [
   open(index, { type: 'tool_use', id: `toolu_${index}`, name: 'look', input: {} }),
   ...pieces.map((piece) => add(index, { type: 'input_json_delta', partial_json: piece })),
   stop(index),
 ];
+
 /** A call by a client of another protocol, which offered these tools. */
 function foreign(tools: Tool[]): ClientCall {
   const call = callWith();
@@ -109,166 +89,6 @@ describe("a provider's stream", () => {
   it('that calls a tool ends by a tool call, unless it was cut short', () => {
     expect(said([start, ...use(0, '{}'), ...end('end_turn')]).candidates[0]?.reason).toBe('tool-calls');
     expect(said([start, ...use(0, '{"x'), ...end('max_tokens')]).candidates[0]?.reason).toBe('length');
-  });
-
-  it('counts the whole input, only its latest figures, and its cache by time to live', () => {
-    const split = { cache_creation: { ephemeral_5m_input_tokens: 10, ephemeral_1h_input_tokens: 20 } };
-    const first = {
-      type: 'message_start',
-      message: {
-        usage: {
-          input_tokens: 1,
-          cache_read_input_tokens: 100,
-          cache_creation_input_tokens: 30,
-          ...split,
-          output_tokens: 2,
-        },
-      },
-    };
-    const { usage } = said([
-      first,
-      ...end('end_turn', {
-        input_tokens: 5,
-        cache_creation_input_tokens: 30,
-        cache_read_input_tokens: null,
-        output_tokens: 7,
-        output_tokens_details: { thinking_tokens: 3 },
-      }),
-    ]);
-    expect(usage).toEqual({
-      input: 135,
-      cacheRead: 100,
-      cacheWrite5m: 10,
-      cacheWrite1h: 20,
-      output: 7,
-      reasoning: 3,
-    });
-    expect(
-      said([first, ...end('end_turn', { cache_creation_input_tokens: 40, output_tokens: 1 })]).usage,
-    ).toMatchObject({ input: 141, cacheWrite5m: 20, cacheWrite1h: 20 });
-    expect(
-      said([first, ...end('end_turn', { cache_creation_input_tokens: 20, output_tokens: 1 })]).usage,
-    ).toMatchObject({ cacheWrite5m: 20 });
-  });
-
-  const written = (first: object | null, end: object): { usage: object } => ({
-    usage: said([
-      {
-        type: 'message_start',
-        message: {
-          usage: {
-            input_tokens: 1,
-            cache_creation_input_tokens: 0,
-            cache_read_input_tokens: 0,
-            ...first,
-            output_tokens: 2,
-          },
-        },
-      },
-      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 7, ...end } },
-      { type: 'message_stop' },
-    ]).usage,
-  });
-  const hour = (tokens: number, short = 0): object => ({
-    cache_creation_input_tokens: tokens + short,
-    cache_creation: { ephemeral_5m_input_tokens: short, ephemeral_1h_input_tokens: tokens },
-  });
-
-  it.each<[what: string, first: object | null, end: object, writes: object]>([
-    [
-      'for an hour, as those of the first round',
-      hour(1000),
-      { cache_creation_input_tokens: 5000 },
-      { cacheWrite5m: 0, cacheWrite1h: 5000 },
-    ],
-    [
-      'for five minutes, as those of the first round',
-      hour(0, 1000),
-      { cache_creation_input_tokens: 5000 },
-      { cacheWrite5m: 5000, cacheWrite1h: 0 },
-    ],
-    [
-      'for five minutes, behind marks for both',
-      hour(1000, 10),
-      { cache_creation_input_tokens: 5000 },
-      { cacheWrite5m: 4000, cacheWrite1h: 1000 },
-    ],
-    [
-      'for an hour, as each round reports',
-      hour(0, 10),
-      {
-        cache_creation_input_tokens: 5000,
-        iterations: [
-          { type: 'message', ...hour(2000, 10) },
-          { type: 'message', ...hour(2990) },
-        ],
-      },
-      { cacheWrite5m: 10, cacheWrite1h: 4990 },
-    ],
-    [
-      'for an hour, fewer than reported at first',
-      hour(1000),
-      { cache_creation_input_tokens: 400 },
-      { cacheWrite5m: 0, cacheWrite1h: 400 },
-    ],
-    ['by a split at the end', hour(1000), hour(4000, 2), { cacheWrite5m: 2, cacheWrite1h: 4000 }],
-  ])('counts the cache writes of later rounds %s', (_, first, end, writes) => {
-    expect(written(first, end).usage).toMatchObject(writes);
-  });
-
-  it.each<[what: string, marks: object[], writes: object]>([
-    ['an hour where the request asks for that alone', [{ ttl: '1h' }, { ttl: '1h' }], { cacheWrite1h: 5000 }],
-    ['five minutes where it asks for both', [{ ttl: '1h' }, {}], { cacheWrite5m: 5000 }],
-  ])('counts cache writes that only later rounds made as written for %s', (_, marks, writes) => {
-    const content = marks.map((mark) => ({
-      type: 'text',
-      text: 'long',
-      cache_control: { type: 'ephemeral', ...mark },
-    }));
-    const body = { model: 'a/b', max_tokens: 9, messages: [{ role: 'user', content }] };
-    const call = protocol.client.read(
-      body,
-      JSON.stringify(body),
-      { operation: 'generate' },
-      { 'anthropic-version': '2023-06-01' },
-    );
-    for (const asking of [call, { ...callWith(), decode: () => call.decode() }]) {
-      const decoder = protocol.upstream.decodeEvents(asking);
-      const events = [
-        { type: 'message_start', message: { usage: { input_tokens: 1, ...hour(0), output_tokens: 2 } } },
-        {
-          type: 'message_delta',
-          delta: { stop_reason: 'end_turn' },
-          usage: { cache_creation_input_tokens: 5000, output_tokens: 7 },
-        },
-      ].flatMap((event) => decoder.push({ event: event.type, data: JSON.stringify(event) }));
-      expect(events.findLast(({ type }) => type === 'usage')).toMatchObject({ usage: writes });
-    }
-  });
-
-  it('counts what a summary of the conversation read and wrote, which the sums omit', () => {
-    const own = { input_tokens: 23_000, output_tokens: 1000 };
-    const iterations = [
-      {
-        type: 'compaction',
-        input_tokens: 150_000,
-        cache_read_input_tokens: 30_000,
-        cache_creation_input_tokens: 0,
-        output_tokens: 3500,
-      },
-      { type: 'message', ...own },
-    ];
-    const { usage } = said([start, ...end('end_turn', { ...own, iterations })]);
-    expect(usage).toMatchObject({ input: 203_000, cacheRead: 30_000, output: 4500 });
-    expect(said([start, ...end('end_turn', { ...own, iterations: null })]).usage).toMatchObject({
-      input: 23_000,
-      output: 1000,
-    });
-  });
-
-  it('without usage reports none', () => {
-    const silent = { type: 'message_start', message: { usage: { input_tokens: -1, output_tokens: 'x' } } };
-    expect(said([silent, ...end('end_turn', {})]).usage).toEqual({});
   });
 
   it('may hide its reasoning and still sign it', () => {

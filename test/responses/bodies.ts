@@ -3,6 +3,7 @@ import type { ClientCall, Model } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/responses/index.ts';
 import { isObject } from '../support/json.ts';
 import { modelFrom } from '../support/model-from.ts';
+import { call, encoderOf } from '../support/turns.ts';
 
 /** A model that can do everything, except what a test overrides. */
 export const modelWith = modelFrom({
@@ -33,3 +34,13 @@ function callOf(body: Record<string, unknown>): ClientCall {
 export function callWith(fields: Record<string, unknown> = {}): ClientCall {
   return callOf({ model: 'openai/gpt-5.5', input: 'Ahoy', ...fields });
 }
+
+/** Encodes a request as another protocol's client may have made it. */
+export const encode = encoderOf(protocol, modelWith);
+
+/** A call whose arguments have digits to keep. */
+export const called = call('c1', 'f', { arguments: '{"n":1.0}' });
+export const user = { role: 'user', content: 'x' };
+
+/** An item after a message of the user. */
+export const item = (value: unknown): Record<string, unknown> => ({ input: [user, value] });

@@ -1,6 +1,7 @@
 import { protocol } from '../../plugins/protocols/responses/index.ts';
 import { testProtocol } from '../contract/protocol.ts';
-import { replyEvents, requestBody } from './arbitrary.ts';
+import { replyEvents } from './arbitrary-replies.ts';
+import { requestBody } from './arbitrary.ts';
 import { modelFor, sentBody } from './bodies.ts';
 
 testProtocol({

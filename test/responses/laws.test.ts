@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { protocol } from '../../plugins/protocols/responses/index.ts';
 import { fold } from '../contract/replies.ts';
-import { replyEvents } from './arbitrary.ts';
+import { replyEvents } from './arbitrary-replies.ts';
 import { callWith } from './bodies.ts';
 
 it('reads any output that a client sends back: text, calls and sealed state', () => {

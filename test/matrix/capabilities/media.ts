@@ -1,18 +1,9 @@
 /** What is not text, in and out. */
 import type { Wire } from '../../support/replaying-vendor.ts';
-import { all, has, holds, mentions, type Capability } from '../capability.ts';
+import { all, holds, mentions, type Capability } from '../capability.ts';
 import { conversation, offering, tide, together } from '../spelling.ts';
-
-/** One pixel. */
-const png =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-const pdf = 'JVBERi0xLjQKJSBhIGNoYXJ0Cg==';
-const wav = 'UklGRiQAAABXQVZFZm10IA==';
-const mp4 = 'AAAAGGZ0eXBtcDQyAAAAAA==';
-const sound = 'AQACAAMA';
-const spoken = { sound: { data: [sound], transcript: 'High water at five.' } };
-const pictureUrl = 'https://charts.example/north.png';
-const pdfUrl = 'https://charts.example/south.pdf';
+import { repliedMedia } from './media-replies.ts';
+import { mp4, pdf, pdfUrl, pictureUrl, png, wav } from './samples.ts';
 
 /** A question about a part, in the words of each protocol that has the part. */
 function about(parts: Partial<Record<Wire, object>>): Partial<Record<Wire, object>> {
@@ -38,6 +29,7 @@ function about(parts: Partial<Record<Wire, object>>): Partial<Record<Wire, objec
 }
 
 const call = { id: 'call_1', name: 'tide_at', input: { harbour: 'Hull' } };
+
 const seen = together(
   conversation({ user: 'Ahoy' }, { calls: [call] }, { results: [{ call, text: 'unused' }] }),
   offering(tide),
@@ -296,78 +288,5 @@ export const media: readonly Capability[] = [
     },
     instead: { 'chat-completions': all(holds({ role: 'tool', tool_call_id: 'call_1' }), mentions(png)) },
   },
-  {
-    name: 'image in the reply',
-    model: 'drawing',
-    got: {
-      responses: holds({ type: 'image_generation' }),
-      'generate-content': holds({ responseModalities: ['TEXT', 'IMAGE'] }),
-    },
-    // One is a tool that draws, the other a model that does.
-    possible: (client, wire) => client === wire,
-    ask: {
-      responses: { tools: [{ type: 'image_generation' }] },
-      'generate-content': { generationConfig: { responseModalities: ['TEXT', 'IMAGE'] } },
-    },
-    does: {
-      responses: { pictures: [{ mimeType: 'image/png', data: png }], text: 'Here.' },
-      'generate-content': { pictures: [{ mimeType: 'image/png', data: png }], text: 'Here.' },
-    },
-    shown: {
-      responses: holds({ type: 'image_generation_call', result: png }),
-      'generate-content': holds({ inlineData: { mimeType: 'image/png', data: png } }),
-    },
-    shownInstead: { 'chat-completions': mentions(png) },
-  },
-  {
-    name: 'image of its own over turns',
-    model: 'drawing',
-    ask: {
-      'chat-completions': {
-        messages: [
-          { role: 'user', content: 'Ahoy' },
-          {
-            role: 'assistant',
-            content: 'Here.',
-            images: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } }],
-          },
-          { role: 'user', content: 'Larger.' },
-        ],
-      },
-      'generate-content': {
-        contents: [
-          { role: 'user', parts: [{ text: 'Ahoy' }] },
-          { role: 'model', parts: [{ text: 'Here.' }, { inlineData: { mimeType: 'image/png', data: png } }] },
-          { role: 'user', parts: [{ text: 'Larger.' }] },
-        ],
-      },
-    },
-    got: {
-      'generate-content': holds({
-        role: 'model',
-        parts: [{ text: 'Here.' }, { inlineData: { mimeType: 'image/png', data: png } }],
-      }),
-    },
-    // OpenAI's own chat has no field for it, though others who speak it have.
-    instead: { 'chat-completions': mentions(png), responses: mentions(png), messages: mentions(png) },
-  },
-  {
-    name: 'sound in the reply',
-    model: 'speaking',
-    ask: {
-      'chat-completions': { modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'pcm16' } },
-      'generate-content': { generationConfig: { responseModalities: ['AUDIO'] } },
-    },
-    got: {
-      'chat-completions': has({ modalities: ['text', 'audio'], audio: { format: 'pcm16' } }),
-      'generate-content': holds({ responseModalities: ['AUDIO'] }),
-    },
-    // Its voice does not cross.
-    regardless: true,
-    does: { 'chat-completions': spoken, 'generate-content': spoken },
-    shown: {
-      'chat-completions': holds({ data: sound }),
-      'generate-content': holds({ inlineData: { mimeType: /^audio\//, data: sound } }),
-    },
-  },
+  ...repliedMedia,
 ];

@@ -1,40 +1,12 @@
 /** Tools: how they are offered and chosen, how they are called, and what comes of it. */
-import { isObject, type Json } from '../../support/json.ts';
+import { type Json } from '../../support/json.ts';
 import { hear } from '../../support/listen.ts';
 import { wires, type Wire } from '../../support/replaying-vendor.ts';
-import {
-  all,
-  any,
-  everywhere,
-  has,
-  holds,
-  mentions,
-  type ByWire,
-  type Capability,
-  type Check,
-} from '../capability.ts';
-import { chart, conversation, offering, tide, together } from '../spelling.ts';
-
-const offered = offering(tide);
-const two = offering(tide, chart);
-const hull = { id: 'call_1', name: 'tide_at', input: { harbour: 'Hull' } };
-const whitby = { id: 'call_2', name: 'tide_at', input: { harbour: 'Whitby' } };
-const asked = conversation({ user: 'Ahoy' }, { calls: [hull] }, { results: [{ call: hull, text: '05:12' }] });
-
-/** What a client of each protocol makes of the reply's calls. */
-function calls(expected: readonly (readonly [name: string, input: unknown])[]): ByWire<Check> {
-  const check =
-    (client: Wire): Check =>
-    (reply) => {
-      const heard = hear(client, reply).calls;
-      const ids = heard.flatMap(({ id }) => (id === undefined ? [] : [id]));
-      return (
-        new Set(ids).size === ids.length &&
-        JSON.stringify(heard.map(({ name, input }) => [name, input])) === JSON.stringify(expected)
-      );
-    };
-  return Object.fromEntries(wires.map((wire) => [wire, check(wire)]));
-}
+import { all, any, everywhere, holds, mentions, type Capability, type Check } from '../capability.ts';
+import { conversation, offering, tide, together } from '../spelling.ts';
+import { hostedTools } from './hosted-tools.ts';
+import { asked, calls, hull, offered, whitby } from './offered-tools.ts';
+import { toolChoices } from './tool-choices.ts';
 
 function failed(text: string): Partial<Record<Wire, object>> {
   return together(
@@ -62,10 +34,6 @@ function failed(text: string): Partial<Record<Wire, object>> {
     },
     { messages: offered.messages, 'generate-content': offered['generate-content'] },
   );
-}
-
-function choice(fields: Partial<Record<Wire, object>>, tools = two): Partial<Record<Wire, object>> {
-  return together(tools, fields);
 }
 
 const toolSchema = { type: 'object', properties: { harbour: { type: 'string' } }, required: ['harbour'] };
@@ -113,115 +81,7 @@ export const tools: readonly Capability[] = [
     },
     instead: { 'generate-content': holds({ name: 'tide_at' }) },
   },
-  {
-    name: 'tool choice: none',
-    ask: choice({
-      'chat-completions': { tool_choice: 'none' },
-      responses: { tool_choice: 'none' },
-      messages: { tool_choice: { type: 'none' } },
-      'generate-content': { toolConfig: { functionCallingConfig: { mode: 'NONE' } } },
-    }),
-    got: {
-      'chat-completions': has({ tool_choice: 'none' }),
-      responses: has({ tool_choice: 'none' }),
-      messages: has({ tool_choice: { type: 'none' } }),
-      'generate-content': holds({ functionCallingConfig: { mode: 'NONE' } }),
-    },
-  },
-  {
-    name: 'tool choice: any',
-    ask: choice({
-      'chat-completions': { tool_choice: 'required' },
-      responses: { tool_choice: 'required' },
-      messages: { tool_choice: { type: 'any' } },
-      'generate-content': { toolConfig: { functionCallingConfig: { mode: 'ANY' } } },
-    }),
-    got: {
-      'chat-completions': has({ tool_choice: 'required' }),
-      responses: has({ tool_choice: 'required' }),
-      messages: has({ tool_choice: { type: 'any' } }),
-      'generate-content': holds({ functionCallingConfig: { mode: 'ANY' } }),
-    },
-  },
-  {
-    name: 'tool choice: one',
-    ask: choice({
-      'chat-completions': { tool_choice: { type: 'function', function: { name: 'chart_of' } } },
-      responses: { tool_choice: { type: 'function', name: 'chart_of' } },
-      messages: { tool_choice: { type: 'tool', name: 'chart_of' } },
-      'generate-content': {
-        toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['chart_of'] } },
-      },
-    }),
-    got: {
-      'chat-completions': has({ tool_choice: { type: 'function', function: { name: 'chart_of' } } }),
-      responses: has({ tool_choice: { type: 'function', name: 'chart_of' } }),
-      messages: has({ tool_choice: { type: 'tool', name: 'chart_of' } }),
-      'generate-content': holds({
-        functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['chart_of'] },
-      }),
-    },
-  },
-  {
-    name: 'tool choice: some',
-    ask: choice(
-      {
-        'chat-completions': {
-          tool_choice: {
-            type: 'allowed_tools',
-            allowed_tools: {
-              mode: 'required',
-              tools: [
-                { type: 'function', function: { name: 'tide_at' } },
-                { type: 'function', function: { name: 'chart_of' } },
-              ],
-            },
-          },
-        },
-        responses: {
-          tool_choice: {
-            type: 'allowed_tools',
-            mode: 'required',
-            tools: [
-              { type: 'function', name: 'tide_at' },
-              { type: 'function', name: 'chart_of' },
-            ],
-          },
-        },
-        'generate-content': {
-          toolConfig: {
-            functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['tide_at', 'chart_of'] },
-          },
-        },
-      },
-      offering(tide, chart, { name: 'now' }),
-    ),
-    got: {
-      'chat-completions': has({
-        tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'required' } },
-      }),
-      responses: has({ tool_choice: { type: 'allowed_tools', mode: 'required' } }),
-      'generate-content': holds({
-        functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['tide_at', 'chart_of'] },
-      }),
-    },
-    instead: {
-      messages: all(has({ tool_choice: { type: 'any' } }), (body) => !holds({ name: 'now' })(body)),
-    },
-  },
-  {
-    name: 'one call at a time',
-    ask: choice({
-      'chat-completions': { parallel_tool_calls: false },
-      responses: { parallel_tool_calls: false },
-      messages: { tool_choice: { type: 'auto', disable_parallel_tool_use: true } },
-    }),
-    got: {
-      'chat-completions': has({ parallel_tool_calls: false }),
-      responses: has({ parallel_tool_calls: false }),
-      messages: has({ tool_choice: { disable_parallel_tool_use: true } }),
-    },
-  },
+  ...toolChoices,
   {
     name: 'parallel calls, interleaved',
     ask: offered,
@@ -400,66 +260,5 @@ export const tools: readonly Capability[] = [
     ),
     shown: { responses: holds({ type: 'function_call', name: 'tide_at', namespace: 'charts' }) },
   },
-  {
-    name: 'web search',
-    model: 'searching',
-    ask: {
-      'chat-completions': { web_search_options: {} },
-      responses: { tools: [{ type: 'web_search' }] },
-      messages: { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
-      'generate-content': { tools: [{ googleSearch: {} }] },
-    },
-    got: {
-      'chat-completions': (body) => isObject(body.web_search_options),
-      responses: holds({ type: 'web_search' }),
-      messages: holds({ name: 'web_search', type: /^web_search_/ }),
-      'generate-content': (body) => JSON.stringify(body).includes('"googleSearch":{'),
-    },
-  },
-  {
-    name: 'code execution',
-    model: 'thinking',
-    ask: {
-      responses: { tools: [{ type: 'code_interpreter', container: { type: 'auto' } }] },
-      messages: { tools: [{ type: 'code_execution_20250825', name: 'code_execution' }] },
-      'generate-content': { tools: [{ codeExecution: {} }] },
-    },
-    got: {
-      responses: holds({ type: 'code_interpreter' }),
-      messages: holds({ name: 'code_execution', type: /^code_execution_/ }),
-      'generate-content': (body) => JSON.stringify(body).includes('"codeExecution":{'),
-    },
-  },
-  {
-    name: "a shell of the vendor's defining",
-    ask: { messages: { tools: [{ type: 'bash_20250124', name: 'bash' }] } },
-    got: { messages: holds({ type: 'bash_20250124', name: 'bash' }) },
-    instead: {
-      'chat-completions': holds({
-        function: { name: 'bash', parameters: { properties: { command: { type: 'string' } } } },
-      }),
-      responses: holds({ type: 'function', name: 'bash' }),
-      'generate-content': holds({ name: 'bash', parametersJsonSchema: { type: 'object' } }),
-    },
-    does: everywhere({ toolCalls: [{ name: 'bash', arguments: '{"command":"ls"}' }] }),
-    shown: { messages: holds({ type: 'tool_use', name: 'bash', input: { command: 'ls' } }) },
-  },
-  {
-    name: 'tools of the vendor alone',
-    model: 'thinking',
-    ask: {
-      responses: { tools: [{ type: 'mcp', server_label: 'charts', server_url: 'https://charts.example' }] },
-    },
-    got: { responses: holds({ type: 'mcp' }) },
-  },
-  {
-    name: 'search of kept files',
-    model: 'thinking',
-    ask: {
-      responses: { tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] },
-      'generate-content': { tools: [{ fileSearch: { fileSearchStoreNames: ['fileSearchStores/a'] } }] },
-    },
-    got: { responses: holds({ type: 'file_search' }), 'generate-content': holds({ fileSearch: {} }) },
-    possible: (client, wire) => client === wire,
-  },
+  ...hostedTools,
 ];

@@ -1,0 +1,16 @@
+/** A host with providers that refuse unknown fields, and their models. */
+import type { Model } from '../../core/index.ts';
+import { deepseek } from '../../plugins/providers/deepseek.ts';
+import { groq } from '../../plugins/providers/groq.ts';
+import { mistral } from '../../plugins/providers/mistral.ts';
+import { hostWith } from '../support/host.ts';
+
+export const host = hostWith([mistral({ apiKey: 'k' }), groq({ apiKey: 'k' }), deepseek({ apiKey: 'k' })]);
+
+export function modelOf(id: string): Model {
+  const [offer] = host.catalog.find(id);
+  if (!offer) throw new Error(`no ${id}`);
+  return offer.model;
+}
+
+export const small = modelOf('mistral/mistral-small-2603');

@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import type { CanonicalRequest, Turn } from '../../core/index.ts';
+import { assistant, call, result, text, tool, user } from '../support/turns.ts';
+import { modelWith, encode } from './bodies.ts';
+
+describe('a request fitted to its model', () => {
+  it('has a cache mark, with a lifetime this protocol has, if the model takes marks', () => {
+    const marked = (ttl?: '1h' | '30m'): Partial<CanonicalRequest> => ({
+      turns: [user({ type: 'text', text: 'a', cache: ttl ? { ttl } : {} })],
+    });
+    const model = modelWith({
+      capabilities: { wire: { 'chat-completions': { extras: true, cacheMarks: true } } },
+    });
+    expect(encode(marked('1h'), model)).toMatchObject({
+      body: {
+        messages: [{ content: [{ type: 'text', text: 'a', prompt_cache_breakpoint: { mode: 'explicit' } }] }],
+      },
+      lost: ['turns[0].blocks[0].cache.ttl'],
+    });
+    expect(encode(marked('30m'), model)).toMatchObject({
+      body: { messages: [{ content: [{ prompt_cache_breakpoint: { mode: 'explicit', ttl: '30m' } }] }] },
+      lost: [],
+    });
+  });
+
+  it('has the mark of a result on its last part, and reports one on a call or on an empty result', () => {
+    const model = modelWith({
+      capabilities: { wire: { 'chat-completions': { extras: true, cacheMarks: true } } },
+    });
+    const turns: Turn[] = [
+      assistant(call('c', 'f', { cache: {} })),
+      user(result('c', [text('a'), text('b')], { cache: {} })),
+      user(result('c', [], { cache: {} })),
+    ];
+    const { body, lost } = encode({ turns }, model);
+    expect(body.messages).toMatchObject([
+      {},
+      {
+        role: 'tool',
+        content: [{ text: 'a' }, { text: 'b', prompt_cache_breakpoint: { mode: 'explicit' } }],
+      },
+      { role: 'tool', content: '' },
+    ]);
+    expect(lost).toEqual(['turns[0].blocks[0].cache', 'turns[2].blocks[0].cache']);
+  });
+
+  it('leaves out an item of another protocol, and reports it', () => {
+    const foreign = { type: 'foreign', protocol: 'responses', value: {} } as const;
+    expect(encode({ turns: [user(foreign, 'a')] })).toMatchObject({
+      body: { messages: [{ content: 'a' }] },
+      lost: ['turns[0].blocks[0]'],
+    });
+  });
+
+  it('leaves out a choice among tools that are not offered, and reports it', () => {
+    const hosted = {
+      type: 'hosted',
+      protocol: 'messages',
+      kind: 'other',
+      value: { type: 'computer_20250124', name: 'computer' },
+    } as const;
+    const tools = [{ type: 'function' as const, name: 'f' }, hosted];
+    const chosen = (
+      toolChoice: CanonicalRequest['toolChoice'],
+      offered: CanonicalRequest['tools'] = tools,
+    ): unknown[] => {
+      const { body, lost } = encode({ tools: offered, toolChoice });
+      return [body.tool_choice, lost.filter((path) => path === 'toolChoice').length];
+    };
+    expect(chosen({ mode: 'one', names: ['computer'] })).toEqual([undefined, 1]);
+    expect(chosen({ mode: 'subset', names: ['computer', 'f'] })).toEqual([
+      {
+        type: 'allowed_tools',
+        allowed_tools: { mode: 'auto', tools: [{ type: 'function', function: { name: 'f' } }] },
+      },
+      1,
+    ]);
+    expect(chosen({ mode: 'required' }, [hosted])).toEqual([undefined, 1]);
+    expect(chosen({ mode: 'none' }, [hosted])).toEqual([undefined, 0]);
+  });
+
+  it('sends the result of a failed tool as a plain result, and reports it', () => {
+    const turns: Turn[] = [tool(result('c', 'no', { isError: true }))];
+    expect(encode({ turns })).toMatchObject({
+      body: { messages: [{ role: 'tool', tool_call_id: 'c', content: 'no' }] },
+      lost: ['turns[0].blocks[0].isError'],
+    });
+  });
+});

@@ -1,0 +1,193 @@
+import { describe, expect, it } from 'vitest';
+import type { CanonicalEvent, ClientCall, Opaque, Turn } from '../../core/index.ts';
+import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
+import { envelopeMark } from '../../plugins/shared/wire-kit/envelope.ts';
+import { isObject } from '../support/json.ts';
+import { ahoy, assistant, call, result, tool } from '../support/turns.ts';
+import { callWith, modelWith, encode } from './bodies.ts';
+
+describe('sealed reasoning', () => {
+  const sealed: Turn = assistant(
+    {
+      type: 'reasoning',
+      text: 'hm',
+      opaque: [{ vendor: 'anthropic', kind: 'signature', value: 'c2VhbA==' }],
+    },
+    'a',
+  );
+  const turns = [ahoy, sealed, ahoy];
+
+  it('goes back to its own vendor byte for byte', () => {
+    const { body, lost } = encode({ turns }, modelWith({ id: 'anthropic/claude' }));
+    expect(body.messages).toMatchObject([
+      {},
+      {
+        content: 'a',
+        reasoning_details: [
+          { type: 'reasoning.text', format: 'anthropic-claude-v1', text: 'hm', signature: 'c2VhbA==' },
+        ],
+      },
+      {},
+    ]);
+    expect(lost).toEqual([]);
+  });
+
+  it('is reported as lost for another vendor, whichever protocol it came from', () => {
+    expect(encode({ turns })).toMatchObject({
+      body: { messages: [{}, { role: 'assistant', content: 'a' }, {}] },
+      lost: ['turns[1].blocks[0]'],
+    });
+    const { turns: own } = callWith({
+      messages: [
+        { role: 'user', content: 'x' },
+        {
+          role: 'assistant',
+          content: 'a',
+          reasoning_details: [{ type: 'reasoning.encrypted', data: 'xx', format: 'google-gemini-v1' }],
+        },
+      ],
+    }).decode();
+    expect(encode({ turns: own }).lost).toEqual(['turns[1].blocks[0]']);
+  });
+
+  it('is not replaced by unsealed text', () => {
+    expect(encode({ turns: [assistant({ type: 'reasoning', text: 'hm' })] })).toMatchObject({
+      body: { messages: [{ role: 'assistant', content: '' }] },
+      lost: ['turns[0].blocks[0]'],
+    });
+  });
+
+  it('goes back as text to its own vendor if the seal is empty', () => {
+    const block = {
+      type: 'reasoning',
+      text: 'hm',
+      opaque: [{ vendor: 'deepseek', kind: 'signature', value: '' }],
+    } as const;
+    const { body } = encode(
+      {
+        turns: [assistant({ ...block, opaque: [...block.opaque] }, 'a')],
+      },
+      modelWith({ id: 'deepseek/deepseek-v4-flash' }),
+    );
+    expect(body.messages).toEqual([{ role: 'assistant', content: 'a', reasoning_content: 'hm' }]);
+  });
+});
+
+describe('a model that needs its reasoning back', () => {
+  const deepseek = modelWith({
+    id: 'deepseek/deepseek-v4-pro',
+    capabilities: {
+      reasoning: { style: 'effort', efforts: ['high', 'max'] },
+      wire: { 'chat-completions': { extras: false, thinkingMode: true } },
+    },
+  });
+
+  it('gets a blank in every assistant message if the reasoning is gone', () => {
+    const { body } = encode(
+      {
+        turns: [ahoy, assistant(call('c1')), tool(result('c1', 'y')), assistant('a'), ahoy],
+      },
+      deepseek,
+    );
+    expect(body.messages).toMatchObject([
+      {},
+      { reasoning_content: ' ', tool_calls: [{ id: 'c1' }] },
+      { role: 'tool' },
+      { content: 'a', reasoning_content: ' ' },
+      {},
+    ]);
+  });
+
+  it('does not get what a client of this protocol left out', () => {
+    const { turns } = callWith({
+      messages: [
+        { role: 'user', content: 'x' },
+        { role: 'assistant', content: 'a' },
+      ],
+    }).decode();
+    const { body } = protocol.upstream.encodeRequest({ ...callWith().decode(), turns }, deepseek, undefined);
+    expect(JSON.parse(JSON.stringify(body))).toMatchObject({
+      messages: [{}, { role: 'assistant', content: 'a' }],
+    });
+    expect(JSON.stringify(body)).not.toContain('reasoning_content');
+  });
+
+  it('turns thinking off by its own field if the client wants no reasoning', () => {
+    for (const reasoning of [{ effort: 'none' }, { budget: 0 }]) {
+      const { body, lost } = encode({ reasoning }, deepseek);
+      expect(body).toMatchObject({ thinking: { type: 'disabled' } });
+      expect(body).not.toHaveProperty('reasoning_effort');
+      expect(lost).toEqual([]);
+    }
+  });
+});
+
+describe('an envelope that a client sends back', () => {
+  const signature = { vendor: 'anthropic', kind: 'signature', value: 'c2VhbA==' };
+  const encrypted = { vendor: 'anthropic', kind: 'encrypted', value: 'eHg=' };
+  const sealedCall = { vendor: 'google', kind: 'signature', value: 'Z2c=' };
+  const kept = (...states: Opaque[]): ClientCall => {
+    const events: CanonicalEvent[] = [
+      { type: 'block-start', candidate: 0, block: 0, kind: 'reasoning' },
+      { type: 'block-delta', candidate: 0, block: 0, text: 'hm' },
+      { type: 'block-end', candidate: 0, block: 0, opaque: states },
+      { type: 'block-start', candidate: 0, block: 1, kind: 'tool-call', id: 'c1', name: 'f' },
+      { type: 'block-end', candidate: 0, block: 1, opaque: [sealedCall] },
+      { type: 'finish', candidate: 0, reason: { unified: 'tool-calls', raw: 'tool_use' } },
+    ];
+    const reply = protocol.client.encodeReply(events, {
+      id: 'k',
+      model: 'anthropic/claude',
+      created: 1,
+      call: callWith(),
+    });
+    const [choice]: unknown[] = isObject(reply) && Array.isArray(reply.choices) ? reply.choices : [];
+    return callWith({
+      messages: [
+        { role: 'user', content: 'x' },
+        isObject(choice) ? choice.message : {},
+        { role: 'tool', tool_call_id: 'c1', content: 'y' },
+      ],
+    });
+  };
+
+  it.each([[[signature]], [[encrypted]], [[signature, encrypted]]])(
+    'opens to the state that was sealed: %j',
+    (states) => {
+      const read = kept(...states);
+      expect(read.carriesState).toBe(true);
+      const [reasoning, ...others] = read.decode().turns[1]?.blocks ?? [];
+      expect(reasoning).toMatchObject({ type: 'reasoning', text: 'hm', opaque: states });
+      expect(others).toMatchObject([{ type: 'tool-call', opaque: [sealedCall] }]);
+    },
+  );
+
+  it('becomes entries in the format of its vendor', () => {
+    const { body, lost } = encode(kept(signature, encrypted).decode(), modelWith({ id: 'anthropic/claude' }));
+    expect(body.messages).toMatchObject([
+      {},
+      {
+        reasoning_details: [
+          { type: 'reasoning.text', format: 'anthropic-claude-v1', text: 'hm', signature: 'c2VhbA==' },
+          { type: 'reasoning.encrypted', format: 'anthropic-claude-v1', data: 'eHg=' },
+        ],
+        tool_calls: [{ id: 'c1' }],
+      },
+      {},
+    ]);
+    expect(JSON.stringify(body)).not.toContain('reasoning_content');
+    expect(lost).toEqual(['turns[1].blocks[1].opaque']);
+  });
+
+  it('never reaches another vendor', () => {
+    const { body, lost } = encode(kept(signature).decode(), modelWith({ id: 'google/gemini' }));
+    expect(JSON.stringify(body)).not.toContain(envelopeMark);
+    expect(body.messages).toMatchObject([
+      {},
+      { tool_calls: [{ extra_content: { google: { thought_signature: 'Z2c=' } } }] },
+      {},
+    ]);
+    expect(JSON.stringify(body)).not.toMatch(/reasoning_|hm/);
+    expect(lost).toEqual(['turns[1].blocks[0]']);
+  });
+});

@@ -1,0 +1,74 @@
+/** Ended calls of any kind, and their sums. */
+import { units } from '../../plugins/meters/balance/calls/figures.ts';
+import type { OverviewRow, Store } from '../../plugins/meters/balance/store.ts';
+
+export interface MadeCall {
+  readonly call: string;
+  readonly account: string;
+  readonly key: string;
+  readonly ended: number;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly [column: string]: unknown;
+}
+
+/** A stored call as the recorder writes it. */
+export function madeCall(
+  call: string,
+  account: string,
+  ended: number,
+  more: Readonly<Record<string, unknown>> = {},
+): MadeCall {
+  return {
+    call,
+    started: ended - 100,
+    ended,
+    account,
+    key: 'key-1',
+    asked: 'house/model',
+    model: 'house/model',
+    provider: 'house',
+    protocol: 'messages',
+    operation: 'generate',
+    stream: 1,
+    outcome: 'completed',
+    code: null,
+    status: 200,
+    first_event: 40,
+    duration: 100,
+    attempts: 1,
+    input: 10,
+    output: 5,
+    cached: 0,
+    reasoning: 0,
+    cost: '7',
+    margin: '2',
+    basis: 'usage',
+    flags: '',
+    tags: {},
+    body: { id: call, object: 'call' },
+    ...more,
+  };
+}
+
+export function add(store: Store, ...calls: readonly MadeCall[]): Promise<void> {
+  return store.addCalls({
+    calls: calls.map(({ body, ...columns }) => [JSON.stringify(columns), JSON.stringify(body)] as const),
+  });
+}
+
+export function totalOf(rows: readonly OverviewRow[]) {
+  const sum = (read: (row: OverviewRow) => number): number =>
+    rows.reduce((total, row) => total + read(row), 0);
+  return {
+    cost: rows.reduce((total, row) => total + row.cost, 0n),
+    margin: rows.reduce((total, row) => total + row.margin, 0n),
+    posts: sum((row) => row.posts),
+    calls: sum((row) => row.counts.calls),
+    errors: sum((row) => row.counts.errors),
+    input: sum((row) => row.counts.input),
+    hits: sum((row) => row.counts.cache_hits),
+    timed: sum((row) => row.buckets.reduce((all, one) => all + one, 0)),
+  };
+}
+
+export const always = { from: 0, to: 100 * units['1d'], by: 'account', unit: '1h', top: 1000 } as const;

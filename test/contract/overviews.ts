@@ -1,0 +1,120 @@
+/** Compares what a store says of ended calls with sums of our own. */
+import { expect } from 'vitest';
+import { units, type Dimension, type Unit } from '../../plugins/meters/balance/calls/figures.ts';
+import type { OverviewQuery, OverviewRow, Store } from '../../plugins/meters/balance/store.ts';
+import { type MadeCall, always, totalOf } from './made-calls.ts';
+
+/** Compares the overview by each dimension and step with sums that the test makes itself. */
+export async function expectEqual(store: Store, name: string, calls: readonly MadeCall[]): Promise<void> {
+  const entries = (await store.entries({ account: name, limit: 1000 })).filter(
+    ({ revenue, vendor, kind }) => revenue !== 0n || (vendor ?? 0n) !== 0n || kind === 'post',
+  );
+  const dimensions: readonly Exclude<Dimension, 'tag'>[] = ['model', 'key', 'account', 'provider'];
+  for (const by of dimensions)
+    for (const unit of ['1h', '1d'] as const satisfies Unit[]) {
+      const query: OverviewQuery = { ...always, by, unit, account: name };
+      const wanted = new Map<
+        string,
+        {
+          cost: bigint;
+          margin: bigint;
+          posts: number;
+          calls: number;
+          hits: number;
+          errors: number;
+          timed: number;
+        }
+      >();
+      const cell = (group: unknown, at: number) => {
+        const id = `${String(group)} ${Math.floor(at / units[unit]) * units[unit]}`;
+        const known = wanted.get(id) ?? {
+          cost: 0n,
+          margin: 0n,
+          posts: 0,
+          calls: 0,
+          hits: 0,
+          errors: 0,
+          timed: 0,
+        };
+        wanted.set(id, known);
+        return known;
+      };
+      for (const entry of entries) {
+        const sums = cell(entry[by], entry.at);
+        sums.cost += entry.revenue;
+        sums.margin += entry.vendor === undefined ? 0n : entry.revenue - entry.vendor;
+        if (entry.kind === 'post') sums.posts += 1;
+      }
+      for (const call of calls) {
+        const sums = cell(call[by], call.ended);
+        sums.calls += 1;
+        if (Number(call.cached) > 0) sums.hits += 1;
+        if (call.outcome === 'failed' || call.outcome === 'refused') sums.errors += 1;
+        if (call.first_event !== null) sums.timed += 1;
+      }
+      const shown = (rows: readonly OverviewRow[]) =>
+        Object.fromEntries(
+          rows.map((row) => {
+            const { input: _input, ...sums } = totalOf([row]);
+            return [`${row.name} ${row.start}`, sums];
+          }),
+        );
+      expect(shown(await store.overview(query)), `by ${by} and ${unit}`).toEqual(Object.fromEntries(wanted));
+      // Without a filter other tables are read; these series are of this account alone.
+      if (by === 'account' || by === 'key') {
+        const all = await store.overview({ ...query, account: undefined, top: 1_000_000 });
+        const own = all.filter((row) => row.name === name || row.name?.startsWith(`${name}-`));
+        expect(shown(own), `all by ${by} and ${unit}`).toEqual(Object.fromEntries(wanted));
+      }
+      if (unit === '1h') await expectFiltered(store, { ...query, account: undefined }, name);
+      await expectOthers(store, { ...query, account: undefined });
+      // A range that begins and ends within days.
+      await expectOthers(store, { ...query, account: undefined, from: units[unit], to: 3 * units[unit] });
+      await expectOthers(store, { ...query, account: undefined, from: units[unit], to: 50 * units[unit] });
+    }
+  const tags = await store.overview({ ...always, by: 'tag', tag: 'of', top: 1_000_000 });
+  const own = totalOf(tags.filter((row) => row.name === `of:${name}`));
+  expect(own).toMatchObject({
+    calls: calls.length,
+    cost: BigInt(calls.length) * 7n,
+    margin: BigInt(calls.length) * 2n,
+  });
+}
+
+/** A filter finds the same sums, whichever table they are read from. */
+async function expectFiltered(store: Store, query: OverviewQuery, account: string): Promise<void> {
+  const key = `${account}-a`;
+  expect(await store.overview({ ...query, key })).toEqual(await store.overview({ ...query, key, account }));
+  const value = { model: 'm/a', key, account, provider: 'a', tag: '' }[query.by];
+  const all = await store.overview({ ...query, top: 1_000_000 });
+  const bare = ({ start, cost, margin, posts, counts, buckets }: OverviewRow): object => ({
+    start,
+    cost,
+    margin,
+    posts,
+    counts,
+    buckets,
+  });
+  expect((await store.overview({ ...query, [query.by]: value })).map(bare)).toEqual(
+    all.filter(({ name }) => name === value).map(bare),
+  );
+}
+
+/** The largest series are those of all series, and the one without a name is the sum of the others. */
+async function expectOthers(store: Store, query: OverviewQuery): Promise<void> {
+  for (const top of [1, 3]) {
+    const [all, some] = [
+      await store.overview({ ...query, top: 1_000_000 }),
+      await store.overview({ ...query, top }),
+    ];
+    const isNamed = ({ place }: OverviewRow): boolean => place <= top;
+    expect(some.filter(({ name }) => name !== undefined)).toEqual(all.filter(isNamed));
+    const rest = Map.groupBy(
+      all.filter((row) => !isNamed(row)),
+      ({ start }) => start,
+    );
+    const others = some.filter(({ name }) => name === undefined);
+    expect(others.map(({ start }) => start)).toEqual([...rest.keys()].toSorted((one, other) => one - other));
+    for (const row of others) expect(totalOf([row])).toEqual(totalOf(rest.get(row.start) ?? []));
+  }
+}

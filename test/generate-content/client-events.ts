@@ -1,0 +1,51 @@
+/** Replies as canonical events, and the chunks that a client gets of them. */
+import { expect } from 'vitest';
+import { type CanonicalEvent, type ClientCall } from '../../core/index.ts';
+import { callWith, matchOf, protocol } from './bodies.ts';
+
+export const { client } = protocol;
+export const start: CanonicalEvent = { type: 'response-start' };
+export const end: CanonicalEvent = { type: 'response-end' };
+
+export const stop: CanonicalEvent = {
+  type: 'finish',
+  candidate: 0,
+  reason: { unified: 'stop', raw: 'end_turn' },
+};
+
+export const usage: CanonicalEvent = { type: 'usage', usage: { input: 7, output: 5, reasoning: 2 } };
+export type Block = Extract<CanonicalEvent, { type: 'block-start' }>;
+export type Seals = Extract<CanonicalEvent, { type: 'block-end' }>['opaque'];
+
+export function block(
+  number: number,
+  kind: Block['kind'],
+  pieces: readonly string[],
+  facts: Partial<Block> = {},
+  opaque?: Seals,
+): CanonicalEvent[] {
+  const place = { candidate: 0, block: number };
+  return [
+    { type: 'block-start', ...place, kind, ...facts },
+    ...pieces.map((text): CanonicalEvent => ({ type: 'block-delta', ...place, text })),
+    { type: 'block-end', ...place, ...(opaque ? { opaque } : {}) },
+  ];
+}
+
+export function framesOf(
+  events: readonly CanonicalEvent[],
+  call: ClientCall = callWith({}, matchOf(true)),
+): string[] {
+  const encoder = client.encodeEvents({ id: 'k7', model: 'a/b', created: 1, call });
+  return events.map((event) => encoder.push(event));
+}
+
+export function chunksOf(events: readonly CanonicalEvent[], call?: ClientCall): unknown[] {
+  const all = framesOf(events, call).join('');
+  // Each frame is a single data line. Any other line breaks some client.
+  expect(all).toMatch(/^(data: [^\r\n]+\r\n\r\n)*$/);
+  return all
+    .split('\r\n\r\n')
+    .filter(Boolean)
+    .map((frame): unknown => JSON.parse(frame.slice('data: '.length)));
+}

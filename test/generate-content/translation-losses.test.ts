@@ -1,0 +1,277 @@
+import { describe, expect, it } from 'vitest';
+import type { Block, CanonicalRequest, Turn } from '../../core/index.ts';
+import { clientPath } from '../../core/loss.ts';
+import { refusal } from '../support/refusals.ts';
+import { ahoy, call, assistant, file, result, text, tool, user } from '../support/turns.ts';
+import { callWith, older, protocol, encode } from './bodies.ts';
+import { contents } from './encoded.ts';
+
+describe('a request that Google cannot fulfil', () => {
+  it.each<[string, Partial<CanonicalRequest>, string]>([
+    ['sound alone of a model that writes', { modalities: ['audio'] }, 'modalities'],
+    [
+      'a conversation without text',
+      { turns: [{ role: 'user', blocks: [text('')], at: 'messages[0]' }] },
+      'messages[0]',
+    ],
+    [
+      'a file of no known kind',
+      {
+        turns: [user(file('document', 'AAAA', { at: 'input[0].content[0]' }))],
+      },
+      'input[0].content[0]',
+    ],
+    [
+      'maps',
+      {
+        tools: [
+          {
+            type: 'hosted',
+            protocol: 'responses',
+            kind: 'other',
+            value: { type: 'file_search' },
+            at: 'tools[0]',
+          },
+        ],
+      },
+      'tools[0]',
+    ],
+  ])('is refused: %s', (_, asked, param) => {
+    expect(refusal(() => encode(asked))).toMatchObject({
+      code: 'unsupported_parameter',
+      details: { param },
+    });
+  });
+
+  it('reports losses: arguments that are no object, a namespace', () => {
+    const called: Turn = assistant(call('c1', 'f', { arguments: 'not json', namespace: 'charts' }));
+    const { body, lost } = encode({
+      turns: [ahoy, called],
+      tools: [{ type: 'function', name: 'f', namespace: 'charts' }],
+    });
+    expect(body.contents).toMatchObject([
+      {},
+      { parts: [{ functionCall: { name: 'f', args: { _raw: 'not json' } } }] },
+    ]);
+    expect(lost).toEqual([
+      'turns[1].blocks[0].arguments',
+      'turns[1].blocks[0].namespace',
+      'tools[0].namespace.name',
+    ]);
+  });
+
+  it("reports a schema in Google's own form by its own field name", () => {
+    const request = callWith({
+      generationConfig: { responseMimeType: 'application/json', responseSchema: { type: 'ARRAY' } },
+    }).decode();
+    expect(clientPath('format.schema', request, protocol.client.fieldNames)).toBe(
+      'generationConfig.responseSchema',
+    );
+  });
+
+  it('reports fields that the client wrote in snake_case in snake_case', () => {
+    const request = callWith({
+      system_instruction: { parts: [{ text: 'a' }] },
+      contents: [
+        {
+          parts: [
+            {
+              inline_data: { mime_type: 'image/png', data: 'AAAA' },
+              media_resolution: { level: 'MEDIA_RESOLUTION_LOW' },
+            },
+          ],
+        },
+      ],
+      tools: [{ function_declarations: [{ name: 'f', parameters_json_schema: {} }] }],
+      generation_config: { top_p: 0.5, topK: 3, media_resolution: 'MEDIA_RESOLUTION_LOW' },
+      safety_settings: [],
+      service_tier: 'flex',
+    }).decode();
+    const paths = [
+      'topP',
+      'topK',
+      'turns[0].blocks[0].cache',
+      'turns[1].blocks[0].detail',
+      'tools[0].schema',
+      'generationConfig.mediaResolution',
+      'safetySettings',
+      'serviceTier',
+    ].map((path) => clientPath(path, request, protocol.client.fieldNames));
+    expect(paths).toEqual([
+      'generation_config.top_p',
+      'generation_config.topK',
+      'system_instruction.parts[0].cache',
+      'contents[0].parts[0].media_resolution',
+      'tools[0].function_declarations[0].parameters_json_schema',
+      'generation_config.media_resolution',
+      'safety_settings',
+      'service_tier',
+    ]);
+  });
+
+  it.each(['googleSearch', 'codeExecution', 'urlContext', 'googleMaps', 'fileSearch'])(
+    'recognises the hosted tool %s in either spelling',
+    (name) => {
+      const snake = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+      const [spelt, usual] = [snake, name].map(
+        (each) => callWith({ tools: [{ [each]: {} }] }).decode().tools?.[0],
+      );
+      expect(spelt).toEqual({ ...usual, at: `tools[0].${snake}` });
+    },
+  );
+
+  it('finds the type of a picture in its bytes', () => {
+    const picture: Block = file('image', 'iVBORw0KGgoAAAANSUhEUg==');
+    expect(contents([user(picture)])).toMatchObject([{ parts: [{ inlineData: { mimeType: 'image/png' } }] }]);
+  });
+
+  it('puts the context of a document before it, and its text inside the result that holds it', () => {
+    const document: Block = file('document', text('2 m'), { title: 'Tides', context: 'Of May.' });
+    const { body, lost } = encode(
+      {
+        turns: [user(document), assistant(call('c1')), tool(result('c1', [document]))],
+      },
+      older,
+    );
+    expect(body.contents).toMatchObject([
+      { parts: [{ text: 'Of May.' }, { text: 'Tides:\n\n2 m' }] },
+      { parts: [{ functionCall: { name: 'f' } }] },
+      { parts: [{ functionResponse: { response: { output: 'Of May.\n\nTides:\n\n2 m' } } }] },
+    ]);
+    expect(lost).toEqual(['turns[0].blocks[0].context', 'turns[2].blocks[0].content[0].context']);
+  });
+});
+
+describe('decoding a request of this protocol', () => {
+  const decoded = callWith({
+    systemInstruction: { parts: [{ text: 'a' }] },
+    contents: [
+      {
+        parts: [
+          { text: 'x' },
+          {
+            inlineData: { mimeType: 'image/png', data: '_-8' },
+            mediaResolution: { level: 'MEDIA_RESOLUTION_LOW' },
+            videoMetadata: { fps: 1 },
+          },
+        ],
+      },
+    ],
+    tools: [
+      {
+        functionDeclarations: [
+          {
+            name: 'f',
+            parameters: {
+              type: 'OBJECT',
+              properties: { b: { type: 'STRING' }, a: { type: 'INTEGER', nullable: true } },
+              propertyOrdering: ['a', 'b'],
+            },
+          },
+        ],
+      },
+      { googleSearch: {} },
+    ],
+    toolConfig: {
+      functionCallingConfig: { mode: 'VALIDATED', allowedFunctionNames: ['f'] },
+      retrievalConfig: { languageCode: 'pt' },
+    },
+    generationConfig: {
+      maxOutputTokens: 5,
+      responseMimeType: 'application/json',
+      responseSchema: { type: 'ARRAY', items: { type: 'STRING' }, minItems: '2' },
+      thinkingConfig: { thinkingLevel: 'HIGH' },
+      imageConfig: { aspectRatio: '1:1' },
+    },
+    safetySettings: [],
+    cachedContent: 'cachedContents/x',
+    serviceTier: 'standard',
+  }).decode();
+
+  it('gives the canonical names', () => {
+    expect(decoded).toMatchObject({
+      turns: [
+        {
+          role: 'system',
+          at: 'systemInstruction',
+          blocks: [{ text: 'a', at: 'systemInstruction.parts[0]' }],
+        },
+        {
+          role: 'user',
+          at: 'contents[0]',
+          blocks: [
+            { text: 'x' },
+            {
+              kind: 'image',
+              detail: 'low',
+              source: { type: 'base64', data: '/+8=' },
+              at: 'contents[0].parts[1]',
+            },
+          ],
+        },
+      ],
+      tools: [
+        {
+          type: 'function',
+          name: 'f',
+          schema: { type: 'object', properties: { a: { type: ['integer', 'null'] }, b: { type: 'string' } } },
+          at: 'tools[0].functionDeclarations[0]',
+        },
+        { type: 'hosted', kind: 'web-search', at: 'tools[1].googleSearch' },
+      ],
+      toolChoice: { mode: 'subset', names: ['f'], required: false },
+      format: { type: 'schema', schema: { type: 'array', items: { type: 'string' }, minItems: 2 } },
+      reasoning: { effort: 'high' },
+      serviceTier: 'default',
+      outputLimit: 5,
+    });
+  });
+
+  it('does not report the role of instructions as lost', () => {
+    const { turns } = callWith({ systemInstruction: { role: 'user', parts: [{ text: 'a' }] } }).decode();
+    expect(turns[0]?.vendor).toBeUndefined();
+  });
+
+  it("reports losses by the client's own path", () => {
+    const { fieldNames } = protocol.client;
+    const asWritten = (path: string): string => clientPath(path, decoded, fieldNames);
+    expect(
+      [
+        'turns[1].blocks[1].detail',
+        'turns[1].blocks[1].videoMetadata',
+        'topK',
+        'reasoning.effort',
+        'tools[0].strict',
+        'generationConfig.imageConfig',
+        'cachedContent',
+        'toolConfig.retrievalConfig',
+      ].map(asWritten),
+    ).toEqual([
+      'contents[0].parts[1].mediaResolution',
+      'contents[0].parts[1].videoMetadata',
+      'generationConfig.topK',
+      'generationConfig.thinkingConfig.thinkingLevel',
+      'tools[0].functionDeclarations[0].strict',
+      'generationConfig.imageConfig',
+      'cachedContent',
+      'toolConfig.retrievalConfig',
+    ]);
+  });
+
+  it('does not restore values that a plugin changed', () => {
+    const [first, second] = decoded.tools ?? [];
+    if (first?.type !== 'function' || !second) throw new Error('no tools');
+    const { body } = encode({
+      ...decoded,
+      tools: [{ ...first, schema: { type: 'object' } }, second],
+      modalities: ['text'],
+    });
+    expect(body).toMatchObject({
+      tools: [
+        { functionDeclarations: [{ name: 'f', parametersJsonSchema: { type: 'object' } }] },
+        { googleSearch: {} },
+      ],
+      generationConfig: { responseModalities: ['TEXT'] },
+    });
+  });
+});

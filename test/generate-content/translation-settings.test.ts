@@ -1,0 +1,195 @@
+import { describe, expect, it } from 'vitest';
+import type { CanonicalRequest, Model } from '../../core/index.ts';
+import { modelWith, older, encode } from './bodies.ts';
+import { gemma } from './encoded.ts';
+
+/** The settings that ask for thoughts of a level or within a budget. */
+function thinks(much: string | number, includeThoughts = true): Record<string, unknown> {
+  const key = typeof much === 'string' ? 'thinkingLevel' : 'thinkingBudget';
+  return { thinkingConfig: { [key]: much, includeThoughts } };
+}
+
+/** The request, the fields of `generationConfig` that it gets, the paths reported as lost, and the model. */
+const fitted: [
+  asked: Partial<CanonicalRequest>,
+  sent: Record<string, unknown> | undefined,
+  lost?: string[],
+  model?: Model,
+][] = [
+  [
+    {
+      temperature: 0.5,
+      topP: 0.1,
+      topK: 3,
+      frequencyPenalty: 1,
+      presencePenalty: 1,
+      seed: 3,
+      stop: ['x'],
+      candidates: 2,
+      outputLimit: 9,
+    },
+    {
+      temperature: 0.5,
+      topP: 0.1,
+      topK: 3,
+      frequencyPenalty: 1,
+      presencePenalty: 1,
+      seed: 3,
+      stopSequences: ['x'],
+      candidateCount: 2,
+      maxOutputTokens: 9,
+    },
+  ],
+  [{ stop: ['1', '2', '3', '4', '5', '6'] }, { stopSequences: ['1', '2', '3', '4', '5'] }],
+  [{ stop: ['', 'x'] }, { stopSequences: ['x'] }],
+  [{ seed: 2 ** 40 }, undefined, ['seed']],
+  [{ seed: '12345678901234567890' }, undefined, ['seed']],
+  [
+    { frequencyPenalty: 1, topK: 2, seed: 1 },
+    { topK: 2, seed: 1 },
+    ['frequencyPenalty'],
+    modelWith({ supportedParameters: ['seed'] }),
+  ],
+  [
+    { temperature: 1, logprobs: {}, seed: 1 },
+    { seed: 1 },
+    ['temperature', 'logprobs'],
+    modelWith({ capabilities: { sampling: false } }),
+  ],
+  [{ logprobs: { top: 4 } }, { responseLogprobs: true, logprobs: 4 }],
+  [
+    { modalities: ['text', 'image'] },
+    { responseModalities: ['TEXT', 'IMAGE'] },
+    [],
+    modelWith({ output: ['text', 'image'] }),
+  ],
+  [{ modalities: ['text', 'image'] }, undefined, ['modalities']],
+  [{ format: { type: 'json' } }, { responseMimeType: 'application/json' }],
+  [{ format: { type: 'text' } }, undefined],
+  [
+    {
+      format: {
+        type: 'schema',
+        name: 'town',
+        description: 'A town.',
+        schema: { type: 'object' },
+        strict: true,
+      },
+    },
+    {
+      responseMimeType: 'application/json',
+      responseJsonSchema: { title: 'town', description: 'A town.', type: 'object' },
+    },
+  ],
+  [
+    { format: { type: 'json' } },
+    undefined,
+    ['format'],
+    modelWith({ capabilities: { structuredOutput: false } }),
+  ],
+  [{ reasoning: { effort: 'high' } }, thinks('HIGH')],
+  [{ reasoning: { effort: 'xhigh', display: 'none' } }, thinks('HIGH', false), ['reasoning.effort']],
+  [{ reasoning: { effort: 'none' } }, thinks('LOW', false), ['reasoning.effort']],
+  [{ reasoning: { budget: 5000, display: 'summary' } }, thinks('MEDIUM'), ['reasoning.budget']],
+  [{ reasoning: { budget: -1 } }, { thinkingConfig: { includeThoughts: true } }],
+  [{ reasoning: { effort: 'odd' } }, thinks('MEDIUM'), ['reasoning.effort']],
+  [
+    { reasoning: { effort: 'medium' } },
+    thinks('HIGH'),
+    ['reasoning.effort'],
+    modelWith({ capabilities: { reasoning: { style: 'level', efforts: ['low', 'high'] } } }),
+  ],
+  [{ reasoning: { display: 'full' } }, { thinkingConfig: { includeThoughts: true } }],
+  [{ reasoning: { budget: 5000 } }, thinks(5000), [], older],
+  [{ reasoning: { budget: 99_999 } }, thinks(24_576), ['reasoning.budget'], older],
+  [{ reasoning: { budget: 5 } }, thinks(128), ['reasoning.budget'], older],
+  [{ reasoning: { budget: -1 } }, thinks(-1), [], older],
+  [{ reasoning: { effort: 'medium' } }, thinks(8192), [], older],
+  [{ reasoning: { effort: 'xhigh' } }, thinks(24_576), ['reasoning.effort'], older],
+  [{ reasoning: { effort: 'max' } }, thinks(24_576), [], older],
+  [{ reasoning: { effort: 'none' } }, thinks(0, false), [], older],
+  [
+    { reasoning: { effort: 'none' } },
+    thinks(128, false),
+    ['reasoning.effort'],
+    modelWith({
+      upstream: 'gemini-2.5-pro',
+      capabilities: { reasoning: { style: 'budget', budget: { min: 128 }, canDisable: false } },
+    }),
+  ],
+  [{ reasoning: { effort: 'low' } }, undefined, ['reasoning'], gemma],
+  [{ reasoning: { display: 'summary' } }, undefined, ['reasoning'], gemma],
+  [{ reasoning: { effort: 'none' } }, undefined, [], gemma],
+  [
+    {
+      user: 'u',
+      metadata: { a: 1 },
+      cacheKey: 'k',
+      verbosity: 'low',
+      serviceTier: 'scale',
+      parallelToolCalls: false,
+    },
+    undefined,
+    ['serviceTier', 'user', 'metadata', 'cacheKey', 'verbosity'],
+  ],
+  [
+    { metadata: {}, parallelToolCalls: false, tools: [{ type: 'function', name: 'f' }] },
+    undefined,
+    ['parallelToolCalls'],
+  ],
+];
+
+describe('encoding settings', () => {
+  it.each(fitted)('encodes %j', (asked, sent, lost = [], model = modelWith()) => {
+    const encoded = encode(asked, model);
+    expect(encoded.body.generationConfig).toEqual(sent);
+    expect(encoded.lost).toEqual(lost);
+  });
+
+  it('sends structured output together with functions only to Gemini 3', () => {
+    const asked: Partial<CanonicalRequest> = {
+      format: { type: 'json' },
+      tools: [{ type: 'function', name: 'f' }],
+    };
+    expect(encode(asked).lost).toEqual([]);
+    expect(encode(asked, older)).toMatchObject({
+      body: { tools: [{ functionDeclarations: [{ name: 'f' }] }] },
+      lost: ['format'],
+    });
+  });
+
+  it("sends the gateway's output limit in place of the client's", () => {
+    expect(encode({ outputLimit: 100 }, modelWith(), 7).body.generationConfig).toEqual({
+      maxOutputTokens: 7,
+    });
+  });
+
+  it.each([
+    ['default', 'standard'],
+    ['flex', 'flex'],
+    ['priority', 'priority'],
+    ['auto', undefined],
+  ])('sends the tier "%s" as "%s"', (serviceTier, sent) => {
+    const rates = { input: '1', output: '2' };
+    const { body, lost } = encode(
+      { serviceTier },
+      modelWith({ price: { ...rates, modes: { fast: rates } } }),
+    );
+    expect([body.serviceTier, lost]).toEqual([sent, []]);
+  });
+
+  it('omits a tier that has no known price', () => {
+    const { body, lost } = encode(
+      { serviceTier: 'priority' },
+      modelWith({ price: { input: '1', output: '2' } }),
+    );
+    expect([body.serviceTier, lost]).toEqual([undefined, ['serviceTier']]);
+  });
+});
+
+describe('encoding sound', () => {
+  it('asks a speaking model for audio only', () => {
+    const { body } = encode({ modalities: ['text', 'audio'] }, modelWith({ output: ['audio'] }));
+    expect(body.generationConfig).toEqual({ responseModalities: ['AUDIO'] });
+  });
+});

@@ -1,0 +1,193 @@
+import { describe, expect, it } from 'vitest';
+import { pictureTokens } from '../../core/billing/cost-bounds.ts';
+import { checkModel, isGatewayError } from '../../core/index.ts';
+import { modelOf, protocol, readJson } from './bodies.ts';
+
+describe('the values of each model', () => {
+  type Outcome = readonly [sent: unknown, ...told: string[]];
+  const fields = {
+    size: 'size',
+    quality: 'quality',
+    format: 'output_format',
+    background: 'background',
+  } as const;
+
+  /** What is sent for a value, and which losses are reported. */
+  function outcome(id: string, field: string, value: string): Outcome {
+    const request = readJson({ [field]: value }).decode();
+    try {
+      const { body, losses } = protocol.upstream.encodeRequest(request, modelOf(id), undefined);
+      const told = losses
+        .filter(({ path }) => fields[path.replace('image.', '') as keyof typeof fields] === field)
+        .map(({ reason, code }) => `${code}: ${reason}`);
+      return [typeof body === 'object' && body !== null ? Reflect.get(body, field) : undefined, ...told];
+    } catch (error) {
+      return [isGatewayError(error) ? `${error.status} ${error.message}` : String(error)];
+    }
+  }
+
+  const passed = (...values: string[]): [string, unknown][] => values.map((value) => [value, [value]]);
+  const madeAs = (value: string, sent: string): [string, unknown] => [
+    value,
+    [sent, `approximated: made as "${sent}"`],
+  ];
+  const refused = (field: string, value: string, known: string): [string, unknown] => [
+    value,
+    [`400 "${field}" is "${value}", which this model does not have: send one of ${known}.`],
+  ];
+  const anySize =
+    ', or a width and a height that are multiples of 16, 3840 at most, ' +
+    'with 655360 to 8294400 pixels in all and one at most 3 times the other';
+  const shapes = '"auto", "1024x1024", "1536x1024", "1024x1536", "1792x1024", "1024x1792"';
+
+  it.each<[string, string, [string, unknown][]]>([
+    [
+      'openai/gpt-image-2',
+      'size',
+      [
+        ...passed('auto', '1024x1024', '1536x1024', '1024x1536', '1792x1024', '1024x1792'),
+        // Each of its rules, and where it ends.
+        ...passed('1040x1024', '2048x2048', '3840x2160', '2160x3840', '3072x1024', '1024x640', '2880x2880'),
+        ...[
+          '256x256',
+          '512x512',
+          '1025x1024',
+          '1024x1032',
+          '3856x1600',
+          '3088x1024',
+          '1024x624',
+          '2896x2880',
+        ].map((size) => refused('size', size, shapes + anySize)),
+      ],
+    ],
+    [
+      'openai/gpt-image-1.5',
+      'size',
+      [
+        ...passed('auto', '1024x1024', '1536x1024', '1024x1536'),
+        madeAs('1792x1024', '1536x1024'),
+        madeAs('1024x1792', '1024x1536'),
+        refused('size', '256x256', shapes),
+        refused('size', '512x512', shapes),
+      ],
+    ],
+    [
+      'openai/gpt-image-1.5',
+      'quality',
+      [
+        ...passed('auto', 'low', 'medium', 'high'),
+        madeAs('standard', 'medium'),
+        madeAs('hd', 'high'),
+        ...['xhigh', 'max', 'ultra'].map((quality) =>
+          refused('quality', quality, '"auto", "low", "medium", "high", "standard", "hd"'),
+        ),
+      ],
+    ],
+    [
+      'openai/gpt-image-1-mini',
+      'output_format',
+      [
+        ...passed('png', 'jpeg', 'webp'),
+        ...['gif', 'svg', 'constructor'].map((format) =>
+          refused('output_format', format, '"png", "jpeg", "webp"'),
+        ),
+      ],
+    ],
+    ['openai/gpt-image-1', 'background', passed('auto', 'opaque', 'transparent')],
+    [
+      'openai/gpt-image-2',
+      'background',
+      [...passed('auto', 'opaque'), refused('background', 'transparent', '"auto", "opaque"')],
+    ],
+    [
+      'google/gemini-2.5-flash-image',
+      'size',
+      [
+        ...passed('auto', '1024x1024'),
+        madeAs('1536x1024', '1248x832'),
+        madeAs('1024x1536', '832x1248'),
+        madeAs('1792x1024', '1344x768'),
+        madeAs('1024x1792', '768x1344'),
+        refused('size', '512x512', shapes),
+      ],
+    ],
+    [
+      'google/gemini-2.5-flash-image',
+      'quality',
+      [
+        ...passed('auto'),
+        ...['low', 'medium', 'high', 'standard', 'hd'].map((value) => madeAs(value, 'auto')),
+      ],
+    ],
+    [
+      'google/gemini-3-pro-image-preview',
+      'output_format',
+      [madeAs('png', 'auto'), madeAs('jpeg', 'auto'), refused('output_format', 'webp', '"png", "jpeg"')],
+    ],
+    [
+      'google/gemini-3-pro-image-preview',
+      'background',
+      [...passed('auto'), madeAs('opaque', 'auto'), refused('background', 'transparent', '"auto", "opaque"')],
+    ],
+  ])('have an outcome for each value: %s, %s', (id, field, rows) => {
+    expect(rows.map(([value]) => [value, outcome(id, field, value)])).toEqual(rows);
+  });
+});
+
+describe('a model with more than the interface lists', () => {
+  const asAsked = (...values: string[]): Record<string, string> =>
+    Object.fromEntries(values.map((value) => [value, value]));
+  const studio = checkModel({
+    id: 'openai/studio',
+    upstream: 'studio',
+    name: 'Studio',
+    description: 'For tests.',
+    created: '2026-11-05',
+    contextLength: 150_000,
+    outputLimit: 64_000,
+    input: ['text', 'image'],
+    output: ['image'],
+    price: { input: '5', output: '30' },
+    capabilities: {
+      image: {
+        tokens: { low: 1000, medium: 4000, high: 16_000, xhigh: 32_000, max: 64_000 },
+        sizes: asAsked('auto', '1024x1024', '2048x1024'),
+        sizeRules: {
+          multiple: 16,
+          longestEdge: 8192,
+          leastPixels: 65_536,
+          mostPixels: 67_108_864,
+          mostRatio: 4,
+        },
+        qualities: asAsked('auto', 'low', 'medium', 'high', 'xhigh', 'max'),
+        formats: asAsked('png', 'gif', 'svg'),
+        backgrounds: asAsked('auto', 'gradient'),
+      },
+    },
+  });
+
+  it.each([
+    { quality: 'xhigh' },
+    { quality: 'max' },
+    { output_format: 'gif' },
+    { output_format: 'svg' },
+    { background: 'gradient' },
+    { size: '256x256' },
+    { size: '4096x4096' },
+    { moderation: 'strict' },
+  ])('gets %j unchanged', (fields) => {
+    const { body, losses } = protocol.upstream.encodeRequest(readJson(fields).decode(), studio, undefined);
+    expect(body).toEqual({ model: 'studio', prompt: 'A heron', quality: 'low', ...fields });
+    expect(losses).toEqual([]);
+  });
+
+  it.each([
+    ['a listed size', { size: '2048x1024', quality: 'low' }, 1000],
+    ['a smaller one', { size: '256x256', quality: 'low' }, 1000],
+    ['one of eight times the pixels', { size: '4096x4096', quality: 'low' }, 8000],
+    ['more than the dearest quality costs', { size: '4096x4096', quality: 'high' }, 64_000],
+    ['the best quality there is', { quality: 'max' }, 64_000],
+  ])('reserves the tokens of %s', (_, fields, tokens) => {
+    expect(pictureTokens(readJson(fields), studio)).toBe(tokens);
+  });
+});

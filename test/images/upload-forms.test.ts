@@ -1,0 +1,222 @@
+import { readdirSync, readlinkSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { onLinux } from '../support/available.ts';
+import { editForm, jpegBytes, pngBytes } from './gallery.ts';
+import { edits, openUploads, type UploadGallery } from './upload-gallery.ts';
+
+/** The path that a descriptor is open on. */
+function targetOf(descriptor: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${descriptor}`);
+  } catch {
+    return '';
+  }
+}
+
+let gallery: UploadGallery;
+beforeAll(async () => void (gallery = await openUploads()));
+afterAll(() => gallery.close());
+
+describe('a form', () => {
+  it('gets the type of a picture from its bytes, whatever its name is', async () => {
+    const response = await gallery.post(
+      edits,
+      editForm({}, [['image', jpegBytes, '../../etc/passwd"\r\n.png']]),
+    );
+    expect(response.status).toBe(200);
+    expect(String(gallery.painter.requests.at(-1)?.body)).toMatch(
+      /name="image"; filename="image-1.jpg"\r\ncontent-type: image\/jpeg/,
+    );
+  });
+
+  it('may state a type for its texts', async () => {
+    const boundary = 'there';
+    const text = (name: string, value: string): string =>
+      `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n` +
+      `Content-Type: text/plain; charset=utf-8\r\n\r\n${value}\r\n`;
+    const head =
+      `--${boundary}\r\nContent-Disposition: form-data; name="image"; filename="a.png"\r\n` +
+      'Content-Type: image/png\r\n\r\n';
+    const body = Buffer.concat([
+      Buffer.from(
+        text('model', 'openai/gpt-image-1.5') + text('prompt', 'Nacht – 夜') + text('quality', 'low') + head,
+      ),
+      pngBytes(),
+      Buffer.from(`\r\n--${boundary}--\r\n`),
+    ]);
+    const headers = {
+      authorization: `Bearer ${gallery.key}`,
+      'content-type': `multipart/form-data; boundary=${boundary}`,
+    };
+    const response = await fetch(gallery.gateway.url + edits, { method: 'POST', headers, body });
+    expect(response.status).toBe(200);
+    expect(String(gallery.painter.requests.at(-1)?.body)).toContain('Nacht – 夜');
+    await gallery.nothingLeft();
+  });
+
+  it.each(['no form at all', '--there\r\nContent-Disposition: form-data; name="model"\r\n\r\nx', ''])(
+    'is refused as broken: %j',
+    async (body) => {
+      const headers = {
+        authorization: `Bearer ${gallery.key}`,
+        'content-type': 'multipart/form-data; boundary=there',
+      };
+      const response = await fetch(gallery.gateway.url + edits, { method: 'POST', headers, body });
+      expect(response.status).toBe(400);
+      await gallery.nothingLeft();
+    },
+  );
+
+  it.runIf(onLinux)('that breaks off within a file leaves none open', async () => {
+    const body = Buffer.concat([
+      Buffer.from(
+        '--there\r\nContent-Disposition: form-data; name="image"; filename="a.png"\r\n' +
+          'Content-Type: image/png\r\n\r\n',
+      ),
+      pngBytes(),
+    ]);
+    const headers = {
+      authorization: `Bearer ${gallery.key}`,
+      'content-type': 'multipart/form-data; boundary=there',
+    };
+    for (let round = 0; round < 20; round += 1)
+      expect((await fetch(gallery.gateway.url + edits, { method: 'POST', headers, body })).status).toBe(400);
+    const open = (): string[] =>
+      readdirSync('/proc/self/fd')
+        .map(targetOf)
+        .filter((target) => target.includes(gallery.uploads));
+    await expect.poll(open).toEqual([]);
+  });
+
+  it.each([
+    [
+      'JSON',
+      'application/json',
+      JSON.stringify({
+        model: 'openai/gpt-image-1.5',
+        prompt: 'Night',
+        quality: 'low',
+        images: [{ image_url: 'https://images.example/a.png' }],
+      }),
+    ],
+    ['half of JSON', 'application/json', '{"model":'],
+    ['fields of a page', 'application/x-www-form-urlencoded', 'model=openai/gpt-image-1.5&prompt=Night'],
+    ['a bare picture', 'image/png', pngBytes()],
+    ['nothing', '', ''],
+  ])('is refused if it is sent as %s, and the error asks for a form', async (_, type, body) => {
+    const headers = { authorization: `Bearer ${gallery.key}`, ...(type ? { 'content-type': type } : {}) };
+    const response = await fetch(gallery.gateway.url + edits, { method: 'POST', headers, body });
+    expect([response.status, await response.json()]).toMatchObject([
+      415,
+      {
+        error: { code: 'unsupported_media_type', message: 'The body must be sent as multipart/form-data.' },
+      },
+    ]);
+  });
+
+  it('is refused by generations, and the error asks for JSON', async () => {
+    const response = await gallery.post(
+      '/v1/images/generations',
+      editForm({}, [['image', pngBytes(), 'a.png']]),
+    );
+    expect([response.status, await response.json()]).toMatchObject([
+      415,
+      { error: { code: 'unsupported_media_type', message: 'The body must be sent as application/json.' } },
+    ]);
+  });
+
+  it.each<[string, string, string, number, RegExp]>([
+    ['begins late', 'x', '--there--\r\n', 413, /1000000 bytes/],
+    [
+      'has a head without end',
+      '--there\r\nX-Long: ',
+      '\r\n\r\n\r\n--there--\r\n',
+      400,
+      /a head of more than 4096 bytes/,
+    ],
+  ])(
+    'is held to the size limit without a content-length: it %s',
+    async (_, before, behind, status, message) => {
+      const pieces = [before, ...Array.from({ length: 30 }, () => 'x'.repeat(100_000)), behind];
+      const headers = {
+        authorization: `Bearer ${gallery.key}`,
+        'content-type': 'multipart/form-data; boundary=there',
+      };
+      const response = await fetch(gallery.gateway.url + edits, {
+        method: 'POST',
+        headers,
+        body: ReadableStream.from(pieces.map((piece) => Buffer.from(piece))),
+        duplex: 'half',
+      });
+      expect([response.status, await response.json()]).toMatchObject([
+        status,
+        { error: { message: expect.stringMatching(message) } },
+      ]);
+      await gallery.nothingLeft();
+    },
+  );
+
+  it('is refused if it is compressed', async () => {
+    const headers = {
+      authorization: `Bearer ${gallery.key}`,
+      'content-type': 'multipart/form-data; boundary=there',
+      'content-encoding': 'gzip',
+    };
+    const response = await fetch(gallery.gateway.url + edits, {
+      method: 'POST',
+      headers,
+      body: gzipSync('--there--\r\n'),
+    });
+    expect([response.status, await response.json()]).toMatchObject([
+      415,
+      { error: { message: 'The body uses the content encoding "gzip"; send it uncompressed.' } },
+    ]);
+  });
+
+  it('keeps a nested form closed: its parts are no pictures and no fields', async () => {
+    const inside =
+      '--inner\r\nContent-Disposition: form-data; name="prompt"\r\n\r\nsmuggled\r\n--inner--\r\n';
+    const part = (head: string, text: string): string =>
+      `--there\r\nContent-Disposition: form-data; ${head}\r\n\r\n${text}\r\n`;
+    const fields = part('name="model"', 'openai/gpt-image-1.5') + part('name="quality"', 'low');
+    const headers = {
+      authorization: `Bearer ${gallery.key}`,
+      'content-type': 'multipart/form-data; boundary=there',
+    };
+    for (const head of [
+      'name="image"\r\nContent-Type: multipart/mixed; boundary=inner',
+      'name="image"; filename="a.png"\r\nContent-Type: multipart/form-data; boundary=inner',
+    ]) {
+      const asked = gallery.painter.requests.length;
+      const response = await fetch(gallery.gateway.url + edits, {
+        method: 'POST',
+        headers,
+        body: `${fields}${part(head, inside)}--there--\r\n`,
+      });
+      expect([response.status, await response.json()]).toEqual([
+        400,
+        { error: expect.objectContaining({ message: expect.not.stringContaining('smuggled') }) },
+      ]);
+      expect(gallery.painter.requests.length).toBe(asked);
+    }
+    await gallery.nothingLeft();
+  });
+
+  it('does not touch the prototype of objects', async () => {
+    const response = await gallery.post(edits, editForm({ ['__proto__']: 'x' }));
+    expect(response.status).toBe(400);
+    expect({}).not.toHaveProperty('0');
+    await gallery.nothingLeft();
+  });
+
+  it('is not read without a key', async () => {
+    const response = await fetch(gallery.gateway.url + edits, {
+      method: 'POST',
+      headers: { authorization: 'Bearer sk-wrong' },
+      body: editForm(),
+    });
+    expect(response.status).toBe(401);
+    await gallery.nothingLeft();
+  });
+});

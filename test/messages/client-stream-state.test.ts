@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest';
+import type { CanonicalEvent, Opaque } from '../../core/index.ts';
+import { clientPath } from '../../core/loss.ts';
+import { StreamEncoder } from '../../plugins/protocols/messages/encode-events.ts';
+import { seal } from '../../plugins/shared/wire-kit/envelope.ts';
+import { isObject } from '../support/json.ts';
+import { callWith, modelWith, protocol } from './bodies.ts';
+import { call, client, context, delta, end, last, start, written } from './client-events.ts';
+
+describe('encrypted state of another provider', () => {
+  const state = (kind = 'encrypted'): Opaque => ({ vendor: 'openai', kind, value: 'sealed+/=' });
+  const reply: CanonicalEvent[] = [
+    start(0, 'reasoning'),
+    delta(0, 'Thinking of it.'),
+    end(0, [state(), state('second')]),
+    start(1, 'reasoning'),
+    end(1, [state('other')]),
+    start(2, 'text'),
+    delta(2, 'Well.'),
+    end(2, [{ vendor: 'google', kind: 'signature', value: 't' }]),
+    call(3, 'a'),
+    end(3, [{ vendor: 'google', kind: 'signature', value: 'c' }]),
+    ...last,
+  ];
+
+  it('travels with the conversation, and returns to the very block it belongs to', () => {
+    const body = client.encodeReply(reply, context);
+    const content = isObject(body) ? body.content : undefined;
+    const next = callWith({
+      messages: [
+        { role: 'user', content: 'x' },
+        { role: 'assistant', content },
+        { role: 'user', content: 'y' },
+      ],
+    });
+    expect(next.carriesState).toBe(true);
+    const [, turn] = next.decode().turns;
+    expect(turn?.blocks).toMatchObject([
+      { type: 'reasoning', text: 'Thinking of it.', opaque: [state(), state('second')] },
+      { type: 'reasoning', text: '', opaque: [state('other')] },
+      { type: 'text', text: 'Well.', opaque: [{ vendor: 'google', kind: 'signature', value: 't' }] },
+      { type: 'tool-call', id: 'a', opaque: [{ vendor: 'google', kind: 'signature', value: 'c' }] },
+    ]);
+    expect(turn?.blocks).toHaveLength(4);
+  });
+
+  it('is in a block that clients keep without reading it', () => {
+    const data = written(reply).flatMap(({ content_block: block }) =>
+      isObject(block) && block.type === 'redacted_thinking' ? [block.data] : [],
+    );
+    expect(data).toHaveLength(5);
+    for (const text of data) expect(text).toMatch(/^[A-Za-z0-9+/]+=*$/);
+  });
+
+  it('never follows the text at the end of a reply, where clients look for that text', () => {
+    const lost: string[] = [];
+    const withLosses = { ...context, lost: (kind: string): void => void lost.push(kind) };
+    const sealed = { vendor: 'google', kind: 'signature', value: 't' };
+    const closing = [
+      start(0, 'text'),
+      delta(0, 'Hm.'),
+      end(0),
+      call(1, 'a'),
+      end(1),
+      start(2, 'text'),
+      delta(2, 'Well.'),
+      end(2, [sealed]),
+      ...last,
+    ];
+    const body = client.encodeReply(closing, withLosses);
+    const content = isObject(body) ? body.content : undefined;
+    expect([content, lost]).toMatchObject([
+      [
+        { type: 'text' },
+        { type: 'tool_use' },
+        { type: 'redacted_thinking' },
+        { type: 'text', text: 'Well.' },
+      ],
+      [],
+    ]);
+    const [turn] = callWith({ messages: [{ role: 'assistant', content }] }).decode().turns;
+    expect(turn?.blocks).toEqual([
+      expect.not.objectContaining({ opaque: expect.anything() }),
+      expect.objectContaining({ id: 'a' }),
+      expect.objectContaining({ text: 'Well.', opaque: [sealed] }),
+    ]);
+    // In a stream the text has been sent before its signature is known.
+    const stream = new StreamEncoder(withLosses);
+    const frames = closing.map((event) => stream.push(event)).join('');
+    expect([frames.includes('redacted_thinking'), lost]).toEqual([false, ['text.opaque']]);
+  });
+
+  it('is reported as lost by its position', () => {
+    const data = seal({ vendor: 'openai', kind: 'encrypted', value: 'x' });
+    const request = callWith({
+      messages: [
+        {
+          role: 'assistant',
+          content: [
+            { type: 'text', text: 'Well.' },
+            { type: 'redacted_thinking', data },
+          ],
+        },
+      ],
+    }).decode();
+    const { losses } = protocol.upstream.encodeRequest(request, modelWith(), undefined);
+    expect(losses.map(({ path }) => clientPath(path, request, protocol.client.fieldNames))).toEqual([
+      'messages[0].content[1]',
+    ]);
+  });
+
+  it('never reaches Anthropic', () => {
+    const content = [
+      { type: 'thinking', thinking: 'Thinking of it.', signature: '' },
+      { type: 'text', text: 'Well.' },
+    ];
+    const { body } = protocol.upstream.encodeRequest(
+      callWith({ messages: [{ role: 'assistant', content }] }).decode(),
+      modelWith(),
+      undefined,
+    );
+    expect(JSON.stringify(body)).not.toContain('Thinking of it.');
+  });
+});

@@ -1,0 +1,103 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { asked, counting, message, post, start, stop, vendor } from './gateway-calls.ts';
+
+afterEach(stop);
+
+describe('a token count', () => {
+  const counted = '{"input_tokens": 42, "context_management":null}';
+
+  it('asks the provider and passes its reply on; nothing is charged', async () => {
+    const gateway = await start(vendor('house', { messages: counting }, counted)());
+    const response = await post(gateway, '/alpha/v1/messages/count_tokens', {
+      thinking: { type: 'adaptive' },
+    });
+    expect([await response.text(), response.headers.get('x-tollgate-estimate')]).toEqual([counted, null]);
+    expect(asked).toMatchObject([{ url: 'https://a.example/count' }]);
+    expect(asked[0]?.json).toEqual({
+      model: 'claude-test-upstream',
+      messages: [{ role: 'user', content: 'Ahoy there' }],
+      thinking: { type: 'adaptive' },
+    });
+    const [end] = await gateway.ended(1);
+    expect(end).toMatchObject({
+      type: 'answered',
+      outcome: 'completed',
+      charge: { cost: 0n, basis: 'none' },
+    });
+  });
+
+  it('contains only what a count accepts if the request had to be rewritten', async () => {
+    const gateway = await start(vendor('house', { messages: counting }, counted)());
+    const history = [
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: 'Hm.' },
+          { type: 'text', text: 'Yes.' },
+        ],
+      },
+      { role: 'user', content: 'y' },
+    ];
+    await (
+      await post(gateway, '/alpha/v1/messages/count_tokens', {
+        messages: history,
+        temperature: 1,
+        max_tokens: 9,
+        x_new: 1,
+      })
+    ).text();
+    expect(Object.keys(z.record(z.string(), z.unknown()).parse(asked[0]?.json)).toSorted()).toEqual([
+      'messages',
+      'model',
+      'x_new',
+    ]);
+  });
+
+  it('is sent below the path of calls if a provider has a single URL', async () => {
+    const gateway = await start(vendor('house', { messages: 'https://a.example/messages?v=1' }, counted)());
+    const response = await post(gateway, '/alpha/v1/messages/count_tokens', {});
+    expect([await response.json(), asked.map(({ url }) => url)]).toMatchObject([
+      { input_tokens: 42 },
+      ['https://a.example/messages/count_tokens?v=1'],
+    ]);
+  });
+
+  it.each([404, 405, 501])(
+    'is an estimate, and says so, if the provider answers it with %i',
+    async (status) => {
+      const gateway = await start(
+        vendor('house', { messages: 'https://a.example/messages' }, message, { status })(),
+      );
+      const body = { model: 'house/model', messages: [{ role: 'user', content: 'Ahoy there' }] };
+      const response = await post(gateway, '/alpha/v1/messages/count_tokens', {});
+      expect(await response.json()).toEqual({ input_tokens: Math.ceil(JSON.stringify(body).length / 4) });
+      expect([
+        response.headers.get('x-tollgate-estimate'),
+        response.headers.get('x-tollgate-provider'),
+      ]).toEqual(['true', null]);
+    },
+  );
+
+  it('also covers an input that no model has room for', async () => {
+    const gateway = await start(vendor('house', { messages: counting }, '{"input_tokens":9000000}')());
+    const response = await post(gateway, '/alpha/v1/messages/count_tokens', {
+      messages: [{ role: 'user', content: 'x'.repeat(4_000_000) }],
+    });
+    expect([response.status, await response.json()]).toEqual([200, { input_tokens: 9_000_000 }]);
+  });
+
+  it("is an estimate if the provider's protocol cannot count", async () => {
+    const gateway = await start(
+      vendor('house', { 'chat-completions': () => 'https://a.example/chat' }, message)(),
+    );
+    const response = await post(gateway, '/alpha/v1/messages/count_tokens', {});
+    expect([response.status, response.headers.get('x-tollgate-estimate'), asked]).toEqual([200, 'true', []]);
+  });
+
+  it("that cannot be parsed is the provider's failure", async () => {
+    const gateway = await start(vendor('house', { messages: counting }, '{"input_tokens":"many"}')());
+    const response = await post(gateway, '/alpha/v1/messages/count_tokens', {});
+    expect([response.status, await response.json()]).toMatchObject([502, { error: { type: 'api_error' } }]);
+  });
+});

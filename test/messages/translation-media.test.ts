@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import type { Block } from '../../core/index.ts';
+import { file, text, user } from '../support/turns.ts';
+import { send, turns } from './bodies.ts';
+
+describe('a conversation from another protocol', () => {
+  it.each<[Block, object]>([
+    [
+      file('image', 'https://a.example/x'),
+      { type: 'image', source: { type: 'url', url: 'https://a.example/x' } },
+    ],
+    [
+      file('document', 'JVBERi0x', { filename: 'a.pdf' }),
+      {
+        type: 'document',
+        source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0x' },
+        title: 'a.pdf',
+      },
+    ],
+    [
+      file('document', 'YWhveQ==', { mediaType: 'text/csv' }),
+      { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'ahoy' } },
+    ],
+    [
+      file('document', { type: 'file', vendor: 'anthropic', id: 'f1' }),
+      { type: 'document', source: { type: 'file', file_id: 'f1' } },
+    ],
+    [{ type: 'refusal', text: 'No.' }, text('No.')],
+  ])("sends %j in this wire's form", (block, wire) => {
+    expect(send(turns(user(block))).body.messages).toEqual([{ role: 'user', content: [wire] }]);
+  });
+
+  it.each<[Block, RegExp]>([
+    [file('video', 'https://a.example/x', { at: 'contents[0].parts[1]' }), /takes no video/],
+    [file('audio', 'x', { at: 'contents[0].parts[1]' }), /takes no audio/],
+    [file('image', 'Qk0=', { mediaType: 'image/bmp', at: 'contents[0].parts[1]' }), /JPEG, PNG, GIF or WebP/],
+    [file('image', 'gs://x', { at: 'contents[0].parts[1]' }), /https addresses only/],
+    [
+      file('document', { type: 'file', vendor: 'openai', id: 'f1' }, { at: 'contents[0].parts[1]' }),
+      /kept by openai/,
+    ],
+    [file('document', 'UEs=', { mediaType: 'application/zip', at: 'contents[0].parts[1]' }), /PDF or text/],
+  ])("refuses %j by the client's name for it", (block, message) => {
+    expect(() => send(turns(user(block)))).toThrow(
+      expect.objectContaining({
+        code: 'unsupported_parameter',
+        message: expect.stringMatching(message),
+        details: { param: 'contents[0].parts[1]' },
+      }),
+    );
+  });
+});

@@ -1,0 +1,206 @@
+import { describe, expect, it } from 'vitest';
+import type { Block } from '../../core/index.ts';
+import { assistant, developer, file, result, system, text, tool, user } from '../support/turns.ts';
+import { modelWith, protocol, send, look, looking, turns } from './bodies.ts';
+
+const older = modelWith({
+  capabilities: { reasoning: { style: 'budget' }, wire: { messages: { midSystem: false } } },
+});
+
+const png = 'iVBORw0KGgoAAAANSUhEUg==';
+
+describe('a conversation from another protocol', () => {
+  it('sends leading instructions as the system prompt, in blocks only if they are marked or several', () => {
+    expect(send(turns(system('Be brief.'), user('Hi'))).body.system).toBe('Be brief.');
+    const cached: Block = { type: 'text', text: 'Be brief.', cache: {} };
+    expect(send(turns(developer(cached), system('And kind.'), user('Hi'))).body.system).toEqual([
+      { type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } },
+      { type: 'text', text: 'And kind.' },
+    ]);
+  });
+
+  it("keeps later instructions in their place: as such, or marked within the user's text", () => {
+    const list = turns(user('Hi'), assistant('Yes?'), developer('Be brief.'), user('Well'));
+    expect(send(list).body.messages).toEqual([
+      { role: 'user', content: [{ type: 'text', text: 'Hi' }] },
+      { role: 'assistant', content: [{ type: 'text', text: 'Yes?' }] },
+      { role: 'system', content: [{ type: 'text', text: 'Be brief.' }] },
+      { role: 'user', content: [{ type: 'text', text: 'Well' }] },
+    ]);
+    const { body, lost } = send(list, older);
+    expect(body.messages).toMatchObject([
+      {},
+      {},
+      { role: 'user', content: [{ text: '<system>\nBe brief.\n</system>' }, { text: 'Well' }] },
+    ]);
+    expect(lost).toEqual(['turns[2].role']);
+  });
+
+  it('with an image by URL is refused if the provider fetches none', () => {
+    const shown = turns(
+      user('What is it?', file('image', 'https://x.example/a.png', { at: 'messages[0].content[1]' })),
+    );
+    expect(send(shown).body.messages).toMatchObject([{ content: [{}, { source: { type: 'url' } }] }]);
+    expect(() => send(shown, modelWith({ capabilities: { imageUrls: false } }))).toThrow(
+      expect.objectContaining({
+        code: 'unsupported_parameter',
+        details: expect.objectContaining({ param: 'messages[0].content[1]' }),
+      }),
+    );
+  });
+
+  it("shows the model's own pictures in a user turn, and reports each by its own path", () => {
+    const picture: Block = file('image', png, { mediaType: 'image/png' });
+    const { body, lost } = send(turns(user('Draw'), assistant('Here.', picture, picture), user('More')));
+    expect(body.messages).toMatchObject([
+      {},
+      { role: 'assistant', content: [{ text: 'Here.' }] },
+      {
+        role: 'user',
+        content: [
+          { text: 'What the assistant showed:' },
+          { type: 'image' },
+          { type: 'image' },
+          { text: 'More' },
+        ],
+      },
+    ]);
+    expect(lost).toEqual(['turns[1].blocks[1]', 'turns[1].blocks[2]']);
+  });
+
+  it('puts all results of a step into one message, first', () => {
+    const steps = turns(
+      user('Go'),
+      assistant(looking('a'), looking('b')),
+      tool(result('a')),
+      system('Quick.'),
+      tool(result('b', 'b')),
+      user('Well?'),
+    );
+    const { body } = send({ ...steps, tools: [look] });
+    expect(body.messages).toMatchObject([
+      { role: 'user' },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'a', input: {} }, { id: 'b' }] },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'a', content: 'ok' },
+          { type: 'tool_result', tool_use_id: 'b', content: 'b' },
+        ],
+      },
+      { role: 'system' },
+      { role: 'user', content: [{ type: 'text', text: 'Well?' }] },
+    ]);
+    // If the user carries system text, it comes after them.
+    expect(send({ ...steps, tools: [look] }, older).body.messages).toMatchObject([
+      {},
+      {},
+      {
+        role: 'user',
+        content: [
+          { tool_use_id: 'a' },
+          { tool_use_id: 'b' },
+          { type: 'text', text: '<system>\nQuick.\n</system>' },
+          { text: 'Well?' },
+        ],
+      },
+    ]);
+  });
+
+  it('never contains empty text or a turn that is empty without it, but keeps calls beside it', () => {
+    const { body } = send({
+      ...turns(
+        user('Go'),
+        assistant(' \n', looking('a')),
+        tool(result('a', '')),
+        assistant(''),
+        user('Well?'),
+      ),
+      tools: [look],
+    });
+    expect(body.messages).toEqual([
+      { role: 'user', content: [{ type: 'text', text: 'Go' }] },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'look', input: {} }] },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'a' },
+          { type: 'text', text: 'Well?' },
+        ],
+      },
+    ]);
+  });
+
+  it('gives tool calls ids and arguments that this wire accepts, digit for digit', () => {
+    const odd = 'functions.look:0';
+    const { body, lost } = send({
+      ...turns(
+        user('Go'),
+        assistant(
+          looking(odd, '{"id":12345678901234567890,"x":1.0}'),
+          looking('b', 'not json'),
+          looking('c', ''),
+        ),
+        tool(result(odd)),
+      ),
+      tools: [look],
+    });
+    const json = JSON.stringify(
+      protocol.upstream.encodeRequest(
+        {
+          model: 'm',
+          stream: false,
+          turns: [assistant(looking(odd, '{"id":12345678901234567890,"x":1.0}'))],
+        },
+        modelWith(),
+        undefined,
+      ).body,
+    );
+    expect(json).toContain('{"id":12345678901234567890,"x":1.0}');
+    expect(body.messages).toMatchObject([
+      {},
+      { content: [{ id: 'toolu_ec0002042636dd8a' }, { input: { _raw: 'not json' } }, { input: {} }] },
+      { content: [{ tool_use_id: 'toolu_ec0002042636dd8a' }] },
+    ]);
+    expect(lost).toEqual(['turns[1].blocks[1].arguments']);
+  });
+
+  it('marks failed results, and keeps pictures in results', () => {
+    const image: Block = file('image', png, { mediaType: 'image/jpeg' });
+    const { body } = send(
+      turns(user('Go'), assistant(looking('a')), tool(result('a', [text('x'), image], { isError: true }))),
+    );
+    // The type follows from the data: the provider refuses a wrong one.
+    expect(body.messages).toMatchObject([
+      {},
+      {},
+      {
+        content: [
+          {
+            is_error: true,
+            content: [
+              { type: 'text', text: 'x' },
+              { type: 'image', source: { media_type: 'image/png' } },
+            ],
+          },
+        ],
+      },
+    ]);
+  });
+
+  it('keeps the last four cache marks, and reports the others and a lifetime this wire lacks', () => {
+    const marked = (ttl?: '5m' | '30m' | '1h'): Block => ({ type: 'text', text: 'x', cache: { ttl } });
+    const { body, lost } = send(
+      turns(user(marked('1h'), marked(), marked('5m'), marked('30m'), marked('1h'))),
+    );
+    const marks = [
+      {},
+      { cache_control: { type: 'ephemeral' } },
+      ...['5m', '5m', '1h'].map((ttl) => ({ cache_control: { type: 'ephemeral', ttl } })),
+    ];
+    expect(body.messages).toEqual([
+      { role: 'user', content: marks.map((mark) => ({ type: 'text', text: 'x', ...mark })) },
+    ]);
+    expect(lost).toEqual(['turns[0].blocks[0].cache', 'turns[0].blocks[3].cache.ttl']);
+  });
+});

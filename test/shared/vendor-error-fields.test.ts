@@ -1,0 +1,260 @@
+import { describe, expect, it } from 'vitest';
+import {
+  decodeError as decodeGoogle,
+  encodeError as encodeGoogle,
+} from '../../plugins/protocols/generate-content/errors.ts';
+import {
+  decodeError as decodeMessages,
+  encodeError as encodeMessages,
+} from '../../plugins/protocols/messages/errors.ts';
+import {
+  decodeError as decodeOpenai,
+  encodeError as encodeOpenai,
+} from '../../plugins/shared/wire-kit/openai-error.ts';
+import { decode, decoders, encoders } from './vendor-replies.ts';
+
+describe("a provider's error on its own protocol", () => {
+  it.each<[string, number, object, object?]>([
+    [
+      'Groq',
+      400,
+      {
+        message: 'Failed to call a function.',
+        type: 'invalid_request_error',
+        code: 'tool_use_failed',
+        failed_generation: '<function=f>{}</function>',
+      },
+    ],
+    [
+      'OpenRouter',
+      429,
+      {
+        code: 429,
+        message: 'Provider returned error',
+        metadata: { provider_name: 'Google', raw: 'rate-limited upstream' },
+      },
+      { type: 'requests', param: null },
+    ],
+    [
+      'llama.cpp',
+      400,
+      {
+        code: 400,
+        message: 'the request exceeds the available context size',
+        type: 'exceed_context_size_error',
+        n_prompt_tokens: 9000,
+        n_ctx: 4096,
+      },
+      { code: 'context_length_exceeded', param: null },
+    ],
+    [
+      'OpenAI',
+      409,
+      {
+        message: 'The conversation is locked.',
+        type: 'invalid_request_error',
+        param: null,
+        code: 'conversation_locked',
+      },
+    ],
+    [
+      'OpenAI',
+      413,
+      {
+        message: 'The file is larger than 512 MB.',
+        type: 'invalid_request_error',
+        param: null,
+        code: 'file_too_large',
+      },
+    ],
+    [
+      'OpenAI',
+      429,
+      {
+        message: 'Rate limit reached for gpt-4o on tokens per min (TPM): Limit 30000, Used 29000.',
+        type: 'tokens',
+        param: null,
+        code: 'rate_limit_exceeded',
+      },
+    ],
+  ])('keeps all its fields: %s, %i', (_, status, error, added = {}) => {
+    const wrapped = { error, user_id: 'user_abc' };
+    expect(encodeOpenai(decodeOpenai(status, JSON.stringify(wrapped)))).toEqual({
+      status,
+      body: { error: { param: null, ...error, ...added } },
+    });
+  });
+
+  it('keeps the message of a provider that is overloaded', () => {
+    const overloaded = { type: 'overloaded_error', message: 'Overloaded' };
+    expect(
+      encodeMessages(decodeMessages(529, JSON.stringify({ type: 'error', error: overloaded })), 'id-1'),
+    ).toEqual({ status: 529, body: { type: 'error', error: overloaded, request_id: 'id-1' } });
+    const busy = { message: 'The engine is currently overloaded.', type: 'server_error', code: 'overloaded' };
+    // Codex stops at this code of ours.
+    expect(encodeOpenai(decodeOpenai(503, JSON.stringify({ error: busy })))).toMatchObject({
+      status: 503,
+      body: { error: { message: busy.message, code: 'server_is_overloaded' } },
+    });
+  });
+
+  it("keeps Google's details, without our project", () => {
+    const details = [
+      {
+        '@type': 'type.googleapis.com/google.rpc.QuotaFailure',
+        violations: [{ quotaId: 'PerMinute', subject: 'project:123' }],
+      },
+      {
+        '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+        reason: 'RATE_LIMIT_EXCEEDED',
+        metadata: { service: 's', consumer: 'projects/123456' },
+      },
+      { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.4s' },
+    ];
+    const message =
+      'You exceeded your current quota, please check your plan and billing details. Please retry in 34.4s.';
+    const error = decodeGoogle(
+      429,
+      JSON.stringify({ error: { code: 429, message, status: 'RESOURCE_EXHAUSTED', details } }),
+    );
+    expect(Math.ceil(error.details.retryAfter ?? 0)).toBe(35);
+    expect(encodeGoogle(error)).toEqual({
+      status: 429,
+      body: {
+        error: {
+          code: 429,
+          message: 'Please retry in 34.4s.',
+          status: 'RESOURCE_EXHAUSTED',
+          details: [
+            { '@type': details[0]?.['@type'], violations: [{ quotaId: 'PerMinute' }] },
+            { '@type': details[1]?.['@type'], reason: 'RATE_LIMIT_EXCEEDED', metadata: { service: 's' } },
+            details[2],
+          ],
+        },
+      },
+    });
+  });
+
+  it.each([
+    ['sk-proj-ab****cd', 'Slow down, sk-proj-ab****cd.'],
+    ['org-AbC123', 'Rate limit reached for gpt-4o in organization org-AbC123 on requests per day.'],
+    ['proj_AbC123', 'Limit of proj_AbC123 reached.'],
+    [
+      '01234567-89ab-cdef-0123-456789abcdef',
+      'This would exceed the rate limit for your organization (01234567-89ab-cdef-0123-456789abcdef) ' +
+        'of 50 requests per minute.',
+    ],
+    ['AIzaSyAbCdEf', 'Failed: https://x.googleapis.com/v1?key=AIzaSyAbCdEf&alt=sse'],
+    ['123456789', 'Quota of projects/123456789 exceeded.'],
+  ])('names neither our key nor our account: %s', (secret, message) => {
+    for (const [family, status] of [
+      ['openai', 429],
+      ['messages', 429],
+      ['google', 429],
+      ['openai', 500],
+      ['openai', 400],
+    ] as const) {
+      const { body } = encoders[family](decode(family, status, message, { extra: { deep: [message] } }));
+      expect(JSON.stringify(body)).not.toContain(secret);
+    }
+  });
+
+  it('is bounded, however deep or long', () => {
+    const deep = `{"error":{"message":"x","deep":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`;
+    expect(decodeOpenai(400, deep)).toMatchObject({ code: 'invalid_request', message: 'x' });
+    expect(
+      decodeOpenai(400, JSON.stringify({ error: { message: 'x', long: 'sk-'.repeat(300_000) } })).message,
+    ).toBe('x');
+  });
+});
+
+describe("a provider's error on another protocol", () => {
+  it("has OpenAI's format if a chat or responses client asks Google", () => {
+    const error = decodeGoogle(
+      400,
+      JSON.stringify({ error: { code: 400, message: 'Bad part.', status: 'INVALID_ARGUMENT' } }),
+    );
+    expect(encodeOpenai(error)).toEqual({
+      status: 400,
+      body: { error: { message: 'Bad part.', type: 'invalid_request_error', param: null, code: null } },
+    });
+    expect(encodeMessages(error, 'id-1').body).toEqual({
+      type: 'error',
+      error: { type: 'invalid_request_error', message: 'Bad part.' },
+      request_id: 'id-1',
+    });
+  });
+
+  it("has OpenAI's format if it comes from Google's own chat layer", () => {
+    const error = decodeOpenai(
+      400,
+      JSON.stringify([{ error: { code: 400, message: 'Bad part.', status: 'INVALID_ARGUMENT' } }]),
+    );
+    expect(encodeOpenai(error)).toMatchObject({
+      status: 400,
+      body: { error: { message: 'Bad part.', type: 'invalid_request_error', param: null, code: null } },
+    });
+  });
+
+  it.each([
+    [
+      404,
+      'File not found: file_1',
+      {
+        openai: [404, { type: 'invalid_request_error', code: 'not_found' }],
+        messages: [404, { type: 'not_found_error' }],
+        google: [404, { code: 404, status: 'NOT_FOUND' }],
+      },
+    ],
+    [
+      409,
+      'Busy.',
+      {
+        openai: [409, { type: 'invalid_request_error', code: 'conflict' }],
+        messages: [409, { type: 'conflict_error' }],
+        google: [409, { code: 409, status: 'ABORTED' }],
+      },
+    ],
+    [
+      413,
+      'Too much.',
+      {
+        openai: [413, { code: 'request_too_large' }],
+        messages: [413, { type: 'request_too_large' }],
+        google: [413, { code: 413, status: 'INVALID_ARGUMENT' }],
+      },
+    ],
+    [
+      429,
+      'Slow down.',
+      {
+        openai: [429, { type: 'requests', code: 'rate_limit_exceeded' }],
+        messages: [429, { type: 'rate_limit_error' }],
+        google: [429, { code: 429, status: 'RESOURCE_EXHAUSTED' }],
+      },
+    ],
+    [
+      529,
+      'Overloaded',
+      {
+        openai: [503, { type: 'server_error', code: 'server_is_overloaded' }],
+        messages: [529, { type: 'overloaded_error' }],
+        google: [503, { code: 503, status: 'UNAVAILABLE' }],
+      },
+    ],
+  ] as const)(
+    'with status %i keeps its message, and has the status and type of each protocol',
+    (status, message, told) => {
+      const families = ['openai', 'messages', 'google'] as const;
+      for (const from of families) {
+        for (const to of families.filter((family) => family !== from)) {
+          const [expected, error] = told[to];
+          expect(
+            encoders[to](decoders[from](status, JSON.stringify({ error: { message } }))),
+            `${from} to ${to}`,
+          ).toMatchObject({ status: expected, body: { error: { message, ...error } } });
+        }
+      }
+    },
+  );
+});

@@ -1,0 +1,192 @@
+/** The fake Google accepts, refuses and replies as the real one does, with the same error messages. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { callerOf, type Caller } from '../support/vendor/call.ts';
+import { startGenerateContentVendor, type GeminiRequest } from '../support/vendor/generate-content.ts';
+import { pixel } from '../support/vendor/improvise.ts';
+import type { Stage } from '../support/vendor/stage.ts';
+import {
+  type Change,
+  address,
+  answered,
+  called,
+  config,
+  current,
+  good,
+  media,
+  old,
+  said,
+  turn,
+  user,
+} from './generate-content-requests.ts';
+
+let vendor: Stage<GeminiRequest>;
+let call: Caller;
+
+beforeAll(async () => {
+  vendor = await startGenerateContentVendor();
+  call = callerOf(vendor, address(old), { 'x-goog-api-key': vendor.key });
+});
+
+afterEach(() => vendor.unscript());
+afterAll(() => vendor.close());
+
+/** Checks that a change to a valid request is refused. */
+async function isRefused(_: string, [change, message, model = old]: Change): Promise<void> {
+  const reply = await call({ ...good, ...change }, { path: address(model) });
+  expect({ status: reply.status, body: reply.json() }).toMatchObject({
+    status: 400,
+    body: { error: { code: 400, status: 'INVALID_ARGUMENT', message: expect.stringMatching(message) } },
+  });
+}
+
+const wrongContents: Record<string, Change> = {
+  'no contents': [{ contents: undefined }, /contents is not specified/],
+  'an unknown field': [
+    { provider: {} },
+    /^Invalid JSON payload received\. Unknown name "provider": Cannot find field\.$/,
+  ],
+  'an unknown field of a part': [
+    media({ text: 'a', type: 'text' }),
+    /Unknown name "type" at 'contents\[1\]\.parts\[0\]': Cannot find field/,
+  ],
+  'an unknown field of the settings': [
+    config({ max_tokens: 5 }),
+    /Unknown name "max_tokens" at 'generation_config'/,
+  ],
+  'a spelling between the two': [config({ max_outputTokens: 5 }), /Unknown name "max_outputTokens"/],
+  'a field in both spellings': [{ system_instruction: user, systemInstruction: user }, /is set twice/],
+  'a number as text': [
+    config({ temperature: 'warm' }),
+    /^Invalid value at 'generation_config\.temperature' \(TYPE_FLOAT\), "warm"$/,
+  ],
+  'a list for one value': [
+    config({ responseMimeType: ['a'] }),
+    /Proto field is not repeating, cannot start list/,
+  ],
+  'a name that is not in an enumeration': [
+    { toolConfig: { functionCallingConfig: { mode: 'REQUIRED' } } },
+    /^Invalid value at 'tool_config\.function_calling_config\.mode'/,
+  ],
+  'two kinds of data in a part': [
+    media({ text: 'a', inlineData: { mimeType: 'image/png', data: pixel } }),
+    /oneof field 'data' is already set/,
+  ],
+  'a part without data': [
+    media({ thought: true }),
+    /required oneof field 'data' must have one initialized field/,
+  ],
+  'a turn without parts': [said({ role: 'model' }, user), /parts must not be empty/],
+  'the role of another wire': [
+    said(turn('assistant', { text: 'a' })),
+    /^Please use a valid role: user, model\.$/,
+  ],
+  'base64 that is none': [
+    media({ inlineData: { mimeType: 'image/png', data: 'a*b' } }),
+    /\(TYPE_BYTES\), Base64 decoding failed/,
+  ],
+  'base64 of both alphabets': [
+    media({ inlineData: { mimeType: 'image/png', data: '_+8=' } }),
+    /Base64 decoding failed/,
+  ],
+  'base64 with its prefix': [
+    media({ inlineData: { mimeType: 'image/png', data: `data:image/png;base64,${pixel}` } }),
+    /Base64 decoding failed/,
+  ],
+  'a medium without a kind': [media({ inlineData: { data: pixel } }), /empty mimeType/],
+  'a medium of a kind it does not know': [
+    media({ inlineData: { mimeType: 'application/zip', data: pixel } }),
+    /^Unsupported MIME type: application\/zip$/,
+  ],
+  'a file it may not fetch': [
+    media({ fileData: { fileUri: 'https://www.gstatic.com/a.png' } }),
+    /URL_ROBOTED-ROBOTED_DENIED$/,
+  ],
+  'a file that is nowhere': [media({ fileData: { fileUri: 'a.png' } }), /file uri/],
+  'a picture as a system instruction': [
+    { systemInstruction: turn('user', { inlineData: { mimeType: 'image/png', data: pixel } }) },
+    /only supports text/,
+  ],
+  'a call without a response': [
+    said(turn('model', called()), user),
+    /number of function response parts is equal to the number of function call parts/,
+  ],
+  'a call without a response at the end': [
+    said(turn('model', called())),
+    /followed by a function response turn/,
+  ],
+  'two calls and one response': [
+    said(turn('model', called(), called('count')), turn('user', answered())),
+    /number of function response parts/,
+  ],
+  'a response too many': [
+    said(turn('model', called()), turn('user', answered(), answered())),
+    /number of function response parts/,
+  ],
+  'responses in two turns': [
+    said(turn('model', called(), called()), turn('user', answered()), turn('user', answered())),
+    /number of function response parts/,
+  ],
+  'a response without a call': [said(turn('user', answered())), /immediately after a function call turn/],
+  'a response under another name': [
+    said(turn('model', called()), turn('user', answered('count'))),
+    /names of the function response parts/,
+  ],
+  'a response without a name': [
+    said(turn('model', called('')), turn('user', answered(''))),
+    /Name cannot be empty/,
+  ],
+  'a response to another id': [
+    said(
+      turn('model', { functionCall: { id: 'a', name: 'find' } }),
+      turn('user', answered('find', { id: 'b' })),
+    ),
+    /does not match any function call/,
+  ],
+  'a call by the user': [
+    said(turn('user', called()), turn('user', answered())),
+    /function call turn comes immediately after a user turn/,
+  ],
+  'a response that is no object': [
+    said(turn('model', called()), turn('user', { functionResponse: { name: 'find', response: 'x' } })),
+    /Invalid value at 'contents\[2\]/,
+  ],
+  'a reference in a response': [
+    said(turn('model', called()), turn('user', answered('find', { response: { a: { $ref: 'b' } } }))),
+    /references a part that was not provided/,
+  ],
+  'a medium in a response, to an older model': [
+    said(
+      turn('model', called()),
+      turn('user', answered('find', { parts: [{ inlineData: { mimeType: 'image/png', data: pixel } }] })),
+    ),
+    /Multimodal function response is not supported/,
+  ],
+  'a call without its signature': [
+    said(turn('model', called()), turn('user', answered())),
+    /missing a thought_signature in functionCall parts/,
+    current,
+  ],
+  'a later step without its signature': [
+    said(
+      turn('model', called('find', { thoughtSignature: 'skip_thought_signature_validator' })),
+      turn('user', answered()),
+      turn('model', called()),
+      turn('user', answered()),
+    ),
+    /`default_api:find` , position 4/,
+    current,
+  ],
+  'a forged signature': [
+    said(turn('model', called('find', { thoughtSignature: 'AAAA' })), turn('user', answered())),
+    /^Thought signature is not valid\.$/,
+    current,
+  ],
+  'a forged signature, to an older model': [
+    said(turn('model', { text: 'a', thoughtSignature: 'AAAA' }), user),
+    /^Thought signature is not valid\.$/,
+  ],
+};
+
+describe('the fake Google, asked something wrong', () => {
+  it.each(Object.entries(wrongContents))('refuses %s', isRefused);
+});

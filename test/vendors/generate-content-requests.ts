@@ -1,0 +1,28 @@
+/** Requests to the fake Google, good and bad, in parts. */
+
+export const old = 'gemini-2.5-flash';
+export const current = 'gemini-3-flash-preview';
+
+export const address = (model: string, method = 'generateContent'): string =>
+  `/v1beta/models/${model}:${method}`;
+
+export const turn = (role: string, ...parts: object[]) => ({ role, parts });
+export const user = turn('user', { text: 'Hello!' });
+export const good = { contents: [user] };
+export const called = (name = 'find', more: object = {}) => ({ functionCall: { name, args: {} }, ...more });
+
+export const answered = (name = 'find', more: object = {}) => ({
+  functionResponse: { name, response: { output: 'x' }, ...more },
+});
+
+export const said = (...contents: object[]) => ({ contents: [user, ...contents] });
+export const config = (fields: object) => ({ generationConfig: fields });
+
+export const declared = (facts: object) => ({
+  tools: [{ functionDeclarations: [{ name: 'find', ...facts }] }],
+});
+
+export const media = (part: object) => said(turn('user', part));
+
+/** Changes to a valid request, with the message of the 400, and the model if it is not the older one. */
+export type Change = [change: object, message: RegExp, model?: string];

@@ -1,0 +1,75 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { callerOf, type Caller } from '../support/vendor/call.ts';
+import { startGenerateContentVendor, type GeminiRequest } from '../support/vendor/generate-content.ts';
+import { pixel } from '../support/vendor/improvise.ts';
+import type { Stage } from '../support/vendor/stage.ts';
+import {
+  address,
+  answered,
+  called,
+  current,
+  good,
+  old,
+  said,
+  turn,
+  user,
+} from './generate-content-requests.ts';
+
+let vendor: Stage<GeminiRequest>;
+let call: Caller;
+
+beforeAll(async () => {
+  vendor = await startGenerateContentVendor();
+  call = callerOf(vendor, address(old), { 'x-goog-api-key': vendor.key });
+});
+
+afterEach(() => vendor.unscript());
+afterAll(() => vendor.close());
+
+describe('the fake Google, asked something unusual', () => {
+  it('accepts either spelling or base64 alphabet, a key in the query and a part without a list', async () => {
+    const request = {
+      contents: {
+        parts: {
+          inline_data: { mime_type: 'image/png', data: pixel.replaceAll('+', '-').replaceAll('/', '_') },
+        },
+      },
+      generation_config: { max_output_tokens: 50, responseMimeType: 'text/plain' },
+    };
+    expect(
+      await call(request, { path: `${address(old)}?key=${vendor.key}`, headers: { 'x-goog-api-key': '' } }),
+    ).toMatchObject({ status: 200 });
+  });
+
+  it.each(['skip_thought_signature_validator', 'context_engineering_is_the_way_to_go'])(
+    'accepts the placeholder %s in place of a signature',
+    async (thoughtSignature) => {
+      const contents = said(
+        turn('model', called('find', { thoughtSignature }), called()),
+        turn('user', answered(), answered()),
+      );
+      expect(await call(contents, { path: address(current) })).toMatchObject({ status: 200 });
+    },
+  );
+
+  it('accepts calls of earlier turns without signatures, and media in function responses', async () => {
+    const parts = [{ inlineData: { mimeType: 'image/png', data: pixel, displayName: 'a.png' } }];
+    const earlier = said(
+      turn('model', called()),
+      turn('user', answered('find', { parts, response: { picture: { $ref: 'a.png' } } })),
+      turn('model', { text: 'a' }),
+      user,
+    );
+    expect(await call(earlier, { path: address(current) })).toMatchObject({ status: 200 });
+  });
+
+  it('accepts fields of Vertex under a project path', async () => {
+    const path = `/v1beta1/projects/p/locations/global/publishers/google/models/${old}:generateContent`;
+    expect(
+      await call(
+        { ...good, labels: { a: 'b' } },
+        { path, headers: { 'x-goog-api-key': '', authorization: `Bearer ${vendor.key}` } },
+      ),
+    ).toMatchObject({ status: 200 });
+  });
+});

@@ -1,0 +1,154 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { callerOf, type Caller } from '../support/vendor/call.ts';
+import { messagesRefusals, startMessagesVendor, type MessagesRequest } from '../support/vendor/messages.ts';
+import type { Stage } from '../support/vendor/stage.ts';
+import { type Change, good, model, tool, user } from './messages-requests.ts';
+
+const schema = (facts: object) => ({ output_config: { format: { type: 'json_schema', schema: facts } } });
+let vendor: Stage<MessagesRequest>;
+let call: Caller;
+
+beforeAll(async () => {
+  vendor = await startMessagesVendor({ models: { 'claude-ahead': { fields: ['new_field'] } } });
+  call = callerOf(vendor, '/v1/messages', { 'x-api-key': vendor.key, 'anthropic-version': '2023-06-01' });
+});
+
+afterEach(() => vendor.unscript());
+afterAll(() => vendor.close());
+
+/** Checks that a change to a valid request is refused. */
+async function isRefused(_: string, [change, message]: Change): Promise<void> {
+  const reply = await call({ ...good, ...change });
+  const shown = typeof message === 'string' ? message : expect.stringMatching(message);
+  expect({ status: reply.status, body: reply.json() }).toEqual({
+    status: 400,
+    body: {
+      type: 'error',
+      error: { type: 'invalid_request_error', message: shown },
+      request_id: expect.stringMatching(/^req_/),
+    },
+  });
+}
+
+const wrongSettings: Record<string, Change> = {
+  'a tool name with a dot': [
+    { tools: [{ ...tool, name: 'a.b' }] },
+    /^tools\.0\.name: String should match pattern/,
+  ],
+  'two tools of one name': [{ tools: [tool, tool] }, 'tools: Tool names must be unique.'],
+  'a tool whose schema is no object': [
+    { tools: [{ name: 'f', input_schema: { type: 'string' } }] },
+    "tools.0.input_schema.type: Input should be 'object'",
+  ],
+  'a tool without a schema': [{ tools: [{ name: 'f' }] }, /^tools\.0\.input_schema: Field required/],
+  'a schema that is a choice': [
+    { tools: [{ name: 'f', input_schema: { type: 'object', anyOf: [] } }] },
+    /does not support oneOf, allOf, or anyOf at the top level/,
+  ],
+  'a strict tool left open': [
+    { tools: [{ ...tool, strict: true }] },
+    /'additionalProperties' must be explicitly set to false/,
+  ],
+  'a choice without tools': [
+    { tool_choice: { type: 'auto' } },
+    /may only be specified while providing tools/,
+  ],
+  'a choice of a tool that is not there': [
+    { tools: [tool], tool_choice: { type: 'tool', name: 'g' } },
+    "Tool 'g' not found in provided tools",
+  ],
+  'a parallel switch where no tool may be called': [
+    { tools: [tool], tool_choice: { type: 'none', disable_parallel_tool_use: true } },
+    /disable_parallel_tool_use: Extra inputs/,
+  ],
+  'an answer schema left open': [
+    schema({ type: 'object', properties: {} }),
+    /^output_config\.format\.schema: For 'object' type, 'additionalProperties'/,
+  ],
+  'an answer schema with a range': [
+    schema({
+      type: 'object',
+      properties: { a: { type: 'integer', minimum: 1 } },
+      additionalProperties: false,
+    }),
+    /properties minimum are not supported/,
+  ],
+  'an answer schema for an old model': [
+    { model: 'claude-sonnet-4-0', ...schema({ type: 'object', additionalProperties: false }) },
+    /not supported by this model/,
+  ],
+  'a stop sequence of spaces': [{ stop_sequences: ['\n'] }, /must contain non-whitespace/],
+  'more than the model holds': [
+    { messages: [{ role: 'user', content: 'a '.repeat(200_001) }] },
+    /^prompt is too long: \d+ tokens > 200000 maximum/,
+  ],
+};
+
+describe('the fake Anthropic, asked something wrong', () => {
+  it.each(Object.entries(wrongSettings))('refuses %s', isRefused);
+
+  it('refuses a model that it does not have', async () => {
+    const reply = await call({ ...good, model: 'claude-sonet-4-5' });
+    expect(reply).toMatchObject({ status: 404 });
+    expect(reply.json()).toMatchObject({
+      type: 'error',
+      error: { type: 'not_found_error', message: 'model: claude-sonet-4-5' },
+    });
+  });
+
+  it.each([
+    [{ 'x-api-key': 'sk-other' }, 'invalid x-api-key'],
+    [{ 'x-api-key': '', authorization: 'Bearer sk-other' }, 'Invalid bearer token'],
+    [{ 'x-api-key': '' }, 'x-api-key header is required'],
+  ])('refuses the unknown key in %j', async (headers, message) => {
+    const reply = await call(good, { headers });
+    expect({ status: reply.status, body: reply.json() }).toMatchObject({
+      status: 401,
+      body: { error: { type: 'authentication_error', message } },
+    });
+  });
+
+  it.each([
+    ['', 'header is required'],
+    ['2024-01-01', 'is not a valid version'],
+  ])('refuses the version "%s"', async (version, message) => {
+    const reply = await call(good, { headers: { 'anthropic-version': version } });
+    expect({ status: reply.status, text: reply.text }).toMatchObject({
+      status: 400,
+      text: expect.stringContaining(message),
+    });
+  });
+
+  it.each(['temperature', 'top_p', 'top_k'])(
+    'refuses %s for the newest models, even at its default',
+    async (field) => {
+      const headers = { 'anthropic-version': '2026-10-21' };
+      expect((await call({ ...good, [field]: 1 }, { headers })).json()).toMatchObject({
+        error: { message: `${field}: Extra inputs are not permitted` },
+      });
+      expect(await call(good, { headers })).toMatchObject({ status: 200 });
+    },
+  );
+
+  it('refuses an output limit in a token count', async () => {
+    const path = '/v1/messages/count_tokens';
+    expect((await call(good, { path })).json()).toMatchObject({
+      error: { message: 'max_tokens: Extra inputs are not permitted' },
+    });
+    expect((await call({ model, messages: [user] }, { path })).json()).toEqual({ input_tokens: 3 });
+  });
+
+  it.each(['', '[]', '{"model":', '{"model":"a","model":"b"}'])(
+    'refuses a body that is not one valid JSON object: %s',
+    async (body) => {
+      expect(await call(body)).toMatchObject({ status: 400 });
+    },
+  );
+
+  it.each(Object.entries(messagesRefusals))('refuses with the scripted reply: %s', async (_, reply) => {
+    vendor.script(model, { reply });
+    const { status, headers, json } = await call(good);
+    expect({ status, body: json() }).toEqual({ status: reply.status, body: reply.body });
+    expect(Object.fromEntries(headers)).toMatchObject(reply.headers ?? {});
+  });
+});
