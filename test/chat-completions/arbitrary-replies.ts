@@ -13,7 +13,7 @@ const pieces = fc.array(fc.string({ unit: 'binary', minLength: 1, maxLength: 8 }
   maxLength: 3,
 });
 
-export const said: fc.Arbitrary<Said> = fc.oneof(
+const said: fc.Arbitrary<Said> = fc.oneof(
   fc.record({ kind: fc.constantFrom('text', 'reasoning', 'refusal'), pieces }),
   fc.record({
     kind: fc.constant('tool-call' as const),
@@ -110,7 +110,7 @@ const delta = fc.record(
   { requiredKeys: [] },
 );
 
-export const choice = fc.record(
+const choice = fc.record(
   {
     index: some(fc.nat(2)),
     delta: some(delta),

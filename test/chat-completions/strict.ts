@@ -5,7 +5,7 @@ import { groq } from '../../plugins/providers/groq.ts';
 import { mistral } from '../../plugins/providers/mistral.ts';
 import { hostWith } from '../support/host.ts';
 
-export const host = hostWith([mistral({ apiKey: 'k' }), groq({ apiKey: 'k' }), deepseek({ apiKey: 'k' })]);
+const host = hostWith([mistral({ apiKey: 'k' }), groq({ apiKey: 'k' }), deepseek({ apiKey: 'k' })]);
 
 export function modelOf(id: string): Model {
   const [offer] = host.catalog.find(id);

@@ -13,7 +13,7 @@ const pieces = fc.array(fc.string({ unit: 'binary', minLength: 1, maxLength: 8 }
   maxLength: 3,
 });
 
-export const said: fc.Arbitrary<Said> = fc.oneof(
+const said: fc.Arbitrary<Said> = fc.oneof(
   fc.record({ kind: fc.constant('text' as const), pieces, signature: fc.constant(null) }),
   fc.record({ kind: fc.constant('reasoning' as const), pieces, signature: fc.option(base64) }),
   fc.record({
@@ -90,7 +90,7 @@ const types = [
   'later',
 ];
 
-export const parts = [
+const parts = [
   'text',
   'thinking',
   'redacted_thinking',

@@ -5,7 +5,7 @@ import { optional, text, unknown, withUnknown, word } from '../support/arbitrary
 /** Text that the provider accepts: more than white space. */
 const words = fc.string({ unit: 'binary', minLength: 1, maxLength: 12 }).filter((said) => said.trim() !== '');
 
-export function block(
+function block(
   type: string,
   fields: Record<string, fc.Arbitrary<unknown>>,
   more: Record<string, fc.Arbitrary<unknown>> = {},

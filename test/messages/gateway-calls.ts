@@ -11,7 +11,7 @@ interface Asked extends UpstreamRequest {
   readonly json: unknown;
 }
 
-export async function* once(text: string): AsyncGenerator<Uint8Array> {
+async function* once(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
 }
 

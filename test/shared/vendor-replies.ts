@@ -22,7 +22,7 @@ export const encoders = {
   google: (error: GatewayError) => encodeGoogle(error),
 };
 
-export function bodyOf(family: Family, status: number, message: string, more: object = {}): object {
+function bodyOf(family: Family, status: number, message: string, more: object = {}): object {
   if (family === 'openai')
     return { error: { message, type: 'invalid_request_error', param: null, code: null, ...more } };
   if (family === 'messages')
