@@ -692,3 +692,15 @@ describe.each(wires)('a later value in %s', (client) => {
     },
   );
 });
+
+it('a role that no other protocol knows is refused with a message that says where it is', async () => {
+  const contents = [
+    { role: 'assistant', parts: [{ text: 'x' }] },
+    ...[least['generate-content'].contents].flat(),
+  ];
+  const { status, text } = await cross('generate-content', 'messages', { contents });
+  expect([status, text]).toEqual([
+    400,
+    expect.stringContaining(String.raw`\"contents[0].role\" means nothing outside generate-content`),
+  ]);
+});

@@ -97,10 +97,11 @@ export function refuseUnknown(block: Block, protocol: string, path: string): voi
     return;
   const type = readMember(block.value, 'type');
   const named = typeof type === 'string' ? ` of type "${type.slice(0, 60)}"` : '';
+  const param = block.at ?? path;
   throw new GatewayError(
     'unsupported_parameter',
-    `Only ${block.protocol} has content${named}, and the provider of this model is reached by another ` +
-      'protocol: leave it out.',
-    { param: block.at ?? path },
+    `"${param}"${named} means nothing outside ${block.protocol}, and the provider of this model is reached ` +
+      'by another protocol: change it, or leave it out.',
+    { param },
   );
 }
