@@ -81,7 +81,7 @@ describe('a Google client and another provider', () => {
             code: 404,
             status: 'NOT_FOUND',
             message: expect.stringMatching(
-              `${method}: .* are generateContent, streamGenerateContent, countTokens.$`,
+              `${method}: .* the methods generateContent, streamGenerateContent, countTokens.$`,
             ),
           },
         },
