@@ -9,11 +9,8 @@ import { balance } from '../../plugins/meters/balance/index.ts';
 import { issueKey } from '../../plugins/meters/balance/keys.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
-import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
-import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
-import { messages } from '../../plugins/protocols/messages/index.ts';
-import { responses } from '../../plugins/protocols/responses/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
+import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 
 /**
@@ -104,7 +101,6 @@ function tapAll({ hooks }: Host): void {
 }
 
 const careless = definePlugin({ name: 'careless', options: z.strictObject({}), apply: tapAll });
-
 const user = [{ role: 'user', content: 'Say a few words to me, if you please.' }];
 const families: Readonly<Record<string, (stream: boolean) => readonly [path: string, body: object]>> = {
   'chat-completions': (stream) => [
@@ -140,10 +136,7 @@ beforeAll(async () => {
   const plugins = [
     bearer(),
     apiKeyHeader(),
-    chatCompletions(),
-    responses(),
-    messages(),
-    generateContent(),
+    ...textProtocols(),
     demo({ pace: 1 }),
     balance({ firstCredit: '0' }),
     careless(),

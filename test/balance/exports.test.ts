@@ -1,37 +1,18 @@
 /** Exports of all entries: complete, in order, exact, resumable during calls, and no faster than read. */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import { formatUsd } from '../../core/index.ts';
 import { exportEntries } from '../../plugins/meters/balance/operator/export.ts';
 import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
-import { admin } from '../../plugins/operations/admin/index.ts';
 import { foldAll } from '../contract/fold-all.ts';
-import { findAdminUrl } from '../support/admin-url.ts';
 import { freshDatabase } from '../support/database.ts';
-import { openHouse } from '../support/house.ts';
 import { newKey, price, quote, settlement, storeWith } from './calls.ts';
+import { parsed, textOf } from './exported.ts';
 import { temporaryFolder } from './ledger-file.ts';
 import { inDatabase, startHolder } from './postgres-database.ts';
-
-async function textOf(lines: AsyncIterable<unknown>): Promise<string> {
-  let text = '';
-  for await (const part of lines) text += String(part);
-  return text;
-}
-
-const line = z.looseObject({ number: z.int(), available: z.string(), account: z.string() });
-
-function parsed(text: string) {
-  return text
-    .split('\n')
-    .filter((each) => each !== '')
-    .map((each) => line.parse(JSON.parse(each)));
-}
 
 async function numbersAfter(store: Store, after: number, more: object = {}) {
   const { lines, last } = await exportEntries(store, { format: 'jsonl', after, ...more });
@@ -39,6 +20,7 @@ async function numbersAfter(store: Store, after: number, more: object = {}) {
 }
 
 const opened: { store: Store; close(): Promise<void> }[] = [];
+
 afterAll(async () => {
   for (const { close } of opened) await close();
 });
@@ -254,62 +236,4 @@ it('an export reads one slice ahead of its reader, and no more', async () => {
   // One that was read, one that the stream holds, and one ahead.
   expect(asked).toBeLessThanOrEqual(3);
   await reader.return?.();
-});
-
-describe('the admin API', () => {
-  it('serves at most four exports at once as files; a client that disconnects frees its place', async () => {
-    const house = await openHouse({ plugins: [admin({ port: 0 })] });
-    const door = findAdminUrl(house.gateway.told);
-    const secret = readFileSync(join(house.gateway.dataFolder, 'operator-secret'), 'utf8').trim();
-    const ask = (query: string, signal?: AbortSignal) =>
-      fetch(`${door}/admin/entries/export${query}`, {
-        headers: { authorization: `Bearer ${secret}` },
-        ...(signal && { signal }),
-      });
-    for (let turn = 0; turn < 6; turn += 1) {
-      const leaving = new AbortController();
-      const response = await ask('', leaving.signal);
-      expect(response.headers.get('content-disposition')).toBe('attachment; filename="entries.csv"');
-      if (turn % 2 === 0) leaving.abort();
-      else await response.text();
-    }
-    const csv = await ask('');
-    const last = Number(csv.headers.get('x-tollgate-export-last'));
-    const text = await csv.text();
-    expect(text).toMatch(new RegExp(`\r\n${last},.*,credit,tester,`));
-    expect(text).not.toContain(house.key);
-    const jsonl = await ask(`?format=jsonl&account=tester&after=0`);
-    expect(jsonl.headers.get('content-type')).toBe('application/jsonl; charset=utf-8');
-    expect(parsed(await jsonl.text()).at(-1)).toMatchObject({ number: last, account: 'tester' });
-    expect(await (await ask(`?format=jsonl&after=${last}`)).text()).toBe('');
-    for (const [query, param] of [
-      ['format=xml', 'format'],
-      ['kind=gift', 'kind'],
-      ['after=-1', 'after'],
-      ['colour=red', 'colour'],
-    ]) {
-      const refused = await ask(`?${query}`);
-      expect(refused.status).toBe(400);
-      expect(await refused.json()).toMatchObject({ error: { param } });
-    }
-    const file = join(house.gateway.dataFolder, 'out.jsonl');
-    const result = await house.gateway.verb('entries export', [file], { format: 'jsonl' });
-    expect(result).toEqual({ file, last });
-    expect(parsed(readFileSync(file, 'utf8')).at(-1)).toMatchObject({ number: last });
-    await house.close();
-  });
-
-  it('refuses a fifth export until one of four ends', async () => {
-    const store = storeWith({
-      lastEntry: async () => 1,
-      exportEntries: async () => ({ text: 'x\n', rows: 1 }),
-    });
-    const query = { format: 'csv', after: 0 } as const;
-    const four = await Promise.all([1, 2, 3, 4].map(() => exportEntries(store, query)));
-    const readers = four.map(({ lines }) => lines[Symbol.asyncIterator]());
-    await Promise.all(readers.map((reader) => reader.next()));
-    await expect(exportEntries(store, query)).rejects.toMatchObject({ code: 'overloaded' });
-    await Promise.all(readers.map((reader) => reader.return?.()));
-    expect(await textOf((await exportEntries(store, query)).lines)).toContain('x\n');
-  });
 });

@@ -4,164 +4,18 @@
  * the gateway's code.
  */
 import { join } from 'node:path';
-import { Decimal } from 'decimal.js';
 import { z } from 'zod';
 import { checkModel, definePlugin, type UpstreamRequest } from '../../core/index.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import type { AuditReport } from '../../plugins/meters/balance/audit-report.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
-import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
-import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { images } from '../../plugins/protocols/images/index.ts';
-import { messages } from '../../plugins/protocols/messages/index.ts';
-import { responses } from '../../plugins/protocols/responses/index.ts';
-import { chunk, ending } from '../support/chat-stream.ts';
+import { textProtocols } from '../support/front.ts';
 import { startGateway } from '../support/gateway.ts';
 import { temporaryFolder } from './ledger-file.ts';
-
-/** USD for a million tokens, and separate fees. */
-interface Rates {
-  readonly input: string;
-  readonly output: string;
-  readonly cacheRead?: string;
-  readonly cacheWrite5m?: string;
-  readonly cacheWrite1h?: string;
-  readonly reasoning?: string;
-  readonly inputAudio?: string;
-  readonly outputAudio?: string;
-  readonly inputImage?: string;
-  readonly outputImage?: string;
-}
-
-interface Shape extends Rates {
-  readonly image?: string;
-  readonly request?: string;
-  readonly webSearch?: string;
-  readonly tiers?: readonly (Rates & { readonly above: number })[];
-}
-
-const shapes: Readonly<Record<string, Shape>> = {
-  plain: { input: '0.15', output: '0.6' },
-  fractions: { input: '0.0375', output: '0.000000001' },
-  cached: { input: '2.5', output: '10', cacheRead: '1.25' },
-  written: { input: '3', output: '15', cacheRead: '0.3', cacheWrite5m: '3.75', cacheWrite1h: '6' },
-  reasoned: { input: '1.1', output: '4.4', cacheRead: '0.275', reasoning: '3.333333333' },
-  spoken: { input: '2.5', output: '10', inputAudio: '40', outputAudio: '80', cacheRead: '1.25' },
-  searched: { input: '1', output: '5', request: '0.0005', webSearch: '0.01' },
-  tiered: {
-    input: '1.25',
-    output: '10',
-    cacheRead: '0.31',
-    tiers: [
-      { above: 1000, input: '2.5', output: '15', cacheRead: '0.625' },
-      { above: 2500, input: '5', output: '20' },
-    ],
-  },
-};
-
-/** What image models cost: by tokens, or by image. */
-const paintings: Readonly<Record<string, Shape>> = {
-  painted: { input: '5', output: '10', cacheRead: '1.25', inputImage: '8', outputImage: '32' },
-  apiece: { input: '0', output: '0', image: '0.0417' },
-};
-
-/** Usage as two providers' wires report it: all input with its cached part inside, or beside it. */
-interface Figures {
-  readonly fresh: number;
-  readonly cached: number;
-  readonly written5m: number;
-  readonly written1h: number;
-  readonly audioIn: number;
-  readonly output: number;
-  readonly reasoning: number;
-  readonly audioOut: number;
-  readonly searches: number;
-  readonly imageIn: number;
-  readonly imageOut: number;
-  readonly pictures: number;
-}
-
-function inputOf({ fresh, cached, written5m, written1h, audioIn, imageIn }: Figures): number {
-  return fresh + cached + written5m + written1h + audioIn + imageIn;
-}
-
-/**
- * The cost kind by kind, where a kind without a rate has the rate of the whole; rounded once, half to even.
- */
-function expectedCost(figures: Figures, shape: Shape): bigint {
-  const tier = (shape.tiers ?? []).filter(({ above }) => inputOf(figures) > above).at(-1);
-  const rates: Rates = tier ?? shape;
-  const million = (count: number, rate: string): Decimal =>
-    new Decimal(count).times(rate).dividedBy(1_000_000);
-  const {
-    fresh,
-    cached,
-    written5m,
-    written1h,
-    audioIn,
-    output,
-    reasoning,
-    audioOut,
-    searches,
-    imageIn,
-    imageOut,
-    pictures,
-  } = figures;
-  const sum = Decimal.sum(
-    million(fresh, rates.input),
-    million(cached, rates.cacheRead ?? rates.input),
-    million(written5m, rates.cacheWrite5m ?? rates.input),
-    million(written1h, rates.cacheWrite1h ?? rates.input),
-    million(audioIn, rates.inputAudio ?? rates.input),
-    million(imageIn, rates.inputImage ?? rates.input),
-    million(output - reasoning - audioOut - imageOut, rates.output),
-    million(imageOut, rates.outputImage ?? rates.output),
-    million(reasoning, rates.reasoning ?? rates.output),
-    million(audioOut, rates.outputAudio ?? rates.output),
-    shape.request ?? '0',
-    new Decimal(shape.webSearch ?? '0').times(searches),
-    new Decimal(shape.image ?? '0').times(pictures),
-  );
-  return BigInt(sum.times(1_000_000_000).toDecimalPlaces(0, Decimal.ROUND_HALF_EVEN).toFixed(0));
-}
-
-/** The wire of messages has no audio, and that of chat-completions no cache writes. */
-function drawFigures(wire: string, draw: (most: number) => number): Figures {
-  if (wire === 'images') {
-    const [pictures, imageOut] = [1 + draw(3), 1 + draw(1000)];
-    return {
-      fresh: 1 + draw(500),
-      cached: draw(50),
-      imageIn: draw(300),
-      imageOut,
-      output: imageOut + draw(20),
-      pictures,
-      written5m: 0,
-      written1h: 0,
-      audioIn: 0,
-      reasoning: 0,
-      audioOut: 0,
-      searches: 0,
-    };
-  }
-  const isMessages = wire === 'messages';
-  const [reasoning, audioOut] = [isMessages ? 0 : draw(300), isMessages ? 0 : draw(50)];
-  return {
-    fresh: 1 + draw(1500),
-    cached: draw(2) ? draw(1500) : 0,
-    written5m: isMessages ? draw(400) : 0,
-    written1h: isMessages ? draw(400) : 0,
-    audioIn: isMessages ? 0 : draw(100),
-    output: 1 + draw(600) + reasoning + audioOut,
-    reasoning,
-    audioOut,
-    searches: isMessages ? draw(3) : 0,
-    imageIn: 0,
-    imageOut: 0,
-    pictures: 0,
-  };
-}
+import { drawFigures, expectedCost, paintings, shapes, type Figures } from './mixed-figures.ts';
+import { replies } from './mixed-replies.ts';
 
 /** A provider searches, and writes to its cache, only for calls that ask for it. */
 function asAsked(figures: Figures, body: string): Figures {
@@ -169,108 +23,6 @@ function asAsked(figures: Figures, body: string): Figures {
   if (!body.includes('"cache_control"')) return { ...figures, searches, written5m: 0, written1h: 0 };
   return { ...figures, searches, written1h: body.includes('"1h"') ? figures.written1h : 0 };
 }
-
-function events(frames: readonly (readonly [type: string, data: object])[]): string {
-  return frames
-    .map(([type, data]) => `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`)
-    .join('');
-}
-
-function chatReply(figures: Figures, stream: boolean): string {
-  const usage = {
-    prompt_tokens: inputOf(figures),
-    completion_tokens: figures.output,
-    total_tokens: inputOf(figures) + figures.output,
-    prompt_tokens_details: { cached_tokens: figures.cached, audio_tokens: figures.audioIn },
-    completion_tokens_details: { reasoning_tokens: figures.reasoning, audio_tokens: figures.audioOut },
-  };
-  if (!stream)
-    return JSON.stringify({
-      id: 'c',
-      object: 'chat.completion',
-      created: 1,
-      model: 'm',
-      choices: [{ index: 0, message: { role: 'assistant', content: 'Yes.' }, finish_reason: 'stop' }],
-      usage,
-    });
-  return chunk({ role: 'assistant', content: 'Yes.' }) + chunk({}, 'stop') + ending(usage);
-}
-
-function messagesReply(
-  { fresh, cached, written5m, written1h, output, searches }: Figures,
-  stream: boolean,
-): string {
-  const cache = {
-    cache_read_input_tokens: cached,
-    cache_creation_input_tokens: written5m + written1h,
-    cache_creation: { ephemeral_5m_input_tokens: written5m, ephemeral_1h_input_tokens: written1h },
-  };
-  const usage = {
-    input_tokens: fresh,
-    ...cache,
-    output_tokens: output,
-    server_tool_use: { web_search_requests: searches },
-  };
-  const message = {
-    id: 'msg_1',
-    type: 'message',
-    role: 'assistant',
-    model: 'm',
-    stop_reason: null,
-    stop_sequence: null,
-  };
-  if (!stream)
-    return JSON.stringify({
-      ...message,
-      content: [{ type: 'text', text: 'Yes.' }],
-      stop_reason: 'end_turn',
-      usage,
-    });
-  return events([
-    ['message_start', { message: { ...message, content: [], usage: { ...usage, output_tokens: 1 } } }],
-    ['content_block_start', { index: 0, content_block: { type: 'text', text: '' } }],
-    ['content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'Yes.' } }],
-    ['content_block_stop', { index: 0 }],
-    [
-      'message_delta',
-      {
-        delta: { stop_reason: 'end_turn', stop_sequence: null },
-        usage: { output_tokens: output, server_tool_use: { web_search_requests: searches } },
-      },
-    ],
-    ['message_stop', {}],
-  ]);
-}
-
-/** A picture of one pixel. */
-const pixel =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-
-function imagesReply(figures: Figures): string {
-  const { cached, imageIn, output, imageOut, pictures } = figures;
-  const usage = {
-    input_tokens: inputOf(figures),
-    input_tokens_details: {
-      text_tokens: inputOf(figures) - imageIn,
-      image_tokens: imageIn,
-      cached_tokens: cached,
-    },
-    output_tokens: output,
-    output_tokens_details: { image_tokens: imageOut, text_tokens: output - imageOut },
-    total_tokens: inputOf(figures) + output,
-  };
-  return JSON.stringify({
-    created: 1,
-    data: Array.from({ length: pictures }, () => ({ b64_json: pixel })),
-    usage,
-  });
-}
-
-const replies: Readonly<Record<string, (figures: Figures, stream: boolean) => string>> = {
-  'chat-completions': chatReply,
-  messages: messagesReply,
-  images: imagesReply,
-};
 
 async function* once(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
@@ -336,6 +88,7 @@ function vendor(wire: string, record: Map<string, Figures>, draw: (most: number)
 }
 
 const version = { 'anthropic-version': '2023-06-01' };
+
 const marked = [
   { type: 'text', text: 'Is it so?', cache_control: { type: 'ephemeral', ttl: '1h' } },
   { type: 'text', text: 'Is it?', cache_control: { type: 'ephemeral' } },
@@ -398,10 +151,7 @@ export async function mixedCalls(count: number, draw: (most: number) => number):
     dataFolder: folder.path,
     plugins: [
       bearer(),
-      chatCompletions(),
-      responses(),
-      messages(),
-      generateContent(),
+      ...textProtocols(),
       vendor('chat-completions', record, draw),
       vendor('messages', record, draw),
       images(),

@@ -2,57 +2,18 @@
  * The PostgreSQL store: the contract, what shares a transaction, and how it handles faults of the database
  * and the network.
  */
-import { execFileSync } from 'node:child_process';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
-import type { Store } from '../../plugins/meters/balance/store.ts';
 import { expectSound } from '../contract/books.ts';
 import { request, testStore } from '../contract/store.ts';
-import { startCable, type Cable } from '../support/cable.ts';
 import { freshDatabase } from '../support/database.ts';
-import { startPostgres } from '../support/postgres.ts';
-import { newKey, price, quote, settlement } from './calls.ts';
-import {
-  endConnections,
-  inDatabase,
-  openFresh,
-  startHolder,
-  type OpenedDatabase,
-} from './postgres-database.ts';
+import { newKey, quote, settlement } from './calls.ts';
+import { inDatabase, openFresh, startHolder } from './postgres-database.ts';
+import { closeStores, closers, open, recovered, waitForLocks } from './postgres-stores.ts';
+
+closeStores();
 
 testStore('PostgreSQL', () => openFresh());
-
-const closers: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).toReversed()) await close();
-});
-
-async function fill(store: Store): Promise<void> {
-  await store.definePrice(price);
-  await store.createAccount({ name: 'a', at: 1 });
-  await store.credit({ account: 'a', amount: 1000n, kind: 'top-up', reference: undefined, at: 1 });
-}
-
-async function open(options: Parameters<typeof openFresh>[0] = {}): Promise<OpenedDatabase> {
-  const opened = await openFresh(options);
-  closers.push(() => opened.dispose());
-  await fill(opened.store);
-  return opened;
-}
-
-const refused = { code: 'ledger_unavailable', status: 503, details: { retryAfter: 1 } };
-
-async function recovered(store: Store): Promise<void> {
-  while (store.health()) await sleep(20);
-}
-
-/** Resolves once so many wait for a lock that someone else holds. */
-async function waitForLocks(url: string, count: number): Promise<void> {
-  const waiting =
-    "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
-  while ((await inDatabase(url, waiting)).length < count) await sleep(20);
-}
 
 describe('a group', () => {
   it('is written in one transaction, however many operations share the turn', async () => {
@@ -103,171 +64,6 @@ describe('a group', () => {
     await holder.letGo();
     expect(await answers).toMatchObject(['credited', { status: 'reserved' }]);
     expectSound(await books());
-  });
-});
-
-describe('a database that is stopped', () => {
-  it('is reported at once, and is used again once it is back, with nothing lost or done twice', async () => {
-    const server = await startPostgres();
-    closers.push(() => server.end());
-    const store = await openPostgres({ url: server.url });
-    closers.push(() => store.close());
-    await fill(store);
-    await store.reserve(request('before', 'a'));
-    await server.stop();
-    await expect(store.reserve(request('meanwhile', 'a'))).rejects.toMatchObject(refused);
-    await expect(store.settle(settlement('before', 4n))).rejects.toMatchObject(refused);
-    await expect(store.findKey('a'.repeat(64))).rejects.toMatchObject(refused);
-    expect(store.health()).toBeInstanceOf(Error);
-    await server.start();
-    await recovered(store);
-    expect(await store.settle(settlement('before', 4n))).toEqual({
-      status: 'posted',
-      posted: 4n,
-      overage: 0n,
-    });
-    expect(await store.reserve(request('meanwhile', 'a'))).toMatchObject({ status: 'reserved' });
-    expect(await store.balance('a')).toEqual({ total: 1000n, used: 4n, pending: 10n });
-    expect(await store.audit()).toMatchObject({ ok: true });
-  });
-});
-
-describe('a network that fails', () => {
-  async function wired(): Promise<{ cable: Cable; store: Store; url: string }> {
-    const { url, drop } = await freshDatabase();
-    closers.push(drop);
-    const cable = await startCable(Number(new URL(url).port));
-    closers.push(() => cable.close());
-    const through = new URL(url);
-    through.port = String(cable.port);
-    const store = await openPostgres({ url: through.href });
-    closers.push(() => store.close());
-    await fill(store);
-    return { cable, store, url };
-  }
-
-  it('is noticed if answers stop, within the time a reply waits for its entry', async () => {
-    const { cable, store } = await wired();
-    cable.hold();
-    const answers = await Promise.allSettled([
-      store.reserve(request('r1', 'a')),
-      store.settle(settlement('r0', 1n)),
-      store.balance('a'),
-    ]);
-    for (const answer of answers) expect(answer).toMatchObject({ status: 'rejected', reason: refused });
-    expect(store.health()).toBeInstanceOf(Error);
-    cable.release();
-    await recovered(store);
-    expect(await store.balance('a')).toEqual({ total: 1000n, used: 0n, pending: 0n });
-  });
-
-  it('leaves no late write: afterwards, reservations without an answer can be voided', async () => {
-    const { cable, store, url } = await wired();
-    cable.holdAfter('batch commit');
-    const asked = store.reserve(request('r1', 'a'));
-    asked.catch(() => undefined);
-    while ((await inDatabase(url, 'SELECT FROM pending')).length === 0) await sleep(20);
-    cable.cut();
-    cable.release();
-    await expect(asked).rejects.toMatchObject(refused);
-    await recovered(store);
-    expect(await store.settle(settlement('r1', undefined))).toEqual({ status: 'voided' });
-    expect(await store.balance('a')).toEqual({ total: 1000n, used: 0n, pending: 0n });
-  });
-
-  it("makes the store end the server's unfinished work first when it reconnects", async () => {
-    const { cable, store, url } = await wired();
-    const holder = await startHolder(url);
-    await holder.freeze('pending');
-    const asked = store.reserve(request('r1', 'a'));
-    asked.catch(() => undefined);
-    await waitForLocks(url, 1);
-    cable.cut();
-    await expect(asked).rejects.toMatchObject(refused);
-    await recovered(store);
-    expect(await store.settle(settlement('r1', undefined))).toEqual({ status: 'not_found' });
-    await holder.letGo();
-    await sleep(200);
-    expect(await inDatabase(url, 'SELECT FROM pending')).toEqual([]);
-    expect(await store.balance('a')).toEqual({ total: 1000n, used: 0n, pending: 0n });
-  });
-
-  it('ends no process if a connection closes after an answer', async () => {
-    const { store, url } = await open();
-    await store.balance('a');
-    const asked = store.balance('a');
-    await new Promise((resolve) => setImmediate(resolve));
-    // Nothing is read meanwhile: both arrive as one, and the end while the connection is still in use.
-    const end = `SELECT pg_terminate_backend(pid, 2000) FROM pg_stat_activity
-      WHERE application_name = 'tollgate reads' AND datname = current_database()`;
-    const script =
-      "const client = new (require('pg').Client)(process.argv[1]); " +
-      'client.connect().then(() => client.query(process.argv[2])).then(() => client.end())';
-    execFileSync(process.execPath, ['-e', script, url, end]);
-    expect(await asked).toMatchObject({ total: 1000n });
-    expect(await store.balance('a')).toMatchObject({ total: 1000n });
-  });
-
-  it('settles once if the answer of the first try was lost', async () => {
-    const { cable, store, url } = await wired();
-    await store.reserve(request('r1', 'a'));
-    cable.holdAfter('batch commit');
-    const asked = store.settle(settlement('r1', 4n));
-    asked.catch(() => undefined);
-    while ((await inDatabase(url, 'SELECT FROM pending')).length > 0) await sleep(20);
-    cable.cut();
-    cable.release();
-    await expect(asked).rejects.toMatchObject(refused);
-    await recovered(store);
-    expect(await store.settle(settlement('r1', 4n))).toEqual({ status: 'already_posted' });
-    expect(await store.balance('a')).toEqual({ total: 1000n, used: 4n, pending: 0n });
-  });
-});
-
-describe('a server that became a standby', () => {
-  it('is replaced by a connection to the server that accepts writes', async () => {
-    const { store, url } = await open();
-    const name = new URL(url).pathname.slice(1);
-    await inDatabase(url, `ALTER DATABASE ${name} SET default_transaction_read_only = on`);
-    await inDatabase(url, endConnections);
-    await expect
-      .poll(() => store.reserve(request('r1', 'a')).catch((error: unknown) => error))
-      .toMatchObject({ details: { cause: { code: '25006' } } });
-    await inDatabase(
-      new URL('/postgres', url).href,
-      `ALTER DATABASE ${name} RESET default_transaction_read_only`,
-    );
-    await expect
-      .poll(() => store.reserve(request('r1', 'a')).catch((error: unknown) => error))
-      .toMatchObject({ status: 'reserved' });
-  });
-});
-
-describe('two machines', () => {
-  it('never both reserve the last of a balance, even at the same moment', async () => {
-    const { store, url, another } = await open();
-    const other = await another();
-    closers.push(() => other.close());
-    const holder = await startHolder(url);
-    await holder.freeze('entries');
-    const asked = Promise.all(
-      [store, other].map((by, index) => by.reserve(request(`r${index}`, 'a', { quotes: [quote(1000n)] }))),
-    );
-    await waitForLocks(url, 2);
-    await holder.letGo();
-    expect((await asked).map(({ status }) => status).toSorted()).toEqual(['reserved', 'short']);
-  });
-});
-
-describe('another machine that freezes', () => {
-  it('does not block the others with an account that it has locked', async () => {
-    const { store, url } = await open();
-    const holder = await startHolder(url);
-    await holder.take('a');
-    await expect(store.reserve(request('r1', 'a'))).rejects.toMatchObject(refused);
-    await holder.letGo();
-    expect(await store.reserve(request('r2', 'a'))).toMatchObject({ status: 'reserved' });
-    expect(store.health()).toBeUndefined();
   });
 });
 

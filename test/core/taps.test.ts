@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { GatewayError } from '../../core/errors.ts';
 import { createHooks, type CoreHooks, type Hooks } from '../../core/hooks.ts';
 import { conditionOf, freezeTaps, tappable } from '../../core/host/taps.ts';
 import { Trace } from '../../core/util/trace.ts';
@@ -9,7 +8,6 @@ import { Trace } from '../../core/util/trace.ts';
 let core: CoreHooks;
 let hooks: Hooks;
 let log: string[];
-
 beforeEach(() => {
   core = createHooks();
   log = [];
@@ -153,135 +151,6 @@ describe('tapping', () => {
     await core.ready.promise();
     expect(order).toEqual(['first', 'second']);
   });
-});
-
-describe('faulty taps', () => {
-  const slip = (): never => {
-    throw new TypeError('slip');
-  };
-  const call: Record<string, () => unknown> = {
-    authenticate: () => core.authenticate.promise(untyped({})),
-    replay: () => core.replay.promise(untyped({})),
-    route: () => core.route.promise(untyped([]), untyped({})),
-    authorize: () => core.authorize.promise(untyped({ targets: [] }), untyped({})),
-    transformRequest: () => core.transformRequest.promise(untyped({ turns: [] }), untyped({})),
-    dispatch: () => core.dispatch.promise(untyped({}), untyped({})),
-    transformStream: () => core.transformStream.call(untyped([]), untyped({})),
-  };
-  const ways = Object.keys(call).flatMap((hook) => [
-    ...(hook === 'transformRequest' ? [] : [[hook, 'tap']]),
-    ...(hook === 'transformStream' ? [] : [[hook, 'tapPromise']]),
-  ]);
-
-  /** Taps past the types, which return the outcome of a call. */
-  async function failure(hook: string, way: string, tap: () => unknown): Promise<unknown> {
-    Reflect.get(Reflect.get(hooks, hook), way)(
-      { name: 'mine', when: () => true },
-      way === 'tap' ? tap : async () => tap(),
-    );
-    return Promise.try(call[hook] ?? slip).then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-  }
-
-  it.each(ways)(
-    'names the plugin of a tap on %s, by %s, that throws a programming error',
-    async (hook, way) => {
-      expect(await failure(hook ?? '', way ?? '', slip)).toMatchObject({
-        plugin: 'mine',
-        message: expect.stringMatching(`^plugin "mine": its tap on "${hook}" failed: slip, at .*taps\\.test`),
-      });
-    },
-  );
-
-  it.each(ways)('names the plugin of a tap on %s, by %s, that returns a wrong value', async (hook, way) => {
-    expect(await failure(hook ?? '', way ?? '', () => true)).toMatchObject({
-      message: expect.stringMatching(/^plugin "mine": .* returned something else; it has to return an? /),
-    });
-  });
-
-  it.each(ways)('passes on the error with which a tap on %s, by %s, refuses', async (hook, way) => {
-    const refusal = new GatewayError('forbidden', 'Not on a Sunday.');
-    const refuse = (): never => {
-      throw refusal;
-    };
-    expect(await failure(hook ?? '', way ?? '', refuse)).toBe(refusal);
-  });
-
-  it.each([
-    ['authorize', { targets: [], outputLimit: 12.5 }],
-    ['authorize', { targets: [], outputLimit: 0 }],
-    ['authorize', { targets: [], headers: { 'a b': 'c' } }],
-    ['authorize', { targets: [], headers: { a: 'b\r\nc: d' } }],
-    ['replay', { status: 99, headers: {}, body: '' }],
-    ['replay', { status: 200, headers: { 'a b': 'c' }, body: '' }],
-  ])('names the plugin of a tap on %s whose result could not be sent: %j', async (hook, answer) => {
-    expect(await failure(hook, 'tap', () => answer)).toMatchObject({ plugin: 'mine' });
-  });
-
-  it.each(ways)(
-    'names the plugin of a tap on %s, by %s, whose error has headers that could not be sent',
-    async (hook, way) => {
-      const refuseWith = (code: string, headers: Record<string, string>) => (): never => {
-        throw new GatewayError(untyped(code), 'Not on a Sunday.', { headers });
-      };
-      expect(await failure(hook ?? '', way ?? '', refuseWith('forbidden', { 'a b': 'c' }))).toMatchObject({
-        plugin: 'mine',
-        message: expect.stringContaining('"a b"'),
-      });
-    },
-  );
-
-  it.each(ways.filter(([hook]) => hook !== 'dispatch'))(
-    'names the plugin of a tap on %s, by %s, that refuses with an unknown code',
-    async (hook, way) => {
-      const refuse = (): never => {
-        throw new GatewayError(untyped('sunday'), 'Not on a Sunday.');
-      };
-      expect(await failure(hook ?? '', way ?? '', refuse)).toMatchObject({
-        plugin: 'mine',
-        message: expect.stringContaining('there is no error code "sunday"; known: invalid_request'),
-      });
-    },
-  );
-
-  it('passes on the code of a broken connection from a tap on dispatch', async () => {
-    const broken = Object.assign(new Error('reset'), { code: 'ECONNRESET' });
-    const breaks = (): never => {
-      throw broken;
-    };
-    expect(await failure('dispatch', 'tapPromise', breaks)).toBe(broken);
-  });
-
-  it('names the plugin whose `when` throws, wherever it is evaluated', async () => {
-    hooks.transformRequest.tapPromise({ name: 'mine', when: slip }, async (request) => request);
-    const [tap] = core.transformRequest.taps;
-    expect(() => tap && conditionOf(tap)(untyped({}))).toThrow(
-      'plugin "mine": its tap on "transformRequest" failed: slip',
-    );
-    await expect(core.transformRequest.promise(untyped({ turns: [] }), untyped({}))).rejects.toThrow(
-      'plugin "mine"',
-    );
-  });
-
-  it.each([true, false])(
-    'names the plugin whose `when` returns a promise, which would count as true: kept %s',
-    async (kept) => {
-      const lost = vi.fn();
-      process.once('unhandledRejection', lost);
-      hooks.transformRequest.tapPromise(
-        { name: 'mine', when: untyped(async () => kept || slip()) },
-        async (request) => request,
-      );
-      await expect(core.transformRequest.promise(untyped({ turns: [] }), untyped({}))).rejects.toThrow(
-        'the tap "mine" on "transformRequest" returned a promise; its "when" has to answer at once',
-      );
-      await setImmediate();
-      process.off('unhandledRejection', lost);
-      expect(lost).not.toHaveBeenCalled();
-    },
-  );
 });
 
 describe('isolation', () => {

@@ -9,27 +9,22 @@ import { parse as parseToml } from 'smol-toml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
-import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
-import { bearer } from '../../plugins/auth/bearer.ts';
-import { googleApiKey } from '../../plugins/auth/google-api-key.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
+import { keyHeaders } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 
 const folder = join(import.meta.dirname, '../../examples/clients');
 const asWritten = { origin: 'http://127.0.0.1:8787', key: 'sk-your-key' };
-
 let gateway: TestGateway;
 let key: string;
 beforeAll(async () => {
   const plugins = [
-    bearer(),
-    apiKeyHeader(),
-    googleApiKey(),
+    ...keyHeaders(),
     chatCompletions(),
     responses({ assistantItems: 'lenient' }),
     messages(),
@@ -66,11 +61,8 @@ async function post(url: string, headers: Record<string, string>, body: object):
 
 /** The frames of a stream, each as its lines; Google ends its lines with two characters. */
 function frames(text: string): string[][] {
-  return text
-    .replaceAll('\r\n', '\n')
-    .trimEnd()
-    .split('\n\n')
-    .map((frame) => frame.split('\n'));
+  const ended = text.replaceAll('\r\n', '\n').trimEnd();
+  return ended.split('\n\n').map((frame) => frame.split('\n'));
 }
 
 const hello = 'Say pong.';

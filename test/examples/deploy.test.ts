@@ -3,77 +3,22 @@
  * probes, variables, drain), and the Dockerfile is followed step by step in an empty folder.
  */
 import { execFile } from 'node:child_process';
-import {
-  cpSync,
-  existsSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parse, parseAllDocuments } from 'yaml';
+import { parse } from 'yaml';
 import { z } from 'zod';
-import { loadConfig, type Config } from '../../core/config.ts';
 import { freshDatabase } from '../support/database.ts';
 import { runAlone, startProcess, type Copy } from '../support/process.ts';
+import { folder, last, needed, openDeployment, read, root, stages, unread, variables } from './deployed.ts';
+
+openDeployment();
 
 const run = promisify(execFile);
-const root = join(import.meta.dirname, '../..');
-const folder = join(root, 'examples/deploy');
-const read = (path: string): string => readFileSync(join(folder, path), 'utf8');
-
-let config: Config;
-beforeAll(async () => {
-  process.env.TOLLGATE_LEDGER_URL = 'postgres://nobody:nothing@127.0.0.1:1/none';
-  config = await loadConfig(join(folder, 'gateway.config.ts'));
-  delete process.env.TOLLGATE_LEDGER_URL;
-});
-
-/** Seconds that the gateway may need from the signal to its end: its drain, and twice what ends may take. */
-const ends = 12;
-const needed = (): number => config.server.drain / 1000 + ends;
-
-const sources =
-  globSync('{core,plugins}/**/*.{ts,js}', { cwd: root })
-    .map((path) => readFileSync(join(root, path), 'utf8'))
-    .join('\n') + read('gateway.config.ts');
-
-/** The variables of these that nothing in the gateway reads. */
-function unread(names: readonly string[]): string[] {
-  return names.filter((name) => name !== 'NODE_ENV' && !new RegExp(`\\b${name}\\b`).test(sources));
-}
-
-interface Instruction {
-  readonly word: string;
-  readonly rest: string;
-}
-
-/** The instructions of a Dockerfile by their stages. */
-function stagesOf(text: string): Instruction[][] {
-  const lines = text
-    .replaceAll(/^#.*\n/gm, '')
-    .replaceAll(/\\\n\s*/g, '')
-    .split('\n')
-    .filter((line) => line.trim() !== '');
-  const stages: Instruction[][] = [];
-  for (const line of lines) {
-    const [, word = '', rest = ''] = /^(\w+)\s+(.*)$/.exec(line) ?? [];
-    if (word === 'FROM') stages.push([]);
-    stages.at(-1)?.push({ word, rest });
-  }
-  return stages;
-}
-
-const stages = stagesOf(read('Dockerfile'));
-const final = stages.at(-1) ?? [];
-const last = (word: string): string => final.findLast((instruction) => instruction.word === word)?.rest ?? '';
 const words = z.array(z.string());
+
 const environment = Object.fromEntries(
   last('ENV')
     .split(' ')
@@ -213,8 +158,6 @@ describe('the steps of the Dockerfile, followed in an empty folder', () => {
   });
 });
 
-const variables = z.record(z.string(), z.string());
-
 describe('the compose file', () => {
   const serviceSchema = z.looseObject({
     environment: variables,
@@ -266,129 +209,5 @@ describe('the compose file', () => {
 
   it('holds no password', () => {
     expect(database.environment.POSTGRES_PASSWORD).toMatch(/^\$\{POSTGRES_PASSWORD:\?/);
-  });
-});
-
-describe('the Kubernetes manifests', () => {
-  const labels = z.record(z.string(), z.string());
-  const probe = z.looseObject({ httpGet: z.object({ path: z.string(), port: z.string() }) });
-  const containerSchema = z.looseObject({
-    envFrom: z.array(z.object({ secretRef: z.object({ name: z.string() }) })),
-    env: z.array(z.object({ name: z.string(), value: z.string() })),
-    ports: z.array(z.object({ name: z.string(), containerPort: z.int() })),
-    startupProbe: probe,
-    livenessProbe: probe,
-    readinessProbe: probe,
-    lifecycle: z.object({ preStop: z.object({ sleep: z.object({ seconds: z.int().positive() }) }) }),
-    securityContext: z.object({
-      allowPrivilegeEscalation: z.literal(false),
-      readOnlyRootFilesystem: z.literal(true),
-      capabilities: z.object({ drop: z.tuple([z.literal('ALL')]) }),
-    }),
-    volumeMounts: z.array(z.object({ name: z.string(), mountPath: z.string() })),
-  });
-  const podSchema = z.looseObject({
-    terminationGracePeriodSeconds: z.int(),
-    securityContext: z.looseObject({
-      runAsNonRoot: z.literal(true),
-      runAsUser: z.int(),
-      runAsGroup: z.int(),
-    }),
-    containers: z.tuple([containerSchema]),
-    volumes: z.array(z.looseObject({ name: z.string() })),
-  });
-  const deploymentSchema = z.object({
-    apiVersion: z.literal('apps/v1'),
-    metadata: z.looseObject({ name: z.string() }),
-    spec: z.looseObject({
-      replicas: z.int(),
-      selector: z.object({ matchLabels: labels }),
-      template: z.object({ metadata: z.object({ labels, annotations: labels }), spec: podSchema }),
-    }),
-  });
-  const serviceSchema = z.object({
-    spec: z.object({
-      selector: labels,
-      ports: z.array(z.object({ name: z.string(), port: z.int(), targetPort: z.string() })),
-    }),
-  });
-  const disruptionSchema = z.object({
-    apiVersion: z.literal('policy/v1'),
-    spec: z.object({ maxUnavailable: z.int(), selector: z.object({ matchLabels: labels }) }),
-  });
-  const secretSchema = z.object({ metadata: z.object({ name: z.string() }), stringData: variables });
-
-  const manifests = new Map(
-    globSync('kubernetes/*.yaml', { cwd: folder })
-      .flatMap((path) =>
-        parseAllDocuments(read(path)).map((document) =>
-          z.looseObject({ kind: z.string() }).parse(document.toJS({ maxAliasCount: 0 })),
-        ),
-      )
-      .map((manifest) => [manifest.kind, manifest]),
-  );
-  const deployment = deploymentSchema.parse(manifests.get('Deployment'));
-  const service = serviceSchema.parse(manifests.get('Service'));
-  const disruption = disruptionSchema.parse(manifests.get('PodDisruptionBudget'));
-  const secret = secretSchema.parse(manifests.get('Secret'));
-  const { template, replicas, selector } = deployment.spec;
-  const [container] = template.spec.containers;
-
-  it('are these four', () => {
-    expect([...manifests.keys()].toSorted()).toEqual([
-      'Deployment',
-      'PodDisruptionBudget',
-      'Secret',
-      'Service',
-    ]);
-  });
-
-  it('select the same pods', () => {
-    for (const chosen of [selector.matchLabels, service.spec.selector, disruption.spec.selector.matchLabels])
-      expect(chosen).toEqual(template.metadata.labels);
-    expect(replicas).toBeGreaterThan(disruption.spec.maxUnavailable);
-  });
-
-  it('lead to the port that is listened on', () => {
-    const [port] = container.ports;
-    expect(String(port?.containerPort)).toBe(container.env.find(({ name }) => name === 'PORT')?.value);
-    expect(service.spec.ports.map(({ targetPort }) => targetPort)).toEqual([port?.name]);
-    expect(template.metadata.annotations['prometheus.io/port']).toBe(String(port?.containerPort));
-    for (const { httpGet } of [container.startupProbe, container.livenessProbe, container.readinessProbe])
-      expect(httpGet.port).toBe(port?.name);
-  });
-
-  it('ask whether it is alive and whether it is ready at their own addresses', () => {
-    expect(
-      [container.startupProbe, container.livenessProbe, container.readinessProbe].map(
-        ({ httpGet }) => httpGet.path,
-      ),
-    ).toEqual(['/healthz', '/healthz', '/readyz']);
-  });
-
-  it('set variables that are read, and take the secret that there is', () => {
-    expect(unread([...container.env.map(({ name }) => name), ...Object.keys(secret.stringData)])).toEqual([]);
-    expect(container.envFrom.map(({ secretRef }) => secretRef.name)).toEqual([secret.metadata.name]);
-    expect(
-      existsSync(join(root, container.env.find(({ name }) => name === 'TOLLGATE_CONFIG')?.value ?? '')),
-    ).toBe(true);
-  });
-
-  it('give it longer to stop than its pause and its drain take', () => {
-    expect(template.spec.terminationGracePeriodSeconds).toBeGreaterThan(
-      container.lifecycle.preStop.sleep.seconds + needed(),
-    );
-  });
-
-  it('run it as the user of the image, with the folders it writes to', () => {
-    const { runAsUser, runAsGroup } = template.spec.securityContext;
-    expect(`${runAsUser}:${runAsGroup}`).toBe(last('USER'));
-    expect(container.volumeMounts.map(({ mountPath }) => mountPath)).toEqual([
-      container.env.find(({ name }) => name === 'TOLLGATE_DATA')?.value,
-      '/tmp',
-    ]);
-    expect(container.volumeMounts.map(({ name }) => name)).toEqual(
-      template.spec.volumes.map(({ name }) => name),
-    );
   });
 });

@@ -14,6 +14,7 @@ import { keys } from '../../plugins/routing/keys.ts';
 import { latency } from '../../plugins/routing/latency.ts';
 import { preferences } from '../../plugins/routing/preferences.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { chatReply } from '../support/replies.ts';
 import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { openDoors, station } from '../support/station.ts';
 import { percentile } from '../support/traffic.ts';
@@ -24,15 +25,7 @@ const slow = 1500;
 const rate = 20;
 const duration = 30;
 const settling = 5;
-
-const whole = JSON.stringify({
-  id: 'c1',
-  object: 'chat.completion',
-  created: 1,
-  model: 'm',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'one' }, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 },
-});
+const whole = JSON.stringify(chatReply('one', {}, [3, 4]));
 const after =
   (milliseconds: number): Conduct =>
   (response) =>

@@ -5,13 +5,10 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answered } from '../../core/index.ts';
-import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
-import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
-import { messages } from '../../plugins/protocols/messages/index.ts';
-import { responses } from '../../plugins/protocols/responses/index.ts';
 import { fold, decodeAll, readStream } from '../contract/replies.ts';
 import { least } from '../matrix/spelling.ts';
 import { families, readCall, wires, type Wire } from '../support/families.ts';
+import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { isObject, type Json } from '../support/json.ts';
 import { dataOf } from '../support/listen.ts';
@@ -42,7 +39,7 @@ beforeAll(async () => {
     }),
   );
   gateway = await startGateway({
-    plugins: [openDoor, chatCompletions(), responses(), messages(), generateContent(), ...houses],
+    plugins: [openDoor, ...textProtocols(), ...houses],
   });
 });
 afterAll(() => gateway.close());

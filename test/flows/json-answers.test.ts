@@ -6,13 +6,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Endpoint, ModelFacts } from '../../core/index.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
-import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
-import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
-import { messages } from '../../plugins/protocols/messages/index.ts';
-import { responses } from '../../plugins/protocols/responses/index.ts';
 import { openBooks } from '../support/books.ts';
+import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { isObject, type Json } from '../support/json.ts';
+import { chatReply, generateReply, messagesReply } from '../support/replies.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { station } from '../support/station.ts';
 
@@ -21,37 +19,24 @@ let gateway: TestGateway;
 let key: string;
 /** What the model says. */
 let says = '{}';
-
 const call = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } };
 const replies: Readonly<Record<string, () => object>> = {
-  chat: () => ({
-    id: 'c',
-    object: 'chat.completion',
-    created: 1,
-    model: 'm',
-    choices: [
-      {
-        index: 0,
-        message: { role: 'assistant', content: says, ...(says === 'I look.' ? { tool_calls: [call] } : {}) },
-        finish_reason: 'stop',
-      },
-    ],
-    usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
-  }),
-  messages: () => ({
-    id: 'msg_1',
-    type: 'message',
-    role: 'assistant',
-    model: 'm',
-    content: [{ type: 'text', text: says }],
-    stop_reason: 'end_turn',
-    stop_sequence: null,
-    usage: { input_tokens: 3, output_tokens: 2 },
-  }),
-  google: () => ({
-    candidates: [{ index: 0, content: { role: 'model', parts: [{ text: says }] }, finishReason: 'STOP' }],
-    usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5 },
-  }),
+  chat: () =>
+    chatReply(says, {
+      choices: [
+        {
+          index: 0,
+          message: {
+            role: 'assistant',
+            content: says,
+            ...(says === 'I look.' ? { tool_calls: [call] } : {}),
+          },
+          finish_reason: 'stop',
+        },
+      ],
+    }),
+  messages: () => messagesReply(says),
+  google: () => generateReply(says),
 };
 
 beforeAll(async () => {
@@ -71,10 +56,7 @@ beforeAll(async () => {
   gateway = await startGateway({
     plugins: [
       bearer(),
-      chatCompletions(),
-      responses(),
-      messages(),
-      generateContent(),
+      ...textProtocols(),
       balance(),
       at('chat', 'chat-completions', [
         { id: 'house/schemas' },

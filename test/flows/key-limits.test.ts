@@ -4,19 +4,13 @@
  */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
-import { bearer } from '../../plugins/auth/bearer.ts';
-import { googleApiKey } from '../../plugins/auth/google-api-key.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { issueKey, type KeyOrder } from '../../plugins/meters/balance/keys.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
-import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
-import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { images } from '../../plugins/protocols/images/index.ts';
-import { messages } from '../../plugins/protocols/messages/index.ts';
-import { responses } from '../../plugins/protocols/responses/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
+import { keyHeaders, textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 
 let gateway: TestGateway;
@@ -24,13 +18,8 @@ let store: Store;
 beforeAll(async () => {
   gateway = await startGateway({
     plugins: [
-      bearer(),
-      apiKeyHeader(),
-      googleApiKey(),
-      chatCompletions(),
-      responses(),
-      messages(),
-      generateContent(),
+      ...keyHeaders(),
+      ...textProtocols(),
       images(),
       demo({ pace: 1 }),
       balance({ firstCredit: '0' }),

@@ -2,58 +2,13 @@
  * The public listings over real sockets, in every protocol's format: all models, one owner's, and a single
  * one, with every way to write a slash.
  */
-import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import { join } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { pluginInterface, type Catalog, type Host } from '../../core/index.ts';
-import { bearer } from '../../plugins/auth/bearer.ts';
-import { balance } from '../../plugins/meters/balance/index.ts';
-import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
-import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
-import { messages } from '../../plugins/protocols/messages/index.ts';
-import { deepseek } from '../../plugins/providers/deepseek.ts';
-import { openai } from '../../plugins/providers/openai.ts';
-import { openrouter } from '../../plugins/providers/openrouter.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { makeDataFolder, runVerb } from '../support/process.ts';
-import { openDoors, station } from '../support/station.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { gateway, gone, limitedKey, openListings } from './listed-models.ts';
 
-const secret = 'sk-canary-of-the-vendor';
-const upstream = 'http://upstream-canary.invalid/v1';
-const gone = { id: 'house/old', expires: '2020-01-31', successor: 'house/model' };
+openListings();
 
-let gateway: TestGateway;
-/** A key that may call only the models of one owner. */
-let limitedKey: string;
-beforeAll(async () => {
-  gateway = await startGateway({
-    plugins: [
-      bearer(),
-      openDoors(),
-      balance({ firstCredit: '0' }),
-      chatCompletions(),
-      messages(),
-      generateContent(),
-      openai({ apiKey: secret, baseUrl: upstream }),
-      deepseek({ apiKey: [secret, `${secret}-2`], baseUrl: upstream }),
-      station({
-        name: 'provider-canary',
-        endpoints: { 'chat-completions': upstream },
-        models: [
-          { upstream: 'inner-canary', aliases: ['house/alias'] },
-          { id: 'house/family/deep:free', upstream: 'inner-canary-2', expires: '2099-12-31' },
-          gone,
-        ],
-      }),
-    ],
-  });
-  const made: unknown = await gateway.verb('keys create', [], { models: 'deepseek/*' });
-  limitedKey = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
-});
 afterAll(() => gateway.close());
 
 async function get(
@@ -71,17 +26,20 @@ async function get(
 }
 
 const texts = (...names: string[]) => Object.fromEntries(names.map((name) => [name, expect.any(String)]));
+
 const architecture = {
   ...texts('modality', 'tokenizer'),
   input_modalities: expect.any(Array),
   output_modalities: expect.any(Array),
   instruct_type: null,
 };
+
 const top = {
   context_length: expect.any(Number),
   max_completion_tokens: expect.any(Number),
   is_moderated: expect.any(Boolean),
 };
+
 const decimal = expect.stringMatching(/^\d+(\.\d+)?$/);
 const priced = (...names: string[]) => Object.fromEntries(names.map((name) => [name, decimal]));
 
@@ -96,6 +54,7 @@ const messagesModel = {
   supported_parameters: expect.any(Array),
   expiration_date: expect.toBeOneOf([null, expect.stringMatching(/^20\d\d-\d\d-\d\d$/)]),
 };
+
 const generateModel = {
   ...texts('version', 'displayName', 'description', 'ownedBy', 'canonicalSlug'),
   name: expect.stringMatching(/^models\/[\w-]+\/.+/),
@@ -264,69 +223,4 @@ it('a call to a model past its shutdown date gets the same error', async () => {
       },
     },
   ]);
-});
-
-describe('a provider that lists its own models', () => {
-  const listed = {
-    data: [
-      {
-        id: 'openai/gpt-4o-mini',
-        name: 'GPT',
-        created: 1750000000,
-        context_length: 128_000,
-        pricing: { prompt: '0.00000015', completion: '0.0000006' },
-      },
-    ],
-  };
-  const vendor = createServer(
-    (_, response) => void response.setHeader('content-type', 'application/json').end(JSON.stringify(listed)),
-  );
-  afterAll(() => vendor.close());
-
-  let baseUrl = '';
-  beforeAll(async () => {
-    vendor.listen(0, '127.0.0.1');
-    await once(vendor, 'listening');
-    const address = vendor.address();
-    baseUrl = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
-  });
-
-  it('keeps its place in the configuration, however late its list arrives', async () => {
-    let catalog: Catalog | undefined;
-    const looker = {
-      name: 'looker',
-      interface: pluginInterface,
-      apply: (host: Host) => void (catalog = host.catalog),
-    };
-    const own = await startGateway({
-      plugins: [
-        openDoors(),
-        chatCompletions(),
-        openrouter({ apiKey: secret, baseUrl }),
-        openai({ apiKey: secret, baseUrl: upstream }),
-        looker,
-      ],
-    });
-    const providers = (): string[] =>
-      (catalog?.find('openai/gpt-4o-mini') ?? []).map(({ provider }) => provider.name);
-    await expect.poll(() => providers().length).toBe(2);
-    expect(providers()).toEqual(['openrouter', 'openai']);
-    await own.close();
-  });
-
-  it('is also asked by the command line, which opens no gateway', async () => {
-    const file = join(makeDataFolder(), 'gateway.config.mjs');
-    writeFileSync(
-      file,
-      "import { catalogue } from 'tollgate/plugins/operations/catalogue';\n" +
-        "import { openrouter } from 'tollgate/plugins/providers/openrouter';\n" +
-        'export default { plugins: [openrouter(), catalogue()] };\n',
-    );
-    const { output } = await runVerb(['models'], {
-      TOLLGATE_CONFIG: file,
-      OPENROUTER_API_KEY: secret,
-      OPENROUTER_BASE_URL: baseUrl,
-    });
-    expect(output).toMatch(/^openai\/gpt-4o-mini +0\.15 in, 0\.6 out .*openrouter\n$/);
-  });
 });

@@ -12,6 +12,7 @@ import { responses } from '../../plugins/protocols/responses/index.ts';
 import { preferences } from '../../plugins/routing/preferences.ts';
 import { openBooks } from '../support/books.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { chatReply, messagesReply, responsesReply } from '../support/replies.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { station } from '../support/station.ts';
 
@@ -68,43 +69,10 @@ afterAll(async () => {
 });
 
 const json = (body: object): typeof says => ({ type: 'application/json', body: JSON.stringify(body) });
-const chat = (tier?: string): object => ({
-  id: 'c',
-  object: 'chat.completion',
-  created: 1,
-  model: 'm',
-  service_tier: tier,
-  choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
-});
-const response = (tier?: string): object => ({
-  id: 'resp_1',
-  object: 'response',
-  created_at: 1,
-  status: 'completed',
-  model: 'm',
-  service_tier: tier,
-  output: [
-    {
-      type: 'message',
-      id: 'msg_1',
-      role: 'assistant',
-      status: 'completed',
-      content: [{ type: 'output_text', text: 'Hi', annotations: [] }],
-    },
-  ],
-  usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 },
-});
-const message = (speed?: string, inference_geo?: string): object => ({
-  id: 'msg_1',
-  type: 'message',
-  role: 'assistant',
-  model: 'm',
-  content: [{ type: 'text', text: 'Hi' }],
-  stop_reason: 'end_turn',
-  stop_sequence: null,
-  usage: { input_tokens: 3, output_tokens: 2, speed, inference_geo },
-});
+const chat = (tier?: string): object => chatReply('Hi', { service_tier: tier });
+const response = (tier?: string): object => responsesReply('Hi', { service_tier: tier });
+const message = (speed?: string, inference_geo?: string): object =>
+  messagesReply('Hi', { usage: { input_tokens: 3, output_tokens: 2, speed, inference_geo } });
 
 const asked = [{ role: 'user', content: 'Hi' }];
 const families = {
@@ -166,6 +134,10 @@ async function call(family: (typeof names)[number], fields: object, reply: typeo
   };
 }
 
+function expectRefusal({ status, reserved, told }: Booked, word: string): void {
+  expect([status, reserved, told]).toEqual([400, 0n, expect.stringContaining(word)]);
+}
+
 /** Three tokens in and two out, in nano-USD. */
 const [slowCost, fastCost] = [7000n, 70_000n];
 
@@ -184,10 +156,8 @@ it.each(names)(
   'a call of %s that asks for a mode and is served without it costs the standard rates',
   async (family) => {
     const { field, word, usual: told, reply } = families[family];
-    expect(await call(family, { [field]: word }, json(reply(told)))).toMatchObject({
-      status: 200,
-      charged: slowCost,
-    });
+    const served = await call(family, { [field]: word }, json(reply(told)));
+    expect(served).toMatchObject({ status: 200, charged: slowCost });
   },
 );
 
@@ -220,11 +190,8 @@ it.each(names)(
   async (family) => {
     const { word, reply } = families[family];
     expect(await call(family, {}, json(reply(word)))).toMatchObject({ charged: fastCost, suspect: false });
-    expect(await call(family, { model: 'house/one-price' }, json(reply(word)))).toMatchObject({
-      status: 200,
-      charged: slowCost,
-      suspect: true,
-    });
+    const dear = await call(family, { model: 'house/one-price' }, json(reply(word)));
+    expect(dear).toMatchObject({ status: 200, charged: slowCost, suspect: true });
   },
 );
 
@@ -236,31 +203,23 @@ it.each(['flex', 'auto', 'default', 'scale'])('the tier "%s" costs the standard 
 
 it.each(['ultrafast', 'constructor'])('the tier "%s", which has no known price, is refused', async (tier) => {
   const refused = await call('responses', { service_tier: tier }, json(response(tier)));
-  expect([refused.status, refused.told]).toEqual([400, expect.stringContaining(tier)]);
+  expectRefusal(refused, tier);
 });
 
 it('a tool that costs more than the model has a price for is refused by its name', async () => {
   const tools = [{ type: 'web_search' }, { type: 'image_generation' }];
   const refused = await call('responses', { tools }, json(response()));
-  expect([refused.status, refused.reserved, refused.told]).toEqual([
-    400,
-    0n,
-    expect.stringContaining('tools[1].type'),
-  ]);
+  expectRefusal(refused, 'tools[1].type');
   const roomy = await call(
     'responses',
     { tools: [{ type: 'code_interpreter', container: { type: 'auto', memory_limit: '64g' } }] },
     json(response()),
   );
-  expect([roomy.status, roomy.told]).toEqual([
-    400,
-    expect.stringContaining('tools[0].container.memory_limit'),
-  ]);
-  for (const tier of [undefined, 'default'])
-    expect(
-      (await call('responses', { model: 'house/painter', tools }, json(response(tier)))).charged,
-      tier,
-    ).toBe(fastCost);
+  expectRefusal(roomy, 'tools[0].container.memory_limit');
+  for (const tier of [undefined, 'default']) {
+    const served = await call('responses', { model: 'house/painter', tools }, json(response(tier)));
+    expect(served.charged, tier).toBe(fastCost);
+  }
 });
 
 it("a tool that paints is charged for the usage it reports beside the model's", async () => {
@@ -290,11 +249,8 @@ it.each<[asked: object, told: [speed?: string | undefined, place?: string], char
   [{ inference_geo: 'us', speed: 'fast' }, ['standard', 'us'], localCost],
   [{ inference_geo: 'us', speed: 'fast' }, [undefined, 'us'], fastLocalCost],
 ])('a message that asks for %j and is reported as served with %j costs %s', async (asked, told, charged) => {
-  expect(await call('messages', asked, json(message(...told)))).toMatchObject({
-    status: 200,
-    charged,
-    suspect: false,
-  });
+  const served = await call('messages', asked, json(message(...told)));
+  expect(served).toMatchObject({ status: 200, charged, suspect: false });
 });
 
 it('the gateway reserves the rates of the region that a message asks for', async () => {
@@ -303,9 +259,8 @@ it('the gateway reserves the rates of the region that a message asks for', async
     await call('messages', { inference_geo: 'us' }, json(message())),
   ];
   expect(plain.status).toBe(400);
-  expect(local.reserved).toBeGreaterThan(
-    ((await call('messages', {}, json(message()))).reserved * 21n) / 20n,
-  );
+  const { reserved } = await call('messages', {}, json(message()));
+  expect(local.reserved).toBeGreaterThan((reserved * 21n) / 20n);
 });
 
 it('a message that asks for a region without a price is refused by the name of the field', async () => {
@@ -315,7 +270,7 @@ it('a message that asks for a region without a price is refused by the name of t
     { inference_geo: 'eu', speed: 'fast' },
   ]) {
     const refused = await call('messages', fields, json(message()));
-    expect([refused.status, refused.told]).toEqual([400, expect.stringContaining('inference_geo')]);
+    expectRefusal(refused, 'inference_geo');
   }
 });
 
@@ -327,9 +282,8 @@ it('a stream reports its mode with its usage', async () => {
     choices: [{ index: 0, delta: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
   };
   const streamed = { type: 'text/event-stream', body: `data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n` };
-  expect((await call('chat-completions', { stream: true, service_tier: 'priority' }, streamed)).charged).toBe(
-    fastCost,
-  );
+  const served = await call('chat-completions', { stream: true, service_tier: 'priority' }, streamed);
+  expect(served.charged).toBe(fastCost);
 });
 
 it('a maximum price below those rates excludes the model', async () => {

@@ -7,9 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { checkModel, definePlugin, type PluginFactory, type UpstreamRequest } from '../../core/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
-import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
-import { messages } from '../../plugins/protocols/messages/index.ts';
-import { responses } from '../../plugins/protocols/responses/index.ts';
+import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { houseModel } from '../support/house-model.ts';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
@@ -109,14 +107,7 @@ const door = definePlugin({
 
 async function gateway(...vendors: PluginFactory<z.ZodObject>[]): Promise<TestGateway> {
   running = await startGateway({
-    plugins: [
-      door(),
-      chatCompletions(),
-      responses(),
-      messages(),
-      generateContent(),
-      ...vendors.map((each) => each()),
-    ],
+    plugins: [door(), ...textProtocols(), ...vendors.map((each) => each())],
   });
   return running;
 }

@@ -8,13 +8,11 @@ import Anthropic from '@anthropic-ai/sdk';
 import { GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
-import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
-import { messages } from '../../plugins/protocols/messages/index.ts';
-import { responses } from '../../plugins/protocols/responses/index.ts';
 import { chunk, ending } from '../support/chat-stream.ts';
+import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
+import { chatReply } from '../support/replies.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { openDoors, station } from '../support/station.ts';
 
@@ -31,7 +29,6 @@ const events = [
  */
 const keepAlive = 100;
 const silence = 400;
-
 let vendor: ScriptedVendor;
 let gateway: TestGateway;
 beforeAll(async () => {
@@ -40,10 +37,7 @@ beforeAll(async () => {
     timeouts: { keepAlive: keepAlive / 1000, firstEvent: 20, idle: 20, reply: 20 },
     plugins: [
       openDoors(),
-      chatCompletions(),
-      responses(),
-      messages(),
-      generateContent(),
+      ...textProtocols(),
       station({
         name: 'slow',
         endpoints: { 'chat-completions': `${vendor.origin}/v1/chat/completions` },
@@ -221,14 +215,7 @@ describe('a compressed stream', () => {
 });
 
 describe('a JSON reply', () => {
-  const whole = JSON.stringify({
-    id: 'c1',
-    object: 'chat.completion',
-    created: 1,
-    model: 'm',
-    choices: [{ index: 0, message: { role: 'assistant', content: 'slow and sure' }, finish_reason: 'stop' }],
-    usage,
-  });
+  const whole = JSON.stringify(chatReply('slow and sure', { usage }));
 
   const packed = gzipSync(whole);
 

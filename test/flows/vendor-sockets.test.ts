@@ -11,19 +11,13 @@ import { chatCompletions } from '../../plugins/protocols/chat-completions/index.
 import { openai } from '../../plugins/providers/openai.ts';
 import { chunk } from '../support/chat-stream.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { chatReply } from '../support/replies.ts';
 import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { openDoors, station } from '../support/station.ts';
 
 const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
 const ending = `${chunk({}, 'stop', { usage })}data: [DONE]\n\n`;
-const whole = JSON.stringify({
-  id: 'c',
-  object: 'chat.completion',
-  created: 1,
-  model: 'm',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'well' }, finish_reason: 'stop' }],
-  usage,
-});
+const whole = JSON.stringify(chatReply('well', { usage }));
 
 const beginStream = (response: ServerResponse): ServerResponse =>
   response.writeHead(200, { 'content-type': 'text/event-stream' });

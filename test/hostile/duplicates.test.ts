@@ -3,19 +3,16 @@
  * other.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
-import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { images } from '../../plugins/protocols/images/index.ts';
-import { messages } from '../../plugins/protocols/messages/index.ts';
-import { responses } from '../../plugins/protocols/responses/index.ts';
+import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { openDoor } from '../support/tapped-vendor.ts';
-import { endpoints } from './inputs.ts';
+import { endpoints } from './endpoints.ts';
 
 let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await startGateway({
-    plugins: [openDoor, chatCompletions(), responses(), messages(), generateContent(), images()],
+    plugins: [openDoor, ...textProtocols(), images()],
   });
 });
 afterAll(() => gateway.close());

@@ -12,11 +12,11 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { isObject } from '../support/json.ts';
 import { countOperations } from '../support/operations.ts';
 import { openDoor, tappedVendor } from '../support/tapped-vendor.ts';
-import { openHostileHouse, type Endpoint, type HostileHouse } from './inputs.ts';
+import type { Endpoint } from './endpoints.ts';
+import { openHostileHouse, type HostileHouse } from './inputs.ts';
 
 /** Operations for each byte of a request or reply: four times what the worst of them takes. */
 const most = 100;
-
 let house: HostileHouse;
 beforeAll(async () => {
   house = await openHostileHouse();

@@ -6,13 +6,13 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chunk } from '../support/chat-stream.ts';
-import { crossAnswer, crossRequest, sides, type Side } from '../support/crossing.ts';
+import { crossAnswer, crossRequest, sides } from '../support/crossing.ts';
 import { goldenCases, growAt, growStream, placesIn, placesInStream } from '../support/growth.ts';
 import { countOperations, type OperationCounter, type Operations } from '../support/operations.ts';
+import { known, many } from './growing-requests.ts';
 
 const runs = Number(process.env.GROWTH ?? 4);
 const smallest = 100;
-
 let counter: OperationCounter;
 beforeAll(() => {
   counter = countOperations();
@@ -24,11 +24,13 @@ afterAll(() => counter.stop());
  * costs four times as much.
  */
 const most = 2.6;
+
 /**
  * The same for bytes as a whole, since they come in lumps: an object of many fields is rebuilt now and then
  * as it grows.
  */
 const mostAllocated = 3;
+
 /** Below this a step is too small to judge. */
 const least: Operations = { blocks: 10_000, scanned: 50_000, allocated: 8_000_000 };
 
@@ -164,134 +166,6 @@ describe.each(sides)('%s', (own) => {
     );
   });
 });
-
-type Shape = (size: number) => object;
-
-function many(size: number, make: (index: number) => unknown): unknown[] {
-  return Array.from({ length: size }, (_, index) => make(index));
-}
-
-const user = { role: 'user', content: 'Ahoy' };
-const chatCall = (id: string): object => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });
-
-/** Shapes that were slow once. */
-const known: readonly [Side, string, Shape][] = [
-  [
-    'chat-completions',
-    'short turns',
-    (size) => ({
-      model: 'a/b',
-      messages: many(size * 10, (index) => ({ role: index % 2 ? 'assistant' : 'user', content: 'a' })),
-    }),
-  ],
-  [
-    'chat-completions',
-    'calls without results',
-    (size) => ({
-      model: 'a/b',
-      messages: [
-        user,
-        { role: 'assistant', content: null, tool_calls: many(size * 5, (index) => chatCall(`c${index}`)) },
-        user,
-      ],
-    }),
-  ],
-  [
-    'chat-completions',
-    'calls of one id',
-    (size) => ({
-      model: 'a/b',
-      messages: many(size * 5, () => ({ role: 'assistant', content: null, tool_calls: [chatCall('c')] })),
-    }),
-  ],
-  [
-    'chat-completions',
-    'results without calls',
-    (size) => ({
-      model: 'a/b',
-      messages: [
-        user,
-        ...many(size * 5, (index) => ({ role: 'tool', tool_call_id: `c${index}`, content: 'a' })),
-      ],
-    }),
-  ],
-  [
-    'chat-completions',
-    'stop sequences',
-    (size) => ({ model: 'a/b', messages: [user], stop: many(size, String) }),
-  ],
-  [
-    'messages',
-    'unknown fields',
-    (size) => ({ model: 'a/b', max_tokens: 9, messages: many(size * 5, () => ({ ...user, x: 1, y: 2 })) }),
-  ],
-  [
-    'responses',
-    'outputs without calls',
-    (size) => ({
-      model: 'a/b',
-      input: many(size * 5, (index) => ({ type: 'function_call_output', call_id: `c${index}`, output: 'a' })),
-    }),
-  ],
-  [
-    'responses',
-    'tools',
-    (size) => ({
-      model: 'a/b',
-      input: 'a',
-      tools: many(size * 5, (index) => ({
-        type: 'function',
-        name: `f ${index}`,
-        parameters: null,
-        strict: false,
-      })),
-    }),
-  ],
-  [
-    'generate-content',
-    'calls without ids',
-    (size) => ({
-      contents: many(size * 5, (index) =>
-        index % 2
-          ? { role: 'user', parts: [{ functionResponse: { name: 'f', response: {} } }] }
-          : { role: 'model', parts: [{ functionCall: { name: 'f', args: {} } }] },
-      ),
-    }),
-  ],
-  [
-    'generate-content',
-    'calls before results',
-    (size) => ({
-      contents: ['functionCall', 'functionResponse'].map((kind, index) => ({
-        role: index === 0 ? 'model' : 'user',
-        parts: many(size * 5, () => ({
-          [kind]: { name: 'f', ...(index === 0 ? { args: {} } : { response: {} }) },
-        })),
-      })),
-    }),
-  ],
-  [
-    'chat-completions',
-    'results of one id',
-    (size) => ({
-      model: 'a/b',
-      messages: [
-        user,
-        { role: 'assistant', content: null, tool_calls: many(size * 5, () => chatCall('c')) },
-        ...many(size * 5, () => ({ role: 'tool', tool_call_id: 'c', content: 'a' })),
-      ],
-    }),
-  ],
-  [
-    'generate-content',
-    'fields in snake_case',
-    (size) => ({
-      contents: [
-        { parts: many(size * 5, () => ({ inline_data: { mime_type: 'image/png', data: 'AAAA' } })) },
-      ],
-    }),
-  ],
-];
 
 describe.each(sides)('a request for %s', (vendor) => {
   it.each(known)('of %s with many %s is written in linear time', async (client, _, shape) => {

@@ -3,7 +3,8 @@
  * faults.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { corpusInputs, endpoints, openHostileHouse, sendHostile, type HostileHouse } from './inputs.ts';
+import { endpoints } from './endpoints.ts';
+import { corpusInputs, openHostileHouse, sendHostile, type HostileHouse } from './inputs.ts';
 
 let house: HostileHouse;
 beforeAll(async () => void (house = await openHostileHouse()));

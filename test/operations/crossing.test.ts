@@ -4,14 +4,11 @@ import { z } from 'zod';
 import { definePlugin, type UpstreamRequest } from '../../core/index.ts';
 import { crossing } from '../../plugins/operations/crossing.ts';
 import { fetchImages } from '../../plugins/operations/fetch-images.ts';
-import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
-import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { images } from '../../plugins/protocols/images/index.ts';
-import { messages } from '../../plugins/protocols/messages/index.ts';
-import { responses } from '../../plugins/protocols/responses/index.ts';
 import { aliases } from '../../plugins/routing/aliases.ts';
 import { health } from '../../plugins/routing/health.ts';
 import { openAdminDoor, type AdminDoor } from '../support/admin-door.ts';
+import { textProtocols } from '../support/front.ts';
 import { station } from '../support/station.ts';
 
 const secret = 'the-vendors-own-secret';
@@ -52,10 +49,7 @@ const tap = definePlugin({
 let door: AdminDoor;
 beforeAll(async () => {
   door = await openAdminDoor([
-    chatCompletions(),
-    responses(),
-    messages(),
-    generateContent(),
+    ...textProtocols(),
     images(),
     station({
       name: 'open',

@@ -279,24 +279,11 @@ describe('public addresses', () => {
     expect(isPublic(address)).toBe(true);
   });
 
-  it.each([
-    '',
-    'localhost',
-    '127.0.0.1.',
-    '1.2.3',
-    '::ffff:8.8.8.8',
-    '::808:808',
-    '4000::1',
-    '2001::1',
-    '2001:db8::1',
-    'ff02::1',
-    '100::1',
-    '192.0.2.1',
-    '198.18.0.1',
-    '240.0.0.1',
-    '0.0.0.0',
-    'fe80::1%eth0',
-  ])('do not include "%s"', (address) => {
+  const others =
+    'localhost 127.0.0.1. 1.2.3 ::ffff:8.8.8.8 ::808:808 4000::1 2001::1 ' +
+    '2001:db8::1 ff02::1 100::1 192.0.2.1 198.18.0.1 240.0.0.1 0.0.0.0 fe80::1%eth0';
+
+  it.each(['', ...others.split(' ')])('do not include "%s"', (address) => {
     expect(isPublic(address)).toBe(false);
   });
 });

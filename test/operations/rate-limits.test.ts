@@ -2,83 +2,14 @@
  * How much a key and an account may call, in each protocol's format; in memory, and shared through
  * PostgreSQL.
  */
-import { Client } from 'pg';
-import { afterEach, describe, expect, inject, it, vi } from 'vitest';
-import { z } from 'zod';
-import { definePlugin } from '../../core/index.ts';
-import { prometheus } from '../../plugins/operations/prometheus.ts';
+import { describe, expect, it } from 'vitest';
 import { rateLimits } from '../../plugins/operations/rate-limits.ts';
-import { PostgresSlots } from '../../plugins/operations/rate-limits/postgres-slots.ts';
-import { Visitors } from '../../plugins/operations/rate-limits/visitors.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
-import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
-import { messages } from '../../plugins/protocols/messages/index.ts';
-import { networkOf } from '../../plugins/shared/network.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { createDatabase } from '../support/postgres.ts';
-import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { station } from '../support/station.ts';
+import { anyKey, call, closeGateways, openVendor, running, start, vendor, well } from './limited.ts';
 
-const whole = JSON.stringify({
-  id: 'c1',
-  object: 'chat.completion',
-  created: 1,
-  model: 'm',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'one' }, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 30, completion_tokens: 70, total_tokens: 100 },
-});
-const well: Conduct = (response) =>
-  void response.writeHead(200, { 'content-type': 'application/json' }).end(whole);
-
-/** The client names its key; the part before the dash is the account. */
-const anyKey = definePlugin({
-  name: 'any-key',
-  options: z.strictObject({}),
-  apply(host) {
-    host.hooks.authenticate.tapPromise('any-key', async ({ headers }) => {
-      const key = String(headers['x-key'] ?? 'a-1');
-      return { kind: 'user', key, account: key.split('-')[0] ?? '' };
-    });
-  },
-});
-
-let vendor: ScriptedVendor;
-const running: TestGateway[] = [];
-afterEach(async () => {
-  for (const gateway of running.splice(0)) await gateway.close();
-  await vendor.close();
-});
-
-async function start(limits: Parameters<typeof rateLimits>[0], conduct = well): Promise<TestGateway[]> {
-  vendor = await startScriptedVendor(conduct);
-  return again(limits);
-}
-
-async function again(limits: Parameters<typeof rateLimits>[0]): Promise<TestGateway[]> {
-  const endpoints = { 'chat-completions': `${vendor.origin}/v1/chat/completions` };
-  running.push(
-    await startGateway({
-      plugins: [
-        anyKey(),
-        chatCompletions(),
-        messages(),
-        station({ name: 'v', endpoints }),
-        rateLimits(limits),
-      ],
-    }),
-  );
-  return running;
-}
-
-async function call({ url }: TestGateway, key = 'a-1', content = 'Hi'): Promise<Response> {
-  const response = await fetch(`${url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { 'x-key': key },
-    body: JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content }] }),
-  });
-  await response.clone().text();
-  return response;
-}
+closeGateways();
 
 async function first(limits: Parameters<typeof rateLimits>[0], conduct = well): Promise<TestGateway> {
   const [gateway] = await start(limits, conduct);
@@ -188,9 +119,7 @@ describe('tokens', () => {
 
 describe('a stream', () => {
   it('reports what is left in its headers, before its first event', async () => {
-    vendor = await startScriptedVendor(
-      (response) => void setTimeout(() => response.writeHead(500).end(), 500),
-    );
+    await openVendor((response) => void setTimeout(() => response.writeHead(500).end(), 500));
     const endpoints = { 'chat-completions': `${vendor.origin}/v1/chat/completions` };
     const gateway = await startGateway({
       timeouts: { keepAlive: 0.1 },
@@ -259,170 +188,4 @@ it('without a configured limit, nothing is limited', async () => {
   const gateway = await first({});
   const { headers } = await call(gateway);
   expect([...headers.keys()].filter((name) => name.includes('ratelimit'))).toEqual([]);
-});
-
-describe('through PostgreSQL', () => {
-  it('processes count together, and each for itself while the database is out of reach', async () => {
-    const database = await createDatabase(await (await fetch(inject('postgres'))).text());
-    const [one] = await start({ perKey: { requests: 3 }, postgres: database.url });
-    // Another limit creates another counter in this process; what the processes share is the database.
-    const [, two] = await again({ perKey: { requests: 3, parallel: 50 }, postgres: database.url });
-    if (!one || !two) throw new Error('no gateways');
-    const statuses: number[] = [];
-    for (const gateway of [one, two, one, two, one]) statuses.push((await call(gateway)).status);
-    expect(statuses).toEqual([200, 200, 200, 429, 429]);
-    await database.drop();
-    expect((await call(two, 'b-1')).status).toBe(200);
-  });
-
-  it('processes count concurrent calls together, without those of a dead process', async () => {
-    const database = await createDatabase(await (await fetch(inject('postgres'))).text());
-    const held: (() => void)[] = [];
-    const limits = { perKey: { parallel: 2 }, postgres: database.url };
-    const [one] = await start(limits, (response) => void held.push(() => well(response, response.req, '')));
-    const [, two] = await again({ ...limits, window: 61 });
-    if (!one || !two) throw new Error('no gateways');
-    const running = [call(one), call(two)];
-    await expect.poll(() => held.length).toBe(2);
-    expect([(await call(one)).status, (await call(two)).status]).toEqual([429, 429]);
-    for (const release of held.splice(0)) release();
-    await Promise.all(running);
-    await Promise.all([one.ended(2), two.ended(2)]);
-    vendor.conduct(well);
-    expect([(await call(one)).status, (await call(two)).status]).toEqual([200, 200]);
-    // Another process has two calls of this key: they count while it lives.
-    const client = new Client(database.url);
-    await client.connect();
-    await client.query(`INSERT INTO tollgate_limited_processes VALUES ('other', now() + interval '1 hour')`);
-    await client.query(
-      `UPDATE tollgate_limited_calls SET running = '{"x": "other", "y": "other"}' WHERE name = 'key:a-1'`,
-    );
-    expect((await call(one)).status).toBe(429);
-    await client.query(`UPDATE tollgate_limited_processes SET until = now() WHERE process = 'other'`);
-    expect((await call(one)).status).toBe(200);
-    await client.end();
-    await database.drop();
-    expect((await call(two)).status).toBe(200);
-  });
-});
-
-describe('concurrent calls in a PostgreSQL', () => {
-  it('send no heartbeat if the database could not be opened', async () => {
-    vi.useFakeTimers();
-    const pool = {
-      query: vi.fn<() => Promise<never>>(async () => Promise.reject(new Error('permission denied'))),
-    };
-    await expect(PostgresSlots.open(pool)).rejects.toThrow('permission denied');
-    await vi.advanceTimersByTimeAsync(60_000);
-    vi.useRealTimers();
-    expect(pool.query).toHaveBeenCalledTimes(1);
-  });
-});
-
-describe('public pages', () => {
-  async function look(url: string, address: string, path = '/v1/models'): Promise<Response> {
-    const response = await fetch(url + path, { headers: { 'x-forwarded-for': address } });
-    await response.clone().text();
-    return response;
-  }
-
-  async function open(limits: Parameters<typeof rateLimits>[0], trustedProxies = 1): Promise<string> {
-    vendor = await startScriptedVendor(well);
-    running.push(
-      await startGateway({
-        server: { trustedProxies },
-        plugins: [
-          anyKey(),
-          chatCompletions(),
-          messages(),
-          generateContent(),
-          station({ name: 'v', endpoints: {} }),
-          prometheus(),
-          rateLimits(limits),
-        ],
-      }),
-    );
-    return running[0]?.url ?? '';
-  }
-
-  it('are limited for each address in a window; a refusal in any protocol has a retry-after', async () => {
-    const url = await open({ perAddress: { requests: 3 } });
-    for (let count = 0; count < 3; count += 1) expect((await look(url, '203.0.113.7')).status).toBe(200);
-    const bodies = {
-      '/v1/models': { error: { code: 'rate_limit_exceeded' } },
-      '/alpha/v1/models': { type: 'error', error: { type: 'rate_limit_error' } },
-      '/beta/v1beta/models': { error: { code: 429, status: 'RESOURCE_EXHAUSTED' } },
-      '/metrics': { error: expect.any(String) },
-    };
-    for (const [path, body] of Object.entries(bodies)) {
-      const refused = await look(url, '203.0.113.7', path);
-      expect([refused.status, await refused.json()], path).toMatchObject([429, body]);
-      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(50);
-      expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(60);
-    }
-    expect((await look(url, '203.0.113.8')).status).toBe(200);
-    expect((await fetch(`${url}/healthz`, { headers: { 'x-forwarded-for': '203.0.113.7' } })).status).toBe(
-      200,
-    );
-  });
-
-  it('are shown again when the window is over', async () => {
-    const url = await open({ perAddress: { requests: 1 }, window: 3 });
-    expect([(await look(url, '203.0.113.7')).status, (await look(url, '203.0.113.7')).status]).toEqual([
-      200, 429,
-    ]);
-    await expect.poll(async () => (await look(url, '203.0.113.7')).status).toBe(200);
-  });
-
-  it('are limited for a client that forges its address too', async () => {
-    const url = await open({ perAddress: { requests: 1 } });
-    expect((await look(url, '203.0.113.7')).status).toBe(200);
-    for (const told of [
-      '198.51.100.1, 203.0.113.7',
-      '127.0.0.1, 203.0.113.7',
-      '203.0.113.7:999',
-      ', 203.0.113.7',
-    ])
-      expect((await look(url, told)).status, told).toBe(429);
-  });
-
-  it('are not limited for this machine, and limit no call', async () => {
-    const url = await open({ perAddress: { requests: 1 } }, 0);
-    for (let count = 0; count < 5; count += 1) expect((await look(url, '203.0.113.7')).status).toBe(200);
-  });
-});
-
-describe('an address', () => {
-  it.each([
-    ['203.0.113.7', '203.0.113.7'],
-    ['::ffff:203.0.113.7', '203.0.113.7'],
-    ['2001:db8:1:2:3:4:5:6', '20010db800010002/64'],
-    ['2001:db8:1:2::9', '20010db800010002/64'],
-    ['2001:db8:1:3::9', '20010db800010003/64'],
-    ['2001:DB8::1', '20010db800000000/64'],
-    ['', ''],
-    ['no address:', 'no address:'],
-  ])('%s counts as %s', (address, network) => {
-    expect(networkOf(address)).toBe(network);
-  });
-
-  it('has one of a fixed number of counters, which it shares with its network and few others', () => {
-    const visitors = new Visitors(1, 60);
-    const drawers = new Set(
-      Array.from({ length: 100_000 }, (_, count) =>
-        visitors.drawerOf(`10.${count >> 16}.${(count >> 8) & 255}.${count & 255}`),
-      ),
-    );
-    expect(drawers.size).toBeLessThanOrEqual(65_536);
-    expect(drawers.size).toBeGreaterThan(45_000);
-    expect(visitors.drawerOf('2001:db8:1:2::9')).toBe(visitors.drawerOf('2001:db8:1:2:3:4:5:6'));
-  });
-
-  it('has a counter that an outsider cannot predict', () => {
-    const [one, other] = [new Visitors(1, 60), new Visitors(1, 60)];
-    const addresses = Array.from({ length: 20 }, (_, count) => `203.0.113.${count}`);
-    expect(addresses.map((address) => one.drawerOf(address))).not.toEqual(
-      addresses.map((address) => other.drawerOf(address)),
-    );
-  });
 });

@@ -2,47 +2,16 @@
  * Claude on Bedrock through a whole gateway, before a fake that checks every signature and frames every
  * stream.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { parseUsd } from '../../core/index.ts';
 import { amazonBedrock } from '../../plugins/providers/amazon-bedrock.ts';
-import { keys, startBedrock, type Bedrock } from '../support/cloud/bedrock.ts';
-import { openCloudHouse, type CloudHouse } from '../support/cloud/house.ts';
+import { keys } from '../support/cloud/bedrock.ts';
+import { expectToolLoop, openCloudHouse } from '../support/cloud/house.ts';
 import { hostWith } from '../support/host.ts';
-import { refusals } from '../support/vendor/index.ts';
+import { after, cloud, credentials, hello, house, model, openBedrock, path } from './bedrock-house.ts';
 
-const model = 'anthropic/claude-haiku-4-5';
-const path = '/model/global.anthropic.claude-haiku-4-5-20251001-v1%3A0/invoke';
-const hello = [{ role: 'user', content: 'Hello!' }];
-const credentials = { accessKeyId: keys.id, secretAccessKey: keys.secret };
-
-let cloud: Bedrock;
-let house: CloudHouse;
-beforeAll(async () => {
-  cloud = await startBedrock();
-  house = await openCloudHouse(amazonBedrock({ region: keys.region, baseUrl: cloud.origin, credentials }));
-});
-afterEach(() => cloud.vendor.unscript());
-afterAll(async () => {
-  await house.close();
-  await cloud.close();
-});
-
-/** What the last call ended with, once it has. */
-async function after<Result>(act: () => Promise<Result>): Promise<Result> {
-  const count = house.gateway.ends.length;
-  const result = await act();
-  await house.gateway.ended(count + 1);
-  return result;
-}
-
-const tools = [
-  {
-    name: 'find',
-    description: 'Finds.',
-    schema: { type: 'object', properties: { place: { type: 'string' } }, required: ['place'] },
-  },
-];
+openBedrock();
 
 describe.each(['messages', 'chat-completions', 'responses', 'generate-content'] as const)(
   'a client of %s',
@@ -50,18 +19,7 @@ describe.each(['messages', 'chat-completions', 'responses', 'generate-content'] 
     it.each(['whole', 'streamed'] as const)(
       'has text, calls tools and continues with their results, %s',
       async (form) => {
-        cloud.vendor.script(
-          '*',
-          { text: 'Let me look.', toolCalls: [{ name: 'find', arguments: '{"place":"Ålesund"}' }] },
-          { text: 'It is there.' },
-        );
-        const talk = house.clients[wire]({ text: 'Where is it?', system: 'Be brief.', tools });
-        expect(await talk.ask(model, form)).toMatchObject({
-          text: 'Let me look.',
-          calls: [{ name: 'find', arguments: { place: 'Ålesund' } }],
-        });
-        talk.answer(['by the sea']);
-        expect(await talk.ask(model, form)).toMatchObject({ text: 'It is there.', calls: [] });
+        await expectToolLoop(house.clients[wire], cloud.vendor, model, form);
         expect(cloud.arrived.slice(-2).map((each) => each.path)).toEqual(
           form === 'whole' ? [path, path] : [`${path}-with-response-stream`, `${path}-with-response-stream`],
         );
@@ -134,125 +92,6 @@ describe('a messages client', () => {
       messages: hello,
     });
     expect([response.status, response.headers.get('x-tollgate-estimate')]).toEqual([200, 'true']);
-  });
-});
-
-describe('what goes wrong', () => {
-  it.each([
-    ['rateLimited', 429, 'rate_limit_error'],
-    ['overloaded', 529, 'overloaded_error'],
-    ['broken', 502, 'api_error'],
-    ['forbidden', 502, 'api_error'],
-  ] as const)('%s reaches the client as %i %s', async (kind, status, type) => {
-    cloud.vendor.script('*', { reply: refusals.messages[kind] });
-    const response = await house.post('/alpha/v1/messages', { model, max_tokens: 50, messages: hello });
-    expect([response.status, await response.json()]).toMatchObject([status, { error: { type } }]);
-  });
-
-  it("is the caller's own fault in the vendor's words", async () => {
-    const response = await house.post('/alpha/v1/messages', { model, max_tokens: 50, messages: [] });
-    expect([response.status, await response.json()]).toMatchObject([
-      400,
-      { error: { type: 'invalid_request_error', message: expect.stringContaining('messages') } },
-    ]);
-  });
-
-  it.each([
-    'Invocation of model ID anthropic.claude-haiku-4-5 with on-demand throughput isn’t supported. ' +
-      'Retry your request with the ID or ARN of an inference profile.',
-    'The provided model identifier is invalid.',
-    "You don't have access to the model with the specified model ID.",
-    'Operation not allowed',
-    'This model version has reached the end of its life.',
-  ])("is our own set-up, and no mistake of the caller's: %s", async (message) => {
-    cloud.vendor.script('*', {
-      reply: { status: 400, body: { type: 'error', error: { type: 'invalid_request_error', message } } },
-    });
-    const response = await house.post('/alpha/v1/messages', { model, max_tokens: 50, messages: hello });
-    expect([response.status, await response.json()]).toMatchObject([
-      404,
-      { error: { type: 'not_found_error' } },
-    ]);
-  });
-
-  it('in a stream that breaks off is an error and never looks complete', async () => {
-    cloud.vendor.script('*', { text: ['a', 'b', 'c'], cut: { how: 'end', events: 4 } });
-    const text = await (
-      await house.post('/alpha/v1/messages', { model, max_tokens: 50, stream: true, messages: hello })
-    ).text();
-    expect(text).toContain('event: error\n');
-    expect(text).not.toContain('message_stop');
-  });
-
-  it.each([
-    [
-      'messages',
-      '/alpha/v1/messages',
-      { max_tokens: 50 },
-      /event: error\ndata: \{"type":"error".*broke off its reply/,
-      /message_stop/,
-    ],
-    [
-      'chat-completions',
-      '/v1/chat/completions',
-      {},
-      /data: \{"error":\{"message":"The provider broke off its reply/,
-      /\[DONE\]/,
-    ],
-  ] as const)(
-    'as an exception within a stream is an error of %s, and what was delivered is paid',
-    async (_, path, more, told, complete) => {
-      cloud.vendor.script('*', { text: ['a', 'b', 'c'], fail: { after: 5 } });
-      const text = await after(async () =>
-        (await house.post(path, { model, ...more, stream: true, messages: hello })).text(),
-      );
-      expect(text).toMatch(told);
-      expect(text).not.toMatch(complete);
-      expect(house.gateway.ends.at(-1)).toMatchObject({ type: 'answered', outcome: 'cut' });
-    },
-  );
-
-  it('as an exception before anything was said has its own status', async () => {
-    cloud.vendor.script('*', { text: 'a', fail: { after: 0 } });
-    const response = await house.post('/alpha/v1/messages', {
-      model,
-      max_tokens: 50,
-      stream: true,
-      messages: hello,
-    });
-    expect([response.status, await response.json()]).toMatchObject([
-      502,
-      { type: 'error', error: { type: 'api_error' } },
-    ]);
-  });
-
-  it('cancels the upstream request when the client disconnects, and charges what was delivered', async () => {
-    cloud.vendor.script('*', { text: ['a ', 'b '], endless: true, delayEvents: 5 });
-    const leaving = new AbortController();
-    await after(async () => {
-      const response = await house.post(
-        '/alpha/v1/messages',
-        { model, max_tokens: 5000, stream: true, messages: hello },
-        { signal: leaving.signal },
-      );
-      await response.body?.getReader().read();
-      leaving.abort();
-    });
-    expect(house.gateway.ends.at(-1)).toMatchObject({ type: 'answered', outcome: 'aborted' });
-    await vi.waitFor(() => expect(cloud.vendor.journal.at(-1)?.end).toBe('closed-by-peer'), 120_000);
-  });
-
-  it('reveals nothing of the credential, even if the provider does', async () => {
-    const wrong = await openCloudHouse(
-      amazonBedrock({ region: 'us-east-1', baseUrl: cloud.origin, credentials }),
-    );
-    const response = await wrong.post('/alpha/v1/messages', { model, max_tokens: 50, messages: hello });
-    expect(response.status).toBe(502);
-    expect(await response.text()).not.toContain(keys.secret);
-    await wrong.close();
-    expect([...house.gateway.log, ...wrong.gateway.log].join('\n')).not.toMatch(
-      /AWS4-HMAC-SHA256|Signature=/,
-    );
   });
 });
 

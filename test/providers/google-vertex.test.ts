@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { formatUsd } from '../../core/money.ts';
 import { googleVertex } from '../../plugins/providers/google-vertex.ts';
 import { startSignIn, type SignIn } from '../support/cloud/google-sign-in.ts';
-import { openCloudHouse, type CloudHouse } from '../support/cloud/house.ts';
+import { expectToolLoop, openCloudHouse, type CloudHouse } from '../support/cloud/house.ts';
 import { startVertex, type Vertex } from '../support/cloud/vertex.ts';
 import { hostWith } from '../support/host.ts';
 import { plainProtocol } from '../support/plain-protocol.ts';
@@ -18,7 +18,6 @@ const publishers = '/v1/projects/house/locations/europe-west1/publishers';
 const hello = [{ role: 'user', content: 'Hello!' }];
 const gemini = { contents: [{ role: 'user', parts: [{ text: 'Hello!' }] }] };
 const geminiPath = '/beta/v1beta/models/google/gemini-2.5-flash';
-
 let signIn: SignIn;
 let cloud: Vertex;
 let house: CloudHouse;
@@ -45,14 +44,6 @@ afterAll(async () => {
   await signIn.close();
 });
 
-const tools = [
-  {
-    name: 'find',
-    description: 'Finds.',
-    schema: { type: 'object', properties: { place: { type: 'string' } }, required: ['place'] },
-  },
-];
-
 describe.each(['claude', 'gemini'] as const)('%s', (which) => {
   describe.each(['messages', 'chat-completions', 'responses', 'generate-content'] as const)(
     'for a client of %s',
@@ -60,18 +51,7 @@ describe.each(['claude', 'gemini'] as const)('%s', (which) => {
       it.each(['whole', 'streamed'] as const)(
         'says text, calls tools and continues with their results, %s',
         async (form) => {
-          cloud[which].script(
-            '*',
-            { text: 'Let me look.', toolCalls: [{ name: 'find', arguments: '{"place":"Ålesund"}' }] },
-            { text: 'It is there.' },
-          );
-          const talk = house.clients[wire]({ text: 'Where is it?', system: 'Be brief.', tools });
-          expect(await talk.ask(models[which], form)).toMatchObject({
-            text: 'Let me look.',
-            calls: [{ name: 'find', arguments: { place: 'Ålesund' } }],
-          });
-          talk.answer(['by the sea']);
-          expect(await talk.ask(models[which], form)).toMatchObject({ text: 'It is there.', calls: [] });
+          await expectToolLoop(house.clients[wire], cloud[which], models[which], form);
         },
       );
 

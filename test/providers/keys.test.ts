@@ -6,6 +6,7 @@ import { health } from '../../plugins/routing/health.ts';
 import { keys } from '../../plugins/routing/keys.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { hostWith } from '../support/host.ts';
+import { chatReply } from '../support/replies.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { openDoors } from '../support/station.ts';
 
@@ -19,14 +20,7 @@ const listed = defineProvider({
   ...spec,
   models: new URL('../../plugins/providers/catalogue/deepseek.json', import.meta.url),
 });
-const whole = {
-  id: 'c1',
-  object: 'chat.completion',
-  created: 1,
-  model: 'm',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'one' }, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 },
-};
+const whole = chatReply('one', {}, [3, 4]);
 
 describe('over sockets', () => {
   let vendor: ScriptedVendor;

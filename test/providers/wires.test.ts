@@ -5,11 +5,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { definePlugin } from '../../core/index.ts';
-import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
-import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
-import { messages } from '../../plugins/protocols/messages/index.ts';
-import { responses } from '../../plugins/protocols/responses/index.ts';
 import { openai } from '../../plugins/providers/openai.ts';
+import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { openDoor } from '../support/tapped-vendor.ts';
 
@@ -34,10 +31,7 @@ async function wireOf(path: string, body: object): Promise<string> {
   running = await startGateway({
     plugins: [
       openDoor,
-      chatCompletions(),
-      responses(),
-      messages(),
-      generateContent(),
+      ...textProtocols(),
       openai({ apiKey: 'k', baseUrl: 'https://vendor.example/v1' }),
       nobody(),
     ],

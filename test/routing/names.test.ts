@@ -3,9 +3,6 @@ import Anthropic from '@anthropic-ai/sdk';
 import { GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
-import { bearer } from '../../plugins/auth/bearer.ts';
-import { googleApiKey } from '../../plugins/auth/google-api-key.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { calls } from '../../plugins/operations/calls.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
@@ -14,6 +11,7 @@ import { messages } from '../../plugins/protocols/messages/index.ts';
 import { aliases } from '../../plugins/routing/aliases.ts';
 import { bareNames } from '../../plugins/routing/bare-names.ts';
 import { preferences } from '../../plugins/routing/preferences.ts';
+import { keyHeaders } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { startReplayingVendor, type ReplayingVendor } from '../support/replaying-vendor.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
@@ -35,9 +33,7 @@ beforeAll(async () => {
   const chat = { 'chat-completions': `${vendor.origin}/v1/chat/completions` };
   gateway = await startGateway({
     plugins: [
-      bearer(),
-      apiKeyHeader(),
-      googleApiKey(),
+      ...keyHeaders(),
       chatCompletions(),
       messages(),
       generateContent(),

@@ -6,32 +6,20 @@ import Anthropic from '@anthropic-ai/sdk';
 import { GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
-import { bearer } from '../../plugins/auth/bearer.ts';
-import { googleApiKey } from '../../plugins/auth/google-api-key.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { rateLimits } from '../../plugins/operations/rate-limits.ts';
-import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
-import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
-import { messages } from '../../plugins/protocols/messages/index.ts';
-import { responses } from '../../plugins/protocols/responses/index.ts';
 import { health } from '../../plugins/routing/health.ts';
 import { agents } from '../support/agents.ts';
 import { chunk } from '../support/chat-stream.ts';
+import { keyHeaders, textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { until } from '../support/operated.ts';
+import { chatReply } from '../support/replies.ts';
 import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { station } from '../support/station.ts';
 
 const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
-const whole = JSON.stringify({
-  id: 'c1',
-  object: 'chat.completion',
-  created: 1,
-  model: 'm',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'one' }, finish_reason: 'stop' }],
-  usage,
-});
+const whole = JSON.stringify(chatReply('one', { usage }));
 
 const well: Conduct = (response, _, body) => {
   if (!body.includes('"stream":true'))
@@ -87,13 +75,8 @@ async function house(
     // Large enough that every call is retried here: one that is not may be retried by its client.
     retries: { share: 10 },
     plugins: [
-      bearer(),
-      apiKeyHeader(),
-      googleApiKey(),
-      chatCompletions(),
-      responses(),
-      messages(),
-      generateContent(),
+      ...keyHeaders(),
+      ...textProtocols(),
       ...stations,
       health(),
       balance({ firstCredit: '0' }),

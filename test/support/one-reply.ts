@@ -1,9 +1,6 @@
 /** A gateway in front of a vendor that answers each call with a test's reply, for any client and any wire. */
 import type { Answered, End, Failed, ModelFacts } from '../../core/index.ts';
-import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
-import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
-import { messages } from '../../plugins/protocols/messages/index.ts';
-import { responses } from '../../plugins/protocols/responses/index.ts';
+import { textProtocols } from './front.ts';
 import { startGateway } from './gateway.ts';
 import type { Wire } from './replaying-vendor.ts';
 import { startScriptedVendor } from './scripted-vendor.ts';
@@ -67,10 +64,7 @@ export async function openOneReply(wire: Wire, facts: Partial<ModelFacts> = {}):
   const gateway = await startGateway({
     plugins: [
       openDoors(),
-      chatCompletions(),
-      responses(),
-      messages(),
-      generateContent(),
+      ...textProtocols(),
       station({ name: 'house', endpoints: { [wire]: vendor.origin }, models: [facts] }),
     ],
   });

@@ -3,18 +3,12 @@
  * and credit to spend.
  */
 import type { ConfigInput } from '../../core/config.ts';
-import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
-import { bearer } from '../../plugins/auth/bearer.ts';
-import { googleApiKey } from '../../plugins/auth/google-api-key.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
-import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
-import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
-import { messages } from '../../plugins/protocols/messages/index.ts';
-import { responses } from '../../plugins/protocols/responses/index.ts';
 import { anthropic } from '../../plugins/providers/anthropic.ts';
 import { deepseek } from '../../plugins/providers/deepseek.ts';
 import { google } from '../../plugins/providers/google.ts';
 import { openai } from '../../plugins/providers/openai.ts';
+import { keyHeaders, textProtocols } from './front.ts';
 import { startGateway, type TestGateway } from './gateway.ts';
 import type { Wire } from './replaying-vendor.ts';
 import { sdkClients, type Client } from './sdk-clients.ts';
@@ -58,13 +52,8 @@ export async function openVendorHouse(
   const gateway = await startGateway({
     ...settings,
     plugins: [
-      bearer(),
-      apiKeyHeader(),
-      googleApiKey(),
-      chatCompletions(),
-      responses(),
-      messages(),
-      generateContent(),
+      ...keyHeaders(),
+      ...textProtocols(),
       openai({ ...at(vendors.openai), models: kept('openai/gpt-4o-mini', 'openai/gpt-4-turbo') }),
       deepseek({ ...at(vendors.deepseek), models: kept('deepseek/deepseek-chat') }),
       anthropic(at(vendors.anthropic)),

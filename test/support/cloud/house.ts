@@ -1,17 +1,13 @@
 /** A gateway with one cloud behind it, an account and a key, and the official SDKs as its clients. */
+import { expect } from 'vitest';
 import type { Plugin } from '../../../core/index.ts';
-import { apiKeyHeader } from '../../../plugins/auth/api-key-header.ts';
-import { bearer } from '../../../plugins/auth/bearer.ts';
-import { googleApiKey } from '../../../plugins/auth/google-api-key.ts';
 import { balance } from '../../../plugins/meters/balance/index.ts';
-import { chatCompletions } from '../../../plugins/protocols/chat-completions/index.ts';
-import { generateContent } from '../../../plugins/protocols/generate-content/index.ts';
 import { images } from '../../../plugins/protocols/images/index.ts';
-import { messages } from '../../../plugins/protocols/messages/index.ts';
-import { responses } from '../../../plugins/protocols/responses/index.ts';
+import { keyHeaders, textProtocols } from '../front.ts';
 import { startGateway, type TestGateway } from '../gateway.ts';
 import type { Wire } from '../replaying-vendor.ts';
 import { sdkClients, type Client } from '../sdk-clients.ts';
+import type { Scenario } from '../vendor/index.ts';
 
 export interface CloudHouse {
   readonly gateway: TestGateway;
@@ -22,20 +18,38 @@ export interface CloudHouse {
   close(): Promise<void>;
 }
 
+const tools = [
+  {
+    name: 'find',
+    description: 'Finds.',
+    schema: { type: 'object', properties: { place: { type: 'string' } }, required: ['place'] },
+  },
+];
+
+/** Lets a client ask what its model answers with text and a call, and continue with the call's result. */
+export async function expectToolLoop(
+  client: Client,
+  vendor: { script(model: string, ...scenarios: readonly [Scenario, ...Scenario[]]): void },
+  model: string,
+  form: 'whole' | 'streamed',
+): Promise<void> {
+  vendor.script(
+    '*',
+    { text: 'Let me look.', toolCalls: [{ name: 'find', arguments: '{"place":"Ålesund"}' }] },
+    { text: 'It is there.' },
+  );
+  const talk = client({ text: 'Where is it?', system: 'Be brief.', tools });
+  expect(await talk.ask(model, form)).toMatchObject({
+    text: 'Let me look.',
+    calls: [{ name: 'find', arguments: { place: 'Ålesund' } }],
+  });
+  talk.answer(['by the sea']);
+  expect(await talk.ask(model, form)).toMatchObject({ text: 'It is there.', calls: [] });
+}
+
 export async function openCloudHouse(...providers: readonly Plugin[]): Promise<CloudHouse> {
   const gateway = await startGateway({
-    plugins: [
-      bearer(),
-      apiKeyHeader(),
-      googleApiKey(),
-      chatCompletions(),
-      responses(),
-      messages(),
-      generateContent(),
-      images(),
-      ...providers,
-      balance({ firstCredit: '0' }),
-    ],
+    plugins: [...keyHeaders(), ...textProtocols(), images(), ...providers, balance({ firstCredit: '0' })],
   });
   const made: unknown = await gateway.verb('keys create', [], { account: 'tester', credit: '1000' });
   const key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';

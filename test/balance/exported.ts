@@ -1,0 +1,17 @@
+/** Ledgers full of entries, and what an export of them says. */
+import { z } from 'zod';
+
+export async function textOf(lines: AsyncIterable<unknown>): Promise<string> {
+  let text = '';
+  for await (const part of lines) text += String(part);
+  return text;
+}
+
+const line = z.looseObject({ number: z.int(), available: z.string(), account: z.string() });
+
+export function parsed(text: string) {
+  return text
+    .split('\n')
+    .filter((each) => each !== '')
+    .map((each) => line.parse(JSON.parse(each)));
+}

@@ -1,0 +1,158 @@
+/** What is left of a grant that the balance does not cover in full. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { worstCost } from '../../core/index.ts';
+import { narrow, outOfBalance, quotesFor, type Policy } from '../../plugins/meters/balance/admission.ts';
+import { cheap, grant, lower, planned } from './sample-grant.ts';
+import { target } from './targets.ts';
+
+const dear = target('dear', { input: '1', output: '20' });
+
+describe('a grant', () => {
+  it('is unchanged if everything was reserved', () => {
+    expect(
+      narrow(grant(cheap), planned(), { status: 'reserved', quote: 0, amount: 2_100_000n }, lower),
+    ).toEqual({ targets: [cheap] });
+  });
+
+  it('has its limit lowered to what the amount covers', () => {
+    expect(
+      narrow(grant(cheap), planned(), { status: 'reserved', quote: 0, amount: 200_000n }, lower),
+    ).toEqual({ targets: [cheap], outputLimit: 50 });
+    expect(
+      narrow(
+        grant(cheap),
+        planned({ candidates: 2 }),
+        { status: 'reserved', quote: 0, amount: 200_000n },
+        lower,
+      ),
+    ).toEqual({ targets: [cheap], outputLimit: 25 });
+  });
+
+  it('is unchanged if everything was reserved and rounding made it cheaper than its parts', () => {
+    const tiny = target('tiny', { input: '0', output: '0.0004' });
+    const call = planned({ outputLimit: 31 });
+    expect(quotesFor(grant(tiny), call, lower)[0]?.most).toBe(12n);
+    expect(narrow(grant(tiny), call, { status: 'reserved', quote: 0, amount: 12n }, lower)).toEqual({
+      targets: [tiny],
+    });
+  });
+
+  it('begins with the target that was affordable', () => {
+    const quotes = quotesFor(grant(dear, cheap), planned(), lower);
+    expect(quotes.map(({ least }) => least)).toEqual([420_000n, 132_000n]);
+    expect(
+      narrow(grant(dear, cheap), planned(), { status: 'reserved', quote: 1, amount: 200_000n }, lower),
+    ).toEqual({ targets: [cheap], outputLimit: 50 });
+  });
+
+  it('drops later targets that could cost more than the amount at this limit, and keeps the others', () => {
+    const alike = target('alike', { input: '1', output: '2' });
+    expect(
+      narrow(
+        grant(cheap, dear, alike),
+        planned(),
+        { status: 'reserved', quote: 0, amount: 2_100_000n },
+        lower,
+      ),
+    ).toEqual({ targets: [cheap, alike] });
+    expect(
+      narrow(grant(dear, cheap), planned(), { status: 'reserved', quote: 0, amount: 500_000n }, lower),
+    ).toEqual({ targets: [dear, cheap], outputLimit: 20 });
+  });
+
+  it('drops a later target whose own larger limit could cost more', () => {
+    const longer = target('longer', { input: '1', output: '2' }, { outputLimit: 2000 });
+    expect(
+      narrow(grant(cheap, longer), planned(), { status: 'reserved', quote: 0, amount: 2_100_000n }, lower),
+    ).toEqual({ targets: [cheap] });
+  });
+
+  it('keeps later targets if the most expensive one is reserved, as far as the balance covers it', () => {
+    const dearest = target('dearest', { input: '1', output: '90' });
+    const targets = grant(cheap, dearest, dear);
+    const policy: Policy = { ...lower, reserve: 'dearest' };
+    const quotes = quotesFor(targets, planned(), policy);
+    expect(quotes.slice(0, 3)).toMatchObject([
+      { provider: 'cheap', least: 90_100_000n, most: 90_100_000n },
+      { provider: 'cheap', least: 20_100_000n, most: 20_100_000n },
+      { provider: 'cheap', least: 132_000n, most: 2_100_000n },
+    ]);
+    const taken = { status: 'reserved', quotes: quotes.length } as const;
+    const left = (quote: number, amount: bigint): string[] =>
+      narrow(targets, planned(), { ...taken, quote, amount }, policy).targets.map(
+        ({ provider }) => provider.name,
+      );
+    expect([left(0, 90_100_000n), left(1, 20_100_000n), left(2, 2_100_000n)]).toEqual([
+      ['cheap', 'dearest', 'dear'],
+      ['cheap', 'dear'],
+      ['cheap'],
+    ]);
+    expect(left(4, 20_100_000n)).toEqual(['dear']);
+    expect(quotesFor(grant(dear, cheap), planned(), policy)).toEqual(
+      quotesFor(grant(dear, cheap), planned(), lower),
+    );
+  });
+
+  const millionths = fc
+    .bigInt(0n, 50_000_000_000n)
+    .map((nano) => `${nano / 1_000_000_000n}.${(nano % 1_000_000_000n).toString().padStart(9, '0')}`);
+
+  it('never costs more than was reserved, nor gets less than the minimum, whatever the prices', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.record({ input: millionths, output: millionths }), { minLength: 1, maxLength: 4 }),
+        fc.record({
+          outputLimit: fc.option(fc.integer({ min: 1, max: 3000 }), { nil: undefined }),
+          candidates: fc.integer({ min: 1, max: 4 }),
+          size: fc.record({ textBytes: fc.nat(5000) }),
+        }),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        fc.constantFrom('first' as const, 'dearest' as const),
+        (prices, size, share, reserve) => {
+          const policy: Policy = { ...lower, reserve };
+          const call = planned(size);
+          const before = grant(...prices.map((price, index) => target(`p${index}`, price)));
+          const quotes = quotesFor(before, call, policy);
+          const index = Math.floor(share * (quotes.length - 1));
+          const { least, most } = quotes[index] ?? { least: 0n, most: 0n };
+          const amount = least + ((most - least) * BigInt(Math.round(share * 1000))) / 1000n;
+          const after = narrow(
+            before,
+            call,
+            { status: 'reserved', quote: index, amount, quotes: quotes.length },
+            policy,
+          );
+          expect(after.targets[0]).toBe(before.targets[Math.max(0, index - (quotes.length - prices.length))]);
+          for (const { model, price } of after.targets) {
+            const output = Math.min(
+              after.outputLimit ?? Infinity,
+              call.call.outputLimit ?? Infinity,
+              model.outputLimit,
+            );
+            expect(output).toBeGreaterThanOrEqual(Math.min(16, call.call.outputLimit ?? 16));
+            expect(
+              worstCost({ input: call.call.size.textBytes, output, candidates: call.call.candidates }, price),
+            ).toBeLessThanOrEqual(amount);
+          }
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('a refusal for lack of balance', () => {
+  it('states the least the call could cost, the balance, and how to add to it', () => {
+    const quotes = quotesFor(grant(dear, cheap), planned(), lower);
+    const someone = { kind: 'user', account: 'someone', key: 'key-1' } as const;
+    const error = outOfBalance(quotes, someone, { status: 'short', by: 'balance', available: 100_000n });
+    expect(error).toMatchObject({ code: 'out_of_balance', status: 402, retry: false });
+    expect(error.message).toContain('could cost 0.000132 USD');
+    expect(error.message).toContain('has 0.0001 USD available');
+    expect(error.message).toContain('tollgate credit add someone <usd>');
+    expect(outOfBalance(quotes, someone, { status: 'short', by: 'cap', available: 5n }).message).toContain(
+      'the key key-1 has 0.000000005 USD left to spend',
+    );
+  });
+});

@@ -1,0 +1,124 @@
+/** A gateway whose provider is a tap on `dispatch`, and a call to it. */
+import { afterEach } from 'vitest';
+import { z } from 'zod';
+import type { ConfigInput } from '../../core/config.ts';
+import {
+  checkModel,
+  definePlugin,
+  type End,
+  type Host,
+  type PluginFactory,
+  type Routed,
+  type UpstreamRequest,
+} from '../../core/index.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { houseModel } from '../support/house-model.ts';
+import { plain } from '../support/plain-protocol.ts';
+
+export type Behaviour = (
+  request: UpstreamRequest,
+  exchange: Routed,
+) => Promise<{
+  status?: number;
+  type?: string;
+  headers?: Record<string, string>;
+  body: AsyncIterable<string> | string;
+}>;
+
+let running: TestGateway | undefined;
+
+async function* once(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text);
+}
+
+async function* encoded(parts: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+  for await (const part of parts) yield Buffer.from(part);
+}
+
+/** A provider that serves `house/model` and does what a test says. */
+export function vendor(name: string, behaviour: Behaviour): PluginFactory<z.ZodObject> {
+  return definePlugin({
+    name,
+    options: z.strictObject({}),
+    apply(host) {
+      const provider = {
+        name,
+        endpoints: { plain: `http://${name}.invalid/` },
+        sign: (request: UpstreamRequest) => request,
+      };
+      host.providers.add(provider);
+      host.catalog.offer(provider, [
+        checkModel({ ...houseModel, upstream: 'model', free: undefined, price: { input: '1', output: '2' } }),
+      ]);
+      host.hooks.dispatch.tapPromise(name, async (request, exchange) => {
+        if (exchange.attempt.target.provider !== provider) return undefined;
+        exchange.attempt.sent = true;
+        const { status = 200, type = 'application/json', headers, body } = await behaviour(request, exchange);
+        return {
+          status,
+          headers: { 'content-type': type, ...headers },
+          body: typeof body === 'string' ? once(body) : encoded(body),
+        };
+      });
+    },
+  });
+}
+
+/** A plugin with one test's own taps; it authenticates everyone unless the test taps that itself. */
+export function taps(apply: (host: Host) => void, open = true): PluginFactory<z.ZodObject> {
+  return definePlugin({
+    name: 'taps',
+    options: z.strictObject({}),
+    apply(host) {
+      apply(host);
+      if (open)
+        host.hooks.authenticate.tapPromise('anyone', async () => ({ kind: 'user', account: 'a', key: 'k' }));
+    },
+  });
+}
+
+export const open = taps(() => undefined);
+export const whole: Behaviour = async () => ({ body: '{"model":"m","text":"hello","in":3,"out":4}' });
+
+export function streaming(parts: () => AsyncIterable<string>): Behaviour {
+  return async () => ({ type: 'text/event-stream', body: parts() });
+}
+
+export const streamed = streaming(async function* () {
+  yield 'data: {"model":"m","text":"one"}\n\n';
+  yield 'data: {"model":"m","text":"two"}\n\n';
+  yield 'data: {"done":true,"in":3,"out":4}\n\n';
+});
+
+export async function gateway(
+  plugins: ConfigInput['plugins'],
+  settings: Partial<ConfigInput> = {},
+): Promise<TestGateway> {
+  running = await startGateway({ ...settings, plugins: [plain(), ...plugins] });
+  return running;
+}
+
+export function call({ url }: TestGateway, body: unknown = {}, init: RequestInit = {}): Promise<Response> {
+  const text =
+    typeof body === 'string'
+      ? body
+      : JSON.stringify({
+          model: 'house/model',
+          prompt: 'hi',
+          ...z.record(z.string(), z.unknown()).parse(body),
+        });
+  return fetch(`${url}/plain`, { method: 'POST', body: text, ...init });
+}
+
+export async function onlyEnd(of: TestGateway): Promise<End> {
+  const [end] = await of.ended(1);
+  if (!end) throw new Error('no end was observed');
+  return end;
+}
+
+export function closeAfterEach(): void {
+  afterEach(async () => {
+    await running?.close();
+    running = undefined;
+  });
+}

@@ -1,0 +1,133 @@
+/** The Kubernetes manifests fit one another and the gateway. */
+import { existsSync, globSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { z } from 'zod';
+import { folder, last, needed, openDeployment, read, root, unread, variables } from './deployed.ts';
+
+openDeployment();
+
+describe('the Kubernetes manifests', () => {
+  const labels = z.record(z.string(), z.string());
+  const probe = z.looseObject({ httpGet: z.object({ path: z.string(), port: z.string() }) });
+  const containerSchema = z.looseObject({
+    envFrom: z.array(z.object({ secretRef: z.object({ name: z.string() }) })),
+    env: z.array(z.object({ name: z.string(), value: z.string() })),
+    ports: z.array(z.object({ name: z.string(), containerPort: z.int() })),
+    startupProbe: probe,
+    livenessProbe: probe,
+    readinessProbe: probe,
+    lifecycle: z.object({ preStop: z.object({ sleep: z.object({ seconds: z.int().positive() }) }) }),
+    securityContext: z.object({
+      allowPrivilegeEscalation: z.literal(false),
+      readOnlyRootFilesystem: z.literal(true),
+      capabilities: z.object({ drop: z.tuple([z.literal('ALL')]) }),
+    }),
+    volumeMounts: z.array(z.object({ name: z.string(), mountPath: z.string() })),
+  });
+  const podSchema = z.looseObject({
+    terminationGracePeriodSeconds: z.int(),
+    securityContext: z.looseObject({
+      runAsNonRoot: z.literal(true),
+      runAsUser: z.int(),
+      runAsGroup: z.int(),
+    }),
+    containers: z.tuple([containerSchema]),
+    volumes: z.array(z.looseObject({ name: z.string() })),
+  });
+  const deploymentSchema = z.object({
+    apiVersion: z.literal('apps/v1'),
+    metadata: z.looseObject({ name: z.string() }),
+    spec: z.looseObject({
+      replicas: z.int(),
+      selector: z.object({ matchLabels: labels }),
+      template: z.object({ metadata: z.object({ labels, annotations: labels }), spec: podSchema }),
+    }),
+  });
+  const serviceSchema = z.object({
+    spec: z.object({
+      selector: labels,
+      ports: z.array(z.object({ name: z.string(), port: z.int(), targetPort: z.string() })),
+    }),
+  });
+  const disruptionSchema = z.object({
+    apiVersion: z.literal('policy/v1'),
+    spec: z.object({ maxUnavailable: z.int(), selector: z.object({ matchLabels: labels }) }),
+  });
+  const secretSchema = z.object({ metadata: z.object({ name: z.string() }), stringData: variables });
+
+  const manifests = new Map(
+    globSync('kubernetes/*.yaml', { cwd: folder })
+      .flatMap((path) =>
+        parseAllDocuments(read(path)).map((document) =>
+          z.looseObject({ kind: z.string() }).parse(document.toJS({ maxAliasCount: 0 })),
+        ),
+      )
+      .map((manifest) => [manifest.kind, manifest]),
+  );
+  const deployment = deploymentSchema.parse(manifests.get('Deployment'));
+  const service = serviceSchema.parse(manifests.get('Service'));
+  const disruption = disruptionSchema.parse(manifests.get('PodDisruptionBudget'));
+  const secret = secretSchema.parse(manifests.get('Secret'));
+  const { template, replicas, selector } = deployment.spec;
+  const [container] = template.spec.containers;
+
+  it('are these four', () => {
+    expect([...manifests.keys()].toSorted()).toEqual([
+      'Deployment',
+      'PodDisruptionBudget',
+      'Secret',
+      'Service',
+    ]);
+  });
+
+  it('select the same pods', () => {
+    for (const chosen of [selector.matchLabels, service.spec.selector, disruption.spec.selector.matchLabels])
+      expect(chosen).toEqual(template.metadata.labels);
+    expect(replicas).toBeGreaterThan(disruption.spec.maxUnavailable);
+  });
+
+  it('lead to the port that is listened on', () => {
+    const [port] = container.ports;
+    expect(String(port?.containerPort)).toBe(container.env.find(({ name }) => name === 'PORT')?.value);
+    expect(service.spec.ports.map(({ targetPort }) => targetPort)).toEqual([port?.name]);
+    expect(template.metadata.annotations['prometheus.io/port']).toBe(String(port?.containerPort));
+    for (const { httpGet } of [container.startupProbe, container.livenessProbe, container.readinessProbe])
+      expect(httpGet.port).toBe(port?.name);
+  });
+
+  it('ask whether it is alive and whether it is ready at their own addresses', () => {
+    expect(
+      [container.startupProbe, container.livenessProbe, container.readinessProbe].map(
+        ({ httpGet }) => httpGet.path,
+      ),
+    ).toEqual(['/healthz', '/healthz', '/readyz']);
+  });
+
+  it('set variables that are read, and take the secret that there is', () => {
+    expect(unread([...container.env.map(({ name }) => name), ...Object.keys(secret.stringData)])).toEqual([]);
+    expect(container.envFrom.map(({ secretRef }) => secretRef.name)).toEqual([secret.metadata.name]);
+    expect(
+      existsSync(join(root, container.env.find(({ name }) => name === 'TOLLGATE_CONFIG')?.value ?? '')),
+    ).toBe(true);
+  });
+
+  it('give it longer to stop than its pause and its drain take', () => {
+    expect(template.spec.terminationGracePeriodSeconds).toBeGreaterThan(
+      container.lifecycle.preStop.sleep.seconds + needed(),
+    );
+  });
+
+  it('run it as the user of the image, with the folders it writes to', () => {
+    const { runAsUser, runAsGroup } = template.spec.securityContext;
+    expect(`${runAsUser}:${runAsGroup}`).toBe(last('USER'));
+    expect(container.volumeMounts.map(({ mountPath }) => mountPath)).toEqual([
+      container.env.find(({ name }) => name === 'TOLLGATE_DATA')?.value,
+      '/tmp',
+    ]);
+    expect(container.volumeMounts.map(({ name }) => name)).toEqual(
+      template.spec.volumes.map(({ name }) => name),
+    );
+  });
+});

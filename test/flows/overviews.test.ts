@@ -1,0 +1,162 @@
+/** Overviews, statements and usage, made of stored calls. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import {
+  adminJson,
+  call,
+  door,
+  fetched,
+  gateway,
+  key,
+  listed,
+  newKey,
+  openHistory,
+  secret,
+} from './stored-calls.ts';
+
+openHistory();
+beforeAll(async () => {
+  const other = await newKey('beta', { credit: '5' });
+  for (let count = 0; count < 2; count += 1) await call({ provider: { only: ['answering'] } });
+  await call({ model: 'house/unknown' });
+  await call({ model: 'demo/echo' }, other.key);
+});
+
+describe('an overview', () => {
+  it('has the sums of all calls, as totals and as series', async () => {
+    const ids = await listed('/calls?limit=1000');
+    const seen = await adminJson('/overview?by=provider&step=1h');
+    const detail = z
+      .object({
+        totals: z.looseObject({
+          calls: z.number(),
+          cost: z.string(),
+          errors: z.number(),
+          cache_hits: z.number(),
+        }),
+        series: z.array(
+          z.looseObject({
+            name: z.string().nullable(),
+            cost: z.array(z.string()),
+            calls: z.array(z.number()),
+          }),
+        ),
+        times: z.array(z.string()),
+        pending: z.looseObject({ calls: z.number() }),
+        behind: z.number(),
+      })
+      .parse(seen);
+    expect(detail.totals.calls).toBe(ids.length);
+    expect(detail.totals.errors).toBe((await listed('/calls?outcome=error&limit=1000')).length);
+    expect(detail.totals.cache_hits).toBeGreaterThan(0);
+    expect(detail.series.map(({ name }) => name).toSorted()).toEqual(['', 'answering', 'demo']);
+    for (const { cost } of detail.series) expect(cost).toHaveLength(detail.times.length);
+    expect(detail.pending.calls).toBe(0);
+    const accounts = await Promise.all(
+      ['acme', 'beta'].map(
+        async (name) => z.object({ used: z.string() }).parse(await adminJson(`/accounts/${name}`)).used,
+      ),
+    );
+    const spent = accounts.reduce((sum, used) => sum + Number(used), 0);
+    expect(Number(detail.totals.cost)).toBeCloseTo(spent, 9);
+  });
+
+  it('refuses unknown parameters by name', async () => {
+    expect(await adminJson('/overview?by=colour', 400)).toMatchObject({ error: { param: 'by' } });
+    expect(await adminJson('/overview?account=acme&step=5m', 400)).toMatchObject({
+      error: { param: 'step' },
+    });
+    expect(await adminJson('/overview?from=2020-01-01&step=1h', 400)).toMatchObject({
+      error: { param: 'step' },
+    });
+    expect(await adminJson('/overview?from=2027-01-01&to=2026-01-01', 400)).toMatchObject({
+      error: { param: 'from' },
+    });
+  });
+});
+
+describe('a statement', () => {
+  it('lists every line from the opening balance to the closing one', async () => {
+    const month = new Date().toISOString().slice(0, 7);
+    const told = z
+      .object({
+        opening: z.string(),
+        closing: z.string(),
+        lines: z.array(
+          z.object({ kind: z.string(), text: z.string(), amount: z.string(), balance: z.string() }),
+        ),
+      })
+      .parse(await adminJson(`/accounts/acme/statement?month=${month}`));
+    expect(told.opening).toBe('0');
+    expect(told.lines[0]).toMatchObject({ kind: 'credit', text: 'top-up', amount: '5', balance: '5' });
+    expect(told.lines[1]).toMatchObject({ kind: 'usage', text: 'house/model' });
+    expect(told.closing).toBe(told.lines.at(-1)?.balance);
+    expect(await adminJson('/accounts/acme')).toMatchObject({ balance: told.closing });
+    const csv = await (
+      await fetched(`${door}/admin/accounts/acme/statement?month=${month}&format=csv`, secret)
+    ).text();
+    expect(csv).toContain('opening balance');
+    expect(await adminJson('/accounts/acme/statement?month=2020-01')).toMatchObject({
+      lines: [],
+      opening: '0',
+    });
+    expect(await adminJson('/accounts/acme/statement')).toMatchObject({
+      opening: '0',
+      closing: told.closing,
+    });
+    expect(await adminJson('/accounts/acme/statement?month=2020-03&zone=Europe/Berlin')).toMatchObject({
+      zone: 'Europe/Berlin',
+      from: '2020-02-29T23:00:00.000Z',
+      to: '2020-03-31T22:00:00.000Z',
+    });
+    expect(await gateway.verb('accounts statement', ['acme'], { month })).toMatchObject({
+      opening: '0',
+      closing: told.closing,
+    });
+    await adminJson('/accounts/acme/statement?zone=Mars/Base', 400);
+    await adminJson('/accounts/acme/statement?to=2026-01-01', 400);
+    await adminJson('/accounts/acme/statement?month=2026-01&from=2026-01-01', 400);
+    await adminJson('/accounts/nobody/statement?month=2020-01', 404);
+  });
+});
+
+describe('the holder of a key', () => {
+  it('reads its balance, limits and usage', async () => {
+    const told = await (await fetched(`${gateway.url}/v1/key`, key.key)).json();
+    const account = z.looseObject({ used: z.string() }).parse(await adminJson('/accounts/acme'));
+    expect(told).toMatchObject({
+      object: 'key',
+      id: key.id,
+      name: 'laptop',
+      last_four: key.key.slice(-4),
+      account: 'acme',
+      balance: { total: '5', used: account.used },
+      limits: {
+        spend_cap: '3',
+        spend_used: account.used,
+        models: ['house/*', 'demo/*'],
+        expires: null,
+        calls_per_minute: null,
+      },
+    });
+    const { data } = z
+      .object({
+        usage: z.object({
+          data: z.array(z.looseObject({ model: z.string().nullable(), calls: z.number(), cost: z.string() })),
+        }),
+      })
+      .parse(told).usage;
+    const house = data.find(({ model }) => model === 'house/model');
+    expect(house?.cost).toBe(account.used);
+  });
+
+  it('lists its own calls only', async () => {
+    const own = z
+      .object({ data: z.array(z.looseObject({ id: z.string() })) })
+      .parse(await (await fetched(`${gateway.url}/v1/calls?limit=1000`, key.key)).json());
+    expect(own.data.map(({ id }) => id)).toEqual(await listed(`/calls?key=${key.id}&limit=1000`));
+    expect(own.data[0]).not.toHaveProperty('account');
+    expect((await fetched(`${gateway.url}/v1/calls?account=beta`, key.key)).status).toBe(400);
+    expect((await fetched(`${gateway.url}/v1/key`, secret)).status).toBe(403);
+  });
+});

@@ -1,0 +1,81 @@
+/** Models that a provider lists itself. */
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { pluginInterface, type Catalog, type Host } from '../../core/index.ts';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { openai } from '../../plugins/providers/openai.ts';
+import { openrouter } from '../../plugins/providers/openrouter.ts';
+import { startGateway } from '../support/gateway.ts';
+import { makeDataFolder, runVerb } from '../support/process.ts';
+import { openDoors } from '../support/station.ts';
+import { openListings, secret, upstream } from './listed-models.ts';
+
+openListings();
+
+describe('a provider that lists its own models', () => {
+  const listed = {
+    data: [
+      {
+        id: 'openai/gpt-4o-mini',
+        name: 'GPT',
+        created: 1750000000,
+        context_length: 128_000,
+        pricing: { prompt: '0.00000015', completion: '0.0000006' },
+      },
+    ],
+  };
+  const vendor = createServer(
+    (_, response) => void response.setHeader('content-type', 'application/json').end(JSON.stringify(listed)),
+  );
+  afterAll(() => vendor.close());
+
+  let baseUrl = '';
+  beforeAll(async () => {
+    vendor.listen(0, '127.0.0.1');
+    await once(vendor, 'listening');
+    const address = vendor.address();
+    baseUrl = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
+  });
+
+  it('keeps its place in the configuration, however late its list arrives', async () => {
+    let catalog: Catalog | undefined;
+    const looker = {
+      name: 'looker',
+      interface: pluginInterface,
+      apply: (host: Host) => void (catalog = host.catalog),
+    };
+    const own = await startGateway({
+      plugins: [
+        openDoors(),
+        chatCompletions(),
+        openrouter({ apiKey: secret, baseUrl }),
+        openai({ apiKey: secret, baseUrl: upstream }),
+        looker,
+      ],
+    });
+    const providers = (): string[] =>
+      (catalog?.find('openai/gpt-4o-mini') ?? []).map(({ provider }) => provider.name);
+    await expect.poll(() => providers().length).toBe(2);
+    expect(providers()).toEqual(['openrouter', 'openai']);
+    await own.close();
+  });
+
+  it('is also asked by the command line, which opens no gateway', async () => {
+    const file = join(makeDataFolder(), 'gateway.config.mjs');
+    writeFileSync(
+      file,
+      "import { catalogue } from 'tollgate/plugins/operations/catalogue';\n" +
+        "import { openrouter } from 'tollgate/plugins/providers/openrouter';\n" +
+        'export default { plugins: [openrouter(), catalogue()] };\n',
+    );
+    const { output } = await runVerb(['models'], {
+      TOLLGATE_CONFIG: file,
+      OPENROUTER_API_KEY: secret,
+      OPENROUTER_BASE_URL: baseUrl,
+    });
+    expect(output).toMatch(/^openai\/gpt-4o-mini +0\.15 in, 0\.6 out .*openrouter\n$/);
+  });
+});

@@ -1,0 +1,126 @@
+/** The service interface of generate-content, field by field. */
+import { describe, expect, it } from 'vitest';
+import { dataOf } from '../support/listen.ts';
+import { key, number, openService, post, said, text } from './service.ts';
+
+openService();
+
+describe('generate-content', () => {
+  const address = (method: string, model = 'demo/echo'): string => `/beta/v1beta/models/${model}:${method}`;
+  const ahoy = { contents: [{ parts: [{ text: 'Ahoy' }] }] };
+  const own = (): Record<string, string> => ({ 'x-partner-api-key': key });
+  const usageMetadata = expect.objectContaining({
+    promptTokenCount: number,
+    candidatesTokenCount: number,
+    totalTokenCount: number,
+    candidatesTokensDetails: [{ modality: 'TEXT', tokenCount: number }],
+  });
+  const whole = {
+    candidates: [{ content: { role: 'model', parts: [{ text: said }] }, finishReason: 'STOP' }],
+    modelVersion: 'demo/echo',
+    usageMetadata,
+  };
+
+  it.each([
+    ['the key header', () => own()],
+    ['the key header of its vendor', () => ({ 'x-goog-api-key': key })],
+    ['a bearer', () => ({ authorization: `Bearer ${key}` })],
+  ])('answers at %s', async (_, headers) => {
+    expect(await post(address('generateContent'), ahoy, headers())).toMatchObject({
+      status: 200,
+      body: whole,
+    });
+  });
+
+  it('accepts bytes in both spellings', async () => {
+    for (const part of [
+      { inline_data: { mime_type: 'image/png', data: 'iVBORw0KGgo=' } },
+      { inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } },
+    ]) {
+      expect(
+        (await post(address('generateContent'), { contents: [{ parts: [{ text: 'Ahoy' }, part] }] }, own()))
+          .status,
+      ).toBe(200);
+    }
+  });
+
+  it('returns a picture as base64 in a part', async () => {
+    const { body } = await post(
+      address('generateContent', 'demo/paint'),
+      { contents: [{ parts: [{ text: 'A lighthouse' }] }] },
+      own(),
+    );
+    expect(body).toMatchObject({
+      candidates: [
+        {
+          content: {
+            role: 'model',
+            parts: [{ inlineData: { mimeType: 'image/png', data: expect.stringMatching(/^iVBORw0KGgo/) } }],
+          },
+        },
+      ],
+      usageMetadata: {
+        candidatesTokensDetails: expect.arrayContaining([{ modality: 'IMAGE', tokenCount: number }]),
+      },
+    });
+  });
+
+  it('streams one array, and bare events if the client asks for them', async () => {
+    const array = await post(address('streamGenerateContent'), ahoy, own());
+    const events = await post(`${address('streamGenerateContent')}?alt=sse`, ahoy, own());
+    expect([array.type, events.type]).toEqual([
+      expect.stringContaining('application/json'),
+      expect.stringContaining('text/event-stream'),
+    ]);
+    for (const chunks of [array.body, dataOf(events.text)]) {
+      const all: unknown[] = Array.isArray(chunks) ? chunks : [];
+      expect(all[0]).toMatchObject({
+        candidates: [{ content: { role: 'model', parts: [{ text }] } }],
+        modelVersion: 'demo/echo',
+      });
+      expect(all.at(-1)).toMatchObject({ candidates: [{ finishReason: 'STOP' }], usageMetadata });
+      expect(JSON.stringify(all.slice(0, -1))).not.toContain('finishReason');
+    }
+  });
+
+  it('counts the tokens of contents', async () => {
+    expect(await post(address('countTokens'), ahoy, own())).toMatchObject({
+      status: 200,
+      body: { totalTokens: number },
+    });
+  });
+
+  it.each<[string, string, object, Record<string, string> | undefined, number, string]>([
+    [
+      'a wrong key',
+      address('generateContent'),
+      ahoy,
+      { 'x-partner-api-key': 'nonsense' },
+      401,
+      'UNAUTHENTICATED',
+    ],
+    ['no contents', address('generateContent'), {}, undefined, 400, 'INVALID_ARGUMENT'],
+    [
+      'a text that is none',
+      address('generateContent'),
+      { contents: [{ parts: [{ text: 1 }] }] },
+      undefined,
+      400,
+      'INVALID_ARGUMENT',
+    ],
+    ['an unknown model', address('generateContent', 'demo/nobody'), ahoy, undefined, 404, 'NOT_FOUND'],
+    ['an unknown method', address('embedContent'), ahoy, undefined, 404, 'NOT_FOUND'],
+  ])('refuses %s in its own error format', async (_, path, body, headers, code, status) => {
+    expect(await post(path, body, headers ?? own())).toMatchObject({
+      status: code,
+      body: { error: { code, status, message: text } },
+    });
+  });
+
+  it('refuses a stream in array form with an array', async () => {
+    expect(await post(address('streamGenerateContent', 'demo/nobody'), ahoy, own())).toMatchObject({
+      status: 404,
+      body: [{ error: { code: 404, status: 'NOT_FOUND' } }],
+    });
+  });
+});

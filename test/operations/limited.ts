@@ -1,0 +1,76 @@
+/** Gateways with limits, closed after each test, and calls to them. */
+import { afterEach } from 'vitest';
+import { z } from 'zod';
+import { definePlugin } from '../../core/index.ts';
+import { rateLimits } from '../../plugins/operations/rate-limits.ts';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { messages } from '../../plugins/protocols/messages/index.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { chatReply } from '../support/replies.ts';
+import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../support/scripted-vendor.ts';
+import { station } from '../support/station.ts';
+
+const whole = JSON.stringify(chatReply('one', {}, [30, 70]));
+
+export const well: Conduct = (response) =>
+  void response.writeHead(200, { 'content-type': 'application/json' }).end(whole);
+
+/** The client names its key; the part before the dash is the account. */
+export const anyKey = definePlugin({
+  name: 'any-key',
+  options: z.strictObject({}),
+  apply(host) {
+    host.hooks.authenticate.tapPromise('any-key', async ({ headers }) => {
+      const key = String(headers['x-key'] ?? 'a-1');
+      return { kind: 'user', key, account: key.split('-')[0] ?? '' };
+    });
+  },
+});
+
+export let vendor: ScriptedVendor;
+export const running: TestGateway[] = [];
+
+export async function openVendor(conduct = well): Promise<void> {
+  vendor = await startScriptedVendor(conduct);
+}
+
+export async function start(
+  limits: Parameters<typeof rateLimits>[0],
+  conduct = well,
+): Promise<TestGateway[]> {
+  await openVendor(conduct);
+  return again(limits);
+}
+
+export async function again(limits: Parameters<typeof rateLimits>[0]): Promise<TestGateway[]> {
+  const endpoints = { 'chat-completions': `${vendor.origin}/v1/chat/completions` };
+  running.push(
+    await startGateway({
+      plugins: [
+        anyKey(),
+        chatCompletions(),
+        messages(),
+        station({ name: 'v', endpoints }),
+        rateLimits(limits),
+      ],
+    }),
+  );
+  return running;
+}
+
+export async function call({ url }: TestGateway, key = 'a-1', content = 'Hi'): Promise<Response> {
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'x-key': key },
+    body: JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content }] }),
+  });
+  await response.clone().text();
+  return response;
+}
+
+export function closeGateways(): void {
+  afterEach(async () => {
+    for (const gateway of running.splice(0)) await gateway.close();
+    await vendor.close();
+  });
+}

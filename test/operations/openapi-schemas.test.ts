@@ -1,0 +1,189 @@
+/** The schemas of the OpenAPI document match what the gateway takes and sends. */
+import { type ValidateFunction } from 'ajv/dist/2020.js';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { ajv, document, door, filled, gateway, key, openDocument, operations, secret } from './openapi.ts';
+
+openDocument();
+
+const compiled = new Map<string, ValidateFunction>();
+
+/** What is wrong with a value by the document's schema. */
+function faults(schema: Record<string, unknown>, value: unknown): unknown {
+  const place = JSON.stringify(schema).replaceAll('#/', 'document#/');
+  const validate = compiled.get(place) ?? ajv.compile(JSON.parse(place));
+  compiled.set(place, validate);
+  return validate(value) ? [] : validate.errors;
+}
+
+function replySchema(path: string, method: string, status: number, type: string): Record<string, unknown> {
+  const told = document.paths[path]?.[method.toLowerCase()]?.responses;
+  const schema = (told?.[String(status)] ?? told?.default)?.content?.[type]?.schema;
+  if (!schema) throw new Error(`nothing is told of ${status} ${type} at ${method} ${path}`);
+  return schema;
+}
+
+function example(title: string): Record<string, unknown> {
+  const [first] = document.components.schemas[title]?.examples ?? [];
+  if (!first) throw new Error(`"${title}" has no example`);
+  return first;
+}
+
+function post(path: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(`${gateway.url}${path}`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      'anthropic-version': '2023-06-01',
+      ...headers,
+    },
+    body: JSON.stringify(body),
+  });
+}
+
+describe('the schemas of the document', () => {
+  const families = [
+    ['/v1/chat/completions', 'ChatCompletionRequest'],
+    ['/v1/responses', 'ResponseRequest'],
+    ['/v1/responses/input_tokens', 'ResponseCountRequest'],
+    ['/alpha/v1/messages', 'MessageRequest'],
+    ['/alpha/v1/messages/count_tokens', 'MessageCountRequest'],
+    ['/beta/v1beta/models/{model}:generateContent', 'GenerateContentRequest'],
+    ['/beta/v1beta/models/{model}:countTokens', 'GenerateContentCountRequest'],
+    ['/v1/images/generations', 'ImageGenerationRequest'],
+  ] as const;
+
+  it.each(families)('match a whole reply at %s', async (path, title) => {
+    const response = await post(filled(path), example(title));
+    expect(response.status).toBe(200);
+    expect(faults(replySchema(path, 'POST', 200, 'application/json'), await response.json())).toEqual([]);
+  });
+
+  it.each(families.filter(([path]) => !/count|tokens|Tokens/.test(path)))(
+    'match a stream at %s',
+    async (path, title) => {
+      const told = path.replace(':generateContent', ':streamGenerateContent');
+      const response = await post(
+        `${filled(told)}?alt=sse`,
+        told === path ? { ...example(title), stream: true } : example(title),
+      );
+      const events = [...(await response.text()).matchAll(/^data: (\{.*)$/gm)].map(([, text]): unknown =>
+        JSON.parse(text ?? ''),
+      );
+      expect(events.length).toBeGreaterThan(0);
+      const schema = replySchema(told, 'POST', 200, 'text/event-stream');
+      for (const event of events) expect(faults(schema, event)).toEqual([]);
+    },
+  );
+
+  it.each(families)('match an error at %s', async (path) => {
+    const response = await post(filled(path), {});
+    expect(response.status).toBe(400);
+    expect(faults(replySchema(path, 'POST', 400, 'application/json'), await response.json())).toEqual([]);
+  });
+
+  it.each(families)(
+    'reject a request that the gateway refuses at %s, and accept the example',
+    (_path, title) => {
+      const schema = { $ref: `#/components/schemas/${title}` };
+      expect(faults(schema, example(title))).toEqual([]);
+      expect(faults(schema, { ...example(title), provider: { routing: 'by the stars' } })).not.toEqual([]);
+    },
+  );
+
+  it('match an edit, which is a form', async () => {
+    const form = new FormData();
+    const made = z
+      .object({ data: z.tuple([z.object({ b64_json: z.string() })]) })
+      .parse(await (await post('/v1/images/generations', example('ImageGenerationRequest'))).json());
+    for (const [name, value] of Object.entries(example('ImageEditForm'))) form.set(name, String(value));
+    form.set(
+      'image',
+      new Blob([Buffer.from(made.data[0].b64_json, 'base64')], { type: 'image/png' }),
+      'picture.png',
+    );
+    const response = await fetch(`${gateway.url}/v1/images/edits`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      body: form,
+    });
+    expect(response.status).toBe(200);
+    expect(
+      faults(replySchema('/v1/images/edits', 'POST', 200, 'application/json'), await response.json()),
+    ).toEqual([]);
+  });
+
+  it('match every page that is read with GET', async () => {
+    const { headers } = await post('/v1/chat/completions', example('ChatCompletionRequest'));
+    const id = headers.get('x-request-id') ?? '';
+    const account = 'tester';
+    await fetch(`${door}/admin/budgets`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ scope: 'account', subject: account, limit: '5' }),
+    });
+    const pages = operations().filter(({ method, path }) => method === 'GET' && path !== '/admin/events');
+    for (const { method, path, told } of pages) {
+      const isOperators = told.tags.includes('on the admin listener');
+      const at = path
+        .replace('/calls/{id}', `/calls/${id}`)
+        .replace('{account}', account)
+        .replace('{budget}', '1')
+        .replace('{key}', key.slice(-4))
+        .replace('{id}', 'demo%2Fecho');
+      const response = await fetch(`${isOperators ? door : gateway.url}${filled(at)}`, {
+        headers: { authorization: `Bearer ${isOperators ? secret : key}` },
+      });
+      const type = response.headers.get('content-type')?.split(';')[0] ?? '';
+      const body: unknown = type === 'application/json' ? await response.json() : await response.text();
+      expect([path, response.status, faults(replySchema(path, method, 200, type), body)]).toEqual([
+        path,
+        200,
+        [],
+      ]);
+    }
+  });
+
+  it('match a call to a provider with several keys, by the number of its key', async () => {
+    const { headers } = await post('/v1/chat/completions', example('ChatCompletionRequest'));
+    const response = await fetch(`${gateway.url}/v1/calls/${headers.get('x-request-id')}`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    const told = z.looseObject({ attempts: z.array(z.looseObject({})) }).parse(await response.json());
+    const numbered = { ...told, attempts: told.attempts.map((attempt) => ({ ...attempt, key: 2 })) };
+    expect(faults(replySchema('/v1/calls/{id}', 'GET', 200, 'application/json'), numbered)).toEqual([]);
+  });
+
+  it("match the operators' requests and replies", async () => {
+    const orders = [
+      ['/admin/accounts', 201, { name: 'acme' }],
+      ['/admin/credits', 201, { account: 'acme', amount: '1', reference: 'one' }],
+      ['/admin/credits', 200, { account: 'acme', amount: '1', reference: 'one' }],
+      [
+        '/admin/keys',
+        201,
+        { account: 'acme', limits: { spendCap: '1', models: ['demo/*'], expires: '2100-01-01' } },
+      ],
+      ['/admin/keys', 400, { account: 'acme', colour: 'blue' }],
+      ['/admin/budgets', 201, { scope: 'account', subject: 'acme', limit: '1', per: 'day' }],
+      ['/admin/budgets/1/raises', 201, { amount: '1', until: '2100-01-01' }],
+    ] as const;
+    for (const [path, status, order] of orders) {
+      const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
+      const response = await fetch(`${door}${path}`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(order),
+      });
+      expect([
+        path,
+        response.status,
+        faults(
+          replySchema(path.replace('/1/', '/{budget}/'), 'POST', status, 'application/json'),
+          await response.json(),
+        ),
+      ]).toEqual([path, status, []]);
+    }
+  });
+});

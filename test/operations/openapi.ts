@@ -1,0 +1,108 @@
+/** A gateway as it is delivered, with its OpenAPI document and validators of its schemas. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { afterAll, beforeAll, vi } from 'vitest';
+import { z } from 'zod';
+import { definePlugin, type Host } from '../../core/index.ts';
+import { overload } from '../../plugins/operations/overload.ts';
+import { findAdminUrl } from '../support/admin-url.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+
+const operation = z.object({
+  operationId: z.string(),
+  tags: z.array(z.string()),
+  security: z.array(z.record(z.string(), z.unknown())),
+  parameters: z.array(z.object({ name: z.string(), in: z.string(), required: z.boolean() })),
+  requestBody: z.object({ content: z.record(z.string(), z.object({ schema: z.unknown() })) }).optional(),
+  responses: z.record(
+    z.string(),
+    z.object({ content: z.record(z.string(), z.object({ schema: z.looseObject({}) })).optional() }),
+  ),
+});
+
+const documentSchema = z.looseObject({
+  openapi: z.string(),
+  paths: z.record(z.string(), z.record(z.string(), operation)),
+  components: z.looseObject({
+    schemas: z.record(z.string(), z.looseObject({ examples: z.array(z.looseObject({})).optional() })),
+    securitySchemes: z.record(z.string(), z.unknown()),
+  }),
+});
+
+export let gateway: TestGateway;
+export let host: Host;
+export let key: string;
+export let secret: string;
+export let door: string;
+
+/** The document as it was sent, and as far as the tests read it. */
+export let sent: string;
+export let document: z.output<typeof documentSchema>;
+export let publicPaths: string[];
+const paths = z.record(z.string(), z.record(z.string(), z.unknown()));
+const components = z.looseObject({ schemas: z.record(z.string(), z.unknown()) });
+export const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
+
+const watcher = definePlugin({
+  name: 'host-watcher',
+  options: z.strictObject({}),
+  apply: (given) => void (host = given),
+});
+
+async function startDefault(): Promise<TestGateway> {
+  vi.stubEnv('TOLLGATE_ADMIN_PORT', '0');
+  const { default: config } = await import('../../gateway.config.ts');
+  // This process compiles schemas beside the gateway: however long that takes, it is no overload.
+  const plugins = config.plugins.map((plugin) =>
+    plugin && plugin.name === 'overload' ? overload({ lag: 600_000 }) : plugin,
+  );
+  return startGateway({ plugins: [...plugins, watcher()] });
+}
+
+/** Every method of every path, in one list. */
+export function operations() {
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, told]) => ({ method: method.toUpperCase(), path, told })),
+  );
+}
+
+/** A path to call: each placeholder in braces has a value. */
+export const filled = (path: string): string =>
+  path
+    .replace('{model}', 'demo/echo')
+    .replace('{name}', 'demo%2Fecho')
+    .replace(/\{\w+\}/g, 'demo');
+
+export function openDocument(): void {
+  beforeAll(async () => {
+    gateway = await startDefault();
+    const made = z.object({ key: z.string() });
+    key = made.parse(await gateway.verb('keys create', [], { account: 'tester', credit: '5' })).key;
+    secret = readFileSync(join(gateway.dataFolder, 'operator-secret'), 'utf8').trim();
+    door = findAdminUrl(gateway.told);
+    const [all, operators] = await Promise.all(
+      [gateway.url, door].map(async (url) =>
+        z.looseObject({ paths, components }).parse(await (await fetch(`${url}/openapi.json`)).json()),
+      ),
+    );
+    if (!all || !operators) throw new Error('each listener has a document');
+    publicPaths = Object.keys(all.paths);
+    // Most tests read both as one.
+    const both = {
+      ...all,
+      paths: { ...operators.paths, ...all.paths },
+      components: {
+        ...all.components,
+        schemas: { ...operators.components.schemas, ...all.components.schemas },
+      },
+    };
+    sent = JSON.stringify(both);
+    document = documentSchema.parse(both);
+    ajv.addSchema(both, 'document', false, false);
+  });
+  afterAll(async () => {
+    await gateway.close();
+    vi.unstubAllEnvs();
+  });
+}

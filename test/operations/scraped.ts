@@ -1,0 +1,72 @@
+/** Hosts with metrics, and what a scrape of them says. */
+import { Registry as MetricsRegistry } from 'prom-client';
+import { afterEach, expect } from 'vitest';
+import { type Answered, type Charge, type End, type Target } from '../../core/index.ts';
+import { prometheus } from '../../plugins/operations/prometheus.ts';
+import { demo } from '../../plugins/providers/demo.ts';
+import { routed, type Routing } from '../support/exchange.ts';
+import { hostWith, type TestHost } from '../support/host.ts';
+import { plainProtocol } from '../support/plain-protocol.ts';
+
+const registries: MetricsRegistry[] = [];
+
+export function watched(): TestHost {
+  const metrics = new MetricsRegistry();
+  registries.push(metrics);
+  return hostWith([demo(), prometheus()], metrics);
+}
+
+/** The metrics that Prometheus reads. */
+export async function scrape(host: TestHost): Promise<string> {
+  const route = host.routes.get('prometheus');
+  if (route.access !== 'public') throw new Error('not public');
+  const { status, headers, body } = await route.handle({
+    params: {},
+    query: new URLSearchParams(),
+    address: '::1',
+    headers: {},
+    body: undefined,
+    text: '',
+  });
+  expect([status, headers?.['content-type']]).toEqual([200, expect.stringContaining('text/plain')]);
+  return String(body);
+}
+
+/** The samples of the gateway's own metrics, without histogram buckets. */
+export async function samples(host: TestHost): Promise<string[]> {
+  return (await scrape(host))
+    .split('\n')
+    .filter((line) => line.startsWith('tollgate_') && !line.includes('_bucket'));
+}
+
+export function target(host: TestHost): Target {
+  const [offer] = host.catalog.find('demo/echo');
+  if (!offer) throw new Error('no demo model');
+  return { ...offer, protocol: plainProtocol };
+}
+
+export const facts = { attempts: [], duration: 1500, recording: undefined, losses: [] } as const;
+export const free: Charge = { cost: 0n, lines: [], usage: {}, rule: '', basis: 'none', suspect: false };
+
+export function answered(host: TestHost, more: Partial<Answered> = {}, routing: Routing = {}): Answered {
+  return {
+    type: 'answered',
+    exchange: routed(target(host), routing),
+    outcome: 'completed',
+    error: undefined,
+    charge: free,
+    ...facts,
+    ...more,
+  };
+}
+
+export async function samplesAfter(host: TestHost, ...ends: End[]): Promise<string[]> {
+  for (const end of ends) await host.calls.observe.promise(end);
+  return samples(host);
+}
+
+export function clearRegistries(): void {
+  afterEach(() => {
+    for (const registry of registries.splice(0)) registry.clear();
+  });
+}

@@ -1,0 +1,40 @@
+/** The models of every catalogue file. */
+import { readCatalogue, type Model } from '../../core/model-facts.ts';
+
+export const vendors = [
+  'openai',
+  'anthropic',
+  'google',
+  'deepseek',
+  'mistral',
+  'groq',
+  'xai',
+  'together',
+  'moonshot',
+  'zai',
+  'minimax',
+  'meta',
+  'alibaba',
+  'cerebras',
+  'fireworks',
+  'perplexity',
+  'cohere',
+  'huggingface',
+  'nvidia',
+];
+
+export function fileOf(vendor: string): URL {
+  return new URL(`../../plugins/providers/catalogue/${vendor}.json`, import.meta.url);
+}
+
+export const catalogues = new Map(vendors.map((vendor) => [vendor, readCatalogue(fileOf(vendor))]));
+
+export const models = [...catalogues].flatMap(([vendor, listed]) =>
+  listed.map((model) => ({ vendor, ...model })),
+);
+
+export function modelOf(vendor: string, upstream: string): Model {
+  const found = catalogues.get(vendor)?.find((model) => model.upstream === upstream);
+  if (!found) throw new Error(`${vendor} lists no ${upstream}`);
+  return found;
+}

@@ -1,0 +1,120 @@
+/** Models and prices that came in November 2026. */
+import { describe, expect, it } from 'vitest';
+import { costOf } from '../../core/billing/cost.ts';
+import { PriceSchedule } from '../../core/billing/price-schedule.ts';
+import { freePrice, regionalPrice } from '../../core/billing/price.ts';
+import { readCatalogue } from '../../core/model-facts.ts';
+import { formatUsd } from '../../core/money.ts';
+import { catalogues, fileOf, modelOf, models } from './catalogues.ts';
+
+describe('models and prices of November 2026', () => {
+  it("states each retired model's last day, and an existing model as its successor", () => {
+    const retired = models.filter(({ expires }) => expires !== null);
+    expect(retired.length).toBeGreaterThan(30);
+    for (const { id, vendor, expires, successor } of retired) {
+      const next = catalogues.get(vendor)?.find((model) => model.id === successor);
+      expect([id, next === undefined], `${successor}`).toEqual([id, false]);
+      expect(String(next?.expires ?? '9999') > String(expires), id).toBe(true);
+    }
+    expect(modelOf('openai', 'gpt-4')).toMatchObject({
+      expires: '2026-10-22',
+      successor: 'openai/gpt-5.6-sol',
+    });
+  });
+
+  it('bills DeepSeek twice as much in its peak hours, and not on weekends and holidays', () => {
+    const price = modelOf('deepseek', 'deepseek-flash').price;
+    if (!price?.rules) throw new Error('no rules');
+    const schedule = new PriceSchedule(price.rules, 3_600_000);
+    const costs = [
+      '2026-11-23T00:59Z',
+      '2026-11-23T01:00Z',
+      '2026-11-23T04:00Z',
+      '2026-11-23T09:59Z',
+      '2026-11-22T09:00Z',
+      '2026-10-02T09:00Z',
+    ].map((at) => {
+      const rule = schedule.ruleAt(Date.parse(at));
+      return formatUsd(costOf({ input: 1_000_000, output: 0, ...(rule ? { rule } : {}) }, price));
+    });
+    expect(costs).toEqual(['0.15', '0.3', '0.15', '0.3', '0.15', '0.15']);
+  });
+
+  it.each([
+    ['gemini-4-argon', '2026-12-01', 'from-december', 4_000_000_000n, 20_000_000_000n],
+    ['gemini-3.8-flash', '2027-01-01', 'from-2027', 1_500_000_000n, 7_500_000_000n],
+    ['gemini-3.6-flash', '2027-01-01', 'from-2027', 1_500_000_000n, 7_500_000_000n],
+  ])('doubles the price of %s on %s, also in the cloud', (upstream, day, name, input, output) => {
+    const start = Date.parse(day);
+    for (const vendor of ['google', 'google-vertex']) {
+      const { price } = readCatalogue(fileOf(vendor)).find((model) => model.upstream === upstream) ?? {};
+      if (!price?.rules) throw new Error('no rules');
+      const schedule = new PriceSchedule(price.rules, 3_600_000);
+      expect([start - 60_000, start].map((at) => schedule.ruleAt(at))).toEqual([undefined, name]);
+      expect(price.rules[0]).toMatchObject({ input, output, cacheRead: (price.cacheRead ?? 0n) * 2n });
+    }
+  });
+
+  it('has the prices of sound that speaking models make, and doubles those of Gemini with 2027', () => {
+    const audio = models.filter(({ output }) => output.includes('audio'));
+    expect(audio.map(({ id, price }) => [id, price?.inputAudio, price?.outputAudio])).toEqual([
+      ['openai/gpt-audio-1.5', 32_000_000_000n, 64_000_000_000n],
+      ['openai/gpt-audio', 32_000_000_000n, 64_000_000_000n],
+      ['google/gemini-3.8-flash-tts', undefined, 9_000_000_000n],
+      ['google/gemini-3.8-flash-lite-tts', undefined, 6_000_000_000n],
+    ]);
+    const { price } = modelOf('google', 'gemini-3.8-flash-tts');
+    expect(price?.rules).toMatchObject([{ input: 1_000_000_000n, outputAudio: 18_000_000_000n }]);
+  });
+
+  it('writes what OpenAI charges for cache writes, discounts and regions as parts of its rates', () => {
+    const priced = models.filter(({ vendor, price }) => vendor === 'openai' && price?.cacheWrite30m);
+    expect(priced.length).toBeGreaterThan(8);
+    for (const { id, price } of priced) {
+      if (!price) continue;
+      for (const rates of [price, ...price.tiers])
+        expect(rates, id).toMatchObject({
+          cacheWrite30m: (rates.input * 5n) / 4n,
+          cacheWrite12h: (rates.input * 5n) / 2n,
+        });
+    }
+    const { price = freePrice } = modelOf('openai', 'gpt-6.1-sol');
+    expect(price.modes?.flex).toMatchObject({ input: price.input / 2n, output: price.output / 2n });
+    expect(regionalPrice(price)).toMatchObject({
+      name: 'standard-regional',
+      input: (price.input * 11n) / 10n,
+      modes: { flex: { output: (price.output * 11n) / 20n } },
+    });
+  });
+
+  it.each(['gpt-5.5', 'gpt-5.6-sol', 'gpt-6-sol', 'gpt-6.1-sol', 'gpt-6-astra'])(
+    'sends tools with reasoning of %s to the responses endpoint',
+    (upstream) => {
+      const { capabilities, protocols } = modelOf('openai', upstream);
+      expect(protocols).toBeUndefined();
+      expect(capabilities).toMatchObject({
+        sampling: false,
+        wire: {
+          'chat-completions': { tools: 'unless-reasoning', outputLimitField: 'max_completion_tokens' },
+        },
+      });
+      expect(capabilities.reasoning.canDisable).toBe(capabilities.reasoning.efforts?.includes('none'));
+    },
+  );
+
+  it.each([
+    ['claude-opus-5-5', false],
+    ['claude-sonnet-5-5', false],
+    ['claude-haiku-5-5', true],
+    ['claude-fable-5-2', false],
+  ])('lets %s think by effort and without sampling, and not at all if it can: %s', (upstream, canDisable) => {
+    expect(modelOf('anthropic', upstream).capabilities).toMatchObject({
+      sampling: false,
+      reasoning: {
+        style: 'adaptive',
+        efforts: ['low', 'medium', 'high', 'xhigh', 'max'],
+        canDisable,
+      },
+    });
+  });
+});

@@ -1,0 +1,171 @@
+/** Errors of providers, and the documented result of each. */
+import { chunk, ending } from '../support/chat-stream.ts';
+import { type Conduct } from '../support/scripted-vendor.ts';
+
+const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
+const start = chunk({ role: 'assistant', content: 'one' });
+
+const whole = JSON.stringify({
+  id: 'c1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'm',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'one' }, finish_reason: 'stop' }],
+  usage,
+});
+
+const isStream = (body: string): boolean => body.includes('"stream":true');
+
+/** Answers correctly, whole or streamed. */
+export const well: Conduct = (response, _, body) => {
+  if (!isStream(body)) return void response.writeHead(200, { 'content-type': 'application/json' }).end(whole);
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.end(start + chunk({}, 'stop') + ending(usage));
+};
+
+/** Sends the head of a reply and this much of its body, then does as instructed. */
+const after =
+  (text: string, then: (response: Parameters<Conduct>[0]) => void): Conduct =>
+  (response, _, body) => {
+    response.writeHead(200, { 'content-type': isStream(body) ? 'text/event-stream' : 'application/json' });
+    response.flushHeaders();
+    if (text) response.write(text);
+    setTimeout(() => then(response), 20);
+  };
+
+const answers =
+  (status: number, code = 'some_code'): Conduct =>
+  (response) =>
+    void response
+      .writeHead(status, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ error: { message: 'It says no.', type: 't', code } }));
+
+const silence = (): void => undefined;
+
+/**
+ * What the client of each kind of call gets: `second` if the next provider answers, otherwise the status of
+ * the error.
+ */
+export type Choice = 'second' | number;
+
+export interface Row {
+  readonly fault: Conduct | 'refused' | 'unreachable';
+  readonly stream: Choice | 'cut';
+  readonly json: Choice;
+  readonly image: Choice;
+  /**
+   * How often a target is asked: again after a transient fault, and for a key at its limit if no other target
+   * is left.
+   */
+  readonly asked?: 'once' | 'again when alone';
+}
+
+const anywhere = { stream: 'second', json: 'second', image: 'second' } as const;
+
+/** The provider may have produced the image, so the gateway does not ask for it again. */
+const unknownOutcome = (status: number): Omit<Row, 'fault'> => ({
+  stream: 'second',
+  json: 'second',
+  image: status,
+});
+
+const askedOnce = { asked: 'once' } as const;
+
+export const nowhere = (status: number): Omit<Row, 'fault'> => ({
+  stream: status,
+  json: status,
+  image: status,
+});
+
+export const rows: Readonly<Record<string, Row>> = {
+  'nobody listens': { fault: 'refused', ...anywhere },
+  'no connection comes about': { fault: 'unreachable', ...anywhere, ...askedOnce },
+  'the connection is reset before any reply': {
+    fault: (response) => void response.socket?.resetAndDestroy(),
+    ...unknownOutcome(502),
+  },
+  'the connection is closed before any reply': {
+    fault: (response) => void response.socket?.destroy(),
+    ...unknownOutcome(502),
+  },
+  'silence before the head': { fault: silence, ...unknownOutcome(504), ...askedOnce },
+  'status 400': { fault: answers(400), ...nowhere(400) },
+  'status 400 about our key': { fault: answers(400, 'invalid_api_key'), ...anywhere, ...askedOnce },
+  'status 400 for content': { fault: answers(400, 'content_policy_violation'), ...nowhere(400) },
+  'status 401': { fault: answers(401), ...anywhere, ...askedOnce },
+  'status 402': { fault: answers(402), ...anywhere, ...askedOnce },
+  'status 403': { fault: answers(403), ...anywhere, ...askedOnce },
+  'status 404': { fault: answers(404, 'model_not_found'), ...anywhere, ...askedOnce },
+  'status 413': { fault: answers(413), ...nowhere(413) },
+  'status 422': { fault: answers(422), ...nowhere(400) },
+  'status 429': { fault: answers(429, 'rate_limit_exceeded'), ...anywhere, asked: 'again when alone' },
+  'status 429 for want of credit': { fault: answers(429, 'insufficient_quota'), ...anywhere, ...askedOnce },
+  'status 500': { fault: answers(500), ...anywhere },
+  'status 502': { fault: answers(502), ...unknownOutcome(502) },
+  'status 503': { fault: answers(503), ...anywhere },
+  'status 504': { fault: answers(504), ...unknownOutcome(504) },
+  'status 529': { fault: answers(529), ...anywhere },
+  'silence after the head': { fault: after('', silence), ...unknownOutcome(504), ...askedOnce },
+  'a reset after the head': {
+    fault: after('', (response) => response.socket?.resetAndDestroy()),
+    ...unknownOutcome(502),
+  },
+  'an end after the head': { fault: after('', (response) => response.end()), ...unknownOutcome(502) },
+  garbage: { fault: after('<html>', (response) => response.end()), ...unknownOutcome(502) },
+  'a chunk without a length': {
+    fault: after('', (response) => void response.socket?.write('none\r\n')),
+    ...unknownOutcome(502),
+  },
+  'comments and nothing else': {
+    fault: after(': wait\n\n', (response) => response.end()),
+    ...unknownOutcome(502),
+  },
+  'an error for a first event': {
+    fault: after('data: {"error":{"message":"no","code":"boom"}}\n\n', (response) => response.end()),
+    ...unknownOutcome(502),
+  },
+  'an error about the request for a first event': {
+    fault: after('data: {"error":{"message":"no","code":400}}\n\n', (response) => response.end()),
+    stream: 400,
+    json: 'second',
+    image: 502,
+  },
+  'an error about the request for a whole reply': {
+    fault: (response) =>
+      void response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end('{"error":{"message":"no","code":422}}'),
+    ...nowhere(400),
+  },
+  'a reset after the first event': {
+    fault: after(start, (response) => response.socket?.resetAndDestroy()),
+    stream: 'cut',
+    json: 'second',
+    image: 502,
+  },
+  'an end after the first event': {
+    fault: after(start, (response) => response.end()),
+    stream: 'cut',
+    json: 'second',
+    image: 502,
+  },
+  'an error after the first event': {
+    fault: after(start, (response) => response.end('data: {"error":{"message":"no","code":"boom"}}\n\n')),
+    stream: 'cut',
+    json: 'second',
+    image: 502,
+  },
+  'a chunk without a length after the first event': {
+    fault: after(start, (response) => void response.socket?.write('none\r\n')),
+    stream: 'cut',
+    json: 'second',
+    image: 502,
+  },
+  'silence after the first event': {
+    fault: after(start, silence),
+    stream: 'cut',
+    json: 'second',
+    image: 504,
+    ...askedOnce,
+  },
+};
