@@ -7,6 +7,7 @@ import { setMaxListeners } from 'node:events';
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { resolveQuickly } from '../../core/process/quick-resolution.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -16,7 +17,8 @@ interface Order {
   readonly folder: string;
 }
 
-enableCompileCache();
+const { directory } = enableCompileCache();
+resolveQuickly();
 // Each command listens to these.
 setMaxListeners(0, process, process.stdout, process.stderr);
 let ran = 0;
@@ -25,7 +27,8 @@ for await (const line of createInterface({ input: process.stdin })) {
   ran += 1;
   for (const name of Object.keys(process.env))
     if (!Object.hasOwn(environment, name)) delete process.env[name];
-  Object.assign(process.env, environment);
+  // Threads read the cache's folder from the environment.
+  Object.assign(process.env, directory && { NODE_COMPILE_CACHE: directory }, environment);
   process.chdir(folder);
   process.argv = [process.execPath, join(root, 'core/cli.js'), ...words];
   process.exitCode = 0;

@@ -73,10 +73,10 @@ let last: Promise<unknown> = Promise.resolve();
 
 /** A process that runs commands for this one, and ends with it. */
 function openShell(): ChildProcess {
-  const { PATH = '', HOME = '', NODE_OPTIONS = '' } = process.env;
+  const { PATH, HOME, NODE_OPTIONS, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(process.execPath, [join(import.meta.dirname, 'command-shell.ts')], {
     cwd: root,
-    env: { PATH, HOME, NODE_OPTIONS },
+    env: { PATH, HOME, NODE_OPTIONS, NODE_COMPILE_CACHE },
   });
   for (const output of [child.stdout, child.stderr]) output.setEncoding('utf8');
   child.once('close', () => (shell = undefined));
