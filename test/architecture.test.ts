@@ -186,10 +186,8 @@ function limitOf(path: string): number {
 }
 
 /** Folders of tests without a file over 300 lines. */
-const testFolders = [
-  ...['chat-completions', 'responses', 'messages', 'generate-content', 'images'],
-  ...['contract', 'matrix', 'shared', 'vendors'],
-];
+const testFolders =
+  'chat-completions,contract,generate-content,images,matrix,messages,responses,shared,vendors';
 
 describe('sizes', () => {
   it('no file of core or plugins is longer than its limit', () => {
@@ -198,7 +196,7 @@ describe('sizes', () => {
   });
 
   it('no file of these folders of tests is longer than 300 lines', () => {
-    const tests = globSync(`test/{${testFolders.join(',')}}/**/*.ts`, { cwd: root }).map(read);
+    const tests = globSync(`test/{${testFolders}}/**/*.ts`, { cwd: root }).map(read);
     expect(tests.length).toBeGreaterThan(150);
     const long = tests.filter(({ lines }) => lines > 300);
     expect(long.map(({ path, lines }) => `${path}: ${lines}`)).toEqual([]);

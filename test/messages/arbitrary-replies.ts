@@ -1,27 +1,24 @@
 /** Any reply in canonical events, and any event of a provider's stream. */
 import fc from 'fast-check';
 import type { CanonicalEvent } from '../../core/index.ts';
+import { anything, call, eventsOf, hasCall, pieces, some } from '../support/arbitrary-replies.ts';
 import { text, word } from '../support/arbitrary.ts';
 import { base64 } from './arbitrary.ts';
 
-type Said =
-  | { kind: 'text' | 'reasoning'; pieces: string[]; signature: string | null }
-  | { kind: 'tool-call'; id: string; name: string; input: Record<string, unknown> };
+/** Halves of a text: arguments arrive in pieces. */
+function halves(whole: string): string[] {
+  return [whole.slice(0, whole.length >> 1), whole.slice(whole.length >> 1)].filter((half) => half !== '');
+}
 
-const pieces = fc.array(fc.string({ unit: 'binary', minLength: 1, maxLength: 8 }), {
-  minLength: 1,
-  maxLength: 3,
-});
-
-const said: fc.Arbitrary<Said> = fc.oneof(
-  fc.record({ kind: fc.constant('text' as const), pieces, signature: fc.constant(null) }),
-  fc.record({ kind: fc.constant('reasoning' as const), pieces, signature: fc.option(base64) }),
-  fc.record({
-    kind: fc.constant('tool-call' as const),
-    id: fc.uuid(),
-    name: word,
-    input: fc.dictionary(word, fc.oneof(text, fc.integer()), { maxKeys: 2 }).map((input) => ({ ...input })),
-  }),
+const input = fc.dictionary(word, fc.oneof(text, fc.integer()), { maxKeys: 2 });
+const signature = base64.map((value) => [{ vendor: 'anthropic', kind: 'signature', value }]);
+const said = fc.oneof(
+  fc.record({ kind: fc.constant('text' as const), pieces }),
+  fc.record(
+    { kind: fc.constant('reasoning' as const), pieces, opaque: signature },
+    { requiredKeys: ['kind', 'pieces'] },
+  ),
+  fc.record({ ...call, pieces: input.map((args) => halves(JSON.stringify(args))) }),
 );
 
 const ending = fc.constantFrom('stop' as const, 'length' as const, 'refusal' as const);
@@ -39,44 +36,20 @@ const usage = fc.record(
   { requiredKeys: ['input', 'output', 'cacheWrite5m'] },
 );
 
-/** Halves of a text: arguments arrive in pieces. */
-function halves(whole: string): string[] {
-  return [whole.slice(0, whole.length >> 1), whole.slice(whole.length >> 1)].filter((half) => half !== '');
-}
-
-function blockEvents(block: Said, number: number): CanonicalEvent[] {
-  const place = { candidate: 0, block: number };
-  const parts = block.kind === 'tool-call' ? halves(JSON.stringify(block.input)) : block.pieces;
-  const facts = block.kind === 'tool-call' ? { id: block.id, name: block.name } : {};
-  const sealed =
-    block.kind === 'reasoning' && block.signature !== null
-      ? { opaque: [{ vendor: 'anthropic', kind: 'signature', value: block.signature }] }
-      : {};
-  return [
-    { type: 'block-start', ...place, kind: block.kind, ...facts },
-    ...parts.map((piece): CanonicalEvent => ({ type: 'block-delta', ...place, text: piece })),
-    { type: 'block-end', ...place, ...sealed },
-  ];
-}
-
 /** Whole replies as any protocol's decoder may produce them; their calls may be interleaved. */
 export const replyEvents = fc
   .tuple(fc.array(said, { maxLength: 4 }), ending, usage)
-  .map(([blocks, unified, counted]): CanonicalEvent[] => {
-    const calls = blocks.some(({ kind }) => kind === 'tool-call');
-    const reason = { unified: calls && unified === 'stop' ? ('tool-calls' as const) : unified, raw: unified };
-    return [
-      { type: 'response-start' },
-      ...blocks.flatMap(blockEvents),
-      { type: 'usage', usage: counted },
-      { type: 'finish', candidate: 0, reason },
-      { type: 'response-end' },
-    ];
-  });
-
-/** Values of every kind in the fields of an event, valid and invalid. */
-const anything = fc.oneof(fc.jsonValue({ maxDepth: 2 }), text, fc.constantFrom(null, '', 0, [], {}));
-const some = (...values: fc.Arbitrary<unknown>[]): fc.Arbitrary<unknown> => fc.oneof(anything, ...values);
+  .map(([blocks, raw, counted]): CanonicalEvent[] => [
+    { type: 'response-start' },
+    ...blocks.flatMap((block, index) => eventsOf(block, index)),
+    { type: 'usage', usage: counted },
+    {
+      type: 'finish',
+      candidate: 0,
+      reason: { unified: hasCall(blocks) && raw === 'stop' ? 'tool-calls' : raw, raw },
+    },
+    { type: 'response-end' },
+  ]);
 
 const types = [
   'message_start',

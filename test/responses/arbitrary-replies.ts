@@ -1,28 +1,28 @@
 /** Any reply, in canonical events. */
 import fc from 'fast-check';
-import type { CanonicalEvent } from '../../core/index.ts';
-import { word } from '../support/arbitrary.ts';
+import type { CanonicalEvent, Opaque } from '../../core/index.ts';
+import { call, eventsOf, hasCall, pieces, type SaidBlock } from '../support/arbitrary-replies.ts';
 
-type Said =
-  | { kind: 'text' | 'reasoning' | 'refusal'; pieces: string[]; sealed: boolean }
-  | { kind: 'tool-call'; id: string; name: string; pieces: string[]; custom: boolean; sealed: boolean };
+/** One vendor seals calls, another reasoning. Only calls in one piece have their sealed state in time. */
+function sealOf({ kind, pieces: { length } }: SaidBlock): Opaque[] | undefined {
+  if (kind === 'reasoning')
+    return [{ vendor: length > 1 ? 'openai' : 'anthropic', kind: 'encrypted', value: 'c2VhbA==' }];
+  if (kind !== 'tool-call' || length > 1) return undefined;
+  return [{ vendor: 'google', kind: 'signature', value: 'c2lnbg==' }];
+}
 
-const pieces = fc.array(fc.string({ unit: 'binary', minLength: 1, maxLength: 8 }), {
-  minLength: 1,
-  maxLength: 3,
-});
-
-const said: fc.Arbitrary<Said> = fc.oneof(
-  fc.record({ kind: fc.constantFrom('text', 'reasoning', 'refusal'), pieces, sealed: fc.boolean() }),
-  fc.record({
-    kind: fc.constant('tool-call' as const),
-    id: fc.uuid(),
-    name: word,
-    pieces,
-    custom: fc.boolean(),
-    sealed: fc.boolean(),
-  }),
-);
+const said = fc
+  .tuple(
+    fc.oneof(
+      fc.record({ kind: fc.constantFrom('text', 'reasoning', 'refusal' as const), pieces }),
+      fc.record(
+        { ...call, pieces, custom: fc.constant(true) },
+        { requiredKeys: ['kind', 'id', 'name', 'pieces'] },
+      ),
+    ),
+    fc.boolean(),
+  )
+  .map(([block, sealed]): SaidBlock => ({ ...block, ...(sealed ? { opaque: sealOf(block) } : {}) }));
 
 const ending = fc.constantFrom('stop', 'length', 'content-filter' as const);
 
@@ -34,44 +34,17 @@ const usage = fc.record({
   reasoning: fc.nat(999),
 });
 
-/** One vendor seals calls, another reasoning. Only calls in one piece have their sealed state in time. */
-function sealOf(block: Said): { opaque: { vendor: string; kind: string; value: string }[] } | undefined {
-  if (!block.sealed || block.kind === 'refusal' || block.kind === 'text') return undefined;
-  if (block.kind === 'reasoning')
-    return {
-      opaque: [
-        { vendor: block.pieces.length > 1 ? 'openai' : 'anthropic', kind: 'encrypted', value: 'c2VhbA==' },
-      ],
-    };
-  return block.pieces.length > 1
-    ? undefined
-    : { opaque: [{ vendor: 'google', kind: 'signature', value: 'c2lnbg==' }] };
-}
-
 /** Whole replies that any decoder may emit, with one candidate: this protocol has no more. */
 export const replyEvents = fc
   .tuple(fc.array(said, { maxLength: 5 }), ending, usage)
-  .map(([blocks, unified, counted]): CanonicalEvent[] => {
-    const calls = blocks.some(({ kind }) => kind === 'tool-call');
+  .map(([blocks, raw, counted]): CanonicalEvent[] => {
     const refused = blocks.some(({ kind }) => kind === 'refusal');
-    const events = blocks.flatMap((block, index): CanonicalEvent[] => {
-      const place = { candidate: 0, block: index };
-      const facts =
-        block.kind === 'tool-call'
-          ? { id: block.id, name: block.name, ...(block.custom ? { custom: true } : {}) }
-          : {};
-      return [
-        { type: 'block-start', ...place, kind: block.kind, ...facts },
-        ...block.pieces.map((piece): CanonicalEvent => ({ type: 'block-delta', ...place, text: piece })),
-        { type: 'block-end', ...place, ...sealOf(block) },
-      ];
-    });
-    const reason = unified !== 'stop' ? unified : calls ? 'tool-calls' : refused ? 'refusal' : 'stop';
+    const unified = raw !== 'stop' ? raw : hasCall(blocks) ? 'tool-calls' : refused ? 'refusal' : 'stop';
     return [
       { type: 'response-start' },
-      ...events,
+      ...blocks.flatMap((block, index) => eventsOf(block, index)),
       { type: 'usage', usage: counted },
-      { type: 'finish', candidate: 0, reason: { unified: reason, raw: unified } },
+      { type: 'finish', candidate: 0, reason: { unified, raw } },
       { type: 'response-end' },
     ];
   });

@@ -1,0 +1,71 @@
+/** Generators of replies in canonical events, and of values that follow no rules, for property tests. */
+import fc from 'fast-check';
+import type { CanonicalEvent, Opaque, Usage } from '../../core/index.ts';
+import { text, word } from './arbitrary.ts';
+
+export interface SaidBlock {
+  readonly kind: 'text' | 'reasoning' | 'refusal' | 'tool-call';
+  readonly pieces: readonly string[];
+  readonly id?: string;
+  readonly name?: string;
+  readonly custom?: boolean;
+  readonly opaque?: Opaque[] | undefined;
+}
+
+export const pieces = fc.array(fc.string({ unit: 'binary', minLength: 1, maxLength: 8 }), {
+  minLength: 1,
+  maxLength: 3,
+});
+
+export const call = { kind: fc.constant('tool-call' as const), id: fc.uuid(), name: word };
+
+export function hasCall(blocks: readonly SaidBlock[]): boolean {
+  return blocks.some(({ kind }) => kind === 'tool-call');
+}
+
+export function eventsOf(said: SaidBlock, block: number, candidate = 0): CanonicalEvent[] {
+  const { pieces: texts, opaque, ...facts } = said;
+  const place = { candidate, block };
+  return [
+    { type: 'block-start', ...place, ...facts },
+    ...texts.map((piece): CanonicalEvent => ({ type: 'block-delta', ...place, text: piece })),
+    { type: 'block-end', ...place, ...(opaque ? { opaque } : {}) },
+  ];
+}
+
+/** Replies with one to three candidates, whose blocks are numbered in one row. */
+export function candidatesOf(
+  said: fc.Arbitrary<SaidBlock[]>,
+  usage: fc.Arbitrary<Usage>,
+): fc.Arbitrary<CanonicalEvent[]> {
+  const ending = fc.constantFrom('stop', 'length', 'content-filter' as const);
+  return fc
+    .tuple(
+      fc.array(fc.tuple(said, ending), { minLength: 1, maxLength: 3 }),
+      fc.option(usage, { nil: undefined }),
+    )
+    .map(([candidates, counted]) => {
+      let number = 0;
+      const events = candidates.flatMap(([blocks, raw], candidate): CanonicalEvent[] => [
+        ...blocks.flatMap((block) => eventsOf(block, number++, candidate)),
+        {
+          type: 'finish',
+          candidate,
+          reason: { unified: hasCall(blocks) && raw === 'stop' ? 'tool-calls' : raw, raw },
+        },
+      ]);
+      return [
+        { type: 'response-start' },
+        ...events,
+        ...(counted ? [{ type: 'usage' as const, usage: counted }] : []),
+        { type: 'response-end' },
+      ];
+    });
+}
+
+/** Any value, valid and invalid, for a field of what a provider sends. */
+export const anything = fc.oneof(fc.jsonValue({ maxDepth: 2 }), text, fc.constantFrom(null, '', 0, [], {}));
+
+export function some(...values: fc.Arbitrary<unknown>[]): fc.Arbitrary<unknown> {
+  return fc.oneof(anything, ...values);
+}
