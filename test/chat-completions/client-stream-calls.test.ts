@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type CanonicalEvent } from '../../core/index.ts';
+import type { CanonicalEvent } from '../../core/index.ts';
 import { seal } from '../../plugins/shared/wire-kit/envelope.ts';
 import { isObject } from '../support/json.ts';
 import { block, chunks, deltas, end, start, stop } from './client-events.ts';

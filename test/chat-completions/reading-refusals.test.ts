@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
 import { refusal, within } from '../support/refusals.ts';
-import { callWith } from './bodies.ts';
-import { calling, message, said } from './bodies.ts';
+import { callWith, calling, message, said } from './bodies.ts';
 
 const tools = [{ type: 'function', function: { name: 'f' } }];
 

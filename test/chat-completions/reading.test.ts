@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
 import { families, readCall } from '../support/families.ts';
-import { callWith, modelWith } from './bodies.ts';
-import { message, said } from './bodies.ts';
+import { callWith, modelWith, message, said } from './bodies.ts';
 
 describe('top_k', () => {
   const asked = { model: 'a/b', messages: [{ role: 'user', content: 'Hi' }], top_k: -1 };

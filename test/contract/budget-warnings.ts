@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Nano } from '../../core/index.ts';
 import type { Reserved } from '../../plugins/meters/balance/store.ts';
 import { settlement } from '../balance/calls.ts';
-import { type Bench } from './bench.ts';
+import type { Bench } from './bench.ts';
 import { budgetOf, hour, newBudget, noon } from './made-budgets.ts';
 
 export function testTeams({ account, store }: Pick<Bench, 'account' | 'store'>): void {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Nano } from '../../core/index.ts';
 import type { Settled } from '../../plugins/meters/balance/store.ts';
 import { quote, settlement } from '../balance/calls.ts';
-import { type Bench } from './bench.ts';
+import type { Bench } from './bench.ts';
 
 export function testReservations({ account, reserve, store }: Bench): void {
   describe('reserving', () => {

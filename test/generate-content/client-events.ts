@@ -1,6 +1,6 @@
 /** Replies as canonical events, and the chunks that a client gets of them. */
 import { expect } from 'vitest';
-import { type CanonicalEvent, type ClientCall } from '../../core/index.ts';
+import type { CanonicalEvent, ClientCall } from '../../core/index.ts';
 import { callWith, matchOf, protocol } from './bodies.ts';
 
 export const { client } = protocol;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ClientCall } from '../../core/index.ts';
+import type { ClientCall } from '../../core/index.ts';
 import { protocolAt } from '../../plugins/protocols/generate-content/index.ts';
 import { seal } from '../../plugins/shared/wire-kit/envelope.ts';
 import { refusal, within } from '../support/refusals.ts';

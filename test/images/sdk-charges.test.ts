@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { pixel } from '../support/vendor/images.ts';
-import { openGallery, pngFile, type Gallery } from './gallery.ts';
-import { gpt, nano } from './gallery.ts';
+import { openGallery, pngFile, type Gallery, gpt, nano } from './gallery.ts';
 
 let gallery: Gallery;
 beforeAll(async () => void (gallery = await openGallery()));

@@ -5,8 +5,7 @@
 import type OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { pixel } from '../support/vendor/images.ts';
-import { jpegBytes, openGallery, pngBytes, pngFile, type Gallery } from './gallery.ts';
-import { gpt } from './gallery.ts';
+import { jpegBytes, openGallery, pngBytes, pngFile, type Gallery, gpt } from './gallery.ts';
 
 let gallery: Gallery;
 beforeAll(async () => void (gallery = await openGallery()));

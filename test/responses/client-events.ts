@@ -1,6 +1,6 @@
 /** Replies as canonical events, and the stream that a client gets of them. */
 import { expect } from 'vitest';
-import { type CanonicalEvent } from '../../core/index.ts';
+import type { CanonicalEvent } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/responses/index.ts';
 import { isObject } from '../support/json.ts';
 import { callWith } from './bodies.ts';

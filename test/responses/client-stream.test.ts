@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type CanonicalEvent } from '../../core/index.ts';
+import type { CanonicalEvent } from '../../core/index.ts';
 import { type Fields, block, end, last, start, stream, types } from './client-events.ts';
 
 describe('the stream of a text reply', () => {

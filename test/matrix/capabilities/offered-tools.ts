@@ -1,7 +1,7 @@
 /** Tools that calls offer, and the calls of them. */
 import { hear } from '../../support/listen.ts';
 import { wires, type Wire } from '../../support/replaying-vendor.ts';
-import { type ByWire, type Check } from '../capability.ts';
+import type { ByWire, Check } from '../capability.ts';
 import { chart, conversation, offering, tide } from '../spelling.ts';
 
 export const offered = offering(tide);

@@ -1,5 +1,5 @@
 /** Which tools the model may or must call. */
-import { type Wire } from '../../support/replaying-vendor.ts';
+import type { Wire } from '../../support/replaying-vendor.ts';
 import { all, has, holds, type Capability } from '../capability.ts';
 import { chart, offering, tide, together } from '../spelling.ts';
 import { two } from './offered-tools.ts';

@@ -1,5 +1,5 @@
 /** Tools: how they are offered and chosen, how they are called, and what comes of it. */
-import { type Json } from '../../support/json.ts';
+import type { Json } from '../../support/json.ts';
 import { hear } from '../../support/listen.ts';
 import { wires, type Wire } from '../../support/replaying-vendor.ts';
 import { all, any, everywhere, holds, mentions, type Capability, type Check } from '../capability.ts';
