@@ -44,19 +44,3 @@ export const deltas = (events: readonly CanonicalEvent[]): unknown[] =>
 export const start: CanonicalEvent = { type: 'response-start' };
 export const stop: CanonicalEvent = { type: 'finish', candidate: 0, reason: { unified: 'stop', raw: 'end' } };
 export const end: CanonicalEvent = { type: 'response-end' };
-
-export function block(
-  number: number,
-  kind: 'text' | 'reasoning' | 'tool-call' | 'code' | 'server-tool' | 'image',
-  texts: readonly string[],
-  facts: object = {},
-  last: object = {},
-  candidate = 0,
-): CanonicalEvent[] {
-  const place = { candidate, block: number };
-  return [
-    { type: 'block-start', ...place, kind, ...facts },
-    ...texts.map((text): CanonicalEvent => ({ type: 'block-delta', ...place, text })),
-    { type: 'block-end', ...place, ...last },
-  ];
-}

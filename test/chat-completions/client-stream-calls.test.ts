@@ -1,17 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import type { CanonicalEvent } from '../../core/index.ts';
 import { seal } from '../../plugins/shared/wire-kit/envelope.ts';
+import { blockOf } from '../support/events.ts';
 import { isObject } from '../support/json.ts';
-import { block, chunks, deltas, end, start, stop } from './client-events.ts';
+import { chunks, deltas, end, start, stop } from './client-events.ts';
 
 describe('a stream of chunks', () => {
   it('numbers the tool calls of every candidate from 0', () => {
     const call = (number: number, candidate: number): CanonicalEvent[] =>
-      block(number, 'tool-call', ['{}'], { id: `c${number}`, name: 'f' }, {}, candidate);
+      blockOf(number, 'tool-call', ['{}'], { id: `c${number}`, name: 'f' }, undefined, candidate);
     const second: CanonicalEvent = { type: 'finish', candidate: 1, reason: { unified: 'stop', raw: 'end' } };
     const read = chunks([
       start,
-      ...block(0, 'text', ['a']),
+      ...blockOf(0, 'text', ['a']),
       ...call(1, 0),
       ...call(2, 0),
       ...call(3, 1),
@@ -43,7 +44,7 @@ describe('a stream of chunks', () => {
   });
 
   it('generates the same id each time for a call without one', () => {
-    const events = [start, ...block(0, 'tool-call', ['{}'], { name: 'f' }), stop, end];
+    const events = [start, ...blockOf(0, 'tool-call', ['{}'], { name: 'f' }), stop, end];
     expect(deltas(events)[1]).toEqual({
       tool_calls: [
         {
@@ -62,8 +63,8 @@ describe('a stream of chunks', () => {
     expect(
       deltas([
         start,
-        ...block(0, 'reasoning', ['h', 'm'], {}, { opaque }),
-        ...block(1, 'text', ['a']),
+        ...blockOf(0, 'reasoning', ['h', 'm'], {}, opaque),
+        ...blockOf(1, 'text', ['a']),
         stop,
         end,
       ]).slice(1, 4),
@@ -87,8 +88,8 @@ describe('a stream of chunks', () => {
     const opaque = [{ vendor: 'anthropic', kind: 'encrypted', value: 'eA==' }];
     const [, first, second] = deltas([
       start,
-      ...block(0, 'reasoning', [], {}, { opaque }),
-      ...block(1, 'reasoning', [], {}, { opaque }),
+      ...blockOf(0, 'reasoning', [], {}, opaque),
+      ...blockOf(1, 'reasoning', [], {}, opaque),
       stop,
       end,
     ]);
@@ -108,7 +109,7 @@ describe('a stream of chunks', () => {
     const sealedCall = (facts: object): unknown[] =>
       deltas([
         start,
-        ...block(0, 'tool-call', ['{}'], { id: 'c', name: 'f', ...facts }, { opaque }),
+        ...blockOf(0, 'tool-call', ['{}'], { id: 'c', name: 'f', ...facts }, opaque),
         stop,
         end,
       ]).slice(1, -1);

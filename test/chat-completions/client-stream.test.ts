@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError, type CanonicalEvent } from '../../core/index.ts';
+import { blockOf } from '../support/events.ts';
 import { isObject } from '../support/json.ts';
 import { callWith } from './bodies.ts';
-import { block, chunks, client, deltas, end, isChunk, start, stop } from './client-events.ts';
+import { chunks, client, deltas, end, isChunk, start, stop } from './client-events.ts';
 
 const usage: CanonicalEvent = {
   type: 'usage',
@@ -11,7 +12,7 @@ const usage: CanonicalEvent = {
 
 describe('a stream of chunks', () => {
   it('starts with the role, ends with the reason, and has the same id throughout', () => {
-    const read = chunks([start, ...block(0, 'text', ['Ah', 'oy']), stop, usage, end]);
+    const read = chunks([start, ...blockOf(0, 'text', ['Ah', 'oy']), stop, usage, end]);
     expect(read.map(({ choices }) => choices)).toEqual([
       [{ index: 0, delta: { role: 'assistant', content: '', refusal: null }, finish_reason: null }],
       [{ index: 0, delta: { content: 'Ah' }, finish_reason: null }],
@@ -28,9 +29,9 @@ describe('a stream of chunks', () => {
   });
 
   it.each([
-    ['text', block(0, 'text', ['a']), ''],
-    ['a call', block(0, 'tool-call', ['{}'], { id: 'c0', name: 'f' }), null],
-    ['thoughts', block(0, 'reasoning', ['Hm.']), null],
+    ['text', blockOf(0, 'text', ['a']), ''],
+    ['a call', blockOf(0, 'tool-call', ['{}'], { id: 'c0', name: 'f' }), null],
+    ['thoughts', blockOf(0, 'reasoning', ['Hm.']), null],
     ['nothing', [], ''],
   ] as const)(
     'starts with an empty text unless the message may hold calls only: the first block is %s',
@@ -40,7 +41,7 @@ describe('a stream of chunks', () => {
   );
 
   it('sends usage at the end and null before, and only if the client asked for it', () => {
-    const events = [start, ...block(0, 'text', ['a']), usage, stop, end];
+    const events = [start, ...blockOf(0, 'text', ['a']), usage, stop, end];
     expect(chunks(events).every((chunk) => !('usage' in chunk))).toBe(true);
     const asked = chunks(events, { stream_options: { include_usage: true } });
     expect(asked.map((chunk) => chunk.usage)).toEqual([
@@ -61,9 +62,9 @@ describe('a stream of chunks', () => {
   it('sends pictures whole, and nothing of hosted tools', () => {
     const events = [
       start,
-      ...block(0, 'server-tool', ['q'], { name: 'search' }),
-      ...block(1, 'code', ['print()']),
-      ...block(2, 'image', ['AA', 'BB'], { mediaType: 'image/png' }),
+      ...blockOf(0, 'server-tool', ['q'], { name: 'search' }),
+      ...blockOf(1, 'code', ['print()']),
+      ...blockOf(2, 'image', ['AA', 'BB'], { mediaType: 'image/png' }),
       stop,
       end,
     ];
@@ -82,8 +83,8 @@ describe('a stream of chunks', () => {
     };
     const events = [
       start,
-      ...block(0, 'text', ['12345']),
-      ...block(1, 'text', ['678']).toSpliced(1, 0, annotation),
+      ...blockOf(0, 'text', ['12345']),
+      ...blockOf(1, 'text', ['678']).toSpliced(1, 0, annotation),
       stop,
       end,
     ];
@@ -98,7 +99,7 @@ describe('a stream of chunks', () => {
   });
 
   it('sends log probabilities with their text', () => {
-    const [opening, delta, closing] = block(0, 'text', ['a']);
+    const [opening, delta, closing] = blockOf(0, 'text', ['a']);
     if (!opening || !delta || !closing) throw new Error('a block has three events');
     const read = chunks([
       start,
@@ -149,7 +150,7 @@ describe('a stream of chunks', () => {
 
 describe('a whole completion', () => {
   it('has all fields that the service interface lists', () => {
-    const events = [start, ...block(0, 'text', ['Ah', 'oy']), stop, usage, end];
+    const events = [start, ...blockOf(0, 'text', ['Ah', 'oy']), stop, usage, end];
     expect(
       client.encodeReply(events, { id: 'k7', model: 'a/b', created: 5, call: callWith() }),
     ).toMatchObject({
@@ -176,7 +177,9 @@ describe('a whole completion', () => {
       return isObject(choice) && isObject(choice.message) ? choice.message.content : undefined;
     };
     expect(content([start, stop, end])).toBe('');
-    expect(content([start, ...block(0, 'tool-call', ['{}'], { id: 'c', name: 'f' }), stop, end])).toBeNull();
+    expect(
+      content([start, ...blockOf(0, 'tool-call', ['{}'], { id: 'c', name: 'f' }), stop, end]),
+    ).toBeNull();
   });
 
   it('has no usage if the provider sent none', () => {

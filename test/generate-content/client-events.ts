@@ -14,23 +14,6 @@ export const stop: CanonicalEvent = {
 };
 
 export const usage: CanonicalEvent = { type: 'usage', usage: { input: 7, output: 5, reasoning: 2 } };
-export type Block = Extract<CanonicalEvent, { type: 'block-start' }>;
-export type Seals = Extract<CanonicalEvent, { type: 'block-end' }>['opaque'];
-
-export function block(
-  number: number,
-  kind: Block['kind'],
-  pieces: readonly string[],
-  facts: Partial<Block> = {},
-  opaque?: Seals,
-): CanonicalEvent[] {
-  const place = { candidate: 0, block: number };
-  return [
-    { type: 'block-start', ...place, kind, ...facts },
-    ...pieces.map((text): CanonicalEvent => ({ type: 'block-delta', ...place, text })),
-    { type: 'block-end', ...place, ...(opaque ? { opaque } : {}) },
-  ];
-}
 
 export function framesOf(
   events: readonly CanonicalEvent[],

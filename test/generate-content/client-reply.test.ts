@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { blockOf } from '../support/events.ts';
 import { callWith, protocol } from './bodies.ts';
-import { block, chunksOf, client, end, start, stop, usage } from './client-events.ts';
+import { chunksOf, client, end, start, stop, usage } from './client-events.ts';
 
 describe('a whole reply to a client', () => {
   it('has every field that the service promises', () => {
@@ -8,9 +9,9 @@ describe('a whole reply to a client', () => {
     const opaque = [{ vendor: 'google', kind: 'signature', value: 'AAAA' }];
     const events = [
       start,
-      ...block(0, 'reasoning', ['h', 'm'], {}, opaque),
-      ...block(1, 'text', ['Ah', 'oy']),
-      ...block(2, 'image', ['iVBO'], { mediaType: 'image/png' }),
+      ...blockOf(0, 'reasoning', ['h', 'm'], {}, opaque),
+      ...blockOf(1, 'text', ['Ah', 'oy']),
+      ...blockOf(2, 'image', ['iVBO'], { mediaType: 'image/png' }),
       stop,
       usage,
       end,

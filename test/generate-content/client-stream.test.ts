@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError, type CanonicalEvent, type ClientCall } from '../../core/index.ts';
 import { seal, unseal } from '../../plugins/shared/wire-kit/envelope.ts';
+import { blockOf } from '../support/events.ts';
 import { isObject } from '../support/json.ts';
 import { callWith, matchOf } from './bodies.ts';
-import { block, chunksOf, client, end, framesOf, start, stop, usage } from './client-events.ts';
+import { chunksOf, client, end, framesOf, start, stop, usage } from './client-events.ts';
 
 function partsOf(events: readonly CanonicalEvent[], call?: ClientCall): unknown[] {
   return chunksOf(events, call)
@@ -16,7 +17,7 @@ function partsOf(events: readonly CanonicalEvent[], call?: ClientCall): unknown[
 
 describe('a stream to a client', () => {
   it('has a chunk per piece of text, and one last chunk with the finish reason and all token counts', () => {
-    expect(chunksOf([start, ...block(0, 'text', ['Ah', 'oy']), stop, usage, end])).toEqual([
+    expect(chunksOf([start, ...blockOf(0, 'text', ['Ah', 'oy']), stop, usage, end])).toEqual([
       {
         candidates: [{ content: { parts: [{ text: 'Ah' }], role: 'model' }, index: 0 }],
         modelVersion: 'a/b',
@@ -44,14 +45,14 @@ describe('a stream to a client', () => {
   });
 
   it('sends the finish reason in the last chunk only, so that a broken stream never looks complete', () => {
-    const frames = framesOf([start, ...block(0, 'text', ['Ahoy']), stop, usage, end]);
+    const frames = framesOf([start, ...blockOf(0, 'text', ['Ahoy']), stop, usage, end]);
     expect(frames.slice(0, -1).join('')).not.toContain('finishReason');
     expect(frames.at(-1)).toContain('"finishReason":"STOP"');
   });
 
   it('is one JSON array if the client does not send alt=sse', () => {
     const frames = framesOf(
-      [start, ...block(0, 'text', ['Ah', 'oy']), stop, end],
+      [start, ...blockOf(0, 'text', ['Ah', 'oy']), stop, end],
       callWith({}, matchOf(true, 'array')),
     );
     expect(frames.filter(Boolean).map((frame) => frame[0])).toEqual(['[', ',', ',']);
@@ -65,23 +66,25 @@ describe('a stream to a client', () => {
   it('sends a call once it is whole, with the digits of its arguments', () => {
     const events = [
       start,
-      ...block(0, 'tool-call', ['{"n":1.0,', '"big":12345678901234567890}'], { id: 'c1', name: 'f' }),
+      ...blockOf(0, 'tool-call', ['{"n":1.0,', '"big":12345678901234567890}'], { id: 'c1', name: 'f' }),
       stop,
       end,
     ];
     expect(framesOf(events).filter(Boolean)[0]).toContain(
       '"functionCall":{"id":"c1","name":"f","args":{"n":1.0,"big":12345678901234567890}}',
     );
-    expect(partsOf([start, ...block(0, 'tool-call', ['{"cut'], { name: 'f' }), stop, end])[0]).toMatchObject({
+    expect(
+      partsOf([start, ...blockOf(0, 'tool-call', ['{"cut'], { name: 'f' }), stop, end])[0],
+    ).toMatchObject({
       functionCall: { name: 'f', args: { _raw: '{"cut' } },
     });
-    expect(partsOf([start, ...block(0, 'tool-call', [], { name: 'f' }), stop, end])[0]).toMatchObject({
+    expect(partsOf([start, ...blockOf(0, 'tool-call', [], { name: 'f' }), stop, end])[0]).toMatchObject({
       functionCall: { name: 'f', args: {} },
     });
   });
 
   it('marks thoughts as thoughts, and leaves them out if the client does not want them', () => {
-    const events = [start, ...block(0, 'reasoning', ['hm']), ...block(1, 'text', ['a']), stop, end];
+    const events = [start, ...blockOf(0, 'reasoning', ['hm']), ...blockOf(1, 'text', ['a']), stop, end];
     expect(partsOf(events)).toEqual([{ text: 'hm', thought: true }, { text: 'a' }, { text: '' }]);
     const call = callWith(
       { generationConfig: { thinkingConfig: { includeThoughts: false } } },
@@ -101,8 +104,8 @@ describe('a stream to a client', () => {
     const openais = { vendor: 'openai', kind: 'encrypted', value: 'Z0FBQUFB' };
     const sealedThought = (...text: string[]): CanonicalEvent[] => [
       start,
-      ...block(0, 'reasoning', text, {}, [openais]),
-      ...block(1, 'text', ['a']),
+      ...blockOf(0, 'reasoning', text, {}, [openais]),
+      ...blockOf(1, 'text', ['a']),
       stop,
       end,
     ];
@@ -127,8 +130,8 @@ describe('a stream to a client', () => {
     const claudes = { vendor: 'anthropic', kind: 'encrypted', value: 'Y2xhdWRl' };
     const parts = partsOf([
       start,
-      ...block(0, 'reasoning', ['hm'], {}, [claudes]),
-      ...block(1, 'tool-call', ['{}'], { id: 'c', name: 'f' }, [
+      ...blockOf(0, 'reasoning', ['hm'], {}, [claudes]),
+      ...blockOf(1, 'tool-call', ['{}'], { id: 'c', name: 'f' }, [
         { vendor: 'google', kind: 'signature', value: 'AAAA' },
       ]),
       stop,
@@ -144,7 +147,7 @@ describe('a stream to a client', () => {
 
   it('sends a picture in one part', () => {
     expect(
-      partsOf([start, ...block(0, 'image', ['iVBO', 'Rw0K'], { mediaType: 'image/webp' }), stop, end])[0],
+      partsOf([start, ...blockOf(0, 'image', ['iVBO', 'Rw0K'], { mediaType: 'image/webp' }), stop, end])[0],
     ).toEqual({ inlineData: { mimeType: 'image/webp', data: 'iVBORw0K' } });
   });
 
@@ -152,7 +155,7 @@ describe('a stream to a client', () => {
     const annotation = { kind: 'url', url: 'https://x.example', title: 'X', start: 2, end: 5 } as const;
     const events: CanonicalEvent[] = [
       start,
-      ...block(0, 'text', ['é – ok']).slice(0, -1),
+      ...blockOf(0, 'text', ['é – ok']).slice(0, -1),
       { type: 'annotation', candidate: 0, block: 0, annotation },
       { type: 'block-end', candidate: 0, block: 0 },
       stop,
@@ -209,7 +212,7 @@ describe('an error inside a stream', () => {
       error: { code: 503, message: 'It broke off.', status: 'UNAVAILABLE' },
     });
     expect(client.encodeStreamError(error, events, false)).toBe(frame);
-    const begun = framesOf([start, ...block(0, 'text', ['Ahoy'])], array).join('');
+    const begun = framesOf([start, ...blockOf(0, 'text', ['Ahoy'])], array).join('');
     expect(JSON.parse(begun + client.encodeStreamError(error, array, true))).toMatchObject([
       { candidates: [{}] },
       { error: { code: 503 } },
@@ -225,9 +228,8 @@ describe('an error inside a stream', () => {
     expect(JSON.parse(framesOf([start, broken], array).join(''))).toMatchObject([
       { error: { message: 'It broke off.' } },
     ]);
-    expect(JSON.parse(framesOf([start, ...block(0, 'text', ['a']), broken], array).join(''))).toMatchObject([
-      {},
-      { error: { message: 'It broke off.' } },
-    ]);
+    expect(JSON.parse(framesOf([start, ...blockOf(0, 'text', ['a']), broken], array).join(''))).toMatchObject(
+      [{}, { error: { message: 'It broke off.' } }],
+    );
   });
 });

@@ -2,6 +2,7 @@
 import { expect } from 'vitest';
 import type { CanonicalEvent } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/responses/index.ts';
+import { blockOf } from '../support/events.ts';
 import { isObject } from '../support/json.ts';
 import { callWith } from './bodies.ts';
 
@@ -39,31 +40,19 @@ export const end: CanonicalEvent[] = [
   { type: 'response-end' },
 ];
 
-export function block(
-  number: number,
-  kind: 'text' | 'reasoning' | 'refusal',
-  ...pieces: string[]
-): CanonicalEvent[] {
-  const place = { candidate: 0, block: number };
-  return [
-    { type: 'block-start', ...place, kind },
-    ...pieces.map((text): CanonicalEvent => ({ type: 'block-delta', ...place, text })),
-    { type: 'block-end', ...place },
-  ];
+type Pieces = Parameters<typeof blockOf>;
+
+export function block(number: number, kind: Pieces[1], ...pieces: string[]): CanonicalEvent[] {
+  return blockOf(number, kind, pieces);
 }
 
 export function called(
   number: number,
   pieces: string[],
-  facts: object = {},
-  opaque?: Extract<CanonicalEvent, { type: 'block-end' }>['opaque'],
+  facts: Pieces[3] = {},
+  opaque?: Pieces[4],
 ): CanonicalEvent[] {
-  const place = { candidate: 0, block: number };
-  return [
-    { type: 'block-start', ...place, kind: 'tool-call', id: `call_${number}`, name: 'f', ...facts },
-    ...pieces.map((text): CanonicalEvent => ({ type: 'block-delta', ...place, text })),
-    { type: 'block-end', ...place, ...(opaque ? { opaque } : {}) },
-  ];
+  return blockOf(number, 'tool-call', pieces, { id: `call_${number}`, name: 'f', ...facts }, opaque);
 }
 
 export function types(events: readonly Fields[]): string[] {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { blockOf } from '../support/events.ts';
 import { callWith } from './bodies.ts';
 import { block, called, end, last, start, stream, types } from './client-events.ts';
 
@@ -73,13 +74,9 @@ describe('output items', () => {
   });
 
   it('streams reasoning as a summary, with the sealed state at the end', () => {
-    const place = { candidate: 0, block: 0 };
     const events = stream([
       start,
-      { type: 'block-start', ...place, kind: 'reasoning' },
-      { type: 'block-delta', ...place, text: 'Hm' },
-      { type: 'block-delta', ...place, text: '.' },
-      { type: 'block-end', ...place, opaque: [{ vendor: 'openai', kind: 'encrypted', value: 'gAAA' }] },
+      ...blockOf(0, 'reasoning', ['Hm', '.'], {}, [{ vendor: 'openai', kind: 'encrypted', value: 'gAAA' }]),
       ...end,
     ]);
     expect(types(events).slice(2, -1)).toEqual([
@@ -108,12 +105,9 @@ describe('output items', () => {
 
   it("puts other vendors' sealed state into envelopes, right before its call or right after its text", () => {
     const signature = [{ vendor: 'google', kind: 'signature', value: 'c2ln' }];
-    const place = { candidate: 0, block: 0 };
     const events = stream([
       start,
-      { type: 'block-start', ...place, kind: 'text' },
-      { type: 'block-delta', ...place, text: 'a' },
-      { type: 'block-end', ...place, opaque: signature },
+      ...blockOf(0, 'text', ['a'], {}, signature),
       ...called(1, ['{}'], {}, signature),
       ...end,
     ]);
@@ -150,20 +144,12 @@ describe('output items', () => {
   });
 
   it("writes other vendors' images, code and searches as items of this protocol", () => {
-    const place = (number: number): { candidate: 0; block: number } => ({ candidate: 0, block: number });
     const events = stream([
       start,
-      { type: 'block-start', ...place(0), kind: 'image', mediaType: 'image/webp' },
-      { type: 'block-delta', ...place(0), text: 'UklG' },
-      { type: 'block-end', ...place(0) },
-      { type: 'block-start', ...place(1), kind: 'code' },
-      { type: 'block-delta', ...place(1), text: 'print(1)' },
-      { type: 'block-end', ...place(1) },
-      { type: 'block-start', ...place(2), kind: 'server-tool', name: 'web_search', id: 'srvtoolu_1' },
-      { type: 'block-delta', ...place(2), text: '{"query":"tides"}' },
-      { type: 'block-end', ...place(2) },
-      { type: 'block-start', ...place(3), kind: 'audio' },
-      { type: 'block-end', ...place(3) },
+      ...blockOf(0, 'image', ['UklG'], { mediaType: 'image/webp' }),
+      ...blockOf(1, 'code', ['print(1)']),
+      ...blockOf(2, 'server-tool', ['{"query":"tides"}'], { name: 'web_search', id: 'srvtoolu_1' }),
+      ...blockOf(3, 'audio', []),
       ...end,
     ]);
     expect(last(events).output).toMatchObject([

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CanonicalEvent } from '../../core/index.ts';
+import { blockOf } from '../support/events.ts';
 import { type Fields, block, end, last, start, stream, types } from './client-events.ts';
 
 describe('the stream of a text reply', () => {
@@ -78,19 +79,9 @@ describe('an image with partial previews', () => {
     data: 'UklG',
     vendor: { responses: { item_id: 'ig_1', output_format: 'webp' } },
   };
-  const place = { candidate: 0, block: 0 };
   const item = { id: 'ig_1', type: 'image_generation_call', status: 'completed', output_format: 'webp' };
-  const done: CanonicalEvent[] = [
-    {
-      type: 'block-start',
-      ...place,
-      kind: 'image',
-      mediaType: 'image/webp',
-      vendor: { responses: { item } },
-    },
-    { type: 'block-delta', ...place, text: 'UklGRg==' },
-    { type: 'block-end', ...place },
-  ];
+  const facts = { mediaType: 'image/webp', vendor: { responses: { item } } };
+  const done = blockOf(0, 'image', ['UklGRg=='], facts);
 
   it('is streamed inside its item, which ends with the finished image', () => {
     const events = stream([start, painted, { ...painted, index: 1 }, ...done, ...end]);

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import type { CanonicalEvent, Opaque, Usage } from '../../core/index.ts';
 import { text, word } from './arbitrary.ts';
+import { blockOf } from './events.ts';
 
 export interface SaidBlock {
   readonly kind: 'text' | 'reasoning' | 'refusal' | 'tool-call';
@@ -24,13 +25,8 @@ export function hasCall(blocks: readonly SaidBlock[]): boolean {
 }
 
 export function eventsOf(said: SaidBlock, block: number, candidate = 0): CanonicalEvent[] {
-  const { pieces: texts, opaque, ...facts } = said;
-  const place = { candidate, block };
-  return [
-    { type: 'block-start', ...place, ...facts },
-    ...texts.map((piece): CanonicalEvent => ({ type: 'block-delta', ...place, text: piece })),
-    { type: 'block-end', ...place, ...(opaque ? { opaque } : {}) },
-  ];
+  const { kind, pieces: texts, opaque, ...facts } = said;
+  return blockOf(block, kind, texts, facts, opaque, candidate);
 }
 
 /** Replies with one to three candidates, whose blocks are numbered in one row. */
