@@ -1,6 +1,6 @@
 /** Any messages of a request of this protocol. */
 import fc from 'fast-check';
-import { text, withUnknown, word } from '../support/arbitrary.ts';
+import { base64, text, withUnknown, word, url } from '../support/arbitrary.ts';
 
 const foreignMark = fc.record(
   { type: fc.constantFrom('ephemeral', 'later'), ttl: fc.constantFrom('5m', '1h', '12h') },
@@ -25,28 +25,6 @@ const mark = fc.record(
 
 const textPart = withUnknown(
   fc.tuple(mark, text).map(([cache, said]) => ({ type: 'text', text: said, ...cache })),
-);
-
-const base64 = fc.base64String({ minLength: 4, maxLength: 16 });
-
-export const url = fc.oneof(
-  fc.constantFrom(
-    'https://pictures.example/a.png',
-    'data:text/plain,hello',
-    'data:image/png;base64',
-    'ftp://x',
-  ),
-  fc
-    .tuple(
-      fc.constantFrom(
-        'data:image/png;base64,',
-        'data:;base64,',
-        'data:IMAGE/PNG;base64,',
-        'data:image/svg+xml;charset=utf-8;base64,',
-      ),
-      base64,
-    )
-    .map(([prefix, data]) => prefix + data),
 );
 
 const imagePart = withUnknown(

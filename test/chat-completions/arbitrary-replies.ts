@@ -1,8 +1,8 @@
 /** Any reply in canonical events, and any chunk of a provider's stream. */
 import fc from 'fast-check';
 import { anything, call, candidatesOf, pieces, some } from '../support/arbitrary-replies.ts';
-import { text, word } from '../support/arbitrary.ts';
-import { detail, url } from './arbitrary-messages.ts';
+import { text, url, word } from '../support/arbitrary.ts';
+import { detail } from './arbitrary-messages.ts';
 
 const said = fc.oneof(
   fc.record({ kind: fc.constantFrom('text', 'reasoning', 'refusal' as const), pieces }),

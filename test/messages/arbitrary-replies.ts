@@ -2,8 +2,7 @@
 import fc from 'fast-check';
 import type { CanonicalEvent } from '../../core/index.ts';
 import { anything, call, eventsOf, hasCall, pieces, some } from '../support/arbitrary-replies.ts';
-import { text, word } from '../support/arbitrary.ts';
-import { base64 } from './arbitrary.ts';
+import { base64, text, word } from '../support/arbitrary.ts';
 
 /** Halves of a text: arguments arrive in pieces. */
 function halves(whole: string): string[] {

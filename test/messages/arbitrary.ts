@@ -1,6 +1,6 @@
 /** Arbitrary bodies and replies, for laws that hold for all of them. */
 import fc from 'fast-check';
-import { optional, text, unknown, withUnknown, word } from '../support/arbitrary.ts';
+import { base64, optional, text, unknown, withUnknown, word } from '../support/arbitrary.ts';
 
 /** Text that the provider accepts: more than white space. */
 const words = fc.string({ unit: 'binary', minLength: 1, maxLength: 12 }).filter((said) => said.trim() !== '');
@@ -24,7 +24,6 @@ const mark = {
   ),
 };
 
-export const base64 = fc.base64String({ minLength: 4, maxLength: 16 });
 const textBlock = block('text', { text: words });
 const markedText = block('text', { text: words }, mark);
 

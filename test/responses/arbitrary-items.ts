@@ -1,6 +1,6 @@
 /** Any items of a request's input. */
 import fc from 'fast-check';
-import { text, withUnknown, word } from '../support/arbitrary.ts';
+import { base64, text, withUnknown, word, url as anyUrl } from '../support/arbitrary.ts';
 
 export function some(
   members: Record<string, fc.Arbitrary<unknown>>,
@@ -18,27 +18,9 @@ const mark = some(
   [],
 );
 
-const base64 = fc.base64String({ minLength: 4, maxLength: 16 });
-
 const url = fc.oneof(
-  fc.constantFrom(
-    'https://pictures.example/a.png',
-    'data:text/plain,hello',
-    'data:image/png;base64',
-    'ftp://x',
-  ),
-  fc
-    .tuple(
-      fc.constantFrom(
-        'data:image/png;base64,',
-        'data:;base64,',
-        'data:IMAGE/PNG;base64,',
-        'DATA:image/png;base64,',
-        'data:image/svg+xml;charset=utf-8;base64,',
-      ),
-      base64,
-    )
-    .map(([prefix, data]) => prefix + data),
+  anyUrl,
+  base64.map((data) => `DATA:image/png;base64,${data}`),
 );
 
 const inputText = some({ type: fc.constant('input_text'), text }, ['type', 'text']);

@@ -3,6 +3,26 @@ import fc from 'fast-check';
 
 export const text = fc.string({ unit: 'binary', maxLength: 12 });
 export const word = fc.string({ unit: fc.constantFrom(...'abcdefgh'), minLength: 1, maxLength: 6 });
+export const base64 = fc.base64String({ minLength: 4, maxLength: 16 });
+
+/** URLs of pictures, good and bad. */
+export const url = fc.oneof(
+  fc.constantFrom(
+    'https://pictures.example/a.png',
+    'data:text/plain,hello',
+    'data:image/png;base64',
+    'ftp://x',
+  ),
+  fc
+    .tuple(
+      fc
+        .constantFrom('image/png', '', 'IMAGE/PNG', 'image/svg+xml;charset=utf-8')
+        .map((type) => `data:${type}`),
+      base64,
+    )
+    .map(([prefix, data]) => `${prefix};base64,${data}`),
+);
+
 /** Unknown fields, in either spelling. */
 export const unknown = fc.dictionary(
   fc.oneof(
