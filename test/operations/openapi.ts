@@ -5,9 +5,9 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, vi } from 'vitest';
 import { z } from 'zod';
 import { definePlugin, type Host } from '../../core/index.ts';
-import { overload } from '../../plugins/operations/overload.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { startDelivered } from '../support/delivered.ts';
+import type { TestGateway } from '../support/gateway.ts';
 
 const operation = z.object({
   operationId: z.string(),
@@ -50,16 +50,6 @@ const watcher = definePlugin({
   apply: (given) => void (host = given),
 });
 
-async function startDefault(): Promise<TestGateway> {
-  vi.stubEnv('TOLLGATE_ADMIN_PORT', '0');
-  const { default: config } = await import('../../gateway.config.ts');
-  // This process compiles schemas beside the gateway: however long that takes, it is no overload.
-  const plugins = config.plugins.map((plugin) =>
-    plugin && plugin.name === 'overload' ? overload({ lag: 600_000 }) : plugin,
-  );
-  return startGateway({ plugins: [...plugins, watcher()] });
-}
-
 /** Every method of every path, in one list. */
 export function operations() {
   return Object.entries(document.paths).flatMap(([path, item]) =>
@@ -76,7 +66,7 @@ export const filled = (path: string): string =>
 
 export function openDocument(): void {
   beforeAll(async () => {
-    gateway = await startDefault();
+    gateway = await startDelivered(watcher());
     const made = z.object({ key: z.string() });
     key = made.parse(await gateway.verb('keys create', [], { account: 'tester', credit: '5' })).key;
     secret = readFileSync(join(gateway.dataFolder, 'operator-secret'), 'utf8').trim();

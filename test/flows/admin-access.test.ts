@@ -1,0 +1,201 @@
+/** Who may use the admin API, what it takes and sums up, and the limits of keys. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import {
+  addAcme,
+  admin,
+  call,
+  door,
+  gateway,
+  newKey,
+  openGateway,
+  secret,
+  soon,
+  statusOf,
+} from './operator-calls.ts';
+
+openGateway();
+beforeAll(addAcme);
+
+describe('the admin API', () => {
+  it('refuses user keys and requests without a key, on every route and for every method', async () => {
+    const { key } = await newKey({ account: 'acme' });
+    const { paths } = z
+      .object({ paths: z.record(z.string(), z.record(z.string(), z.unknown())) })
+      .parse(await (await fetch(`${door}/openapi.json`)).json());
+    const routes = Object.entries(paths).filter(([path]) => path.startsWith('/admin/'));
+    expect(routes.length).toBeGreaterThan(8);
+    for (const [path, methods] of routes) {
+      const at = path.slice('/admin'.length).replaceAll(/\{\w+\}/g, 'acme');
+      for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
+        const body = method === 'GET' ? undefined : {};
+        const there = method.toLowerCase() in methods;
+        expect([method, path, (await admin(method, at, body, key)).status]).toEqual([
+          method,
+          path,
+          there ? 403 : 405,
+        ]);
+        expect([method, path, (await admin(method, at, body, '')).status]).toEqual([
+          method,
+          path,
+          there ? 401 : 405,
+        ]);
+        const inPublic = await fetch(`${gateway.url}/admin${at}`, {
+          method,
+          headers: { authorization: `Bearer ${secret}` },
+        });
+        expect([method, path, inPublic.status]).toEqual([method, path, 404]);
+      }
+    }
+  });
+
+  it('accepts its secret in no cookie, and sets none', async () => {
+    for (const cookie of [`operator-secret=${secret}`, `authorization=Bearer ${secret}`, `token=${secret}`]) {
+      const refused = await fetch(`${door}/admin/accounts`, { headers: { cookie } });
+      expect([refused.status, refused.headers.get('set-cookie')]).toEqual([401, null]);
+    }
+    for (const authorization of [
+      'Basic YWRtaW46YWRtaW4=',
+      'Bearer admin',
+      'Bearer ',
+      'Bearer operator-secret',
+    ])
+      expect((await fetch(`${door}/admin/accounts`, { headers: { authorization } })).status).toBe(401);
+    expect(
+      (await fetch(`${door}/admin/accounts`, { headers: { authorization: `Bearer ${secret}` } })).headers.get(
+        'set-cookie',
+      ),
+    ).toBeNull();
+  });
+
+  it('rejects fields that a request does not define, even if the ledger stores them', async () => {
+    const { id } = await newKey({ account: 'acme' });
+    const orders: [method: string, path: string, order: Record<string, unknown>, more: string[]][] = [
+      ['POST', '/accounts', { name: 'assigned' }, []],
+      ['POST', '/credits', { account: 'acme', amount: '1' }, ['kind', 'reference']],
+      ['POST', '/keys', { account: 'acme' }, ['kind', 'name', 'limits', 'credit']],
+      ['PATCH', `/keys/${id}`, { name: 'assigned' }, ['disabled', 'limits']],
+      ['POST', `/keys/${id}/rotate`, { overlap: 1 }, []],
+    ];
+    const kept = async (): Promise<unknown[]> => [
+      await admin('GET', '/keys'),
+      await admin('GET', '/accounts'),
+      await admin('GET', '/credits'),
+    ];
+    const before = await kept();
+    const shown = z.object({ data: z.array(z.record(z.string(), z.unknown())) });
+    const fields = new Set([
+      ...before.flatMap((told) =>
+        shown.parse(z.object({ body: z.unknown() }).parse(told).body).data.flatMap(Object.keys),
+      ),
+      'hash',
+      'key',
+      'secret',
+      'revenue',
+      'role',
+      'admin',
+      'operator',
+      'access',
+      'constructor',
+      'prototype',
+    ]);
+    expect(fields).toContain('used');
+    for (const [method, path, order, more] of orders) {
+      for (const field of fields) {
+        if (Object.hasOwn(order, field) || more.includes(field)) continue;
+        const { status, body } = await admin(method, path, { ...order, [field]: 'x' });
+        expect([path, field, status, body]).toEqual([
+          path,
+          field,
+          400,
+          { error: expect.objectContaining({ param: field }) },
+        ]);
+      }
+    }
+    for (const field of fields) {
+      if (['spendCap', 'models', 'expires', 'callsPerMinute'].includes(field)) continue;
+      expect([field, (await admin('PATCH', `/keys/${id}`, { limits: { [field]: 'x' } })).status]).toEqual([
+        field,
+        400,
+      ]);
+    }
+    expect(await kept()).toEqual(before);
+  });
+
+  it('sums usage by key, model and day, in JSON and as CSV, and shows the audit', async () => {
+    const { key, id } = await newKey({ account: 'acme' });
+    await (await call(key)).text();
+    const today = new Date().toISOString().slice(0, 10);
+    const row = {
+      key: id,
+      model: 'demo/echo',
+      day: expect.stringMatching(/^20/),
+      calls: 1,
+      cost: expect.any(String),
+    };
+    expect(await admin('GET', `/usage?key=${id}`)).toMatchObject({
+      status: 200,
+      body: { by: ['key', 'model', 'day'], data: [row] },
+    });
+    expect((await admin('GET', `/usage?key=${id}&format=csv`)).body).toMatch(
+      new RegExp(
+        '^key,model,day,calls,input,output,cost,vendorCost,margin\r\n' +
+          `${id},demo/echo,${today.slice(0, 8)}\\d\\d,1,\\d+,\\d+,([\\d.]+),\\1,0\r\n$`,
+      ),
+    );
+    expect(await admin('GET', `/entries?key=${id}`)).toMatchObject({
+      body: { data: [{ kind: 'reserve' }, { kind: 'post', key: id }] },
+    });
+    expect((await admin('GET', '/entries?account=acme&kind=credit&format=csv')).body).toMatch(
+      /^number,at,kind,[^]*card-1/,
+    );
+    expect(await admin('GET', '/reservations')).toMatchObject({
+      body: { data: [], next: null, totals: { calls: 0, amount: '0' } },
+    });
+    expect(await admin('GET', '/audit')).toMatchObject({
+      status: 200,
+      body: { ok: true, broken: 0, findings: [] },
+    });
+  });
+});
+
+describe('a limit of a key', () => {
+  it('on its models applies before anything is reserved', async () => {
+    const { key } = await newKey({ account: 'acme', limits: { models: ['openai/*'] } });
+    const response = await call(key);
+    expect([response.status, await response.json()]).toMatchObject([
+      403,
+      { error: { code: 'permission_denied', param: 'model', message: expect.stringContaining('openai/*') } },
+    ]);
+  });
+
+  it("on its spending is enforced by the ledger, whatever the account's balance", async () => {
+    const { key, id } = await newKey({ account: 'acme', limits: { spendCap: '0.000000001' } });
+    const response = await call(key);
+    expect([response.status, await response.json()]).toMatchObject([
+      402,
+      {
+        error: {
+          code: 'insufficient_quota',
+          message: expect.stringContaining(`the key ${id} has 0.000000001 USD left`),
+        },
+      },
+    ]);
+    await admin('PATCH', `/keys/${id}`, { limits: { spendCap: null } });
+    expect(await statusOf(key)).toBe(200);
+  });
+});
+
+describe('the rate limit of a key', () => {
+  it('counts call by call, says when to retry, and changes without a restart', async () => {
+    const { key, id } = await newKey({ account: 'acme', limits: { callsPerMinute: 2 } });
+    const answers = [await call(key), await call(key), await call(key)];
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
+    expect(Number(answers[2]?.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await answers[2]?.json()).toMatchObject({
+      error: { message: `The API key ${id} may make 2 calls a minute, and has.` },
+    });
+    await admin('PATCH', `/keys/${id}`, { limits: { callsPerMinute: null } });
+    await expect.poll(() => statusOf(key), soon).toBe(200);
+  });
+});

@@ -1,0 +1,96 @@
+/** A gateway as it is delivered, and calls to its admin API, its command line and its models. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, vi } from 'vitest';
+import { z } from 'zod';
+import { findAdminUrl } from '../support/admin-url.ts';
+import { startDelivered } from '../support/delivered.ts';
+import type { TestGateway } from '../support/gateway.ts';
+import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
+
+const data = makeDataFolder();
+
+export const topUpSecret = 'what the payment provider signs with';
+
+export const environment = { TOLLGATE_DATA: data, TOLLGATE_TOP_UP_SECRET: topUpSecret };
+
+export let gateway: { readonly url: string };
+
+export let door: string;
+
+export let secret: string;
+
+interface Told {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+export async function admin(method: string, path: string, body?: unknown, key = secret): Promise<Told> {
+  const headers = {
+    authorization: `Bearer ${key}`,
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+  };
+  const response = await fetch(`${door}/admin${path}`, {
+    method,
+    headers,
+    body: body === undefined ? null : JSON.stringify(body),
+  });
+  const text = await response.text();
+  return {
+    status: response.status,
+    body: response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : text,
+  };
+}
+
+export const made = z.object({ key: z.string(), id: z.string() });
+
+/** An account with money for the calls of tests. */
+export async function addAcme(): Promise<void> {
+  await admin('POST', '/accounts', { name: 'acme' });
+  await admin('POST', '/credits', { account: 'acme', amount: '2.5', reference: 'card-1' });
+}
+
+export async function newKey(body: object): Promise<z.output<typeof made>> {
+  return made.parse((await admin('POST', '/keys', body)).body);
+}
+
+export function call(key: string, model = 'demo/echo', maxTokens = 20): Promise<Response> {
+  return fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, max_tokens: maxTokens, messages: [{ role: 'user', content: 'Hello!' }] }),
+  });
+}
+
+export async function statusOf(key: string): Promise<number> {
+  return (await call(key)).status;
+}
+
+export const soon = { timeout: 120_000, interval: 100 };
+
+/** Starts the gateway as an operator does: as a process of its own. */
+export function openProcess(): void {
+  let running: RunningGateway;
+  beforeAll(async () => {
+    gateway = running = await startProcess(environment);
+    door = findAdminUrl(running.printed());
+    secret = readFileSync(join(data, 'operator-secret'), 'utf8').trim();
+  });
+  afterAll(async () => {
+    if (running.child.exitCode === null) await running.stop('SIGKILL');
+  });
+}
+
+/** Starts it in this process, which takes less time. */
+export function openGateway(): void {
+  let running: TestGateway;
+  beforeAll(async () => {
+    gateway = running = await startDelivered();
+    door = findAdminUrl(running.told);
+    secret = readFileSync(join(running.dataFolder, 'operator-secret'), 'utf8').trim();
+  });
+  afterAll(async () => {
+    await running.close();
+    vi.unstubAllEnvs();
+  });
+}
