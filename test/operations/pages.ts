@@ -1,0 +1,47 @@
+/** A page of the console, signed in, and what its tests do on it. */
+import { readFileSync } from 'node:fs';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll } from 'vitest';
+import { launchBrowser } from '../support/browser.ts';
+import {
+  openConsole,
+  openPage,
+  showPlace,
+  signInOn,
+  type ConsoleHouse,
+  type WatchedPage,
+} from '../support/operated-console.ts';
+
+export let open: ConsoleHouse;
+export let browser: Browser;
+export let watched: WatchedPage;
+export let page: Page;
+
+/** Opens one browser for all tests of a file, since that takes longer than most of them. */
+export function openPages(): void {
+  beforeAll(async () => {
+    open = await openConsole();
+    browser = await launchBrowser();
+    watched = await openPage(browser, { colorScheme: 'dark' });
+    page = watched.page;
+    await signInOn(page, open);
+  });
+  afterAll(async () => {
+    await browser.close();
+    await open.close();
+  });
+}
+
+export const go = (path: string): Promise<void> => showPlace(page, path);
+export const dialog = () => page.locator('dialog[open]');
+export const button = (name: string | RegExp) => page.getByRole('button', { name }).first();
+/** Opens the menu of the first row that has one, and chooses. */
+export const choose = async (name: string): Promise<void> => {
+  await button(/^Actions for/).click();
+  await page.locator('.menu:popover-open').getByRole('button', { name }).click();
+};
+export const rows = (name: string) => page.getByRole('region', { name, exact: true }).locator('tbody tr');
+export const download = async (name: string | RegExp): Promise<string> => {
+  const [file] = await Promise.all([page.waitForEvent('download'), page.getByText(name).first().click()]);
+  return readFileSync(await file.path(), 'utf8');
+};
