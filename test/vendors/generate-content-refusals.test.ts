@@ -1,42 +1,22 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { callerOf, type Caller } from '../support/vendor/call.ts';
+import { describe, expect, it } from 'vitest';
+import { generateContentRefusals } from '../support/vendor/generate-content.ts';
 import {
-  generateContentRefusals,
-  startGenerateContentVendor,
-  type GeminiRequest,
-} from '../support/vendor/generate-content.ts';
-import type { Stage } from '../support/vendor/stage.ts';
-import {
-  type Change,
-  address,
-  config,
-  current,
-  declared,
-  good,
   old,
+  current,
+  address,
   turn,
+  good,
+  config,
+  declared,
+  type Change,
+  vendor,
+  call,
+  useGoogle,
+  isRefused,
 } from './generate-content-requests.ts';
 
 const schema = (facts: object) => declared({ parameters: { type: 'OBJECT', properties: { a: facts } } });
-let vendor: Stage<GeminiRequest>;
-let call: Caller;
-
-beforeAll(async () => {
-  vendor = await startGenerateContentVendor();
-  call = callerOf(vendor, address(old), { 'x-goog-api-key': vendor.key });
-});
-
-afterEach(() => vendor.unscript());
-afterAll(() => vendor.close());
-
-/** Checks that a change to a valid request is refused. */
-async function isRefused(_: string, [change, message, model = old]: Change): Promise<void> {
-  const reply = await call({ ...good, ...change }, { path: address(model) });
-  expect({ status: reply.status, body: reply.json() }).toMatchObject({
-    status: 400,
-    body: { error: { code: 400, status: 'INVALID_ARGUMENT', message: expect.stringMatching(message) } },
-  });
-}
+useGoogle();
 
 const wrongSettings: Record<string, Change> = {
   'six stop sequences': [

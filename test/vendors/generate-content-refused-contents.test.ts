@@ -1,43 +1,21 @@
 /** The fake Google accepts, refuses and replies as the real one does, with the same error messages. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { callerOf, type Caller } from '../support/vendor/call.ts';
-import { startGenerateContentVendor, type GeminiRequest } from '../support/vendor/generate-content.ts';
+import { describe, it } from 'vitest';
 import { pixel } from '../support/vendor/improvise.ts';
-import type { Stage } from '../support/vendor/stage.ts';
 import {
-  type Change,
-  address,
-  answered,
-  called,
-  config,
   current,
-  good,
-  media,
-  old,
-  said,
   turn,
   user,
+  called,
+  answered,
+  said,
+  config,
+  media,
+  type Change,
+  useGoogle,
+  isRefused,
 } from './generate-content-requests.ts';
 
-let vendor: Stage<GeminiRequest>;
-let call: Caller;
-
-beforeAll(async () => {
-  vendor = await startGenerateContentVendor();
-  call = callerOf(vendor, address(old), { 'x-goog-api-key': vendor.key });
-});
-
-afterEach(() => vendor.unscript());
-afterAll(() => vendor.close());
-
-/** Checks that a change to a valid request is refused. */
-async function isRefused(_: string, [change, message, model = old]: Change): Promise<void> {
-  const reply = await call({ ...good, ...change }, { path: address(model) });
-  expect({ status: reply.status, body: reply.json() }).toMatchObject({
-    status: 400,
-    body: { error: { code: 400, status: 'INVALID_ARGUMENT', message: expect.stringMatching(message) } },
-  });
-}
+useGoogle();
 
 const wrongContents: Record<string, Change> = {
   'no contents': [{ contents: undefined }, /contents is not specified/],

@@ -1,30 +1,21 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { callerOf, type Caller } from '../support/vendor/call.ts';
-import { startGenerateContentVendor, type GeminiRequest } from '../support/vendor/generate-content.ts';
+import { describe, expect, it } from 'vitest';
 import { pixel } from '../support/vendor/improvise.ts';
-import type { Stage } from '../support/vendor/stage.ts';
 import {
-  address,
-  answered,
-  called,
-  current,
-  good,
   old,
-  said,
+  current,
+  address,
   turn,
   user,
+  good,
+  called,
+  answered,
+  said,
+  vendor,
+  call,
+  useGoogle,
 } from './generate-content-requests.ts';
 
-let vendor: Stage<GeminiRequest>;
-let call: Caller;
-
-beforeAll(async () => {
-  vendor = await startGenerateContentVendor();
-  call = callerOf(vendor, address(old), { 'x-goog-api-key': vendor.key });
-});
-
-afterEach(() => vendor.unscript());
-afterAll(() => vendor.close());
+useGoogle();
 
 describe('the fake Google, asked something unusual', () => {
   it('accepts either spelling or base64 alphabet, a key in the query and a part without a list', async () => {

@@ -1,21 +1,21 @@
 import { GoogleGenAI, type Content, type Part } from '@google/genai';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { callerOf, eventsOf, type Caller } from '../support/vendor/call.ts';
-import { startGenerateContentVendor, type GeminiRequest } from '../support/vendor/generate-content.ts';
+import { describe, expect, it } from 'vitest';
+import { eventsOf } from '../support/vendor/call.ts';
 import { pixel } from '../support/vendor/improvise.ts';
-import type { Stage } from '../support/vendor/stage.ts';
-import { address, config, current, declared, good, media, old } from './generate-content-requests.ts';
+import {
+  old,
+  current,
+  address,
+  good,
+  config,
+  declared,
+  media,
+  vendor,
+  call,
+  useGoogle,
+} from './generate-content-requests.ts';
 
-let vendor: Stage<GeminiRequest>;
-let call: Caller;
-
-beforeAll(async () => {
-  vendor = await startGenerateContentVendor();
-  call = callerOf(vendor, address(old), { 'x-goog-api-key': vendor.key });
-});
-
-afterEach(() => vendor.unscript());
-afterAll(() => vendor.close());
+useGoogle();
 
 describe('the fake Google, asked something right', () => {
   const client = (): GoogleGenAI =>

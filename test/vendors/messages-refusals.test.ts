@@ -1,34 +1,19 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { callerOf, type Caller } from '../support/vendor/call.ts';
-import { messagesRefusals, startMessagesVendor, type MessagesRequest } from '../support/vendor/messages.ts';
-import type { Stage } from '../support/vendor/stage.ts';
-import { type Change, good, model, tool, user } from './messages-requests.ts';
+import { describe, expect, it } from 'vitest';
+import { messagesRefusals } from '../support/vendor/messages.ts';
+import {
+  model,
+  user,
+  good,
+  tool,
+  type Change,
+  vendor,
+  call,
+  useAnthropic,
+  isRefused,
+} from './messages-requests.ts';
 
 const schema = (facts: object) => ({ output_config: { format: { type: 'json_schema', schema: facts } } });
-let vendor: Stage<MessagesRequest>;
-let call: Caller;
-
-beforeAll(async () => {
-  vendor = await startMessagesVendor({ models: { 'claude-ahead': { fields: ['new_field'] } } });
-  call = callerOf(vendor, '/v1/messages', { 'x-api-key': vendor.key, 'anthropic-version': '2023-06-01' });
-});
-
-afterEach(() => vendor.unscript());
-afterAll(() => vendor.close());
-
-/** Checks that a change to a valid request is refused. */
-async function isRefused(_: string, [change, message]: Change): Promise<void> {
-  const reply = await call({ ...good, ...change });
-  const shown = typeof message === 'string' ? message : expect.stringMatching(message);
-  expect({ status: reply.status, body: reply.json() }).toEqual({
-    status: 400,
-    body: {
-      type: 'error',
-      error: { type: 'invalid_request_error', message: shown },
-      request_id: expect.stringMatching(/^req_/),
-    },
-  });
-}
+useAnthropic();
 
 const wrongSettings: Record<string, Change> = {
   'a tool name with a dot': [

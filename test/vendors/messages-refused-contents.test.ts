@@ -1,49 +1,24 @@
 /** The fake Anthropic accepts, refuses and replies as the real one does, with the same error messages. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { callerOf, type Caller } from '../support/vendor/call.ts';
+import { describe, it } from 'vitest';
 import { pixel } from '../support/vendor/improvise.ts';
-import { startMessagesVendor, type MessagesRequest } from '../support/vendor/messages.ts';
-import type { Stage } from '../support/vendor/stage.ts';
 import {
-  type Change,
-  answers,
-  assistant,
-  good,
-  mark,
   model,
-  result,
-  said,
-  text,
+  user,
   tool,
   use,
-  user,
+  result,
+  assistant,
+  answers,
+  said,
+  text,
+  mark,
+  type Change,
+  useAnthropic,
+  isRefused,
 } from './messages-requests.ts';
 
 const image = (source: object) => said(answers({ type: 'image', source }));
-let vendor: Stage<MessagesRequest>;
-let call: Caller;
-
-beforeAll(async () => {
-  vendor = await startMessagesVendor({ models: { 'claude-ahead': { fields: ['new_field'] } } });
-  call = callerOf(vendor, '/v1/messages', { 'x-api-key': vendor.key, 'anthropic-version': '2023-06-01' });
-});
-
-afterEach(() => vendor.unscript());
-afterAll(() => vendor.close());
-
-/** Checks that a change to a valid request is refused. */
-async function isRefused(_: string, [change, message]: Change): Promise<void> {
-  const reply = await call({ ...good, ...change });
-  const shown = typeof message === 'string' ? message : expect.stringMatching(message);
-  expect({ status: reply.status, body: reply.json() }).toEqual({
-    status: 400,
-    body: {
-      type: 'error',
-      error: { type: 'invalid_request_error', message: shown },
-      request_id: expect.stringMatching(/^req_/),
-    },
-  });
-}
+useAnthropic();
 
 const wrongContents: Record<string, Change> = {
   'no max_tokens': [{ max_tokens: undefined }, 'max_tokens: Field required'],

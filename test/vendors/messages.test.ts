@@ -1,20 +1,23 @@
 import Anthropic from '@anthropic-ai/sdk';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { callerOf, eventsOf, type Caller } from '../support/vendor/call.ts';
-import { startMessagesVendor, type MessagesRequest } from '../support/vendor/messages.ts';
-import type { Stage } from '../support/vendor/stage.ts';
-import { answers, assistant, good, mark, model, result, said, text, use, user } from './messages-requests.ts';
+import { describe, expect, it } from 'vitest';
+import { eventsOf } from '../support/vendor/call.ts';
+import {
+  model,
+  user,
+  good,
+  use,
+  result,
+  assistant,
+  answers,
+  said,
+  text,
+  mark,
+  vendor,
+  call,
+  useAnthropic,
+} from './messages-requests.ts';
 
-let vendor: Stage<MessagesRequest>;
-let call: Caller;
-
-beforeAll(async () => {
-  vendor = await startMessagesVendor({ models: { 'claude-ahead': { fields: ['new_field'] } } });
-  call = callerOf(vendor, '/v1/messages', { 'x-api-key': vendor.key, 'anthropic-version': '2023-06-01' });
-});
-
-afterEach(() => vendor.unscript());
-afterAll(() => vendor.close());
+useAnthropic();
 
 describe('the fake Anthropic, asked something unusual', () => {
   it('accepts unknown betas, the fields of known betas, and fields of a newer model', async () => {

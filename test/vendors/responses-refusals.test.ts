@@ -1,10 +1,7 @@
 /** The fake OpenAI accepts, refuses and replies as the real one does, with the same error messages. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { callerOf, type Caller } from '../support/vendor/call.ts';
+import { describe, expect, it } from 'vitest';
 import { pixel } from '../support/vendor/improvise.ts';
-import { startResponsesVendor, type ResponsesRequest } from '../support/vendor/responses.ts';
-import type { Stage } from '../support/vendor/stage.ts';
-import { good, tool, user } from './responses-requests.ts';
+import { user, good, tool, call, useOpenai } from './responses-requests.ts';
 
 const called = (id: string, more: object = {}) => ({
   type: 'function_call',
@@ -25,16 +22,7 @@ const said = (...items: object[]) => ({ input: [user, ...items] });
 const shown = (part: object) => said({ role: 'user', content: [part] });
 const reasoner = { model: 'gpt-5' };
 const thought = { type: 'reasoning', id: 'rs_1', summary: [] };
-let vendor: Stage<ResponsesRequest>;
-let call: Caller;
-
-beforeAll(async () => {
-  vendor = await startResponsesVendor({ vouched: ['gAAAAAgiven'] });
-  call = callerOf(vendor, '/v1/responses', { authorization: `Bearer ${vendor.key}` });
-});
-
-afterEach(() => vendor.unscript());
-afterAll(() => vendor.close());
+useOpenai();
 
 /** Changes to a valid request, with the code and param of the 400. */
 const bad: Record<string, [change: object, code: string | null, param: string | null, message?: RegExp]> = {

@@ -1,4 +1,8 @@
 /** Requests to the fake OpenAI, good and bad, in parts. */
+import { afterAll, afterEach, beforeAll } from 'vitest';
+import { callerOf, type Caller } from '../support/vendor/call.ts';
+import { startResponsesVendor, type ResponsesRequest } from '../support/vendor/responses.ts';
+import type { Stage } from '../support/vendor/stage.ts';
 
 export const model = 'gpt-4o';
 export const user = { role: 'user', content: 'Hello!' };
@@ -10,3 +14,16 @@ export const tool = (facts: object = {}) => ({
   parameters: { type: 'object', properties: {} },
   ...facts,
 });
+
+export let vendor: Stage<ResponsesRequest>;
+export let call: Caller;
+
+/** Starts the fake for the tests of a file. */
+export function useOpenai(): void {
+  beforeAll(async () => {
+    vendor = await startResponsesVendor({ vouched: ['gAAAAAgiven'] });
+    call = callerOf(vendor, '/v1/responses', { authorization: `Bearer ${vendor.key}` });
+  });
+  afterEach(() => vendor.unscript());
+  afterAll(() => vendor.close());
+}

@@ -1,22 +1,11 @@
 import OpenAI from 'openai';
 import type { ResponseInputItem } from 'openai/resources/responses/responses';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { callerOf, eventsOf, type Caller } from '../support/vendor/call.ts';
+import { describe, expect, it } from 'vitest';
+import { eventsOf } from '../support/vendor/call.ts';
 import { pixel } from '../support/vendor/improvise.ts';
-import { startResponsesVendor, type ResponsesRequest } from '../support/vendor/responses.ts';
-import type { Stage } from '../support/vendor/stage.ts';
-import { good, model, tool } from './responses-requests.ts';
+import { model, good, tool, vendor, call, useOpenai } from './responses-requests.ts';
 
-let vendor: Stage<ResponsesRequest>;
-let call: Caller;
-
-beforeAll(async () => {
-  vendor = await startResponsesVendor({ vouched: ['gAAAAAgiven'] });
-  call = callerOf(vendor, '/v1/responses', { authorization: `Bearer ${vendor.key}` });
-});
-
-afterEach(() => vendor.unscript());
-afterAll(() => vendor.close());
+useOpenai();
 
 describe('the fake OpenAI, asked something right', () => {
   const client = (): OpenAI => new OpenAI({ apiKey: vendor.key, baseURL: vendor.url, maxRetries: 0 });
