@@ -1,15 +1,12 @@
 /** Clients of the other protocols and models that make pictures. */
 import { GoogleGenAI } from '@google/genai';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { isObject } from '../support/json.ts';
 import { dataOf } from '../support/listen.ts';
 import { pixel } from '../support/vendor/images.ts';
-import { openGallery, pngBytes, type Gallery } from './gallery.ts';
+import { gallery, pngBytes, useGallery } from './gallery.ts';
 
-let gallery: Gallery;
-beforeAll(async () => void (gallery = await openGallery()));
-afterEach(() => gallery.painter.unscript());
-afterAll(() => gallery.close());
+useGallery();
 
 const model = 'openai/gpt-image-1.5';
 const picture = pngBytes(5).toString('base64');

@@ -1,10 +1,8 @@
 /** Forms as clients without a browser's form library write them, part by part. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openGallery, pngBytes, type Gallery } from './gallery.ts';
+import { describe, expect, it } from 'vitest';
+import { gallery, pngBytes, useGallery } from './gallery.ts';
 
-let gallery: Gallery;
-beforeAll(async () => void (gallery = await openGallery()));
-afterAll(() => gallery.close());
+useGallery();
 
 type Part = readonly [head: string, body: string | Uint8Array];
 

@@ -1,5 +1,6 @@
 /** A gateway with a provider of images, one of generate-content, an account and a key. */
 import OpenAI, { toFile } from 'openai';
+import { afterAll, afterEach, beforeAll } from 'vitest';
 import type { ConfigInput } from '../../core/config.ts';
 import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';
@@ -92,6 +93,18 @@ export async function openGallery({
       await Promise.all([painter.close(), gemini.close()]);
     },
   };
+}
+
+export let gallery: Gallery;
+
+/** Opens a gallery for the tests of a file. */
+export function useGallery(): void {
+  beforeAll(async () => void (gallery = await openGallery()));
+  afterEach(() => {
+    gallery.painter.unscript();
+    gallery.gemini.unscript();
+  });
+  afterAll(() => gallery.close());
 }
 
 export function pngBytes(shade = 9): Buffer {

@@ -1,16 +1,8 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { pixel } from '../support/vendor/images.ts';
-import { openGallery, pngFile, type Gallery, gpt, nano } from './gallery.ts';
+import { gallery, pngFile, gpt, nano, useGallery } from './gallery.ts';
 
-let gallery: Gallery;
-beforeAll(async () => void (gallery = await openGallery()));
-
-afterEach(() => {
-  gallery.painter.unscript();
-  gallery.gemini.unscript();
-});
-
-afterAll(() => gallery.close());
+useGallery();
 
 /** The exact cost of the next call. */
 async function costOf(call: () => Promise<unknown>): Promise<string> {

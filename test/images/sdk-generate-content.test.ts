@@ -1,16 +1,8 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { pixel } from '../support/vendor/images.ts';
-import { openGallery, pngFile, type Gallery, nano } from './gallery.ts';
+import { gallery, pngFile, nano, useGallery } from './gallery.ts';
 
-let gallery: Gallery;
-beforeAll(async () => void (gallery = await openGallery()));
-
-afterEach(() => {
-  gallery.painter.unscript();
-  gallery.gemini.unscript();
-});
-
-afterAll(() => gallery.close());
+useGallery();
 
 describe('a model of generate-content', () => {
   it('makes one picture, requested in its own protocol', async () => {

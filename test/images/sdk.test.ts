@@ -3,19 +3,11 @@
  * and their cost.
  */
 import type OpenAI from 'openai';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { pixel } from '../support/vendor/images.ts';
-import { jpegBytes, openGallery, pngBytes, pngFile, type Gallery, gpt } from './gallery.ts';
+import { gallery, jpegBytes, pngBytes, pngFile, gpt, useGallery } from './gallery.ts';
 
-let gallery: Gallery;
-beforeAll(async () => void (gallery = await openGallery()));
-
-afterEach(() => {
-  gallery.painter.unscript();
-  gallery.gemini.unscript();
-});
-
-afterAll(() => gallery.close());
+useGallery();
 
 describe('a provider of images', () => {
   it('makes a picture, with all fields of the service interface', async () => {
