@@ -1,5 +1,5 @@
 /** Bodies for the tests of this protocol, a model that takes them, and what it should receive. */
-import type { ClientCall, Model } from '../../core/index.ts';
+import type { ClientCall, Model, ModelFacts } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
 import { isObject } from '../support/json.ts';
 import { modelFrom } from '../support/model-from.ts';
@@ -73,3 +73,6 @@ export const message = (fields: unknown): Record<string, unknown> => ({ messages
 
 export const calling = (fields: unknown): Record<string, unknown> =>
   message({ role: 'assistant', content: null, tool_calls: [fields] });
+
+/** The model with these differences of what it can do. */
+export const able = (capabilities: ModelFacts['capabilities']): Model => modelWith({ capabilities });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { splice } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
-import { modelWith } from './bodies.ts';
+import { able } from './bodies.ts';
 
 type Field = 'max_tokens' | 'max_completion_tokens';
 
@@ -10,9 +10,7 @@ function sent(
   { limit, field = 'max_completion_tokens' }: { limit?: number; field?: Field } = {},
 ): string {
   const call = protocol.client.read(JSON.parse(text), text, { operation: 'generate' }, {});
-  const { capabilities } = modelWith({
-    capabilities: { wire: { 'chat-completions': { outputLimitField: field } } },
-  });
+  const { capabilities } = able({ wire: { 'chat-completions': { outputLimitField: field } } });
   return splice(text, protocol.upstream.retarget({ call, model: 'up', outputLimit: limit, capabilities }));
 }
 

@@ -1,16 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { CanonicalRequest, Turn } from '../../core/index.ts';
 import { assistant, call, result, text, tool, user } from '../support/turns.ts';
-import { modelWith, encode } from './bodies.ts';
+import { able, encode } from './bodies.ts';
 
 describe('a request fitted to its model', () => {
   it('has a cache mark, with a lifetime this protocol has, if the model takes marks', () => {
     const marked = (ttl?: '1h' | '30m'): Partial<CanonicalRequest> => ({
       turns: [user({ type: 'text', text: 'a', cache: ttl ? { ttl } : {} })],
     });
-    const model = modelWith({
-      capabilities: { wire: { 'chat-completions': { extras: true, cacheMarks: true } } },
-    });
+    const model = able({ wire: { 'chat-completions': { extras: true, cacheMarks: true } } });
     expect(encode(marked('1h'), model)).toMatchObject({
       body: {
         messages: [{ content: [{ type: 'text', text: 'a', prompt_cache_breakpoint: { mode: 'explicit' } }] }],
@@ -24,9 +22,7 @@ describe('a request fitted to its model', () => {
   });
 
   it('has the mark of a result on its last part, and reports one on a call or on an empty result', () => {
-    const model = modelWith({
-      capabilities: { wire: { 'chat-completions': { extras: true, cacheMarks: true } } },
-    });
+    const model = able({ wire: { 'chat-completions': { extras: true, cacheMarks: true } } });
     const turns: Turn[] = [
       assistant(call('c', 'f', { cache: {} })),
       user(result('c', [text('a'), text('b')], { cache: {} })),

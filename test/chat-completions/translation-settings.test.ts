@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { CanonicalRequest, Model } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
 import { ahoy, text, user } from '../support/turns.ts';
-import { callWith, modelWith, encode, plainModel } from './bodies.ts';
+import { able, callWith, modelWith, encode, plainModel } from './bodies.ts';
 
 const thinker = modelWith({
   id: 'deepseek/deepseek-v4-flash',
@@ -24,7 +24,7 @@ const fitted: [
     { temperature: 0.5, topP: 0.1, frequencyPenalty: 1, presencePenalty: 1, logprobs: { top: 2 }, seed: 3 },
     { seed: 3 },
     ['temperature', 'topP', 'frequencyPenalty', 'presencePenalty', 'logprobs', 'logprobs.top'],
-    modelWith({ capabilities: { sampling: false } }),
+    able({ sampling: false }),
   ],
   [
     { stop: ['x'], seed: 1, temperature: 1 },
@@ -39,19 +39,19 @@ const fitted: [
     { reasoning: { effort: 'xhigh' } },
     { reasoning_effort: 'high' },
     ['reasoning.effort'],
-    modelWith({ capabilities: { reasoning: { style: 'effort', efforts: ['low', 'medium', 'high'] } } }),
+    able({ reasoning: { style: 'effort', efforts: ['low', 'medium', 'high'] } }),
   ],
   [
     { reasoning: { effort: 'minimal' } },
     { reasoning_effort: 'low' },
     ['reasoning.effort'],
-    modelWith({ capabilities: { reasoning: { style: 'effort', efforts: ['max', 'low', 'high'] } } }),
+    able({ reasoning: { style: 'effort', efforts: ['max', 'low', 'high'] } }),
   ],
   [
     { reasoning: { effort: 'xhigh' } },
     { reasoning_effort: 'high' },
     ['reasoning.effort'],
-    modelWith({ capabilities: { reasoning: { style: 'effort', efforts: ['max', 'low', 'high'] } } }),
+    able({ reasoning: { style: 'effort', efforts: ['max', 'low', 'high'] } }),
   ],
   [{ reasoning: { effort: 'low' } }, {}, ['reasoning'], plainModel],
   [{ reasoning: { effort: 'none' } }, {}, [], plainModel],
@@ -82,13 +82,13 @@ const fitted: [
       ],
     },
     ['format'],
-    modelWith({ capabilities: { structuredOutput: false } }),
+    able({ structuredOutput: false }),
   ],
   [
     { tools: [{ type: 'function', name: 'f' }], toolChoice: { mode: 'required' } },
     {},
     ['tools'],
-    modelWith({ capabilities: { tools: false } }),
+    able({ tools: false }),
   ],
   [
     {
@@ -148,7 +148,7 @@ const fitted: [
     { outputLimit: 9 },
     { max_tokens: 9 },
     [],
-    modelWith({ capabilities: { wire: { 'chat-completions': { outputLimitField: 'max_tokens' } } } }),
+    able({ wire: { 'chat-completions': { outputLimitField: 'max_tokens' } } }),
   ],
   [{ stream: true }, { stream: true, stream_options: { include_usage: true } }],
   [{ vendor: { responses: { truncation: 'auto', store: null } } }, {}, ['truncation']],
@@ -181,7 +181,7 @@ describe('a request fitted to its model', () => {
 
   it("leaves out the client's own sampling fields too if the model does not take any", () => {
     const request = callWith({ temperature: 1, logit_bias: { 1: 5 }, top_logprobs: 0 }).decode();
-    expect(encode(request, modelWith({ capabilities: { sampling: false } }))).toMatchObject({
+    expect(encode(request, able({ sampling: false }))).toMatchObject({
       lost: ['logit_bias', 'temperature', 'logprobs.top'],
     });
   });

@@ -1,5 +1,5 @@
 /** Helpers for this protocol's bodies: models, matches and calls. */
-import type { ClientCall, Match } from '../../core/index.ts';
+import type { ClientCall, Match, Model, ModelFacts } from '../../core/index.ts';
 import { protocolAt } from '../../plugins/protocols/generate-content/index.ts';
 import { modelFrom } from '../support/model-from.ts';
 import { encoderOf } from '../support/turns.ts';
@@ -39,3 +39,6 @@ export function callWith(fields: Record<string, unknown> = {}, match: Match = ma
 
 /** Encodes a request as another protocol's client may have made it. */
 export const encode = encoderOf(protocol, modelWith);
+
+/** The model with these differences of what it can do. */
+export const able = (capabilities: ModelFacts['capabilities']): Model => modelWith({ capabilities });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CanonicalRequest, Model } from '../../core/index.ts';
-import { modelWith, older, encode } from './bodies.ts';
+import { able, modelWith, older, encode } from './bodies.ts';
 import { gemma } from './encoded.ts';
 
 /** The settings that ask for thoughts of a level or within a budget. */
@@ -54,7 +54,7 @@ const fitted: [
     { temperature: 1, logprobs: {}, seed: 1 },
     { seed: 1 },
     ['temperature', 'logprobs'],
-    modelWith({ capabilities: { sampling: false } }),
+    able({ sampling: false }),
   ],
   [{ logprobs: { top: 4 } }, { responseLogprobs: true, logprobs: 4 }],
   [
@@ -81,12 +81,7 @@ const fitted: [
       responseJsonSchema: { title: 'town', description: 'A town.', type: 'object' },
     },
   ],
-  [
-    { format: { type: 'json' } },
-    undefined,
-    ['format'],
-    modelWith({ capabilities: { structuredOutput: false } }),
-  ],
+  [{ format: { type: 'json' } }, undefined, ['format'], able({ structuredOutput: false })],
   [{ reasoning: { effort: 'high' } }, thinks('HIGH')],
   [{ reasoning: { effort: 'xhigh', display: 'none' } }, thinks('HIGH', false), ['reasoning.effort']],
   [{ reasoning: { effort: 'none' } }, thinks('LOW', false), ['reasoning.effort']],
@@ -97,7 +92,7 @@ const fitted: [
     { reasoning: { effort: 'medium' } },
     thinks('HIGH'),
     ['reasoning.effort'],
-    modelWith({ capabilities: { reasoning: { style: 'level', efforts: ['low', 'high'] } } }),
+    able({ reasoning: { style: 'level', efforts: ['low', 'high'] } }),
   ],
   [{ reasoning: { display: 'full' } }, { thinkingConfig: { includeThoughts: true } }],
   [{ reasoning: { budget: 5000 } }, thinks(5000), [], older],

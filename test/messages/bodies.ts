@@ -8,6 +8,7 @@ import {
   type ClientCall,
   type Loss,
   type Model,
+  type ModelFacts,
   type Block,
   type Tool,
   type Turn,
@@ -88,3 +89,6 @@ export function send(request: Partial<CanonicalRequest>, model = modelWith(), ou
 export const looking = (id: string, args = '{}'): Block => call(id, 'look', { arguments: args });
 export const look: Tool = { type: 'function', name: 'look', schema: { type: 'object', properties: {} } };
 export const turns = (...list: Turn[]): Partial<CanonicalRequest> => ({ turns: list });
+
+/** The model with these differences of what it can do. */
+export const able = (capabilities: ModelFacts['capabilities']): Model => modelWith({ capabilities });

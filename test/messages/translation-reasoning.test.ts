@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Block, CanonicalRequest } from '../../core/index.ts';
 import { assistant, result, tool, user } from '../support/turns.ts';
-import { modelWith, send, look, looking, turns } from './bodies.ts';
+import { able, modelWith, send, look, looking, turns } from './bodies.ts';
 
-const adaptive = modelWith({
-  capabilities: { reasoning: { style: 'adaptive', efforts: ['low', 'medium', 'high', 'max'] } },
-});
+const adaptive = able({ reasoning: { style: 'adaptive', efforts: ['low', 'medium', 'high', 'max'] } });
 
 describe('reasoning', () => {
   it.each([
@@ -39,23 +37,19 @@ describe('reasoning', () => {
   it('of none is switched off, set as low as possible, or omitted', () => {
     expect(send({ reasoning: { effort: 'none' } }).body.thinking).toEqual({ type: 'disabled' });
     expect(send({ reasoning: { budget: 0 } }, adaptive).body.thinking).toEqual({ type: 'disabled' });
-    const always = modelWith({ capabilities: { reasoning: { style: 'adaptive', canDisable: false } } });
+    const always = able({ reasoning: { style: 'adaptive', canDisable: false } });
     expect(send({ reasoning: { effort: 'none' } }, always)).toMatchObject({
       body: { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } },
       lost: ['reasoning'],
     });
-    const never = modelWith({ capabilities: { reasoning: { style: 'none' } } });
+    const never = able({ reasoning: { style: 'none' } });
     expect(send({ reasoning: { effort: 'none' } }, never)).toMatchObject({ lost: [] });
     expect(send({ reasoning: { effort: 'high' } }, never)).toMatchObject({ lost: ['reasoning'] });
   });
 
   it('is not enabled for a client that only asks to hide it', () => {
     const hidden = { reasoning: { display: 'none' as const }, temperature: 0.3 };
-    for (const model of [
-      modelWith(),
-      adaptive,
-      modelWith({ capabilities: { reasoning: { style: 'none' } } }),
-    ]) {
+    for (const model of [modelWith(), adaptive, able({ reasoning: { style: 'none' } })]) {
       const { body, lost } = send(hidden, model);
       expect([body.thinking, body.temperature, lost]).toEqual([undefined, 0.3, []]);
     }

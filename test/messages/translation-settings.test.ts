@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CanonicalRequest } from '../../core/index.ts';
 import { assistant, call, system, text, user } from '../support/turns.ts';
-import { modelWith, send } from './bodies.ts';
+import { able, modelWith, send } from './bodies.ts';
 
 describe('the output limit', () => {
   it("is the model's own if the client states none, and the granted one before all", () => {
@@ -28,7 +28,7 @@ describe('sampling', () => {
   });
 
   it('is omitted and reported if the model does not accept it, not both, or not with reasoning', () => {
-    const plain = modelWith({ capabilities: { sampling: false } });
+    const plain = able({ sampling: false });
     expect(send({ temperature: 0.3, topP: 0.5, topK: 3, stop: [' ', 'x'] }, plain)).toMatchObject({
       body: { stop_sequences: ['x'] },
       lost: ['temperature', 'topP', 'topK'],
@@ -79,9 +79,7 @@ describe('a prefilled answer', () => {
     role: 'user',
     content: [text('<system>\nGo on from where the assistant stopped.\n</system>')],
   };
-  const newer = modelWith({
-    capabilities: { reasoning: { style: 'adaptive' }, wire: { messages: { prefill: false } } },
-  });
+  const newer = able({ reasoning: { style: 'adaptive' }, wire: { messages: { prefill: false } } });
 
   it('is continued by models that can, without reasoning', () => {
     const { body, lost } = send({ turns: begun, reasoning: { effort: 'low' } });
@@ -108,7 +106,7 @@ describe('a prefilled answer', () => {
   });
 
   it('is recognised after system text too, unlike a call that waits for its result', () => {
-    const midway = modelWith({ capabilities: { wire: { messages: { midSystem: true, prefill: false } } } });
+    const midway = able({ wire: { messages: { midSystem: true, prefill: false } } });
     expect(send({ turns: [...begun, system('Be brief.')] }, midway).body.messages).toMatchObject([
       {},
       { role: 'assistant' },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CanonicalRequest, Tool } from '../../core/index.ts';
 import { assistant, call, system, user } from '../support/turns.ts';
-import { modelWith, send, look } from './bodies.ts';
+import { able, send, look } from './bodies.ts';
 
 describe('tools', () => {
   const answer = (tools: Tool[], more: Partial<CanonicalRequest> = {}): ReturnType<typeof send> =>
@@ -99,7 +99,7 @@ describe('tools', () => {
       kind: 'web-search',
       value: { type: 'web_search' },
     };
-    const { body, lost } = send({ tools: [search, look] }, modelWith({ capabilities: { hosted: [] } }));
+    const { body, lost } = send({ tools: [search, look] }, able({ hosted: [] }));
     expect([body.tools, lost]).toMatchObject([[{ name: 'look' }], ['tools[0]']]);
     const { body: searching } = send({ tools: [search] });
     expect(searching.tools).toEqual([{ type: 'web_search_20250305', name: 'web_search' }]);
@@ -190,7 +190,7 @@ describe('structured output', () => {
       'Be brief.\n\nAnswer with one valid JSON object and nothing else.',
       ['format'],
     ]);
-    const plain = modelWith({ capabilities: { structuredOutput: false } });
+    const plain = able({ structuredOutput: false });
     expect(send({ format: { type: 'schema', schema: { type: 'object' } } }, plain)).toMatchObject({
       body: { system: expect.stringContaining('{"type":"object"}') },
       lost: ['format'],

@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Block } from '../../core/index.ts';
 import { assistant, developer, file, result, system, text, tool, user } from '../support/turns.ts';
-import { modelWith, protocol, send, look, looking, turns } from './bodies.ts';
+import { able, modelWith, protocol, send, look, looking, turns } from './bodies.ts';
 
-const older = modelWith({
-  capabilities: { reasoning: { style: 'budget' }, wire: { messages: { midSystem: false } } },
-});
+const older = able({ reasoning: { style: 'budget' }, wire: { messages: { midSystem: false } } });
 
 const png = 'iVBORw0KGgoAAAANSUhEUg==';
 
@@ -41,7 +39,7 @@ describe('a conversation from another protocol', () => {
       user('What is it?', file('image', 'https://x.example/a.png', { at: 'messages[0].content[1]' })),
     );
     expect(send(shown).body.messages).toMatchObject([{ content: [{}, { source: { type: 'url' } }] }]);
-    expect(() => send(shown, modelWith({ capabilities: { imageUrls: false } }))).toThrow(
+    expect(() => send(shown, able({ imageUrls: false }))).toThrow(
       expect.objectContaining({
         code: 'unsupported_parameter',
         details: expect.objectContaining({ param: 'messages[0].content[1]' }),

@@ -1,5 +1,5 @@
 /** Bodies for the tests of this protocol: a model for them, and what of a body reaches the provider. */
-import type { ClientCall, Model } from '../../core/index.ts';
+import type { ClientCall, Model, ModelFacts } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/responses/index.ts';
 import { isObject } from '../support/json.ts';
 import { modelFrom } from '../support/model-from.ts';
@@ -44,3 +44,6 @@ export const user = { role: 'user', content: 'x' };
 
 /** An item after a message of the user. */
 export const item = (value: unknown): Record<string, unknown> => ({ input: [user, value] });
+
+/** The model with these differences of what it can do. */
+export const able = (capabilities: ModelFacts['capabilities']): Model => modelWith({ capabilities });

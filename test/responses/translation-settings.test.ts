@@ -5,7 +5,7 @@ import { protocol } from '../../plugins/protocols/responses/index.ts';
 import { isObject } from '../support/json.ts';
 import { refusal } from '../support/refusals.ts';
 import { ahoy, assistant, file, user } from '../support/turns.ts';
-import { callWith, modelWith, encode, called } from './bodies.ts';
+import { able, callWith, modelWith, encode, called } from './bodies.ts';
 
 function heard(mediaType: string): Turn {
   return user(file('audio', 'UklGRg==', { mediaType }));
@@ -14,12 +14,12 @@ function heard(mediaType: string): Turn {
 describe('settings', () => {
   it('asks the provider to store nothing and to return sealed reasoning', () => {
     expect(encode({}).body).toMatchObject({ store: false, include: ['reasoning.encrypted_content'] });
-    expect(
-      encode({ logprobs: { top: 3 } }, modelWith({ capabilities: { reasoning: { style: 'none' } } })).body,
-    ).toMatchObject({ store: false, include: ['message.output_text.logprobs'], top_logprobs: 3 });
-    expect(encode({}, modelWith({ capabilities: { reasoning: { style: 'none' } } })).body).not.toHaveProperty(
-      'include',
-    );
+    expect(encode({ logprobs: { top: 3 } }, able({ reasoning: { style: 'none' } })).body).toMatchObject({
+      store: false,
+      include: ['message.output_text.logprobs'],
+      top_logprobs: 3,
+    });
+    expect(encode({}, able({ reasoning: { style: 'none' } })).body).not.toHaveProperty('include');
   });
 
   it('reports fields that this protocol does not have', () => {
@@ -76,10 +76,7 @@ describe('settings', () => {
   });
 
   it('omits sampling settings that the model does not take', () => {
-    const { body, lost } = encode(
-      { temperature: 1, topP: 0.5 },
-      modelWith({ capabilities: { sampling: false } }),
-    );
+    const { body, lost } = encode({ temperature: 1, topP: 0.5 }, able({ sampling: false }));
     expect([body.temperature, body.top_p, lost]).toEqual([undefined, undefined, ['temperature', 'topP']]);
     expect(encode({ temperature: 1 }).body).toMatchObject({ temperature: 1 });
   });
@@ -91,9 +88,7 @@ describe('settings', () => {
   });
 
   it('fits the effort to the model, and reports a budget as the effort it becomes', () => {
-    const model = modelWith({
-      capabilities: { reasoning: { style: 'effort', efforts: ['low', 'medium', 'high'] } },
-    });
+    const model = able({ reasoning: { style: 'effort', efforts: ['low', 'medium', 'high'] } });
     expect(encode({ reasoning: { effort: 'minimal' } }, model)).toMatchObject({
       body: { reasoning: { effort: 'low' } },
       lost: ['reasoning.effort'],
@@ -102,7 +97,7 @@ describe('settings', () => {
       body: { reasoning: { effort: 'medium', summary: 'auto' } },
       lost: ['reasoning.budget'],
     });
-    const plain = modelWith({ capabilities: { reasoning: { style: 'none' } } });
+    const plain = able({ reasoning: { style: 'none' } });
     for (const reasoning of [{ effort: 'high' }, { display: 'summary' }] as const)
       expect(encode({ reasoning }, plain).lost).toEqual(['reasoning']);
     for (const reasoning of [{ effort: 'none' }, { display: 'none' }] as const)
@@ -117,9 +112,7 @@ describe('settings', () => {
       format: { type: 'json_schema', name: 'answer', schema: { type: 'object' } },
       verbosity: 'low',
     });
-    expect(
-      encode({ format: { type: 'json' } }, modelWith({ capabilities: { structuredOutput: false } })).lost,
-    ).toEqual(['format']);
+    expect(encode({ format: { type: 'json' } }, able({ structuredOutput: false })).lost).toEqual(['format']);
     expect(encode({ format: { type: 'schema', schema: undefined } }).body.text).toEqual({
       format: { type: 'json_schema', name: 'answer', schema: { type: 'object' } },
     });

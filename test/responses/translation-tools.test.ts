@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { CanonicalRequest, Turn } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/responses/index.ts';
 import { ahoy, assistant, result, tool } from '../support/turns.ts';
-import { callWith, modelWith, encode, called } from './bodies.ts';
+import { able, callWith, encode, called } from './bodies.ts';
 
 describe('tools', () => {
   it('are not strict by default', () => {
@@ -106,10 +106,7 @@ describe('tools', () => {
 
   it('keep a cache breakpoint on a result, and report one on a call as lost', () => {
     const turns: Turn[] = [assistant({ ...called, cache: {} }), tool(result('c1', '1', { cache: {} }))];
-    const { body, lost } = encode(
-      { turns },
-      modelWith({ capabilities: { wire: { responses: { cacheMarks: true } } } }),
-    );
+    const { body, lost } = encode({ turns }, able({ wire: { responses: { cacheMarks: true } } }));
     expect(body.input).toMatchObject([
       {},
       { output: [{ type: 'input_text', text: '1', prompt_cache_breakpoint: { mode: 'explicit' } }] },
