@@ -86,8 +86,7 @@ export async function leavers(onAbort: OnAbort, pause = 3): Promise<Leavers> {
       balance({ firstCredit: '0' }),
     ],
   });
-  const made = await gateway.verb('keys create', [], { account: 'a', credit: '1000' });
-  const key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
+  const key = await gateway.newKey({ account: 'a', credit: '1000' });
   const books = (): Books => readBooks(join(folder.path, 'ledger.db'));
   const ask = (leaving: AbortController): Promise<Response> =>
     fetch(`${gateway.url}/v1/chat/completions`, {

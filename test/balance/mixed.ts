@@ -159,8 +159,7 @@ export async function mixedCalls(count: number, draw: (most: number) => number):
       balance({ firstCredit: '0' }),
     ],
   });
-  const made = await gateway.verb('keys create', [], { account: 'a', credit: '1000000' });
-  const key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
+  const key = await gateway.newKey({ account: 'a', credit: '1000000' });
   const statuses: Record<number, number> = {};
   const expected = new Map<string, bigint>();
   const names = Object.keys(shapes);

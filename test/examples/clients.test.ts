@@ -33,7 +33,7 @@ beforeAll(async () => {
     balance(),
   ];
   gateway = await startGateway({ plugins });
-  key = z.object({ key: z.string() }).parse(await gateway.verb('keys create', [], { credit: '5' })).key;
+  key = await gateway.newKey({ credit: '5' });
 });
 afterAll(() => gateway.close());
 

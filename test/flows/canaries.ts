@@ -73,8 +73,7 @@ export function openCanaries(): void {
       ],
       settings: { timeouts: { firstEvent: 0.3, reply: 0.3, idle: 0.3 } },
     });
-    const made: unknown = await house.gateway.verb('keys create', [], { account: 'neighbour', credit: '1' });
-    other = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
+    other = await house.gateway.newKey({ account: 'neighbour', credit: '1' });
   });
   afterAll(async () => {
     unsubscribe('net.client.socket', note);

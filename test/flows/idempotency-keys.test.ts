@@ -28,8 +28,7 @@ openOrders();
 
 /** Creates another key of this account. */
 async function newKey(account: string, options: Record<string, string>): Promise<string> {
-  const made = await house.gateway.verb('keys create', [], { account, ...options });
-  return typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
+  return house.gateway.newKey({ account, ...options });
 }
 
 describe('a key', () => {

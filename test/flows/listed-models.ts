@@ -41,7 +41,6 @@ export function openListings(): void {
         }),
       ],
     });
-    const made: unknown = await gateway.verb('keys create', [], { models: 'deepseek/*' });
-    limitedKey = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
+    limitedKey = await gateway.newKey({ models: 'deepseek/*' });
   });
 }

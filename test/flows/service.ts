@@ -55,8 +55,7 @@ export function openService(): void {
         balance({ firstCredit: '0' }),
       ],
     });
-    const made: unknown = await gateway.verb('keys create', [], { account: 'tester', credit: '5' });
-    key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
+    key = await gateway.newKey({ account: 'tester', credit: '5' });
   });
   afterAll(() => gateway.close());
 }

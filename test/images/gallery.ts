@@ -64,8 +64,7 @@ export async function openGallery({
       ...plugins,
     ],
   });
-  const made: unknown = await gateway.verb('keys create', [], { account: 'tester', credit });
-  const key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
+  const key = await gateway.newKey({ account: 'tester', credit });
   const authorization = `Bearer ${key}`;
   return {
     gateway,

@@ -24,11 +24,10 @@ describe.runIf(hasBrowser)('corrections in the console', () => {
     browser = await launchBrowser();
     ({ page } = await openPage(browser));
     await signInOn(page, open);
-    const made: unknown = await open.house.gateway.verb('keys create', [], {
+    secret = await open.house.gateway.newKey({
       account: 'corrected',
       credit: '5',
     });
-    secret = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
   });
   afterAll(async () => {
     await browser.close();

@@ -67,8 +67,7 @@ export const filled = (path: string): string =>
 export function openDocument(): void {
   beforeAll(async () => {
     gateway = await startDelivered(watcher());
-    const made = z.object({ key: z.string() });
-    key = made.parse(await gateway.verb('keys create', [], { account: 'tester', credit: '5' })).key;
+    key = await gateway.newKey({ account: 'tester', credit: '5' });
     secret = readFileSync(join(gateway.dataFolder, 'operator-secret'), 'utf8').trim();
     door = findAdminUrl(gateway.told);
     const [all, operators] = await Promise.all(

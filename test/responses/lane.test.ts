@@ -39,8 +39,7 @@ beforeAll(async () => {
       balance({ firstCredit: '0' }),
     ],
   });
-  const made: unknown = await gateway.verb('keys create', [], { account: 'tester', credit: '5' });
-  key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
+  key = await gateway.newKey({ account: 'tester', credit: '5' });
 });
 
 afterAll(async () => {

@@ -23,8 +23,7 @@ let gateway: TestGateway;
 let key: string;
 
 async function newKey(options: Record<string, string> = {}): Promise<string> {
-  const made: unknown = await gateway.verb('keys create', [], { account: 'tester', credit: '5', ...options });
-  return typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
+  return gateway.newKey({ account: 'tester', credit: '5', ...options });
 }
 
 beforeAll(async () => {

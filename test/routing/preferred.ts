@@ -22,8 +22,7 @@ const refuse: Parameters<typeof startScriptedVendor>[0] = (response) =>
   void response.writeHead(503, { 'retry-after': '4' }).end('{"error":{"message":"busy"}}');
 
 async function newKey(account: string): Promise<string> {
-  const made: unknown = await gateway.verb('keys create', [], { account, credit: '5' });
-  return typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
+  return gateway.newKey({ account, credit: '5' });
 }
 
 export function ask(provider: unknown, more: object = {}): Promise<Response> {

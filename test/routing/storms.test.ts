@@ -88,11 +88,10 @@ async function house(
 /** A separate key for each client, so that its calls can be told from the others'. */
 async function keyOf(gateway: TestGateway, client: Client, account: Account): Promise<string> {
   if (account === 'nobody') return `sk-nobody-${clients.indexOf(client)}`;
-  const made: unknown = await gateway.verb('keys create', [], {
+  return gateway.newKey({
     account,
     ...(account === 'rich' ? { credit: '5' } : {}),
   });
-  return typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
 }
 
 function endsWith(gateway: TestGateway, key: string): number {

@@ -6,9 +6,8 @@ import type { TestGateway } from './gateway.ts';
 
 export async function openBooks({
   dataFolder,
-  verb,
+  newKey,
 }: TestGateway): Promise<{ readonly store: Store; readonly key: string }> {
   const store = await openSqlite({ file: join(dataFolder, 'ledger.db') });
-  const made: unknown = await verb('keys create', [], { account: 'tester' });
-  return { store, key: typeof made === 'object' && made && 'key' in made ? String(made.key) : '' };
+  return { store, key: await newKey({ account: 'tester' }) };
 }

@@ -22,6 +22,8 @@ export interface TestGateway {
   readonly log: readonly string[];
   /** Runs a command of the command line on the same data. */
   verb(name: string, args?: readonly string[], options?: Record<string, string>): Promise<unknown>;
+  /** Makes a key by the command for it, and returns its secret. */
+  newKey(options: Record<string, string>): Promise<string>;
   /** Resolves when `count` ends were observed. */
   ended(count: number): Promise<readonly End[]>;
   close(): Promise<void>;
@@ -29,6 +31,8 @@ export interface TestGateway {
 
 /** Short waits before retries, and a budget that earlier tests cannot use up. */
 const retries: ConfigInput['retries'] = { base: 0.01, share: 10 };
+
+const keySchema = z.object({ key: z.string() });
 
 /** Starts a gateway with these settings; `plugins` come before the watcher that fills `ends`. */
 export async function startGateway(input: ConfigInput): Promise<TestGateway> {
@@ -66,19 +70,25 @@ export async function startGateway(input: ConfigInput): Promise<TestGateway> {
     throw error;
   });
   const door = await openServer(gateway, config.server);
+  async function verb(
+    name: string,
+    args: readonly string[] = [],
+    options: Record<string, string> = {},
+  ): Promise<unknown> {
+    const command = [...gateway.commands.all()].find(
+      (known) => known.name === name || known.name.startsWith(`${name} `),
+    );
+    if (!command) throw new Error(`no verb "${name}"`);
+    return (await command.run(args, options, () => undefined)).json;
+  }
   return {
     url: door.url,
     dataFolder,
     told: gateway.notes,
     ends,
     log,
-    async verb(name, args = [], options = {}) {
-      const command = [...gateway.commands.all()].find(
-        (known) => known.name === name || known.name.startsWith(`${name} `),
-      );
-      if (!command) throw new Error(`no verb "${name}"`);
-      return (await command.run(args, options, () => undefined)).json;
-    },
+    verb,
+    newKey: async (options) => keySchema.parse(await verb('keys create', [], options)).key,
     ended: (count) =>
       new Promise((resolve) => {
         const check = (): void => {

@@ -61,11 +61,10 @@ export async function openHouse({
       ...plugins,
     ],
   });
-  const made: unknown = await gateway.verb('keys create', [], {
+  const key = await gateway.newKey({
     account: 'tester',
     ...(credit ? { credit } : {}),
   });
-  const key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
   return {
     gateway,
     vendor,

@@ -62,8 +62,7 @@ export async function openVendorHouse(
       ...plugins,
     ],
   });
-  const made: unknown = await gateway.verb('keys create', [], { account: 'tester', credit: '1000' });
-  const key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
+  const key = await gateway.newKey({ account: 'tester', credit: '1000' });
   const all = [vendors.openai, vendors.deepseek, vendors.anthropic, vendors.google];
   return {
     gateway,

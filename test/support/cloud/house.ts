@@ -51,8 +51,7 @@ export async function openCloudHouse(...providers: readonly Plugin[]): Promise<C
   const gateway = await startGateway({
     plugins: [...keyHeaders(), ...textProtocols(), images(), ...providers, balance({ firstCredit: '0' })],
   });
-  const made: unknown = await gateway.verb('keys create', [], { account: 'tester', credit: '1000' });
-  const key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
+  const key = await gateway.newKey({ account: 'tester', credit: '1000' });
   return {
     gateway,
     key,
