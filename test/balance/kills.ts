@@ -9,6 +9,7 @@ import { issueKey } from '../../plugins/meters/balance/keys.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { Entry, Store } from '../../plugins/meters/balance/store.ts';
 import { chunk, ending } from '../support/chat-stream.ts';
+import { postJson } from '../support/post.ts';
 import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
 import { startScriptedVendor } from '../support/scripted-vendor.ts';
 
@@ -62,16 +63,16 @@ export async function startJournallingVendor(pause: number) {
 
 export async function stream(url: string, key: string, made: Made, words: number): Promise<void> {
   try {
-    const response = await fetch(`${url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({
+    const response = await postJson(
+      `${url}/v1/chat/completions`,
+      {
         model,
         stream: true,
         max_tokens: 500,
         messages: [{ role: 'user', content: `${made.marker} words ${words}` }],
-      }),
-    });
+      },
+      { authorization: `Bearer ${key}` },
+    );
     made.id = response.headers.get('x-request-id') ?? undefined;
     let text = '';
     for await (const part of response.body ?? []) {

@@ -13,6 +13,7 @@ import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { images } from '../../plugins/protocols/images/index.ts';
 import { textProtocols } from '../support/front.ts';
 import { startGateway } from '../support/gateway.ts';
+import { postJson } from '../support/post.ts';
 import { temporaryFolder } from './ledger-file.ts';
 import { drawFigures, expectedCost, paintings, shapes, type Figures } from './mixed-figures.ts';
 import { replies } from './mixed-replies.ts';
@@ -175,10 +176,9 @@ export async function mixedCalls(count: number, draw: (most: number) => number):
       ];
       const family = paints ? paint : families[draw(families.length)];
       const [path, body, headers] = family?.(`${wire}/${shape}`, stream) ?? ['', {}];
-      const response = await fetch(gateway.url + path, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
-        body: JSON.stringify(body),
+      const response = await postJson(gateway.url + path, body, {
+        authorization: `Bearer ${key}`,
+        ...headers,
       });
       await response.arrayBuffer();
       statuses[response.status] = (statuses[response.status] ?? 0) + 1;

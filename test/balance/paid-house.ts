@@ -14,6 +14,7 @@ import { balance } from '../../plugins/meters/balance/index.ts';
 import { makeFolder } from '../support/folder.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { plain } from '../support/plain-protocol.ts';
+import { postJson } from '../support/post.ts';
 import { readBooks } from './ledger-file.ts';
 import { target } from './targets.ts';
 
@@ -82,11 +83,11 @@ export async function newKey(
 }
 
 export function call(gateway: TestGateway, key: string, body: object = {}): Promise<Response> {
-  return fetch(`${gateway.url}/plain`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'house/model', prompt: 'hello', ...body }),
-  });
+  return postJson(
+    `${gateway.url}/plain`,
+    { model: 'house/model', prompt: 'hello', ...body },
+    { authorization: `Bearer ${key}` },
+  );
 }
 
 export const books = () => readBooks(join(dataFolder, 'ledger.db'));

@@ -6,6 +6,7 @@ import { Agent, getGlobalDispatcher, setGlobalDispatcher } from 'undici';
 import { issueKey } from '../../plugins/meters/balance/keys.ts';
 import { openStore } from '../../plugins/meters/balance/open-store.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
+import { postJson } from '../support/post.ts';
 import { makeDataFolder, startProcess } from '../support/process.ts';
 
 const dollar = 1_000_000_000n;
@@ -124,11 +125,11 @@ async function runRound(
   const statuses: Record<number, number> = {};
   let answered = 0;
   const asked = Array.from({ length: calls }, async (_, index) => {
-    const response = await fetch(`${urls[index % urls.length]}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'race/one', messages: [{ role: 'user', content: 'Am I the one?' }] }),
-    });
+    const response = await postJson(
+      `${urls[index % urls.length]}/v1/chat/completions`,
+      { model: 'race/one', messages: [{ role: 'user', content: 'Am I the one?' }] },
+      { authorization: `Bearer ${key}` },
+    );
     await response.arrayBuffer();
     statuses[response.status] = (statuses[response.status] ?? 0) + 1;
     answered += 1;

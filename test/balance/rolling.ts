@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { issueKey } from '../../plugins/meters/balance/keys.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
+import { postJson } from '../support/post.ts';
 import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
 import { allEntries, costOf, startJournallingVendor } from './kills.ts';
 
@@ -46,16 +47,16 @@ async function ask(
   let told = '';
   for (const { url } of gateways) {
     try {
-      const response = await fetch(`${url}/v1/chat/completions`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-        body: JSON.stringify({
+      const response = await postJson(
+        `${url}/v1/chat/completions`,
+        {
           model: 'openai/gpt-4.1-mini',
           stream: true,
           max_tokens: 500,
           messages: [{ role: 'user', content: `${marker} words ${words}` }],
-        }),
-      });
+        },
+        { authorization: `Bearer ${key}` },
+      );
       const text = await response.text();
       if (response.status === 200) return { id: response.headers.get('x-request-id') ?? '', text };
       told = `${response.status} ${text}`;

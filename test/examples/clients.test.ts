@@ -17,6 +17,7 @@ import { responses } from '../../plugins/protocols/responses/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { keyHeaders } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { postJson } from '../support/post.ts';
 
 const folder = join(import.meta.dirname, '../../examples/clients');
 const asWritten = { origin: 'http://127.0.0.1:8787', key: 'sk-your-key' };
@@ -49,11 +50,7 @@ function parseCommented(text: string): unknown {
 }
 
 async function post(url: string, headers: Record<string, string>, body: object): Promise<string> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  });
+  const response = await postJson(url, body, headers);
   const text = await response.text();
   expect([response.status, response.status === 200 ? '' : text]).toEqual([200, '']);
   return text;

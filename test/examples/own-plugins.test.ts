@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { postJson } from '../support/post.ts';
 import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
 import { startVendor, type Vendor } from '../support/vendor/chat-completions.ts';
 
@@ -30,11 +31,7 @@ afterAll(async () => {
 
 function post(body: object, user = `me:${key}`, path = '/ask'): Promise<Response> {
   const authorization = `Basic ${Buffer.from(user).toString('base64')}`;
-  return fetch(gateway.url + path, {
-    method: 'POST',
-    headers: { authorization, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
+  return postJson(gateway.url + path, body, { authorization });
 }
 
 it('the line in the comment of the config is answered', async () => {

@@ -7,6 +7,7 @@ import { said, told } from '../support/continuing.ts';
 import { startGateway } from '../support/gateway.ts';
 import { isObject } from '../support/json.ts';
 import { hear } from '../support/listen.ts';
+import { postJson } from '../support/post.ts';
 import { modelOf, wires, type Crossing, type Wire } from '../support/quartet.ts';
 import { openDoors } from '../support/station.ts';
 import {
@@ -116,11 +117,11 @@ describe('an agent on its own wire', () => {
       ],
     };
     const strict = await startGateway({ plugins: [openDoors(), responses()] });
-    const response = await fetch(`${strict.url}/v1/responses`, {
-      method: 'POST',
-      headers: { authorization: 'Bearer any-key', 'content-type': 'application/json' },
-      body: JSON.stringify({ model: id, ...again }),
-    });
+    const response = await postJson(
+      `${strict.url}/v1/responses`,
+      { model: id, ...again },
+      { authorization: 'Bearer any-key' },
+    );
     expect([response.status, await response.json()]).toMatchObject([
       400,
       { error: { param: 'input[3].id' } },

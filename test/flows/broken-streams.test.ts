@@ -12,6 +12,7 @@ import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { isObject, type Json } from '../support/json.ts';
 import { dataOf } from '../support/listen.ts';
+import { postJson } from '../support/post.ts';
 import { addressOf, modelOf, openQuartet } from '../support/quartet.ts';
 import { openDoor, tappedVendor } from '../support/tapped-vendor.ts';
 
@@ -52,14 +53,14 @@ async function streamed(
 ): Promise<{ readonly status: number; readonly text: string }> {
   told = stream;
   const model = `house/${wire}`;
-  const response = await fetch(gateway.url + addressOf(client, model, true), {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
-    body: JSON.stringify({
+  const response = await postJson(
+    gateway.url + addressOf(client, model, true),
+    {
       ...(client === 'generate-content' ? {} : { model, stream: true }),
       ...least[client],
-    }),
-  });
+    },
+    { 'anthropic-version': '2023-06-01' },
+  );
   return { status: response.status, text: await response.text() };
 }
 

@@ -7,6 +7,7 @@ import { balance } from '../../plugins/meters/balance/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { postJson } from '../support/post.ts';
 import { receiverSecret as secret, startReceiver } from '../support/receiver.ts';
 
 const closers: (() => Promise<unknown>)[] = [];
@@ -37,15 +38,15 @@ async function newKey(gateway: TestGateway, options: Record<string, string> = {}
 }
 
 async function call({ url }: TestGateway, key: string, maxTokens = 20) {
-  const response = await fetch(`${url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({
+  const response = await postJson(
+    `${url}/v1/chat/completions`,
+    {
       model: 'demo/echo',
       max_tokens: maxTokens,
       messages: [{ role: 'user', content: 'Hello there!' }],
-    }),
-  });
+    },
+    { authorization: `Bearer ${key}` },
+  );
   return { status: response.status, body: await response.json() };
 }
 

@@ -4,6 +4,7 @@ import { chatCompletions } from '../../plugins/protocols/chat-completions/index.
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { startGateway } from '../support/gateway.ts';
+import { postJson } from '../support/post.ts';
 import { startScriptedVendor } from '../support/scripted-vendor.ts';
 import { openDoors, station } from '../support/station.ts';
 
@@ -89,11 +90,7 @@ it.each(['generate-content', 'chat-completions', 'messages'] as const)(
         station({ name: 'vendor', endpoints: { [wire]: vendor.origin } }),
       ],
     });
-    const answer = await fetch(gateway.url + path, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
-      body: JSON.stringify(body),
-    });
+    const answer = await postJson(gateway.url + path, body, { 'anthropic-version': '2023-06-01' });
     expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('is.')]);
     const cost = BigInt(usage.input) * 1000n + BigInt(usage.output) * 2000n;
     expect(await gateway.ended(1)).toMatchObject([

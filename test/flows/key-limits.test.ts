@@ -12,6 +12,7 @@ import { images } from '../../plugins/protocols/images/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { keyHeaders, textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { postJson } from '../support/post.ts';
 
 let gateway: TestGateway;
 let store: Store;
@@ -96,11 +97,7 @@ interface Told {
 
 async function call(family: string, key: string): Promise<Told> {
   const { path, body, credential } = families[family] ?? { path: '', body: {}, credential: bearing };
-  const response = await fetch(gateway.url + path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...credential(key) },
-    body: JSON.stringify(body),
-  });
+  const response = await postJson(gateway.url + path, body, credential(key));
   return {
     status: response.status,
     retry: response.headers.get('x-should-retry'),

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Entry, Store } from '../../plugins/meters/balance/store.ts';
 import { openBooks } from '../support/books.ts';
 import { modelOf, streamedCall } from '../support/operated.ts';
+import { postJson } from '../support/post.ts';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
 import { openVendorHouse, type VendorHouse } from '../support/vendor-house.ts';
 
@@ -56,14 +57,9 @@ async function booked(
   const upstream = modelOf[wire].replace(/^\w+\//, '');
   house.vendors.script(upstream, { text: ['It is ', 'a long ', 'answer.'], usage });
   const [path, body] = bodyOf(wire, stream);
-  const response = await fetch(house.gateway.url + path, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${key}`,
-      'content-type': 'application/json',
-      'anthropic-version': '2023-06-01',
-    },
-    body: JSON.stringify(body),
+  const response = await postJson(house.gateway.url + path, body, {
+    authorization: `Bearer ${key}`,
+    'anthropic-version': '2023-06-01',
   });
   expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('answer.')]);
   return store.entries({ call: response.headers.get('x-request-id') ?? '', limit: 9 });

@@ -12,6 +12,7 @@ import { responses } from '../../plugins/protocols/responses/index.ts';
 import { preferences } from '../../plugins/routing/preferences.ts';
 import { openBooks } from '../support/books.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { postJson } from '../support/post.ts';
 import { chatReply, messagesReply, responsesReply } from '../support/replies.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { station } from '../support/station.ts';
@@ -114,15 +115,11 @@ interface Booked {
 async function call(family: (typeof names)[number], fields: object, reply: typeof says): Promise<Booked> {
   says = reply;
   const { path, body } = families[family];
-  const sent = await fetch(gateway.url + path, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${key}`,
-      'content-type': 'application/json',
-      'anthropic-version': '2023-06-01',
-    },
-    body: JSON.stringify({ model: 'house/model', ...body, ...fields }),
-  });
+  const sent = await postJson(
+    gateway.url + path,
+    { model: 'house/model', ...body, ...fields },
+    { authorization: `Bearer ${key}`, 'anthropic-version': '2023-06-01' },
+  );
   const told = await sent.text();
   const [reserve, end] = await store.entries({ call: sent.headers.get('x-request-id') ?? '', limit: 2 });
   return {

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { findAdminUrl } from '../support/admin-url.ts';
 import { startDelivered } from '../support/delivered.ts';
 import type { TestGateway } from '../support/gateway.ts';
+import { postJson } from '../support/post.ts';
 import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
 
 const data = makeDataFolder();
@@ -55,11 +56,11 @@ export async function newKey(body: object): Promise<z.output<typeof made>> {
 }
 
 export function call(key: string, model = 'demo/echo', maxTokens = 20): Promise<Response> {
-  return fetch(`${gateway.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model, max_tokens: maxTokens, messages: [{ role: 'user', content: 'Hello!' }] }),
-  });
+  return postJson(
+    `${gateway.url}/v1/chat/completions`,
+    { model, max_tokens: maxTokens, messages: [{ role: 'user', content: 'Hello!' }] },
+    { authorization: `Bearer ${key}` },
+  );
 }
 
 export async function statusOf(key: string): Promise<number> {

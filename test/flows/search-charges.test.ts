@@ -6,6 +6,7 @@ import { generateContent } from '../../plugins/protocols/generate-content/index.
 import { openBooks } from '../support/books.ts';
 import { textProtocols } from '../support/front.ts';
 import { startGateway } from '../support/gateway.ts';
+import { postJson } from '../support/post.ts';
 import { chatReply, generateReply, messagesReply, responsesReply, textItem } from '../support/replies.ts';
 import { startScriptedVendor } from '../support/scripted-vendor.ts';
 import { openDoors, station } from '../support/station.ts';
@@ -151,15 +152,11 @@ it.each<[family: keyof typeof billed, fields: object, count: number, charged: nu
     const books = await openBooks(gateway);
     await gateway.verb('credit add', ['tester', '9']);
     const [path, body] = paths[family] ?? ['', {}];
-    const answer = await fetch(gateway.url + path, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${books.key}`,
-        'content-type': 'application/json',
-        'anthropic-version': '2023-06-01',
-      },
-      body: JSON.stringify({ ...body, ...fields }),
-    });
+    const answer = await postJson(
+      gateway.url + path,
+      { ...body, ...fields },
+      { authorization: `Bearer ${books.key}`, 'anthropic-version': '2023-06-01' },
+    );
     expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('Hi')]);
     const [reserve, post, ...more] = await books.store.entries({
       call: answer.headers.get('x-request-id') ?? '',
@@ -211,10 +208,8 @@ it.each([true, false])(
         [field]: 'cachedContents/one',
         contents: [{ role: 'user', parts: [{ text: 'Which city?' }] }],
       };
-      const answer = await fetch(`${gateway.url}/beta/v1beta/models/house/model:${verb}`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${books.key}`, 'content-type': 'application/json' },
-        body: JSON.stringify(body),
+      const answer = await postJson(`${gateway.url}/beta/v1beta/models/house/model:${verb}`, body, {
+        authorization: `Bearer ${books.key}`,
       });
       expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('Paris')]);
       const [reserve, post] = await books.store.entries({

@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { openBooks } from '../support/books.ts';
+import { postJson } from '../support/post.ts';
 import { openVendorHouse, type VendorHouse } from '../support/vendor-house.ts';
 import { user } from './search-calls.ts';
 
@@ -46,14 +47,9 @@ const calls: Readonly<Record<string, (search: object) => readonly [path: string,
 
 /** What a call reserves, in USD: the status of its reply does not matter here. */
 async function reservedFor([path, body]: readonly [string, object]): Promise<number> {
-  const response = await fetch(house.gateway.url + path, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${key}`,
-      'content-type': 'application/json',
-      'anthropic-version': '2023-06-01',
-    },
-    body: JSON.stringify(body),
+  const response = await postJson(house.gateway.url + path, body, {
+    authorization: `Bearer ${key}`,
+    'anthropic-version': '2023-06-01',
   });
   await response.text();
   const call = response.headers.get('x-request-id') ?? '';

@@ -10,6 +10,7 @@ import { cost } from '../../plugins/routing/cost.ts';
 import { preferences } from '../../plugins/routing/preferences.ts';
 import { keyHeaders } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { postJson } from '../support/post.ts';
 
 let gateway: TestGateway;
 export let key = '';
@@ -22,11 +23,7 @@ export interface Answer {
 }
 
 export async function post(path: string, body: object, headers: Record<string, string>): Promise<Answer> {
-  const response = await fetch(gateway.url + path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  });
+  const response = await postJson(gateway.url + path, body, headers);
   const text = await response.text();
   return {
     status: response.status,

@@ -14,6 +14,7 @@ import { demo } from '../../plugins/providers/demo.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
 import { freshDatabase } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { postJson } from '../support/post.ts';
 import { makeDataFolder, runVerb, startProcess } from '../support/process.ts';
 
 const TOLLGATE_CONFIG = 'examples/several-machines.config.ts';
@@ -40,11 +41,11 @@ describe('two gateways with one PostgreSQL', () => {
     );
     const { key }: { key: string } = JSON.parse(output);
     for (const gateway of gateways) {
-      const response = await fetch(`${gateway.url}/v1/chat/completions`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] }),
-      });
+      const response = await postJson(
+        `${gateway.url}/v1/chat/completions`,
+        { model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] },
+        { authorization: `Bearer ${key}` },
+      );
       expect([response.status, await response.json()]).toMatchObject([200, { model: 'demo/echo' }]);
     }
     const seen = await Promise.all(
@@ -111,10 +112,9 @@ describe('two gateways with one PostgreSQL', () => {
     }
 
     async function call(index: number, key: string, more: Record<string, string> = {}, sent: object = body) {
-      const response = await fetch(`${gateways[index % 2]?.url}/v1/chat/completions`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...more },
-        body: JSON.stringify(sent),
+      const response = await postJson(`${gateways[index % 2]?.url}/v1/chat/completions`, sent, {
+        authorization: `Bearer ${key}`,
+        ...more,
       });
       return {
         status: response.status,

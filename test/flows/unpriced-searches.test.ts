@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { textProtocols } from '../support/front.ts';
 import { startGateway } from '../support/gateway.ts';
+import { postJson } from '../support/post.ts';
 import { chatReply, responsesReply } from '../support/replies.ts';
 import { startScriptedVendor } from '../support/scripted-vendor.ts';
 import { openDoors, station } from '../support/station.ts';
@@ -32,11 +33,11 @@ async function openPlain(price: object) {
   });
   const ask = async (family: string, fields: object) => {
     const [path, body] = paths[family] ?? ['', {}];
-    const response = await fetch(gateway.url + path, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
-      body: JSON.stringify({ ...body, ...fields }),
-    });
+    const response = await postJson(
+      gateway.url + path,
+      { ...body, ...fields },
+      { 'anthropic-version': '2023-06-01' },
+    );
     return { status: response.status, told: await response.text() };
   };
   return { gateway, ask, asked: () => asked, close: async () => (await gateway.close(), vendor.close()) };
@@ -124,11 +125,7 @@ it('a search that Codex always offers is omitted and reported as lost if its pri
     tool_choice: 'auto',
     client_metadata: { of: 'Codex' },
   };
-  const answer = await fetch(`${gateway.url}/v1/responses`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
+  const answer = await postJson(`${gateway.url}/v1/responses`, body);
   expect([answer.status, answer.headers.get('x-tollgate-dropped')]).toEqual([200, 'tools[1]']);
   expect(vendor.bodies.map((text): unknown => JSON.parse(text))).toEqual([
     { ...body, model: 'upstream-model', tools: [shell] },

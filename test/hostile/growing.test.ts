@@ -11,6 +11,7 @@ import { responses } from '../../plugins/protocols/responses/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { isObject } from '../support/json.ts';
 import { countOperations } from '../support/operations.ts';
+import { postJson } from '../support/post.ts';
 import { openDoor, tappedVendor } from '../support/tapped-vendor.ts';
 import type { Endpoint } from './endpoints.ts';
 import { openHostileHouse, type HostileHouse } from './inputs.ts';
@@ -159,11 +160,7 @@ describe('a reply', () => {
 
   async function costOf(path: string, body: object, status = 200): Promise<number> {
     return workFor(told.length, async () => {
-      const response = await fetch(gateway.url + path, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      });
+      const response = await postJson(gateway.url + path, body);
       expect([response.status, (await response.text()).length > 0]).toEqual([status, true]);
     });
   }

@@ -1,6 +1,7 @@
 /** Accounts, their keys and budgets, on the pages of the console: part of `console-pages.test.ts`. */
 import { expect, it } from 'vitest';
 import { openPage, signInOn } from '../support/operated-console.ts';
+import { postJson } from '../support/post.ts';
 import { browser, button, choose, dialog, go, open, page, rows } from './pages.ts';
 
 export function testAccountPages(): void {
@@ -41,11 +42,11 @@ export function testAccountPages(): void {
       // Of the models that the key may call, one that is on offer.
       if (client !== 'Open WebUI') expect(text).toContain('openai/');
     }
-    const reply = await fetch(`${open.house.gateway.url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }] }),
-    });
+    const reply = await postJson(
+      `${open.house.gateway.url}/v1/chat/completions`,
+      { model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }] },
+      { authorization: `Bearer ${secret}` },
+    );
     expect(reply.status).toBe(200);
     await dialog().getByRole('button', { name: 'Close' }).click();
     await expect.poll(() => rows('Keys').first().textContent()).toContain('$3.50');

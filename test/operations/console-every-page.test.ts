@@ -18,6 +18,7 @@ import {
   signInOn,
   type ConsoleHouse,
 } from '../support/operated-console.ts';
+import { postJson } from '../support/post.ts';
 
 const hasBrowser = available(isBrowserPresent, missingBrowser);
 const places = [
@@ -70,11 +71,7 @@ describe.runIf(hasBrowser)('every page of the console', () => {
     ]);
     browser = await launchBrowser();
     const post = (url: string, secret: string, body: object): Promise<Response> =>
-      fetch(url, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      });
+      postJson(url, body, { authorization: `Bearer ${secret}` });
     const messages = [{ role: 'user', content: 'Hello!' }];
     const reply = await post(`${open.house.gateway.url}/v1/chat/completions`, open.house.key, {
       model: 'openai/gpt-4o-mini',

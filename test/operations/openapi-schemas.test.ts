@@ -2,6 +2,7 @@
 import { type ValidateFunction } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { postJson } from '../support/post.ts';
 import { ajv, document, door, filled, gateway, key, openDocument, operations, secret } from './openapi.ts';
 
 openDocument();
@@ -30,15 +31,10 @@ function example(title: string): Record<string, unknown> {
 }
 
 function post(path: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
-  return fetch(`${gateway.url}${path}`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${key}`,
-      'content-type': 'application/json',
-      'anthropic-version': '2023-06-01',
-      ...headers,
-    },
-    body: JSON.stringify(body),
+  return postJson(`${gateway.url}${path}`, body, {
+    authorization: `Bearer ${key}`,
+    'anthropic-version': '2023-06-01',
+    ...headers,
   });
 }
 
@@ -118,11 +114,11 @@ describe('the schemas of the document', () => {
     const { headers } = await post('/v1/chat/completions', example('ChatCompletionRequest'));
     const id = headers.get('x-request-id') ?? '';
     const account = 'tester';
-    await fetch(`${door}/admin/budgets`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ scope: 'account', subject: account, limit: '5' }),
-    });
+    await postJson(
+      `${door}/admin/budgets`,
+      { scope: 'account', subject: account, limit: '5' },
+      { authorization: `Bearer ${secret}` },
+    );
     const pages = operations().filter(({ method, path }) => method === 'GET' && path !== '/admin/events');
     for (const { method, path, told } of pages) {
       const isOperators = told.tags.includes('on the admin listener');

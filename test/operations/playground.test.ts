@@ -1,6 +1,7 @@
 /** Calls of the console's playground: on the admin listener, with a user key, and paid as always. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openConsole, type ConsoleHouse } from '../support/operated-console.ts';
+import { postJson } from '../support/post.ts';
 
 let open: ConsoleHouse;
 beforeAll(async () => {
@@ -13,16 +14,16 @@ function call(
   stream = false,
   path = '/console/calls/v1/chat/completions',
 ): Promise<Response> {
-  return fetch(open.door + path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify({
+  return postJson(
+    open.door + path,
+    {
       model: 'demo/echo',
       stream,
       max_tokens: 20,
       messages: [{ role: 'user', content: 'Hello!' }],
-    }),
-  });
+    },
+    headers,
+  );
 }
 
 describe('a call of the playground', () => {

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { health } from '../../plugins/routing/health.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { postJson } from '../support/post.ts';
 import { chatReply } from '../support/replies.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { openDoors, station } from '../support/station.ts';
@@ -36,10 +37,9 @@ afterAll(async () => {
 });
 
 async function ask(): Promise<Response> {
-  return fetch(`${gateway.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content: 'x' }] }),
+  return postJson(`${gateway.url}/v1/chat/completions`, {
+    model: 'house/model',
+    messages: [{ role: 'user', content: 'x' }],
   });
 }
 

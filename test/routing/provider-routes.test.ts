@@ -9,6 +9,7 @@ import { chatCompletions } from '../../plugins/protocols/chat-completions/index.
 import { openai } from '../../plugins/providers/openai.ts';
 import { health } from '../../plugins/routing/health.ts';
 import { openAdminDoor, type AdminDoor } from '../support/admin-door.ts';
+import { postJson } from '../support/post.ts';
 import { makeDataFolder } from '../support/process.ts';
 import { openDoor, tappedVendor } from '../support/tapped-vendor.ts';
 import { pairOfWorkers, targetAt } from '../support/traffic.ts';
@@ -56,14 +57,10 @@ async function openIn(
 
 /** Makes a call. Returns its status and the provider that answered. */
 async function call({ gateway }: AdminDoor, preferences = {}): Promise<[number, string | null]> {
-  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      model: 'house/model',
-      messages: [{ role: 'user', content: 'Hi' }],
-      ...preferences,
-    }),
+  const response = await postJson(`${gateway.url}/v1/chat/completions`, {
+    model: 'house/model',
+    messages: [{ role: 'user', content: 'Hi' }],
+    ...preferences,
   });
   await response.arrayBuffer();
   return [response.status, response.headers.get('x-tollgate-provider')];

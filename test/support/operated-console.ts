@@ -14,6 +14,7 @@ import { demo } from '../../plugins/providers/demo.ts';
 import { findAdminUrl } from './admin-url.ts';
 import { freePort } from './free-port.ts';
 import { openHouse, type House } from './house.ts';
+import { postJson } from './post.ts';
 
 export interface ConsoleHouse {
   readonly house: House;
@@ -51,11 +52,7 @@ export async function openConsole(
     door,
     secret,
     async signIn(shown = secret) {
-      const response = await fetch(`${door}/console/session`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', origin: door },
-        body: JSON.stringify({ secret: shown }),
-      });
+      const response = await postJson(`${door}/console/session`, { secret: shown }, { origin: door });
       if (!response.ok) throw new Error(`signing in failed: ${await response.text()}`);
       return response.headers.get('set-cookie')?.split(';')[0] ?? '';
     },

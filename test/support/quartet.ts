@@ -12,6 +12,7 @@ import { messages } from '../../plugins/protocols/messages/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { preferences } from '../../plugins/routing/preferences.ts';
 import { startGateway, type TestGateway } from './gateway.ts';
+import { postJson } from './post.ts';
 import { facts, fees, seen } from './quartet-models.ts';
 import { wires, type Wire } from './replaying-vendor.ts';
 import { openDoors } from './station.ts';
@@ -190,15 +191,10 @@ export async function openQuartet(
                   }
                 : {}),
             };
-      const response = await fetch(gateway.url + addressOf(client, model, stream), {
-        method: 'POST',
-        headers: {
-          authorization: `Bearer ${key}`,
-          'content-type': 'application/json',
-          ...(client === 'messages' ? { 'anthropic-version': '2023-06-01' } : {}),
-          ...headers,
-        },
-        body: JSON.stringify(fields),
+      const response = await postJson(gateway.url + addressOf(client, model, stream), fields, {
+        authorization: `Bearer ${key}`,
+        ...(client === 'messages' ? { 'anthropic-version': '2023-06-01' } : {}),
+        ...headers,
       });
       const text = await response.text();
       const end = (await gateway.ended(ended + 1))[ended];

@@ -9,6 +9,7 @@ import { crossing } from '../../plugins/operations/crossing.ts';
 import { health } from '../../plugins/routing/health.ts';
 import { launchBrowser } from './browser.ts';
 import { openConsole, openPage, signInOn } from './operated-console.ts';
+import { postJson } from './post.ts';
 
 const folder = process.argv[2] ?? 'data/screenshots';
 /** Whole pages instead of what the screen shows. */
@@ -18,11 +19,7 @@ const open = await openConsole({}, [health(), crossing(), configuration()]);
 const { gateway } = open.house;
 
 async function post(url: string, key: string, body: object): Promise<Record<string, unknown>> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
+  const response = await postJson(url, body, { authorization: `Bearer ${key}` });
   const text = await response.text();
   return text.startsWith('{') ? JSON.parse(text) : {};
 }
