@@ -1,4 +1,4 @@
-/** A ledger on disks that fail or are slow, which needs strace. */
+/** A ledger on disks that fail or are slow, which needs strace: the long form of `test/balance/slow-disk`. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';

@@ -1,8 +1,7 @@
 /**
  * The ledger's promises in full: the long forms of `test/balance/mixed`, `kills`, `outage`, `power-loss`,
- * `slow-disk`, `clock`, `budget-race`, `repricing`, `rolling`, `spenders`, `suspended` and
- * `test/flows/abort`, the contract with thousands of histories (`HISTORIES`), and disks that fail or are slow
- * (which need strace).
+ * `clock`, `budget-race`, `repricing`, `rolling`, `spenders`, `suspended` and `test/flows/abort`, and the
+ * contract with thousands of histories (`HISTORIES`). Disks that fail or are slow are in `disks.fault.ts`.
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
