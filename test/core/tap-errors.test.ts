@@ -1,24 +1,11 @@
 /** What a tap may throw or return, and how an error names its plugin. */
 import { setImmediate } from 'node:timers/promises';
-import { pino } from 'pino';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { GatewayError } from '../../core/errors.ts';
-import { createHooks, type CoreHooks, type Hooks } from '../../core/hooks.ts';
-import { conditionOf, tappable } from '../../core/host/taps.ts';
+import { conditionOf } from '../../core/host/taps.ts';
+import { core, hooks, untyped, useHooks } from './hooks-of-a-test.ts';
 
-let core: CoreHooks;
-let hooks: Hooks;
-let log: string[];
-beforeEach(() => {
-  core = createHooks();
-  log = [];
-  hooks = tappable(core, pino({ errorKey: 'error' }, { write: (line: string) => void log.push(line) }));
-});
-
-/** What a plugin in plain JavaScript may get wrong, past the types. */
-function untyped(value: unknown): never {
-  return value as never;
-}
+useHooks();
 
 describe('faulty taps', () => {
   const slip = (): never => {

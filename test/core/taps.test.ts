@@ -1,23 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
-import { pino } from 'pino';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { createHooks, type CoreHooks, type Hooks } from '../../core/hooks.ts';
-import { conditionOf, freezeTaps, tappable } from '../../core/host/taps.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { conditionOf, freezeTaps } from '../../core/host/taps.ts';
 import { Trace } from '../../core/util/trace.ts';
+import { core, hooks, log, untyped, useHooks } from './hooks-of-a-test.ts';
 
-let core: CoreHooks;
-let hooks: Hooks;
-let log: string[];
-beforeEach(() => {
-  core = createHooks();
-  log = [];
-  hooks = tappable(core, pino({ errorKey: 'error' }, { write: (line: string) => void log.push(line) }));
-});
-
-/** What a plugin in plain JavaScript may get wrong, past the types. */
-function untyped(value: unknown): never {
-  return value as never;
-}
+useHooks();
 
 describe('tapping', () => {
   it('offers plugins only `tap` and `tapPromise`, and no way to call a hook', () => {

@@ -4,29 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { computeCharge } from '../../core/billing/charge.ts';
 import { Tally } from '../../core/billing/reply-progress.ts';
 import type { CanonicalRequest, Charge, InputSize, Usage } from '../../core/index.ts';
-import { target } from '../balance/targets.ts';
-import { routed } from '../support/exchange.ts';
-
-const house = target('house', { input: '1', output: '2', cacheRead: '0.1' });
-const exchange = routed(house);
-
-Object.assign(exchange.attempt, { sent: true, phase: 'first-event' });
-
-const bytes = exchange.call.size.textBytes;
-
-/** Charges a completed call whose provider sent this usage, one after the other, and so much text. */
-function charged(
-  figures: readonly Usage[],
-  text = 'hello there',
-  outcome: 'completed' | 'aborted' = 'completed',
-): Charge {
-  const tally = new Tally();
-  tally.read({ type: 'block-delta', candidate: 0, block: 0, text });
-  for (const usage of figures) tally.read({ type: 'usage', usage });
-  return computeCharge(outcome, exchange, tally);
-}
-
-const estimate = { input: Math.ceil(bytes / 4), output: 3 };
+import { bytes, charged, estimate, exchange, house } from './charged.ts';
 
 describe('plausible figures', () => {
   it('charges plausible figures unchanged', () => {

@@ -12,6 +12,14 @@ vi.mock('node:worker_threads', async (original: () => Promise<typeof threads>) =
   (await import('../balance/weather.ts')).weathered(await original()),
 );
 
+/** Fills a ledger while strace injects a fault into some of these system calls, and returns what was seen. */
+async function fill(file: string, calls: string, fault: string) {
+  const options = ['-f', '-qq', '-o', '/dev/null', '-e', `trace=${calls}`, '-e', `inject=${fault}`];
+  const command = [process.execPath, 'test/balance/filler.ts', file];
+  const { stdout } = await promisify(execFile)('strace', [...options, ...command]);
+  return JSON.parse(stdout);
+}
+
 describe('a disk that fails', () => {
   it.each([
     ['to flush', 'fsync,fdatasync:error=EIO:when=10..20'],
@@ -19,23 +27,7 @@ describe('a disk that fails', () => {
   ])('%s costs those calls a refusal, and nothing that was acknowledged', async (_, fault) => {
     const folder = temporaryFolder();
     const file = join(folder.path, 'ledger.db');
-    const traced = [
-      '-f',
-      '-qq',
-      '-o',
-      '/dev/null',
-      '-e',
-      'trace=fsync,fdatasync,pwrite64',
-      '-e',
-      `inject=${fault}`,
-    ];
-    const { stdout } = await promisify(execFile)('strace', [
-      ...traced,
-      process.execPath,
-      'test/balance/filler.ts',
-      file,
-    ]);
-    const { reserved, refusals } = JSON.parse(stdout);
+    const { reserved, refusals } = await fill(file, 'fsync,fdatasync,pwrite64', fault);
     expect(refusals).toEqual(['ledger_unavailable']);
     expect(reserved).toBeGreaterThan(64);
     expect(readBooks(file).entries.filter(({ kind }) => kind === 'reserve')).toHaveLength(reserved);
@@ -63,23 +55,11 @@ describe('a disk that is slow', () => {
 
   it('delays nothing else while it flushes', async () => {
     const folder = temporaryFolder();
-    const traced = [
-      '-f',
-      '-qq',
-      '-o',
-      '/dev/null',
-      '-e',
-      'trace=fsync,fdatasync',
-      '-e',
-      'inject=fsync,fdatasync:delay_enter=200000',
-    ];
-    const { stdout } = await promisify(execFile)('strace', [
-      ...traced,
-      process.execPath,
-      'test/balance/filler.ts',
+    const { reserved, refusals, longest, lag } = await fill(
       join(folder.path, 'ledger.db'),
-    ]);
-    const { reserved, refusals, longest, lag } = JSON.parse(stdout);
+      'fsync,fdatasync',
+      'fsync,fdatasync:delay_enter=200000',
+    );
     process.stdout.write(
       `a turn took ${longest.toFixed(0)} ms at most, the event loop came ${lag.toFixed(0)} ms late\n`,
     );

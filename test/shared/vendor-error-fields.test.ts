@@ -1,16 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import {
-  decodeError as decodeGoogle,
-  encodeError as encodeGoogle,
-} from '../../plugins/protocols/generate-content/errors.ts';
-import {
-  decodeError as decodeMessages,
-  encodeError as encodeMessages,
-} from '../../plugins/protocols/messages/errors.ts';
-import {
-  decodeError as decodeOpenai,
-  encodeError as encodeOpenai,
-} from '../../plugins/shared/wire-kit/openai-error.ts';
 import { decode, decoders, encoders } from './vendor-replies.ts';
 
 describe("a provider's error on its own protocol", () => {
@@ -79,7 +67,7 @@ describe("a provider's error on its own protocol", () => {
     ],
   ])('keeps all its fields: %s, %i', (_, status, error, added = {}) => {
     const wrapped = { error, user_id: 'user_abc' };
-    expect(encodeOpenai(decodeOpenai(status, JSON.stringify(wrapped)))).toEqual({
+    expect(encoders.openai(decoders.openai(status, JSON.stringify(wrapped)))).toEqual({
       status,
       body: { error: { param: null, ...error, ...added } },
     });
@@ -88,11 +76,11 @@ describe("a provider's error on its own protocol", () => {
   it('keeps the message of a provider that is overloaded', () => {
     const overloaded = { type: 'overloaded_error', message: 'Overloaded' };
     expect(
-      encodeMessages(decodeMessages(529, JSON.stringify({ type: 'error', error: overloaded })), 'id-1'),
+      encoders.messages(decoders.messages(529, JSON.stringify({ type: 'error', error: overloaded }))),
     ).toEqual({ status: 529, body: { type: 'error', error: overloaded, request_id: 'id-1' } });
     const busy = { message: 'The engine is currently overloaded.', type: 'server_error', code: 'overloaded' };
     // Codex stops at this code of ours.
-    expect(encodeOpenai(decodeOpenai(503, JSON.stringify({ error: busy })))).toMatchObject({
+    expect(encoders.openai(decoders.openai(503, JSON.stringify({ error: busy })))).toMatchObject({
       status: 503,
       body: { error: { message: busy.message, code: 'server_is_overloaded' } },
     });
@@ -113,12 +101,12 @@ describe("a provider's error on its own protocol", () => {
     ];
     const message =
       'You exceeded your current quota, please check your plan and billing details. Please retry in 34.4s.';
-    const error = decodeGoogle(
+    const error = decoders.google(
       429,
       JSON.stringify({ error: { code: 429, message, status: 'RESOURCE_EXHAUSTED', details } }),
     );
     expect(Math.ceil(error.details.retryAfter ?? 0)).toBe(35);
-    expect(encodeGoogle(error)).toEqual({
+    expect(encoders.google(error)).toEqual({
       status: 429,
       body: {
         error: {
@@ -161,24 +149,24 @@ describe("a provider's error on its own protocol", () => {
 
   it('is bounded, however deep or long', () => {
     const deep = `{"error":{"message":"x","deep":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`;
-    expect(decodeOpenai(400, deep)).toMatchObject({ code: 'invalid_request', message: 'x' });
+    expect(decoders.openai(400, deep)).toMatchObject({ code: 'invalid_request', message: 'x' });
     expect(
-      decodeOpenai(400, JSON.stringify({ error: { message: 'x', long: 'sk-'.repeat(300_000) } })).message,
+      decoders.openai(400, JSON.stringify({ error: { message: 'x', long: 'sk-'.repeat(300_000) } })).message,
     ).toBe('x');
   });
 });
 
 describe("a provider's error on another protocol", () => {
   it("has OpenAI's format if a chat or responses client asks Google", () => {
-    const error = decodeGoogle(
+    const error = decoders.google(
       400,
       JSON.stringify({ error: { code: 400, message: 'Bad part.', status: 'INVALID_ARGUMENT' } }),
     );
-    expect(encodeOpenai(error)).toEqual({
+    expect(encoders.openai(error)).toEqual({
       status: 400,
       body: { error: { message: 'Bad part.', type: 'invalid_request_error', param: null, code: null } },
     });
-    expect(encodeMessages(error, 'id-1').body).toEqual({
+    expect(encoders.messages(error).body).toEqual({
       type: 'error',
       error: { type: 'invalid_request_error', message: 'Bad part.' },
       request_id: 'id-1',
@@ -186,11 +174,11 @@ describe("a provider's error on another protocol", () => {
   });
 
   it("has OpenAI's format if it comes from Google's own chat layer", () => {
-    const error = decodeOpenai(
+    const error = decoders.openai(
       400,
       JSON.stringify([{ error: { code: 400, message: 'Bad part.', status: 'INVALID_ARGUMENT' } }]),
     );
-    expect(encodeOpenai(error)).toMatchObject({
+    expect(encoders.openai(error)).toMatchObject({
       status: 400,
       body: { error: { message: 'Bad part.', type: 'invalid_request_error', param: null, code: null } },
     });

@@ -1,0 +1,27 @@
+/** Charges a call whose provider reports whatever usage a test wants. */
+import { computeCharge } from '../../core/billing/charge.ts';
+import { Tally } from '../../core/billing/reply-progress.ts';
+import type { Charge, Usage } from '../../core/index.ts';
+import { target } from '../balance/targets.ts';
+import { routed } from '../support/exchange.ts';
+
+export const house = target('house', { input: '1', output: '2', cacheRead: '0.1' });
+export const exchange = routed(house);
+
+Object.assign(exchange.attempt, { sent: true, phase: 'first-event' });
+
+export const bytes = exchange.call.size.textBytes;
+
+/** Charges a completed call whose provider sent this usage, one after the other, and so much text. */
+export function charged(
+  figures: readonly Usage[],
+  text = 'hello there',
+  outcome: 'completed' | 'aborted' = 'completed',
+): Charge {
+  const tally = new Tally();
+  tally.read({ type: 'block-delta', candidate: 0, block: 0, text });
+  for (const usage of figures) tally.read({ type: 'usage', usage });
+  return computeCharge(outcome, exchange, tally);
+}
+
+export const estimate = { input: Math.ceil(bytes / 4), output: 3 };
