@@ -7,11 +7,11 @@ import { received } from '../support/exchange.ts';
 import { hostWith } from '../support/host.ts';
 import { plainProtocol } from '../support/plain-protocol.ts';
 
-function keyring(name: string, keys: Record<string, string>, asked: string[] = []): Keyring {
+function keyring(name: string, keys: Record<string, string>, requests: string[] = []): Keyring {
   return {
     name,
     async verify(secret): Promise<Principal | undefined> {
-      asked.push(`${name}:${secret}`);
+      requests.push(`${name}:${secret}`);
       const account = keys[secret];
       return account === undefined ? undefined : { kind: 'user', account, key: 'k' };
     },
@@ -71,7 +71,7 @@ describe('families', () => {
   } as const;
 
   /** A host with a protocol, a route for users and a public route. */
-  function house(plugin: Plugin): ReturnType<typeof hostWith> {
+  function openHarness(plugin: Plugin): ReturnType<typeof hostWith> {
     const host = hostWith([plugin]);
     host.protocols.add(plainProtocol);
     host.routes.add({ ...page, name: 'account', access: 'user' });
@@ -87,7 +87,7 @@ describe('families', () => {
     'fail the start if %s names an unknown one, with an error that lists the known ones',
     async (name, factory) => {
       const start = (families?: string[]): Promise<void> =>
-        house(factory({ families })).calls.ready.promise();
+        openHarness(factory({ families })).calls.ready.promise();
       await expect(start(['plain', 'typo'])).rejects.toThrow(
         `plugin "${name}": option "families": "typo" does not exist; these do: plain, account`,
       );
@@ -162,13 +162,13 @@ describe('keyrings', () => {
   const head = ['messages', { 'x-api-key': 'sk-ann' }] as const;
 
   it('are asked in order until one knows the key, including those added later', async () => {
-    const asked: string[] = [];
+    const requests: string[] = [];
     const host = hostWith([apiKeyHeader()]);
-    host.keyrings.add(keyring('first', {}, asked));
-    host.keyrings.add(keyring('second', { 'sk-ann': 'ann' }, asked));
-    host.keyrings.add(keyring('third', { 'sk-ann': 'other' }, asked));
+    host.keyrings.add(keyring('first', {}, requests));
+    host.keyrings.add(keyring('second', { 'sk-ann': 'ann' }, requests));
+    host.keyrings.add(keyring('third', { 'sk-ann': 'other' }, requests));
     expect(await host.calls.authenticate.promise(received(...head))).toMatchObject({ account: 'ann' });
-    expect(asked).toEqual(['first:sk-ann', 'second:sk-ann']);
+    expect(requests).toEqual(['first:sk-ann', 'second:sk-ann']);
   });
 
   it.each([

@@ -27,7 +27,7 @@ export async function runWave(
   store: Store,
   { name, calls, spenders, tags, cost, at }: Wave,
 ): Promise<Outcome> {
-  const asked = Array.from({ length: calls }, async (_, index) => {
+  const reply = Array.from({ length: calls }, async (_, index) => {
     const { account = '', key = '' } = spenders[index % spenders.length] ?? {};
     // On a loaded machine PostgreSQL may end a transaction that waits too long: it wrote nothing.
     for (let attempt = 0; ; attempt += 1) {
@@ -41,7 +41,7 @@ export async function runWave(
       }
     }
   });
-  const answers = await Promise.all(asked);
+  const answers = await Promise.all(reply);
   return {
     reserved: answers.filter(({ status }) => status === 'reserved').map(({ id }) => id),
     refused: answers.filter((answer) => answer.status === 'short' && answer.by === 'budget').length,

@@ -25,11 +25,11 @@ function figures(amount: Nano): { input: number; output: number; usage: string; 
   return { input, output: 0, usage: JSON.stringify({ input, output: 0 }), costs: '[]' };
 }
 
-const asked = { model: 'house/model', provider: 'house', price: price.version, attempts: 1 };
+const request = { model: 'house/model', provider: 'house', price: price.version, attempts: 1 };
 
 export function settlement(id: string, amount: Nano | undefined, more: Partial<Settlement> = {}): Settlement {
   return {
-    ...asked,
+    ...request,
     ...figures(amount ?? 0n),
     id,
     amount,
@@ -43,7 +43,7 @@ export function settlement(id: string, amount: Nano | undefined, more: Partial<S
 
 /** The progress of a call that would cost this much if it ended now. */
 export function progress(id: string, owed: Nano, more: Partial<Progress> = {}): Progress {
-  return { ...asked, ...figures(owed), id, owed, sent: true, delivered: 10, ...more };
+  return { ...request, ...figures(owed), id, owed, sent: true, delivered: 10, ...more };
 }
 
 export function newKey(id: string, account: string | undefined, more: Partial<NewKey> = {}): NewKey {

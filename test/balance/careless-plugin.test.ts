@@ -189,12 +189,12 @@ describe.each(Object.entries(steps))('a plugin that throws at %s', (name, effect
         const { status, text, id } = await call(family, stream);
         current = undefined;
         const isWhole = text.includes(lastWords[family] ?? '');
-        const told = `${family} ${stream ? 'streamed' : 'whole'}: ${status} ${text.slice(-300)}`;
-        if (effect === 'untouched') expect(stream ? isWhole : status === 200, told).toBe(true);
+        const message = `${family} ${stream ? 'streamed' : 'whole'}: ${status} ${text.slice(-300)}`;
+        if (effect === 'untouched') expect(stream ? isWhole : status === 200, message).toBe(true);
         else if (effect === 'broken' && stream)
-          expect([status, isWhole, text.includes('error')], told).toEqual([200, false, true]);
-        else expect([status >= 500, typeof JSON.parse(text)], told).toEqual([true, 'object']);
-        expect(text, told).not.toContain('out of luck');
+          expect([status, isWhole, text.includes('error')], message).toEqual([200, false, true]);
+        else expect([status >= 500, typeof JSON.parse(text)], message).toEqual([true, 'object']);
+        expect(text, message).not.toContain('out of luck');
         // No plugin has to log what the client cannot read.
         if (effect !== 'untouched')
           await expect

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { vi } from 'vitest';
-import { openHouse, type House } from '../support/house.ts';
+import { openHarness, type Harness } from '../support/harness.ts';
 import { readBooks, temporaryFolder } from './ledger-file.ts';
 
 const hour = 3600 * 1000;
@@ -25,7 +25,7 @@ export interface ClockRun {
   readonly audit: unknown;
 }
 
-async function costOfOne({ post, balance }: House): Promise<number> {
+async function costOfOne({ post, balance }: Harness): Promise<number> {
   await (await post(body)).text();
   return (await balance()).used;
 }
@@ -43,17 +43,17 @@ export async function clockRun({
   const folder = temporaryFolder();
   const store = { kind: 'sqlite', file: join(folder.path, 'ledger.db') } as const;
   const houses = [
-    await openHouse({ ledger: { store, lease } }),
-    await openHouse({ ledger: { store, lease } }),
+    await openHarness({ ledger: { store, lease } }),
+    await openHarness({ ledger: { store, lease } }),
   ];
   const now = Date.now.bind(Date);
   const clock = vi.spyOn(Date, 'now');
   try {
     const [first] = houses;
     const each = first ? await costOfOne(first) : 0;
-    let letGo = (): void => undefined;
+    let release = (): void => undefined;
     const hold = new Promise<void>((resolve) => {
-      letGo = resolve;
+      release = resolve;
     });
     for (const { vendor } of houses) vendor.script('gpt-4o-mini', { hold, holdAfter: 2 });
     const running: Response[] = [];
@@ -66,7 +66,7 @@ export async function clockRun({
       await begin();
       await sleep(milliseconds);
     }
-    letGo();
+    release();
     const texts = await Promise.all(running.map((response) => response.text()));
     const { entries } = readBooks(store.file);
     return {
@@ -82,7 +82,7 @@ export async function clockRun({
     };
   } finally {
     clock.mockRestore();
-    for (const house of houses) await house.close();
+    for (const harness of houses) await harness.close();
     folder.remove();
   }
 }

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditReport } from '../../plugins/meters/balance/audit-report.ts';
 import { openStore } from '../../plugins/meters/balance/open-store.ts';
 import { freshDatabase } from '../support/database.ts';
-import { openHouse } from '../support/house.ts';
+import { openHarness } from '../support/harness.ts';
 import { allEntries } from './kills.ts';
 import { endConnections, inDatabase } from './postgres-database.ts';
 
@@ -31,7 +31,7 @@ export interface Cuts {
 
 export async function cuts({ cuts: count, every, lanes }: CutsOptions): Promise<Cuts> {
   const { url, drop } = await freshDatabase();
-  const house = await openHouse({
+  const harness = await openHarness({
     credit: '1000',
     ledger: { store: { kind: 'postgres', url, connections: 4 } },
   });
@@ -43,7 +43,7 @@ export async function cuts({ cuts: count, every, lanes }: CutsOptions): Promise<
   const lane = async (_: unknown, index: number): Promise<void> => {
     for (let turn = index; !over.signal.aborted; turn += 1) {
       const stream = turn % 2 === 0;
-      const response = await house.post({
+      const response = await harness.post({
         model: 'openai/gpt-4o-mini',
         stream,
         messages: [{ role: 'user', content: 'Hello!' }],
@@ -90,7 +90,7 @@ export async function cuts({ cuts: count, every, lanes }: CutsOptions): Promise<
     return { ended, statuses, odd, wrong, audit };
   } finally {
     over.abort();
-    await house.close();
+    await harness.close();
     await drop();
   }
 }

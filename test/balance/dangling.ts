@@ -4,7 +4,7 @@
 import type { AuditReport } from '../../plugins/meters/balance/audit-report.ts';
 import { openStore, type StoreOptions } from '../../plugins/meters/balance/open-store.ts';
 import { request } from '../contract/store.ts';
-import { openHouse } from '../support/house.ts';
+import { openHarness } from '../support/harness.ts';
 import { price, progress, quote, settlement } from './calls.ts';
 import { allEntries } from './kills.ts';
 
@@ -71,12 +71,12 @@ export async function dangling(options: StoreOptions, made: number): Promise<Dan
     await dead.close();
   }
   const began = performance.now();
-  const house = await openHouse({ ledger: { store: options, lease: 1 } });
+  const harness = await openHarness({ ledger: { store: options, lease: 1 } });
   try {
     const readyAfter = performance.now() - began;
     const statuses: number[] = [];
     do {
-      const response = await house.post({
+      const response = await harness.post({
         model: 'openai/gpt-4o-mini',
         messages: [{ role: 'user', content: 'Hello!' }],
       });
@@ -107,7 +107,7 @@ export async function dangling(options: StoreOptions, made: number): Promise<Dan
       audit: await ledger.audit(),
     };
   } finally {
-    await house.close();
+    await harness.close();
     await ledger.close();
   }
 }

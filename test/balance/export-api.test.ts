@@ -5,32 +5,32 @@ import { describe, expect, it } from 'vitest';
 import { exportEntries } from '../../plugins/meters/balance/operator/export.ts';
 import { admin } from '../../plugins/operations/admin/index.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
-import { openHouse } from '../support/house.ts';
+import { openHarness } from '../support/harness.ts';
 import { storeWith } from './calls.ts';
 import { parsed, textOf } from './exported.ts';
 
 describe('the admin API', () => {
   it('serves at most four exports at once as files; a client that disconnects frees its place', async () => {
-    const house = await openHouse({ plugins: [admin({ port: 0 })] });
-    const door = findAdminUrl(house.gateway.told);
-    const secret = readFileSync(join(house.gateway.dataFolder, 'operator-secret'), 'utf8').trim();
+    const harness = await openHarness({ plugins: [admin({ port: 0 })] });
+    const adminUrl = findAdminUrl(harness.gateway.printed);
+    const secret = readFileSync(join(harness.gateway.dataFolder, 'operator-secret'), 'utf8').trim();
     const ask = (query: string, signal?: AbortSignal) =>
-      fetch(`${door}/admin/entries/export${query}`, {
+      fetch(`${adminUrl}/admin/entries/export${query}`, {
         headers: { authorization: `Bearer ${secret}` },
         ...(signal && { signal }),
       });
     for (let turn = 0; turn < 6; turn += 1) {
-      const leaving = new AbortController();
-      const response = await ask('', leaving.signal);
+      const controller = new AbortController();
+      const response = await ask('', controller.signal);
       expect(response.headers.get('content-disposition')).toBe('attachment; filename="entries.csv"');
-      if (turn % 2 === 0) leaving.abort();
+      if (turn % 2 === 0) controller.abort();
       else await response.text();
     }
     const csv = await ask('');
     const last = Number(csv.headers.get('x-tollgate-export-last'));
     const text = await csv.text();
     expect(text).toMatch(new RegExp(`\r\n${last},.*,credit,tester,`));
-    expect(text).not.toContain(house.key);
+    expect(text).not.toContain(harness.key);
     const jsonl = await ask(`?format=jsonl&account=tester&after=0`);
     expect(jsonl.headers.get('content-type')).toBe('application/jsonl; charset=utf-8');
     expect(parsed(await jsonl.text()).at(-1)).toMatchObject({ number: last, account: 'tester' });
@@ -45,11 +45,11 @@ describe('the admin API', () => {
       expect(refused.status).toBe(400);
       expect(await refused.json()).toMatchObject({ error: { param } });
     }
-    const file = join(house.gateway.dataFolder, 'out.jsonl');
-    const result = await house.gateway.verb('entries export', [file], { format: 'jsonl' });
+    const file = join(harness.gateway.dataFolder, 'out.jsonl');
+    const result = await harness.gateway.verb('entries export', [file], { format: 'jsonl' });
     expect(result).toEqual({ file, last });
     expect(parsed(readFileSync(file, 'utf8')).at(-1)).toMatchObject({ number: last });
-    await house.close();
+    await harness.close();
   });
 
   it('refuses a fifth export until one of four ends', async () => {

@@ -221,11 +221,11 @@ it('an export from PostgreSQL ends before a number that the newest transaction h
 });
 
 it('an export reads one slice ahead of its reader, and no more', async () => {
-  let asked = 0;
+  let requestCount = 0;
   const store = storeWith({
     lastEntry: async () => 1_000_000,
     async exportEntries({ after }) {
-      asked += 1;
+      requestCount += 1;
       return { text: `${after}\n`, rows: 1 };
     },
   });
@@ -234,6 +234,6 @@ it('an export reads one slice ahead of its reader, and no more', async () => {
   await reader.next();
   await new Promise((resolve) => setImmediate(resolve));
   // One that was read, one that the stream holds, and one ahead.
-  expect(asked).toBeLessThanOrEqual(3);
+  expect(requestCount).toBeLessThanOrEqual(3);
   await reader.return?.();
 });

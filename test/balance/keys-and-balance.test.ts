@@ -7,7 +7,7 @@ import { createSecret } from '../../plugins/shared/secret.ts';
 import { type TestGateway } from '../support/gateway.ts';
 import { hostWith, type TestHost } from '../support/host.ts';
 import { newKey as keyRecord } from './calls.ts';
-import { books, call, dataFolder, newKey, start, useFolder } from './paid-house.ts';
+import { books, call, dataFolder, newKey, start, useFolder } from './paid-harness.ts';
 
 useFolder();
 
@@ -82,8 +82,8 @@ describe('the balance endpoint', () => {
       text: '',
       address: '::1',
     };
-    const asked = route.handle(request, { kind: 'user', account: 'a', key: 'k' });
-    expect(await asked.catch((error: unknown) => route.errors(error))).toEqual({
+    const reply = route.handle(request, { kind: 'user', account: 'a', key: 'k' });
+    expect(await reply.catch((error: unknown) => route.errors(error))).toEqual({
       status: 500,
       body: { error: 'internal error', is_active: false },
     });
@@ -94,16 +94,16 @@ describe('a first start', () => {
   it('makes no key without credit, and prints how to make one', async () => {
     const gateway = await start(undefined, { firstCredit: '0' });
     expect(await gateway.verb('keys list')).toEqual([]);
-    expect(gateway.told).toEqual([expect.stringContaining('`keys create --credit 5`')]);
+    expect(gateway.printed).toEqual([expect.stringContaining('`keys create --credit 5`')]);
   });
 
   it('makes a key with credit and prints it once', async () => {
-    const told: string[] = [];
+    const messages: string[] = [];
     const closers: (() => unknown)[] = [];
     const host: TestHost = {
       ...hostWith([]),
       dataFolder,
-      announce: (line) => void told.push(line),
+      announce: (line) => void messages.push(line),
       async resource(_key, options, open, close) {
         const thing = await open(options);
         closers.push(() => close(thing));
@@ -113,8 +113,8 @@ describe('a first start', () => {
     balance({ firstCredit: '3' }).apply(host);
     await host.calls.ready.promise();
     await host.calls.ready.promise();
-    expect(told).toHaveLength(1);
-    const secret = /sk-\w+/.exec(told[0] ?? '')?.[0] ?? '';
+    expect(messages).toHaveLength(1);
+    const secret = /sk-\w+/.exec(messages[0] ?? '')?.[0] ?? '';
     expect(await host.keyrings.get('balance').verify(secret)).toMatchObject({
       kind: 'user',
       account: 'default',

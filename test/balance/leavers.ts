@@ -88,10 +88,10 @@ export async function leavers(onAbort: OnAbort, pause = 3): Promise<Leavers> {
   });
   const key = await gateway.newKey({ account: 'a', credit: '1000' });
   const books = (): Books => readBooks(join(folder.path, 'ledger.db'));
-  const ask = (leaving: AbortController): Promise<Response> =>
+  const ask = (controller: AbortController): Promise<Response> =>
     fetch(`${gateway.url}/v1/chat/completions`, {
       method: 'POST',
-      signal: leaving.signal,
+      signal: controller.signal,
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify({
         model,
@@ -104,9 +104,9 @@ export async function leavers(onAbort: OnAbort, pause = 3): Promise<Leavers> {
     calls,
     books,
     async leaveUnanswered(status, body) {
-      const leaving = new AbortController();
+      const controller = new AbortController();
       vendor.conduct(async (response) => {
-        leaving.abort();
+        controller.abort();
         await sleep(100);
         // A busy process may not have seen the disconnect yet. A turn of its event loop reads all sockets.
         for (const _ of [1, 2]) await setImmediate();
@@ -114,13 +114,13 @@ export async function leavers(onAbort: OnAbort, pause = 3): Promise<Leavers> {
           .writeHead(status, { 'content-type': status === 200 ? 'text/event-stream' : 'application/json' })
           .end(body);
       });
-      await ask(leaving).catch(() => undefined);
+      await ask(controller).catch(() => undefined);
     },
     async call(leaveAfter) {
-      const leaving = new AbortController();
+      const controller = new AbortController();
       let text = '';
       try {
-        const response = await ask(leaving);
+        const response = await ask(controller);
         for await (const part of response.body ?? []) {
           text += Buffer.from(part).toString();
           if (
@@ -128,10 +128,10 @@ export async function leavers(onAbort: OnAbort, pause = 3): Promise<Leavers> {
               ? text.includes(leaveAfter)
               : leaveAfter !== undefined && text.length >= leaveAfter
           )
-            leaving.abort();
+            controller.abort();
         }
       } catch (error) {
-        if (!leaving.signal.aborted) throw error;
+        if (!controller.signal.aborted) throw error;
       }
       return text;
     },

@@ -16,9 +16,9 @@ import {
 } from '../../plugins/meters/balance/markup/marked-prices.ts';
 import { admin } from '../../plugins/operations/admin/index.ts';
 import { vendorPrice } from '../../plugins/shared/vendor-price.ts';
-import { askAdmin } from '../support/admin-door.ts';
+import { askAdmin } from '../support/admin-listener.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
-import { openHouse, type House } from '../support/house.ts';
+import { openHarness, type Harness } from '../support/harness.ts';
 import { until } from '../support/operated.ts';
 
 const principal: Principal = { kind: 'user', account: 'acme', key: 'k1' };
@@ -127,8 +127,8 @@ describe('rules', () => {
   });
 });
 
-let house: House;
-let opened: House | undefined;
+let harness: Harness;
+let opened: Harness | undefined;
 afterEach(async () => {
   await opened?.close();
   opened = undefined;
@@ -138,26 +138,26 @@ const usage = { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 
 const vendorCost = '0.00021';
 
 async function call(): Promise<string> {
-  house.vendor.script('gpt-4o-mini', { text: ['Yes.'], usage });
-  const before = parseUsd((await house.balance()).used.toFixed(9));
-  await house.client.chat.completions.create({
+  harness.vendor.script('gpt-4o-mini', { text: ['Yes.'], usage });
+  const before = parseUsd((await harness.balance()).used.toFixed(9));
+  await harness.client.chat.completions.create({
     model: 'openai/gpt-4o-mini',
     messages: [{ role: 'user', content: 'Hi' }],
   });
-  return formatUsd(parseUsd((await house.balance()).used.toFixed(9)) - before);
+  return formatUsd(parseUsd((await harness.balance()).used.toFixed(9)) - before);
 }
 
 describe('a gateway with markups', () => {
   it("charges them, keeps the provider's bill, and shows the margin", async () => {
-    house = opened = await openHouse({
+    harness = opened = await openHarness({
       ledger: { markup: [{ account: 'tester', percent: '10', fixed: '0.001' }] },
       plugins: [admin({ port: 0 })],
     });
-    const door = findAdminUrl(house.gateway.told);
-    const operator = readFileSync(join(house.gateway.dataFolder, 'operator-secret'), 'utf8').trim();
-    const read = async (path: string) => (await askAdmin(door, operator, ['GET', path])).body;
+    const adminUrl = findAdminUrl(harness.gateway.printed);
+    const operator = readFileSync(join(harness.gateway.dataFolder, 'operator-secret'), 'utf8').trim();
+    const read = async (path: string) => (await askAdmin(adminUrl, operator, ['GET', path])).body;
     expect(await call()).toBe('0.001231');
-    expect(await house.gateway.verb('usage', [], { by: 'account' })).toMatchObject([
+    expect(await harness.gateway.verb('usage', [], { by: 'account' })).toMatchObject([
       { account: 'tester', calls: 1, cost: '0.001231', vendorCost, margin: '0.001021' },
     ]);
     const money = { cost: '0.001231', vendor_cost: vendorCost, margin: '0.001021' };
@@ -166,44 +166,44 @@ describe('a gateway with markups', () => {
       totals: money,
       series: [{ name: 'tester', totals: money, margin: expect.arrayContaining([money.margin]) }],
     });
-    const own = await fetch(`${house.gateway.url}/v1/key`, {
-      headers: { authorization: `Bearer ${house.key}` },
+    const own = await fetch(`${harness.gateway.url}/v1/key`, {
+      headers: { authorization: `Bearer ${harness.key}` },
     });
     expect(await own.text()).not.toContain('margin');
-    expect(await house.gateway.verb('audit')).toMatchObject({ ok: true });
+    expect(await harness.gateway.verb('audit')).toMatchObject({ ok: true });
   });
 
   it('reserves the price with markup, and refuses or shortens calls that only lack the markup', async () => {
-    house = opened = await openHouse({
+    harness = opened = await openHarness({
       credit: '0.0005',
       ledger: { whenShort: 'refuse', markup: [{ percent: '0', fixed: '0.0006' }] },
     });
-    const refused = await house.post({
+    const refused = await harness.post({
       model: 'openai/gpt-4o-mini',
       max_tokens: 20,
       messages: [{ role: 'user', content: 'Hi' }],
     });
     expect(refused.status).toBe(402);
-    expect(house.vendor.requests).toHaveLength(0);
+    expect(harness.vendor.requests).toHaveLength(0);
   });
 
   it('prefers the rules that operators set at run time over its configuration', async () => {
-    house = opened = await openHouse({ ledger: { markup: [{ account: 'tester', percent: '100' }] } });
+    harness = opened = await openHarness({ ledger: { markup: [{ account: 'tester', percent: '100' }] } });
     expect(await call()).toBe('0.00042');
-    await house.gateway.verb('markups set', [], { account: 'tester', percent: '-50' });
+    await harness.gateway.verb('markups set', [], { account: 'tester', percent: '-50' });
     await until(async () => (await call()) === '0.000105');
-    await house.gateway.verb('markups set', [], { account: 'tester', model: 'openai/*', percent: '0' });
+    await harness.gateway.verb('markups set', [], { account: 'tester', model: 'openai/*', percent: '0' });
     await until(async () => (await call()) === vendorCost);
-    expect(await house.gateway.verb('markups list')).toHaveLength(2);
-    await house.gateway.verb('markups remove', [], { account: 'tester', model: 'openai/*' });
-    await expect(house.gateway.verb('markups remove', [], { account: 'nobody' })).rejects.toThrow(
+    expect(await harness.gateway.verb('markups list')).toHaveLength(2);
+    await harness.gateway.verb('markups remove', [], { account: 'tester', model: 'openai/*' });
+    await expect(harness.gateway.verb('markups remove', [], { account: 'nobody' })).rejects.toThrow(
       'no such markup',
     );
-    await expect(house.gateway.verb('markups set', [], { account: 'tester' })).rejects.toThrow(
+    await expect(harness.gateway.verb('markups set', [], { account: 'tester' })).rejects.toThrow(
       '"percent" or "fixed"',
     );
     // What failed is no action.
-    expect(await house.gateway.verb('actions list', [], { limit: '4' })).toMatchObject([
+    expect(await harness.gateway.verb('actions list', [], { limit: '4' })).toMatchObject([
       { action: 'markups remove', detail: expect.stringContaining('openai/*') },
       { action: 'markups set' },
       { action: 'markups set' },
@@ -211,8 +211,8 @@ describe('a gateway with markups', () => {
     ]);
     const [row] = z
       .array(z.object({ cost: z.string(), vendorCost: z.string(), margin: z.string() }))
-      .parse(await house.gateway.verb('usage', [], { by: 'account' }));
+      .parse(await harness.gateway.verb('usage', [], { by: 'account' }));
     expect(parseUsd(row?.cost ?? '') - parseUsd(row?.vendorCost ?? '')).toBe(parseUsd(row?.margin ?? ''));
-    expect(await house.gateway.verb('audit')).toMatchObject({ ok: true });
+    expect(await harness.gateway.verb('audit')).toMatchObject({ ok: true });
   });
 });

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditReport } from '../../plugins/meters/balance/audit-report.ts';
 import { openStore } from '../../plugins/meters/balance/open-store.ts';
-import { openHouse } from '../support/house.ts';
+import { openHarness } from '../support/harness.ts';
 import { troubledStore, type Trouble } from './troubles.ts';
 
 export interface OutageOptions {
@@ -40,10 +40,10 @@ function statedCost(text: string): number {
 
 export async function runOutage({ kind, milliseconds, streams }: OutageOptions): Promise<Outage> {
   const store = await troubledStore(kind);
-  const house = await openHouse({ ledger: { store: store.options } });
-  const { promise: hold, resolve: letGo } = Promise.withResolvers<void>();
+  const harness = await openHarness({ ledger: { store: store.options } });
+  const { promise: hold, resolve: release } = Promise.withResolvers<void>();
   try {
-    const readiness = async (): Promise<number> => (await fetch(`${house.gateway.url}/readyz`)).status;
+    const readiness = async (): Promise<number> => (await fetch(`${harness.gateway.url}/readyz`)).status;
     const body = {
       model,
       messages: [{ role: 'user', content: 'Hello!' }],
@@ -52,20 +52,20 @@ export async function runOutage({ kind, milliseconds, streams }: OutageOptions):
     };
     const before = await readiness();
     // What one of them costs, to compute what all of them should.
-    await (await house.post(body, wish)).text();
-    const due = (await house.balance()).used * (streams + 1);
+    await (await harness.post(body, wish)).text();
+    const due = (await harness.balance()).used * (streams + 1);
 
-    house.vendor.script('gpt-4o-mini', { hold, holdAfter: 2 });
-    const running = await Promise.all(Array.from({ length: streams }, () => house.post(body, wish)));
+    harness.vendor.script('gpt-4o-mini', { hold, holdAfter: 2 });
+    const running = await Promise.all(Array.from({ length: streams }, () => harness.post(body, wish)));
     await store.begin();
     const returned = sleep(milliseconds);
-    letGo();
+    release();
     const began = performance.now();
     const ended = Promise.all(
       running.map(async (response) => ({ text: await response.text(), after: performance.now() - began })),
     );
-    const late = await house.post(body, wish);
-    const told: unknown = await late.json();
+    const late = await harness.post(body, wish);
+    const answer: unknown = await late.json();
     // The call may be refused because of a connection that reads, before the one that writes fails.
     let meanwhile = await readiness();
     while (meanwhile === before) {
@@ -76,13 +76,13 @@ export async function runOutage({ kind, milliseconds, streams }: OutageOptions):
     await returned;
     await store.end();
 
-    const settled = async (): Promise<number> => (await house.balance().catch(() => ({ used: -1 }))).used;
+    const settled = async (): Promise<number> => (await harness.balance().catch(() => ({ used: -1 }))).used;
     while ((await readiness()) !== 200 || Math.abs((await settled()) - due) > 1e-9) await sleep(50);
     const ledger = await openStore(store.direct, '');
     const audit = await ledger.audit();
     await ledger.close();
     return {
-      refused: { status: late.status, retryAfter: late.headers.get('retry-after'), code: told },
+      refused: { status: late.status, retryAfter: late.headers.get('retry-after'), code: answer },
       ready: [before, meanwhile, await readiness()],
       whole: texts.filter(({ text }) => text.trimEnd().endsWith('data: [DONE]')).length,
       stated: texts.map(({ text }) => statedCost(text)),
@@ -92,8 +92,8 @@ export async function runOutage({ kind, milliseconds, streams }: OutageOptions):
       audit,
     };
   } finally {
-    letGo();
-    await house.close();
+    release();
+    await harness.close();
     await store.close();
   }
 }

@@ -5,7 +5,7 @@ import { balance } from '../../plugins/meters/balance/index.ts';
 import { expectSound } from '../contract/books.ts';
 import { routed } from '../support/exchange.ts';
 import { hostWith } from '../support/host.ts';
-import { type Options, type Vendor, books, call, newKey, start, useFolder } from './paid-house.ts';
+import { type Options, type Vendor, books, call, newKey, start, useFolder } from './paid-harness.ts';
 import { target } from './targets.ts';
 
 useFolder();

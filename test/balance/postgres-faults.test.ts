@@ -74,12 +74,12 @@ describe('a network that fails', () => {
   it('leaves no late write: afterwards, reservations without an answer can be voided', async () => {
     const { cable, store, url } = await wired();
     cable.holdAfter('batch commit');
-    const asked = store.reserve(request('r1', 'a'));
-    asked.catch(() => undefined);
+    const reply = store.reserve(request('r1', 'a'));
+    reply.catch(() => undefined);
     while ((await inDatabase(url, 'SELECT FROM pending')).length === 0) await sleep(20);
     cable.cut();
     cable.release();
-    await expect(asked).rejects.toMatchObject(refused);
+    await expect(reply).rejects.toMatchObject(refused);
     await recovered(store);
     expect(await store.settle(settlement('r1', undefined))).toEqual({ status: 'voided' });
     expect(await store.balance('a')).toEqual({ total: 1000n, used: 0n, pending: 0n });
@@ -89,11 +89,11 @@ describe('a network that fails', () => {
     const { cable, store, url } = await wired();
     const holder = await startHolder(url);
     await holder.freeze('pending');
-    const asked = store.reserve(request('r1', 'a'));
-    asked.catch(() => undefined);
+    const reply = store.reserve(request('r1', 'a'));
+    reply.catch(() => undefined);
     await waitForLocks(url, 1);
     cable.cut();
-    await expect(asked).rejects.toMatchObject(refused);
+    await expect(reply).rejects.toMatchObject(refused);
     await recovered(store);
     expect(await store.settle(settlement('r1', undefined))).toEqual({ status: 'not_found' });
     await holder.letGo();
@@ -105,7 +105,7 @@ describe('a network that fails', () => {
   it('ends no process if a connection closes after an answer', async () => {
     const { store, url } = await open();
     await store.balance('a');
-    const asked = store.balance('a');
+    const reply = store.balance('a');
     await new Promise((resolve) => setImmediate(resolve));
     // Nothing is read meanwhile: both arrive as one, and the end while the connection is still in use.
     const end = `SELECT pg_terminate_backend(pid, 2000) FROM pg_stat_activity
@@ -114,7 +114,7 @@ describe('a network that fails', () => {
       "const client = new (require('pg').Client)(process.argv[1]); " +
       'client.connect().then(() => client.query(process.argv[2])).then(() => client.end())';
     execFileSync(process.execPath, ['-e', script, url, end]);
-    expect(await asked).toMatchObject({ total: 1000n });
+    expect(await reply).toMatchObject({ total: 1000n });
     expect(await store.balance('a')).toMatchObject({ total: 1000n });
   });
 
@@ -122,12 +122,12 @@ describe('a network that fails', () => {
     const { cable, store, url } = await wired();
     await store.reserve(request('r1', 'a'));
     cable.holdAfter('batch commit');
-    const asked = store.settle(settlement('r1', 4n));
-    asked.catch(() => undefined);
+    const reply = store.settle(settlement('r1', 4n));
+    reply.catch(() => undefined);
     while ((await inDatabase(url, 'SELECT FROM pending')).length > 0) await sleep(20);
     cable.cut();
     cable.release();
-    await expect(asked).rejects.toMatchObject(refused);
+    await expect(reply).rejects.toMatchObject(refused);
     await recovered(store);
     expect(await store.settle(settlement('r1', 4n))).toEqual({ status: 'already_posted' });
     expect(await store.balance('a')).toEqual({ total: 1000n, used: 4n, pending: 0n });
@@ -160,12 +160,12 @@ describe('two machines', () => {
     closers.push(() => other.close());
     const holder = await startHolder(url);
     await holder.freeze('entries');
-    const asked = Promise.all(
+    const reply = Promise.all(
       [store, other].map((by, index) => by.reserve(request(`r${index}`, 'a', { quotes: [quote(1000n)] }))),
     );
     await waitForLocks(url, 2);
     await holder.letGo();
-    expect((await asked).map(({ status }) => status).toSorted()).toEqual(['reserved', 'short']);
+    expect((await reply).map(({ status }) => status).toSorted()).toEqual(['reserved', 'short']);
   });
 });
 

@@ -75,7 +75,7 @@ describe('a batch that the server undid', () => {
     const { store, url, books } = await open();
     const holder = await startHolder(url);
     await holder.take('a');
-    const asked = store.reserve(request('r1', 'a'));
+    const reply = store.reserve(request('r1', 'a'));
     await waitForLocks(url, 1);
     await inDatabase(
       url,
@@ -83,7 +83,7 @@ describe('a batch that the server undid', () => {
       WHERE wait_event_type = 'Lock' AND datname = current_database()`,
     );
     await holder.letGo();
-    expect(await asked).toMatchObject({ status: 'reserved' });
+    expect(await reply).toMatchObject({ status: 'reserved' });
     expectSound(await books());
   });
 
@@ -91,13 +91,13 @@ describe('a batch that the server undid', () => {
     const { store, url, books } = await open();
     const holder = await startHolder(url);
     await holder.take('a');
-    const asked = store.reserve(request('r1', 'a'));
+    const reply = store.reserve(request('r1', 'a'));
     await waitForLocks(url, 1);
     const gone = holder.letGo();
     // Longer than the server lets a transaction be idle.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2500);
     await gone;
-    expect(await asked).toMatchObject({ status: 'reserved' });
+    expect(await reply).toMatchObject({ status: 'reserved' });
     expectSound(await books());
   });
 });

@@ -93,14 +93,14 @@ export async function powerLoss({
     copyFileSync(`${file}.kept`, rest);
     const garbage = Buffer.from(Array.from({ length: isGarbled ? log.length - cut : 0 }, () => draw(256)));
     writeFileSync(`${rest}-wal`, Buffer.concat([log.subarray(0, cut), garbage]));
-    const told = `${isGarbled ? 'garbage' : 'nothing'} from byte ${cut} of ${log.length} on`;
+    const damage = `${isGarbled ? 'garbage' : 'nothing'} from byte ${cut} of ${log.length} on`;
     const acknowledged = marks.findLast(({ length }) => length <= cut)?.acknowledged ?? 0;
     try {
       const found = look(rest);
-      if (found < acknowledged) lost.push(`${told}: ${found} of ${acknowledged}`);
+      if (found < acknowledged) lost.push(`${damage}: ${found} of ${acknowledged}`);
       if (found < (marks.at(-1)?.acknowledged ?? 0)) shortened += 1;
     } catch (error) {
-      unsound.push(`${told}: ${error instanceof Error ? error.message : String(error)}`);
+      unsound.push(`${damage}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
   folder.remove();

@@ -24,7 +24,7 @@ const spender = join(import.meta.dirname, 'spender.ts');
 
 interface Spender {
   /** The answers it received, as it printed them. */
-  readonly told: readonly string[];
+  readonly printed: readonly string[];
   /** Resolves once it has printed so many. */
   reached(count: number): Promise<void>;
   kill(): void;
@@ -36,18 +36,18 @@ function spend(account: string, name: string, pairs: number): Spender {
   const child = spawn(process.execPath, [spender, file, account, name, `${pairs}`], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const told: string[] = [];
+  const messages: string[] = [];
   let check = (): void => undefined;
   const lines = createInterface({ input: child.stdout });
   lines.on('line', (line) => {
-    told.push(line);
+    messages.push(line);
     check();
   });
   return {
-    told,
+    printed: messages,
     reached: (count) =>
       new Promise((resolve) => {
-        check = () => void (told.length >= count && resolve());
+        check = () => void (messages.length >= count && resolve());
         check();
       }),
     kill: () => void child.kill('SIGKILL'),
@@ -129,9 +129,9 @@ describe('a process that is killed', () => {
     await child.exited;
     const store = await openSqlite({ file });
     const found = states();
-    const [, ...told] = child.told;
-    expect(told.length).toBeGreaterThanOrEqual(answers - 1);
-    const lost = told.filter((line) => {
+    const [, ...messages] = child.printed;
+    expect(messages.length).toBeGreaterThanOrEqual(answers - 1);
+    const lost = messages.filter((line) => {
       const [answer, id = ''] = line.split(' ');
       return answer === 'reserved' ? !found.has(id) : found.get(id) !== answer;
     });

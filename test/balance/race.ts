@@ -14,7 +14,7 @@ const dollar = 1_000_000_000n;
 /** Counts its requests, and answers none before the test says so. */
 async function startPatientVendor() {
   const held = new Set<ServerResponse>();
-  let asked = 0;
+  let requestCount = 0;
   const reply = JSON.stringify({
     id: 'chatcmpl-1',
     object: 'chat.completion',
@@ -25,7 +25,7 @@ async function startPatientVendor() {
   });
   const server = createServer((request, response) => {
     request.resume();
-    asked += 1;
+    requestCount += 1;
     held.add(response);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -33,7 +33,7 @@ async function startPatientVendor() {
   if (typeof address !== 'object' || !address) throw new Error('no port is free');
   return {
     url: `http://127.0.0.1:${address.port}`,
-    asked: () => asked,
+    asked: () => requestCount,
     answer() {
       for (const response of held) response.writeHead(200, { 'content-type': 'application/json' }).end(reply);
       held.clear();
@@ -124,7 +124,7 @@ async function runRound(
   const before = vendor.asked();
   const statuses: Record<number, number> = {};
   let answered = 0;
-  const asked = Array.from({ length: calls }, async (_, index) => {
+  const pending = Array.from({ length: calls }, async (_, index) => {
     const response = await postJson(
       `${urls[index % urls.length]}/v1/chat/completions`,
       { model: 'race/one', messages: [{ role: 'user', content: 'Am I the one?' }] },
@@ -137,6 +137,6 @@ async function runRound(
   // All are answered but those the provider has: more than one of them would be too many.
   while (answered + vendor.asked() - before < calls) await sleep(10);
   vendor.answer();
-  await Promise.all(asked);
+  await Promise.all(pending);
   return { statuses, reached: vendor.asked() - before };
 }

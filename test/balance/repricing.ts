@@ -64,10 +64,10 @@ export async function repricing({
     const { vendors, folder, configure } = operated;
     const file = join(folder, 'models.json');
     writeFileSync(file, catalogue('1'));
-    const house =
+    const provider =
       "{ name: 'house', env: { key: 'HOUSE_KEY', baseUrl: 'HOUSE_URL' }, endpoints: { 'chat-completions': " +
       `'/chat/completions' }, models: new URL(${JSON.stringify(pathToFileURL(file).href)}) }`;
-    configure('', `defineProvider(${house})()`);
+    configure('', `defineProvider(${provider})()`);
     const gateway = await operated.start({ HOUSE_KEY: vendors.openai.key, HOUSE_URL: vendors.openai.url });
     vendors.script('gpt-4o-mini', {
       text: ['one ', 'two ', 'three ', 'four ', 'five'],

@@ -44,7 +44,7 @@ async function ask(
   marker: string,
   words: number,
 ): Promise<{ readonly id: string; readonly text: string }> {
-  let told = '';
+  let message = '';
   for (const { url } of gateways) {
     try {
       const response = await postJson(
@@ -59,14 +59,14 @@ async function ask(
       );
       const text = await response.text();
       if (response.status === 200) return { id: response.headers.get('x-request-id') ?? '', text };
-      told = `${response.status} ${text}`;
+      message = `${response.status} ${text}`;
       // A gateway that stops says so: the client asks the next one.
       if (response.status !== 503) break;
     } catch (error) {
-      told = String(error instanceof Error ? error.cause : error);
+      message = String(error instanceof Error ? error.cause : error);
     }
   }
-  return { id: '', text: told };
+  return { id: '', text: message };
 }
 
 export async function rolling({ restarts, every, lanes, draw }: RollingOptions): Promise<Rolling> {

@@ -17,13 +17,13 @@ import { settlement, storeWith } from './calls.ts';
 import { target } from './targets.ts';
 
 describe('the settlement of an end', () => {
-  const house: Target = target('house', { input: '1', output: '2.5' });
+  const inHouse: Target = target('house', { input: '1', output: '2.5' });
   const facts = { attempts: [], duration: 5, recording: undefined, losses: [] };
-  const exchange = { ...routed(house), id: 'call-1' };
+  const exchange = { ...routed(inHouse), id: 'call-1' };
   const error = new GatewayError('upstream_failed', 'no');
 
   it('posts what an answered call costs, with what a usage report needs', () => {
-    const lines = costLines({ input: 3, output: 4 }, house.price);
+    const lines = costLines({ input: 3, output: 4 }, inHouse.price);
     const charge = {
       cost: 12n,
       lines,
@@ -51,7 +51,7 @@ describe('the settlement of an end', () => {
       input: 3,
       output: 4,
       costs: '[["input",3,"1"],["output",4,"2.5"]]',
-      price: priceRecord(house.price).version,
+      price: priceRecord(inHouse.price).version,
       model: 'house/model',
       provider: 'house',
       attempts: 1,

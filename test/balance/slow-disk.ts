@@ -3,7 +3,7 @@
  * anything else does.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { openHouse } from '../support/house.ts';
+import { openHarness } from '../support/harness.ts';
 import { setSlowness } from './weather.ts';
 
 export interface SlowDisk {
@@ -28,9 +28,9 @@ export async function runSlowDisk({
   readonly milliseconds: number;
   readonly atOnce: number;
 }): Promise<SlowDisk> {
-  const house = await openHouse({ credit: '100' });
+  const harness = await openHarness({ credit: '100' });
   try {
-    await (await house.post(body)).text();
+    await (await harness.post(body)).text();
     setSlowness(commit);
     const delay = monitorEventLoopDelay({ resolution: 5 });
     delay.enable();
@@ -42,8 +42,8 @@ export async function runSlowDisk({
       while (performance.now() < until) {
         const began = performance.now();
         let isHealthy = false;
-        const healthy = fetch(`${house.gateway.url}/healthz`).then(() => (isHealthy = true));
-        const response = await house.post(body);
+        const healthy = fetch(`${harness.gateway.url}/healthz`).then(() => (isHealthy = true));
+        const response = await harness.post(body);
         if (!isHealthy) early += 1;
         await response.arrayBuffer();
         await healthy;
@@ -61,10 +61,10 @@ export async function runSlowDisk({
       slowest,
       lag: delay.percentile(99) / 1e6,
       early,
-      audit: await house.gateway.verb('audit'),
+      audit: await harness.gateway.verb('audit'),
     };
   } finally {
     setSlowness(0);
-    await house.close();
+    await harness.close();
   }
 }

@@ -138,10 +138,10 @@ describe('faults', () => {
 
   it('finishes pending operations before it closes, and refuses later ones', async () => {
     const { store, books } = await open();
-    const asked = [reserve(store, 'r1'), reserve(store, 'r2')];
+    const reply = [reserve(store, 'r1'), reserve(store, 'r2')];
     const closed = store.close();
     await expect(reserve(store, 'r3')).rejects.toMatchObject({ code: 'ledger_unavailable' });
-    expect(await Promise.all(asked)).toMatchObject([{ status: 'reserved' }, { status: 'reserved' }]);
+    expect(await Promise.all(reply)).toMatchObject([{ status: 'reserved' }, { status: 'reserved' }]);
     await closed;
     expect((await books()).entries.filter(({ kind }) => kind === 'reserve')).toHaveLength(2);
   });

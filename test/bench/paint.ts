@@ -34,7 +34,7 @@ async function report(name: string, url: string, isSignedIn = false): Promise<vo
     const context = await browser.newContext();
     if (isSignedIn) {
       const [cookieName = '', value = ''] = (await open.signIn()).split('=');
-      await context.addCookies([{ name: cookieName, value, url: open.door }]);
+      await context.addCookies([{ name: cookieName, value, url: open.adminUrl }]);
     }
     cold.push(await visit(context, url));
     warm.push(await visit(context, url));
@@ -50,14 +50,14 @@ async function report(name: string, url: string, isSignedIn = false): Promise<vo
 }
 
 const began = performance.now();
-await (await fetch(open.door)).text();
+await (await fetch(open.adminUrl)).text();
 console.log(`first document after the start: ${Math.round(performance.now() - began)} ms`);
 const page = await browser.newPage();
 await signInOn(page, open);
 await page.close();
-await report('sign-in page', open.door);
-await report('overview', open.door, true);
-await report('page of key holders', open.house.gateway.url);
+await report('sign-in page', open.adminUrl);
+await report('overview', open.adminUrl, true);
+await report('page of key holders', open.harness.gateway.url);
 await browser.close();
 await open.close();
 process.exit(0);

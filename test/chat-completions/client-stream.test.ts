@@ -43,8 +43,8 @@ describe('a stream of chunks', () => {
   it('sends usage at the end and null before, and only if the client asked for it', () => {
     const events = [start, ...blockOf(0, 'text', ['a']), usage, stop, end];
     expect(chunks(events).every((chunk) => !('usage' in chunk))).toBe(true);
-    const asked = chunks(events, { stream_options: { include_usage: true } });
-    expect(asked.map((chunk) => chunk.usage)).toEqual([
+    const requests = chunks(events, { stream_options: { include_usage: true } });
+    expect(requests.map((chunk) => chunk.usage)).toEqual([
       null,
       null,
       null,
@@ -56,7 +56,7 @@ describe('a stream of chunks', () => {
         completion_tokens_details: { reasoning_tokens: 4 },
       },
     ]);
-    expect(asked.at(-1)?.choices).toEqual([]);
+    expect(requests.at(-1)?.choices).toEqual([]);
   });
 
   it('sends pictures whole, and nothing of hosted tools', () => {

@@ -133,17 +133,17 @@ describe('the model listing', () => {
   it('is rendered once for each state of the catalogue', async () => {
     const host = listed();
     const first = await get(host, 'chat-models');
-    let asked = 0;
+    let requestCount = 0;
     const { models } = host.catalog;
     host.catalog.models = () => {
-      asked += 1;
+      requestCount += 1;
       return models.call(host.catalog);
     };
     expect(await get(host, 'chat-models')).toEqual(first);
-    expect(asked).toBe(0);
+    expect(requestCount).toBe(0);
     host.catalog.offer(provider, [priced]);
     const later = await get(host, 'chat-models');
-    expect(asked).toBe(1);
+    expect(requestCount).toBe(1);
     expect(later.headers?.etag).not.toBe(first.headers?.etag);
     expect((await get(host, 'chat-model', { id: nested.id })).status).toBe(404);
   });

@@ -6,7 +6,7 @@ import { callWith, calling, message, said } from './bodies.ts';
 const tools = [{ type: 'function', function: { name: 'f' } }];
 
 /** Fields to add to a valid request, the wrong field, and what the message says about it. */
-const wrong: [fields: Record<string, unknown>, param: string, told: RegExp][] = [
+const wrong: [fields: Record<string, unknown>, param: string, message: RegExp][] = [
   [{ model: undefined }, 'model', /is missing: send a model id of the form <provider>\/<model_name>/],
   [{ model: 7 }, 'model', /is 7: send a model id/],
   [{ model: '' }, 'model', /is "": send a model id/],
@@ -171,11 +171,11 @@ const wrong: [fields: Record<string, unknown>, param: string, told: RegExp][] = 
 ];
 
 describe('a wrong field', () => {
-  it.each(wrong)('is refused by its name: %j', (fields, param, told) => {
+  it.each(wrong)('is refused by its name: %j', (fields, param, expected) => {
     const error = refusal(() => callWith(fields));
     expect(error.code).toBe('invalid_request');
     expect(error.details.param).toBe(param);
-    expect(error.message).toMatch(told);
+    expect(error.message).toMatch(expected);
     expect(error.message.startsWith(`"${param}" `)).toBe(true);
   });
 

@@ -4,7 +4,7 @@ import { families, readCall } from '../support/families.ts';
 import { callWith, modelWith, message, said } from './bodies.ts';
 
 describe('top_k', () => {
-  const asked = { model: 'a/b', messages: [{ role: 'user', content: 'Hi' }], top_k: -1 };
+  const request = { model: 'a/b', messages: [{ role: 'user', content: 'Hi' }], top_k: -1 };
 
   it('is -1 for all tokens, which is passed on to vLLM', () => {
     const call = callWith({ top_k: -1 });
@@ -19,7 +19,7 @@ describe('top_k', () => {
 
   it.each(['messages', 'generate-content'] as const)('is left out for %s if it is -1', (wire) => {
     const { body } = families[wire].protocol.upstream.encodeRequest(
-      readCall('chat-completions', asked).decode(),
+      readCall('chat-completions', request).decode(),
       families[wire].model,
       undefined,
     );

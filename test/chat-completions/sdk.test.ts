@@ -34,7 +34,7 @@ function eventsOf(name: string): CanonicalEvent[] {
   );
 }
 
-const asked = { model: 'openai/gpt-5.5', messages: [{ role: 'user' as const, content: 'x' }] };
+const request = { model: 'openai/gpt-5.5', messages: [{ role: 'user' as const, content: 'x' }] };
 
 function summary({ choices, usage }: ChatCompletion): unknown {
   return choices.map(({ index, message, finish_reason: reason }) => ({
@@ -72,7 +72,7 @@ describe('the official SDK', () => {
     const frames = events.map((event) => encoder.push(event)).join('');
     const stream = sdk(frames, {
       'content-type': 'text/event-stream; charset=utf-8',
-    }).chat.completions.stream({ ...asked, stream: true });
+    }).chat.completions.stream({ ...request, stream: true });
     expect(summary(await stream.finalChatCompletion())).toEqual(expected(events));
   });
 
@@ -80,7 +80,7 @@ describe('the official SDK', () => {
     const events = eventsOf(name);
     const body = JSON.stringify(client.encodeReply(events, context));
     expect(
-      summary(await sdk(body, { 'content-type': 'application/json' }).chat.completions.create(asked)),
+      summary(await sdk(body, { 'content-type': 'application/json' }).chat.completions.create(request)),
     ).toEqual(expected(events));
   });
 
@@ -90,7 +90,7 @@ describe('the official SDK', () => {
       client.encodeStreamError(new GatewayError('upstream_failed', 'It broke off.'), callWith(), true);
     const stream = await sdk(frames, {
       'content-type': 'text/event-stream; charset=utf-8',
-    }).chat.completions.create({ ...asked, stream: true });
+    }).chat.completions.create({ ...request, stream: true });
     await expect(Array.fromAsync(stream)).rejects.toThrow('It broke off.');
   });
 
@@ -103,7 +103,7 @@ describe('the official SDK', () => {
       JSON.stringify(body),
       { 'content-type': 'application/json' },
       status,
-    ).chat.completions.create(asked);
+    ).chat.completions.create(request);
     await expect(call).rejects.toMatchObject({
       status: 400,
       code: 'bad_n',

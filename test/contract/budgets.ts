@@ -20,8 +20,8 @@ export function testBudgets({ account, opened, store }: Bench): void {
   ): Promise<Reserved> & { readonly id: string } {
     calls += 1;
     const id = `budgeted-${calls}`;
-    const asked = through.reserve(request(id, name, { key, tags, at, quotes: [quote(cost, most)] }));
-    return Object.assign(asked, { id });
+    const reply = through.reserve(request(id, name, { key, tags, at, quotes: [quote(cost, most)] }));
+    return Object.assign(reply, { id });
   }
 
   interface Asked {

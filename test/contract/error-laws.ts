@@ -17,9 +17,9 @@ export function testErrors({ client, upstream }: Protocol, call: ClientCall): vo
     const { status, body } = client.encodeError(error, 'exchange-1');
     expect(status).toBeGreaterThanOrEqual(400);
     // A protocol may add text of its own around it, by which its clients recognise the error.
-    const told = JSON.stringify(error.message).slice(1, -1);
-    expect(JSON.stringify(body)).toContain(told);
-    expect(client.encodeStreamError(error, call, true)).toContain(told);
+    const expected = JSON.stringify(error.message).slice(1, -1);
+    expect(JSON.stringify(body)).toContain(expected);
+    expect(client.encodeStreamError(error, call, true)).toContain(expected);
   });
 
   it('ends a stream with an error in a way its own reader takes for one', () => {

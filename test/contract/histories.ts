@@ -177,7 +177,7 @@ class History {
     this.#reservations += 1;
     const [key, tags] = [this.#key(which), some.map((tag) => this.#named(tag))];
     const claimed: Claim | undefined = claim && { name: this.#named(claim), fingerprint: 'f', expires: 1e15 };
-    const asked = this.#store(whose).reserve({
+    const reply = this.#store(whose).reserve({
       id,
       account: name,
       key,
@@ -186,7 +186,7 @@ class History {
       tags,
       at: this.#at,
     });
-    const answer = asked.then((reserved) => {
+    const answer = reply.then((reserved) => {
       if (reserved.status === 'claimed')
         return { status: 'claimed', call: reserved.claim.call, state: reserved.claim.state };
       if (reserved.status !== 'short') return reserved;

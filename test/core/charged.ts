@@ -5,8 +5,8 @@ import type { Charge, Usage } from '../../core/index.ts';
 import { target } from '../balance/targets.ts';
 import { routed } from '../support/exchange.ts';
 
-export const house = target('house', { input: '1', output: '2', cacheRead: '0.1' });
-export const exchange = routed(house);
+export const inHouse = target('house', { input: '1', output: '2', cacheRead: '0.1' });
+export const exchange = routed(inHouse);
 
 Object.assign(exchange.attempt, { sent: true, phase: 'first-event' });
 

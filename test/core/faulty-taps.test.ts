@@ -89,7 +89,7 @@ async function* unruly(
   }
 }
 
-const house = definePlugin({
+const inHouse = definePlugin({
   name: 'house',
   options: z.strictObject({}),
   apply({
@@ -167,7 +167,7 @@ const lose = (error: unknown): void => void lost.push(error);
 beforeAll(async () => {
   process.on('unhandledRejection', lose);
   gateway = await startGateway({
-    plugins: [plain(), house()],
+    plugins: [plain(), inHouse()],
     timeouts: { firstEvent: 0.2, reply: 0.2, call: 2 },
   });
 });

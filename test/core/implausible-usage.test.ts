@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { worstCost } from '../../core/billing/worst-cost.ts';
 import type { Usage } from '../../core/index.ts';
-import { bytes, charged, estimate, house } from './charged.ts';
+import { bytes, charged, estimate, inHouse } from './charged.ts';
 
 describe('implausible figures', () => {
   it.each<[string, Usage[], Partial<Usage>]>([
@@ -74,8 +74,8 @@ const anyUsage = fc.record(
 describe('arbitrary figures', () => {
   it('charges something, and never more than the model can cost for so many bytes', () => {
     const most = worstCost(
-      { input: bytes + 4096, output: house.model.outputLimit + 4096, candidates: 1 },
-      house.price,
+      { input: bytes + 4096, output: inHouse.model.outputLimit + 4096, candidates: 1 },
+      inHouse.price,
     );
     fc.assert(
       fc.property(

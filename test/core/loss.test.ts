@@ -78,7 +78,7 @@ it("a loss report uses the client's own path", () => {
     ],
   };
   const names = { topP: 'top_p', outputLimit: 'max_tokens', 'logprobs.top': 'top_logprobs' };
-  const told = [
+  const messages = [
     'turns[0].blocks[0].cache',
     'turns[0].blocks[1].cache',
     'turns[0].name',
@@ -86,7 +86,7 @@ it("a loss report uses the client's own path", () => {
     'logprobs.top',
     'seed',
   ].map((path) => clientPath(path, request, names));
-  expect(told).toEqual([
+  expect(messages).toEqual([
     'messages[4].content[1].cache',
     'messages[4].blocks[1].cache',
     'messages[4].name',

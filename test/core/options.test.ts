@@ -63,8 +63,8 @@ describe('options', () => {
     [{ onAbort: 'never' }, /option "onAbort": .*"cancel", or: .*expected object/],
     [{ names: { b: 'x' } }, 'option "names.b": must begin with a'],
     [3, /plugin "sample": .*expected object/],
-  ])('names a wrong option by its path, and lists the known ones: %j', (options, told) => {
-    expect(() => sample(unchecked(options))).toThrow(told);
+  ])('names a wrong option by its path, and lists the known ones: %j', (options, expected) => {
+    expect(() => sample(unchecked(options))).toThrow(expected);
     expect(() => sample(unchecked(options))).toThrow(/^plugin "sample": /);
   });
 
@@ -162,11 +162,11 @@ describe('configurations that cannot be loaded', () => {
       /has to export its configuration as default/,
       'named-export.mjs',
     ],
-  ])('reports the file and the reason on one line: %j', async (text, told, name) => {
+  ])('reports the file and the reason on one line: %j', async (text, expected, name) => {
     const file = join(folder, name);
     writeFileSync(file, text);
     const { code, errors } = await runVerb(['check'], { TOLLGATE_CONFIG: file });
-    expect(errors).toMatch(told);
+    expect(errors).toMatch(expected);
     expect(errors).toContain(`tollgate: ${file}: `);
     expect([code, errors.split('\n').length]).toEqual([1, 2]);
   });

@@ -45,17 +45,17 @@ describe('tapping', () => {
   });
 
   it('stops authenticate at the first principal, and continues after undefined', async () => {
-    const asked: string[] = [];
+    const requests: string[] = [];
     const answering =
       (name: string, principal: { kind: 'user'; account: string; key: string } | undefined) => async () => {
-        asked.push(name);
+        requests.push(name);
         return principal;
       };
     hooks.authenticate.tapPromise('none', answering('none', undefined));
     hooks.authenticate.tapPromise('one', answering('one', { kind: 'user', account: 'a', key: 'k' }));
     hooks.authenticate.tapPromise('never', answering('never', undefined));
     expect(await core.authenticate.promise(untyped({}))).toMatchObject({ account: 'a' });
-    expect(asked).toEqual(['none', 'one']);
+    expect(requests).toEqual(['none', 'one']);
   });
 
   it('passes each route tap the targets of the previous one, and notes who changed them', async () => {

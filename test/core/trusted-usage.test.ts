@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { computeCharge } from '../../core/billing/charge.ts';
 import { Tally } from '../../core/billing/reply-progress.ts';
 import type { CanonicalRequest, Charge, InputSize, Usage } from '../../core/index.ts';
-import { bytes, charged, estimate, exchange, house } from './charged.ts';
+import { bytes, charged, estimate, exchange, inHouse } from './charged.ts';
 
 describe('plausible figures', () => {
   it('charges plausible figures unchanged', () => {
@@ -137,7 +137,7 @@ describe('unpriced use', () => {
 
 describe('input beyond the bytes of the request', () => {
   const [turn] = exchange.canonical().turns;
-  const { contextLength } = house.model;
+  const { contextLength } = inHouse.model;
   const told = (usage: Usage, size: Partial<InputSize>, more: Partial<CanonicalRequest> = {}): Charge => {
     const tally = new Tally();
     tally.read({ type: 'usage', usage: { output: 4, ...usage } });

@@ -73,10 +73,10 @@ describe('the last bytes of a reply', () => {
   it('charges a complete reply if the client disconnects while its last bytes are held', async () => {
     const { plugin, release, held } = holding();
     const started = await gateway([plugin(), vendor('v', streamed)()]);
-    const leaving = new AbortController();
-    const response = await call(started, { stream: true }, { signal: leaving.signal });
+    const controller = new AbortController();
+    const response = await call(started, { stream: true }, { signal: controller.signal });
     await held;
-    leaving.abort();
+    controller.abort();
     await expect(response.text()).rejects.toThrow();
     release();
     expect(await onlyEnd(started)).toMatchObject({
@@ -101,14 +101,14 @@ describe('client disconnects', () => {
       }
     });
     const started = await gateway([open(), vendor('v', endless)()]);
-    const leaving = new AbortController();
+    const controller = new AbortController();
     const response = await call(
       started,
       { stream: true, prompt: 'twelve bytes' },
-      { signal: leaving.signal },
+      { signal: controller.signal },
     );
     await response.body?.getReader().read();
-    leaving.abort();
+    controller.abort();
     const end = await onlyEnd(started);
     expect(end).toMatchObject({
       type: 'answered',
@@ -129,10 +129,10 @@ describe('client disconnects', () => {
       );
     };
     const started = await gateway([open(), vendor('v', silent)()]);
-    const leaving = new AbortController();
-    const response = call(started, { prompt: 'twelve bytes' }, { signal: leaving.signal });
+    const controller = new AbortController();
+    const response = call(started, { prompt: 'twelve bytes' }, { signal: controller.signal });
     await sent.promise;
-    leaving.abort();
+    controller.abort();
     await expect(response).rejects.toThrow();
     expect(await onlyEnd(started)).toMatchObject({
       type: 'failed',

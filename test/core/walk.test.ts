@@ -82,12 +82,12 @@ describe('the order of a call', () => {
 
 describe('refusals', () => {
   it('refuses a bad credential before it reads the body', async () => {
-    const door = taps(({ hooks }) => {
+    const authentication = taps(({ hooks }) => {
       hooks.authenticate.tapPromise('door', async () => {
         throw new GatewayError('invalid_api_key', 'This key is disabled.');
       });
     }, false);
-    const started = await gateway([door(), vendor('v', whole)()]);
+    const started = await gateway([authentication(), vendor('v', whole)()]);
     const response = await call(started, '{ not even JSON');
     expect([response.status, await response.json()]).toEqual([
       401,
@@ -113,16 +113,19 @@ describe('refusals', () => {
 
   it('meters a refusal by authorize once, and calls no provider', async () => {
     const metered: string[] = [];
-    let asked = 0;
+    let requestCount = 0;
     const refusing = taps(({ hooks }) => {
       hooks.authorize.tapPromise('r', async () => {
         throw new GatewayError('out_of_balance', 'Top up.');
       });
       hooks.meter.tapPromise('r', async ({ type }) => void metered.push(type));
     });
-    const started = await gateway([refusing(), vendor('v', (...given) => ((asked += 1), whole(...given)))()]);
+    const started = await gateway([
+      refusing(),
+      vendor('v', (...given) => ((requestCount += 1), whole(...given)))(),
+    ]);
     expect((await call(started)).status).toBe(402);
-    expect([metered, asked]).toEqual([['refused'], 0]);
+    expect([metered, requestCount]).toEqual([['refused'], 0]);
   });
 
   it('never shows internal errors to the client', async () => {

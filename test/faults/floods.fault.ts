@@ -45,20 +45,20 @@ function keyringOf(secret: string): { readonly keyring: ReturnType<typeof create
 describe('a million invalid keys', () => {
   it('cause no ledger query, hold no memory, and cost a moment each', async () => {
     const secret = createSecret();
-    const house = keyringOf(secret);
+    const harness = keyringOf(secret);
     const before = process.memoryUsage().heapUsed;
     const began = performance.now();
     for (let count = 0; count < 1_000_000; count += 1)
-      await house.keyring.verify(`sk-${String(Math.random()).slice(2).padEnd(42, 'x')}`);
+      await harness.keyring.verify(`sk-${String(Math.random()).slice(2).padEnd(42, 'x')}`);
     const microseconds = (performance.now() - began) / 1000;
     process.stdout.write(
       `${microseconds.toFixed(2)} ` +
         `µs each, ${((process.memoryUsage().heapUsed - before) / 2 ** 20).toFixed(1)} MB more\n`,
     );
-    expect(house.asked).toBe(0);
+    expect(harness.asked).toBe(0);
     expect(microseconds).toBeLessThan(50);
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(100 * 2 ** 20);
-    expect(await house.keyring.verify(secret)).toBeDefined();
+    expect(await harness.keyring.verify(secret)).toBeDefined();
   });
 });
 
@@ -66,10 +66,10 @@ describe('twenty thousand connections to a process with a limit of 4096 files', 
   it('are closed, operators get in meanwhile, and the flood passes', async () => {
     const folder = makeDataFolder();
     const gateway = await startProcess({ TOLLGATE_DATA: folder }, { ...clone, openFiles: 4096 });
-    const door = findAdminUrl(gateway.printed());
+    const adminUrl = findAdminUrl(gateway.printed());
     const look = async (): Promise<void> => {
-      expect((await fetch(`${door}/healthz`)).status).toBe(200);
-      expect(await (await fetch(`${door}/metrics`)).text()).toContain('tollgate_');
+      expect((await fetch(`${adminUrl}/healthz`)).status).toBe(200);
+      expect(await (await fetch(`${adminUrl}/metrics`)).text()).toContain('tollgate_');
     };
     const sockets: Socket[] = [];
     let shed = 0;

@@ -4,17 +4,17 @@
  */
 import { expect, it } from 'vitest';
 import '../hostile/streams.test.ts';
-import { openHostileHouse, sendHostile } from '../hostile/inputs.ts';
+import { openHostileHarness, sendHostile } from '../hostile/inputs.ts';
 
 it('twenty thousand hostile bodies crash nothing, and each is answered in its protocol', async () => {
-  const house = await openHostileHouse();
-  await sendHostile(house, 20_000);
+  const harness = await openHostileHarness();
+  await sendHostile(harness, 20_000);
   expect(
-    house.gateway.log.filter((line) => line.includes('"level":50') || line.includes('"level":60')),
+    harness.gateway.log.filter((line) => line.includes('"level":50') || line.includes('"level":60')),
   ).toEqual([]);
   expect(
-    house.gateway.ends.filter((end) => end.type !== 'replayed' && end.error?.code === 'internal'),
+    harness.gateway.ends.filter((end) => end.type !== 'replayed' && end.error?.code === 'internal'),
   ).toEqual([]);
-  expect(await house.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0 });
-  await house.close();
+  expect(await harness.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0 });
+  await harness.close();
 });

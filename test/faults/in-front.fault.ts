@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { start, type Started } from '../bench/processes.ts';
 import { freePort } from '../support/free-port.ts';
-import { openHouse, type House } from '../support/house.ts';
+import { openHarness, type Harness } from '../support/harness.ts';
 import { until } from '../support/operated.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-in-front-'));
@@ -62,20 +62,20 @@ describe.each([
   ['nginx', startNginx],
   ['Caddy', startCaddy],
 ])('%s in front of the gateway', (_, startProxy) => {
-  let house: House;
+  let harness: Harness;
   let proxy: Awaited<ReturnType<StartProxy>>;
   beforeAll(async () => {
-    house = await openHouse({ credit: '1000', settings: { server: { trustedProxies: 1 } } });
-    proxy = await startProxy(house.gateway.url);
+    harness = await openHarness({ credit: '1000', settings: { server: { trustedProxies: 1 } } });
+    proxy = await startProxy(harness.gateway.url);
   });
   afterAll(async () => {
     await proxy.stop();
-    await house.close();
+    await harness.close();
   });
 
   function post(body: object | string, init: RequestInit = {}): Promise<Response> {
     const headers = {
-      authorization: `Bearer ${house.key}`,
+      authorization: `Bearer ${harness.key}`,
       'content-type': 'application/json',
       ...Object.fromEntries(new Headers(init.headers)),
     };
@@ -86,7 +86,7 @@ describe.each([
 
   it('passes on each event while the provider holds the next one', async () => {
     const more = Promise.withResolvers<void>();
-    house.vendor.script('gpt-4o-mini', { text: ['one', 'two'], hold: more.promise, holdAfter: 2 });
+    harness.vendor.script('gpt-4o-mini', { text: ['one', 'two'], hold: more.promise, holdAfter: 2 });
     const reader = (await post(call)).body?.pipeThrough(new TextDecoderStream()).getReader();
     let text = '';
     // It would wait for ever if the server in front collected the reply.
@@ -98,21 +98,21 @@ describe.each([
   });
 
   it('passes on that the client has disconnected, which cancels the call', async () => {
-    const { length } = house.gateway.ends;
+    const { length } = harness.gateway.ends;
     const never = new Promise<void>(() => undefined);
-    house.vendor.script('gpt-4o-mini', { text: ['one', 'two'], hold: never, holdAfter: 2 });
-    const leaving = new AbortController();
-    const reader = (await post(call, { signal: leaving.signal })).body?.getReader();
+    harness.vendor.script('gpt-4o-mini', { text: ['one', 'two'], hold: never, holdAfter: 2 });
+    const controller = new AbortController();
+    const reader = (await post(call, { signal: controller.signal })).body?.getReader();
     await reader?.read();
-    leaving.abort();
-    await until(() => house.gateway.ends.length > length);
-    expect(house.gateway.ends.at(-1)).toMatchObject({ outcome: 'aborted' });
+    controller.abort();
+    await until(() => harness.gateway.ends.length > length);
+    expect(harness.gateway.ends.at(-1)).toMatchObject({ outcome: 'aborted' });
   });
 
   it('appends the address of its client, and the gateway ignores what the client claims', async () => {
-    house.vendor.script('gpt-4o-mini', { text: ['Yes.'] });
+    harness.vendor.script('gpt-4o-mini', { text: ['Yes.'] });
     await (await post(call, { headers: { 'x-forwarded-for': '8.8.8.8' } })).text();
-    expect(house.gateway.ends.at(-1)?.exchange.address).toBe('127.0.0.1');
+    expect(harness.gateway.ends.at(-1)?.exchange.address).toBe('127.0.0.1');
   });
 
   it('allows a body up to the limit of the gateway, whose error a larger one gets', async () => {
@@ -135,8 +135,8 @@ describe.each([
       'sec-websocket-version': '13',
       'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
     };
-    const asked = request(`${proxy.url}/v1/responses`, { headers }).end();
-    const [response] = await once(asked, 'response');
+    const sent = request(`${proxy.url}/v1/responses`, { headers }).end();
+    const [response] = await once(sent, 'response');
     expect(response.statusCode).toBe(426);
     response.destroy();
   });

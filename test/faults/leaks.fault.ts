@@ -63,14 +63,14 @@ it('keys, prompts and replies are never in a log or report, nor in the heap afte
     }
   }
   // While a call runs, a report may name its connection, but nothing of its content.
-  const letGo = operated.hold();
+  const release = operated.hold();
   const { path, body } = streamedCall('chat-completions');
   const running = await send(path, body);
   // The key is in memory during a call: the call has to be kept for another attempt.
   expect(await heap.snapshot()).toContain(canary.prompt);
   gateway.child.kill('SIGUSR2');
   await until(() => readdirSync(reports).length > 0);
-  letGo();
+  release();
   await running.text();
   vendors.script('*', { text: 'Nothing of note.' });
   // The next calls overwrite what the last ones left on a connection.

@@ -73,7 +73,15 @@ describe('two hundred calls at once, two hundred times', () => {
 
 describe('a hundred gateways that are killed under two hundred streams', () => {
   it('lose nothing they acknowledged and leave nothing pending, and a live one is not affected', async () => {
-    const { resolvedAfter, completed, recovered, presumed, asked, reserved, ...verdict } = await kills({
+    const {
+      resolvedAfter,
+      completed,
+      recovered,
+      presumed,
+      asked: requestCount,
+      reserved,
+      ...verdict
+    } = await kills({
       cycles: 100,
       streams: 200,
       living: 5,
@@ -83,7 +91,7 @@ describe('a hundred gateways that are killed under two hundred streams', () => {
     });
     process.stdout.write(
       `${completed} completed, ${recovered} recovered, ${presumed} of them taken for sent, ` +
-        `${asked} asked of the vendor; resolved within ${Math.max(...resolvedAfter).toFixed(0)} ` +
+        `${requestCount} asked of the vendor; resolved within ${Math.max(...resolvedAfter).toFixed(0)} ` +
         'ms of a restart\n',
     );
     expect(verdict).toMatchObject({
@@ -94,7 +102,7 @@ describe('a hundred gateways that are killed under two hundred streams', () => {
       touched: [],
       audit: { ok: true, pending: 0, findings: [] },
     });
-    expect(reserved).toBeGreaterThanOrEqual(asked);
+    expect(reserved).toBeGreaterThanOrEqual(requestCount);
     expect(recovered).toBeGreaterThan(1000);
     expect(presumed).toBeGreaterThan(100);
     expect(Math.max(...resolvedAfter)).toBeLessThan(50_000);
@@ -196,32 +204,34 @@ describe('two gateways of which one is replaced every ten seconds for ten minute
 describe('two thousand clients that disconnect', () => {
   it("have their provider's connection closed at once, and are settled once each", async () => {
     const count = 2000;
-    const house = await leavers('cancel');
+    const harness = await leavers('cancel');
     for (let made = 0; made < count; made += 100)
-      await Promise.all(Array.from({ length: 100 }, (_, index) => house.call(((made + index) * 97) % 3000)));
-    const ends = await house.gateway.ended(count);
-    for (const sent of house.calls)
+      await Promise.all(
+        Array.from({ length: 100 }, (_, index) => harness.call(((made + index) * 97) % 3000)),
+      );
+    const ends = await harness.gateway.ended(count);
+    for (const sent of harness.calls)
       await expect.poll(() => sent.closed || sent.finished, { timeout: 10_000 }).toBe(true);
-    expect(house.settled()).toHaveLength(count);
-    expect(new Set(house.settled().map(({ call }) => call)).size).toBe(count);
+    expect(harness.settled()).toHaveLength(count);
+    expect(new Set(harness.settled().map(({ call }) => call)).size).toBe(count);
     expect(ends.filter((end) => end.type === 'answered' && end.outcome === 'aborted').length).toBeGreaterThan(
       count / 2,
     );
-    expect(await house.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0, findings: [] });
-    await house.close();
+    expect(await harness.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0, findings: [] });
+    await harness.close();
   });
 });
 
 describe('two thousand clients that disconnect at the last event, before the reply ends', () => {
   it("have received everything: each call completes, charged once by its provider's usage", async () => {
     const count = 2000;
-    const house = await leavers('cancel', 0);
+    const harness = await leavers('cancel', 0);
     let early = 0;
     for (let made = 0; made < count; made += 50) {
-      const texts = await Promise.all(Array.from({ length: 50 }, () => house.call(lastWord)));
+      const texts = await Promise.all(Array.from({ length: 50 }, () => harness.call(lastWord)));
       early += texts.filter((text) => text.includes(lastWord) && !text.includes('[DONE]')).length;
     }
-    const ends = await house.gateway.ended(count);
+    const ends = await harness.gateway.ended(count);
     process.stdout.write(`${early} of them left before the end\n`);
     expect(early).toBeGreaterThan(count / 2);
     for (const end of ends)
@@ -230,13 +240,15 @@ describe('two thousand clients that disconnect at the last event, before the rep
         outcome: 'completed',
         charge: { basis: 'usage', usage: { input: 30, output: 40 } },
       });
-    expect(house.settled()).toHaveLength(count);
-    expect(new Set(house.settled().map(({ call, kind, reason }) => `${call} ${kind} ${reason}`)).size).toBe(
+    expect(harness.settled()).toHaveLength(count);
+    expect(new Set(harness.settled().map(({ call, kind, reason }) => `${call} ${kind} ${reason}`)).size).toBe(
       count,
     );
-    expect(house.settled().every(({ kind, reason }) => kind === 'post' && reason === 'completed')).toBe(true);
-    expect(await house.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0, findings: [] });
-    await house.close();
+    expect(harness.settled().every(({ kind, reason }) => kind === 'post' && reason === 'completed')).toBe(
+      true,
+    );
+    expect(await harness.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0, findings: [] });
+    await harness.close();
   });
 });
 
@@ -254,17 +266,17 @@ describe('a key lookup', () => {
 
 describe('five hundred clients that disconnect from a provider whose replies are read on', () => {
   it('get twenty replies read on at a time; the rest are cancelled and charged by what arrived', async () => {
-    const house = await leavers({ drain: { seconds: 60, bytes: 1e6, atOnce: 20 } }, 1500);
-    await Promise.all(Array.from({ length: 500 }, () => house.call(200)));
-    const ends = await house.gateway.ended(500);
+    const harness = await leavers({ drain: { seconds: 60, bytes: 1e6, atOnce: 20 } }, 1500);
+    await Promise.all(Array.from({ length: 500 }, () => harness.call(200)));
+    const ends = await harness.gateway.ended(500);
     const charged = (basis: string) =>
       ends.filter((end) => end.type === 'answered' && end.outcome === 'aborted' && end.charge.basis === basis)
         .length;
     expect([charged('usage'), charged('estimate')]).toEqual([20, 480]);
-    expect(house.calls.filter(({ finished }) => finished)).toHaveLength(20);
-    expect(house.settled()).toHaveLength(500);
-    expect(await house.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0, findings: [] });
-    await house.close();
+    expect(harness.calls.filter(({ finished }) => finished)).toHaveLength(20);
+    expect(harness.settled()).toHaveLength(500);
+    expect(await harness.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0, findings: [] });
+    await harness.close();
   });
 });
 

@@ -39,7 +39,7 @@ async function expectCleanLedger(): Promise<void> {
 describe('a gateway that receives a stop signal', () => {
   it('lets five hundred open streams finish, settles them, and exits with 0', async () => {
     const gateway = await operated.start();
-    const letGo = operated.hold();
+    const release = operated.hold();
     const streams = await Promise.all(
       Array.from({ length: 500 }, (_, index) => operated.stream(gateway, wires[index % wires.length])),
     );
@@ -50,7 +50,7 @@ describe('a gateway that receives a stop signal', () => {
         () => true,
       ),
     );
-    letGo();
+    release();
     const texts = await Promise.all(streams.map((stream) => stream.text()));
     expect(
       texts.filter((text) => text.includes('five') && /\[DONE\]|message_stop|"finishReason"/.test(text))
@@ -102,7 +102,7 @@ describe('a key that is disabled while a thousand of its streams run', () => {
   it('is refused within a second, and the streams continue to their ends', async () => {
     const made = z.object({ key: z.string(), id: z.string() }).parse(await operated.verb('keys', 'create'));
     const gateway = await operated.start();
-    const letGo = operated.hold();
+    const release = operated.hold();
     const call = (wire: Wire): Promise<Response> => {
       const { path, body } = streamedCall(wire);
       return fetch(gateway.url + path, {
@@ -125,7 +125,7 @@ describe('a key that is disabled while a thousand of its streams run', () => {
     await sleep(1000);
     clearInterval(warm);
     for (const wire of wires) expect((await call(wire)).status).toBe(401);
-    letGo();
+    release();
     const texts = await Promise.all(streams.map((stream) => stream.text()));
     expect(
       texts.filter((text) => text.includes('five') && /\[DONE\]|message_stop|"finishReason"/.test(text))
@@ -139,7 +139,7 @@ describe('a key that is disabled while a thousand of its streams run', () => {
 describe('five thousand clients that disconnect within 50 ms', () => {
   it('before the head of a reply leave no connection, no reservation and no error behind', async () => {
     const gateway = await operated.start();
-    const letGo = operated.hold();
+    const release = operated.hold();
     for (let crowd = 0; crowd < 25; crowd += 1) {
       await Promise.all(
         Array.from({ length: 200 }, (_, index) =>
@@ -150,7 +150,7 @@ describe('five thousand clients that disconnect within 50 ms', () => {
         ),
       );
     }
-    letGo();
+    release();
     operated.vendors.unscript();
     await expect
       .poll(async () => await operated.verb('audit'), { timeout: 60_000, interval: 500 })

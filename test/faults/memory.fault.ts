@@ -40,7 +40,8 @@ async function settled(gateway: RunningGateway): Promise<void> {
     async () =>
       (await operated
         .verb('audit')
-        .then((told) => typeof told === 'object' && told && 'pending' in told && told.pending)) === 0,
+        .then((answer) => typeof answer === 'object' && answer && 'pending' in answer && answer.pending)) ===
+      0,
   );
   expect((await gateway.stop('SIGTERM')).code).toBe(0);
   expect(await operated.verb('audit')).toMatchObject({ ok: true, pending: 0 });

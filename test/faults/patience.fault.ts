@@ -50,7 +50,7 @@ function listen(): Promise<string> {
 }
 
 /** How often the providers were called. */
-function asked(): number {
+function requestCount(): number {
   const { openai, anthropic, google } = operated.vendors;
   return [openai, anthropic, google].reduce((sum, { requests }) => sum + requests.length, 0);
 }
@@ -73,11 +73,11 @@ describe('a provider that is slow', () => {
             ? listen().then((stream) => stream.replaceAll(/[^]*?"text":\s*"([^"]*)"|[^]+/g, '$1'))
             : hear(wire),
         );
-        await until(() => asked() === heard.length);
+        await until(() => requestCount() === heard.length);
       }
     }
     expect(await Promise.all(heard)).toEqual(heard.map(() => pieces.join('')));
-    expect(asked()).toBe(heard.length);
+    expect(requestCount()).toBe(heard.length);
     expect(await operated.verb('audit')).toMatchObject({ ok: true, pending: 0 });
   });
 });

@@ -10,13 +10,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { start, type Started } from '../bench/processes.ts';
 import { freePort } from '../support/free-port.ts';
-import { openHouse, type House } from '../support/house.ts';
+import { openHarness, type Harness } from '../support/harness.ts';
 import { sendRaw } from '../support/raw.ts';
 import { callPath, smuggled } from '../support/smuggled.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-proxied-'));
 
-let house: House;
+let harness: Harness;
 /** The paths of the requests that the gateway read, in order. */
 const read: string[] = [];
 
@@ -28,18 +28,18 @@ function note(message: unknown): void {
     message.request instanceof IncomingMessage
       ? message.request
       : undefined;
-  if (String(request?.socket.localPort) === new URL(house.gateway.url).port) read.push(request?.url ?? '');
+  if (String(request?.socket.localPort) === new URL(harness.gateway.url).port) read.push(request?.url ?? '');
 }
 
 beforeAll(async () => {
   // Their folders are often not on a user's PATH.
   process.env.PATH = `${process.env.PATH}:/usr/local/sbin:/usr/sbin`;
-  house = await openHouse();
+  harness = await openHarness();
   subscribe('http.server.request.start', note);
 });
 afterAll(async () => {
   unsubscribe('http.server.request.start', note);
-  await house.close();
+  await harness.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -81,7 +81,7 @@ http {
   ${temporary}
   log_format told 'request $request_uri to $upstream_addr';
   access_log ${log} told;
-  upstream gateway { server ${new URL(house.gateway.url).host}; keepalive 1; }
+  upstream gateway { server ${new URL(harness.gateway.url).host}; keepalive 1; }
   server {
     listen 127.0.0.1:${port};
     location / {
@@ -121,7 +121,7 @@ frontend door
   default_backend gateway
 backend gateway
   http-reuse always
-  server gateway ${new URL(house.gateway.url).host}
+  server gateway ${new URL(harness.gateway.url).host}
 `,
   );
   const url = `http://127.0.0.1:${port}`;
@@ -144,8 +144,8 @@ describe.each([
   afterAll(() => proxy.stop());
 
   it.each(smuggled)('a call with %s is refused and hides no other', async (name, status, request) => {
-    const [asked, sent, before] = [house.vendor.requests.length, proxy.sent().length, read.length];
-    const { statuses } = await sendRaw(proxy.url, request(`authorization: Bearer ${house.key}`), 2000);
+    const [requestCount, sent, before] = [harness.vendor.requests.length, proxy.sent().length, read.length];
+    const { statuses } = await sendRaw(proxy.url, request(`authorization: Bearer ${harness.key}`), 2000);
     // Both proxies repair some of them, and nginx has its own name for a chunked body.
     expect(statuses[0]).toBeOneOf([status, 400, 501]);
     // The next request, over the same connection to the gateway, gets its own answer.
@@ -156,6 +156,6 @@ describe.each([
     await expect
       .poll(() => proxy.sent().slice(sent).filter(isOther), { timeout: 5000 })
       .toEqual(read.slice(before).filter(isOther));
-    expect(house.vendor.requests.length).toBe(asked);
+    expect(harness.vendor.requests.length).toBe(requestCount);
   });
 });

@@ -56,7 +56,7 @@ const translated = wires.map((wire, index): Act => async (gateway) => {
   return stream.status === 200 && whole.test(await stream.text());
 });
 
-const leaving: Act = async (gateway) => {
+const disconnect: Act = async (gateway) => {
   const leave = new AbortController();
   const stream = await operated.post(
     gateway,
@@ -97,7 +97,7 @@ const scraped: Act = async ({ url }) => (await (await fetch(`${url}/metrics`)).t
 const acts: readonly Act[] = [
   json,
   ...streams,
-  leaving,
+  disconnect,
   ...translated,
   broken,
   json,

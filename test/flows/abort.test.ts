@@ -6,14 +6,14 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { leavers, words, type Leavers, type OnAbort } from '../balance/leavers.ts';
 import { expectSound } from '../contract/books.ts';
 
-let house: Leavers;
+let harness: Leavers;
 
 async function open(onAbort: OnAbort, pause?: number): Promise<Leavers> {
-  house = await leavers(onAbort, pause);
-  return house;
+  harness = await leavers(onAbort, pause);
+  return harness;
 }
 
-afterEach(() => house.close());
+afterEach(() => harness.close());
 
 describe('a provider whose request is cancelled on disconnect', () => {
   it('loses its connection at once, and each call is settled once by what it had used', async () => {

@@ -5,7 +5,7 @@ import {
   addAcme,
   admin,
   call,
-  door,
+  adminUrl,
   gateway,
   newKey,
   openGateway,
@@ -22,7 +22,7 @@ describe('the admin API', () => {
     const { key } = await newKey({ account: 'acme' });
     const { paths } = z
       .object({ paths: z.record(z.string(), z.record(z.string(), z.unknown())) })
-      .parse(await (await fetch(`${door}/openapi.json`)).json());
+      .parse(await (await fetch(`${adminUrl}/openapi.json`)).json());
     const routes = Object.entries(paths).filter(([path]) => path.startsWith('/admin/'));
     expect(routes.length).toBeGreaterThan(8);
     for (const [path, methods] of routes) {
@@ -51,7 +51,7 @@ describe('the admin API', () => {
 
   it('accepts its secret in no cookie, and sets none', async () => {
     for (const cookie of [`operator-secret=${secret}`, `authorization=Bearer ${secret}`, `token=${secret}`]) {
-      const refused = await fetch(`${door}/admin/accounts`, { headers: { cookie } });
+      const refused = await fetch(`${adminUrl}/admin/accounts`, { headers: { cookie } });
       expect([refused.status, refused.headers.get('set-cookie')]).toEqual([401, null]);
     }
     for (const authorization of [
@@ -60,11 +60,11 @@ describe('the admin API', () => {
       'Bearer ',
       'Bearer operator-secret',
     ])
-      expect((await fetch(`${door}/admin/accounts`, { headers: { authorization } })).status).toBe(401);
+      expect((await fetch(`${adminUrl}/admin/accounts`, { headers: { authorization } })).status).toBe(401);
     expect(
-      (await fetch(`${door}/admin/accounts`, { headers: { authorization: `Bearer ${secret}` } })).headers.get(
-        'set-cookie',
-      ),
+      (
+        await fetch(`${adminUrl}/admin/accounts`, { headers: { authorization: `Bearer ${secret}` } })
+      ).headers.get('set-cookie'),
     ).toBeNull();
   });
 
@@ -85,8 +85,8 @@ describe('the admin API', () => {
     const before = await kept();
     const shown = z.object({ data: z.array(z.record(z.string(), z.unknown())) });
     const fields = new Set([
-      ...before.flatMap((told) =>
-        shown.parse(z.object({ body: z.unknown() }).parse(told).body).data.flatMap(Object.keys),
+      ...before.flatMap((answer) =>
+        shown.parse(z.object({ body: z.unknown() }).parse(answer).body).data.flatMap(Object.keys),
       ),
       'hash',
       'key',

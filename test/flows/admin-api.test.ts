@@ -135,8 +135,8 @@ describe('the admin API', () => {
       'limits.models',
     ],
   ])('refuses %s %s %j by the name of the field', async (method, path, body, param) => {
-    const { status, body: told } = await admin(method, path, body);
-    expect([status, told]).toMatchObject([
+    const { status, body: answer } = await admin(method, path, body);
+    expect([status, answer]).toMatchObject([
       400,
       { error: { code: 'invalid_request', param: expect.stringContaining(param) } },
     ]);

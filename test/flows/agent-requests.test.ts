@@ -9,7 +9,7 @@ import { isObject } from '../support/json.ts';
 import { hear } from '../support/listen.ts';
 import { postJson } from '../support/post.ts';
 import { modelOf, wires, type Crossing, type Wire } from '../support/quartet.ts';
-import { openDoors } from '../support/station.ts';
+import { acceptAnyKey } from '../support/station.ts';
 import {
   type Agent,
   ask,
@@ -116,7 +116,7 @@ describe('an agent on its own wire', () => {
         { role: 'user', content: 'Well?' },
       ],
     };
-    const strict = await startGateway({ plugins: [openDoors(), responses()] });
+    const strict = await startGateway({ plugins: [acceptAnyKey(), responses()] });
     const response = await postJson(
       `${strict.url}/v1/responses`,
       { model: id, ...again },

@@ -3,11 +3,11 @@
  * refuse misplaced ones.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openVendorHouse, type VendorHouse } from '../support/vendor-house.ts';
+import { openVendorHarness, type VendorHarness } from '../support/vendor-harness.ts';
 
-let house: VendorHouse;
-beforeAll(async () => void (house = await openVendorHouse()));
-afterAll(() => house.close());
+let harness: VendorHarness;
+beforeAll(async () => void (harness = await openVendorHarness()));
+afterAll(() => harness.close());
 
 const parameters = { type: 'object', properties: {}, additionalProperties: false };
 const unanswered = {
@@ -39,8 +39,8 @@ async function post(
   path: string,
   body: object,
 ): Promise<readonly [status: number, dropped: string, sent: string]> {
-  const headers = { authorization: `Bearer ${house.key}`, 'content-type': 'application/json' };
-  const response = await fetch(house.gateway.url + path, {
+  const headers = { authorization: `Bearer ${harness.key}`, 'content-type': 'application/json' };
+  const response = await fetch(harness.gateway.url + path, {
     method: 'POST',
     headers,
     body: JSON.stringify(body),
@@ -49,7 +49,7 @@ async function post(
   return [
     response.status,
     response.headers.get('x-tollgate-dropped') ?? '',
-    house.journal().at(-1)?.received.body.toString() ?? '',
+    harness.journal().at(-1)?.received.body.toString() ?? '',
   ];
 }
 

@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
 import type { Form } from '../support/sdk-clients.ts';
-import { openVendorHouse, wireOf, type VendorHouse } from '../support/vendor-house.ts';
+import { openVendorHarness, wireOf, type VendorHarness } from '../support/vendor-harness.ts';
 
 /** Models that only this wire reaches: one that answers at once, and one that reasons first. */
 const models: Readonly<Record<Wire, { readonly plain: string; readonly thinking: string }>> = {
@@ -38,11 +38,11 @@ const tools = [
   },
 ];
 
-let house: VendorHouse;
+let harness: VendorHarness;
 beforeAll(async () => {
-  house = await openVendorHouse();
+  harness = await openVendorHarness();
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 const pairs = wires.flatMap((client) => wires.map((wire): [client: Wire, wire: Wire] => [client, wire]));
 const forms: readonly Form[] = ['whole', 'streamed'];
@@ -51,16 +51,16 @@ describe.each(pairs)('a %s client and a %s vendor', (client, wire) => {
   const { plain, thinking } = models[wire];
 
   it.each(forms)('understand each other, %s', async (form) => {
-    const before = house.gateway.ends.length;
-    const { text } = await house.clients[client]({ text: 'Which herbs?', system: 'Be brief.' }).ask(
+    const before = harness.gateway.ends.length;
+    const { text } = await harness.clients[client]({ text: 'Which herbs?', system: 'Be brief.' }).ask(
       plain,
       form,
     );
     expect(text).toBe(`Hello from ${plain.replace(/^.*\//, '')}, this is answer 1.`);
-    const asked = house.journal().at(-1);
+    const asked = harness.journal().at(-1);
     expect(asked && wireOf(asked)).toBe(wire);
     expect(asked?.received.leaked).toEqual([]);
-    const end = (await house.gateway.ended(before + 1))[before];
+    const end = (await harness.gateway.ended(before + 1))[before];
     expect(end).toMatchObject({ type: 'answered', outcome: 'completed', charge: { basis: 'usage' } });
     expect(end?.type === 'answered' && end.charge.cost).toBeGreaterThan(0n);
   });
@@ -69,7 +69,7 @@ describe.each(pairs)('a %s client and a %s vendor', (client, wire) => {
     'complete a loop of three tool calls, with or without reasoning, and the next question, %s',
     async (form) => {
       for (const model of [plain, thinking]) {
-        const talk = house.clients[client]({ text: 'Look around.', tools, thinks: model === thinking });
+        const talk = harness.clients[client]({ text: 'Look around.', tools, thinks: model === thinking });
         const asked = await talk.ask(model, form);
         expect(
           asked.calls.map(({ name }) => name),

@@ -10,15 +10,15 @@ import { callLog } from '../../plugins/operations/call-log.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
-import { openAdminDoor, type AdminDoor } from '../support/admin-door.ts';
+import { openAdminListener, type AdminListener } from '../support/admin-listener.ts';
 
-let door: AdminDoor;
+let listener: AdminListener;
 let key: { readonly key: string; readonly id: string };
 
 const made = z.looseObject({ key: z.string(), id: z.string() });
 
 beforeAll(async () => {
-  door = await openAdminDoor([
+  listener = await openAdminListener([
     chatCompletions(),
     messages(),
     demo({ pace: 1 }),
@@ -26,14 +26,14 @@ beforeAll(async () => {
     balance({ firstCredit: '0' }),
   ]);
   key = made.parse(
-    await door.gateway.verb('keys create', [], {
+    await listener.gateway.verb('keys create', [], {
       account: 'acme',
       credit: '5',
       tags: 'team:search,research',
     }),
   );
 });
-afterAll(() => door.gateway.close());
+afterAll(() => listener.gateway.close());
 
 interface Sent {
   readonly status: number | undefined;
@@ -53,9 +53,9 @@ async function send(
     messages: [{ role: 'user', content: 'Hello!' }],
     ...fields,
   };
-  const before = door.gateway.ends.length;
+  const before = listener.gateway.ends.length;
   const reply = await new Promise<Sent>((resolve, reject) => {
-    const sent = request(`${door.gateway.url}${path}`, {
+    const sent = request(`${listener.gateway.url}${path}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key.key}`, 'content-type': 'application/json', ...headers },
     });
@@ -69,14 +69,14 @@ async function send(
     });
     sent.end(JSON.stringify(body));
   });
-  await door.gateway.ended(before + 1);
+  await listener.gateway.ended(before + 1);
   return reply;
 }
 
 const row = z.looseObject({ id: z.string(), cost: z.string(), tags: z.record(z.string(), z.string()) });
 
 async function stored(query: string) {
-  const { body } = await door.ask('GET', `/calls?${query}`);
+  const { body } = await listener.ask('GET', `/calls?${query}`);
   return z.object({ data: z.array(row) }).parse(body).data;
 }
 
@@ -111,18 +111,18 @@ describe('the tags of a call', () => {
     for (const tag of ['team:search', 'research', 'env:prod', 'session:session-1', 'user:ann'])
       expect((await stored(`tag=${tag}`)).map(({ id }) => id)).toContain(call.id);
     expect(await stored('tag=team:stolen')).toEqual([]);
-    const line = door.gateway.log
+    const line = listener.gateway.log
       .map((each) => z.looseObject({ call: z.string().optional() }).parse(JSON.parse(each)))
       .find((each) => each.call === call.id && each.msg === 'call');
     expect(line?.tags).toEqual(expect.arrayContaining(['team:search', 'research', 'session:session-1']));
-    const csv = await fetch(`${door.url}/admin/calls?format=csv&id=${call.id}`, {
-      headers: { authorization: `Bearer ${door.secret}` },
+    const csv = await fetch(`${listener.url}/admin/calls?format=csv&id=${call.id}`, {
+      headers: { authorization: `Bearer ${listener.secret}` },
     });
     expect(await csv.text()).toContain(
       '"team:search, research, env:prod, session:session-1, agent:agent-1, parent-agent:agent-0, user:ann, ' +
         'job:nightly run"',
     );
-    const { body } = await door.ask('GET', '/overview?by=tag');
+    const { body } = await listener.ask('GET', '/overview?by=tag');
     const { series } = z
       .object({
         series: z.array(
@@ -149,17 +149,17 @@ describe('the tags of a call', () => {
   });
 
   it('count in the budgets of tags, so that a spent one refuses the calls that have it', async () => {
-    await door.gateway.verb('budgets set', ['tag', 'env:spent', '0/day']);
-    await door.gateway.verb('budgets set', ['tag', 'job:spent', '0/day']);
+    await listener.gateway.verb('budgets set', ['tag', 'env:spent', '0/day']);
+    await listener.gateway.verb('budgets set', ['tag', 'job:spent', '0/day']);
     const refused = await send({}, { 'x-tollgate-tags': 'env:spent' });
     expect(refused.status).toBe(402);
     expect(refused.body).toContain('env:spent');
     expect((await storedOf(refused)).tags).toMatchObject({ env: 'spent' });
     expect((await send({ metadata: { job: 'spent' } })).status).toBe(402);
     expect((await send({}, { 'x-tollgate-tags': 'env:other' })).status).toBe(200);
-    await door.gateway.verb('budgets set', ['tag', 'team:search', '0/day']);
+    await listener.gateway.verb('budgets set', ['tag', 'team:search', '0/day']);
     expect((await send({}, { 'x-tollgate-tags': 'team:other' })).status).toBe(402);
-    await door.gateway.verb('budgets set', ['tag', 'team:search', '1/day']);
+    await listener.gateway.verb('budgets set', ['tag', 'team:search', '1/day']);
   });
 
   it('are refused by the name of the header if they have another form', async () => {

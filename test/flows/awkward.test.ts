@@ -139,8 +139,8 @@ describe.each(Object.entries({ ...fromChat, ...fromOthers }))(
         const { id } = modelOf(wire, kind);
         const crossed = await quartet.ask(client, id, body);
         expect(crossed.status, `${id}: ${crossed.text}`).toBe(200);
-        const told = typeof lost === 'string' ? lost : lost?.[wire];
-        if (told !== undefined) expect(droppedOf(crossed), id).toContain(told);
+        const message = typeof lost === 'string' ? lost : lost?.[wire];
+        if (message !== undefined) expect(droppedOf(crossed), id).toContain(message);
       }
     });
   },

@@ -4,30 +4,30 @@
  */
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { openHouse, type House } from '../support/house.ts';
+import { openHarness, type Harness } from '../support/harness.ts';
 
 const model = 'openai/gpt-4o-mini';
 const messages = [{ role: 'user', content: 'Hello!' }];
 
-let house: House;
+let harness: Harness;
 beforeAll(async () => {
-  house = await openHouse({ settings: { server: { bodyLimit: 20_000 } } });
+  harness = await openHarness({ settings: { server: { bodyLimit: 20_000 } } });
 });
 afterEach(async () => {
   // The process survives, and no bad input ever reached the provider.
-  expect((await house.post({ model, messages })).status).toBe(200);
+  expect((await harness.post({ model, messages })).status).toBe(200);
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 async function refusalOf(
   body: unknown,
   init: RequestInit = {},
 ): Promise<{ status: number; error: unknown; retry: string | null }> {
-  const sent = house.vendor.requests.length;
-  const response = await house.post(body, init);
+  const sent = harness.vendor.requests.length;
+  const response = await harness.post(body, init);
   const said: unknown = await response.json();
   expect(response.headers.get('content-type')).toBe('application/json');
-  expect(house.vendor.requests.length).toBe(sent);
+  expect(harness.vendor.requests.length).toBe(sent);
   return {
     status: response.status,
     error: typeof said === 'object' && said && 'error' in said ? said.error : undefined,
@@ -70,11 +70,11 @@ describe('a body', () => {
   it('over the limit is refused as too large, with or without a content-length', async () => {
     const large = JSON.stringify({ model, messages: [{ role: 'user', content: 'a'.repeat(30_000) }] });
     expect(await refusalOf(large)).toMatchObject({ status: 413 });
-    const { port } = new URL(house.gateway.url);
+    const { port } = new URL(harness.gateway.url);
     const answer = await new Promise<string>((resolve) => {
       const socket = connect(Number(port), '127.0.0.1', () => {
         socket.write(
-          `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${house.key}\r\n` +
+          `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${harness.key}\r\n` +
             'transfer-encoding: chunked\r\n\r\n',
         );
         for (let index = 0; index < 5; index += 1) socket.write(`1388\r\n${'a'.repeat(5000)}\r\n`);
@@ -99,8 +99,8 @@ describe('a body', () => {
 
   it('of exactly the maximum size is accepted, and one byte more is refused', async () => {
     const text = JSON.stringify({ model, messages });
-    expect((await house.post(text.padEnd(20_000))).status).toBe(200);
-    expect((await house.post(text.padEnd(20_001))).status).toBe(413);
+    expect((await harness.post(text.padEnd(20_000))).status).toBe(200);
+    expect((await harness.post(text.padEnd(20_001))).status).toBe(413);
   });
 
   it('with a content-encoding is refused, and the error says so', async () => {
@@ -169,13 +169,13 @@ describe('a field named like a property of every object', () => {
   it.each(['__proto__', 'constructor', 'prototype', 'toString'])(
     'is treated like any other field and changes no other call: %s',
     async (name) => {
-      const response = await house.post(
+      const response = await harness.post(
         `{"model":"${model}","messages":[{"role":"user","content":"Hello!"}],` +
           `"metadata":{"${name}":"x"},"user":"u"}`,
       );
       expect(response.status).toBe(200);
       expect(Reflect.get({}, 'x')).toBeUndefined();
-      expect(JSON.parse(house.vendor.requests.at(-1)?.body.toString() ?? '').user).toBe('u');
+      expect(JSON.parse(harness.vendor.requests.at(-1)?.body.toString() ?? '').user).toBe('u');
     },
   );
 });
@@ -194,9 +194,9 @@ describe('a key', () => {
   });
 
   it('never appears in the error', async () => {
-    const response = await house.post('{}', { headers: { authorization: 'Bearer sk-canary-canary' } });
+    const response = await harness.post('{}', { headers: { authorization: 'Bearer sk-canary-canary' } });
     expect(await response.text()).not.toContain('canary');
-    expect(house.gateway.log.join()).not.toContain('canary');
+    expect(harness.gateway.log.join()).not.toContain('canary');
   });
 });
 
@@ -206,12 +206,12 @@ describe('an address', () => {
     ['POST', '/V1/CHAT/COMPLETIONS/%2e%2e'],
     ['GET', '/%E0%A4%A'],
   ])('%s %s gets a not-found error that names it', async (method, path) => {
-    const response = await fetch(`${house.gateway.url}${path}`, { method });
+    const response = await fetch(`${harness.gateway.url}${path}`, { method });
     expect([response.status, await response.json()]).toMatchObject([404, { error: { code: 'not_found' } }]);
   });
 
   it("survives a header named like a prototype's property, and half a request", async () => {
-    const { port } = new URL(house.gateway.url);
+    const { port } = new URL(harness.gateway.url);
     const answer = await new Promise<string>((resolve) => {
       const socket = connect(Number(port), '127.0.0.1', () =>
         socket.write(
@@ -222,16 +222,16 @@ describe('an address', () => {
       socket.once('data', (data) => (socket.destroy(), resolve(data.toString())));
     });
     expect(answer).toMatch(/^HTTP\/1\.1 401/);
-    const ended = house.gateway.ends.length;
+    const ended = harness.gateway.ends.length;
     const half = connect(Number(port), '127.0.0.1', () =>
       half.write(
-        `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${house.key}\r\n` +
+        `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${harness.key}\r\n` +
           'content-length: 50\r\n\r\n{"a',
       ),
     );
     await new Promise((resolve) => setTimeout(resolve, 50));
     half.destroy();
-    expect((await house.gateway.ended(ended + 1))[ended]).toMatchObject({
+    expect((await harness.gateway.ended(ended + 1))[ended]).toMatchObject({
       type: 'refused',
       error: { code: 'client_gone' },
     });

@@ -11,20 +11,20 @@ import { chatCompletions } from '../../plugins/protocols/chat-completions/index.
 import { createSecret } from '../../plugins/shared/secret.ts';
 import { troubledStore } from '../balance/troubles.ts';
 import { startGateway } from '../support/gateway.ts';
-import { openHouse, type House } from '../support/house.ts';
+import { openHarness, type Harness } from '../support/harness.ts';
 
 const model = 'openai/gpt-4o-mini';
 const messages = [{ role: 'user' as const, content: 'Hello!' }];
 
-let house: House | undefined;
+let harness: Harness | undefined;
 afterEach(async () => {
-  await house?.close();
-  house = undefined;
+  await harness?.close();
+  harness = undefined;
 });
 
-async function open(credit: string): Promise<House> {
-  house = await openHouse({ credit });
-  return house;
+async function open(credit: string): Promise<Harness> {
+  harness = await openHarness({ credit });
+  return harness;
 }
 
 describe('the balance endpoint', () => {
@@ -88,8 +88,8 @@ describe('the balance endpoint', () => {
 
   it('gives each path an internal error until the ledger recovers, even for a key just seen', async () => {
     const ledger = await troubledStore('silent');
-    house = await openHouse({ ledger: { store: ledger.options } });
-    const { gateway, key, balance: ask } = house;
+    harness = await openHarness({ ledger: { store: ledger.options } });
+    const { gateway, key, balance: ask } = harness;
     const addresses = ['/v1/user/balance', '/alpha/user/balance', '/beta/user/balance'];
     const all = (secret: string) =>
       Promise.all(
@@ -109,8 +109,8 @@ describe('the balance endpoint', () => {
     expect(await all('sk-junk')).toEqual([junk, junk, junk]);
     await ledger.end();
     await expect.poll(async () => (await all(key)).map(([status]) => status)).toEqual([200, 200, 200]);
-    await house.close();
-    house = undefined;
+    await harness.close();
+    harness = undefined;
     await ledger.close();
   });
 
@@ -170,9 +170,9 @@ describe('an account', () => {
   });
 
   it('with whenShort: refuse gets a refusal instead', async () => {
-    house = await openHouse({ credit: '0.0001', ledger: { whenShort: 'refuse' } });
-    expect((await house.post({ model, messages, max_tokens: 4000 })).status).toBe(402);
-    expect((await house.post({ model, messages, max_tokens: 20 })).status).toBe(200);
+    harness = await openHarness({ credit: '0.0001', ledger: { whenShort: 'refuse' } });
+    expect((await harness.post({ model, messages, max_tokens: 4000 })).status).toBe(402);
+    expect((await harness.post({ model, messages, max_tokens: 20 })).status).toBe(200);
   });
 
   it('that covers one call pays for one, however many arrive at once', async () => {

@@ -14,7 +14,7 @@ import { isObject, type Json } from '../support/json.ts';
 import { dataOf } from '../support/listen.ts';
 import { postJson } from '../support/post.ts';
 import { addressOf, modelOf, openQuartet } from '../support/quartet.ts';
-import { openDoor, tappedVendor } from '../support/tapped-vendor.ts';
+import { acceptAnyKey, tappedVendor } from '../support/tapped-vendor.ts';
 
 const cases: Readonly<Record<Wire, readonly string[]>> = {
   'chat-completions': ['text', 'parallel-tool-calls'],
@@ -30,17 +30,17 @@ function blocksOf(wire: Wire, name: string): string[] {
 }
 
 let gateway: TestGateway;
-let told = '';
+let message = '';
 beforeAll(async () => {
   const houses = wires.map((wire) =>
-    tappedVendor(`${wire}-house`, [wire], () => ({ text: told }), {
+    tappedVendor(`${wire}-house`, [wire], () => ({ text: message }), {
       id: `house/${wire}`,
       outputLimit: 100_000,
       contextLength: 1_000_000,
     }),
   );
   gateway = await startGateway({
-    plugins: [openDoor, ...textProtocols(), ...houses],
+    plugins: [acceptAnyKey, ...textProtocols(), ...houses],
   });
 });
 afterAll(() => gateway.close());
@@ -51,7 +51,7 @@ async function streamed(
   wire: Wire,
   stream: string,
 ): Promise<{ readonly status: number; readonly text: string }> {
-  told = stream;
+  message = stream;
   const model = `house/${wire}`;
   const response = await postJson(
     gateway.url + addressOf(client, model, true),

@@ -5,24 +5,24 @@
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Answered, End } from '../../core/index.ts';
-import { openHouse, type House } from '../support/house.ts';
+import { openHarness, type Harness } from '../support/harness.ts';
 
 const model = 'openai/gpt-4o-mini';
 const body = { model, stream: true, messages: [{ role: 'user', content: 'Hello there, who is it?' }] };
 const text = ['one ', 'two ', 'three ', 'four ', 'five'];
 
-let house: House;
+let harness: Harness;
 beforeAll(async () => {
-  house = await openHouse({ settings: { timeouts: { idle: 0.5, firstEvent: 0.5, reply: 0.5 } } });
+  harness = await openHarness({ settings: { timeouts: { idle: 0.5, firstEvent: 0.5, reply: 0.5 } } });
 });
-afterEach(() => house.vendor.unscript());
-afterAll(() => house.close());
+afterEach(() => harness.vendor.unscript());
+afterAll(() => harness.close());
 
 /** The end of the call that `run` makes. */
 async function endOf(run: () => Promise<unknown>): Promise<End> {
-  const before = house.gateway.ends.length;
+  const before = harness.gateway.ends.length;
   await run();
-  const end = (await house.gateway.ended(before + 1))[before];
+  const end = (await harness.gateway.ended(before + 1))[before];
   if (!end) throw new Error('no end was observed');
   return end;
 }
@@ -46,10 +46,10 @@ describe('a provider that breaks off', () => {
       { inserts: [{ before: 3, frame: 'data: {"choices":[{]]\n\n'.repeat(6) }] },
     ],
   ] as const)('(it %s) leaves an error in the stream and never a success', async (_, scenario) => {
-    house.vendor.script('gpt-4o-mini', { text, ...scenario });
+    harness.vendor.script('gpt-4o-mini', { text, ...scenario });
     let sent = '';
     const end = await endOf(async () => {
-      sent = await (await house.post(body)).text();
+      sent = await (await harness.post(body)).text();
     });
     expect(sent).toContain('one ');
     expect(sent).not.toContain('[DONE]');
@@ -62,10 +62,10 @@ describe('a provider that breaks off', () => {
   });
 
   it('makes the SDK throw in the middle of its loop', async () => {
-    house.vendor.script('gpt-4o-mini', { text, cut: { how: 'rst', events: 3 } });
+    harness.vendor.script('gpt-4o-mini', { text, cut: { how: 'rst', events: 3 } });
     const seen: string[] = [];
     const reading = async (): Promise<void> => {
-      for await (const chunk of await house.client.chat.completions.create({
+      for await (const chunk of await harness.client.chat.completions.create({
         model,
         messages: [{ role: 'user', content: 'a' }],
         stream: true,
@@ -79,9 +79,9 @@ describe('a provider that breaks off', () => {
   it.each(['fin', 'rst', 'end'] as const)(
     'inside a JSON reply (%s) causes a 502, and the call costs nothing',
     async (how) => {
-      house.vendor.script('gpt-4o-mini', { text, cut: { how, bytes: 60 } });
+      harness.vendor.script('gpt-4o-mini', { text, cut: { how, bytes: 60 } });
       const end = await endOf(async () => {
-        const response = await house.post({ ...body, stream: false });
+        const response = await harness.post({ ...body, stream: false });
         expect([response.status, await response.json()]).toMatchObject([
           502,
           { error: { code: 'upstream_error' } },
@@ -92,18 +92,18 @@ describe('a provider that breaks off', () => {
   );
 
   it('before its first event causes an error with its own status, and the call costs nothing', async () => {
-    house.vendor.script('gpt-4o-mini', { text, cut: { how: 'rst', events: 0 } });
-    const end = await endOf(async () => expect((await house.post(body)).status).toBe(502));
+    harness.vendor.script('gpt-4o-mini', { text, cut: { how: 'rst', events: 0 } });
+    const end = await endOf(async () => expect((await harness.post(body)).status).toBe(502));
     expect(end).toMatchObject({ type: 'failed', charge: { cost: 0n } });
   });
 });
 
 describe('a client that disconnects', () => {
   it("mid-stream closes the provider's connection at once and pays once, for what it received", async () => {
-    house.vendor.script('gpt-4o-mini', { text: ['word '], endless: true, delayEvents: 5 });
-    const before = await house.balance();
+    harness.vendor.script('gpt-4o-mini', { text: ['word '], endless: true, delayEvents: 5 });
+    const before = await harness.balance();
     const end = await endOf(async () => {
-      const stream = await house.client.chat.completions.create({
+      const stream = await harness.client.chat.completions.create({
         model,
         messages: [{ role: 'user', content: 'Tell me all.' }],
         stream: true,
@@ -114,22 +114,22 @@ describe('a client that disconnects', () => {
         if (count > 5) break;
       }
     });
-    await expect.poll(() => house.vendor.requests.at(-1)?.closedByPeerAt).toBeDefined();
+    await expect.poll(() => harness.vendor.requests.at(-1)?.closedByPeerAt).toBeDefined();
     const { outcome, charge } = answered(end);
     expect(outcome).toBe('aborted');
     expect(charge.usage.output).toBeGreaterThan(3);
-    const { used } = await house.balance();
+    const { used } = await harness.balance();
     expect(Math.round((used - before.used) * 1e9)).toBe(Number(charge.cost));
   });
 
   it("before the first byte also closes the provider's connection, and pays for its input", async () => {
-    house.vendor.script('gpt-4o-mini', { hold: 'forever' });
-    const asked = house.vendor.requests.length;
+    harness.vendor.script('gpt-4o-mini', { hold: 'forever' });
+    const requestCount = harness.vendor.requests.length;
     const end = await endOf(async () => {
-      const leaving = new AbortController();
-      const call = house.post(body, { signal: leaving.signal });
-      await expect.poll(() => house.vendor.requests.length).toBeGreaterThan(asked);
-      leaving.abort();
+      const controller = new AbortController();
+      const call = harness.post(body, { signal: controller.signal });
+      await expect.poll(() => harness.vendor.requests.length).toBeGreaterThan(requestCount);
+      controller.abort();
       await expect(call).rejects.toThrow();
     });
     expect(end).toMatchObject({
@@ -137,40 +137,42 @@ describe('a client that disconnects', () => {
       error: { code: 'client_gone' },
       charge: { basis: 'estimate', usage: { output: 0 } },
     });
-    await expect.poll(() => house.vendor.requests.at(-1)?.closedByPeerAt).toBeDefined();
+    await expect.poll(() => harness.vendor.requests.at(-1)?.closedByPeerAt).toBeDefined();
   });
 
   it('along with a hundred others leaves no connection open and no call unsettled', async () => {
-    house.vendor.script('gpt-4o-mini', { text: ['word '], endless: true, delayEvents: 2 });
-    const [asked, ended] = [house.vendor.requests.length, house.gateway.ends.length];
+    harness.vendor.script('gpt-4o-mini', { text: ['word '], endless: true, delayEvents: 2 });
+    const [requestCount, ended] = [harness.vendor.requests.length, harness.gateway.ends.length];
     const calls = Array.from({ length: 60 }, async (_, index) => {
-      const leaving = new AbortController();
-      setTimeout(() => leaving.abort(), 20 + ((index * 7) % 90));
-      await house
-        .post(body, { signal: leaving.signal })
+      const controller = new AbortController();
+      setTimeout(() => controller.abort(), 20 + ((index * 7) % 90));
+      await harness
+        .post(body, { signal: controller.signal })
         .then((response) => response.text())
         .catch(() => undefined);
     });
     await Promise.all(calls);
     const sent = (): number =>
-      house.gateway.ends.slice(ended).filter((end) => end.attempts.some((attempt) => attempt.sent)).length;
-    await expect.poll(() => house.vendor.requests.length - asked - sent()).toBe(0);
+      harness.gateway.ends.slice(ended).filter((end) => end.attempts.some((attempt) => attempt.sent)).length;
+    await expect.poll(() => harness.vendor.requests.length - requestCount - sent()).toBe(0);
     await expect
       .poll(() =>
-        house.vendor.requests.slice(asked).filter(({ closedByPeerAt }) => closedByPeerAt === undefined),
+        harness.vendor.requests
+          .slice(requestCount)
+          .filter(({ closedByPeerAt }) => closedByPeerAt === undefined),
       )
       .toEqual([]);
     const charged = (): number =>
-      Number(house.gateway.ends.reduce((sum, end) => sum + ('charge' in end ? end.charge.cost : 0n), 0n));
+      Number(harness.gateway.ends.reduce((sum, end) => sum + ('charge' in end ? end.charge.cost : 0n), 0n));
     // A call reports its end when its charge is in the ledger, not before.
-    await expect.poll(async () => Math.round((await house.balance()).used * 1e9) - charged()).toBe(0);
+    await expect.poll(async () => Math.round((await harness.balance()).used * 1e9) - charged()).toBe(0);
   });
 });
 
 describe('a provider that is slow', () => {
   it('to start its reply is cancelled after the timeout', async () => {
-    house.vendor.script('gpt-4o-mini', { text, hold: 'forever' });
-    const response = await house.post(body);
+    harness.vendor.script('gpt-4o-mini', { text, hold: 'forever' });
+    const response = await harness.post(body);
     expect([response.status, response.headers.get('x-should-retry')]).toEqual([504, 'false']);
   });
 });

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
   adminJson,
-  door,
+  adminUrl,
   fetched,
   gateway,
   key,
@@ -120,7 +120,7 @@ describe('stored calls', () => {
     const rest = await listed(`/calls?after=${String(first.next)}`);
     expect(rest).toHaveLength((await listed('/calls')).length - 1);
     expect(rest).not.toContain(first.data?.[0]?.id);
-    const csv = await (await fetched(`${door}/admin/calls?account=beta&format=csv`, secret)).text();
+    const csv = await (await fetched(`${adminUrl}/admin/calls?account=beta&format=csv`, secret)).text();
     expect(csv).toMatch(/^id,started,ended,account,key,.*\r\n.*,beta,/);
     expect(await adminJson('/calls?outcome=good', 400)).toMatchObject({ error: { param: 'outcome' } });
     expect(await adminJson('/calls?colour=red', 400)).toMatchObject({ error: { code: 'invalid_request' } });

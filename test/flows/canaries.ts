@@ -12,7 +12,7 @@ import { generateContent } from '../../plugins/protocols/generate-content/index.
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
-import { openHouse, type House } from '../support/house.ts';
+import { openHarness, type Harness } from '../support/harness.ts';
 
 export const model = 'openai/gpt-4o-mini';
 
@@ -23,7 +23,7 @@ export const canary = {
 };
 
 export const body = { model, messages: [{ role: 'user', content: canary.prompt }] };
-export let house: House;
+export let harness: Harness;
 export let other: string;
 
 /** The hosts that this process, and the gateway in it, has connected to or looked up. */
@@ -39,8 +39,8 @@ function note(message: unknown): void {
     .on('lookup', (_error, _address, _family, host) => void opened.add(host));
 }
 
-export function door(): string {
-  return findAdminUrl(house.gateway.told);
+export function adminUrl(): string {
+  return findAdminUrl(harness.gateway.printed);
 }
 
 export async function send(
@@ -48,9 +48,9 @@ export async function send(
   sent: unknown,
   headers: Record<string, string> = {},
 ): Promise<Response> {
-  return fetch(house.gateway.url + path, {
+  return fetch(harness.gateway.url + path, {
     method: 'POST',
-    headers: { authorization: `Bearer ${house.key}`, 'anthropic-version': '2023-06-01', ...headers },
+    headers: { authorization: `Bearer ${harness.key}`, 'anthropic-version': '2023-06-01', ...headers },
     body: typeof sent === 'string' ? sent : JSON.stringify(sent),
   });
 }
@@ -59,7 +59,7 @@ export function openCanaries(): void {
   beforeAll(async () => {
     opened.clear();
     subscribe('net.client.socket', note);
-    house = await openHouse({
+    harness = await openHarness({
       plugins: [
         apiKeyHeader(),
         googleApiKey(),
@@ -73,10 +73,10 @@ export function openCanaries(): void {
       ],
       settings: { timeouts: { firstEvent: 0.3, reply: 0.3, idle: 0.3 } },
     });
-    other = await house.gateway.newKey({ account: 'neighbour', credit: '1' });
+    other = await harness.gateway.newKey({ account: 'neighbour', credit: '1' });
   });
   afterAll(async () => {
     unsubscribe('net.client.socket', note);
-    await house.close();
+    await harness.close();
   });
 }

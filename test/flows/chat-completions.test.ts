@@ -5,7 +5,7 @@
 import type OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { formatUsd, parseUsd } from '../../core/index.ts';
-import { openHouse, type House } from '../support/house.ts';
+import { openHarness, type Harness } from '../support/harness.ts';
 
 const model = 'openai/gpt-4o-mini';
 const messages = [{ role: 'user' as const, content: 'Name a bridge.' }];
@@ -16,28 +16,28 @@ const tools = ['find', 'count'].map((name) => ({
 /** What gpt-4o-mini costs by the provider's own price list, in USD per million tokens. */
 const price = { input: parseUsd('0.15'), output: parseUsd('0.60'), cached: parseUsd('0.075') };
 
-let house: House;
+let harness: Harness;
 beforeAll(async () => {
-  house = await openHouse();
+  harness = await openHarness();
 });
-afterEach(() => house.vendor.unscript());
-afterAll(() => house.close());
+afterEach(() => harness.vendor.unscript());
+afterAll(() => harness.close());
 
 /** What the account paid for a call, in exact USD. */
 async function paidFor(call: () => Promise<unknown>): Promise<string> {
-  const before = parseUsd((await house.balance()).used.toFixed(9));
+  const before = parseUsd((await harness.balance()).used.toFixed(9));
   await call();
-  return formatUsd(parseUsd((await house.balance()).used.toFixed(9)) - before);
+  return formatUsd(parseUsd((await harness.balance()).used.toFixed(9)) - before);
 }
 
 describe('a call', () => {
   it('returns the whole reply, names the model that answered, and costs exactly its usage', async () => {
-    house.vendor.script('gpt-4o-mini', {
+    harness.vendor.script('gpt-4o-mini', {
       text: ['The Forth Bridge.'],
       usage: { prompt_tokens: 1003, completion_tokens: 77, total_tokens: 1080 },
     });
     const paid = await paidFor(async () => {
-      const reply = await house.client.chat.completions.create({ model, messages });
+      const reply = await harness.client.chat.completions.create({ model, messages });
       expect(reply).toMatchObject({
         model,
         object: 'chat.completion',
@@ -48,7 +48,7 @@ describe('a call', () => {
   });
 
   it('costs less for tokens the provider had cached', async () => {
-    house.vendor.script('gpt-4o-mini', {
+    harness.vendor.script('gpt-4o-mini', {
       text: ['Yes.'],
       usage: {
         prompt_tokens: 2000,
@@ -57,17 +57,17 @@ describe('a call', () => {
         prompt_tokens_details: { cached_tokens: 1536 },
       },
     });
-    const paid = await paidFor(() => house.client.chat.completions.create({ model, messages }));
+    const paid = await paidFor(() => harness.client.chat.completions.create({ model, messages }));
     expect(paid).toBe(
       formatUsd((464n * price.input + 1536n * price.cached + 10n * price.output) / 1_000_000n),
     );
   });
 
   it("streams word by word through the SDK's helper, and costs exactly its usage", async () => {
-    house.vendor.script('gpt-4o-mini', { text: ['The ', 'Rialto', ' 橋.'] });
+    harness.vendor.script('gpt-4o-mini', { text: ['The ', 'Rialto', ' 橋.'] });
     let usage: { prompt: number; completion: number } | undefined;
     const paid = await paidFor(async () => {
-      const stream = house.client.chat.completions.stream({ model, messages });
+      const stream = harness.client.chat.completions.stream({ model, messages });
       const pieces: string[] = [];
       stream.on('content', (piece) => void pieces.push(piece));
       const reply = await stream.finalChatCompletion();
@@ -76,7 +76,7 @@ describe('a call', () => {
         model,
         choices: [{ message: { content: 'The Rialto 橋.' }, finish_reason: 'stop' }],
       });
-      usage = house.vendor.journal.at(-1)?.billed;
+      usage = harness.vendor.journal.at(-1)?.billed;
     });
     expect(usage).toBeDefined();
     expect(paid).toBe(
@@ -88,7 +88,7 @@ describe('a call', () => {
   });
 
   it('carries parallel tool calls, and the turn that answers them', async () => {
-    house.vendor.script(
+    harness.vendor.script(
       'gpt-4o-mini',
       {
         interleaved: true,
@@ -99,7 +99,7 @@ describe('a call', () => {
       },
       { text: ['Two.'] },
     );
-    const first = await house.client.chat.completions
+    const first = await harness.client.chat.completions
       .stream({ model, messages, tools })
       .finalChatCompletion();
     const asked = first.choices[0]?.message;
@@ -112,7 +112,7 @@ describe('a call', () => {
       tool_call_id: id,
       content: '1',
     }));
-    const second = await house.client.chat.completions.create({
+    const second = await harness.client.chat.completions.create({
       model,
       messages: [...messages, { role: 'assistant', tool_calls: asked?.tool_calls ?? [] }, ...results],
       tools,
@@ -122,7 +122,7 @@ describe('a call', () => {
 
   it('receives the usage chunk in its stream only if it asks for it', async () => {
     const chunksOf = async (wanted: boolean): Promise<OpenAI.ChatCompletionChunk[]> => {
-      const stream = await house.client.chat.completions.create({
+      const stream = await harness.client.chat.completions.create({
         model,
         messages,
         stream: true,
@@ -140,8 +140,8 @@ describe('a call', () => {
   });
 
   it('always asks the provider for usage', async () => {
-    await Array.fromAsync(await house.client.chat.completions.create({ model, messages, stream: true }));
-    expect(JSON.parse(house.vendor.requests.at(-1)?.body.toString() ?? '')).toMatchObject({
+    await Array.fromAsync(await harness.client.chat.completions.create({ model, messages, stream: true }));
+    expect(JSON.parse(harness.vendor.requests.at(-1)?.body.toString() ?? '')).toMatchObject({
       stream_options: { include_usage: true },
     });
   });
@@ -149,23 +149,23 @@ describe('a call', () => {
 
 describe('the listing', () => {
   it('lists every model in the chat style, and finds each by id, its slash encoded or plain', async () => {
-    const listed = await Array.fromAsync(house.client.models.list());
+    const listed = await Array.fromAsync(harness.client.models.list());
     expect(listed.map(({ id }) => id)).toContain(model);
-    expect(await house.client.models.retrieve(model)).toMatchObject({
+    expect(await harness.client.models.retrieve(model)).toMatchObject({
       id: model,
       object: 'model',
       owned_by: 'openai',
     });
-    expect(await (await fetch(`${house.gateway.url}/v1/models/${model}`)).json()).toMatchObject({
+    expect(await (await fetch(`${harness.gateway.url}/v1/models/${model}`)).json()).toMatchObject({
       id: model,
     });
-    await expect(house.client.models.retrieve('openai/none')).rejects.toMatchObject({ status: 404 });
+    await expect(harness.client.models.retrieve('openai/none')).rejects.toMatchObject({ status: 404 });
   });
 });
 
 describe('an error of the provider', () => {
   it("about the client's content keeps the provider's own message and field", async () => {
-    house.vendor.script('gpt-4o-mini', {
+    harness.vendor.script('gpt-4o-mini', {
       reply: {
         status: 400,
         body: {
@@ -178,7 +178,7 @@ describe('an error of the provider', () => {
         },
       },
     });
-    await expect(house.client.chat.completions.create({ model, messages })).rejects.toMatchObject({
+    await expect(harness.client.chat.completions.create({ model, messages })).rejects.toMatchObject({
       status: 400,
       param: 'messages[0].content',
       message: expect.stringContaining('The image is broken.'),
@@ -186,7 +186,7 @@ describe('an error of the provider', () => {
   });
 
   it.each([401, 402, 403])('about our own credential (%i) is never shown', async (status) => {
-    house.vendor.script('gpt-4o-mini', {
+    harness.vendor.script('gpt-4o-mini', {
       reply: {
         status,
         body: {
@@ -199,7 +199,7 @@ describe('an error of the provider', () => {
         },
       },
     });
-    const refusal: unknown = await house.client.chat.completions
+    const refusal: unknown = await harness.client.chat.completions
       .create({ model, messages })
       .catch((error: unknown) => error);
     expect(refusal).toMatchObject({ status: 502 });
@@ -207,7 +207,7 @@ describe('an error of the provider', () => {
   });
 
   it('about its rate limit keeps retry-after', async () => {
-    house.vendor.script('gpt-4o-mini', {
+    harness.vendor.script('gpt-4o-mini', {
       reply: {
         status: 429,
         headers: { 'retry-after': '2' },
@@ -221,7 +221,7 @@ describe('an error of the provider', () => {
         },
       },
     });
-    const response = await house.post({ model, messages });
+    const response = await harness.post({ model, messages });
     expect([
       response.status,
       response.headers.get('retry-after'),
@@ -231,9 +231,9 @@ describe('an error of the provider', () => {
   });
 
   it('costs nothing', async () => {
-    house.vendor.script('gpt-4o-mini', { reply: { status: 500, body: 'oops' } });
+    harness.vendor.script('gpt-4o-mini', { reply: { status: 500, body: 'oops' } });
     expect(
-      await paidFor(() => house.client.chat.completions.create({ model, messages }).catch(() => undefined)),
+      await paidFor(() => harness.client.chat.completions.create({ model, messages }).catch(() => undefined)),
     ).toBe('0');
   });
 });

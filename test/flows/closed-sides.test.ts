@@ -1,12 +1,12 @@
 /** Clients whose sockets behave unusually: they half-close early, reset, or encode their bodies twice. */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openHouse, type House } from '../support/house.ts';
+import { openHarness, type Harness } from '../support/harness.ts';
 import { openSocket, sendRaw } from '../support/raw.ts';
 
-let house: House;
-beforeAll(async () => void (house = await openHouse()));
-afterAll(() => house.close());
+let harness: Harness;
+beforeAll(async () => void (harness = await openHarness()));
+afterAll(() => harness.close());
 
 const body = (stream: boolean): string =>
   JSON.stringify({ model: 'openai/gpt-4o-mini', stream, messages: [{ role: 'user', content: 'Hello!' }] });
@@ -14,7 +14,7 @@ const request = (text: string, ...lines: string[]): string =>
   [
     'POST /v1/chat/completions HTTP/1.1',
     'host: x',
-    `authorization: Bearer ${house.key}`,
+    `authorization: Bearer ${harness.key}`,
     'content-type: application/json',
     ...lines,
     '',
@@ -25,7 +25,7 @@ const request = (text: string, ...lines: string[]): string =>
 function halfClosed(text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({
-      port: Number(new URL(house.gateway.url).port),
+      port: Number(new URL(harness.gateway.url).port),
       host: '127.0.0.1',
       allowHalfOpen: true,
     });
@@ -39,46 +39,46 @@ function halfClosed(text: string): Promise<string> {
 
 describe('a client that half-closes after its request', () => {
   it.each([false, true])('receives its whole reply (stream: %s), and pays as usual', async (stream) => {
-    house.vendor.script('gpt-4o-mini', { text: ['one ', 'two'], delayHeaders: 300 });
-    const before = house.gateway.ends.length;
+    harness.vendor.script('gpt-4o-mini', { text: ['one ', 'two'], delayHeaders: 300 });
+    const before = harness.gateway.ends.length;
     const sent = body(stream);
     const reply = await halfClosed(request(sent, `content-length: ${sent.length}`));
     expect(reply).toContain('HTTP/1.1 200 OK');
     expect(reply).toContain(stream ? '[DONE]' : 'one two');
-    expect((await house.gateway.ended(before + 1))[before]).toMatchObject({
+    expect((await harness.gateway.ended(before + 1))[before]).toMatchObject({
       type: 'answered',
       outcome: 'completed',
     });
   });
 
   it("and then disconnects ends the provider's request before it answers", async () => {
-    house.vendor.script('gpt-4o-mini', { hold: 'forever', holdAfter: 0, delayHeaders: 30_000 });
-    const [before, asked] = [house.gateway.ends.length, house.vendor.requests.length];
-    const socket = await openSocket(house.gateway.url);
+    harness.vendor.script('gpt-4o-mini', { hold: 'forever', holdAfter: 0, delayHeaders: 30_000 });
+    const [before, requestCount] = [harness.gateway.ends.length, harness.vendor.requests.length];
+    const socket = await openSocket(harness.gateway.url);
     const sent = body(false);
     socket.write(request(sent, `content-length: ${sent.length}`));
-    await expect.poll(() => house.vendor.requests.length, { timeout: 120_000 }).toBe(asked + 1);
+    await expect.poll(() => harness.vendor.requests.length, { timeout: 120_000 }).toBe(requestCount + 1);
     socket.destroy();
-    expect((await house.gateway.ended(before + 1))[before]).toMatchObject({
+    expect((await harness.gateway.ended(before + 1))[before]).toMatchObject({
       type: 'failed',
       error: { code: 'client_gone' },
     });
-    house.vendor.unscript();
+    harness.vendor.unscript();
   });
 });
 
 describe('a body that is encoded twice', () => {
   it('is refused, and the gateway reads nothing after it', async () => {
-    const asked = house.vendor.requests.length;
+    const requestCount = harness.vendor.requests.length;
     const chunk = '5\r\nhello\r\n0\r\n\r\n';
     const reply = await sendRaw(
-      house.gateway.url,
+      harness.gateway.url,
       request(chunk + request('', 'content-length: 0'), 'transfer-encoding: gzip, chunked'),
       5000,
     );
     expect(reply).toMatchObject({ statuses: [415], closed: true });
     expect(reply.text).toMatch(/connection: close/i);
-    expect(house.vendor.requests).toHaveLength(asked);
+    expect(harness.vendor.requests).toHaveLength(requestCount);
   });
 });
 
@@ -86,17 +86,17 @@ describe('an unknown client that resets its connection', () => {
   it.each(['/healthz', '/metrics', '/v1/models', '/nowhere'])(
     'at %s leaves no error in the log',
     async (path) => {
-      const logged = house.gateway.log.length;
+      const logged = harness.gateway.log.length;
       for (let count = 0; count < 5; count += 1) {
-        const socket = await openSocket(house.gateway.url);
+        const socket = await openSocket(harness.gateway.url);
         socket.on('error', () => undefined);
         socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`.repeat(50));
         await new Promise((resolve) => setImmediate(resolve));
         socket.resetAndDestroy();
       }
-      expect((await fetch(`${house.gateway.url}/healthz`)).status).toBe(200);
+      expect((await fetch(`${harness.gateway.url}/healthz`)).status).toBe(200);
       expect(
-        house.gateway.log.slice(logged).filter((line) => JSON.stringify(line).includes('stack')),
+        harness.gateway.log.slice(logged).filter((line) => JSON.stringify(line).includes('stack')),
       ).toEqual([]);
     },
   );

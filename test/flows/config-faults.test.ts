@@ -61,16 +61,16 @@ function start(file: string, environment: Readonly<Record<string, string>> = {})
 }
 
 /** Expects one line on standard error: the file it is about, and the text of the fault. */
-function expectTold({ code, errors }: Finished, told: RegExp | string, file?: string): void {
+function expectTold({ code, errors }: Finished, message: RegExp | string, file?: string): void {
   expect([code, errors.trimEnd().split('\n').length, errors]).toEqual([
     1,
     1,
-    typeof told === 'string' ? expect.stringContaining(told) : expect.stringMatching(told),
+    typeof message === 'string' ? expect.stringContaining(message) : expect.stringMatching(message),
   ]);
   if (file !== undefined) expect(errors).toContain(`tollgate: ${file}: `);
 }
 
-const lacking: readonly (readonly [what: string, plugins: readonly string[], told: string])[] = [
+const lacking: readonly (readonly [what: string, plugins: readonly string[], message: string])[] = [
   ['no protocol', ['bearer()', 'demo()', 'balance()'], 'add one, such as chatCompletions()'],
   ['no credential', ['chatCompletions()', 'demo()', 'balance()'], 'add one, such as bearer()'],
   ['no plugin that keeps keys', ['bearer()', 'chatCompletions()', 'demo()'], 'add balance()'],
@@ -78,7 +78,7 @@ const lacking: readonly (readonly [what: string, plugins: readonly string[], tol
 ];
 
 /** Of the default configuration. */
-const variables: readonly (readonly [assigned: string, told: string])[] = [
+const variables: readonly (readonly [assigned: string, message: string])[] = [
   ['PORT=99999', 'PORT: must be a port, from 0 to 65535'],
   ['PORT=1.5', 'PORT: must be a port, from 0 to 65535'],
   ['TOLLGATE_ADMIN_PORT=next', 'TOLLGATE_ADMIN_PORT: must be a port, from 0 to 65535'],
@@ -105,10 +105,10 @@ describe('a check', () => {
   const told = new Map<string, string>();
   beforeAll(async () => {
     const script = join(import.meta.dirname, '../support/check-each.ts');
-    const asked = [...files.values()].map(({ file, environment }) =>
+    const requests = [...files.values()].map(({ file, environment }) =>
       [file, ...(environment ? [environment] : [])].join('|'),
     );
-    const { stdout } = await promisify(execFile)(process.execPath, [script, ...asked], {
+    const { stdout } = await promisify(execFile)(process.execPath, [script, ...requests], {
       env: { PATH: process.env.PATH, PORT: '0' },
     });
     const lines: unknown = JSON.parse(stdout);

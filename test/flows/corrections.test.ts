@@ -4,23 +4,23 @@ import { z } from 'zod';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
-import { openAdminDoor, type AdminDoor } from '../support/admin-door.ts';
+import { openAdminListener, type AdminListener } from '../support/admin-listener.ts';
 
-let door: AdminDoor;
+let listener: AdminListener;
 beforeAll(async () => {
-  door = await openAdminDoor([chatCompletions(), demo({ pace: 0 }), balance({ firstCredit: '0' })]);
+  listener = await openAdminListener([chatCompletions(), demo({ pace: 0 }), balance({ firstCredit: '0' })]);
 });
-afterAll(() => door.gateway.close());
+afterAll(() => listener.gateway.close());
 
 const made = z.looseObject({ key: z.string(), id: z.string() });
 const shown = z.looseObject({ used: z.string() });
 
 async function newKey(account: string, credit?: string) {
-  return made.parse((await door.ask('POST', '/keys', { account, credit })).body);
+  return made.parse((await listener.ask('POST', '/keys', { account, credit })).body);
 }
 
 function call(key: string): Promise<Response> {
-  return fetch(`${door.gateway.url}/v1/chat/completions`, {
+  return fetch(`${listener.gateway.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}` },
     body: JSON.stringify({ model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] }),
@@ -38,55 +38,55 @@ it('refunds a call once, at most what it cost, with a reason and an author', asy
   const response = await call(key);
   await response.arrayBuffer();
   const id = response.headers.get('x-request-id');
-  const { used } = shown.parse((await door.ask('GET', '/accounts/refunded')).body);
+  const { used } = shown.parse((await listener.ask('GET', '/accounts/refunded')).body);
   expect(Number(used)).toBeGreaterThan(0);
   const order = { call: id, reason: 'the reply was broken' };
-  expect(await door.ask('POST', '/refunds', { ...order, amount: '4' })).toMatchObject({
+  expect(await listener.ask('POST', '/refunds', { ...order, amount: '4' })).toMatchObject({
     status: 400,
     body: { error: { param: 'amount' } },
   });
-  expect(await door.ask('POST', '/refunds', { call: id })).toMatchObject({
+  expect(await listener.ask('POST', '/refunds', { call: id })).toMatchObject({
     status: 400,
     body: { error: { param: 'reason' } },
   });
-  expect(await door.ask('POST', '/refunds', order)).toMatchObject({
+  expect(await listener.ask('POST', '/refunds', order)).toMatchObject({
     status: 201,
     body: { amount: used, balance: '5' },
   });
-  expect((await door.ask('POST', '/refunds', order)).status).toBe(200);
-  expect(await door.ask('GET', '/credits?account=refunded')).toMatchObject({
+  expect((await listener.ask('POST', '/refunds', order)).status).toBe(200);
+  expect(await listener.ask('GET', '/credits?account=refunded')).toMatchObject({
     body: { data: [{}, { kind: 'refund', amount: used, reason: order.reason, author: 'operator-secret' }] },
   });
-  expect((await door.ask('POST', '/refunds', { ...order, call: 'no-such-call' })).status).toBe(404);
+  expect((await listener.ask('POST', '/refunds', { ...order, call: 'no-such-call' })).status).toBe(404);
 });
 
 it('takes back a credit, and refuses calls while the balance is negative', async () => {
   const { key } = await newKey('reversed');
-  await door.ask('POST', '/credits', { account: 'reversed', amount: '2', reference: 'payment-7' });
-  await door.ask('POST', '/adjustments', { account: 'reversed', amount: '-0.5', reason: 'a slip' });
+  await listener.ask('POST', '/credits', { account: 'reversed', amount: '2', reference: 'payment-7' });
+  await listener.ask('POST', '/adjustments', { account: 'reversed', amount: '-0.5', reason: 'a slip' });
   const order = { reference: 'payment-7', reason: 'the bank reversed it' };
-  expect(await door.ask('POST', '/chargebacks', order)).toMatchObject({
+  expect(await listener.ask('POST', '/chargebacks', order)).toMatchObject({
     status: 201,
     body: { amount: '-2', balance: '-0.5' },
   });
-  expect((await door.ask('POST', '/chargebacks', order)).status).toBe(200);
+  expect((await listener.ask('POST', '/chargebacks', order)).status).toBe(200);
   expect(await statusOf(key)).toBe(402);
-  expect(await door.ask('GET', '/audit')).toMatchObject({ body: { ok: true } });
+  expect(await listener.ask('GET', '/audit')).toMatchObject({ body: { ok: true } });
 });
 
 it('disables, closes and deletes, and logs each change with its author', async () => {
   const { key, id } = await newKey('closing', '1');
   const soon = { timeout: 120_000, interval: 50 };
-  await door.ask('PATCH', '/accounts/closing/state', { state: 'disabled' });
+  await listener.ask('PATCH', '/accounts/closing/state', { state: 'disabled' });
   await expect.poll(() => statusOf(key), soon).toBe(401);
-  await door.ask('PATCH', '/accounts/closing/state', { state: 'open' });
+  await listener.ask('PATCH', '/accounts/closing/state', { state: 'open' });
   await expect.poll(() => statusOf(key), soon).toBe(200);
-  expect(await door.ask('DELETE', `/keys/${id}`)).toMatchObject({ status: 200, body: { deleted: true } });
+  expect(await listener.ask('DELETE', `/keys/${id}`)).toMatchObject({ status: 200, body: { deleted: true } });
   await expect.poll(() => statusOf(key), soon).toBe(401);
-  expect((await door.ask('GET', `/keys/${id}`)).status).toBe(404);
-  expect((await door.ask('PATCH', '/accounts/closing/state', { state: 'closed' })).status).toBe(200);
-  expect((await door.ask('POST', '/keys', { account: 'closing' })).status).toBe(404);
-  expect(await door.ask('GET', '/actions?limit=2')).toMatchObject({
+  expect((await listener.ask('GET', `/keys/${id}`)).status).toBe(404);
+  expect((await listener.ask('PATCH', '/accounts/closing/state', { state: 'closed' })).status).toBe(200);
+  expect((await listener.ask('POST', '/keys', { account: 'closing' })).status).toBe(404);
+  expect(await listener.ask('GET', '/actions?limit=2')).toMatchObject({
     body: {
       data: [
         { action: 'PATCH /admin/accounts/:account/state', subject: 'closing', detail: '{"state":"closed"}' },
@@ -97,7 +97,7 @@ it('disables, closes and deletes, and logs each change with its author', async (
 });
 
 it('logs the commands too', async () => {
-  const { gateway } = door;
+  const { gateway } = listener;
   await gateway.verb('credit add', ['refunded', '1']);
   await gateway.verb('credit adjust', ['refunded', '-1'], { reason: 'a slip' });
   expect(await gateway.verb('actions list', [], { limit: '2' })).toMatchObject([

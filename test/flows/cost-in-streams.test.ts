@@ -8,7 +8,7 @@ import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { formatUsd, type End } from '../../core/index.ts';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
-import { openVendorHouse, type VendorHouse } from '../support/vendor-house.ts';
+import { openVendorHarness, type VendorHarness } from '../support/vendor-harness.ts';
 
 const models: Readonly<Record<Wire, string>> = {
   'chat-completions': 'deepseek/deepseek-v4-pro',
@@ -19,7 +19,7 @@ const models: Readonly<Record<Wire, string>> = {
 const wish = { 'x-tollgate-cost': 'reply' };
 const turns = [{ role: 'user' as const, content: 'Which herbs?' }];
 
-let house: VendorHouse;
+let harness: VendorHarness;
 let costs: Readonly<Record<Wire, (model: string) => Promise<unknown[]>>>;
 
 /** The cost in an object with usage, of which the SDK's types know nothing. */
@@ -28,17 +28,22 @@ function costIn(usage: unknown): unknown {
 }
 
 beforeAll(async () => {
-  house = await openVendorHouse();
-  const { url } = house.gateway;
-  const openai = new OpenAI({ apiKey: house.key, baseURL: `${url}/v1`, maxRetries: 0, defaultHeaders: wish });
+  harness = await openVendorHarness();
+  const { url } = harness.gateway;
+  const openai = new OpenAI({
+    apiKey: harness.key,
+    baseURL: `${url}/v1`,
+    maxRetries: 0,
+    defaultHeaders: wish,
+  });
   const anthropic = new Anthropic({
-    apiKey: house.key,
+    apiKey: harness.key,
     baseURL: `${url}/alpha`,
     maxRetries: 0,
     defaultHeaders: wish,
   });
   const google = new GoogleGenAI({
-    apiKey: house.key,
+    apiKey: harness.key,
     httpOptions: { baseUrl: `${url}/beta`, headers: wish },
   });
   costs = {
@@ -65,8 +70,8 @@ beforeAll(async () => {
     },
   };
 });
-afterEach(() => house.vendors.unscript());
-afterAll(() => house.close());
+afterEach(() => harness.vendors.unscript());
+afterAll(() => harness.close());
 
 function chargeOf(end: End | undefined): string {
   if (end?.type !== 'answered') throw new Error('the call was not answered');
@@ -74,12 +79,12 @@ function chargeOf(end: End | undefined): string {
 }
 
 function credential(): Record<string, string> {
-  const authorization = `Bearer ${house.key}`;
+  const authorization = `Bearer ${harness.key}`;
   return { authorization, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' };
 }
 
 async function used(): Promise<unknown> {
-  return house.gateway.verb('balance', ['tester']);
+  return harness.gateway.verb('balance', ['tester']);
 }
 
 const addresses: Readonly<Record<Wire, (model: string) => { path: string; body: object }>> = {
@@ -99,14 +104,14 @@ const addresses: Readonly<Record<Wire, (model: string) => { path: string; body: 
 };
 
 async function send({ path, body }: { path: string; body: object }, headers: object = {}) {
-  const before = house.gateway.ends.length;
-  const response = await fetch(house.gateway.url + path, {
+  const before = harness.gateway.ends.length;
+  const response = await fetch(harness.gateway.url + path, {
     method: 'POST',
     headers: { ...credential(), ...headers },
     body: JSON.stringify(body),
   });
   const text = await response.text().catch(() => '');
-  const end = (await house.gateway.ended(before + 1))[before];
+  const end = (await harness.gateway.ended(before + 1))[before];
   return { status: response.status, text, end };
 }
 
@@ -114,9 +119,9 @@ const pairs = wires.flatMap((client) => wires.map((wire): [client: Wire, wire: W
 
 describe.each(pairs)('a stream of %s from a %s provider', (client, wire) => {
   it('has the booked cost once, in its last usage, for the official SDK', async () => {
-    const before = house.gateway.ends.length;
+    const before = harness.gateway.ends.length;
     const seen = (await costs[client](models[wire])).filter((cost) => cost !== undefined);
-    const end = (await house.gateway.ended(before + 1))[before];
+    const end = (await harness.gateway.ended(before + 1))[before];
     expect(seen).toEqual([Number(chargeOf(end))]);
     expect(seen[0]).toBeGreaterThan(0);
   });
@@ -151,34 +156,34 @@ describe.each(wires)('a stream of %s', (wire) => {
   });
 
   it('has no cost if the provider breaks off, and the entry says what was charged', async () => {
-    house.vendors.script(models[wire].replace(/^.*\//, ''), {
+    harness.vendors.script(models[wire].replace(/^.*\//, ''), {
       text: ['Rose', 'mary', ' and', ' thyme'],
       cut: { how: 'rst', events: 4 },
     });
     const { text, end } = await send(addresses[wire](models[wire]), wish);
     expect(end).toMatchObject({ type: 'answered', outcome: 'cut' });
     expect(text).not.toContain('"cost"');
-    expect(await house.gateway.verb('audit')).toMatchObject({ ok: true });
+    expect(await harness.gateway.verb('audit')).toMatchObject({ ok: true });
   });
 });
 
 it('a client that leaves a priced stream is charged as any other, once', async () => {
-  house.vendors.script('claude-sonnet-4-5', { text: ['Rose', 'mary'], endless: true });
-  const before = house.gateway.ends.length;
-  const leaving = new AbortController();
+  harness.vendors.script('claude-sonnet-4-5', { text: ['Rose', 'mary'], endless: true });
+  const before = harness.gateway.ends.length;
+  const controller = new AbortController();
   const { path, body } = addresses.messages(models.messages);
-  const response = await fetch(house.gateway.url + path, {
+  const response = await fetch(harness.gateway.url + path, {
     method: 'POST',
     headers: { ...credential(), ...wish },
     body: JSON.stringify(body),
-    signal: leaving.signal,
+    signal: controller.signal,
   });
   await response.body?.getReader().read();
-  leaving.abort();
-  const end = (await house.gateway.ended(before + 1))[before];
+  controller.abort();
+  const end = (await harness.gateway.ended(before + 1))[before];
   expect(end).toMatchObject({ type: 'answered', outcome: 'aborted' });
   expect(await used()).toMatchObject({ pending: '0' });
-  expect(await house.gateway.verb('audit')).toMatchObject({ ok: true });
+  expect(await harness.gateway.verb('audit')).toMatchObject({ ok: true });
 });
 
 it('elements of an array have it too', async () => {

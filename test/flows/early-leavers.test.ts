@@ -10,7 +10,7 @@ import { definePlugin } from '../../core/index.ts';
 import { editForm, openGallery, type Gallery } from '../images/gallery.ts';
 
 /** Holds each request in its credential check until the client has disconnected. */
-const doorkeeper = definePlugin({
+const authenticator = definePlugin({
   name: 'doorkeeper',
   options: z.strictObject({}),
   apply({ hooks }) {
@@ -26,7 +26,7 @@ beforeAll(
   async () =>
     void (gallery = await openGallery({
       settings: { server: { bodyLimit: 1_000_000, bodiesLimit: 1_000_000 } },
-      plugins: [doorkeeper()],
+      plugins: [authenticator()],
     })),
 );
 afterAll(() => gallery.close());
@@ -45,12 +45,12 @@ async function leave(
     'content-length': '1000000',
     ...fields,
   };
-  const leaving = request(gallery.gateway.url + path, { method: 'POST', headers }).on(
+  const upload = request(gallery.gateway.url + path, { method: 'POST', headers }).on(
     'error',
     () => undefined,
   );
-  await new Promise<void>((resolve) => leaving.write('--there\r\n', () => resolve()));
-  leaving.destroy();
+  await new Promise<void>((resolve) => upload.write('--there\r\n', () => resolve()));
+  upload.destroy();
 }
 
 const form = 'multipart/form-data; boundary=there';

@@ -10,7 +10,7 @@ import { chatCompletions } from '../../plugins/protocols/chat-completions/index.
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { openDoor, tappedVendor, type TappedReply } from '../support/tapped-vendor.ts';
+import { acceptAnyKey, tappedVendor, type TappedReply } from '../support/tapped-vendor.ts';
 
 let running: TestGateway | undefined;
 afterEach(async () => {
@@ -23,14 +23,23 @@ function golden(path: string): string {
 }
 
 let sent: unknown[] = [];
-async function house(wire: string, answer: (request: UpstreamRequest) => TappedReply): Promise<TestGateway> {
+async function harness(
+  wire: string,
+  answer: (request: UpstreamRequest) => TappedReply,
+): Promise<TestGateway> {
   sent = [];
   const noting = (request: UpstreamRequest): TappedReply => {
     sent.push(JSON.parse(String(request.body)));
     return answer(request);
   };
   running = await startGateway({
-    plugins: [openDoor, chatCompletions(), responses(), messages(), tappedVendor('house', [wire], noting)],
+    plugins: [
+      acceptAnyKey,
+      chatCompletions(),
+      responses(),
+      messages(),
+      tappedVendor('house', [wire], noting),
+    ],
   });
   return running;
 }
@@ -50,7 +59,7 @@ const question = [{ role: 'user', content: 'When is high water?' }];
 
 describe('a stop sequence on a wire without stop sequences', () => {
   it("ends the reply before it, with the provider's own usage, and is not reported as lost", async () => {
-    const gateway = await house('responses', whole);
+    const gateway = await harness('responses', whole);
     const reply = await post(gateway, '/v1/chat/completions', {
       messages: question,
       stop: [' at 05', 'never'],
@@ -74,7 +83,7 @@ describe('a stop sequence on a wire without stop sequences', () => {
   });
 
   it("ends a stream in the same way, and names the sequence where the client's protocol can", async () => {
-    const gateway = await house('responses', streamed);
+    const gateway = await harness('responses', streamed);
     const reply = await post(gateway, '/alpha/v1/messages', {
       max_tokens: 90,
       stream: true,
@@ -89,7 +98,7 @@ describe('a stop sequence on a wire without stop sequences', () => {
   });
 
   it('changes nothing if it does not occur', async () => {
-    const gateway = await house('responses', whole);
+    const gateway = await harness('responses', whole);
     const reply = await post(gateway, '/alpha/v1/messages', {
       max_tokens: 90,
       messages: question,
@@ -125,7 +134,7 @@ describe('a conversation that is too long', () => {
       String(request.body).length < characters ? completion : overflow;
 
   it('loses its oldest exchanges where truncation is "auto", and the reply says so', async () => {
-    const gateway = await house('chat-completions', fits(1500));
+    const gateway = await harness('chat-completions', fits(1500));
     const reply = await post(gateway, '/v1/responses', {
       input: conversation(8),
       instructions: 'Be brief.',
@@ -154,7 +163,7 @@ describe('a conversation that is too long', () => {
   });
 
   it('is refused if truncation is "disabled", or if three attempts leave it too long', async () => {
-    const gateway = await house('chat-completions', () => overflow);
+    const gateway = await harness('chat-completions', () => overflow);
     for (const [truncation, tries] of [
       ['disabled', 1],
       ['auto', 4],
@@ -170,7 +179,7 @@ describe('a conversation that is too long', () => {
   });
 
   it("is first sent unchanged, byte for byte, where the provider speaks the client's protocol", async () => {
-    const gateway = await house('responses', (request) =>
+    const gateway = await harness('responses', (request) =>
       String(request.body).length < 1500 ? whole() : overflow,
     );
     const reply = await post(gateway, '/v1/responses', {
@@ -184,7 +193,7 @@ describe('a conversation that is too long', () => {
   });
 
   it('is not sent at all where no tokeniser could make it fit', async () => {
-    const gateway = await house('chat-completions', () => completion);
+    const gateway = await harness('chat-completions', () => completion);
     const reply = await post(gateway, '/v1/chat/completions', {
       messages: [{ role: 'user', content: 'x'.repeat(17_000) }],
     });

@@ -8,11 +8,11 @@ import { fetchImages } from '../../plugins/operations/fetch-images.ts';
 import { openGallery } from '../images/gallery.ts';
 import { readCall, wires } from '../support/families.ts';
 import { png } from '../support/picture-server.ts';
-import { bodyOf, house, openPictures, picture, send, server } from './fetched.ts';
+import { bodyOf, harness, openPictures, picture, send, server } from './fetched.ts';
 
 openPictures();
 
-const asked = (): string => house.journal().at(-1)?.received.body.toString() ?? '';
+const asked = (): string => harness.journal().at(-1)?.received.body.toString() ?? '';
 const bytes = png.toString('base64');
 
 describe('a picture named by URL', () => {
@@ -59,7 +59,7 @@ describe('a picture named by URL', () => {
   });
 
   it('is fetched once, however often requests and retries name it', async () => {
-    house.vendors.google.script('gemini-2.5-flash', { reply: { status: 503, body: {} } });
+    harness.vendors.google.script('gemini-2.5-flash', { reply: { status: 503, body: {} } });
     await send('chat-completions', 'google/gemini-2.5-flash', [picture(), picture(), picture()]);
     expect(server.asked).toHaveLength(1);
   });

@@ -3,10 +3,10 @@ import { afterAll, afterEach, beforeAll } from 'vitest';
 import { fetchImages } from '../../plugins/operations/fetch-images.ts';
 import { type Wire } from '../support/families.ts';
 import { startPictureServer, type PictureServer } from '../support/picture-server.ts';
-import { openVendorHouse, type VendorHouse } from '../support/vendor-house.ts';
+import { openVendorHarness, type VendorHarness } from '../support/vendor-harness.ts';
 
 export let server: PictureServer;
-export let house: VendorHouse;
+export let harness: VendorHarness;
 
 const paths: Readonly<Record<Wire, (model: string) => string>> = {
   'chat-completions': () => '/v1/chat/completions',
@@ -74,11 +74,11 @@ export async function send(
   urls: readonly string[],
 ): Promise<{ status: number; body: unknown }> {
   const headers = {
-    authorization: `Bearer ${house.key}`,
+    authorization: `Bearer ${harness.key}`,
     'content-type': 'application/json',
     'anthropic-version': '2023-06-01',
   };
-  const response = await fetch(house.gateway.url + paths[wire](model), {
+  const response = await fetch(harness.gateway.url + paths[wire](model), {
     method: 'POST',
     headers,
     body: JSON.stringify(bodyOf(wire, model, urls)),
@@ -91,7 +91,7 @@ export const picture = (): string => `${server.origin}/picture.png`;
 export function openPictures(): void {
   beforeAll(async () => {
     server = await startPictureServer();
-    house = await openVendorHouse([
+    harness = await openVendorHarness([
       fetchImages({
         http: true,
         privateHosts: ['127.0.0.1'],
@@ -106,11 +106,11 @@ export function openPictures(): void {
     ]);
   });
   afterAll(async () => {
-    await house.close();
+    await harness.close();
     await server.close();
   });
   afterEach(() => {
     server.asked.splice(0);
-    house.vendors.unscript();
+    harness.vendors.unscript();
   });
 }

@@ -24,11 +24,11 @@ export async function startVendor({ late = 0, status = 200 } = {}): Promise<{
   url: string;
   asked: string[];
 }> {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const server = createServer({}, ({ method, url, headers }, response) => {
     const key =
       headers.authorization ?? headers['x-api-key'] ?? headers['api-key'] ?? headers['x-goog-api-key'];
-    asked.push(`${method} ${url} ${headers['anthropic-version'] ?? ''}`.trim());
+    requests.push(`${method} ${url} ${headers['anthropic-version'] ?? ''}`.trim());
     response.writeHead(key === 'Bearer good-key' || key === 'good-key' ? status : 401, {
       date: new Date(Date.now() - late * 1000).toUTCString(),
     });
@@ -37,7 +37,10 @@ export async function startVendor({ late = 0, status = 200 } = {}): Promise<{
   await once(server, 'listening');
   servers.push(server);
   const address = server.address();
-  return { url: `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`, asked };
+  return {
+    url: `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`,
+    asked: requests,
+  };
 }
 
 export function closeServers(): void {

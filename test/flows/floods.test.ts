@@ -13,7 +13,7 @@ import { messages } from '../../plugins/protocols/messages/index.ts';
 import { createSecret } from '../../plugins/shared/secret.ts';
 import { readBooks } from '../balance/ledger-file.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
-import { openHouse, type House } from '../support/house.ts';
+import { openHarness, type Harness } from '../support/harness.ts';
 import { runVerb } from '../support/process.ts';
 import { openSocket, sendRaw } from '../support/raw.ts';
 
@@ -21,35 +21,35 @@ const most = 40;
 const model = 'openai/gpt-4o-mini';
 const body = { model, messages: [{ role: 'user' as const, content: 'Hello!' }] };
 
-let house: House;
+let harness: Harness;
 beforeAll(async () => {
-  house = await openHouse({
+  harness = await openHarness({
     plugins: [messages(), apiKeyHeader(), callLog(), admin({ port: 0 })],
     settings: { server: { maxConnections: most } },
   });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 describe('more connections than the limit', () => {
   it('are closed; connected clients are served, operators get in, and the flood passes', async () => {
-    const door = findAdminUrl(house.gateway.told);
-    const early = await openSocket(house.gateway.url);
+    const adminUrl = findAdminUrl(harness.gateway.printed);
+    const early = await openSocket(harness.gateway.url);
     let heard = '';
     early.on('data', (bytes) => void (heard += bytes.toString()));
-    const crowd = await Promise.all(Array.from({ length: 5 * most }, () => openSocket(house.gateway.url)));
+    const crowd = await Promise.all(Array.from({ length: 5 * most }, () => openSocket(harness.gateway.url)));
     // The first are closed before the last connect, so that their events have passed by now.
     for (const socket of crowd) socket.on('error', () => undefined).resume();
     await expect.poll(() => crowd.filter(({ closed }) => closed).length).toBeGreaterThanOrEqual(4 * most);
     early.write(
-      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${house.key}\r\n` +
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${harness.key}\r\n` +
         `content-length: ${JSON.stringify(body).length}\r\n\r\n${JSON.stringify(body)}`,
     );
     await expect.poll(() => heard).toMatch(/^HTTP\/1\.1 200/);
-    expect((await fetch(`${door}/healthz`)).status).toBe(200);
+    expect((await fetch(`${adminUrl}/healthz`)).status).toBe(200);
     for (const socket of [early, ...crowd]) socket.destroy();
     await expect
       .poll(() =>
-        house.post(body).then(
+        harness.post(body).then(
           ({ status }) => status,
           () => 0,
         ),
@@ -60,34 +60,34 @@ describe('more connections than the limit', () => {
 
 describe('a revoked key', () => {
   it('costs no ledger query, no log line, and each of its clients one call', async () => {
-    const made: unknown = await house.gateway.verb('keys create', [], { account: 'tester' });
+    const made: unknown = await harness.gateway.verb('keys create', [], { account: 'tester' });
     const { key, id } =
       typeof made === 'object' && made && 'key' in made && 'id' in made
         ? { key: String(made.key), id: String(made.id) }
         : { key: '', id: '' };
-    await house.gateway.verb('keys disable', [id]);
-    const file = join(house.gateway.dataFolder, 'ledger.db');
+    await harness.gateway.verb('keys disable', [id]);
+    const file = join(harness.gateway.dataFolder, 'ledger.db');
     const books = (): unknown => readBooks(file).entries;
-    const [before, logged, ended, asked] = [
+    const [before, logged, ended, requestCount] = [
       books(),
-      house.gateway.log.length,
-      house.gateway.ends.length,
-      house.vendor.requests.length,
+      harness.gateway.log.length,
+      harness.gateway.ends.length,
+      harness.vendor.requests.length,
     ];
     for (let count = 0; count < 20; count += 1) {
       await expect(
-        new OpenAI({ apiKey: key, baseURL: `${house.gateway.url}/v1` }).chat.completions.create(body),
+        new OpenAI({ apiKey: key, baseURL: `${harness.gateway.url}/v1` }).chat.completions.create(body),
       ).rejects.toMatchObject({ status: 401 });
       await expect(
-        new Anthropic({ apiKey: key, baseURL: `${house.gateway.url}/alpha` }).messages.create({
+        new Anthropic({ apiKey: key, baseURL: `${harness.gateway.url}/alpha` }).messages.create({
           ...body,
           max_tokens: 20,
         }),
       ).rejects.toMatchObject({ status: 401 });
     }
-    expect((await house.gateway.ended(ended + 40)).length - ended).toBe(40);
-    expect([books(), house.vendor.requests.length]).toEqual([before, asked]);
-    expect(house.gateway.log.slice(logged).filter((line) => !line.includes('"level":20'))).toEqual([]);
+    expect((await harness.gateway.ended(ended + 40)).length - ended).toBe(40);
+    expect([books(), harness.vendor.requests.length]).toEqual([before, requestCount]);
+    expect(harness.gateway.log.slice(logged).filter((line) => !line.includes('"level":20'))).toEqual([]);
   });
 
   it('cannot be guessed, and the attempts delay no other client', async () => {
@@ -96,9 +96,9 @@ describe('a revoked key', () => {
         index % 2 === 0 ? createSecret() : `sk-${'x'.repeat(42)}`,
       );
       const trying = junk.map(
-        async (key) => (await house.post(body, { headers: { authorization: `Bearer ${key}` } })).status,
+        async (key) => (await harness.post(body, { headers: { authorization: `Bearer ${key}` } })).status,
       );
-      expect((await house.post(body)).status).toBe(200);
+      expect((await harness.post(body)).status).toBe(200);
       expect(new Set(await Promise.all(trying))).toEqual(new Set([401]));
     }
   });
@@ -107,12 +107,12 @@ describe('a revoked key', () => {
 describe('a public listing', () => {
   it('is the same for every host, address or key a client claims', async () => {
     const look = async (headers: Record<string, string>, path = '/v1/models'): Promise<string> =>
-      (await fetch(house.gateway.url + path, { headers: { connection: 'close', ...headers } })).text();
+      (await fetch(harness.gateway.url + path, { headers: { connection: 'close', ...headers } })).text();
     const whole = await look({});
     expect(
       (
         await sendRaw(
-          house.gateway.url,
+          harness.gateway.url,
           'GET /v1/models HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n',
           5000,
         )
@@ -128,7 +128,7 @@ describe('a public listing', () => {
       expect(await look(headers, '/v1/models?evil=1')).toBe(whole);
     }
     expect(await look({})).toBe(whole);
-    expect(whole).not.toMatch(new RegExp(`evil|${house.vendor.key}|${new URL(house.vendor.url).host}`));
+    expect(whole).not.toMatch(new RegExp(`evil|${harness.vendor.key}|${new URL(harness.vendor.url).host}`));
   });
 });
 
@@ -136,28 +136,28 @@ describe('a name with terminal control codes', () => {
   const steering = '\u001b[31mred\u0007\r\u009b2J<script>alert(1)</script>';
 
   it('is one line of plain JSON in the log', async () => {
-    const before = house.gateway.log.length;
-    const response = await house.post(
+    const before = harness.gateway.log.length;
+    const response = await harness.post(
       { ...body, model: `openai/${steering}`, user: steering },
       { headers: { 'user-agent': 'x<script>' } },
     );
     expect(response.status).toBe(404);
-    house.vendor.script('gpt-4o-mini', {
+    harness.vendor.script('gpt-4o-mini', {
       reply: { status: 400, body: { error: { message: steering, type: 'invalid_request_error' } } },
     });
-    expect((await house.post(body)).status).toBe(400);
-    house.vendor.unscript();
+    expect((await harness.post(body)).status).toBe(400);
+    harness.vendor.unscript();
     await expect
-      .poll(() => house.gateway.log.slice(before).filter((line) => line.includes('"msg":"call"')).length)
+      .poll(() => harness.gateway.log.slice(before).filter((line) => line.includes('"msg":"call"')).length)
       .toBe(2);
-    for (const line of house.gateway.log.slice(before)) {
+    for (const line of harness.gateway.log.slice(before)) {
       expect(line.trimEnd()).not.toMatch(/[^\P{Cc}\u0080-\u009f]/u);
       expect(() => JSON.parse(line)).not.toThrow();
     }
   });
 
   it('is printed escaped by the command line', async () => {
-    const environment = { TOLLGATE_DATA: join(house.gateway.dataFolder, 'terminal'), PORT: '0' };
+    const environment = { TOLLGATE_DATA: join(harness.gateway.dataFolder, 'terminal'), PORT: '0' };
     const made = await runVerb(['keys', 'create', '--name', steering], environment);
     const listed = await runVerb(['keys', 'list'], environment);
     const refused = await runVerb(['credit', 'add', steering, '1'], environment);

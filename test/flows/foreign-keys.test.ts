@@ -1,7 +1,7 @@
 /** What a key of a user opens, and what it does not, however a path is written. */
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { body, door, house, model, openCanaries, other, send } from './canaries.ts';
+import { body, adminUrl, harness, model, openCanaries, other, send } from './canaries.ts';
 
 openCanaries();
 
@@ -67,11 +67,11 @@ describe('a key', () => {
       '/admin/audit',
       '/admin/keys/x/disable',
     ];
-    for (const base of [door(), house.gateway.url]) {
+    for (const base of [adminUrl(), harness.gateway.url]) {
       for (const path of [...paths, ...paths.slice(0, 1).flatMap(tricksFor)]) {
         for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
           const status = await statusOf(base, method, path, {
-            authorization: `Bearer ${house.key}`,
+            authorization: `Bearer ${harness.key}`,
             'x-http-method-override': 'GET',
             'x-original-url': '/admin/keys',
             host: 'localhost',
@@ -94,7 +94,7 @@ describe('a key', () => {
           ['POST', { 'x-http-method-override': 'GET' }],
           ['HEAD', {}],
         ] as const) {
-          expect([trick, method, await statusOf(house.gateway.url, method, trick, headers)]).toEqual([
+          expect([trick, method, await statusOf(harness.gateway.url, method, trick, headers)]).toEqual([
             trick,
             method,
             expect.toBeOneOf([400, 401, 404, 405]),
@@ -102,22 +102,22 @@ describe('a key', () => {
         }
       }
     }
-    const asked = house.vendor.requests.length;
+    const requestCount = harness.vendor.requests.length;
     for (const trick of tricksFor('/v1/chat/completions'))
-      expect([trick, await statusOf(house.gateway.url, 'POST', trick, {})]).toEqual([
+      expect([trick, await statusOf(harness.gateway.url, 'POST', trick, {})]).toEqual([
         trick,
         expect.toBeOneOf([400, 401, 404, 405]),
       ]);
-    expect(house.vendor.requests.length).toBe(asked);
+    expect(harness.vendor.requests.length).toBe(requestCount);
   });
 
   it('reaches models with plain or encoded slashes in their names, and none after a semicolon', async () => {
     const status = (path: string): Promise<number | undefined> =>
       statusOf(
-        house.gateway.url,
+        harness.gateway.url,
         'POST',
         path,
-        { 'x-goog-api-key': house.key, 'content-type': 'application/json' },
+        { 'x-goog-api-key': harness.key, 'content-type': 'application/json' },
         '{"contents":[{"role":"user","parts":[{"text":"Hi"}]}]}',
       );
     for (const name of [model, model.replace('/', '%2F'), model.replace('/', '%2f')])
@@ -149,20 +149,22 @@ describe('a key', () => {
     const id = mine.headers.get('x-request-id') ?? '';
     await mine.arrayBuffer();
     const see = async (key: string): Promise<number> =>
-      (await fetch(`${house.gateway.url}/v1/calls/${id}`, { headers: { authorization: `Bearer ${key}` } }))
+      (await fetch(`${harness.gateway.url}/v1/calls/${id}`, { headers: { authorization: `Bearer ${key}` } }))
         .status;
-    expect([await see(house.key), await see(other)]).toEqual([200, 404]);
-    const asked = house.vendor.requests.length;
+    expect([await see(harness.key), await see(other)]).toEqual([200, 404]);
+    const requestCount = harness.vendor.requests.length;
     const theirs = await send('/v1/chat/completions', body, {
       'idempotency-key': 'shared-name',
       authorization: `Bearer ${other}`,
     });
     await theirs.arrayBuffer();
-    expect([theirs.status, house.vendor.requests.length]).toEqual([200, asked + 1]);
+    expect([theirs.status, harness.vendor.requests.length]).toEqual([200, requestCount + 1]);
     const balances = await Promise.all(
-      [house.key, other].map(async (key) =>
+      [harness.key, other].map(async (key) =>
         (
-          await fetch(`${house.gateway.url}/v1/user/balance`, { headers: { authorization: `Bearer ${key}` } })
+          await fetch(`${harness.gateway.url}/v1/user/balance`, {
+            headers: { authorization: `Bearer ${key}` },
+          })
         ).json(),
       ),
     );
@@ -170,25 +172,25 @@ describe('a key', () => {
   });
 
   it('that is disabled during a stream is refused within a second, and the stream continues', async () => {
-    const made: unknown = await house.gateway.verb('keys create', [], { account: 'tester' });
+    const made: unknown = await harness.gateway.verb('keys create', [], { account: 'tester' });
     const { key, id } =
       typeof made === 'object' && made && 'key' in made && 'id' in made
         ? { key: String(made.key), id: String(made.id) }
         : { key: '', id: '' };
     const hold = Promise.withResolvers<void>();
-    house.vendor.script('gpt-4o-mini', { text: ['a', 'b', 'c'], hold: hold.promise, holdAfter: 2 });
-    const streaming = fetch(`${house.gateway.url}/v1/chat/completions`, {
+    harness.vendor.script('gpt-4o-mini', { text: ['a', 'b', 'c'], hold: hold.promise, holdAfter: 2 });
+    const streaming = fetch(`${harness.gateway.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}` },
       body: JSON.stringify({ ...body, stream: true }),
     });
     const stream = await streaming;
-    await house.gateway.verb('keys disable', [id]);
+    await harness.gateway.verb('keys disable', [id]);
     await expect
       .poll(
         async () =>
           (
-            await fetch(`${house.gateway.url}/v1/user/balance`, {
+            await fetch(`${harness.gateway.url}/v1/user/balance`, {
               headers: { authorization: `Bearer ${key}` },
             })
           ).status,
@@ -196,6 +198,6 @@ describe('a key', () => {
       .toBe(401);
     hold.resolve();
     expect(await stream.text()).toMatch(/\[DONE\]|"error"/);
-    house.vendor.unscript();
+    harness.vendor.unscript();
   });
 });

@@ -6,30 +6,30 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openHouse, type House } from '../support/house.ts';
+import { openHarness, type Harness } from '../support/harness.ts';
 import { openSocket, sendRaw } from '../support/raw.ts';
 import { callHead, smuggled } from '../support/smuggled.ts';
 
-let house: House;
+let harness: Harness;
 beforeAll(
   async () =>
-    void (house = await openHouse({
+    void (harness = await openHarness({
       settings: { server: { bodyLimit: 20_000, bodiesLimit: 50_000 }, timeouts: { write: 1 } },
     })),
 );
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 const body = JSON.stringify({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }] });
-const authorized = (): string => `authorization: Bearer ${house.key}`;
+const authorized = (): string => `authorization: Bearer ${harness.key}`;
 
 describe('two ways to frame a body', () => {
   it.each(smuggled)('(%s) are refused as one request', async (_, status, request) => {
-    const asked = house.vendor.requests.length;
-    expect(await sendRaw(house.gateway.url, request(authorized()), 5000)).toMatchObject({
+    const requestCount = harness.vendor.requests.length;
+    expect(await sendRaw(harness.gateway.url, request(authorized()), 5000)).toMatchObject({
       statuses: [status],
       closed: true,
     });
-    expect(house.vendor.requests.length).toBe(asked);
+    expect(harness.vendor.requests.length).toBe(requestCount);
   });
 });
 
@@ -45,20 +45,20 @@ describe('a head', () => {
     ['of no protocol', 'hello there\r\n\r\n', 400],
     ['of TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400],
   ])('%s is refused', async (_, request, status) => {
-    const logged = house.gateway.log.length;
-    expect(await sendRaw(house.gateway.url, request, 5000)).toMatchObject({
+    const logged = harness.gateway.log.length;
+    expect(await sendRaw(harness.gateway.url, request, 5000)).toMatchObject({
       statuses: [status],
       closed: true,
     });
     // A client that sends many of them does not fill a disk.
-    expect(house.gateway.log.slice(logged)).toEqual([]);
+    expect(harness.gateway.log.slice(logged)).toEqual([]);
   });
 
   it('that asks for a tunnel, or another version, is refused', async () => {
     expect(
-      (await sendRaw(house.gateway.url, 'CONNECT 127.0.0.1:22 HTTP/1.1\r\nhost: x\r\n\r\n')).text,
+      (await sendRaw(harness.gateway.url, 'CONNECT 127.0.0.1:22 HTTP/1.1\r\nhost: x\r\n\r\n')).text,
     ).not.toMatch(/^HTTP\/1\.1 2/);
-    expect((await sendRaw(house.gateway.url, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')).text).not.toMatch(
+    expect((await sendRaw(harness.gateway.url, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')).text).not.toMatch(
       /^HTTP\/1\.1 2/,
     );
   });
@@ -67,7 +67,7 @@ describe('a head', () => {
 describe('an upgrade', () => {
   it('to a WebSocket is refused at once, and the error names the alternative', async () => {
     const { statuses, closed, text } = await sendRaw(
-      house.gateway.url,
+      harness.gateway.url,
       'GET /v1/responses HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\n' +
         'sec-websocket-key: aaaaaaaaaaaaaaaaaaaaaa==\r\nsec-websocket-version: 13\r\n\r\n',
       5000,
@@ -86,16 +86,16 @@ describe('an upgrade', () => {
       'http2-settings: AAMAAABkAARAAAAAAAIAAAAA',
       `content-length: ${body.length}`,
     );
-    const { statuses } = await sendRaw(house.gateway.url, head + body);
+    const { statuses } = await sendRaw(harness.gateway.url, head + body);
     expect(statuses).toEqual([200]);
   });
 });
 
 describe('a body', () => {
   it('longer than its content-length is refused, and the rest is not a second request', async () => {
-    const asked = house.vendor.requests.length;
+    const requestCount = harness.vendor.requests.length;
     const { statuses, closed } = await sendRaw(
-      house.gateway.url,
+      harness.gateway.url,
       callHead('host: x', authorized(), `content-length: ${body.length - 10}`) + body,
       5000,
     );
@@ -104,27 +104,27 @@ describe('a body', () => {
       400,
       true,
     ]);
-    expect(house.vendor.requests.length).toBe(asked);
+    expect(harness.vendor.requests.length).toBe(requestCount);
   });
 
   it('shorter than its content-length is waited for, and dropped when the client disconnects', async () => {
-    const [asked, ended] = [house.vendor.requests.length, house.gateway.ends.length];
+    const [requestCount, ended] = [harness.vendor.requests.length, harness.gateway.ends.length];
     expect(
       await sendRaw(
-        house.gateway.url,
+        harness.gateway.url,
         callHead('host: x', authorized(), `content-length: ${body.length + 10}`) + body,
         500,
       ),
     ).toMatchObject({ statuses: [], closed: false });
-    expect((await house.gateway.ended(ended + 1))[ended]).toMatchObject({
+    expect((await harness.gateway.ended(ended + 1))[ended]).toMatchObject({
       type: 'refused',
       error: { code: 'client_gone' },
     });
-    expect(house.vendor.requests.length).toBe(asked);
+    expect(harness.vendor.requests.length).toBe(requestCount);
   });
 
   it('that never ends is refused at the size limit, however much follows', async () => {
-    const socket = await openSocket(house.gateway.url);
+    const socket = await openSocket(harness.gateway.url);
     let answer = '';
     socket.on('data', (chunk) => void (answer += chunk.toString())).on('error', () => undefined);
     socket.write(callHead('host: x', authorized(), 'transfer-encoding: chunked'));
@@ -141,26 +141,26 @@ describe('a body', () => {
     const half = text.slice(0, 17_000);
     const waiting = await Promise.all(
       Array.from({ length: 2 }, async () => {
-        const socket = await openSocket(house.gateway.url);
+        const socket = await openSocket(harness.gateway.url);
         socket.write(callHead('host: x', authorized(), `content-length: ${text.length}`) + half);
         return socket;
       }),
     );
-    await expect.poll(async () => (await house.post(text)).status).toBe(503);
-    const refused = await house.post(text);
+    await expect.poll(async () => (await harness.post(text)).status).toBe(503);
+    const refused = await harness.post(text);
     expect([refused.headers.get('retry-after'), await refused.json()]).toMatchObject([
       '2',
       { error: { message: expect.stringContaining('large requests') } },
     ]);
-    expect((await house.post(body)).status).toBe(200);
+    expect((await harness.post(body)).status).toBe(200);
     for (const socket of waiting) socket.destroy();
-    await expect.poll(async () => (await house.post(text)).status).toBe(200);
+    await expect.poll(async () => (await harness.post(text)).status).toBe(200);
   });
 
   it.each(['gzip', 'br', 'zstd', 'deflate', 'gzip, gzip'])(
     'with the content-encoding %s is not decompressed',
     async (encoding) => {
-      const refused = await house.post(body, { headers: { 'content-encoding': encoding } });
+      const refused = await harness.post(body, { headers: { 'content-encoding': encoding } });
       expect([refused.status, await refused.json()]).toMatchObject([
         415,
         { error: { message: expect.stringContaining(encoding) } },
@@ -171,7 +171,7 @@ describe('a body', () => {
 
 describe('clients that send slowly', () => {
   it('delay no other client', async () => {
-    const sockets = await Promise.all(Array.from({ length: 200 }, () => openSocket(house.gateway.url)));
+    const sockets = await Promise.all(Array.from({ length: 200 }, () => openSocket(harness.gateway.url)));
     for (const [index, socket] of sockets.entries()) {
       socket.on('error', () => undefined);
       socket.write(
@@ -180,7 +180,7 @@ describe('clients that send slowly', () => {
           : `${callHead('host: x', authorized(), 'content-length: 1000')}{`,
       );
     }
-    expect((await house.post(body)).status).toBe(200);
+    expect((await harness.post(body)).status).toBe(200);
     for (const socket of sockets) socket.destroy();
   });
 });
@@ -201,7 +201,7 @@ afterAll(() => void unsubscribe('net.server.socket', accept));
 async function call(
   text: string,
 ): Promise<{ socket: Socket; length: Promise<number>; isCut(): boolean | undefined }> {
-  const socket = await openSocket(house.gateway.url);
+  const socket = await openSocket(harness.gateway.url);
   socket.on('error', () => undefined).pause();
   const length = new Promise<number>((resolve) => {
     let sum = 0;
@@ -215,33 +215,35 @@ async function call(
 
 describe('clients that read nothing', () => {
   it('of a stream are disconnected in time, as is the provider, and what was sent is settled', async () => {
-    house.vendor.script('gpt-4o-mini', { text: ['word '.repeat(2000)], endless: true });
-    const asked = house.vendor.requests.length;
+    harness.vendor.script('gpt-4o-mini', { text: ['word '.repeat(2000)], endless: true });
+    const requestCount = harness.vendor.requests.length;
     const outcomes = (): string[] =>
-      house.gateway.ends.flatMap((end) => (end.type === 'answered' ? [end.outcome] : []));
+      harness.gateway.ends.flatMap((end) => (end.type === 'answered' ? [end.outcome] : []));
     const before = outcomes().length;
     const calls = await Promise.all(
       Array.from({ length: 10 }, () => call(body.replace('{', '{"stream":true,'))),
     );
     await expect.poll(() => outcomes().slice(before)).toEqual(Array.from({ length: 10 }, () => 'aborted'));
-    house.vendor.unscript();
+    harness.vendor.unscript();
     await expect
       .poll(() =>
-        house.vendor.requests.slice(asked).every(({ closedByPeerAt }) => closedByPeerAt !== undefined),
+        harness.vendor.requests
+          .slice(requestCount)
+          .every(({ closedByPeerAt }) => closedByPeerAt !== undefined),
       )
       .toBe(true);
     for (const { socket } of calls) socket.destroy();
-    expect(await house.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0 });
+    expect(await harness.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0 });
   });
 
   it.each<[string, number, number]>([
     ['are disconnected if they read nothing', 0, 0],
     ['stay connected if they read a little now and then', 15, 10_000_000],
   ])('of a complete reply %s', async (_, reads, least) => {
-    house.vendor.script('gpt-4o-mini', { text: 'word '.repeat(2_000_000), overrun: true });
-    const ended = house.gateway.ends.length;
+    harness.vendor.script('gpt-4o-mini', { text: 'word '.repeat(2_000_000), overrun: true });
+    const ended = harness.gateway.ends.length;
     const { socket, length, isCut } = await call(body);
-    await house.gateway.ended(ended + 1);
+    await harness.gateway.ended(ended + 1);
     for (let read = 0; read < reads; read += 1) {
       await sleep(200);
       socket.resume();
@@ -250,7 +252,7 @@ describe('clients that read nothing', () => {
     }
     if (reads === 0) await expect.poll(isCut).toBe(true);
     socket.resume();
-    house.vendor.unscript();
+    harness.vendor.unscript();
     if (reads === 0) expect(await length).toBeLessThan(9_000_000);
     else expect(await length).toBeGreaterThan(least);
   });

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { keyId } from '../../plugins/meters/balance/keys.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { hashSecret } from '../../plugins/shared/secret.ts';
-import { openHouse } from '../support/house.ts';
+import { openHarness } from '../support/harness.ts';
 import {
   type Ask,
   type Told,
@@ -13,7 +13,7 @@ import {
   calls,
   chat,
   families,
-  house,
+  harness,
   leaveAfter,
   model,
   openOrders,
@@ -28,13 +28,13 @@ openOrders();
 
 /** Creates another key of this account. */
 async function newKey(account: string, options: Record<string, string>): Promise<string> {
-  return house.gateway.newKey({ account, ...options });
+  return harness.gateway.newKey({ account, ...options });
 }
 
 describe('a key', () => {
   it('is free again if the call cost nothing', async () => {
     const broken = { reply: { status: 500, body: { error: { message: 'broken' } } } };
-    house.vendor.script(upstream, broken, broken, broken, {});
+    harness.vendor.script(upstream, broken, broken, broken, {});
     expect((await send(chat(false))).status).toBeGreaterThanOrEqual(500);
     expect(await used()).toBe(0);
     expect((await send(chat(false, 'Another body'))).status).toBe(200);
@@ -43,18 +43,18 @@ describe('a key', () => {
   it('is free again if the balance was too short', async () => {
     const poor = await newKey('poor', {});
     expect((await send(chat(false), order, poor)).status).toBe(402);
-    await house.gateway.verb('credit add', ['poor', '1']);
+    await harness.gateway.verb('credit add', ['poor', '1']);
     expect((await send(chat(false), order, poor)).status).toBe(200);
   });
 
   it('keeps a call that its client aborts before the reply: charged for input, not made again', async () => {
-    house.vendor.script(upstream, { hold: 'forever' });
-    const leaving = new AbortController();
-    const asked = start(chat(false), order, house.key, leaving.signal).catch(() => 'left');
+    harness.vendor.script(upstream, { hold: 'forever' });
+    const controller = new AbortController();
+    const asked = start(chat(false), order, harness.key, controller.signal).catch(() => 'left');
     await expect.poll(calls).toBe(1);
-    leaving.abort();
+    controller.abort();
     expect(await asked).toBe('left');
-    await house.gateway.ended(before.ends + 1);
+    await harness.gateway.ended(before.ends + 1);
     const cost = await used();
     expect(cost).toBeGreaterThan(0);
     const again = await send(chat(false));
@@ -67,9 +67,9 @@ describe('a key', () => {
   });
 
   it('keeps a reply whose client disconnects just before its end, never as a complete one', async () => {
-    house.vendor.script(upstream, { text: ['One', ' two'], hold: 'forever', holdAfter: 5 });
+    harness.vendor.script(upstream, { text: ['One', ' two'], hold: 'forever', holdAfter: 5 });
     const seen = await leaveAfter(chat(true), '"finish_reason":"stop"');
-    expect(house.gateway.ends.at(-1)).toMatchObject({ type: 'answered', outcome: 'completed' });
+    expect(harness.gateway.ends.at(-1)).toMatchObject({ type: 'answered', outcome: 'completed' });
     const again = await send(chat(true));
     expect(again.text.startsWith(seen)).toBe(true);
     expect(again.text).toContain('"error"');
@@ -78,7 +78,7 @@ describe('a key', () => {
   });
 
   it('keeps a reply that the provider broke off, with its error', async () => {
-    house.vendor.script(upstream, { text: ['One', ' two', ' three'], cut: { how: 'rst', events: 2 } });
+    harness.vendor.script(upstream, { text: ['One', ' two', ' three'], cut: { how: 'rst', events: 2 } });
     const first = await send(chat(true));
     const again = await send(chat(true));
     expect(first.text).toContain('"error"');
@@ -110,7 +110,7 @@ describe('a key', () => {
   });
 
   it('repeats a stored reply under the name of the fallback model that gave it', async () => {
-    house.vendor.script(upstream, { reply: { status: 500, body: { error: { message: 'broken' } } } });
+    harness.vendor.script(upstream, { reply: { status: 500, body: { error: { message: 'broken' } } } });
     const ask = chat(false);
     const other: Ask = { ...ask, body: { ...ask.body, provider: { fallback: 'demo/echo' } } };
     expect((await send(other)).headers.get('x-tollgate-model')).toBe('demo/echo');
@@ -123,11 +123,11 @@ describe('a key', () => {
   });
 
   it.each([
-    ['disabled', async (key: string) => void (await house.gateway.verb('keys disable', [key], {}))],
+    ['disabled', async (key: string) => void (await harness.gateway.verb('keys disable', [key], {}))],
     [
       'past its expiry',
       async (key: string) =>
-        void (await house.gateway.verb('keys limit', [key], {
+        void (await harness.gateway.verb('keys limit', [key], {
           expires: new Date(Date.now() + 1000).toISOString(),
         })),
     ],
@@ -161,7 +161,7 @@ describe('a key', () => {
   });
 
   it('is free again when it expires', async () => {
-    const brief = await openHouse({ ledger: { idempotency: { ttl: 1 } } });
+    const brief = await openHarness({ ledger: { idempotency: { ttl: 1 } } });
     const body = { model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }] };
     const headers = { 'idempotency-key': 'order-1' };
     await (await brief.post(body, { headers })).text();
@@ -186,7 +186,7 @@ describe('a call whose process died', () => {
    * recorded.
    */
   async function recover(sent: boolean): Promise<void> {
-    const file = join(house.gateway.dataFolder, 'ledger.db');
+    const file = join(harness.gateway.dataFolder, 'ledger.db');
     const store = await openSqlite({ file });
     const [pending] = await store.listPending({ limit: 1 });
     if (!pending) throw new Error('nothing is pending');
@@ -218,7 +218,7 @@ describe('a call whose process died', () => {
 
   async function whileItRuns(sent: boolean): Promise<Told> {
     const go = Promise.withResolvers<void>();
-    house.vendor.script(upstream, { text: ['One', ' two'], hold: go.promise, holdAfter: 2 }, {});
+    harness.vendor.script(upstream, { text: ['One', ' two'], hold: go.promise, holdAfter: 2 }, {});
     const running = send(chat(true));
     await expect.poll(calls).toBe(1);
     expect((await send(chat(true))).status).toBe(409);

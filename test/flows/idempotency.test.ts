@@ -9,7 +9,7 @@ import {
   calls,
   chat,
   families,
-  house,
+  harness,
   largest,
   leaveAfter,
   openOrders,
@@ -69,9 +69,9 @@ describe.each(everyWay)('%s, stream: %s', (name, stream) => {
 
   it('makes one call and one charge of 50 that arrive at once', async () => {
     const go = Promise.withResolvers<void>();
-    house.vendor.script(upstream, { hold: go.promise });
+    harness.vendor.script(upstream, { hold: go.promise });
     const all = Promise.all(Array.from({ length: 50 }, () => send(ask)));
-    await house.gateway.ended(before.ends + 49);
+    await harness.gateway.ended(before.ends + 49);
     go.resolve();
     const told = await all;
     const busy = told.filter(({ status }) => status === 409);
@@ -87,7 +87,7 @@ describe.each(everyWay)('%s, stream: %s', (name, stream) => {
 
 describe.each(names)('%s, when the client disconnects after output', (name) => {
   it('repeats the part that was sent with an error, and charges nothing more', async () => {
-    house.vendor.script(upstream, { text: ['One', ' two', ' three'], hold: 'forever', holdAfter: 3 });
+    harness.vendor.script(upstream, { text: ['One', ' two', ' three'], hold: 'forever', holdAfter: 3 });
     const ask = families[name](true);
     const seen = await leaveAfter(ask, 'two');
     await expect.poll(used).toBeGreaterThan(0);
@@ -105,7 +105,7 @@ describe.each(names)('%s, when the client disconnects after output', (name) => {
 
 describe('a reply that is too long to store', () => {
   it('is not made again: a JSON retry gets an error that says so and forbids retries', async () => {
-    house.vendor.script(upstream, { text: 'y'.repeat(largest) });
+    harness.vendor.script(upstream, { text: 'y'.repeat(largest) });
     await send(chat(false));
     const again = await send(chat(false));
     expect([again.status, again.headers.get('x-should-retry')]).toEqual([409, 'false']);
@@ -114,7 +114,7 @@ describe('a reply that is too long to store', () => {
   });
 
   it('is not made again: a retry of a stream gets its start and an error', async () => {
-    house.vendor.script(upstream, { text: Array.from({ length: 1000 }, (_, index) => `word ${index} `) });
+    harness.vendor.script(upstream, { text: Array.from({ length: 1000 }, (_, index) => `word ${index} `) });
     const first = await send(chat(true));
     const again = await send(chat(true));
     const kept = again.text.slice(0, again.text.lastIndexOf('data:'));
@@ -126,7 +126,7 @@ describe('a reply that is too long to store', () => {
   });
 
   it('ends a retry of responses under the id of its reply, with the next sequence number', async () => {
-    house.vendor.script(upstream, { text: Array.from({ length: 1000 }, (_, index) => `word ${index} `) });
+    harness.vendor.script(upstream, { text: Array.from({ length: 1000 }, (_, index) => `word ${index} `) });
     await send(families.responses(true));
     const { text } = await send(families.responses(true));
     const events = [...text.matchAll(/^data: (\{.*\})$/gm)].map(([, data = '']) => JSON.parse(data));
@@ -149,8 +149,8 @@ describe('a form', () => {
     }))
       form.append(name, value);
     form.append('image', new Blob([picture], { type: 'image/png' }), 'picture.png');
-    const headers = { authorization: `Bearer ${house.key}`, 'idempotency-key': order };
-    return fetch(`${house.gateway.url}/v1/images/edits`, { method: 'POST', headers, body: form }).then(
+    const headers = { authorization: `Bearer ${harness.key}`, 'idempotency-key': order };
+    return fetch(`${harness.gateway.url}/v1/images/edits`, { method: 'POST', headers, body: form }).then(
       async ({ status, headers: told, ...response }) => ({
         status,
         headers: told,

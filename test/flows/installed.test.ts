@@ -21,9 +21,9 @@ describe('the second start', () => {
       NODE_DEBUG_NATIVE: 'COMPILE_CACHE',
     });
     const { output, errors } = await gateway.stop('SIGTERM');
-    const told = output + errors;
-    expect(told.match(/was accepted/g)?.length).toBeGreaterThan(300);
-    expect(told).toContain('plugins/meters/balance/sqlite/worker.ts');
-    expect(told).not.toMatch(/saving transpilation|was (rejected|not initialized)/);
+    const message = output + errors;
+    expect(message.match(/was accepted/g)?.length).toBeGreaterThan(300);
+    expect(message).toContain('plugins/meters/balance/sqlite/worker.ts');
+    expect(message).not.toMatch(/saving transpilation|was (rejected|not initialized)/);
   });
 });

@@ -46,11 +46,11 @@ describe('what a configuration names', () => {
         }),
       );
     offer('house/first');
-    const house =
+    const provider =
       "{ name: 'house', env: { key: 'HOUSE_KEY', baseUrl: 'HOUSE_URL' }, baseUrl: " +
       "'http://127.0.0.1:9', endpoints: { 'chat-completions': '/' }, models: " +
       `new URL(${JSON.stringify(pathToFileURL(file).href)}) }`;
-    operated.configure('', `defineProvider(${house})({ apiKey: 'k' })`);
+    operated.configure('', `defineProvider(${provider})({ apiKey: 'k' })`);
     const gateway = await operated.start();
     expect(await hasModel(gateway, 'house/first')).toBe(true);
     offer('house/second');
@@ -59,11 +59,11 @@ describe('what a configuration names', () => {
   });
 
   it('keeps the models that a provider listed before, even if the provider is down by then', async () => {
-    let asked = 0;
+    let requestCount = 0;
     const vendor = createServer((_, response) => {
-      asked += 1;
+      requestCount += 1;
       response
-        .writeHead(asked === 1 ? 200 : 503, { 'content-type': 'application/json' })
+        .writeHead(requestCount === 1 ? 200 : 503, { 'content-type': 'application/json' })
         .end('{"data":[{"id":"local"}]}');
     }).listen(0, '127.0.0.1');
     await once(vendor, 'listening');
@@ -78,7 +78,7 @@ describe('what a configuration names', () => {
     const gateway = await operated.start();
     await until(() => hasModel(gateway, 'house/local'));
     gateway.child.kill('SIGHUP');
-    await until(() => gateway.printed().includes('the configuration was read again') && asked > 1);
+    await until(() => gateway.printed().includes('the configuration was read again') && requestCount > 1);
     expect(await hasModel(gateway, 'house/local')).toBe(true);
     await gateway.stop('SIGTERM');
     vendor.close();
@@ -107,7 +107,7 @@ describe('what a configuration names', () => {
 describe('a gateway that receives a stop signal', () => {
   it('is not ready from then on, lets running streams finish, settles them, and exits with 0', async () => {
     const gateway = await operated.start();
-    const letGo = operated.hold();
+    const release = operated.hold();
     const streams = await Promise.all(wires.map((wire) => operated.stream(gateway, wire)));
     const stopped = gateway.stop('SIGTERM');
     await until(() =>
@@ -116,7 +116,7 @@ describe('a gateway that receives a stop signal', () => {
         () => true,
       ),
     );
-    letGo();
+    release();
     for (const stream of streams) expect(await stream.text()).toContain('five');
     expect((await stopped).code).toBe(0);
     await expectCleanLedger();
@@ -176,11 +176,11 @@ describe('a gateway that receives a stop signal', () => {
 
   it('keeps no connection open for another call', async () => {
     const gateway = await operated.start();
-    const letGo = operated.hold();
+    const release = operated.hold();
     const stream = await operated.stream(gateway);
     const { promise: late, resolve: answer } = Promise.withResolvers<void>();
     operated.vendors.script('gpt-4o-mini', { text: 'late', hold: late });
-    const asked = operated.vendors.openai.requests.length;
+    const requestCount = operated.vendors.openai.requests.length;
     const agent = new Agent({ keepAlive: true });
     const answered = new Promise<string | undefined>((resolve, reject) => {
       const sending = request(
@@ -190,12 +190,12 @@ describe('a gateway that receives a stop signal', () => {
       );
       sending.on('error', reject).end(JSON.stringify(body));
     });
-    await until(() => operated.vendors.openai.requests.length > asked);
+    await until(() => operated.vendors.openai.requests.length > requestCount);
     const stopped = gateway.stop('SIGTERM');
     await until(() => gateway.printed().includes('Stopping'));
     answer();
     expect(await answered).toBe('close');
-    letGo();
+    release();
     await stream.text();
     expect((await stopped).code).toBe(0);
   });
@@ -207,11 +207,11 @@ describe('a gateway that receives a stop signal', () => {
         "process.once('SIGUSR2', () => { throw new Error('nobody caught this'); }) }",
     );
     const gateway = await operated.start();
-    const letGo = operated.hold();
+    const release = operated.hold();
     const stream = await operated.stream(gateway);
     gateway.child.kill('SIGUSR2');
     await until(() => gateway.printed().includes('nobody caught this'));
-    letGo();
+    release();
     expect(await stream.text()).toContain('[DONE]');
     await until(() => gateway.child.exitCode !== null);
     expect(gateway.child.exitCode).toBe(1);

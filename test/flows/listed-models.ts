@@ -8,7 +8,7 @@ import { messages } from '../../plugins/protocols/messages/index.ts';
 import { deepseek } from '../../plugins/providers/deepseek.ts';
 import { openai } from '../../plugins/providers/openai.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { openDoors, station } from '../support/station.ts';
+import { acceptAnyKey, station } from '../support/station.ts';
 
 export const secret = 'sk-canary-of-the-vendor';
 export const upstream = 'http://upstream-canary.invalid/v1';
@@ -23,7 +23,7 @@ export function openListings(): void {
     gateway = await startGateway({
       plugins: [
         bearer(),
-        openDoors(),
+        acceptAnyKey(),
         balance({ firstCredit: '0' }),
         chatCompletions(),
         messages(),

@@ -8,18 +8,18 @@ import { openBooks } from '../support/books.ts';
 import { modelOf, streamedCall } from '../support/operated.ts';
 import { postJson } from '../support/post.ts';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
-import { openVendorHouse, type VendorHouse } from '../support/vendor-house.ts';
+import { openVendorHarness, type VendorHarness } from '../support/vendor-harness.ts';
 
-let house: VendorHouse;
+let harness: VendorHarness;
 let store: Store;
 let key: string;
 beforeAll(async () => {
-  house = await openVendorHouse();
-  ({ store, key } = await openBooks(house.gateway));
+  harness = await openVendorHarness();
+  ({ store, key } = await openBooks(harness.gateway));
 });
 afterAll(async () => {
   await store.close();
-  await house.close();
+  await harness.close();
 });
 
 /** The names of the two counts on each wire; where it reports their sum too, one follows from the other. */
@@ -30,7 +30,7 @@ const names: Readonly<Record<Wire, { readonly input: string; readonly output: re
   'generate-content': { input: 'promptTokenCount', output: ['candidatesTokenCount', 'totalTokenCount'] },
 };
 
-const lies: readonly (readonly [told: string, figure: unknown])[] = [
+const lies: readonly (readonly [message: string, figure: unknown])[] = [
   ['zero', 0],
   ['below zero', -5],
   ['beyond all bounds', 9e15],
@@ -55,9 +55,9 @@ async function booked(
   usage: Readonly<Record<string, unknown>> | 'missing',
 ): Promise<readonly Entry[]> {
   const upstream = modelOf[wire].replace(/^\w+\//, '');
-  house.vendors.script(upstream, { text: ['It is ', 'a long ', 'answer.'], usage });
+  harness.vendors.script(upstream, { text: ['It is ', 'a long ', 'answer.'], usage });
   const [path, body] = bodyOf(wire, stream);
-  const response = await postJson(house.gateway.url + path, body, {
+  const response = await postJson(harness.gateway.url + path, body, {
     authorization: `Bearer ${key}`,
     'anthropic-version': '2023-06-01',
   });

@@ -75,14 +75,14 @@ const response = (tier?: string): object => responsesReply('Hi', { service_tier:
 const message = (speed?: string, inference_geo?: string): object =>
   messagesReply('Hi', { usage: { input_tokens: 3, output_tokens: 2, speed, inference_geo } });
 
-const asked = [{ role: 'user', content: 'Hi' }];
+const requests = [{ role: 'user', content: 'Hi' }];
 const families = {
   'chat-completions': {
     path: '/v1/chat/completions',
     field: 'service_tier',
     word: 'priority',
     usual: 'default',
-    body: { messages: asked, max_completion_tokens: 100 },
+    body: { messages: requests, max_completion_tokens: 100 },
     reply: chat,
   },
   responses: {
@@ -98,7 +98,7 @@ const families = {
     field: 'speed',
     word: 'fast',
     usual: 'standard',
-    body: { messages: asked, max_tokens: 100 },
+    body: { messages: requests, max_tokens: 100 },
     reply: message,
   },
 } as const;
@@ -109,7 +109,7 @@ interface Booked {
   readonly reserved: bigint;
   readonly charged: bigint;
   readonly suspect: boolean;
-  readonly told: string;
+  readonly text: string;
 }
 
 async function call(family: (typeof names)[number], fields: object, reply: typeof says): Promise<Booked> {
@@ -120,19 +120,19 @@ async function call(family: (typeof names)[number], fields: object, reply: typeo
     { model: 'house/model', ...body, ...fields },
     { authorization: `Bearer ${key}`, 'anthropic-version': '2023-06-01' },
   );
-  const told = await sent.text();
+  const text = await sent.text();
   const [reserve, end] = await store.entries({ call: sent.headers.get('x-request-id') ?? '', limit: 2 });
   return {
     status: sent.status,
     reserved: reserve?.reserved ?? 0n,
     charged: end?.revenue ?? 0n,
     suspect: end?.flags.includes('suspect') ?? false,
-    told,
+    text,
   };
 }
 
-function expectRefusal({ status, reserved, told }: Booked, word: string): void {
-  expect([status, reserved, told]).toEqual([400, 0n, expect.stringContaining(word)]);
+function expectRefusal({ status, reserved, text }: Booked, word: string): void {
+  expect([status, reserved, text]).toEqual([400, 0n, expect.stringContaining(word)]);
 }
 
 /** Three tokens in and two out, in nano-USD. */
@@ -178,7 +178,7 @@ it.each(names)(
     const { field, word, reply } = families[family];
     const refused = await call(family, { model: 'house/one-price', [field]: word }, json(reply(word)));
     expect(refused).toMatchObject({ status: 400, reserved: 0n, charged: 0n });
-    expect(refused.told).toContain(`\\"${field}\\" asks for the service mode`);
+    expect(refused.text).toContain(`\\"${field}\\" asks for the service mode`);
   },
 );
 

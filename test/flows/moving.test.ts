@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
-import { openVendorHouse, wireOf, type VendorHouse } from '../support/vendor-house.ts';
+import { openVendorHarness, wireOf, type VendorHarness } from '../support/vendor-harness.ts';
 
 /**
  * One model of each wire and kind, each strict about what it gave: reasoning, signatures, encrypted
@@ -37,15 +37,15 @@ function mayThink(client: Wire, model: Model): boolean {
   return model !== 'openai/gpt-4o-mini' || client === 'messages' || client === 'generate-content';
 }
 
-let house: VendorHouse;
+let harness: VendorHarness;
 beforeAll(async () => {
-  house = await openVendorHouse();
+  harness = await openVendorHarness();
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 async function thereAndBack(client: Wire, first: Model, second: Model, thinks: boolean): Promise<void> {
   const form = thinks ? 'streamed' : 'whole';
-  const talk = house.clients[client]({ text: 'Look around.', system: 'Be brief.', tools, thinks });
+  const talk = harness.clients[client]({ text: 'Look around.', system: 'Be brief.', tools, thinks });
   expect((await talk.ask(first, form)).calls, 'the first asks').toHaveLength(2);
   talk.answer(['Whitby', 'noon']);
   expect((await talk.ask(second, form)).text, 'the second answers').toContain('said: Whitby');
@@ -73,7 +73,7 @@ describe.each(wires)('a conversation of a %s client', (client) => {
  */
 function thoughtsSent(): unknown {
   const body =
-    house
+    harness
       .journal()
       .findLast((entry) => wireOf(entry) === 'chat-completions')
       ?.received.body.toString() ?? '{}';
@@ -83,7 +83,7 @@ function thoughtsSent(): unknown {
 
 describe.each(wires)('a tool loop of a %s client with a DeepSeek model', (client) => {
   it.each(['streamed', 'whole'] as const)("returns the model's reasoning to it, %s", async (form) => {
-    const talk = house.clients[client]({ text: 'Look around.', tools, thinks: true });
+    const talk = harness.clients[client]({ text: 'Look around.', tools, thinks: true });
     const { reasoning } = await talk.ask('deepseek/deepseek-v4-flash', form);
     talk.answer(['Whitby', 'noon']);
     await talk.ask('deepseek/deepseek-v4-flash', form);
@@ -96,7 +96,7 @@ describe('a loop that a Gemini model without signatures started', () => {
   it.each(['google/gemini-3-flash-preview', 'google/gemini-2.5-flash', 'anthropic/claude-sonnet-4-5'])(
     'continues with %s',
     async (second) => {
-      const talk = house.clients['generate-content']({ text: 'Look around.', tools, thinks: false });
+      const talk = harness.clients['generate-content']({ text: 'Look around.', tools, thinks: false });
       await talk.ask('google/gemini-2.5-flash', 'whole');
       talk.answer(['Whitby', 'noon']);
       expect((await talk.ask(second, 'whole')).text).toContain('said: Whitby');
@@ -110,10 +110,10 @@ describe('fields of a beta', () => {
       { type: 'thinking', thinking: 'Hm.', signature: '' },
       { type: 'text', text: 'Yes.' },
     ];
-    const reply = await fetch(`${house.gateway.url}/alpha/v1/messages`, {
+    const reply = await fetch(`${harness.gateway.url}/alpha/v1/messages`, {
       method: 'POST',
       headers: {
-        'x-api-key': house.key,
+        'x-api-key': harness.key,
         'anthropic-version': '2023-06-01',
         'anthropic-beta': 'context-management-2025-06-27',
       },

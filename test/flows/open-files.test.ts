@@ -59,7 +59,7 @@ function callOn(socket: Socket): { heard(): string } {
 
 describe('a flood of connections to a process with few files', () => {
   it('is served up to the connection limit, with provider and operator connections, and passes', async () => {
-    const door = findAdminUrl(gateway.printed());
+    const adminUrl = findAdminUrl(gateway.printed());
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     vendor.script('gpt-4o-mini', { text: ['one ', 'two ', 'three ', 'four'], hold: released, holdAfter: 4 });
     const crowd = await Promise.all(Array.from({ length: 3 * most }, () => openSocket(gateway.url)));
@@ -68,9 +68,9 @@ describe('a flood of connections to a process with few files', () => {
     await expect.poll(() => crowd.filter(({ closed }) => closed).length).toBe(2 * most);
     const calls = crowd.filter(({ closed }) => !closed).map(callOn);
     await expect.poll(() => vendor.openConnections()).toBe(most);
-    expect(await (await fetch(`${door}/healthz`)).json()).toEqual({ status: 'ok' });
-    expect(await (await fetch(`${door}/metrics`)).text()).toContain('tollgate_ledger_pending_calls 224');
-    expect((await fetch(`${door}/admin/audit`)).status).toBe(401);
+    expect(await (await fetch(`${adminUrl}/healthz`)).json()).toEqual({ status: 'ok' });
+    expect(await (await fetch(`${adminUrl}/metrics`)).text()).toContain('tollgate_ledger_pending_calls 224');
+    expect((await fetch(`${adminUrl}/admin/audit`)).status).toBe(401);
     release();
     await expect.poll(() => calls.filter(({ heard }) => heard().includes('[DONE]')).length).toBe(most);
     for (const socket of crowd) socket.destroy();

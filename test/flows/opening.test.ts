@@ -98,7 +98,7 @@ function vendor(name: string, wire: Wire, reads: readonly string[]): PluginFacto
   });
 }
 
-const door = definePlugin({
+const authentication = definePlugin({
   name: 'door',
   options: z.strictObject({}),
   apply: (host) =>
@@ -107,7 +107,7 @@ const door = definePlugin({
 
 async function gateway(...vendors: PluginFactory<z.ZodObject>[]): Promise<TestGateway> {
   running = await startGateway({
-    plugins: [door(), ...textProtocols(), ...vendors.map((each) => each())],
+    plugins: [authentication(), ...textProtocols(), ...vendors.map((each) => each())],
   });
   return running;
 }
@@ -143,8 +143,8 @@ describe.each(clients)('a %s client whose first provider speaks %s', (client, wi
     ['sends both at once', [opening + failure]],
     ['breaks off after the opening', [opening]],
   ])('gets its reply from the second where the first %s', async (_how, reads) => {
-    const house = await gateway(vendor('first', wire, reads), vendor('second', 'messages', [answer]));
-    const reply = await ask(house, client);
+    const harness = await gateway(vendor('first', wire, reads), vendor('second', 'messages', [answer]));
+    const reply = await ask(harness, client);
     const text = await reply.text();
     expect([
       reply.status,
@@ -153,16 +153,16 @@ describe.each(clients)('a %s client whose first provider speaks %s', (client, wi
     ]).toEqual([200, 'second', '3']);
     expect(text).toContain('water');
     expect(text).not.toMatch(/resp_1|msg_1"|overloaded|failed"/i);
-    const [end] = await house.ended(1);
+    const [end] = await harness.ended(1);
     expect(end).toMatchObject({ type: 'answered', outcome: 'completed' });
   });
 
   it('gets an error with its own status if there is no second', async () => {
-    const house = await gateway(vendor('first', wire, [opening, failure]));
-    const reply = await ask(house, client);
+    const harness = await gateway(vendor('first', wire, [opening, failure]));
+    const reply = await ask(harness, client);
     expect(reply.status).toBeGreaterThanOrEqual(500);
     expect(reply.headers.get('content-type')).toContain('application/json');
-    const [end] = await house.ended(1);
+    const [end] = await harness.ended(1);
     expect(end).toMatchObject({ type: 'failed', charge: { cost: 0n } });
   });
 });
@@ -179,11 +179,11 @@ describe.each(wires)('a provider that speaks %s and refuses in its stream', (wir
   };
 
   it("blames the client for the client's mistake, and no other provider is asked", async () => {
-    const house = await gateway(
+    const harness = await gateway(
       vendor('first', wire, [openings[wire].opening, refusals[wire]]),
       vendor('second', 'messages', [answer]),
     );
-    const reply = await ask(house, 'chat-completions');
+    const reply = await ask(harness, 'chat-completions');
     expect([
       reply.status,
       reply.headers.get('x-should-retry'),
@@ -223,7 +223,7 @@ describe('a provider that opens its reply and then waits', () => {
     });
     running = await startGateway({
       timeouts: { firstEvent: 0.3 },
-      plugins: [door(), chatCompletions(), slow()],
+      plugins: [authentication(), chatCompletions(), slow()],
     });
     const reply = await ask(running, 'chat-completions');
     expect([reply.status, await reply.text()]).toEqual([200, expect.stringContaining(says)]);

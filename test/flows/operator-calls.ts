@@ -17,7 +17,7 @@ export const environment = { TOLLGATE_DATA: data, TOLLGATE_TOP_UP_SECRET: topUpS
 
 export let gateway: { readonly url: string };
 
-export let door: string;
+export let adminUrl: string;
 
 export let secret: string;
 
@@ -31,7 +31,7 @@ export async function admin(method: string, path: string, body?: unknown, key = 
     authorization: `Bearer ${key}`,
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
   };
-  const response = await fetch(`${door}/admin${path}`, {
+  const response = await fetch(`${adminUrl}/admin${path}`, {
     method,
     headers,
     body: body === undefined ? null : JSON.stringify(body),
@@ -74,7 +74,7 @@ export function openProcess(): void {
   let running: RunningGateway;
   beforeAll(async () => {
     gateway = running = await startProcess(environment);
-    door = findAdminUrl(running.printed());
+    adminUrl = findAdminUrl(running.printed());
     secret = readFileSync(join(data, 'operator-secret'), 'utf8').trim();
   });
   afterAll(async () => {
@@ -87,7 +87,7 @@ export function openGateway(): void {
   let running: TestGateway;
   beforeAll(async () => {
     gateway = running = await startDelivered();
-    door = findAdminUrl(running.told);
+    adminUrl = findAdminUrl(running.printed);
     secret = readFileSync(join(running.dataFolder, 'operator-secret'), 'utf8').trim();
   });
   afterAll(async () => {

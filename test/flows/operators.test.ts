@@ -217,12 +217,12 @@ describe('the top-up webhook', () => {
     const signature = `t=${time},v1=${digest}`;
     expect((await post(body, signature.replace(/.{4}$/, '0000'))).status).toBe(403);
     expect((await post(body.replace('10', '99'), signature)).status).toBe(403);
-    const told = await Promise.all(
+    const texts = await Promise.all(
       Array.from({ length: 10 }, async () => (await post(body, signature)).text()),
     );
     expect([
-      told.filter((text) => text.includes('"credited"')).length,
-      told.filter((text) => text.includes('"already_credited"')).length,
+      texts.filter((text) => text.includes('"credited"')).length,
+      texts.filter((text) => text.includes('"already_credited"')).length,
     ]).toEqual([1, 9]);
     expect(await admin('GET', '/credits?account=acme')).toMatchObject({
       body: {

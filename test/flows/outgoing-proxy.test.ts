@@ -30,9 +30,9 @@ async function listenOn(
 
 /** A proxy whose network has these hosts. It asks for a password. */
 async function startProxy(hosts: Readonly<Record<string, number>>): Promise<typeof proxy> {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const server = createServer((request, response) => {
-    asked.push(`${request.method} ${request.url}`);
+    requests.push(`${request.method} ${request.url}`);
     const { host, pathname, search } = new URL(request.url ?? '');
     if (request.headers['proxy-authorization'] !== authorization) {
       response.writeHead(407).end();
@@ -48,7 +48,7 @@ async function startProxy(hosts: Readonly<Record<string, number>>): Promise<type
     );
   });
   server.on('connect', ({ url = '', headers }, socket: Socket) => {
-    asked.push(`CONNECT ${url}`);
+    requests.push(`CONNECT ${url}`);
     const port = hosts[url];
     if (headers['proxy-authorization'] !== authorization || port === undefined)
       return void socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');
@@ -59,7 +59,10 @@ async function startProxy(hosts: Readonly<Record<string, number>>): Promise<type
     sockets.add(onward.on('error', () => socket.destroy()));
     socket.on('error', () => onward.destroy());
   });
-  return { url: `http://user:${encodeURIComponent(password)}@127.0.0.1:${await listenOn(server)}`, asked };
+  return {
+    url: `http://user:${encodeURIComponent(password)}@127.0.0.1:${await listenOn(server)}`,
+    asked: requests,
+  };
 }
 
 beforeAll(async () => {

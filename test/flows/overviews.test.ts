@@ -4,7 +4,7 @@ import { z } from 'zod';
 import {
   adminJson,
   call,
-  door,
+  adminUrl,
   fetched,
   gateway,
   key,
@@ -93,7 +93,7 @@ describe('a statement', () => {
     expect(told.closing).toBe(told.lines.at(-1)?.balance);
     expect(await adminJson('/accounts/acme')).toMatchObject({ balance: told.closing });
     const csv = await (
-      await fetched(`${door}/admin/accounts/acme/statement?month=${month}&format=csv`, secret)
+      await fetched(`${adminUrl}/admin/accounts/acme/statement?month=${month}&format=csv`, secret)
     ).text();
     expect(csv).toContain('opening balance');
     expect(await adminJson('/accounts/acme/statement?month=2020-01')).toMatchObject({
@@ -122,9 +122,9 @@ describe('a statement', () => {
 
 describe('the holder of a key', () => {
   it('reads its balance, limits and usage', async () => {
-    const told = await (await fetched(`${gateway.url}/v1/key`, key.key)).json();
+    const body = await (await fetched(`${gateway.url}/v1/key`, key.key)).json();
     const account = z.looseObject({ used: z.string() }).parse(await adminJson('/accounts/acme'));
-    expect(told).toMatchObject({
+    expect(body).toMatchObject({
       object: 'key',
       id: key.id,
       name: 'laptop',
@@ -145,7 +145,7 @@ describe('the holder of a key', () => {
           data: z.array(z.looseObject({ model: z.string().nullable(), calls: z.number(), cost: z.string() })),
         }),
       })
-      .parse(told).usage;
+      .parse(body).usage;
     const house = data.find(({ model }) => model === 'house/model');
     expect(house?.cost).toBe(account.used);
   });

@@ -4,13 +4,13 @@
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { isObject } from '../support/json.ts';
-import { openVendorHouse, wireOf, type VendorHouse } from '../support/vendor-house.ts';
+import { openVendorHarness, wireOf, type VendorHarness } from '../support/vendor-harness.ts';
 
-let house: VendorHouse;
+let harness: VendorHarness;
 beforeAll(async () => {
-  house = await openVendorHouse();
+  harness = await openVendorHarness();
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 const tools = [
   {
@@ -24,8 +24,8 @@ const tools = [
 ];
 
 function post(body: object): Promise<Response> {
-  const headers = { authorization: `Bearer ${house.key}`, 'content-type': 'application/json' };
-  return fetch(`${house.gateway.url}/v1/chat/completions`, {
+  const headers = { authorization: `Bearer ${harness.key}`, 'content-type': 'application/json' };
+  return fetch(`${harness.gateway.url}/v1/chat/completions`, {
     method: 'POST',
     headers,
     body: JSON.stringify(body),
@@ -39,7 +39,7 @@ function messageOf(reply: unknown): Record<string, unknown> {
 }
 
 it('the gateway runs a chat client through a whole tool loop of GPT-5.5', async () => {
-  house.vendors.openai.script(
+  harness.vendors.openai.script(
     'gpt-5.5',
     { toolCalls: [{ name: 'look', arguments: '{"at":"the sea"}' }] },
     { text: 'It is calm.' },
@@ -71,7 +71,7 @@ it('the gateway runs a chat client through a whole tool loop of GPT-5.5', async 
   const stream = await second.text();
   expect(stream).toContain('chat.completion.chunk');
   expect(stream.trimEnd().endsWith('data: [DONE]')).toBe(true);
-  expect(house.journal().map(wireOf)).toEqual(['responses', 'responses']);
+  expect(harness.journal().map(wireOf)).toEqual(['responses', 'responses']);
 });
 
 it('the gateway reports what a chat client loses by going to responses', async () => {
@@ -105,7 +105,7 @@ it.each(['openai/gpt-4-turbo', 'deepseek/deepseek-chat'])(
       200,
       expect.stringContaining('response_format'),
     ]);
-    expect(house.journal().at(-1)?.received.body.toString()).toContain(
+    expect(harness.journal().at(-1)?.received.body.toString()).toContain(
       '"response_format":{"type":"json_object"}',
     );
   },

@@ -3,14 +3,14 @@
  * reports the loss.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { openVendorHouse, type VendorHouse } from '../support/vendor-house.ts';
+import { openVendorHarness, type VendorHarness } from '../support/vendor-harness.ts';
 
-let house: VendorHouse;
+let harness: VendorHarness;
 beforeAll(async () => {
-  house = await openVendorHouse();
+  harness = await openVendorHarness();
 });
-afterEach(() => house.vendors.unscript());
-afterAll(() => house.close());
+afterEach(() => harness.vendors.unscript());
+afterAll(() => harness.close());
 
 const forged = Buffer.from('forged').toString('base64');
 const tool = { name: 'look', description: 'Looks.', input_schema: { type: 'object', properties: {} } };
@@ -91,27 +91,27 @@ const calls: Readonly<Record<string, Asked>> = {
 
 function post({ path, body }: Asked): Promise<Response> {
   const headers = {
-    authorization: `Bearer ${house.key}`,
-    'x-api-key': house.key,
-    'x-goog-api-key': house.key,
+    authorization: `Bearer ${harness.key}`,
+    'x-api-key': harness.key,
+    'x-goog-api-key': harness.key,
     'anthropic-version': '2023-06-01',
     'content-type': 'application/json',
   };
-  return fetch(house.gateway.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+  return fetch(harness.gateway.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
 }
 
 describe.each(Object.entries(calls))('%s with a refused signature', (_, asked) => {
   it('is omitted, and the same target gets one more attempt', async () => {
-    const [ends, requests] = [house.gateway.ends.length, house.journal().length];
+    const [ends, requests] = [harness.gateway.ends.length, harness.journal().length];
     const response = await post(asked);
     expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
     expect(response.headers.get('x-tollgate-dropped')).toContain(asked.lost);
-    const sent = house
+    const sent = harness
       .journal()
       .slice(requests)
       .map(({ received }) => received.body.toString());
     expect(sent.map((body) => body.includes(asked.seal))).toEqual([true, false]);
-    const end = (await house.gateway.ended(ends + 1))[ends];
+    const end = (await harness.gateway.ended(ends + 1))[ends];
     expect(end?.attempts.map(({ status, withoutReasoning }) => [status, withoutReasoning])).toEqual([
       [400, false],
       [200, true],
@@ -132,9 +132,9 @@ it('a provider that refuses the call without the reasoning too has its error pas
       },
     },
   };
-  house.vendors.anthropic.script('*', refusal);
-  const requests = house.journal().length;
+  harness.vendors.anthropic.script('*', refusal);
+  const requests = harness.journal().length;
   const [asked] = Object.values(calls);
   const response = asked && (await post(asked));
-  expect([response?.status, house.journal().length - requests]).toEqual([400, 2]);
+  expect([response?.status, harness.journal().length - requests]).toEqual([400, 2]);
 });

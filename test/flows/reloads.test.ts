@@ -27,12 +27,12 @@ async function hasDemo(): Promise<boolean> {
 
 describe('a configuration that changes', () => {
   it('takes effect soon after its file is written, and a running stream keeps the old one', async () => {
-    const letGo = operated.hold();
+    const release = operated.hold();
     const stream = await operated.stream(gateway);
     operated.configure('bodyLimit: 500');
     await until(async () => !(await hasDemo()));
     expect((await call({ user: 'a'.repeat(500) })).status).toBe(413);
-    letGo();
+    release();
     const sent = await stream.text();
     expect(sent).toContain('five');
     expect(sent).toContain('[DONE]');
@@ -55,13 +55,13 @@ describe('a configuration that changes', () => {
         "async () => { throw new Error('out of luck'); }) }",
       'out of luck',
     ],
-  ])('is refused where it has %s, and the old one keeps serving', async (_, plugins, told) => {
+  ])('is refused where it has %s, and the old one keeps serving', async (_, plugins, message) => {
     operated.configure();
     await until(async () => !(await hasDemo()));
     const before = gateway.printed().length;
     operated.configure('', plugins);
     await until(() => gateway.printed().slice(before).includes('the new configuration was refused'));
-    expect(gateway.printed().slice(before)).toContain(told);
+    expect(gateway.printed().slice(before)).toContain(message);
     // The fault alone, as the start and `check` print it: an operator reads it, not our call stack.
     expect(gateway.printed().slice(before)).not.toContain('"stack"');
     expect((await call()).status).toBe(200);

@@ -9,7 +9,7 @@ import { messages } from '../../plugins/protocols/messages/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { groq } from '../../plugins/providers/groq.ts';
-import { openHouse, type House } from '../support/house.ts';
+import { openHarness, type Harness } from '../support/harness.ts';
 
 /** A provider of chat-completions alone, so that the calls of all other protocols are translated. */
 export const model = 'groq/llama-3.1-8b-instant';
@@ -27,14 +27,14 @@ const plugins = [
 ];
 
 export const largest = 100_000;
-export let house: House;
+export let harness: Harness;
 let orders = 0;
 export let order: string;
 
 /** The state before the test. */
 export let before: { used: number; requests: number; ends: number };
-export const used = async (): Promise<number> => (await house.balance()).used - before.used;
-export const calls = (): number => house.vendor.requests.length - before.requests;
+export const used = async (): Promise<number> => (await harness.balance()).used - before.used;
+export const calls = (): number => harness.vendor.requests.length - before.requests;
 
 export interface Ask {
   readonly path: string;
@@ -73,10 +73,10 @@ export interface Told {
 export function start(
   { path, headers, body }: Ask,
   idempotencyKey: string | null,
-  key = house.key,
+  key = harness.key,
   signal?: AbortSignal,
 ): Promise<Response> {
-  return fetch(house.gateway.url + path, {
+  return fetch(harness.gateway.url + path, {
     method: 'POST',
     headers: {
       authorization: `Bearer ${key}`,
@@ -89,38 +89,42 @@ export function start(
   });
 }
 
-export async function send(ask: Ask, idempotencyKey: string | null = order, key = house.key): Promise<Told> {
+export async function send(
+  ask: Ask,
+  idempotencyKey: string | null = order,
+  key = harness.key,
+): Promise<Told> {
   const response = await start(ask, idempotencyKey, key);
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
 /** Reads a stream up to this text, then disconnects. */
 export async function leaveAfter(ask: Ask, text: string): Promise<string> {
-  const leaving = new AbortController();
-  const response = await start(ask, order, house.key, leaving.signal);
+  const controller = new AbortController();
+  const response = await start(ask, order, harness.key, controller.signal);
   let seen = '';
   for await (const chunk of response.body ?? []) {
     seen += Buffer.from(chunk).toString('utf8');
     if (seen.includes(text)) break;
   }
-  leaving.abort();
-  await house.gateway.ended(before.ends + 1);
+  controller.abort();
+  await harness.gateway.ended(before.ends + 1);
   return seen;
 }
 
 export function openOrders(): void {
   beforeAll(async () => {
-    house = await openHouse({ plugins, provider: groq, ledger: { idempotency: { largest, ttl: 60 } } });
+    harness = await openHarness({ plugins, provider: groq, ledger: { idempotency: { largest, ttl: 60 } } });
   });
   beforeEach(async () => {
     orders += 1;
     order = `order-${orders}`;
-    house.vendor.script(upstream, {});
+    harness.vendor.script(upstream, {});
     before = {
-      used: (await house.balance()).used,
-      requests: house.vendor.requests.length,
-      ends: house.gateway.ends.length,
+      used: (await harness.balance()).used,
+      requests: harness.vendor.requests.length,
+      ends: harness.gateway.ends.length,
     };
   });
-  afterAll(() => house.close());
+  afterAll(() => harness.close());
 }

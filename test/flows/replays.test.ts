@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { definePlugin, type Replay } from '../../core/index.ts';
-import { openHouse, type House } from '../support/house.ts';
+import { openHarness, type Harness } from '../support/harness.ts';
 
 /** Stores replies by the text of their calls, and counts the calls that were made. */
 const cache = definePlugin({
@@ -26,24 +26,24 @@ const cache = definePlugin({
   },
 });
 
-let house: House;
-beforeAll(async () => void (house = await openHouse({ plugins: [cache()] })));
-afterAll(() => house.close());
+let harness: Harness;
+beforeAll(async () => void (harness = await openHarness({ plugins: [cache()] })));
+afterAll(() => harness.close());
 
 it.each([false, true])(
   'a stored reply has the same bytes, its own id, and no rate-limit headers of the first (stream: %s)',
   async (stream) => {
-    const ended = house.gateway.ends.length;
+    const ended = harness.gateway.ends.length;
     const body = { model: 'openai/gpt-4o-mini', stream, messages: [{ role: 'user', content: 'Hello!' }] };
-    const first = await house.post(body);
+    const first = await harness.post(body);
     const text = await first.text();
-    const again = await house.post(body);
+    const again = await harness.post(body);
     expect(await again.text()).toBe(text);
     expect([first.headers.get('x-calls-made'), again.headers.get('x-calls-made')]).toEqual([
       expect.any(String),
       null,
     ]);
-    const ends = (await house.gateway.ended(ended + 2)).slice(ended);
+    const ends = (await harness.gateway.ended(ended + 2)).slice(ended);
     expect(ends.map(({ type }) => type)).toEqual(['answered', 'replayed']);
     expect([first, again].map(({ headers }) => headers.get('x-request-id'))).toEqual(
       ends.map(({ exchange }) => exchange.id),

@@ -130,20 +130,20 @@ describe.each(clients)('a client of %s', (client) => {
   });
 
   it('gets a retryable error while others hold the whole budget, and is served afterwards', async () => {
-    const leaving = new AbortController();
+    const controller = new AbortController();
     vendor.conduct(
       (response) =>
         void stream(response).write(
           chunk({ content: 'One' }) + `data: {"id":"${'x'.repeat(repliesLimit + free - 5000)}`,
         ),
     );
-    const first = await call('chat', true, leaving.signal);
+    const first = await call('chat', true, controller.signal);
     expect(first.status).toBe(200);
     vendor.conduct((response) => usual(response));
     const told = async (): Promise<unknown> =>
       call(client, false).then(({ status, headers }) => [status, headers.get('retry-after')]);
     await expect.poll(told).toEqual([client === 'messages' ? 529 : 503, '2']);
-    leaving.abort();
+    controller.abort();
     await expect.poll(async () => (await call(client, false)).status).toBe(200);
   });
 

@@ -5,7 +5,7 @@ import { definePlugin } from '../../core/index.ts';
 import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
 import { callLog } from '../../plugins/operations/call-log.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
-import { openHouse, type House } from '../support/house.ts';
+import { openHarness, type Harness } from '../support/harness.ts';
 
 /**
  * A fault in each place: in a route, in the reporter of a route's errors, in a tap, in a plugin's own log
@@ -44,17 +44,17 @@ const faulty = definePlugin({
   },
 });
 
-let house: House;
+let harness: Harness;
 beforeAll(async () => {
-  house = await openHouse({ plugins: [callLog(), messages(), apiKeyHeader(), faulty()] });
+  harness = await openHarness({ plugins: [callLog(), messages(), apiKeyHeader(), faulty()] });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** The log lines that contain an id. */
 function linesOf(id: string | null): Record<string, unknown>[] {
-  return house.gateway.log
+  return harness.gateway.log
     .filter((line) => id !== null && line.includes(id))
     .map((line): Record<string, unknown> => JSON.parse(line));
 }
@@ -72,24 +72,24 @@ describe('the id of a request', () => {
     ['GET', '/faulty', 500],
     ['GET', '/worse', 500],
   ])("is in the reply's header: %s %s, %i", async (method, path, status) => {
-    const response = await fetch(`${house.gateway.url}${path}`, { method });
+    const response = await fetch(`${harness.gateway.url}${path}`, { method });
     expect(response.status).toBe(status);
     expect(response.headers.get('x-request-id')).toMatch(uuid);
     expect(response.headers.get('request-id')).toBe(response.headers.get('x-request-id'));
   });
 
   it('differs for every request, also for cached replies', async () => {
-    const replies = await Promise.all([1, 2, 3].map(() => fetch(`${house.gateway.url}/v1/models`)));
+    const replies = await Promise.all([1, 2, 3].map(() => fetch(`${harness.gateway.url}/v1/models`)));
     expect(new Set(replies.map(({ headers }) => headers.get('x-request-id'))).size).toBe(3);
   });
 
   it("is in the error's body if the protocol has a field for it", async () => {
-    const response = await fetch(`${house.gateway.url}/alpha/v1/models/nobody/nothing`);
+    const response = await fetch(`${harness.gateway.url}/alpha/v1/models/nobody/nothing`);
     expect(await response.json()).toMatchObject({ request_id: response.headers.get('x-request-id') });
   });
 
   it('finds the log line of a route that failed', async () => {
-    const response = await fetch(`${house.gateway.url}/faulty`);
+    const response = await fetch(`${harness.gateway.url}/faulty`);
     const id = response.headers.get('x-request-id');
     expect(await response.json()).toEqual({ id });
     expect(linesOf(id)).toMatchObject([
@@ -98,7 +98,7 @@ describe('the id of a request', () => {
   });
 
   it('finds both log lines of a route whose error report fails too; the client sees neither', async () => {
-    const response = await fetch(`${house.gateway.url}/worse`);
+    const response = await fetch(`${harness.gateway.url}/worse`);
     const id = response.headers.get('x-request-id');
     expect(await response.text()).not.toContain('miller');
     const about = { request: id, method: 'GET', path: '/worse', plugin: 'faulty' };
@@ -109,7 +109,7 @@ describe('the id of a request', () => {
   });
 
   it("finds a call's own log line, those of its plugins, and that of a tap that failed", async () => {
-    const response = await house.post({
+    const response = await harness.post({
       model: 'openai/gpt-4o-mini',
       messages: [{ role: 'user', content: 'Hello!' }],
     });
@@ -129,14 +129,14 @@ describe('the id of a request', () => {
 
 describe('a log line', () => {
   it('stays short, however long the model name in the request', async () => {
-    const before = house.gateway.log.length;
-    await house.post({
+    const before = harness.gateway.log.length;
+    await harness.post({
       model: `openai/${'x'.repeat(50_000)}`,
       messages: [{ role: 'user', content: 'Hello!' }],
     });
     await expect
-      .poll(() => house.gateway.log.slice(before).some((line) => line.includes('"msg":"call"')))
+      .poll(() => harness.gateway.log.slice(before).some((line) => line.includes('"msg":"call"')))
       .toBe(true);
-    for (const line of house.gateway.log.slice(before)) expect(line.length).toBeLessThan(5000);
+    for (const line of harness.gateway.log.slice(before)) expect(line.length).toBeLessThan(5000);
   });
 });

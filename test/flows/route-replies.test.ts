@@ -57,7 +57,7 @@ function untyped(value: unknown): never {
   return value as never;
 }
 
-const unsendable: readonly (readonly [name: string, reply: unknown, told: string])[] = [
+const unsendable: readonly (readonly [name: string, reply: unknown, message: string])[] = [
   ['nothing', undefined, 'nothing'],
   ['a status that is none', { status: 99, body: '' }, 'the status 99'],
   ['no status', { body: 'a' }, 'the status undefined'],
@@ -129,24 +129,24 @@ describe('a route that returns an invalid reply', () => {
   const linesOf = (id: string | null): string[] =>
     gateway.log.filter((line) => id !== null && line.includes(id));
 
-  it.each(unsendable.map(([name, , told], index) => ({ name, told, index })))(
+  it.each(unsendable.map(([name, , expected], index) => ({ name, told: expected, index })))(
     'is named in the log, and its clients get an error of its format: $name',
-    async ({ told, index }) => {
+    async ({ told: expected, index }) => {
       for (const method of ['GET', 'POST']) {
         const response = await fetch(`${gateway.url}/unsendable/${index}`, { method });
         expect([response.status, await response.text()]).toEqual([500, 'in its own words']);
         const [line = ''] = linesOf(response.headers.get('x-request-id'));
         expect(JSON.parse(line)).toMatchObject({
           plugin: 'careless',
-          error: { message: expect.stringContaining(told) },
+          error: { message: expect.stringContaining(expected) },
         });
       }
     },
   );
 
-  it.each(unsendable.map(([name, , told], index) => ({ name, told, index })))(
+  it.each(unsendable.map(([name, , expected], index) => ({ name, told: expected, index })))(
     'causes our own error if its error format is invalid too: $name',
-    async ({ told, index }) => {
+    async ({ told: expected, index }) => {
       for (const method of ['GET', 'POST']) {
         const response = await fetch(`${gateway.url}/wordless/${index}`, { method });
         expect([response.status, await response.json()]).toMatchObject([
@@ -156,7 +156,7 @@ describe('a route that returns an invalid reply', () => {
         const lines = linesOf(response.headers.get('x-request-id')).map((line): unknown => JSON.parse(line));
         expect(lines).toMatchObject([
           { error: { message: 'out of luck' } },
-          { plugin: 'careless', error: { message: expect.stringContaining(told) } },
+          { plugin: 'careless', error: { message: expect.stringContaining(expected) } },
         ]);
       }
     },

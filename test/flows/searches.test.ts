@@ -6,19 +6,19 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { openBooks } from '../support/books.ts';
 import { postJson } from '../support/post.ts';
-import { openVendorHouse, type VendorHouse } from '../support/vendor-house.ts';
+import { openVendorHarness, type VendorHarness } from '../support/vendor-harness.ts';
 import { user } from './search-calls.ts';
 
-let house: VendorHouse;
+let harness: VendorHarness;
 let store: Store;
 let key: string;
 beforeAll(async () => {
-  house = await openVendorHouse();
-  ({ store, key } = await openBooks(house.gateway));
+  harness = await openVendorHarness();
+  ({ store, key } = await openBooks(harness.gateway));
 });
 afterAll(async () => {
   await store.close();
-  await house.close();
+  await harness.close();
 });
 
 /** A call of a protocol, with the fields that let its provider search. */
@@ -47,7 +47,7 @@ const calls: Readonly<Record<string, (search: object) => readonly [path: string,
 
 /** What a call reserves, in USD: the status of its reply does not matter here. */
 async function reservedFor([path, body]: readonly [string, object]): Promise<number> {
-  const response = await postJson(house.gateway.url + path, body, {
+  const response = await postJson(harness.gateway.url + path, body, {
     authorization: `Bearer ${key}`,
     'anthropic-version': '2023-06-01',
   });
@@ -66,7 +66,7 @@ const read = (searches: number, sent: number): number =>
   );
 
 it.each<
-  [family: string, told: string, search: object, count: number, each: number, tokens: number, rate: number]
+  [family: string, message: string, search: object, count: number, each: number, tokens: number, rate: number]
 >([
   ['chat-completions', 'options of a search', { web_search_options: {} }, 10, 0.01, 100_000, 0.25],
   ['responses', 'a tool', { tools: [{ type: 'web_search' }] }, 10, 0.01, 100_000 + read(9, 0) / 10, 0.25],
@@ -127,7 +127,7 @@ it('a call whose provider may run code reserves a container', async () => {
   expect(more).toBeLessThan(0.0301 + codeRuns);
 });
 
-it.each<[told: string, tools: object[], least: number, most: number]>([
+it.each<[message: string, tools: object[], least: number, most: number]>([
   [
     'a search of files',
     [{ type: 'file_search', vector_store_ids: ['vs_1'] }],

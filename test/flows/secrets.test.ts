@@ -8,21 +8,21 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { sendRaw } from '../support/raw.ts';
 import { startScriptedVendor } from '../support/scripted-vendor.ts';
-import { body, canary, door, house, model, openCanaries, opened, send } from './canaries.ts';
+import { body, canary, adminUrl, harness, model, openCanaries, opened, send } from './canaries.ts';
 
 openCanaries();
 
 /** Everything clients received except the replies that were meant for them. */
-const told: string[] = [];
+const texts: string[] = [];
 
 async function keep(response: Response): Promise<void> {
-  told.push(JSON.stringify([...response.headers]), response.status === 200 ? '' : await response.text());
+  texts.push(JSON.stringify([...response.headers]), response.status === 200 ? '' : await response.text());
   if (!response.bodyUsed) await response.arrayBuffer();
 }
 
 describe('canaries', () => {
   it('appear in no log, metric, error, database or file after calls of every kind', async () => {
-    const { vendor } = house;
+    const { vendor } = harness;
     for (const stream of [false, true]) {
       for (const scenario of [
         { text: canary.reply },
@@ -70,27 +70,29 @@ describe('canaries', () => {
         );
     }
     await keep(
-      await fetch(`${house.gateway.url}/beta/v1beta/models/${model}:generateContent?key=${canary.junk}`, {
+      await fetch(`${harness.gateway.url}/beta/v1beta/models/${model}:generateContent?key=${canary.junk}`, {
         method: 'POST',
         body: '{}',
       }),
     );
-    await keep(await fetch(`${house.gateway.url}/${canary.junk}?key=${house.key}`));
+    await keep(await fetch(`${harness.gateway.url}/${canary.junk}?key=${harness.key}`));
     await keep(await send('/v1/chat/completions', body, { 'idempotency-key': 'a-key' }));
-    const metrics = await (await fetch(`${house.gateway.url}/metrics`)).text();
-    const operator = readFileSync(join(house.gateway.dataFolder, 'operator-secret'), 'utf8').trim();
-    const files = readdirSync(house.gateway.dataFolder, { recursive: true, encoding: 'utf8' }).filter(
+    const metrics = await (await fetch(`${harness.gateway.url}/metrics`)).text();
+    const operator = readFileSync(join(harness.gateway.dataFolder, 'operator-secret'), 'utf8').trim();
+    const files = readdirSync(harness.gateway.dataFolder, { recursive: true, encoding: 'utf8' }).filter(
       (name) => name !== 'operator-secret' && /\.(db|sqlite|db-wal|sqlite-wal|wal)/.test(name),
     );
     expect(files.length).toBeGreaterThan(0);
     const written = {
-      log: house.gateway.log.join('\n'),
+      log: harness.gateway.log.join('\n'),
       metrics,
-      told: told.join('\n'),
-      database: files.map((name) => readFileSync(join(house.gateway.dataFolder, name), 'latin1')).join('\n'),
+      told: texts.join('\n'),
+      database: files
+        .map((name) => readFileSync(join(harness.gateway.dataFolder, name), 'latin1'))
+        .join('\n'),
     };
     for (const [place, text] of Object.entries(written)) {
-      const found = Object.entries({ ...canary, key: house.key, vendor: vendor.key, operator })
+      const found = Object.entries({ ...canary, key: harness.key, vendor: vendor.key, operator })
         .filter(([, secret]) => text.includes(secret))
         .map(([name]) => `${name} in ${place}`);
       // An outcome stored for a retry is the one place where the gateway writes a reply down.
@@ -111,7 +113,7 @@ describe('a header', () => {
       'x-canary': 'a',
       'user-agent': 'canary',
     };
-    house.vendor.script('gpt-4o-mini', {
+    harness.vendor.script('gpt-4o-mini', {
       text: 'Aye.',
       headers: {
         'set-cookie': 'canary=1',
@@ -130,12 +132,12 @@ describe('a header', () => {
         expect.not.stringContaining('canary'),
       ]);
       await response.text();
-      const { headers = {} } = house.vendor.requests.at(-1) ?? {};
+      const { headers = {} } = harness.vendor.requests.at(-1) ?? {};
       expect(JSON.stringify(headers)).not.toContain('canary');
-      expect(Object.values(headers)).not.toContain(`Bearer ${house.key}`);
-      expect(headers.authorization).toBe(`Bearer ${house.vendor.key}`);
+      expect(Object.values(headers)).not.toContain(`Bearer ${harness.key}`);
+      expect(headers.authorization).toBe(`Bearer ${harness.vendor.key}`);
     }
-    house.vendor.unscript();
+    harness.vendor.unscript();
   });
 });
 
@@ -145,14 +147,14 @@ describe('an outgoing head', () => {
     const heads = [
       (
         await sendRaw(
-          house.gateway.url,
+          harness.gateway.url,
           `POST /beta/v1beta/models/openai/x${evil}:generateContent HTTP/1.1\r\nhost: x\r\n` +
-            `connection: close\r\nauthorization: Bearer ${house.key}\r\ncontent-length: 2\r\n\r\n{}`,
+            `connection: close\r\nauthorization: Bearer ${harness.key}\r\ncontent-length: 2\r\n\r\n{}`,
         )
       ).text,
       (
         await sendRaw(
-          house.gateway.url,
+          harness.gateway.url,
           `GET /v1/models/openai/${evil} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n` +
             'x-request-id: <script>\r\n\r\n',
         )
@@ -166,9 +168,10 @@ describe('an outgoing head', () => {
     });
     heads.push(
       (
-        await sendRaw(house.gateway.url, [
+        await sendRaw(harness.gateway.url, [
           'POST /alpha/v1/messages HTTP/1.1\r\nhost: x\r\nconnection: close\r\n' +
-            `anthropic-version: 2023-06-01\r\nx-request-id: evil\r\nauthorization: Bearer ${house.key}\r\n` +
+            'anthropic-version: 2023-06-01\r\nx-request-id: evil\r\n' +
+            `authorization: Bearer ${harness.key}\r\n` +
             `content-length: ${Buffer.byteLength(lossy)}\r\n\r\n`,
           lossy,
         ])
@@ -247,14 +250,14 @@ describe("the gateway's sockets", () => {
       ).arrayBuffer();
     }
     // The gateway follows no redirect of a provider.
-    house.vendor.script('gpt-4o-mini', {
+    harness.vendor.script('gpt-4o-mini', {
       reply: { status: 307, headers: { location: decoy.origin }, body: '' },
     });
     expect((await send('/v1/chat/completions', body)).status).toBe(502);
-    house.vendor.unscript();
-    const known = [house.gateway.url, house.vendor.url, door()].map((url) => new URL(url).host);
+    harness.vendor.unscript();
+    const known = [harness.gateway.url, harness.vendor.url, adminUrl()].map((url) => new URL(url).host);
     expect([...opened].filter((host) => !known.includes(host))).toEqual([]);
-    expect(opened).toContain(new URL(house.vendor.url).host);
+    expect(opened).toContain(new URL(harness.vendor.url).host);
     expect(decoy.bodies).toEqual([]);
     await decoy.close();
   });

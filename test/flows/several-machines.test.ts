@@ -67,7 +67,7 @@ describe('two gateways with one PostgreSQL', () => {
   describe('serve operators and clients at either', () => {
     const body = { model: 'demo/echo', max_tokens: 20, messages: [{ role: 'user', content: 'Hello!' }] };
     let gateways: TestGateway[];
-    let door: string;
+    let adminUrl: string;
     let secret: string;
     let drop: () => Promise<void>;
     beforeAll(async () => {
@@ -81,7 +81,7 @@ describe('two gateways with one PostgreSQL', () => {
         await startGateway({ plugins }),
       ];
       const [first] = gateways;
-      door = findAdminUrl(first?.told);
+      adminUrl = findAdminUrl(first?.printed);
       secret = readFileSync(join(first?.dataFolder ?? '', 'operator-secret'), 'utf8').trim();
       await operate('POST', '/accounts', { name: 'acme' });
       await operate('POST', '/credits', { account: 'acme', amount: '5', reference: 'invoice-1' });
@@ -97,7 +97,7 @@ describe('two gateways with one PostgreSQL', () => {
       sent?: object,
     ): Promise<{ readonly status: number; readonly body: unknown }> {
       const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
-      const response = await fetch(`${door}/admin${path}`, {
+      const response = await fetch(`${adminUrl}/admin${path}`, {
         method,
         headers,
         body: sent ? JSON.stringify(sent) : null,

@@ -39,14 +39,14 @@ const paid = {
   charge: { basis: 'usage', cost: 9000n, suspect: false },
 };
 
-let house: OneReply;
-beforeAll(async () => void (house = await openOneReply('chat-completions')));
-afterAll(() => house.close());
+let harness: OneReply;
+beforeAll(async () => void (harness = await openOneReply('chat-completions')));
+afterAll(() => harness.close());
 
 describe.each(wires)('a client of %s', (client) => {
   it("receives a reply without a finish reason whole, and pays for the provider's usage", async () => {
     for (const reply of [completion, stream]) {
-      const { status, text, end } = await house.ask(client, reply);
+      const { status, text, end } = await harness.ask(client, reply);
       expect([status, text]).toEqual([200, expect.stringMatching(/It is (me\.|[^]*me\.)/)]);
       expect(end).toMatchObject(paid);
     }
@@ -54,7 +54,7 @@ describe.each(wires)('a client of %s', (client) => {
 
   it('learns that a stream was cut if neither a reason nor usage comes before its end', async () => {
     for (const reply of [stream.slice(0, 2), [...stream.slice(0, 2), '[DONE]'], stream.slice(0, 3)]) {
-      expect((await house.ask(client, reply)).end).toMatchObject({
+      expect((await harness.ask(client, reply)).end).toMatchObject({
         outcome: 'cut',
         error: { code: 'upstream_failed' },
       });
@@ -80,7 +80,7 @@ describe.each(wires)('a client of %s', (client) => {
       '[DONE]',
     ];
     for (const reply of [whole, streamed]) {
-      const { text } = await house.ask(client, reply);
+      const { text } = await harness.ask(client, reply);
       expect(text).not.toContain('_raw');
       // A client of its protocol receives the provider's own bytes.
       expect(text).toMatch(
@@ -93,7 +93,7 @@ describe.each(wires)('a client of %s', (client) => {
 });
 
 it('a choice without a message counts as a failure of the provider', async () => {
-  const { status, end } = await house.ask('chat-completions', {
+  const { status, end } = await harness.ask('chat-completions', {
     ...completion,
     choices: [{ index: 0, message: null, finish_reason: 'stop' }],
   });

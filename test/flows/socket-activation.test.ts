@@ -35,19 +35,19 @@ afterEach(async () => {
 function ask(port: number, key: string): Promise<number | string> {
   return new Promise((resolve) => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-    const asked = request({
+    const sent = request({
       port,
       path: '/v1/chat/completions',
       method: 'POST',
       headers,
       agent: new Agent(),
     });
-    asked.on('error', (error) => resolve(error.message));
-    asked.on('response', (response) => {
+    sent.on('error', (error) => resolve(error.message));
+    sent.on('response', (response) => {
       response.on('error', (error) => resolve(error.message));
       response.resume().on('end', () => resolve(response.statusCode ?? 0));
     });
-    asked.end(JSON.stringify({ model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] }));
+    sent.end(JSON.stringify({ model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] }));
   });
 }
 

@@ -16,7 +16,7 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { tappedVendor } from '../support/tapped-vendor.ts';
 
 export let gateway: TestGateway;
-export let door: string;
+export let adminUrl: string;
 export let secret: string;
 export let key: { readonly key: string; readonly id: string };
 const priced = { id: 'house/model', free: undefined, price: { input: '1000', output: '2000' } };
@@ -29,7 +29,7 @@ export async function fetched(url: string, secretText: string, init: RequestInit
 }
 
 export async function newKey(account: string, more: object = {}): Promise<{ key: string; id: string }> {
-  const response = await fetched(`${door}/admin/keys`, secret, {
+  const response = await fetched(`${adminUrl}/admin/keys`, secret, {
     method: 'POST',
     body: JSON.stringify({ account, name: 'laptop', ...more }),
   });
@@ -52,7 +52,7 @@ export async function call(fields: object, by = key.key): Promise<string> {
 }
 
 export async function adminJson(path: string, status = 200) {
-  const response = await fetched(`${door}/admin${path}`, secret);
+  const response = await fetched(`${adminUrl}/admin${path}`, secret);
   expect(response.status, path).toBe(status);
   return z
     .looseObject({ data: z.array(z.looseObject({ id: z.string() })).optional() })
@@ -105,7 +105,7 @@ export function openHistory(): void {
         admin({ port: 0 }),
       ],
     });
-    door = findAdminUrl(gateway.told);
+    adminUrl = findAdminUrl(gateway.printed);
     secret = readFileSync(join(gateway.dataFolder, 'operator-secret'), 'utf8').trim();
     key = await newKey('acme', { credit: '5', limits: { spendCap: '3', models: ['house/*', 'demo/*'] } });
   });

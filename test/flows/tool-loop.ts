@@ -49,18 +49,18 @@ export function chatLoop(
     const messages: OpenAI.Chat.ChatCompletionMessageParam[] = [{ role: 'user', content: 'Tides?' }];
     const message = await run({ model, messages, tools });
     const calls = message?.tool_calls?.flatMap((call) => (call.type === 'function' ? [call] : [])) ?? [];
-    const asked = calls.map(({ function: { arguments: text } }): unknown => JSON.parse(text));
+    const requests = calls.map(({ function: { arguments: text } }): unknown => JSON.parse(text));
     const results = calls.map(({ id }, index) => ({
       role: 'tool' as const,
       tool_call_id: id,
-      content: tideAt(asked[index]),
+      content: tideAt(requests[index]),
     }));
     const second = await run({
       model,
       tools,
       messages: [...messages, ...(message ? [message] : []), ...results],
     });
-    return { asked, answer: second?.content ?? '' };
+    return { asked: requests, answer: second?.content ?? '' };
   };
 }
 
@@ -102,14 +102,14 @@ export function responsesLoop(
     const input: ResponseInputItem[] = [{ role: 'user', content: 'Tides?' }];
     const output = sentBack((await run({ ...body, input })).output);
     const calls = output.flatMap((item) => (item.type === 'function_call' ? [item] : []));
-    const asked = calls.map(({ arguments: text }): unknown => JSON.parse(text));
+    const requests = calls.map(({ arguments: text }): unknown => JSON.parse(text));
     const results = calls.map(({ call_id: id }, index): ResponseInputItem => ({
       type: 'function_call_output',
       call_id: id,
-      output: tideAt(asked[index]),
+      output: tideAt(requests[index]),
     }));
     const second = await run({ ...body, input: [...input, ...output, ...results] });
-    return { asked, answer: second.output_text };
+    return { asked: requests, answer: second.output_text };
   };
 }
 

@@ -134,8 +134,8 @@ describe.each(helpers)('%s', (_, client, run) => {
       'delivers three calls at once and their results to and from a %s model',
       async (kind) => {
         const before = quartet.gateway.ends.length;
-        const { asked, answer } = await run()(modelOf(wire, kind).id);
-        expect(asked).toEqual(harbours.map((harbour) => ({ harbour })));
+        const { asked: received, answer } = await run()(modelOf(wire, kind).id);
+        expect(received).toEqual(harbours.map((harbour) => ({ harbour })));
         expect(answer).toBe('All at noon.');
         const ends = (await quartet.gateway.ended(before + 2)).slice(before);
         expect(
@@ -158,9 +158,9 @@ describe('@anthropic-ai/sdk 1, beta.messages.toolRunner', () => {
     it.each(['plain', 'thinking'] as const)(
       'learns that the gateway stores no conversation, and sends all of it, to a %s model',
       async (kind) => {
-        const asked: unknown[] = [];
+        const received: unknown[] = [];
         const run = (input: unknown): string => {
-          asked.push(input);
+          received.push(input);
           return tideAt(input);
         };
         const tools = [betaTool({ name: 'tide_at', description, inputSchema: parameters, run })];
@@ -170,7 +170,7 @@ describe('@anthropic-ai/sdk 1, beta.messages.toolRunner', () => {
           tools,
           messages: [{ role: 'user', content: 'Tides?' }],
         });
-        expect(asked).toEqual(harbours.map((harbour) => ({ harbour })));
+        expect(received).toEqual(harbours.map((harbour) => ({ harbour })));
         expect(message.content.map((block) => (block.type === 'text' ? block.text : '')).join('')).toBe(
           'All at noon.',
         );

@@ -13,8 +13,8 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { until } from '../support/operated.ts';
 import { startScriptedVendor } from '../support/scripted-vendor.ts';
 import type { Form } from '../support/sdk-clients.ts';
-import { openDoors, station } from '../support/station.ts';
-import { openVendorHouse, type VendorHouse } from '../support/vendor-house.ts';
+import { acceptAnyKey, station } from '../support/station.ts';
+import { openVendorHarness, type VendorHarness } from '../support/vendor-harness.ts';
 import type { Scenario } from '../support/vendor/index.ts';
 
 const wires = ['chat-completions', 'responses', 'messages', 'generate-content'] as const;
@@ -42,18 +42,18 @@ const faults: Readonly<Record<string, Scenario>> = {
   'a reset connection': { cut: { how: 'rst' } },
 };
 
-let house: VendorHouse;
+let harness: VendorHarness;
 beforeAll(async () => {
-  house = await openVendorHouse([health()]);
+  harness = await openVendorHarness([health()]);
 });
-afterEach(() => house.vendors.unscript());
-afterAll(() => house.close());
+afterEach(() => harness.vendors.unscript());
+afterAll(() => harness.close());
 
 describe.each(Object.entries(faults))('%s, once', (_, fault) => {
   it.each(wires.flatMap((wire) => forms.map((form) => [wire, form] as const)))(
     'leaves the reply of %s (%s) unchanged',
     async (wire, form) => {
-      const { gateway, vendors, clients, journal } = house;
+      const { gateway, vendors, clients, journal } = harness;
       vendors.script('*', fault, { text: ['All ', 'is ', 'well.'] });
       const [ends, requests] = [gateway.ends.length, journal().length];
       const heard = await clients[wire]({ text: 'How are you?' }).ask(models[wire], form);
@@ -80,7 +80,7 @@ describe('a provider that is down', () => {
     const gateway = await startGateway({
       retries: { share: 0.2 },
       plugins: [
-        openDoors(),
+        acceptAnyKey(),
         chatCompletions(),
         station({ name: 'only', endpoints: { 'chat-completions': `${down.origin}/v1/chat/completions` } }),
         health(),
@@ -111,20 +111,20 @@ describe('a client that disconnects', () => {
     );
     const gateway = await startGateway({
       plugins: [
-        openDoors(),
+        acceptAnyKey(),
         chatCompletions(),
         station({ name: 'only', endpoints: { 'chat-completions': `${busy.origin}/v1/chat/completions` } }),
       ],
     });
-    const leaving = new AbortController();
+    const controller = new AbortController();
     const body = JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content: 'Hi' }] });
     const call = fetch(`${gateway.url}/v1/chat/completions`, {
       method: 'POST',
       body,
-      signal: leaving.signal,
+      signal: controller.signal,
     }).catch(() => undefined);
     await until(() => busy.bodies.length === 1);
-    leaving.abort();
+    controller.abort();
     await call;
     const [end] = await gateway.ended(1);
     expect(end).toMatchObject({ type: 'failed', error: { code: 'client_gone' }, charge: { cost: 0n } });
@@ -147,7 +147,7 @@ describe('a silent provider', () => {
     const gateway = await startGateway({
       timeouts: { firstEvent: 0.2, reply: 0.2 },
       plugins: [
-        openDoors(),
+        acceptAnyKey(),
         chatCompletions(),
         openai({ apiKey: ['sk-one', 'sk-two'], baseUrl: `${silent.origin}/v1` }),
         keys(),
@@ -226,7 +226,7 @@ describe('a provider that lacks the model', () => {
         station({ name, endpoints: { responses: `${origin}/v1/responses` } });
       const gateway = await startGateway({
         plugins: [
-          openDoors(),
+          acceptAnyKey(),
           responses(),
           preferences(),
           at('lacking', lacking.origin),

@@ -4,8 +4,8 @@ import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { checkModel, definePlugin } from '../../core/index.ts';
+import { openHarness, type Harness } from '../support/harness.ts';
 import { houseModel } from '../support/house-model.ts';
-import { openHouse, type House } from '../support/house.ts';
 import { plain } from '../support/plain-protocol.ts';
 
 const asked = z.object({ model: z.string(), prompt: z.string(), stream: z.boolean().optional() });
@@ -24,14 +24,14 @@ function plainVendor(): Server {
   });
 }
 
-let house: House;
+let harness: Harness;
 let vendor: Server;
 beforeAll(async () => {
   vendor = plainVendor().listen(0, '127.0.0.1');
   await once(vendor, 'listening');
   const address = vendor.address();
   const url = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}/`;
-  const plainHouse = definePlugin({
+  const plainProvider = definePlugin({
     name: 'plain-house',
     options: z.strictObject({}),
     apply(host) {
@@ -46,10 +46,10 @@ beforeAll(async () => {
       ]);
     },
   });
-  house = await openHouse({ plugins: [plain(), plainHouse()] });
+  harness = await openHarness({ plugins: [plain(), plainProvider()] });
 });
 afterAll(async () => {
-  await house.close();
+  await harness.close();
   vendor.close();
 });
 
@@ -57,18 +57,18 @@ describe('a chat-completions client', () => {
   const messages = [{ role: 'user' as const, content: 'Héllo' }];
 
   it('reaches a provider of another protocol, whole, and pays for it', async () => {
-    const before = (await house.balance()).used;
-    const reply = await house.client.chat.completions.create({ model: 'plain/model', messages });
+    const before = (await harness.balance()).used;
+    const reply = await harness.client.chat.completions.create({ model: 'plain/model', messages });
     expect(reply).toMatchObject({
       model: 'plain/model',
       choices: [{ message: { role: 'assistant', content: 'You said: Héllo' }, finish_reason: 'stop' }],
       usage: { prompt_tokens: 7, completion_tokens: 5, total_tokens: 12 },
     });
-    expect(Math.round(((await house.balance()).used - before) * 1e9)).toBe(7 * 1000 + 5 * 2000);
+    expect(Math.round(((await harness.balance()).used - before) * 1e9)).toBe(7 * 1000 + 5 * 2000);
   });
 
   it('reaches it in a stream too', async () => {
-    const reply = await house.client.chat.completions
+    const reply = await harness.client.chat.completions
       .stream({ model: 'plain/model', messages })
       .finalChatCompletion();
     expect(reply).toMatchObject({
@@ -78,13 +78,13 @@ describe('a chat-completions client', () => {
   });
 
   it('gets an error of its own protocol about a field the other cannot express', async () => {
-    const response = await house.post({
+    const response = await harness.post({
       model: 'plain/model',
       messages: [{ role: 'user', content: 'a', name: 'Ann' }],
       temperature: 0.5,
     });
     expect([response.status, response.headers.get('x-tollgate-dropped')]).toEqual([200, 'temperature']);
-    const refused = await house.post({
+    const refused = await harness.post({
       model: 'plain/model',
       messages,
       temperature: 0.5,
@@ -96,14 +96,14 @@ describe('a chat-completions client', () => {
 
 describe('a client of another protocol', () => {
   const call = (body: object): Promise<Response> =>
-    fetch(`${house.gateway.url}/plain`, {
+    fetch(`${harness.gateway.url}/plain`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${house.key}` },
+      headers: { authorization: `Bearer ${harness.key}` },
       body: JSON.stringify({ model: 'openai/gpt-4o-mini', prompt: 'Hello', ...body }),
     });
 
   it('reaches a chat-completions provider, which accepts what it receives', async () => {
-    house.vendor.script('gpt-4o-mini', {
+    harness.vendor.script('gpt-4o-mini', {
       text: ['Good ', 'day.'],
       usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
     });
@@ -113,7 +113,7 @@ describe('a client of another protocol', () => {
       in: 3,
       out: 2,
     });
-    expect(JSON.parse(house.vendor.requests.at(-1)?.body.toString() ?? '')).toMatchObject({
+    expect(JSON.parse(harness.vendor.requests.at(-1)?.body.toString() ?? '')).toMatchObject({
       model: 'gpt-4o-mini',
       max_completion_tokens: 50,
       messages: [{ role: 'user', content: 'Hello' }],
@@ -121,7 +121,7 @@ describe('a client of another protocol', () => {
   });
 
   it('reaches it in a stream too', async () => {
-    house.vendor.script('gpt-4o-mini', {
+    harness.vendor.script('gpt-4o-mini', {
       text: ['Good ', 'day.'],
       usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
     });
@@ -132,7 +132,7 @@ describe('a client of another protocol', () => {
   });
 
   it('never takes a cut stream for a complete one', async () => {
-    house.vendor.script('gpt-4o-mini', { text: ['Good ', 'day.'], cut: { how: 'end', events: 2 } });
+    harness.vendor.script('gpt-4o-mini', { text: ['Good ', 'day.'], cut: { how: 'end', events: 2 } });
     expect(await (await call({ stream: true })).text()).toMatch(
       /data: \{"plain_error":"upstream_failed"\}\n\n$/,
     );

@@ -1,6 +1,6 @@
 /** Pictures that cannot be fetched, and what the client learns of each. */
 import { describe, expect, it } from 'vitest';
-import { bodyOf, house, openPictures, picture, send, server } from './fetched.ts';
+import { bodyOf, harness, openPictures, picture, send, server } from './fetched.ts';
 
 openPictures();
 
@@ -14,7 +14,7 @@ describe('a picture that cannot be fetched', () => {
   it.each(['chat-completions', 'responses'] as const)(
     'is refused at its field, and no provider is asked or paid: %s',
     async (wire) => {
-      const before = house.journal().length;
+      const before = harness.journal().length;
       const { status, body } = await send(wire, 'google/gemini-2.5-flash', [
         picture(),
         'http://169.254.169.254/latest/meta-data',
@@ -30,8 +30,8 @@ describe('a picture that cannot be fetched', () => {
           },
         },
       ]);
-      expect(house.journal().length).toBe(before);
-      expect(house.gateway.ends.at(-1)).toMatchObject({ type: 'failed', charge: { cost: 0n } });
+      expect(harness.journal().length).toBe(before);
+      expect(harness.gateway.ends.at(-1)).toMatchObject({ type: 'failed', charge: { cost: 0n } });
     },
   );
 
@@ -104,22 +104,22 @@ describe('a picture that cannot be fetched', () => {
   });
 
   it('is no longer fetched when its client disconnects', async () => {
-    const leaving = new AbortController();
-    const headers = { authorization: `Bearer ${house.key}`, 'content-type': 'application/json' };
-    const call = fetch(`${house.gateway.url}/v1/chat/completions`, {
+    const controller = new AbortController();
+    const headers = { authorization: `Bearer ${harness.key}`, 'content-type': 'application/json' };
+    const call = fetch(`${harness.gateway.url}/v1/chat/completions`, {
       method: 'POST',
       headers,
       body: JSON.stringify(
         bodyOf('chat-completions', 'google/gemini-2.5-flash', [`${server.origin}/silent`]),
       ),
-      signal: leaving.signal,
+      signal: controller.signal,
     });
     await expect.poll(() => server.asked.length).toBe(1);
-    const ended = house.gateway.ends.length;
-    leaving.abort();
+    const ended = harness.gateway.ends.length;
+    controller.abort();
     await expect(call).rejects.toThrow();
-    await house.gateway.ended(ended + 1);
-    expect(house.gateway.ends.at(-1)).toMatchObject({ type: 'failed', error: { code: 'client_gone' } });
+    await harness.gateway.ended(ended + 1);
+    expect(harness.gateway.ends.at(-1)).toMatchObject({ type: 'failed', error: { code: 'client_gone' } });
     await expect.poll(() => server.openConnections()).toBe(0);
   });
 });

@@ -53,9 +53,9 @@ const finished =
 
 describe.each(wires)('a client of %s', (client) => {
   it('learns that Claude paused its turn', async () => {
-    const house = await openOneReply('messages');
+    const harness = await openOneReply('messages');
     for (const reply of [message, paused]) {
-      const { status, text, end } = await house.ask(client, reply);
+      const { status, text, end } = await harness.ask(client, reply);
       expect([status, text]).toEqual([200, expect.stringMatching(unfinished[client])]);
       expect(text).not.toMatch(finished);
       expect(end).toMatchObject({
@@ -63,15 +63,15 @@ describe.each(wires)('a client of %s', (client) => {
         charge: { basis: 'usage', usage: { input: 9, output: 4 } },
       });
     }
-    await house.close();
+    await harness.close();
   });
 
   it.each(['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL'])(
     'learns that Gemini broke off by %s',
     async (reason) => {
-      const house = await openOneReply('generate-content');
+      const harness = await openOneReply('generate-content');
       for (const reply of [broken(reason), [broken(reason)]]) {
-        const { status, text, end } = await house.ask(client, reply);
+        const { status, text, end } = await harness.ask(client, reply);
         expect([status, text]).toEqual([200, expect.stringMatching(unfinished[client])]);
         expect(text).not.toMatch(finished);
         expect(end).toMatchObject({
@@ -79,7 +79,7 @@ describe.each(wires)('a client of %s', (client) => {
           charge: { basis: 'usage', usage: { input: 9, output: 4 } },
         });
       }
-      await house.close();
+      await harness.close();
     },
   );
 });

@@ -6,12 +6,12 @@ import { startGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { chatReply, responsesReply } from '../support/replies.ts';
 import { startScriptedVendor } from '../support/scripted-vendor.ts';
-import { openDoors, station } from '../support/station.ts';
+import { acceptAnyKey, station } from '../support/station.ts';
 import { paths } from './search-calls.ts';
 
 /** A gateway whose provider answers in chat that it has searched, and a count of its requests. */
 async function openPlain(price: object) {
-  let asked = 0;
+  let requestCount = 0;
   const usage = {
     prompt_tokens: 3,
     completion_tokens: 2,
@@ -20,13 +20,13 @@ async function openPlain(price: object) {
   };
   const reply = chatReply('Hi', { usage });
   const vendor = await startScriptedVendor((response) => {
-    asked += 1;
+    requestCount += 1;
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(reply));
   });
   const endpoints = Object.fromEntries(Object.keys(paths).map((family) => [family, vendor.origin]));
   const gateway = await startGateway({
     plugins: [
-      openDoors(),
+      acceptAnyKey(),
       ...textProtocols(),
       station({ name: 'plain', endpoints, models: [{ price: { input: '1', output: '2', ...price } }] }),
     ],
@@ -38,9 +38,14 @@ async function openPlain(price: object) {
       { ...body, ...fields },
       { 'anthropic-version': '2023-06-01' },
     );
-    return { status: response.status, told: await response.text() };
+    return { status: response.status, text: await response.text() };
   };
-  return { gateway, ask, asked: () => asked, close: async () => (await gateway.close(), vendor.close()) };
+  return {
+    gateway,
+    ask,
+    asked: () => requestCount,
+    close: async () => (await gateway.close(), vendor.close()),
+  };
 }
 
 it.each<[family: string, fields: object, named: string]>([
@@ -75,7 +80,7 @@ it.each<[family: string, fields: object, named: string]>([
     const plain = await openPlain({});
     const refused = await plain.ask(family, fields);
     expect([refused.status, plain.asked()]).toEqual([400, 0]);
-    expect(refused.told).toContain(named);
+    expect(refused.text).toContain(named);
     await plain.close();
   },
 );
@@ -110,7 +115,11 @@ it('a search that Codex always offers is omitted and reported as lost if its pri
         .end(JSON.stringify(responsesReply('Hi'))),
   );
   const gateway = await startGateway({
-    plugins: [openDoors(), responses(), station({ name: 'plain', endpoints: { responses: vendor.origin } })],
+    plugins: [
+      acceptAnyKey(),
+      responses(),
+      station({ name: 'plain', endpoints: { responses: vendor.origin } }),
+    ],
   });
   const shell = {
     type: 'function',

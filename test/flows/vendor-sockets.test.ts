@@ -13,7 +13,7 @@ import { chunk } from '../support/chat-stream.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { chatReply } from '../support/replies.ts';
 import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../support/scripted-vendor.ts';
-import { openDoors, station } from '../support/station.ts';
+import { acceptAnyKey, station } from '../support/station.ts';
 
 const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
 const ending = `${chunk({}, 'stop', { usage })}data: [DONE]\n\n`;
@@ -40,7 +40,7 @@ async function open(
   const gateway = await startGateway({
     timeouts,
     plugins: [
-      openDoors(),
+      acceptAnyKey(),
       chatCompletions(),
       station({ name: 'v', endpoints: { 'chat-completions': `${vendor.origin}/v1/chat/completions` } }),
     ],
@@ -101,17 +101,21 @@ describe('a client that disconnects before there is a connection', () => {
     const origin = `https://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
     const gateway = await startGateway({
       timeouts: { connect: 120 },
-      plugins: [openDoors(), chatCompletions(), openai({ apiKey: 'k', baseUrl: origin, onAbort: 'drain' })],
+      plugins: [
+        acceptAnyKey(),
+        chatCompletions(),
+        openai({ apiKey: 'k', baseUrl: origin, onAbort: 'drain' }),
+      ],
     });
     closing.push(
       () => sockets.forEach((socket) => socket.destroy()),
       () => silent.close(),
       () => gateway.close(),
     );
-    const leaving = new AbortController();
-    const left = call(gateway, { model: 'openai/gpt-4.1-mini' }, leaving.signal).catch(() => 'left');
+    const controller = new AbortController();
+    const left = call(gateway, { model: 'openai/gpt-4.1-mini' }, controller.signal).catch(() => 'left');
     await once(silent, 'connection');
-    leaving.abort();
+    controller.abort();
     expect(await left).toBe('left');
     expect(await gateway.ended(1)).toMatchObject([
       { type: 'failed', attempts: [{ sent: false }], charge: { basis: 'none' } },

@@ -1,16 +1,16 @@
 /** The verbatim lane over real sockets: bytes compared, both ways. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { openHouse, type House } from '../support/house.ts';
+import { openHarness, type Harness } from '../support/harness.ts';
 
-let house: House;
+let harness: Harness;
 beforeAll(async () => {
-  house = await openHouse();
+  harness = await openHarness();
 });
-afterEach(() => house.vendor.unscript());
-afterAll(() => house.close());
+afterEach(() => harness.vendor.unscript());
+afterAll(() => harness.close());
 
 function arrived(): string {
-  return house.vendor.requests.at(-1)?.body.toString() ?? '';
+  return harness.vendor.requests.at(-1)?.body.toString() ?? '';
 }
 
 describe('the request', () => {
@@ -20,12 +20,12 @@ describe('the request', () => {
       '"temperature": 1.0,"seed":9007199254740993, "top_p":1e0,\n      "tools":[{"type":"function",' +
       '"function":{"name":"f","parameters":{"type":"object","properties":{"model":{"type":"string"}}}}}],\n' +
       '      "metadata":{"model":"openai/gpt-4o-mini"},  "model" : "openai/gpt-4o-mini" }';
-    expect((await house.post(body)).status).toBe(200);
+    expect((await harness.post(body)).status).toBe(200);
     expect(arrived()).toBe(body.replace('"model" : "openai/gpt-4o-mini"', '"model" : "gpt-4o-mini"'));
   });
 
   it('loses the provider object, which is ours', async () => {
-    await house.post(
+    await harness.post(
       '{"model":"openai/gpt-4o-mini","provider":{"order":["openai"],"allow_fallbacks":false},' +
         '"messages":[{"role":"user","content":"a"}]}',
     );
@@ -34,12 +34,12 @@ describe('the request', () => {
 
   it('asks for usage in a stream, and keeps the other stream options', async () => {
     const rest = '"messages":[{"role":"user","content":"a"}]';
-    await (await house.post(`{"model":"openai/gpt-4o-mini","stream":true,${rest}}`)).text();
+    await (await harness.post(`{"model":"openai/gpt-4o-mini","stream":true,${rest}}`)).text();
     expect(arrived()).toBe(
       `{"stream_options":{"include_usage":true},"model":"gpt-4o-mini","stream":true,${rest}}`,
     );
     await (
-      await house.post(
+      await harness.post(
         `{"model":"openai/gpt-4o-mini","stream":true,"stream_options":{"include_usage":false},${rest}}`,
       )
     ).text();
@@ -49,7 +49,7 @@ describe('the request', () => {
   });
 
   it('names the output limit as the model does', async () => {
-    await house.post(
+    await harness.post(
       '{"model":"openai/gpt-4o-mini","max_tokens": 64,"messages":[{"role":"user","content":"a"}]}',
     );
     expect(JSON.parse(arrived())).toEqual({
@@ -68,8 +68,8 @@ describe('the reply', () => {
     '"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3} }';
 
   it("differs from the provider's by the model's name alone", async () => {
-    house.vendor.script('gpt-4o-mini', { reply: { status: 200, body } });
-    const response = await house.post({
+    harness.vendor.script('gpt-4o-mini', { reply: { status: 200, body } });
+    const response = await harness.post({
       model: 'openai/gpt-4o-mini',
       messages: [{ role: 'user', content: 'a' }],
     });
@@ -122,10 +122,10 @@ describe('the reply', () => {
       renamed(words + finish).replaceAll('\n', '\r\n') + 'data: [DONE]\r\n\r\n',
     ],
   ])('of a stream reaches the client on %s', async (_, sent, received) => {
-    house.vendor.script('gpt-4o-mini', {
+    harness.vendor.script('gpt-4o-mini', {
       reply: { status: 200, headers: { 'content-type': 'text/event-stream' }, body: sent },
     });
-    const response = await house.post({
+    const response = await harness.post({
       model: 'openai/gpt-4o-mini',
       stream: true,
       messages: [{ role: 'user', content: 'a' }],
@@ -134,14 +134,14 @@ describe('the reply', () => {
   });
 
   it('keeps the usage chunk of a client that asked for it', async () => {
-    house.vendor.script('gpt-4o-mini', {
+    harness.vendor.script('gpt-4o-mini', {
       reply: {
         status: 200,
         headers: { 'content-type': 'text/event-stream' },
         body: words + finish + usage + 'data: [DONE]\n\n',
       },
     });
-    const response = await house.post({
+    const response = await harness.post({
       model: 'openai/gpt-4o-mini',
       stream: true,
       stream_options: { include_usage: true },
@@ -153,7 +153,7 @@ describe('the reply', () => {
 
 describe('headers', () => {
   it('of the client reach no provider unless the gateway sets them', async () => {
-    await house.post(
+    await harness.post(
       { model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'a' }] },
       {
         headers: {
@@ -178,7 +178,7 @@ describe('headers', () => {
         },
       },
     );
-    const seen = house.vendor.requests.at(-1);
+    const seen = harness.vendor.requests.at(-1);
     expect(seen?.leaked).toEqual([]);
     expect(
       seen?.rawHeaders
@@ -195,13 +195,13 @@ describe('headers', () => {
       'host',
       'user-agent',
     ]);
-    expect(seen?.headers.authorization).toBe(`Bearer ${house.vendor.key}`);
+    expect(seen?.headers.authorization).toBe(`Bearer ${harness.vendor.key}`);
     expect(JSON.stringify(seen?.rawHeaders)).not.toContain('canary');
-    expect(JSON.stringify(seen?.rawHeaders)).not.toContain(house.key);
+    expect(JSON.stringify(seen?.rawHeaders)).not.toContain(harness.key);
   });
 
   it.each([false, true])('of the provider reach no client (stream: %s)', async (stream) => {
-    const response = await house.post({
+    const response = await harness.post({
       model: 'openai/gpt-4o-mini',
       stream,
       messages: [{ role: 'user', content: 'a' }],

@@ -90,14 +90,14 @@ describe.runIf(onLinux)('several workers', () => {
     const gateway = await running();
     const workers = listChildren(gateway.child.pid);
     const before = workers.map(countSockets);
-    const letGo = operated.hold();
+    const release = operated.hold();
     const streams: Response[] = [];
     // Until each worker has a share.
     await until(async () => {
       streams.push(await operated.stream(gateway));
       return workers.every((pid, index) => countSockets(pid) > (before[index] ?? Infinity));
     });
-    letGo();
+    release();
     for (const stream of streams) expect(await stream.text()).toContain('[DONE]');
     expect(new Set(await Promise.all(Array.from({ length: 20 }, () => call(gateway))))).toEqual(
       new Set([200]),
@@ -211,7 +211,7 @@ describe.runIf(onLinux)('several workers', () => {
     ['Ctrl-C sends SIGINT to all of them', 'SIGINT', ['workers']],
   ] as const)('let their streams finish when %s', async (_, signal, more) => {
     const gateway = await start();
-    const letGo = operated.hold();
+    const release = operated.hold();
     const streams = await Promise.all(Array.from({ length: 6 }, () => operated.stream(gateway)));
     const workers = more.length > 0 ? listChildren(gateway.child.pid) : [];
     gateway.child.kill(signal);
@@ -222,7 +222,7 @@ describe.runIf(onLinux)('several workers', () => {
         () => true,
       ),
     );
-    letGo();
+    release();
     for (const stream of streams) expect(await stream.text()).toContain('[DONE]');
     await until(() => gateway.child.exitCode !== null);
     expect(gateway.child.exitCode).toBe(0);

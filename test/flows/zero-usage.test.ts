@@ -45,9 +45,9 @@ const free = {
 };
 
 describe('a message that is complete in its first event', () => {
-  let house: OneReply;
-  beforeAll(async () => void (house = await openOneReply('messages')));
-  afterAll(() => house.close());
+  let harness: OneReply;
+  beforeAll(async () => void (harness = await openOneReply('messages')));
+  afterAll(() => harness.close());
 
   it.each(wires)(
     'reaches a client of %s whole, and costs what the provider bills: nothing',
@@ -58,7 +58,7 @@ describe('a message that is complete in its first event', () => {
         [message, true],
         [message, false],
       ] as const) {
-        const { status, text, end } = await house.ask(client, reply, { stream: streamed });
+        const { status, text, end } = await harness.ask(client, reply, { stream: streamed });
         expect([status, text]).toEqual([200, expect.stringContaining('x_7')]);
         expect(end).toMatchObject(free);
       }
@@ -66,7 +66,7 @@ describe('a message that is complete in its first event', () => {
   );
 
   it('reaches a client that speaks messages too unchanged', async () => {
-    const { text } = await house.ask('messages', stream);
+    const { text } = await harness.ask('messages', stream);
     const renamed = JSON.stringify({ type: 'message_start', message: { ...message, model: 'house/model' } });
     expect(text).toBe(
       `event: message_start\ndata: ${renamed}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n`,
@@ -74,7 +74,7 @@ describe('a message that is complete in its first event', () => {
   });
 
   it('counts as cut if the stream ends without message_stop', async () => {
-    const { text, end } = await house.ask('chat-completions', stream.slice(0, 1));
+    const { text, end } = await harness.ask('chat-completions', stream.slice(0, 1));
     expect(text).not.toContain('[DONE]');
     expect(end).toMatchObject({ outcome: 'cut', error: { code: 'upstream_failed' } });
   });
@@ -90,7 +90,7 @@ describe('a message that is complete in its first event', () => {
         usage: { input_tokens: 7, output_tokens: 3 },
       },
     ];
-    const { text, end } = await house.ask('chat-completions', [
+    const { text, end } = await harness.ask('chat-completions', [
       ...stream.slice(0, 1),
       ...more,
       ...stream.slice(1),
@@ -119,7 +119,7 @@ describe('a message that is complete in its first event', () => {
       { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 9 } },
       { type: 'message_stop' },
     ];
-    const { text, end } = await house.ask('responses', [begun, ...block, ...ending]);
+    const { text, end } = await harness.ask('responses', [begun, ...block, ...ending]);
     expect(text.match(/response\.content_part\.added/g)).toHaveLength(2);
     expect(end).toMatchObject({ charge: { usage: { input: 4, output: 9 } } });
   });
@@ -182,12 +182,12 @@ describe('a provider that reports zero tokens', () => {
     ['responses', response],
     ['generate-content', content],
   ] as const)('bills nothing for a tool call on %s, and neither does the gateway', async (wire, reply) => {
-    const house = await openOneReply(wire);
+    const harness = await openOneReply(wire);
     for (const client of wires) {
-      const { status, text, end } = await house.ask(client, reply);
+      const { status, text, end } = await harness.ask(client, reply);
       expect([status, text]).toEqual([200, expect.stringContaining('x_7')]);
       expect(end).toMatchObject(free);
     }
-    await house.close();
+    await harness.close();
   });
 });

@@ -17,13 +17,13 @@ const contextOf = (stream: boolean) => ({
 
 afterEach(() => vi.unstubAllGlobals());
 
-const asked: { url: string; body: unknown }[] = [];
+const requests: { url: string; body: unknown }[] = [];
 
 /** The SDK, with a fetch that always returns this body. */
 function sdk(body: string, type = 'application/json', status = 200): GoogleGenAI {
-  asked.length = 0;
+  requests.length = 0;
   vi.stubGlobal('fetch', async (input: string | URL | Request, init?: RequestInit) => {
-    asked.push({
+    requests.push({
       url: input instanceof Request ? input.url : String(input),
       body: JSON.parse(String(init?.body)),
     });
@@ -118,7 +118,7 @@ describe("Google's own SDK", () => {
       },
     });
     await ai.models.countTokens(question);
-    const calls = asked.map(({ url, body }) => {
+    const calls = requests.map(({ url, body }) => {
       const match = client.match('POST', new URL(url).pathname, new URL(url).search.slice(1));
       return match && client.read(body, JSON.stringify(body), match, {});
     });
@@ -131,7 +131,7 @@ describe("Google's own SDK", () => {
   it('asks for a stream of server-sent events', async () => {
     const ai = sdk('data: {}\n\n', 'text/event-stream');
     await Array.fromAsync(await ai.models.generateContentStream(question));
-    const [{ url = '' } = {}] = asked;
+    const [{ url = '' } = {}] = requests;
     expect(client.match('POST', new URL(url).pathname, new URL(url).search.slice(1))).toMatchObject({
       stream: true,
       framing: 'events',

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { isObject } from '../support/json.ts';
-import { openGoogleHouse, type GoogleHouse } from './google-house.ts';
+import { openGoogleHouse, type GoogleHouse } from './google-harness.ts';
 
 let google: GoogleHouse;
 beforeAll(async () => void (google = await openGoogleHouse()));
@@ -11,7 +11,7 @@ describe('a Google client and another provider', () => {
   const contents = [{ role: 'user', parts: [{ text: 'Hello' }] }];
 
   it('hold a streamed conversation', async () => {
-    google.house.vendor.script('gpt-4o-mini', {
+    google.harness.vendor.script('gpt-4o-mini', {
       text: ['Good ', 'day.'],
       usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
     });
@@ -28,7 +28,7 @@ describe('a Google client and another provider', () => {
       usageMetadata: { totalTokenCount: 5 },
       modelVersion: 'openai/gpt-4o-mini',
     });
-    expect(JSON.parse(google.house.vendor.requests.at(-1)?.body.toString() ?? '')).toMatchObject({
+    expect(JSON.parse(google.harness.vendor.requests.at(-1)?.body.toString() ?? '')).toMatchObject({
       model: 'gpt-4o-mini',
       max_completion_tokens: 50,
       temperature: 0.5,
@@ -37,7 +37,7 @@ describe('a Google client and another provider', () => {
   });
 
   it("report losses by the client's own field names", async () => {
-    google.house.vendor.script('gpt-4o-mini', { text: ['Hi.'] });
+    google.harness.vendor.script('gpt-4o-mini', { text: ['Hi.'] });
     const response = await google.post('openai/gpt-4o-mini:generateContent', {
       contents,
       safety_settings: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'OFF' }],
@@ -67,7 +67,7 @@ describe('a Google client and another provider', () => {
     async (method) => {
       const headers = { 'content-type': 'application/json' };
       const response = await fetch(
-        `${google.house.gateway.url}/beta/v1beta/models/openai/gpt-4o-mini:${method}`,
+        `${google.harness.gateway.url}/beta/v1beta/models/openai/gpt-4o-mini:${method}`,
         {
           method: 'POST',
           headers,

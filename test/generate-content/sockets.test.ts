@@ -1,6 +1,6 @@
 /** The protocol over real sockets: Google's SDK calls the gateway, and the gateway calls a fake of Google. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { openGoogleHouse, type GoogleHouse } from './google-house.ts';
+import { openGoogleHouse, type GoogleHouse } from './google-harness.ts';
 
 const model = 'google/gemini-3-flash-preview';
 const usage = '"usageMetadata": {"promptTokenCount": 7,"candidatesTokenCount": 5,"totalTokenCount": 12}';
@@ -32,7 +32,7 @@ describe('a Google client and a Google provider', () => {
         headers: { 'x-goog-api-key': 'googles-key' },
       },
     ]);
-    expect(JSON.stringify(google.asked)).not.toContain(google.house.key);
+    expect(JSON.stringify(google.asked)).not.toContain(google.harness.key);
   });
 
   it('exchange a stream of events', async () => {
@@ -64,10 +64,10 @@ describe('a Google client and a Google provider', () => {
 
   it('count tokens at the vendor, free of charge', async () => {
     google.reply = { type: 'application/json', body: '{"totalTokens": 31, "promptTokensDetails": []}' };
-    const before = await google.house.balance();
+    const before = await google.harness.balance();
     expect(await google.ai.models.countTokens(question)).toMatchObject({ totalTokens: 31 });
     expect(google.asked[0]?.path).toBe('/v1beta/models/gemini-3-flash-preview:countTokens');
-    expect(await google.house.balance()).toEqual(before);
+    expect(await google.harness.balance()).toEqual(before);
   });
 
   it('are charged what the vendor counted, thoughts included', async () => {
@@ -78,14 +78,14 @@ describe('a Google client and a Google provider', () => {
         '"usageMetadata":{"promptTokenCount":1000,"candidatesTokenCount":10,"thoughtsTokenCount":90,' +
         '"totalTokenCount":1100}}',
     };
-    const before = (await google.house.balance()).used;
+    const before = (await google.harness.balance()).used;
     await google.ai.models.generateContent(question);
-    const [end] = (await google.house.gateway.ended(1)).slice(-1);
+    const [end] = (await google.harness.gateway.ended(1)).slice(-1);
     expect(end).toMatchObject({
       type: 'answered',
       charge: { basis: 'usage', usage: { input: 1000, output: 100 } },
     });
-    expect((await google.house.balance()).used).toBeGreaterThan(before);
+    expect((await google.harness.balance()).used).toBeGreaterThan(before);
   });
 });
 
@@ -156,7 +156,7 @@ describe('a chat client and a Google provider', () => {
         chunk('{"text": ""}', stop),
       ),
     };
-    const offered = await google.house.client.chat.completions
+    const offered = await google.harness.client.chat.completions
       .stream({ model, messages: [{ role: 'user', content: 'Oslo?' }], tools, reasoning_effort: 'low' })
       .finalChatCompletion();
     const [sent = ''] = google.asked.map(({ body }) => body);
@@ -170,7 +170,7 @@ describe('a chat client and a Google provider', () => {
     );
     google.reply = { type: 'application/json', body: chunk('{"text": "Cold."}', stop) };
     const message = offered.choices[0]?.message;
-    const answered = await google.house.client.chat.completions.create({
+    const answered = await google.harness.client.chat.completions.create({
       model,
       tools,
       messages: [

@@ -36,8 +36,8 @@ describe('a request that Google cannot fulfil', () => {
       },
       'tools[0]',
     ],
-  ])('is refused: %s', (_, asked, param) => {
-    expect(refusal(() => encode(asked))).toMatchObject({
+  ])('is refused: %s', (_, sent, param) => {
+    expect(refusal(() => encode(sent))).toMatchObject({
       code: 'unsupported_parameter',
       details: { param },
     });

@@ -135,19 +135,19 @@ const fitted: [
 ];
 
 describe('encoding settings', () => {
-  it.each(fitted)('encodes %j', (asked, sent, lost = [], model = modelWith()) => {
-    const encoded = encode(asked, model);
+  it.each(fitted)('encodes %j', (request, sent, lost = [], model = modelWith()) => {
+    const encoded = encode(request, model);
     expect(encoded.body.generationConfig).toEqual(sent);
     expect(encoded.lost).toEqual(lost);
   });
 
   it('sends structured output together with functions only to Gemini 3', () => {
-    const asked: Partial<CanonicalRequest> = {
+    const request: Partial<CanonicalRequest> = {
       format: { type: 'json' },
       tools: [{ type: 'function', name: 'f' }],
     };
-    expect(encode(asked).lost).toEqual([]);
-    expect(encode(asked, older)).toMatchObject({
+    expect(encode(request).lost).toEqual([]);
+    expect(encode(request, older)).toMatchObject({
       body: { tools: [{ functionDeclarations: [{ name: 'f' }] }] },
       lost: ['format'],
     });

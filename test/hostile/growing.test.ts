@@ -12,17 +12,17 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { isObject } from '../support/json.ts';
 import { countOperations } from '../support/operations.ts';
 import { postJson } from '../support/post.ts';
-import { openDoor, tappedVendor } from '../support/tapped-vendor.ts';
+import { acceptAnyKey, tappedVendor } from '../support/tapped-vendor.ts';
 import type { Endpoint } from './endpoints.ts';
-import { openHostileHouse, type HostileHouse } from './inputs.ts';
+import { openHostileHarness, type HostileHarness } from './inputs.ts';
 
 /** Operations for each byte of a request or reply: four times what the worst of them takes. */
 const most = 100;
-let house: HostileHouse;
+let harness: HostileHarness;
 beforeAll(async () => {
-  house = await openHostileHouse();
+  harness = await openHostileHarness();
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 /** Counts the operations for each of so many bytes. */
 async function workFor(bytes: number, run: () => Promise<void>): Promise<number> {
@@ -38,7 +38,7 @@ async function workFor(bytes: number, run: () => Promise<void>): Promise<number>
 async function workOf(path: string, words: Endpoint['words'], fields: object): Promise<number> {
   const body = JSON.stringify(fields);
   return workFor(body.length, async () =>
-    expect(await house.faultOf({ endpoint: { path, words, body: {} }, body })).toBeUndefined(),
+    expect(await harness.faultOf({ endpoint: { path, words, body: {} }, body })).toBeUndefined(),
   );
 }
 
@@ -145,21 +145,21 @@ describe('a list without a valid entry', () => {
 });
 
 describe('a reply', () => {
-  const answer = (text: string): void => void (told = text);
-  let told = '';
+  const answer = (text: string): void => void (reply = text);
+  let reply = '';
   let gateway: TestGateway;
   beforeAll(async () => {
     const vendors = ['chat-completions', 'generate-content'].map((wire) =>
-      tappedVendor(`${wire}-house`, [wire], () => ({ text: told }), { id: `house/${wire}` }),
+      tappedVendor(`${wire}-house`, [wire], () => ({ text: reply }), { id: `house/${wire}` }),
     );
     gateway = await startGateway({
-      plugins: [openDoor, chatCompletions(), responses(), generateContent(), ...vendors],
+      plugins: [acceptAnyKey, chatCompletions(), responses(), generateContent(), ...vendors],
     });
   });
   afterAll(() => gateway.close());
 
   async function costOf(path: string, body: object, status = 200): Promise<number> {
-    return workFor(told.length, async () => {
+    return workFor(reply.length, async () => {
       const response = await postJson(gateway.url + path, body);
       expect([response.status, (await response.text()).length > 0]).toEqual([status, true]);
     });

@@ -4,18 +4,18 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { endpoints } from './endpoints.ts';
-import { corpusInputs, openHostileHouse, sendHostile, type HostileHouse } from './inputs.ts';
+import { corpusInputs, openHostileHarness, sendHostile, type HostileHarness } from './inputs.ts';
 
-let house: HostileHouse;
-beforeAll(async () => void (house = await openHostileHouse()));
-afterAll(() => house.close());
+let harness: HostileHarness;
+beforeAll(async () => void (harness = await openHostileHarness()));
+afterAll(() => harness.close());
 
 function expectNothingFailed(): void {
   expect(
-    house.gateway.log.filter((line) => line.includes('"level":50') || line.includes('"level":60')),
+    harness.gateway.log.filter((line) => line.includes('"level":50') || line.includes('"level":60')),
   ).toEqual([]);
   expect(
-    house.gateway.ends.flatMap((end) =>
+    harness.gateway.ends.flatMap((end) =>
       end.type !== 'replayed' && end.error?.code === 'internal' ? [end.error] : [],
     ),
   ).toEqual([]);
@@ -26,14 +26,14 @@ describe('every endpoint', () => {
   it.each(endpoints.map((endpoint) => [endpoint.path, endpoint] as const))(
     '(%s) answers a valid body',
     async (_, endpoint) => {
-      expect(await house.faultOf({ endpoint, body: JSON.stringify(endpoint.body) })).toBeUndefined();
+      expect(await harness.faultOf({ endpoint, body: JSON.stringify(endpoint.body) })).toBeUndefined();
     },
   );
 
   it('answers the bodies of the corpus in its own format', async () => {
     const faults: string[] = [];
     for (const { name, input } of corpusInputs()) {
-      const fault = await house.faultOf(input).catch(String);
+      const fault = await harness.faultOf(input).catch(String);
       if (fault !== undefined) faults.push(`${name}: ${fault.slice(0, 300)}`);
     }
     expect(faults).toEqual([]);
@@ -41,13 +41,13 @@ describe('every endpoint', () => {
   });
 
   it('answers many invalid bodies in its own format', async () => {
-    const before = house.gateway.ends.length;
-    await sendHostile(house, 1500);
+    const before = harness.gateway.ends.length;
+    await sendHostile(harness, 1500);
     // They fail in all sorts of places, and some are valid.
-    expect(new Set(house.gateway.ends.slice(before).map(({ type }) => type))).toEqual(
+    expect(new Set(harness.gateway.ends.slice(before).map(({ type }) => type))).toEqual(
       new Set(['refused', 'failed', 'answered']),
     );
     expectNothingFailed();
-    expect(await house.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0 });
+    expect(await harness.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0 });
   });
 });

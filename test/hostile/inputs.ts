@@ -157,7 +157,7 @@ export function corpusInputs(): { readonly name: string; readonly input: Input }
   });
 }
 
-export interface HostileHouse {
+export interface HostileHarness {
   readonly gateway: TestGateway;
   /** Sends it; returns what is wrong with the answer, if anything. */
   faultOf(input: Input): Promise<string | undefined>;
@@ -176,7 +176,7 @@ function isSaid(words: Words, body: unknown): boolean {
   return typeof error.type === 'string' && 'code' in error;
 }
 
-export async function openHostileHouse(): Promise<HostileHouse> {
+export async function openHostileHarness(): Promise<HostileHarness> {
   const gateway = await startGateway({
     timeouts: { firstEvent: 20, reply: 20 },
     plugins: [
@@ -246,10 +246,10 @@ export async function openHostileHouse(): Promise<HostileHouse> {
 }
 
 /** Sends so many changed bodies. Throws with the smallest one that gets a bad answer. */
-export async function sendHostile(house: HostileHouse, count: number): Promise<void> {
+export async function sendHostile(harness: HostileHarness, count: number): Promise<void> {
   await fc.assert(
     fc.asyncProperty(hostileInput, async (input) => {
-      const fault = await house.faultOf(input);
+      const fault = await harness.faultOf(input);
       if (fault !== undefined) throw new Error(`${input.endpoint.path}: ${fault.slice(0, 500)}`);
     }),
     { numRuns: count },

@@ -254,9 +254,9 @@ describe('messages', () => {
       headers,
       body,
     });
-    const told: unknown = await response.json();
-    expect([response.status, isObject(told) && told.type]).toEqual([400, 'error']);
-    expect(JSON.stringify(told)).toContain('answers with pictures only');
+    const answer: unknown = await response.json();
+    expect([response.status, isObject(answer) && answer.type]).toEqual([400, 'error']);
+    expect(JSON.stringify(answer)).toContain('answers with pictures only');
     expect(gallery.painter.requests).toHaveLength(before);
   });
 });

@@ -111,14 +111,14 @@ describe('a call that was refused', () => {
     ],
   ])("for its content gets the provider's message: %s", async (_, error, code) => {
     gallery.painter.script('gpt-image-1.5', { reply: { status: 400, body: { error } } });
-    const asked = second.requests.length;
+    const requestCount = second.requests.length;
     const response = await gallery.post(path, wanted);
     expect([response.status, response.headers.get('x-should-retry'), await response.json()]).toEqual([
       400,
       'false',
       { error: expect.objectContaining({ message: error.message, param: error.param, code }) },
     ]);
-    expect(second.requests).toHaveLength(asked);
+    expect(second.requests).toHaveLength(requestCount);
   });
 });
 
@@ -197,7 +197,7 @@ describe('a stream', () => {
 
   it('is cancelled upstream when its client disconnects, and charges the partial picture sent', async () => {
     gallery.painter.script('gpt-image-1.5', { hold: 'forever', holdAfter: 1 });
-    const [before, asked] = [gallery.gateway.ends.length, gallery.painter.requests.length];
+    const [before, requestCount] = [gallery.gateway.ends.length, gallery.painter.requests.length];
     const stream = await gallery.client.images.generate({
       model: wanted.model,
       prompt: 'A lighthouse',
@@ -210,7 +210,7 @@ describe('a stream', () => {
       outcome: 'aborted',
       charge: { basis: 'estimate', cost: 27n * 5000n + 1500n * 32_000n },
     });
-    await expect.poll(() => gallery.painter.requests[asked]?.closedByPeerAt).toBeDefined();
+    await expect.poll(() => gallery.painter.requests[requestCount]?.closedByPeerAt).toBeDefined();
   });
 
   it('sends keep-alive comments while the provider works', async () => {
@@ -225,16 +225,16 @@ describe('a stream', () => {
 describe('a client that disconnects before any output', () => {
   it('pays for what it sent', async () => {
     gallery.painter.script('gpt-image-1.5', { hold: 'forever' });
-    const [before, asked] = [gallery.gateway.ends.length, gallery.painter.requests.length];
-    const leaving = new AbortController();
+    const [before, requestCount] = [gallery.gateway.ends.length, gallery.painter.requests.length];
+    const controller = new AbortController();
     const call = gallery.client.images
       .edit(
         { model: wanted.model, prompt: 'Make it night', quality: 'low', image: await pngFile() },
-        { signal: leaving.signal },
+        { signal: controller.signal },
       )
       .catch(() => undefined);
-    await expect.poll(() => gallery.painter.requests.length).toBe(asked + 1);
-    leaving.abort();
+    await expect.poll(() => gallery.painter.requests.length).toBe(requestCount + 1);
+    controller.abort();
     await call;
     const end = (await gallery.gateway.ended(before + 1)).at(-1);
     expect(end).toMatchObject({ type: 'failed', charge: { basis: 'estimate', usage: { output: 0 } } });

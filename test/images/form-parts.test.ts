@@ -89,13 +89,13 @@ describe('a part', () => {
     ['of no name', 'Content-Disposition: form-data', 'A part of the form has no name.', null],
     ['of no disposition', 'Content-Type: text/plain', 'A part of the form has no name.', null],
   ])('is refused if it is %s', async (_, head, message, param) => {
-    const asked = gallery.painter.requests.length;
+    const requestCount = gallery.painter.requests.length;
     const response = await post(model, quality, image, [head, Buffer.from('Größe', 'latin1')]);
     expect(await refusal(response)).toMatchObject([
       400,
       { error: { message: expect.stringContaining(message), param } },
     ]);
-    expect(gallery.painter.requests.length).toBe(asked);
+    expect(gallery.painter.requests.length).toBe(requestCount);
   });
 
   it('is refused if its headers never end', async () => {

@@ -82,10 +82,10 @@ export async function openGallery({
       });
     },
     async balance() {
-      const told: unknown = await (
+      const answer: unknown = await (
         await fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization } })
       ).json();
-      return typeof told === 'object' && told && 'used' in told ? Number(told.used) : NaN;
+      return typeof answer === 'object' && answer && 'used' in answer ? Number(answer.used) : NaN;
     },
     async close() {
       await gateway.close();

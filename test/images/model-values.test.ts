@@ -4,7 +4,7 @@ import { checkModel, isGatewayError } from '../../core/index.ts';
 import { modelOf, protocol, readJson } from './bodies.ts';
 
 describe('the values of each model', () => {
-  type Outcome = readonly [sent: unknown, ...told: string[]];
+  type Outcome = readonly [sent: unknown, ...message: string[]];
   const fields = {
     size: 'size',
     quality: 'quality',
@@ -17,10 +17,10 @@ describe('the values of each model', () => {
     const request = readJson({ [field]: value }).decode();
     try {
       const { body, losses } = protocol.upstream.encodeRequest(request, modelOf(id), undefined);
-      const told = losses
+      const messages = losses
         .filter(({ path }) => fields[path.replace('image.', '') as keyof typeof fields] === field)
         .map(({ reason, code }) => `${code}: ${reason}`);
-      return [typeof body === 'object' && body !== null ? Reflect.get(body, field) : undefined, ...told];
+      return [typeof body === 'object' && body !== null ? Reflect.get(body, field) : undefined, ...messages];
     } catch (error) {
       return [isGatewayError(error) ? `${error.status} ${error.message}` : String(error)];
     }

@@ -73,7 +73,7 @@ describe('a model of generate-content', () => {
   });
 
   it('edits nothing', async () => {
-    const asked = gallery.gemini.requests.length;
+    const requestCount = gallery.gemini.requests.length;
     const error: unknown = await gallery.client.images
       .edit({ model: nano, prompt: 'Make it night', quality: 'low', image: await pngFile() })
       .catch((thrown: unknown) => thrown);
@@ -81,7 +81,7 @@ describe('a model of generate-content', () => {
       status: 400,
       error: { message: 'Image editing is not supported for model', type: 'invalid_request_error' },
     });
-    expect(gallery.gemini.requests).toHaveLength(asked);
+    expect(gallery.gemini.requests).toHaveLength(requestCount);
   });
 
   const part = (fields: object): object => ({

@@ -188,7 +188,7 @@ describe('a form', () => {
       'name="image"\r\nContent-Type: multipart/mixed; boundary=inner',
       'name="image"; filename="a.png"\r\nContent-Type: multipart/form-data; boundary=inner',
     ]) {
-      const asked = gallery.painter.requests.length;
+      const requestCount = gallery.painter.requests.length;
       const response = await fetch(gallery.gateway.url + edits, {
         method: 'POST',
         headers,
@@ -198,7 +198,7 @@ describe('a form', () => {
         400,
         { error: expect.objectContaining({ message: expect.not.stringContaining('smuggled') }) },
       ]);
-      expect(gallery.painter.requests.length).toBe(asked);
+      expect(gallery.painter.requests.length).toBe(requestCount);
     }
     await gallery.nothingLeft();
   });

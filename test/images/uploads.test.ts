@@ -166,12 +166,12 @@ describe('a form', () => {
       'content-type': 'multipart/form-data; boundary=there',
       'content-length': '900000',
     };
-    const leaving = request(gallery.gateway.url + edits, { method: 'POST', headers });
-    leaving.on('error', () => undefined);
-    leaving.write(Buffer.concat([Buffer.from(head), Buffer.alloc(200_000)]));
+    const upload = request(gallery.gateway.url + edits, { method: 'POST', headers });
+    upload.on('error', () => undefined);
+    upload.write(Buffer.concat([Buffer.from(head), Buffer.alloc(200_000)]));
     await expect.poll(() => gallery.left().length).toBeGreaterThan(1);
     const before = gallery.gateway.ends.length;
-    leaving.destroy();
+    upload.destroy();
     const end = (await gallery.gateway.ended(before + 1)).at(-1);
     expect(end?.type === 'refused' && end.error.code).toBe('client_gone');
     await gallery.nothingLeft();

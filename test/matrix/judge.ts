@@ -82,8 +82,8 @@ function judgeOnce(
     );
   const { got, instead, shown, shownInstead, regardless } = capability;
   const body = typeof sent === 'object' && sent !== null ? { ...sent } : {};
-  const told = end.losses.map(({ path }) => path);
-  const lost = told.filter((path) => !path.startsWith('reply.'));
+  const messages = end.losses.map(({ path }) => path);
+  const lost = messages.filter((path) => !path.startsWith('reply.'));
   const carried = got?.[wire]?.(body);
   const request =
     got === undefined || (carried && regardless)
@@ -100,7 +100,7 @@ function judgeOnce(
   const reply =
     nothingShown || shown[client]?.(whole)
       ? 'works'
-      : fared(false, shownInstead?.[client]?.(whole), told.length > 0);
+      : fared(false, shownInstead?.[client]?.(whole), messages.length > 0);
   if (reply === undefined)
     throw new Broken(
       `${place}: the client was not shown it, and nobody was told; ` +

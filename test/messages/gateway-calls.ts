@@ -45,13 +45,13 @@ export function post({ url }: TestGateway, path: string, body: object): Promise<
 let running: TestGateway | undefined;
 
 /** What the providers of this test were asked. */
-export const asked: Asked[] = [];
+export const requests: Asked[] = [];
 
 /** Closes the gateway, and forgets what was asked. */
 export async function stop(): Promise<void> {
   await running?.close();
   running = undefined;
-  asked.length = 0;
+  requests.length = 0;
 }
 
 /** A provider of one model that answers every call with this. */
@@ -73,7 +73,7 @@ export function vendor(
       host.hooks.authenticate.tapPromise(name, async () => ({ kind: 'user', account: 'a', key: 'k' }));
       host.hooks.dispatch.tapPromise(name, async (request, exchange) => {
         if (exchange.attempt.target.provider !== provider) return undefined;
-        asked.push({ ...request, json: JSON.parse(String(request.body)) });
+        requests.push({ ...request, json: JSON.parse(String(request.body)) });
         exchange.attempt.sent = true;
         return { status, headers: { 'content-type': type }, body: once(reply) };
       });

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { asked, counting, message, post, start, stop, vendor } from './gateway-calls.ts';
+import { requests, counting, message, post, start, stop, vendor } from './gateway-calls.ts';
 
 afterEach(stop);
 
@@ -13,8 +13,8 @@ describe('a token count', () => {
       thinking: { type: 'adaptive' },
     });
     expect([await response.text(), response.headers.get('x-tollgate-estimate')]).toEqual([counted, null]);
-    expect(asked).toMatchObject([{ url: 'https://a.example/count' }]);
-    expect(asked[0]?.json).toEqual({
+    expect(requests).toMatchObject([{ url: 'https://a.example/count' }]);
+    expect(requests[0]?.json).toEqual({
       model: 'claude-test-upstream',
       messages: [{ role: 'user', content: 'Ahoy there' }],
       thinking: { type: 'adaptive' },
@@ -47,7 +47,7 @@ describe('a token count', () => {
         x_new: 1,
       })
     ).text();
-    expect(Object.keys(z.record(z.string(), z.unknown()).parse(asked[0]?.json)).toSorted()).toEqual([
+    expect(Object.keys(z.record(z.string(), z.unknown()).parse(requests[0]?.json)).toSorted()).toEqual([
       'messages',
       'model',
       'x_new',
@@ -57,7 +57,7 @@ describe('a token count', () => {
   it('is sent below the path of calls if a provider has a single URL', async () => {
     const gateway = await start(vendor('house', { messages: 'https://a.example/messages?v=1' }, counted)());
     const response = await post(gateway, '/alpha/v1/messages/count_tokens', {});
-    expect([await response.json(), asked.map(({ url }) => url)]).toMatchObject([
+    expect([await response.json(), requests.map(({ url }) => url)]).toMatchObject([
       { input_tokens: 42 },
       ['https://a.example/messages/count_tokens?v=1'],
     ]);
@@ -92,7 +92,11 @@ describe('a token count', () => {
       vendor('house', { 'chat-completions': () => 'https://a.example/chat' }, message)(),
     );
     const response = await post(gateway, '/alpha/v1/messages/count_tokens', {});
-    expect([response.status, response.headers.get('x-tollgate-estimate'), asked]).toEqual([200, 'true', []]);
+    expect([response.status, response.headers.get('x-tollgate-estimate'), requests]).toEqual([
+      200,
+      'true',
+      [],
+    ]);
   });
 
   it("that cannot be parsed is the provider's failure", async () => {

@@ -1,6 +1,6 @@
 /** Calls and token counts through a whole gateway, whose provider is a tap on `dispatch`. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { asked, counting, headers, message, post, start, stop, vendor } from './gateway-calls.ts';
+import { requests, counting, headers, message, post, start, stop, vendor } from './gateway-calls.ts';
 
 afterEach(stop);
 
@@ -11,14 +11,14 @@ describe('a messages call through the gateway', () => {
     const response = await post(gateway, '/alpha/v1/messages?beta=true', body);
     expect(await response.text()).toBe(message.replace('claude-test-upstream', 'house/model'));
     expect(response.headers.get('request-id')).toBe(response.headers.get('x-request-id'));
-    expect(asked).toMatchObject([
+    expect(requests).toMatchObject([
       { url: 'https://a.example/messages', json: { ...body, model: 'claude-test-upstream' } },
     ]);
-    expect(asked[0]?.headers).toMatchObject({
+    expect(requests[0]?.headers).toMatchObject({
       'anthropic-version': '2026-10-21',
       'anthropic-beta': 'new-thing-2026-11-01',
     });
-    expect(JSON.stringify(asked[0]?.headers)).not.toMatch(/sk-client|cookie/);
+    expect(JSON.stringify(requests[0]?.headers)).not.toMatch(/sk-client|cookie/);
     const [end] = await gateway.ended(1);
     expect(end).toMatchObject({
       type: 'answered',
@@ -53,8 +53,8 @@ describe('a messages call through the gateway', () => {
         body,
       })
     ).text();
-    expect(asked[0]?.headers).toMatchObject(feature);
-    expect(JSON.stringify(asked[0]?.headers)).not.toMatch(/theirs|sk-client|cookie/);
+    expect(requests[0]?.headers).toMatchObject(feature);
+    expect(JSON.stringify(requests[0]?.headers)).not.toMatch(/theirs|sk-client|cookie/);
   });
 
   it('renames the model where a stream names it', async () => {
@@ -86,7 +86,7 @@ describe('a messages call through the gateway', () => {
     ];
     await (await post(gateway, '/alpha/v1/messages', { max_tokens: 50, messages: history })).text();
     // Fields of a beta are passed on, and the provider refuses them without the beta's name.
-    expect(asked[0]?.headers).toMatchObject({
+    expect(requests[0]?.headers).toMatchObject({
       'anthropic-version': '2026-10-21',
       'anthropic-beta': 'new-thing-2026-11-01',
     });
@@ -133,15 +133,15 @@ describe('a messages call through the gateway', () => {
       usage: { input_tokens: 8, cache_read_input_tokens: 4, output_tokens: 3 },
     });
     expect(response.headers.get('x-tollgate-dropped')).toBe('top_k');
-    expect(asked[0]?.headers).not.toHaveProperty('anthropic-beta');
+    expect(requests[0]?.headers).not.toHaveProperty('anthropic-beta');
   });
 
   it('carries no version or beta of its client if the client speaks another protocol', async () => {
     const gateway = await start(vendor('house', { messages: counting }, message)());
     expect((await post(gateway, '/v1/chat/completions', {})).status).toBe(200);
-    expect(asked[0]?.headers).toMatchObject({
+    expect(requests[0]?.headers).toMatchObject({
       'anthropic-version': expect.not.stringMatching(headers['anthropic-version']),
     });
-    expect(asked[0]?.headers).not.toHaveProperty('anthropic-beta');
+    expect(requests[0]?.headers).not.toHaveProperty('anthropic-beta');
   });
 });

@@ -126,10 +126,10 @@ describe('a body of messages', () => {
       'fewer tokens of thinking than "max_tokens"',
     ],
     [{ metadata: { user_id: 7 } }, 'metadata.user_id', 'a string'],
-  ])('with %j is refused, naming %s', (fields, param, told) => {
+  ])('with %j is refused, naming %s', (fields, param, expected) => {
     const error = refusal(() => read({ ...least, ...fields }));
     expect(error.details.param).toBe(param);
-    expect(error.message).toContain(told);
+    expect(error.message).toContain(expected);
     expect(error.code).toBe('invalid_request');
   });
 
@@ -157,12 +157,12 @@ describe('a body of messages', () => {
     ],
   ])(
     'that lets other models answer, at other prices, is refused by the name of %s',
-    (param, fields, told) => {
+    (param, fields, expected) => {
       const error = refusal(() =>
         read({ ...least, ...fields }, { ...version, 'anthropic-beta': 'server-side-fallback-2026-07-01' }),
       );
       expect(error).toMatchObject({ code: 'unsupported_parameter', details: { param } });
-      expect(error.message).toContain(told);
+      expect(error.message).toContain(expected);
       expect(read({ ...least, fallbacks: null }).model).toBe(least.model);
     },
   );

@@ -41,8 +41,8 @@ describe('the verbatim lane of messages', () => {
   it.each(['{"only":["anthropic"]}', 'null'])(
     'keeps the `provider` object from the provider: %s',
     (provider) => {
-      const told = text.replace('{ ', `{ "provider":${provider}, `);
-      expect(retargeted(told)).toBe(text.replace('anthropic/claude-test', 'claude-x'));
+      const message = text.replace('{ ', `{ "provider":${provider}, `);
+      expect(retargeted(message)).toBe(text.replace('anthropic/claude-test', 'claude-x'));
     },
   );
 

@@ -10,7 +10,7 @@ const golden = new URL('../golden/messages/', import.meta.url);
 const cases = readdirSync(golden).filter((name) => existsSync(new URL(`${name}/reply.sse`, golden)));
 const { client, upstream } = protocol;
 const context = { id: 'k7', model: 'anthropic/claude-test', created: 1_790_000_000, call: callWith() };
-const asked = {
+const request = {
   model: 'anthropic/claude-test',
   max_tokens: 100,
   messages: [{ role: 'user' as const, content: 'x' }],
@@ -81,7 +81,7 @@ function expected(events: readonly CanonicalEvent[]): unknown {
 describe('the official SDK', () => {
   it.each(cases)('assembles our stream of %s into what was said', async (name) => {
     const events = eventsOf(name);
-    expect(summary(await sdk(framesOf(events), asStream).messages.stream(asked).finalMessage())).toEqual(
+    expect(summary(await sdk(framesOf(events), asStream).messages.stream(request).finalMessage())).toEqual(
       expected(events),
     );
   });
@@ -89,7 +89,9 @@ describe('the official SDK', () => {
   it.each(cases)('reads our message of %s', async (name) => {
     const events = eventsOf(name);
     expect(
-      summary(await sdk(JSON.stringify(client.encodeReply(events, context)), asJson).messages.create(asked)),
+      summary(
+        await sdk(JSON.stringify(client.encodeReply(events, context)), asJson).messages.create(request),
+      ),
     ).toEqual(expected(events));
   });
 
@@ -108,7 +110,7 @@ describe('the official SDK', () => {
       { type: 'finish', candidate: 0, reason: { unified: 'stop', raw: 'stop' } },
       { type: 'response-end' },
     ];
-    const message = await sdk(framesOf(events), asStream).messages.stream(asked).finalMessage();
+    const message = await sdk(framesOf(events), asStream).messages.stream(request).finalMessage();
     expect(summary(message)).toMatchObject({
       calls: [
         ['call_a', 'look', '{}'],
@@ -122,7 +124,7 @@ describe('the official SDK', () => {
     const frames =
       client.keepAlive +
       client.encodeStreamError(new GatewayError('upstream_failed', 'It broke off.'), context.call, true);
-    const stream = await sdk(frames, asStream).messages.create({ ...asked, stream: true });
+    const stream = await sdk(frames, asStream).messages.create({ ...request, stream: true });
     await expect(Array.fromAsync(stream)).rejects.toThrow('It broke off.');
   });
 
@@ -131,7 +133,7 @@ describe('the official SDK', () => {
       new GatewayError('out_of_balance', 'No credit.'),
       'exchange-1',
     );
-    await expect(sdk(JSON.stringify(body), asJson, status).messages.create(asked)).rejects.toMatchObject({
+    await expect(sdk(JSON.stringify(body), asJson, status).messages.create(request)).rejects.toMatchObject({
       status: 402,
       error: { error: { type: 'billing_error' } },
     });
@@ -152,20 +154,20 @@ describe('the official SDK', () => {
       asJson,
       200,
       take,
-    ).messages.create(asked);
+    ).messages.create(request);
     const counted = await sdk(
       JSON.stringify(protocol.count?.encodeReply(12)),
       asJson,
       200,
       take,
-    ).messages.countTokens({ model: asked.model, messages: asked.messages });
+    ).messages.countTokens({ model: request.model, messages: request.messages });
     expect(counted.input_tokens).toBe(12);
     expect(read.map(({ outputLimit }) => outputLimit)).toEqual([100, undefined]);
   });
 
   it('sends our reply back unchanged', async () => {
     const { content } = await sdk(framesOf(eventsOf('thinking')), asStream)
-      .messages.stream(asked)
+      .messages.stream(request)
       .finalMessage();
     const call = callWith({
       messages: [

@@ -38,12 +38,12 @@ export function testAccountPages(): void {
       await dialog().getByRole('button', { name: client, exact: true }).click();
       const text = (await dialog().locator('.settings pre').textContent()) ?? '';
       expect(text).toContain(secret);
-      expect(text).toContain(open.house.gateway.url);
+      expect(text).toContain(open.harness.gateway.url);
       // Of the models that the key may call, one that is on offer.
       if (client !== 'Open WebUI') expect(text).toContain('openai/');
     }
     const reply = await postJson(
-      `${open.house.gateway.url}/v1/chat/completions`,
+      `${open.harness.gateway.url}/v1/chat/completions`,
       { model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }] },
       { authorization: `Bearer ${secret}` },
     );
@@ -55,7 +55,7 @@ export function testAccountPages(): void {
     await page.reload();
     await rows('Keys').first().waitFor();
     expect(await page.content()).not.toContain(secret);
-    expect(open.house.gateway.log.join('')).not.toContain(secret);
+    expect(open.harness.gateway.log.join('')).not.toContain(secret);
   });
 
   it('changes, rotates, disables and enables a key', async () => {
@@ -123,7 +123,7 @@ export function testAccountPages(): void {
     const { page: other } = await openPage(browser);
     await signInOn(other, { ...open, secret: reader });
     await other.getByText('This key may only read.').waitFor();
-    await other.goto(`${open.door}/#/accounts/acme`);
+    await other.goto(`${open.adminUrl}/#/accounts/acme`);
     await other.getByRole('region', { name: 'Keys', exact: true }).locator('tbody tr').first().waitFor();
     expect(await other.getByRole('button', { name: /New key|Actions|Add credit/ }).count()).toBe(0);
     await other.close();
@@ -165,7 +165,7 @@ export function testAccountPages(): void {
     await expect.poll(() => rows('Budgets').first().textContent()).toMatch(/only warns.*0 %/s);
     expect(await rows('Budgets').first().textContent()).not.toContain('reached');
     const messages = [{ role: 'user', content: 'Hello!' }];
-    await (await open.house.post({ model: 'openai/gpt-4o-mini', messages })).text();
+    await (await open.harness.post({ model: 'openai/gpt-4o-mini', messages })).text();
     await go('accounts/tester?show=budgets');
     await expect.poll(() => rows('Budgets').first().textContent()).toContain('100 % reached');
     await choose('Delete');

@@ -69,12 +69,12 @@ const routes = definePlugin({
   },
 });
 
-interface House {
+interface Harness {
   readonly gateway: TestGateway;
   readonly secret: string;
 }
 
-async function open(options: Parameters<typeof admin>[0] = {}, answer = 'first'): Promise<House> {
+async function open(options: Parameters<typeof admin>[0] = {}, answer = 'first'): Promise<Harness> {
   const gateway = await startGateway({
     dataFolder,
     plugins: [bearer(), chatCompletions(), demo(), routes({ answer }), admin({ port: 0, ...options })],
@@ -100,8 +100,8 @@ async function ask(url: string, key?: string): Promise<{ status: number; body: u
 describe('the admin listener', () => {
   it('accepts its secret', async () => {
     const { gateway, secret } = await open();
-    const door = findAdminUrl(gateway.told);
-    expect(await ask(`${door}/secrets`, secret)).toEqual({
+    const adminUrl = findAdminUrl(gateway.printed);
+    expect(await ask(`${adminUrl}/secrets`, secret)).toEqual({
       status: 200,
       body: { kind: 'operator', answer: 'first' },
     });
@@ -109,22 +109,22 @@ describe('the admin listener', () => {
 
   it('refuses every other credential', async () => {
     const { gateway, secret } = await open();
-    const door = findAdminUrl(gateway.told);
+    const adminUrl = findAdminUrl(gateway.printed);
     for (const key of [undefined, '', 'x', secret.slice(0, -1), `${secret}0`, secret.toLowerCase()]) {
-      expect(await ask(`${door}/secrets`, key), key ?? 'none').toEqual({
+      expect(await ask(`${adminUrl}/secrets`, key), key ?? 'none').toEqual({
         status: 401,
         body: 'invalid_api_key',
       });
     }
-    expect(await ask(`${door}/secrets`, 'a-users-key')).toEqual({ status: 403, body: 'forbidden' });
+    expect(await ask(`${adminUrl}/secrets`, 'a-users-key')).toEqual({ status: 403, body: 'forbidden' });
   });
 
   it('serves nothing but the routes for operators', async () => {
     const { gateway, secret } = await open();
-    const door = findAdminUrl(gateway.told);
+    const adminUrl = findAdminUrl(gateway.printed);
     for (const path of ['/open', '/mine', '/v1/models'])
-      expect((await ask(door + path, secret)).status, path).toBe(404);
-    const call = await fetch(`${door}/v1/chat/completions`, {
+      expect((await ask(adminUrl + path, secret)).status, path).toBe(404);
+    const call = await fetch(`${adminUrl}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${secret}` },
       body: '{}',
@@ -152,24 +152,24 @@ describe('the admin listener', () => {
   it('stays open when the configuration is reloaded, and then serves its routes', async () => {
     const port = await freePort();
     const { gateway, secret } = await open({ port }, 'before');
-    const door = findAdminUrl(gateway.told);
-    expect(await ask(`${door}/secrets`, secret)).toMatchObject({ body: { answer: 'before' } });
+    const adminUrl = findAdminUrl(gateway.printed);
+    expect(await ask(`${adminUrl}/secrets`, secret)).toMatchObject({ body: { answer: 'before' } });
     await open({ port }, 'after');
-    expect(await ask(`${door}/secrets`, secret)).toMatchObject({ body: { answer: 'after' } });
+    expect(await ask(`${adminUrl}/secrets`, secret)).toMatchObject({ body: { answer: 'after' } });
     await closers.shift()?.();
-    expect(await ask(`${door}/secrets`, secret)).toMatchObject({ body: { answer: 'after' } });
+    expect(await ask(`${adminUrl}/secrets`, secret)).toMatchObject({ body: { answer: 'after' } });
   });
 
   it('does not change when a new configuration fails to start', async () => {
     const port = await freePort();
     const { gateway, secret } = await open({ port }, 'before');
-    const door = findAdminUrl(gateway.told);
+    const adminUrl = findAdminUrl(gateway.printed);
     const next = startGateway({
       dataFolder,
       plugins: [bearer(), routes({ answer: 'after' }), admin({ port }), broken()],
     });
     await expect(next).rejects.toThrow('it does not start');
-    expect(await ask(`${door}/secrets`, secret)).toMatchObject({ body: { answer: 'before' } });
+    expect(await ask(`${adminUrl}/secrets`, secret)).toMatchObject({ body: { answer: 'before' } });
   });
 
   it('stays closed and reports it if its port is taken, while calls are served', async () => {
@@ -177,7 +177,7 @@ describe('the admin listener', () => {
     const other = createServer().listen(port, '127.0.0.1');
     await once(other, 'listening');
     const { gateway, secret } = await open({ port });
-    expect(gateway.told.join('\n')).toContain(`listener stays closed while port ${port} is taken`);
+    expect(gateway.printed.join('\n')).toContain(`listener stays closed while port ${port} is taken`);
     expect((await ask(`${gateway.url}/open`)).status).toBe(200);
     other.close();
     await expect
@@ -209,8 +209,8 @@ describe('its secret', () => {
     expect(readdirSync(dataFolder).filter((name) => name.startsWith('operator-secret'))).toEqual([
       'operator-secret',
     ]);
-    expect(gateway.told.join('\n')).toContain(join(dataFolder, 'operator-secret'));
-    expect(gateway.told.join('\n') + gateway.log.join('')).not.toContain(secret);
+    expect(gateway.printed.join('\n')).toContain(join(dataFolder, 'operator-secret'));
+    expect(gateway.printed.join('\n') + gateway.log.join('')).not.toContain(secret);
   });
 
   it('stays the same from start to start', async () => {

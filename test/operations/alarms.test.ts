@@ -14,7 +14,7 @@ import { definePlugin, readCatalogue } from '../../core/index.ts';
 import { catalogue } from '../../plugins/operations/catalogue.ts';
 import { prometheus } from '../../plugins/operations/prometheus.ts';
 import { troubledStore } from '../balance/troubles.ts';
-import { openHouse, type House } from '../support/house.ts';
+import { openHarness, type Harness } from '../support/harness.ts';
 import { until } from '../support/operated.ts';
 
 const opened: { close(): Promise<unknown> }[] = [];
@@ -22,34 +22,34 @@ afterEach(async () => {
   for (const each of opened.splice(0).toReversed()) await each.close();
 });
 
-async function open(options: Parameters<typeof openHouse>[0]): Promise<House> {
-  const house = await openHouse(options);
-  opened.push(house);
-  return house;
+async function open(options: Parameters<typeof openHarness>[0]): Promise<Harness> {
+  const harness = await openHarness(options);
+  opened.push(harness);
+  return harness;
 }
 
-async function metric({ gateway: { url } }: House, name: string): Promise<number> {
+async function metric({ gateway: { url } }: Harness, name: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text();
   const line = text.split('\n').find((line) => line.startsWith(name)) ?? '';
   return Number(line.slice(name.length));
 }
 
-function logged({ gateway: { log } }: House, words: string): boolean {
+function logged({ gateway: { log } }: Harness, words: string): boolean {
   return log.some((line) => line.includes(words));
 }
 
 it('the log reports once that PostgreSQL stops and once that it is back, and a metric shows it', async () => {
   const store = await troubledStore('stopped');
   opened.push(store);
-  const house = await open({ ledger: { store: store.options, lease: 0.3 }, plugins: [prometheus()] });
-  expect(await metric(house, 'tollgate_ledger_up ')).toBe(1);
+  const harness = await open({ ledger: { store: store.options, lease: 0.3 }, plugins: [prometheus()] });
+  expect(await metric(harness, 'tollgate_ledger_up ')).toBe(1);
   await store.begin();
-  await until(() => logged(house, 'the ledger cannot be used and new calls get 503'));
-  expect(await metric(house, 'tollgate_ledger_up ')).toBe(0);
+  await until(() => logged(harness, 'the ledger cannot be used and new calls get 503'));
+  expect(await metric(harness, 'tollgate_ledger_up ')).toBe(0);
   await store.end();
-  await until(() => logged(house, 'the ledger can be used again'));
-  expect(await metric(house, 'tollgate_ledger_up ')).toBe(1);
-  expect(house.gateway.log.filter((line) => line.includes('the ledger cannot be used'))).toHaveLength(1);
+  await until(() => logged(harness, 'the ledger can be used again'));
+  expect(await metric(harness, 'tollgate_ledger_up ')).toBe(1);
+  expect(harness.gateway.log.filter((line) => line.includes('the ledger cannot be used'))).toHaveLength(1);
 });
 
 it('prices of an old date are in the log and in a metric', async () => {
@@ -67,9 +67,9 @@ it('prices of an old date are in the log and in a metric', async () => {
         readCatalogue(pathToFileURL(file)),
       ),
   });
-  const house = await open({ plugins: [stale(), catalogue(), prometheus()] });
-  expect(house.gateway.log.find((line) => line.includes('"stale"'))).toContain('tollgate prices update');
-  expect(await metric(house, 'tollgate_price_age_days{provider="stale"} ')).toBeGreaterThan(60);
+  const harness = await open({ plugins: [stale(), catalogue(), prometheus()] });
+  expect(harness.gateway.log.find((line) => line.includes('"stale"'))).toContain('tollgate prices update');
+  expect(await metric(harness, 'tollgate_price_age_days{provider="stale"} ')).toBeGreaterThan(60);
 });
 
 const alertFile = join(import.meta.dirname, '../../examples/prometheus/alerts.yaml');

@@ -1,27 +1,27 @@
 /** The line each call writes to the log, parsed as an operator's tools parse it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callLog } from '../../plugins/operations/call-log.ts';
-import { openHouse, type House } from '../support/house.ts';
+import { openHarness, type Harness } from '../support/harness.ts';
 
 const secret = 'the moon is made of green cheese';
 
-let house: House;
+let harness: Harness;
 beforeAll(async () => {
-  house = await openHouse({ plugins: [callLog()] });
+  harness = await openHarness({ plugins: [callLog()] });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 /** The log lines of calls, once there are `count`. */
 async function lines(count: number): Promise<Record<string, unknown>[]> {
-  await house.gateway.ended(count);
-  return house.gateway.log
+  await harness.gateway.ended(count);
+  return harness.gateway.log
     .map((line): Record<string, unknown> => JSON.parse(line))
     .filter(({ msg }) => msg === 'call');
 }
 
 describe('the call log', () => {
   it('writes one line for each call: who, what, how it ended, its duration and its cost', async () => {
-    const response = await house.post({
+    const response = await harness.post({
       model: 'openai/gpt-4o-mini',
       messages: [{ role: 'user', content: secret }],
     });
@@ -45,9 +45,9 @@ describe('the call log', () => {
 
   it('states why a call failed, with each attempt', async () => {
     const attempt = { provider: 'openai', code: 'upstream_failed' };
-    house.vendor.script('gpt-4o-mini', { reply: { status: 500, body: '{}' } });
-    await house.post({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: secret }] });
-    house.vendor.unscript();
+    harness.vendor.script('gpt-4o-mini', { reply: { status: 500, body: '{}' } });
+    await harness.post({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: secret }] });
+    harness.vendor.unscript();
     expect((await lines(2))[1]).toMatchObject({
       outcome: 'failed',
       status: 502,
@@ -58,7 +58,7 @@ describe('the call log', () => {
   });
 
   it('logs calls without a valid key only at the level debug', async () => {
-    await fetch(`${house.gateway.url}/v1/chat/completions`, {
+    await fetch(`${harness.gateway.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: 'Bearer sk-nobody' },
       body: '{}',
@@ -67,7 +67,7 @@ describe('the call log', () => {
   });
 
   it('never holds a prompt or a key', () => {
-    const log = house.gateway.log.join('');
+    const log = harness.gateway.log.join('');
     expect(log).toContain('"msg":"call"');
     expect(log).not.toContain(secret);
     expect(log).not.toContain('sk-nobody');

@@ -2,7 +2,7 @@
 import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { askAdmin, type AdminReply } from '../support/admin-door.ts';
+import { askAdmin, type AdminReply } from '../support/admin-listener.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
 import { available } from '../support/available.ts';
 import { isBrowserPresent, launchBrowser, missingBrowser } from '../support/browser.ts';
@@ -94,13 +94,13 @@ function writePlugin(greeting: string): void {
 }
 
 let gateway: RunningGateway;
-let door = '';
+let adminUrl = '';
 let secret = '';
 beforeAll(async () => {
   writePlugin('first');
   configure();
   gateway = await startProcess({ TOLLGATE_CONFIG: file, TOLLGATE_DATA: folder, ...secrets });
-  door = findAdminUrl(gateway.printed());
+  adminUrl = findAdminUrl(gateway.printed());
   secret = readFileSync(join(folder, 'operator-secret'), 'utf8').trim();
 });
 afterAll(async () => {
@@ -110,7 +110,7 @@ afterAll(async () => {
 const texts: string[] = [];
 
 async function ask(method: string, path: string): Promise<AdminReply> {
-  const reply = await askAdmin(door, secret, [method, path]);
+  const reply = await askAdmin(adminUrl, secret, [method, path]);
   texts.push(reply.text);
   return reply;
 }
@@ -126,8 +126,8 @@ describe.runIf(hasBrowser)('the page of the configuration', () => {
     const browser = await launchBrowser();
     try {
       const { page, complaints } = await openPage(browser);
-      await signInOn(page, { door, secret });
-      await page.goto(`${door}/#/configuration`);
+      await signInOn(page, { adminUrl, secret });
+      await page.goto(`${adminUrl}/#/configuration`);
       const options = page.getByRole('region', { name: 'Options', exact: true });
       await options.getByText('restWhenFull').waitFor();
       configure({ restWhenFull: 13 });
@@ -243,7 +243,7 @@ describe('the configuration in force', () => {
       ['POST', 'config/check'],
       ['POST', 'reload'],
     ] as const)
-      expect((await fetch(`${door}/admin/${path}`, { method })).status).toBe(401);
+      expect((await fetch(`${adminUrl}/admin/${path}`, { method })).status).toBe(401);
   });
 });
 

@@ -11,7 +11,7 @@ import {
   openPage,
   showPlace,
   signInOn,
-  type ConsoleHouse,
+  type ConsoleHarness,
   type WatchedPage,
 } from '../support/operated-console.ts';
 
@@ -20,14 +20,14 @@ const model = 'openai/gpt-4o-mini';
 const hostile = '<img src=x onerror=alert(1)>';
 
 describe.runIf(hasBrowser)('calls in a browser', () => {
-  let open: ConsoleHouse;
+  let open: ConsoleHarness;
   let browser: Browser;
   let watched: WatchedPage;
   let page: Page;
 
   const ask = async (more: object = {}, headers: Readonly<Record<string, string>> = {}): Promise<void> => {
     const body = { model, messages: [{ role: 'user', content: 'Hello!' }], ...more };
-    await (await open.house.post(body, { headers })).text();
+    await (await open.harness.post(body, { headers })).text();
   };
   const go = (path: string): Promise<void> => showPlace(page, path);
   const rows = (name: string) => page.getByRole('region', { name, exact: true }).locator('tbody tr');
@@ -46,7 +46,7 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
     for (let made = 0; made < 3; made += 1)
       await ask({ stream: made === 0 }, made === 0 ? { 'x-tollgate-tags': 'team:search' } : {});
     await ask({ model: `openai/${hostile}` });
-    await open.house.gateway.ended(4);
+    await open.harness.gateway.ended(4);
     await signInOn(page, open);
   });
   afterAll(async () => {
@@ -57,7 +57,7 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
   it('the overview counts calls, tokens, errors and exact spend', async () => {
     await expect.poll(() => tile('Calls').textContent()).toBe('4');
     expect(await tile('Errors').textContent()).toBe('25 %');
-    const { used } = await open.house.balance();
+    const { used } = await open.harness.balance();
     const spend = (await tile('Spend').textContent()) ?? '';
     expect(Number(spend.replace('$', ''))).toBe(used);
     expect(used).toBeGreaterThan(0);
@@ -192,19 +192,19 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
     await page.getByText('Live', { exact: true }).last().waitFor();
     await page.getByText(/^0 running, \d+ ended/).waitFor();
     const { promise, resolve } = Promise.withResolvers<void>();
-    open.house.vendor.script('*', { text: ['one ', 'two ', 'three'], hold: promise, holdAfter: 3 });
+    open.harness.vendor.script('*', { text: ['one ', 'two ', 'three'], hold: promise, holdAfter: 3 });
     const streamed = ask({ stream: true });
     await page.getByText('1 running').waitFor();
     await expect.poll(() => rows('Live calls').first().textContent()).toContain('running');
     resolve();
     await streamed;
     await expect.poll(() => rows('Live calls').first().textContent()).toContain('completed');
-    open.house.vendor.unscript();
+    open.harness.vendor.unscript();
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByText('Paused').waitFor();
     const before = await rows('Live calls').count();
     await ask();
-    await open.house.gateway.ended(6);
+    await open.harness.gateway.ended(6);
     expect(await rows('Live calls').count()).toBe(before);
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByText('Live', { exact: true }).last().waitFor();
@@ -219,7 +219,7 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
     const refused = { model: 'openai/none', messages: [] };
     for (let wave = 0; wave < 13; wave += 1)
       await Promise.all(
-        Array.from({ length: 20 }, () => open.house.post(refused).then((reply) => reply.text())),
+        Array.from({ length: 20 }, () => open.harness.post(refused).then((reply) => reply.text())),
       );
     await page.getByText(/2[67]\d ended/).waitFor();
     expect(await rows('Live calls').count()).toBe(200);
@@ -247,6 +247,6 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
 
   it('violates no rule of its own content security policy', () => {
     expect(watched.complaints).toEqual([]);
-    expect([...watched.origins]).toEqual([open.door]);
+    expect([...watched.origins]).toEqual([open.adminUrl]);
   });
 });

@@ -8,13 +8,13 @@ import {
   openPage,
   showPlace,
   signInOn,
-  type ConsoleHouse,
+  type ConsoleHarness,
 } from '../support/operated-console.ts';
 
 const hasBrowser = available(isBrowserPresent, missingBrowser);
 
 describe.runIf(hasBrowser)('corrections in the console', () => {
-  let open: ConsoleHouse;
+  let open: ConsoleHarness;
   let browser: Browser;
   let page: Page;
   let secret: string;
@@ -24,7 +24,7 @@ describe.runIf(hasBrowser)('corrections in the console', () => {
     browser = await launchBrowser();
     ({ page } = await openPage(browser));
     await signInOn(page, open);
-    secret = await open.house.gateway.newKey({
+    secret = await open.harness.gateway.newKey({
       account: 'corrected',
       credit: '5',
     });
@@ -38,7 +38,7 @@ describe.runIf(hasBrowser)('corrections in the console', () => {
   const button = (name: string) => page.getByRole('button', { name, exact: true }).first();
   const go = (path: string): Promise<void> => showPlace(page, path);
   const call = async (): Promise<Response> => {
-    const response = await fetch(`${open.house.gateway.url}/v1/chat/completions`, {
+    const response = await fetch(`${open.harness.gateway.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${secret}` },
       body: JSON.stringify({ model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] }),
@@ -54,20 +54,20 @@ describe.runIf(hasBrowser)('corrections in the console', () => {
     await dialog().getByLabel('Reason').fill('a slip');
     await dialog().getByRole('button', { name: 'Adjust', exact: true }).click();
     await page.getByText('3.75').first().waitFor();
-    expect(await open.house.gateway.verb('balance', ['corrected'])).toMatchObject({ balance: '3.75' });
+    expect(await open.harness.gateway.verb('balance', ['corrected'])).toMatchObject({ balance: '3.75' });
   });
 
   it('refund a call from its page, once', async () => {
     const id = (await call()).headers.get('x-request-id');
     await expect
-      .poll(() => open.house.gateway.verb('calls list').then((calls) => JSON.stringify(calls)))
+      .poll(() => open.harness.gateway.verb('calls list').then((calls) => JSON.stringify(calls)))
       .toContain(id);
     await go(`calls/${id}`);
     await button('Refund').click();
     await dialog().getByLabel('Reason').fill('the reply was broken');
     await dialog().getByRole('button', { name: 'Refund', exact: true }).click();
     await dialog().waitFor({ state: 'detached' });
-    expect(await open.house.gateway.verb('balance', ['corrected'])).toMatchObject({ balance: '3.75' });
+    expect(await open.harness.gateway.verb('balance', ['corrected'])).toMatchObject({ balance: '3.75' });
   });
 
   it('disable an account and open it again', async () => {
@@ -90,6 +90,6 @@ describe.runIf(hasBrowser)('corrections in the console', () => {
     await button('Delete').click();
     await dialog().getByRole('button', { name: 'Delete', exact: true }).click();
     await expect.poll(async () => (await call()).status).toBe(401);
-    expect(await open.house.gateway.verb('keys list', [], { account: 'corrected' })).toEqual([]);
+    expect(await open.harness.gateway.verb('keys list', [], { account: 'corrected' })).toEqual([]);
   });
 });

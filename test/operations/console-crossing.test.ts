@@ -14,7 +14,7 @@ import {
   openPage,
   showPlace,
   signInOn,
-  type ConsoleHouse,
+  type ConsoleHarness,
   type WatchedPage,
 } from '../support/operated-console.ts';
 
@@ -23,7 +23,7 @@ const hostile =
   '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>' + '"\'{[&💥'.repeat(3300);
 
 describe.runIf(hasBrowser)('the console in a browser', () => {
-  let open: ConsoleHouse;
+  let open: ConsoleHarness;
   let browser: Browser;
   let watched: WatchedPage;
   let page: Page;
@@ -118,7 +118,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
   });
 
   it('asked no other host for anything, and the browser found no fault', () => {
-    expect([...watched.origins]).toEqual([open.door]);
+    expect([...watched.origins]).toEqual([open.adminUrl]);
     expect(watched.complaints).toEqual([]);
   });
 });

@@ -16,7 +16,7 @@ import {
   openPage,
   showPlace,
   signInOn,
-  type ConsoleHouse,
+  type ConsoleHarness,
 } from '../support/operated-console.ts';
 import { postJson } from '../support/post.ts';
 
@@ -56,7 +56,7 @@ const outcomeSchema = z.object({
 type Outcome = z.output<typeof outcomeSchema>;
 
 describe.runIf(hasBrowser)('every page of the console', () => {
-  let open: ConsoleHouse;
+  let open: ConsoleHarness;
   let browser: Browser;
   let call: string;
 
@@ -73,19 +73,19 @@ describe.runIf(hasBrowser)('every page of the console', () => {
     const post = (url: string, secret: string, body: object): Promise<Response> =>
       postJson(url, body, { authorization: `Bearer ${secret}` });
     const messages = [{ role: 'user', content: 'Hello!' }];
-    const reply = await post(`${open.house.gateway.url}/v1/chat/completions`, open.house.key, {
+    const reply = await post(`${open.harness.gateway.url}/v1/chat/completions`, open.harness.key, {
       model: 'openai/gpt-4o-mini',
       messages,
     });
     call = reply.headers.get('x-request-id') ?? '';
     await reply.text();
-    await post(`${open.door}/admin/budgets`, open.secret, {
+    await post(`${open.adminUrl}/admin/budgets`, open.secret, {
       scope: 'account',
       subject: 'tester',
       per: 'day',
       limit: '2',
     });
-    await post(`${open.door}/admin/operator-keys`, open.secret, { name: 'deputy' });
+    await post(`${open.adminUrl}/admin/operator-keys`, open.secret, { name: 'deputy' });
   });
   afterAll(async () => {
     await browser.close();
@@ -112,7 +112,7 @@ describe.runIf(hasBrowser)('every page of the console', () => {
       await look(page, place);
     }
     expect(complaints).toEqual([]);
-    expect([...origins]).toEqual([open.door]);
+    expect([...origins]).toEqual([open.adminUrl]);
     await page.close();
   }
 
@@ -124,7 +124,7 @@ describe.runIf(hasBrowser)('every page of the console', () => {
   ] as const)(
     'is accessible, fits and shows no secret in the %s theme at widths of %j pixels',
     async (colorScheme, widths) => {
-      const held = [open.secret, open.house.key, open.house.vendor.key];
+      const held = [open.secret, open.harness.key, open.harness.vendor.key];
       const excess =
         'Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)';
       await visit({ colorScheme }, async (page, place) => {
@@ -137,7 +137,7 @@ describe.runIf(hasBrowser)('every page of the console', () => {
         const text = await page.content();
         expect([place, held.filter((each) => text.includes(each))]).toEqual([place, []]);
       });
-      expect(held.filter((each) => open.house.gateway.log.join('').includes(each))).toEqual([]);
+      expect(held.filter((each) => open.harness.gateway.log.join('').includes(each))).toEqual([]);
     },
   );
 

@@ -3,7 +3,7 @@ import type { Browser, CDPSession, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { available } from '../support/available.ts';
 import { isBrowserPresent, launchBrowser, missingBrowser } from '../support/browser.ts';
-import { openConsole, openPage, signInOn, type ConsoleHouse } from '../support/operated-console.ts';
+import { openConsole, openPage, signInOn, type ConsoleHarness } from '../support/operated-console.ts';
 
 const hasBrowser = available(isBrowserPresent, missingBrowser);
 const callsPerVisit = 2000;
@@ -55,7 +55,7 @@ async function measure(session: CDPSession): Promise<Held> {
 }
 
 describe.runIf(hasBrowser)('a console that is left open', () => {
-  let open: ConsoleHouse;
+  let open: ConsoleHarness;
   let browser: Browser;
 
   beforeAll(async () => {
@@ -69,7 +69,7 @@ describe.runIf(hasBrowser)('a console that is left open', () => {
 
   /** Watches live calls, then opens other pages. */
   async function visitAll(page: Page): Promise<void> {
-    await page.goto(`${open.door}/#/calls?show=live`);
+    await page.goto(`${open.adminUrl}/#/calls?show=live`);
     // More, if the page has connected again.
     await page.getByText(/0 running, \d+,000 ended since/).waitFor();
     expect(await page.getByRole('region', { name: 'Live calls' }).locator('tbody tr').count()).toBe(200);
@@ -78,7 +78,7 @@ describe.runIf(hasBrowser)('a console that is left open', () => {
       ['accounts', 'Accounts and keys'],
       ['', 'Overview'],
     ] as const) {
-      await page.goto(`${open.door}/#/${path}`);
+      await page.goto(`${open.adminUrl}/#/${path}`);
       await page.getByRole('heading', { name: heading, exact: true }).waitFor();
       await expect.poll(() => page.locator('[aria-busy=true]').count()).toBe(0);
     }

@@ -30,25 +30,27 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
   });
 
   it('keeps its files in the browser until the gateway changes', async () => {
-    const html = await (await fetch(open.door)).text();
+    const html = await (await fetch(open.adminUrl)).text();
     const [, file = ''] = /<script type="module" src="([^"]+)"/.exec(html) ?? [];
     for (const encoding of ['br', 'gzip', 'identity']) {
-      const { status, headers } = await fetch(open.door + file, { headers: { 'accept-encoding': encoding } });
+      const { status, headers } = await fetch(open.adminUrl + file, {
+        headers: { 'accept-encoding': encoding },
+      });
       expect([status, headers.get('content-encoding')]).toEqual([
         200,
         encoding === 'identity' ? null : encoding,
       ]);
       expect(headers.get('cache-control')).toContain('immutable');
     }
-    const tag = (await fetch(open.door)).headers.get('etag') ?? '';
-    expect((await fetch(open.door, { headers: { 'if-none-match': tag } })).status).toBe(304);
-    expect((await fetch(`${open.door}/console/0123456789ab/main.ts`)).status).toBe(404);
-    expect((await fetch(`${open.door}${file}/../../package.json`)).status).toBe(404);
+    const tag = (await fetch(open.adminUrl)).headers.get('etag') ?? '';
+    expect((await fetch(open.adminUrl, { headers: { 'if-none-match': tag } })).status).toBe(304);
+    expect((await fetch(`${open.adminUrl}/console/0123456789ab/main.ts`)).status).toBe(404);
+    expect((await fetch(`${open.adminUrl}${file}/../../package.json`)).status).toBe(404);
   });
 
   it('refuses a wrong secret in plain words, and signs out', async () => {
     const { page: other } = await openPage(browser);
-    await other.goto(open.door);
+    await other.goto(open.adminUrl);
     await other.getByLabel('Operator secret or key').fill('wrong');
     await other.getByRole('button', { name: 'Sign in' }).click();
     await other.getByText('This is neither the operator secret nor an operator key.').waitFor();
@@ -128,7 +130,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
   });
 
   it('says so when a page or an account does not exist, and stops loading', async () => {
-    await page.goto(`${open.door}/#/nowhere`);
+    await page.goto(`${open.adminUrl}/#/nowhere`);
     await page.getByText('There is no such page.').waitFor();
     await go('accounts/nobody');
     await page.getByText('there is no account "nobody"').waitFor();
@@ -189,6 +191,6 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
 
   it('violates no rule of its own content security policy, and contacts no other host', () => {
     expect(watched.complaints).toEqual([]);
-    expect([...watched.origins]).toEqual([open.door]);
+    expect([...watched.origins]).toEqual([open.adminUrl]);
   });
 });

@@ -15,7 +15,7 @@ import {
   openPage,
   showPlace,
   signInOn,
-  type ConsoleHouse,
+  type ConsoleHarness,
   type WatchedPage,
 } from '../support/operated-console.ts';
 
@@ -24,7 +24,7 @@ const hostile =
   '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>' + '"\'{[&💥'.repeat(3300);
 
 describe.runIf(hasBrowser)('the playground', () => {
-  let open: ConsoleHouse;
+  let open: ConsoleHarness;
   let browser: Browser;
   let watched: WatchedPage;
   let page: Page;
@@ -62,7 +62,7 @@ describe.runIf(hasBrowser)('the playground', () => {
     await page.getByLabel('Prompt').fill('Say this again');
     expect(await send()).toContain('Say this again');
     await expect.poll(() => reply().locator('p').first().textContent()).toMatch(/cost \$\d/);
-    const end = open.house.gateway.ends.at(-1);
+    const end = open.harness.gateway.ends.at(-1);
     expect(end).toMatchObject({
       type: 'answered',
       exchange: { principal: { account: 'tester' }, call: { stream: true } },
@@ -83,7 +83,7 @@ describe.runIf(hasBrowser)('the playground', () => {
       await page.getByLabel('Prompt').fill('Once as a whole');
       expect(await send()).toContain('Once as a whole');
       await page.getByLabel('Stream').check();
-      const [last] = open.house.gateway.ends.slice(-1);
+      const [last] = open.harness.gateway.ends.slice(-1);
       expect(last).toMatchObject({ exchange: { protocol: { name: protocol } } });
     },
   );
@@ -135,11 +135,11 @@ describe.runIf(hasBrowser)('the playground', () => {
     expect(await page.evaluate('window.hacked')).toBeUndefined();
     expect(await page.locator('main').textContent()).not.toMatch(/gw-|sk-/);
     expect(watched.complaints).toEqual([]);
-    expect([...watched.origins]).toEqual([open.door]);
+    expect([...watched.origins]).toEqual([open.adminUrl]);
   });
 
   async function models(): Promise<string> {
     const cookie = await open.signIn();
-    return (await fetch(`${open.door}/admin/models`, { headers: { cookie } })).text();
+    return (await fetch(`${open.adminUrl}/admin/models`, { headers: { cookie } })).text();
   }
 });

@@ -7,7 +7,7 @@ import {
   findBarriers,
   openConsole,
   openPage,
-  type ConsoleHouse,
+  type ConsoleHarness,
   type WatchedPage,
 } from '../support/operated-console.ts';
 
@@ -15,19 +15,19 @@ const hasBrowser = available(isBrowserPresent, missingBrowser);
 
 it('is absent if the configuration says so', async () => {
   const open = await openConsole({ publicPage: false });
-  expect((await fetch(`${open.house.gateway.url}/`)).status).toBe(404);
+  expect((await fetch(`${open.harness.gateway.url}/`)).status).toBe(404);
   await open.close();
 });
 
 describe.runIf(hasBrowser)('the page for key holders', () => {
-  let open: ConsoleHouse;
+  let open: ConsoleHarness;
   let browser: Browser;
   let watched: WatchedPage;
   let page: Page;
   const rows = (name: string) => page.getByRole('region', { name, exact: true }).locator('tbody tr');
   const show = (name: string) => page.getByRole('button', { name, exact: true }).click();
   const showKey = async (): Promise<void> => {
-    await page.getByLabel('API key').fill(open.house.key);
+    await page.getByLabel('API key').fill(open.harness.key);
     await show('Show what is mine');
     await page.getByText('tester').first().waitFor();
   };
@@ -37,7 +37,7 @@ describe.runIf(hasBrowser)('the page for key holders', () => {
     browser = await launchBrowser();
     watched = await openPage(browser);
     page = watched.page;
-    await page.goto(open.house.gateway.url);
+    await page.goto(open.harness.gateway.url);
   });
   afterAll(async () => {
     await browser.close();
@@ -45,7 +45,7 @@ describe.runIf(hasBrowser)('the page for key holders', () => {
   });
 
   it('says where clients point, and what models cost', async () => {
-    await page.getByText(`${open.house.gateway.url}/v1`, { exact: true }).first().waitFor();
+    await page.getByText(`${open.harness.gateway.url}/v1`, { exact: true }).first().waitFor();
     await rows('Models').first().waitFor();
     const listed = await rows('Models').allTextContents();
     expect(listed.find((text) => text.startsWith('openai/gpt-4o-mini'))).toContain('$0.15');
@@ -59,8 +59,8 @@ describe.runIf(hasBrowser)('the page for key holders', () => {
   });
 
   it('shows the balance, limits, usage and calls of a key', async () => {
-    await open.house.post({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }] });
-    await open.house.gateway.ended(1);
+    await open.harness.post({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }] });
+    await open.harness.gateway.ended(1);
     await showKey();
     await expect.poll(() => page.locator('.tile', { hasText: 'Available' }).textContent()).toContain('$4.99');
     await expect.poll(() => rows('Usage').count()).toBe(1);
@@ -76,9 +76,9 @@ describe.runIf(hasBrowser)('the page for key holders', () => {
     const reply = page.getByRole('region', { name: 'Reply' });
     await expect.poll(() => reply.locator('p').first().textContent()).toMatch(/cost \$\d/);
     expect(((await reply.locator('.text').last().textContent()) ?? '').length).toBeGreaterThan(0);
-    expect(open.house.vendor.requests).toHaveLength(2);
-    await open.house.gateway.ended(2);
-    open.house.vendor.script('*', {
+    expect(open.harness.vendor.requests).toHaveLength(2);
+    await open.harness.gateway.ended(2);
+    open.harness.vendor.script('*', {
       text: ['one ', 'two '],
       hold: new Promise(() => undefined),
       holdAfter: 2,
@@ -89,15 +89,15 @@ describe.runIf(hasBrowser)('the page for key holders', () => {
     expect(await findBarriers(page)).toEqual([]);
     await show('Stop');
     await expect.poll(() => page.getByRole('button', { name: 'Stop' }).count()).toBe(0);
-    open.house.vendor.unscript();
+    open.harness.vendor.unscript();
   });
 
   it('keeps the key in its memory only', async () => {
     const stored = await page.evaluate(
       'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href])',
     );
-    expect(stored).not.toContain(open.house.key);
-    expect(await page.content()).not.toContain(open.house.key);
+    expect(stored).not.toContain(open.harness.key);
+    expect(await page.content()).not.toContain(open.harness.key);
     await page.reload();
     await page.getByLabel('API key').waitFor();
     await showKey();
@@ -108,8 +108,8 @@ describe.runIf(hasBrowser)('the page for key holders', () => {
 
   it('serves no page of the operators, and breaks no rule of its policy', async () => {
     for (const path of ['/admin/accounts', '/console/session'])
-      expect((await fetch(open.house.gateway.url + path)).status).toBe(404);
+      expect((await fetch(open.harness.gateway.url + path)).status).toBe(404);
     expect(watched.complaints).toEqual([]);
-    expect([...watched.origins]).toEqual([open.house.gateway.url]);
+    expect([...watched.origins]).toEqual([open.harness.gateway.url]);
   });
 });

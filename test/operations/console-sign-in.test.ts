@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createSessions, keyBytes } from '../../plugins/operations/console/sessions.ts';
 import { makeFolder } from '../support/folder.ts';
-import { openConsole, type ConsoleHouse } from '../support/operated-console.ts';
+import { openConsole, type ConsoleHarness } from '../support/operated-console.ts';
 
-let open: ConsoleHouse;
+let open: ConsoleHarness;
 afterEach(() => open.close());
 
 interface Reply {
@@ -37,25 +37,25 @@ function ask(
 }
 
 const signIn = (headers: Readonly<Record<string, string>>, secret = open.secret): Promise<Reply> =>
-  ask(`${open.door}/console/session`, headers, { method: 'POST', body: { secret } });
+  ask(`${open.adminUrl}/console/session`, headers, { method: 'POST', body: { secret } });
 
 describe('a session', () => {
   it('opens the admin API, in a cookie that scripts cannot read and other sites cannot send', async () => {
     open = await openConsole();
-    const { status, headers, text } = await signIn({ origin: open.door });
+    const { status, headers, text } = await signIn({ origin: open.adminUrl });
     expect(status).toBe(200);
     expect(JSON.parse(text)).toMatchObject({ signedIn: true, key: 'operator-secret', readOnly: false });
     const [cookie = ''] = headers['set-cookie'] ?? [];
     expect(cookie).toMatch(/; Path=\/; Max-Age=43\d\d\d; HttpOnly; SameSite=Strict$/);
     expect(cookie + text).not.toContain(open.secret);
-    const listed = await ask(`${open.door}/admin/accounts`, { cookie: cookie.split(';')[0] ?? '' });
+    const listed = await ask(`${open.adminUrl}/admin/accounts`, { cookie: cookie.split(';')[0] ?? '' });
     expect([listed.status, JSON.parse(listed.text)]).toMatchObject([200, { data: [{ account: 'tester' }] }]);
   });
 
   it('is refused on the public listener, which ignores the cookie', async () => {
     open = await openConsole();
     const cookie = await open.signIn();
-    const { url } = open.house.gateway;
+    const { url } = open.harness.gateway;
     expect((await ask(`${url}/v1/user/balance`, { cookie })).status).toBe(401);
     expect((await ask(`${url}/console/session`, { cookie })).status).toBe(404);
     expect((await ask(`${url}/admin/accounts`, { cookie })).status).toBe(404);
@@ -65,16 +65,16 @@ describe('a session', () => {
     open = await openConsole();
     const cookie = await open.signIn();
     const left = await ask(
-      `${open.door}/console/session`,
-      { cookie, origin: open.door },
+      `${open.adminUrl}/console/session`,
+      { cookie, origin: open.adminUrl },
       { method: 'DELETE' },
     );
     expect([left.status, left.headers['set-cookie']?.[0]]).toEqual([
       204,
       expect.stringContaining('Max-Age=0'),
     ]);
-    expect((await ask(`${open.door}/admin/accounts`, { cookie })).status).toBe(401);
-    const asked = await ask(`${open.door}/console/session`, { cookie });
+    expect((await ask(`${open.adminUrl}/admin/accounts`, { cookie })).status).toBe(401);
+    const asked = await ask(`${open.adminUrl}/console/session`, { cookie });
     expect(JSON.parse(asked.text)).toEqual({ signedIn: false });
   });
 
@@ -92,33 +92,40 @@ describe('a session', () => {
   it('ends when its time is over', async () => {
     open = await openConsole({ session: 0.5 / 3600 });
     const cookie = await open.signIn();
-    await expect.poll(async () => (await ask(`${open.door}/admin/accounts`, { cookie })).status).toBe(401);
+    await expect
+      .poll(async () => (await ask(`${open.adminUrl}/admin/accounts`, { cookie })).status)
+      .toBe(401);
   });
 
   it('ends when its operator key is disabled', async () => {
     open = await openConsole();
     const admin = { authorization: `Bearer ${open.secret}` };
-    const made = await ask(`${open.door}/admin/keys`, admin, { method: 'POST', body: { kind: 'operator' } });
+    const made = await ask(`${open.adminUrl}/admin/keys`, admin, {
+      method: 'POST',
+      body: { kind: 'operator' },
+    });
     const { key, id } = JSON.parse(made.text);
     const cookie = await open.signIn(key);
-    expect((await ask(`${open.door}/admin/accounts`, { cookie })).status).toBe(200);
+    expect((await ask(`${open.adminUrl}/admin/accounts`, { cookie })).status).toBe(200);
     const change = { method: 'PATCH', body: { disabled: true } };
-    expect((await ask(`${open.door}/admin/keys/${id}`, admin, change)).status).toBe(200);
-    await expect.poll(async () => (await ask(`${open.door}/admin/accounts`, { cookie })).status).toBe(401);
+    expect((await ask(`${open.adminUrl}/admin/keys/${id}`, admin, change)).status).toBe(200);
+    await expect
+      .poll(async () => (await ask(`${open.adminUrl}/admin/accounts`, { cookie })).status)
+      .toBe(401);
   });
 
   it('of a read-only operator key sees everything and changes nothing, as does the key itself', async () => {
     open = await openConsole();
     const admin = { authorization: `Bearer ${open.secret}` };
     const order = { kind: 'operator', readOnly: true };
-    const made = await ask(`${open.door}/admin/keys`, admin, { method: 'POST', body: order });
+    const made = await ask(`${open.adminUrl}/admin/keys`, admin, { method: 'POST', body: order });
     const { key, id, readOnly } = JSON.parse(made.text);
     expect(readOnly).toBe(true);
     const cookie = await open.signIn(key);
-    const said = await ask(`${open.door}/console/session`, { cookie });
+    const said = await ask(`${open.adminUrl}/console/session`, { cookie });
     expect(JSON.parse(said.text)).toMatchObject({ signedIn: true, key: id, readOnly: true });
-    for (const shown of [{ cookie, origin: open.door }, { authorization: `Bearer ${key}` }]) {
-      expect((await ask(`${open.door}/admin/accounts`, shown)).status).toBe(200);
+    for (const shown of [{ cookie, origin: open.adminUrl }, { authorization: `Bearer ${key}` }]) {
+      expect((await ask(`${open.adminUrl}/admin/accounts`, shown)).status).toBe(200);
       for (const [method, path, body] of [
         ['POST', '/admin/accounts', { name: 'new' }],
         ['POST', '/admin/keys', order],
@@ -126,7 +133,7 @@ describe('a session', () => {
         ['POST', `/admin/keys/${id}/rotate`, {}],
         ['POST', '/admin/credits', { account: 'tester', amount: '5' }],
       ] as const) {
-        const refused = await ask(open.door + path, shown, { method, body });
+        const refused = await ask(open.adminUrl + path, shown, { method, body });
         expect([path, refused.status, refused.text]).toEqual([
           path,
           403,
@@ -134,7 +141,7 @@ describe('a session', () => {
         ]);
       }
     }
-    const user = await ask(`${open.door}/admin/keys`, admin, {
+    const user = await ask(`${open.adminUrl}/admin/keys`, admin, {
       method: 'POST',
       body: { account: 'a', readOnly: true },
     });
@@ -147,7 +154,7 @@ describe('a session', () => {
     const [name = '', value = ''] = cookie.split('=');
     const flipped = value.slice(0, 30) + (value[30] === 'A' ? 'B' : 'A') + value.slice(31);
     for (const wrong of ['', 'x', flipped, value.slice(0, -4), `${value}AAAA`, 'A'.repeat(4000)])
-      expect((await ask(`${open.door}/admin/accounts`, { cookie: `${name}=${wrong}` })).status).toBe(401);
+      expect((await ask(`${open.adminUrl}/admin/accounts`, { cookie: `${name}=${wrong}` })).status).toBe(401);
   });
 });
 
@@ -160,31 +167,35 @@ describe('other sites', () => {
     const change = { method: 'POST', body: { name: 'stolen' } };
     for (const headers of [elsewhere, neighbour, { origin: 'null' }, {}]) {
       expect((await signIn(headers)).status).toBe(403);
-      const made = await ask(`${open.door}/admin/accounts`, { cookie, ...headers }, change);
+      const made = await ask(`${open.adminUrl}/admin/accounts`, { cookie, ...headers }, change);
       expect(made.status).toBe(403);
-      const left = await ask(`${open.door}/console/session`, { cookie, ...headers }, { method: 'DELETE' });
+      const left = await ask(
+        `${open.adminUrl}/console/session`,
+        { cookie, ...headers },
+        { method: 'DELETE' },
+      );
       expect(left.status).toBe(403);
     }
     const read = { cookie, 'sec-fetch-site': 'same-site' };
-    expect((await ask(`${open.door}/admin/accounts`, read)).status).toBe(403);
-    const own = await ask(`${open.door}/admin/accounts`, { cookie, origin: open.door }, change);
+    expect((await ask(`${open.adminUrl}/admin/accounts`, read)).status).toBe(403);
+    const own = await ask(`${open.adminUrl}/admin/accounts`, { cookie, origin: open.adminUrl }, change);
     expect(own.status).toBe(201);
   });
 
   it('cannot point their own name at the listener', async () => {
     open = await openConsole({ hosts: ['console.example'] });
-    const port = new URL(open.door).port;
+    const port = new URL(open.adminUrl).port;
     const named = (name: string) => ({ host: `${name}:${port}`, origin: `http://${name}:${port}` });
     const refused = await signIn(named('evil.example'));
     expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('option \\"hosts\\"')]);
-    expect((await ask(`${open.door}/`, named('evil.example'))).status).toBe(403);
+    expect((await ask(`${open.adminUrl}/`, named('evil.example'))).status).toBe(403);
     for (const name of ['localhost', 'gate.localhost', '[::1]', 'console.example'])
       expect([name, (await signIn(named(name))).status]).toEqual([name, 200]);
   });
 
   it('cannot put the pages into a frame, nor run scripts of theirs in them', async () => {
     open = await openConsole();
-    for (const url of [open.door, open.house.gateway.url]) {
+    for (const url of [open.adminUrl, open.harness.gateway.url]) {
       const { headers } = await ask(`${url}/`);
       const policy = String(headers['content-security-policy']);
       expect(policy).toContain("default-src 'none'");
@@ -199,28 +210,28 @@ describe('guesses', () => {
   it('are limited for each address, even if they come at once', async () => {
     open = await openConsole();
     const tries = await Promise.all(
-      Array.from({ length: 30 }, (_, index) => signIn({ origin: open.door }, `gw-guess-${index}`)),
+      Array.from({ length: 30 }, (_, index) => signIn({ origin: open.adminUrl }, `gw-guess-${index}`)),
     );
     const count = (status: number): number => tries.filter((each) => each.status === status).length;
     expect([count(401), count(429)]).toEqual([10, 20]);
-    const late = await signIn({ origin: open.door });
+    const late = await signIn({ origin: open.adminUrl });
     expect([late.status, Number(late.headers['retry-after'])]).toEqual([429, expect.any(Number)]);
   });
 
   it('reveal nothing: a user key, junk and a missing key get the same refusal', async () => {
     open = await openConsole();
     const replies = [];
-    for (const secret of [open.house.key, 'junk', `${open.secret}x`, ''])
-      replies.push(await signIn({ origin: open.door }, secret));
+    for (const secret of [open.harness.key, 'junk', `${open.secret}x`, ''])
+      replies.push(await signIn({ origin: open.adminUrl }, secret));
     expect(replies.map(({ status }) => status)).toEqual([401, 401, 401, 401]);
     expect(new Set(replies.map(({ text }) => text)).size).toBe(1);
   });
 
   it('and secrets are never logged', async () => {
     open = await openConsole();
-    await signIn({ origin: open.door }, 'a-secret-that-is-wrong');
+    await signIn({ origin: open.adminUrl }, 'a-secret-that-is-wrong');
     const cookie = await open.signIn();
-    const log = open.house.gateway.log.join('');
+    const log = open.harness.gateway.log.join('');
     expect(log).toContain('an operator signed in to the console');
     expect(log).toContain('an attempt to sign in to the console failed');
     for (const text of [open.secret, 'a-secret-that-is-wrong', cookie.split('=')[1] ?? ''])

@@ -7,7 +7,7 @@ import { fetchImages } from '../../plugins/operations/fetch-images.ts';
 import { images } from '../../plugins/protocols/images/index.ts';
 import { aliases } from '../../plugins/routing/aliases.ts';
 import { health } from '../../plugins/routing/health.ts';
-import { openAdminDoor, type AdminDoor } from '../support/admin-door.ts';
+import { openAdminListener, type AdminListener } from '../support/admin-listener.ts';
 import { textProtocols } from '../support/front.ts';
 import { station } from '../support/station.ts';
 
@@ -46,9 +46,9 @@ const tap = definePlugin({
     }),
 });
 
-let door: AdminDoor;
+let listener: AdminListener;
 beforeAll(async () => {
-  door = await openAdminDoor([
+  listener = await openAdminListener([
     ...textProtocols(),
     images(),
     station({
@@ -66,7 +66,7 @@ beforeAll(async () => {
     crossing(),
   ]);
 });
-afterAll(() => door.gateway.close());
+afterAll(() => listener.gateway.close());
 
 const shown = z.object({
   protocol: z.string(),
@@ -90,7 +90,7 @@ const shown = z.object({
 });
 
 async function preview(order: object): Promise<z.output<typeof shown>> {
-  const { status, text } = await door.ask('POST', '/crossing', order);
+  const { status, text } = await listener.ask('POST', '/crossing', order);
   expect(status, text).toBe(200);
   return shown.parse(JSON.parse(text));
 }
@@ -185,7 +185,7 @@ describe('the preview of a call', () => {
   it('signs, sends and fetches nothing, and shows no credential', async () => {
     const content = [{ type: 'image_url', image_url: { url: 'https://pictures.example/cat.png' } }];
     const body = { max_tokens: 20, messages: [{ role: 'user', content }] };
-    const { text } = await door.ask('POST', '/crossing', {
+    const { text } = await listener.ask('POST', '/crossing', {
       protocol: 'chat-completions',
       body,
       model: 'house/model',
@@ -193,7 +193,7 @@ describe('the preview of a call', () => {
     });
     expect(text).toContain('signing.example');
     expect(text).not.toContain(secret);
-    expect([signed, sent, door.gateway.ends.length]).toEqual([0, 0, 0]);
+    expect([signed, sent, listener.gateway.ends.length]).toEqual([0, 0, 0]);
   });
 
   it('names the field of an invalid request', async () => {
@@ -205,7 +205,7 @@ describe('the preview of a call', () => {
       [{ protocol: 'chat-completions', body: {}, operation: 'edit' }, 'operation'],
       [{ protocol: 'generate-content', body: {} }, 'model'],
     ] as const)
-      expect(await door.ask('POST', '/crossing', order)).toMatchObject({
+      expect(await listener.ask('POST', '/crossing', order)).toMatchObject({
         status: 400,
         body: { error: { param } },
       });
@@ -221,11 +221,11 @@ describe('the preview of a call', () => {
       { protocol: 'generate-content', body: { contents: [] }, model: long.slice(0, 300) },
       { protocol: 'messages', body: hello, model: 'house/model', headers: { 'anthropic-beta': long } },
     ])
-      expect((await door.ask('POST', '/crossing', order)).status).toBeLessThan(500);
+      expect((await listener.ask('POST', '/crossing', order)).status).toBeLessThan(500);
   });
 
   it('is for operators alone', async () => {
-    const response = await fetch(`${door.url}/admin/crossing`, { method: 'POST' });
+    const response = await fetch(`${listener.url}/admin/crossing`, { method: 'POST' });
     expect(response.status).toBe(401);
     await response.arrayBuffer();
   });
@@ -233,7 +233,7 @@ describe('the preview of a call', () => {
 
 describe('the capabilities', () => {
   it('are listed by group, client and wire', async () => {
-    const { body } = await door.ask('GET', '/capabilities');
+    const { body } = await listener.ask('GET', '/capabilities');
     expect(body).toMatchObject({
       groups: expect.arrayContaining([
         {

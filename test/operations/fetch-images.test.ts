@@ -176,18 +176,18 @@ describe('a URL that leads to a private address', () => {
 
 describe('a name whose address changes', () => {
   it('is resolved once, and the connection goes to that address', async () => {
-    let asked = 0;
-    const flipping = async () => [{ address: asked++ === 0 ? '127.0.0.1' : '10.0.0.1', family: 4 }];
+    let requestCount = 0;
+    const flipping = async () => [{ address: requestCount++ === 0 ? '127.0.0.1' : '10.0.0.1', family: 4 }];
     const reach = reachOf(undefined, [], flipping, (address) => address === '127.0.0.1');
     expect(await fetched(`http://flip.test:${server.port}/picture.png`, { reach })).toMatchObject({
       mediaType: 'image/png',
     });
-    expect(asked).toBe(1);
+    expect(requestCount).toBe(1);
   });
 
   it('is checked again after a redirect', async () => {
-    let asked = 0;
-    const reach = reachOf(undefined, [], loopback, () => asked++ === 0);
+    let requestCount = 0;
+    const reach = reachOf(undefined, [], loopback, () => requestCount++ === 0);
     await expect(
       fetched(`http://flip.test:${server.port}/to?${encodeURIComponent('/picture.png')}`, { reach }),
     ).rejects.toThrow('does not fetch from');
@@ -208,14 +208,16 @@ describe('a URL that is refused before any lookup', () => {
     ['https://a.test:22/a.png', /one of the ports 80, 443/],
     ['http://a.test:6379/a.png', /one of the ports/],
   ])('%s', async (url, message, wanted) => {
-    let asked = 0;
-    const reach = reachOf(undefined, [], async () => [{ address: `8.8.8.${(asked += 1)}`, family: 4 }]);
+    let requestCount = 0;
+    const reach = reachOf(undefined, [], async () => [
+      { address: `8.8.8.${(requestCount += 1)}`, family: 4 },
+    ]);
     const error = await fetched(url, { reach, ...(wanted ? { wanted } : {}) }).catch(
       (thrown: unknown) => thrown,
     );
     expect(error).toBeInstanceOf(Unfetched);
     expect(`${error instanceof Error ? error.message : ''}. `).toMatch(message);
-    expect(asked).toBe(0);
+    expect(requestCount).toBe(0);
   });
 
   it('is at a host that the option does not allow', async () => {

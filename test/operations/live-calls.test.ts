@@ -42,19 +42,19 @@ describe('live calls', () => {
     gateway = await startGateway({
       plugins: [bearer(), chatCompletions(), demo(), balance(), calls(), admin({ port: 0 })],
     });
-    const door = findAdminUrl(gateway.told);
+    const adminUrl = findAdminUrl(gateway.printed);
     const secret = readFileSync(join(gateway.dataFolder, 'operator-secret'), 'utf8').trim();
     const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
-    const made = await fetch(`${door}/admin/keys`, {
+    const made = await fetch(`${adminUrl}/admin/keys`, {
       method: 'POST',
       headers,
       body: JSON.stringify({ account: 'acme', credit: '1' }),
     });
     const { key } = z.object({ key: z.string() }).parse(await made.json());
     expect(
-      (await fetch(`${door}/admin/events`, { headers: { authorization: `Bearer ${key}` } })).status,
+      (await fetch(`${adminUrl}/admin/events`, { headers: { authorization: `Bearer ${key}` } })).status,
     ).toBe(403);
-    const response = await fetch(`${door}/admin/events`, { headers });
+    const response = await fetch(`${adminUrl}/admin/events`, { headers });
     expect(response.headers.get('content-type')).toBe('text/event-stream');
     const body = response.body?.pipeThrough(new TextDecoderStream());
     if (!body) throw new Error('there is no body');
@@ -88,7 +88,7 @@ describe('live calls', () => {
       : await next(recorded, 'end');
     const listed = z
       .object({ data: list })
-      .parse(await (await fetch(`${door}/admin/calls`, { headers })).json());
+      .parse(await (await fetch(`${adminUrl}/admin/calls`, { headers })).json());
     expect(ended).toEqual(listed.data);
     expect(text.join('')).not.toContain('SECRET');
     await gateway.close();
@@ -100,11 +100,11 @@ describe('live calls', () => {
 /** Two workers that reach each other, and what each asked. */
 function pair(): { workers: [Workers, Workers]; asked: unknown[] } {
   const answers: ((question: unknown) => unknown)[][] = [[], []];
-  const asked: unknown[] = [];
+  const requests: unknown[] = [];
   const worker = (own: number): Workers => ({
     several: true,
     async askOthers(_topic, question) {
-      asked.push(question);
+      requests.push(question);
       // Questions cross as JSON.
       return answers[1 - own]?.map((answer) => answer(JSON.parse(JSON.stringify(question))))[0];
     },
@@ -115,7 +115,7 @@ function pair(): { workers: [Workers, Workers]; asked: unknown[] } {
       return () => undefined;
     },
   });
-  return { workers: [worker(0), worker(1)], asked };
+  return { workers: [worker(0), worker(1)], asked: requests };
 }
 
 /** The end of a call that was refused; counts how often its id is read. */
@@ -144,7 +144,7 @@ function textOf(stream: Readable): string {
 
 describe('events of other workers', () => {
   it('arrive while a client listens, and cost nothing before', async () => {
-    const { workers, asked } = pair();
+    const { workers, asked: requests } = pair();
     const [here, there] = workers.map((worker) => new LiveCalls(worker));
     if (!here || !there) throw new Error('there are two');
     opened.push(here, there);
@@ -160,11 +160,11 @@ describe('events of other workers', () => {
       expect(text).toContain('"id":"heard"');
     });
     expect(text).not.toContain('unheard');
-    expect(asked[0]).toBe('listen');
+    expect(requests[0]).toBe('listen');
   });
 
   it('travel in batches', async () => {
-    const { workers, asked } = pair();
+    const { workers, asked: requests } = pair();
     const [here, there] = workers.map((worker) => new LiveCalls(worker));
     if (!here || !there) throw new Error('there are two');
     opened.push(here, there);
@@ -175,7 +175,7 @@ describe('events of other workers', () => {
       text += textOf(stream);
       expect(text).toContain('"id":"call-499"');
     });
-    expect(asked).toHaveLength(2);
+    expect(requests).toHaveLength(2);
     expect(text.match(/event: end/g)).toHaveLength(1);
   });
 });

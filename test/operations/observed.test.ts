@@ -118,10 +118,10 @@ describe('the metrics in dashboards and alerts', () => {
 
   it('have the documented labels, and no others', () => {
     for (const [, name = '', labels = ''] of text.matchAll(/^(tollgate_\w+)\{(.*)\} /gm)) {
-      const told = [...labels.matchAll(/(\w+)="/g)]
+      const texts = [...labels.matchAll(/(\w+)="/g)]
         .map(([, label = '']) => label)
         .filter((label) => label !== 'le');
-      expect(told, name).toEqual(documented.get(declared(name)));
+      expect(texts, name).toEqual(documented.get(declared(name)));
     }
   });
 });

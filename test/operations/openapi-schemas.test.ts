@@ -3,7 +3,17 @@ import { type ValidateFunction } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { postJson } from '../support/post.ts';
-import { ajv, document, door, filled, gateway, key, openDocument, operations, secret } from './openapi.ts';
+import {
+  ajv,
+  document,
+  adminUrl,
+  filled,
+  gateway,
+  key,
+  openDocument,
+  operations,
+  secret,
+} from './openapi.ts';
 
 openDocument();
 
@@ -59,16 +69,16 @@ describe('the schemas of the document', () => {
   it.each(families.filter(([path]) => !/count|tokens|Tokens/.test(path)))(
     'match a stream at %s',
     async (path, title) => {
-      const told = path.replace(':generateContent', ':streamGenerateContent');
+      const message = path.replace(':generateContent', ':streamGenerateContent');
       const response = await post(
-        `${filled(told)}?alt=sse`,
-        told === path ? { ...example(title), stream: true } : example(title),
+        `${filled(message)}?alt=sse`,
+        message === path ? { ...example(title), stream: true } : example(title),
       );
       const events = [...(await response.text()).matchAll(/^data: (\{.*)$/gm)].map(([, text]): unknown =>
         JSON.parse(text ?? ''),
       );
       expect(events.length).toBeGreaterThan(0);
-      const schema = replySchema(told, 'POST', 200, 'text/event-stream');
+      const schema = replySchema(message, 'POST', 200, 'text/event-stream');
       for (const event of events) expect(faults(schema, event)).toEqual([]);
     },
   );
@@ -115,20 +125,20 @@ describe('the schemas of the document', () => {
     const id = headers.get('x-request-id') ?? '';
     const account = 'tester';
     await postJson(
-      `${door}/admin/budgets`,
+      `${adminUrl}/admin/budgets`,
       { scope: 'account', subject: account, limit: '5' },
       { authorization: `Bearer ${secret}` },
     );
     const pages = operations().filter(({ method, path }) => method === 'GET' && path !== '/admin/events');
-    for (const { method, path, told } of pages) {
-      const isOperators = told.tags.includes('on the admin listener');
+    for (const { method, path, told: operation } of pages) {
+      const isOperators = operation.tags.includes('on the admin listener');
       const at = path
         .replace('/calls/{id}', `/calls/${id}`)
         .replace('{account}', account)
         .replace('{budget}', '1')
         .replace('{key}', key.slice(-4))
         .replace('{id}', 'demo%2Fecho');
-      const response = await fetch(`${isOperators ? door : gateway.url}${filled(at)}`, {
+      const response = await fetch(`${isOperators ? adminUrl : gateway.url}${filled(at)}`, {
         headers: { authorization: `Bearer ${isOperators ? secret : key}` },
       });
       const type = response.headers.get('content-type')?.split(';')[0] ?? '';
@@ -167,7 +177,7 @@ describe('the schemas of the document', () => {
     ] as const;
     for (const [path, status, order] of orders) {
       const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
-      const response = await fetch(`${door}${path}`, {
+      const response = await fetch(`${adminUrl}${path}`, {
         method: 'POST',
         headers,
         body: JSON.stringify(order),

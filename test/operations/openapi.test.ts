@@ -6,7 +6,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
 import {
   document,
-  door,
+  adminUrl,
   filled,
   gateway,
   host,
@@ -37,7 +37,7 @@ describe('the document', () => {
   });
 
   it('names every operation once', () => {
-    const names = operations().map(({ told }) => told.operationId);
+    const names = operations().map(({ told: operation }) => operation.operationId);
     expect(names).toEqual([...new Set(names)]);
     expect(names.filter((name) => !/^[\w-]+$/.test(name))).toEqual([]);
   });
@@ -85,9 +85,10 @@ describe('the operations of the document', () => {
       .map(({ name }) => name);
     expect(silent).toEqual([]);
     const bare = operations().filter(
-      ({ told }) =>
-        !Object.keys(told.responses).some(
-          (status) => status.startsWith('2') && Object.keys(told.responses[status]?.content ?? {}).length > 0,
+      ({ told: operation }) =>
+        !Object.keys(operation.responses).some(
+          (status) =>
+            status.startsWith('2') && Object.keys(operation.responses[status]?.content ?? {}).length > 0,
         ),
     );
     expect(bare.map(({ path }) => path)).toEqual([]);
@@ -102,21 +103,21 @@ describe('the operations of the document', () => {
   });
 
   it('answer at every documented path', async () => {
-    for (const { method, path, told } of operations()) {
-      const base = told.tags.includes('on the admin listener') ? door : gateway.url;
+    for (const { method, path, told: operation } of operations()) {
+      const base = operation.tags.includes('on the admin listener') ? adminUrl : gateway.url;
       const response = await fetch(`${base}${filled(path)}`, { method });
       const text = await response.text();
       expect(text, `${method} ${path}`).not.toContain('There is nothing at');
       // No credential was sent: routes that require a key say so, and all others do not.
-      expect([method, path, response.status === 401]).toEqual([method, path, told.security.length > 0]);
+      expect([method, path, response.status === 401]).toEqual([method, path, operation.security.length > 0]);
     }
   });
 
   it('accept each credential documented for a path', async () => {
-    for (const { method, path, told } of operations().filter(
+    for (const { method, path, told: operation } of operations().filter(
       ({ told: { tags } }) => !tags.includes('on the admin listener'),
     )) {
-      for (const name of told.security.flatMap((scheme) => Object.keys(scheme))) {
+      for (const name of operation.security.flatMap((scheme) => Object.keys(scheme))) {
         const headers: Record<string, string> =
           name === 'bearer' ? { authorization: `Bearer ${key}` } : { [name]: key };
         const { status } = await fetch(

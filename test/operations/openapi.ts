@@ -34,7 +34,7 @@ export let gateway: TestGateway;
 export let host: Host;
 export let key: string;
 export let secret: string;
-export let door: string;
+export let adminUrl: string;
 
 /** The document as it was sent, and as far as the tests read it. */
 export let sent: string;
@@ -53,7 +53,11 @@ const watcher = definePlugin({
 /** Every method of every path, in one list. */
 export function operations() {
   return Object.entries(document.paths).flatMap(([path, item]) =>
-    Object.entries(item).map(([method, told]) => ({ method: method.toUpperCase(), path, told })),
+    Object.entries(item).map(([method, described]) => ({
+      method: method.toUpperCase(),
+      path,
+      told: described,
+    })),
   );
 }
 
@@ -69,9 +73,9 @@ export function openDocument(): void {
     gateway = await startDelivered(watcher());
     key = await gateway.newKey({ account: 'tester', credit: '5' });
     secret = readFileSync(join(gateway.dataFolder, 'operator-secret'), 'utf8').trim();
-    door = findAdminUrl(gateway.told);
+    adminUrl = findAdminUrl(gateway.printed);
     const [all, operators] = await Promise.all(
-      [gateway.url, door].map(async (url) =>
+      [gateway.url, adminUrl].map(async (url) =>
         z.looseObject({ paths, components }).parse(await (await fetch(`${url}/openapi.json`)).json()),
       ),
     );

@@ -10,22 +10,22 @@ import {
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { defineProvider } from '../../core/index.ts';
 import { opentelemetry } from '../../plugins/operations/opentelemetry.ts';
-import { openHouse, type House } from '../support/house.ts';
+import { openHarness, type Harness } from '../support/harness.ts';
 
 const exporter = new InMemorySpanExporter();
 const secret = 'the moon is made of green cheese';
 const body = { model: 'openai/gpt-4o-mini', max_tokens: 40, messages: [{ role: 'user', content: secret }] };
 
-let house: House;
+let harness: Harness;
 beforeAll(async () => {
   trace.setGlobalTracerProvider(
     new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }),
   );
   propagation.setGlobalPropagator(new W3CTraceContextPropagator());
-  house = await openHouse({ plugins: [opentelemetry()] });
+  harness = await openHarness({ plugins: [opentelemetry()] });
 });
 afterAll(async () => {
-  await house.close();
+  await harness.close();
   trace.disable();
   propagation.disable();
 });
@@ -35,9 +35,9 @@ beforeEach(() => exporter.reset());
 async function spansOf(
   call: () => Promise<Response>,
 ): Promise<{ server: ReadableSpan; clients: ReadableSpan[] }> {
-  const before = house.gateway.ends.length;
+  const before = harness.gateway.ends.length;
   await (await call()).text();
-  await house.gateway.ended(before + 1);
+  await harness.gateway.ended(before + 1);
   const spans = exporter.getFinishedSpans();
   const [server] = spans.filter(({ kind }) => kind === SpanKind.SERVER);
   if (!server) throw new Error('no span of a call');
@@ -49,7 +49,7 @@ describe('the trace of a call', () => {
     const {
       server,
       clients: [client],
-    } = await spansOf(() => house.post({ ...body, stream: true }));
+    } = await spansOf(() => harness.post({ ...body, stream: true }));
     expect(server).toMatchObject({
       name: 'POST /v1/chat/completions',
       status: { code: SpanStatusCode.UNSET },
@@ -75,14 +75,14 @@ describe('the trace of a call', () => {
 
   it("has the call's tags, and its session and end user by the conventions' names", async () => {
     const metadata = { job: 'nightly', session: 's-1' };
-    const { server } = await spansOf(() => house.post({ ...body, metadata, user: 'ann' }));
+    const { server } = await spansOf(() => harness.post({ ...body, metadata, user: 'ann' }));
     expect(server.attributes).toMatchObject({
       'gen_ai.conversation.id': 's-1',
       'enduser.id': 'ann',
       'tollgate.tags': ['user:ann', 'job:nightly', 'session:s-1'],
     });
     exporter.reset();
-    expect((await spansOf(() => house.post(body))).server.attributes).not.toHaveProperty('tollgate.tags');
+    expect((await spansOf(() => harness.post(body))).server.attributes).not.toHaveProperty('tollgate.tags');
   });
 
   it.each([
@@ -97,7 +97,7 @@ describe('the trace of a call', () => {
       endpoints: { 'chat-completions': '/chat/completions' },
       models: new URL('../../plugins/providers/catalogue/openai.json', import.meta.url),
     });
-    const other = await openHouse({ plugins: [opentelemetry()], provider });
+    const other = await openHarness({ plugins: [opentelemetry()], provider });
     await (await other.post(body)).text();
     await other.close();
     const client = exporter.getFinishedSpans().find(({ kind }) => kind === SpanKind.CLIENT);
@@ -108,7 +108,7 @@ describe('the trace of a call', () => {
     const {
       server,
       clients: [client],
-    } = await spansOf(() => house.post(body));
+    } = await spansOf(() => harness.post(body));
     const time = ([seconds, nanoseconds]: readonly [number, number]): number =>
       seconds * 1e3 + nanoseconds / 1e6;
     if (!client) throw new Error('no attempt');
@@ -118,7 +118,7 @@ describe('the trace of a call', () => {
 
   it("continues the client's own trace", async () => {
     const { server } = await spansOf(() =>
-      house.post(body, {
+      harness.post(body, {
         headers: { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' },
       }),
     );
@@ -129,27 +129,27 @@ describe('the trace of a call', () => {
   });
 
   it('shows what failed, and no attempt if no provider was called', async () => {
-    house.vendor.script('gpt-4o-mini', { reply: { status: 500, body: '{}' } });
-    const failed = await spansOf(() => house.post(body));
-    house.vendor.unscript();
+    harness.vendor.script('gpt-4o-mini', { reply: { status: 500, body: '{}' } });
+    const failed = await spansOf(() => harness.post(body));
+    harness.vendor.unscript();
     expect(failed.server.status.code).toBe(SpanStatusCode.ERROR);
     expect(failed.clients[0]?.attributes).toMatchObject({
       'error.type': 'upstream_failed',
       'http.response.status_code': 500,
     });
     exporter.reset();
-    const refused = await spansOf(() => house.post({ ...body, model: 'no/such' }));
+    const refused = await spansOf(() => harness.post({ ...body, model: 'no/such' }));
     expect([refused.clients, refused.server.attributes['error.type']]).toEqual([[], 'model_not_found']);
   });
 
   it('holds nothing of a prompt or a key', async () => {
-    await spansOf(() => house.post(body));
-    const told = JSON.stringify(
+    await spansOf(() => harness.post(body));
+    const message = JSON.stringify(
       exporter
         .getFinishedSpans()
         .map(({ name, attributes, status, events }) => ({ name, attributes, status, events })),
     );
-    expect(told).not.toContain(secret);
-    expect(told).not.toContain(house.key);
+    expect(message).not.toContain(secret);
+    expect(message).not.toContain(harness.key);
   });
 });

@@ -4,12 +4,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openapi } from '../../plugins/operations/openapi.ts';
 import { available } from '../support/available.ts';
 import { isBrowserPresent, launchBrowser, missingBrowser } from '../support/browser.ts';
-import { openConsole, openPage, signInOn, type ConsoleHouse } from '../support/operated-console.ts';
+import { openConsole, openPage, signInOn, type ConsoleHarness } from '../support/operated-console.ts';
 
 const hasBrowser = available(isBrowserPresent, missingBrowser);
 
 describe.runIf(hasBrowser)("the operators' API viewer", () => {
-  let open: ConsoleHouse;
+  let open: ConsoleHarness;
   let browser: Browser;
 
   beforeAll(async () => {
@@ -42,19 +42,19 @@ describe.runIf(hasBrowser)("the operators' API viewer", () => {
   it('executes calls with the session of the console', async () => {
     const { page, complaints, origins } = await openPage(browser);
     await signInOn(page, open);
-    await page.goto(`${open.door}/docs`);
+    await page.goto(`${open.adminUrl}/docs`);
     const [status, text] = await execute(page, 'get', '/admin/overview');
     expect([status.slice(0, 3), text]).toEqual(['200', expect.stringContaining('"totals"')]);
     const made = await execute(page, 'post', '/admin/keys', '{"account":"viewer","name":"from the viewer"}');
     expect(made[0].slice(0, 3)).toBe('201');
     expect(complaints).toEqual([]);
-    expect([...origins]).toEqual([open.door]);
+    expect([...origins]).toEqual([open.adminUrl]);
     await page.close();
   });
 
   it('executes calls with a secret that is typed in, and is refused without one', async () => {
     const { page, complaints } = await openPage(browser);
-    await page.goto(`${open.door}/docs`);
+    await page.goto(`${open.adminUrl}/docs`);
     expect((await execute(page, 'get', '/admin/accounts'))[0].slice(0, 3)).toBe('401');
     await page.getByRole('button', { name: 'Authorize' }).first().click();
     await page.locator('.auth-container input').first().fill(open.secret);

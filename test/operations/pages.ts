@@ -8,11 +8,11 @@ import {
   openPage,
   showPlace,
   signInOn,
-  type ConsoleHouse,
+  type ConsoleHarness,
   type WatchedPage,
 } from '../support/operated-console.ts';
 
-export let open: ConsoleHouse;
+export let open: ConsoleHarness;
 export let browser: Browser;
 export let watched: WatchedPage;
 export let page: Page;

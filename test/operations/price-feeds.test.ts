@@ -10,7 +10,7 @@ import { until } from '../support/operated.ts';
 import {
   catalogueCost,
   file,
-  house,
+  harness,
   list,
   modelsDev,
   open,
@@ -27,10 +27,10 @@ describe('a feed at a URL', () => {
   beforeEach(() => open());
 
   it('follows at most three redirects, and never shows its query', async () => {
-    let asked = 0;
+    let requestCount = 0;
     web.conduct((response) => {
-      asked += 1;
-      if (asked <= 3) response.writeHead(302, { location: `/${asked}?token=secret` }).end();
+      requestCount += 1;
+      if (requestCount <= 3) response.writeHead(302, { location: `/${requestCount}?token=secret` }).end();
       else response.end(modelsDev(0.2, 0.8));
     });
     expect((await update(`${web.origin}/feed?token=secret`)).applied).toBe(1);
@@ -74,8 +74,8 @@ describe('a signed feed', () => {
 describe('the admin API', () => {
   it('lists updates, and lets operators alone confirm and roll them back', async () => {
     await open(undefined, admin({ port: 0 }));
-    const url = findAdminUrl(house.gateway.told);
-    const secret = readFileSync(join(house.gateway.dataFolder, 'operator-secret'), 'utf8').trim();
+    const url = findAdminUrl(harness.gateway.printed);
+    const secret = readFileSync(join(harness.gateway.dataFolder, 'operator-secret'), 'utf8').trim();
     const ask = async (path: string, method = 'GET', key = secret): Promise<unknown> => {
       const response = await fetch(`${url}/admin/prices${path}`, {
         method,
@@ -85,7 +85,7 @@ describe('the admin API', () => {
     };
     await update(file('admin.json', modelsDev(0.01, 0.8)));
     expect(await ask('')).toMatchObject([200, { data: [{ id: 1, state: 'held', models: 1 }] }]);
-    expect(await ask('/1/confirm', 'POST', house.key)).toMatchObject([403, {}]);
+    expect(await ask('/1/confirm', 'POST', harness.key)).toMatchObject([403, {}]);
     expect(await ask('/1/confirm', 'POST')).toMatchObject([
       200,
       { state: 'applied', by: expect.stringMatching(/^key /) },
@@ -106,8 +106,8 @@ describe('the automatic feed', () => {
     await until(async () => (await list()).length === 1);
     expect(await list()).toMatchObject([{ state: 'held', by: 'feed' }]);
     expect(await paid()).toBe(catalogueCost);
-    expect(house.gateway.log.join('')).toContain('has prices that an operator has to confirm');
-    expect(house.gateway.log.join('')).not.toContain('secret');
+    expect(harness.gateway.log.join('')).toContain('has prices that an operator has to confirm');
+    expect(harness.gateway.log.join('')).not.toContain('secret');
   });
 
   it.each([
@@ -125,9 +125,9 @@ describe('the automatic feed', () => {
         feed: `${web.origin}/feed`,
         publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
       });
-      await until(() => house.gateway.log.some((line) => line.includes('the price feed failed')));
+      await until(() => harness.gateway.log.some((line) => line.includes('the price feed failed')));
       const figure = async (name: string): Promise<number> => {
-        const text = await (await fetch(`${house.gateway.url}/metrics`)).text();
+        const text = await (await fetch(`${harness.gateway.url}/metrics`)).text();
         return Number(new RegExp(`^tollgate_price_feed_${name} (\\d+)$`, 'm').exec(text)?.[1]);
       };
       await until(async () => (await figure('ok')) === 0);

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { formatUsd, parseUsd, type Plugin } from '../../core/index.ts';
 import { catalogue } from '../../plugins/operations/catalogue.ts';
 import { prometheus } from '../../plugins/operations/prometheus.ts';
-import { openHouse, type House } from '../support/house.ts';
+import { openHarness, type Harness } from '../support/harness.ts';
 import { until } from '../support/operated.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 
@@ -45,41 +45,41 @@ const updates = z.array(
   z.looseObject({ id: z.number(), state: z.string(), by: z.string(), source: z.string() }),
 );
 
-export let house: House;
+export let harness: Harness;
 
 export async function open(
   prices?: NonNullable<Parameters<typeof catalogue>[0]>['prices'],
   ...more: Plugin[]
 ): Promise<void> {
-  house = await openHouse({ plugins: [catalogue(prices ? { prices } : {}), prometheus(), ...more] });
-  opened.push(house);
-  house.vendor.script('gpt-4o-mini', { text: ['Yes.'], usage });
+  harness = await openHarness({ plugins: [catalogue(prices ? { prices } : {}), prometheus(), ...more] });
+  opened.push(harness);
+  harness.vendor.script('gpt-4o-mini', { text: ['Yes.'], usage });
 }
 
-const opened: House[] = [];
+const opened: Harness[] = [];
 
 export async function update(
   source: string,
   options: Record<string, string> = {},
 ): Promise<z.output<typeof result>> {
-  return result.parse(await house.gateway.verb('prices update', [source], options));
+  return result.parse(await harness.gateway.verb('prices update', [source], options));
 }
 
 export async function list(): Promise<z.output<typeof updates>> {
-  return updates.parse(await house.gateway.verb('prices list'));
+  return updates.parse(await harness.gateway.verb('prices list'));
 }
 
 /** What a call costs, in USD for a thousand tokens in and a hundred out. */
 export async function paid(): Promise<string> {
-  const before = parseUsd((await house.balance()).used.toFixed(9));
-  await house.client.chat.completions.create({ model, messages: [{ role: 'user', content: 'Hi' }] });
-  return formatUsd(parseUsd((await house.balance()).used.toFixed(9)) - before);
+  const before = parseUsd((await harness.balance()).used.toFixed(9));
+  await harness.client.chat.completions.create({ model, messages: [{ role: 'user', content: 'Hi' }] });
+  return formatUsd(parseUsd((await harness.balance()).used.toFixed(9)) - before);
 }
 
 /** Waits until the gateway has another price for the model's input. */
 export async function reaches(prompt: string): Promise<void> {
   await until(async () => {
-    const listed = await (await fetch(`${house.gateway.url}/v1/models/${model}`)).text();
+    const listed = await (await fetch(`${harness.gateway.url}/v1/models/${model}`)).text();
     return listed.includes(`"prompt":"${prompt}"`);
   });
 }

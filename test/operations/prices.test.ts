@@ -12,7 +12,7 @@ import {
   catalogueCost,
   file,
   folder,
-  house,
+  harness,
   list,
   modelsDev,
   open,
@@ -31,9 +31,9 @@ describe('a price update', () => {
   it('reaches the next call of a running gateway but no running one, and can be rolled back', async () => {
     expect(await paid()).toBe(catalogueCost);
     const go = Promise.withResolvers<void>();
-    house.vendor.script('gpt-4o-mini', { text: ['Yes.'], usage, hold: go.promise });
+    harness.vendor.script('gpt-4o-mini', { text: ['Yes.'], usage, hold: go.promise });
     const running = paid();
-    await until(() => house.vendor.requests.length === 2);
+    await until(() => harness.vendor.requests.length === 2);
     const made = await update(file('plain.json', modelsDev(0.2, 0.8)));
     expect(made).toMatchObject({ applied: 1, held: null, matched: 1, doubtful: [] });
     expect(made.fields.map(({ field, old, new: next }) => [field, old, next])).toEqual([
@@ -45,10 +45,10 @@ describe('a price update', () => {
     go.resolve();
     expect(await running).toBe(catalogueCost);
     expect(await paid()).toBe(formatUsd((1000n * parseUsd('0.2') + 100n * parseUsd('0.8')) / 1_000_000n));
-    expect(await house.gateway.verb('prices undo')).toMatchObject({ id: 1, state: 'undone' });
+    expect(await harness.gateway.verb('prices undo')).toMatchObject({ id: 1, state: 'undone' });
     await reaches('0.00000015');
     expect(await paid()).toBe(catalogueCost);
-    expect(await house.gateway.verb('audit')).toMatchObject({ ok: true });
+    expect(await harness.gateway.verb('audit')).toMatchObject({ ok: true });
   });
 
   it('takes effect at its time, and shows nothing to do once it is known', async () => {
@@ -70,9 +70,9 @@ describe('a price update', () => {
     const made = await update(source);
     expect(made).toMatchObject({ applied: null, held: 1, doubtful: [{ reasons: [reason] }] });
     expect(await paid()).toBe(catalogueCost);
-    expect(await house.gateway.verb('prices confirm', ['1'])).toMatchObject({ state: 'applied' });
-    await expect(house.gateway.verb('prices confirm', ['1'])).rejects.toThrow('is applied');
-    await house.gateway.verb('prices undo', ['1']);
+    expect(await harness.gateway.verb('prices confirm', ['1'])).toMatchObject({ state: 'applied' });
+    await expect(harness.gateway.verb('prices confirm', ['1'])).rejects.toThrow('is applied');
+    await harness.gateway.verb('prices undo', ['1']);
     expect(await update(source, { yes: true } as never)).toMatchObject({ applied: 2, held: null });
   });
 

@@ -42,7 +42,7 @@ describe('GET /metrics', () => {
     'with the listener "%s" gets %i on the public listener, 200 on the other',
     async (listener, status) => {
       const gateway = await startGateway({ plugins: [demo(), admin({ port: 0 }), prometheus({ listener })] });
-      const operators = findAdminUrl(gateway.told);
+      const operators = findAdminUrl(gateway.printed);
       expect((await fetch(`${gateway.url}/metrics`)).status).toBe(status);
       const page = await fetch(`${operators}/metrics`);
       expect([page.status, await page.text()]).toEqual([

@@ -56,7 +56,7 @@ describe('requests', () => {
           messages: [{ role: 'user', content: 'Hi' }],
         }),
       });
-    const asked = Date.now();
+    const requestCount = Date.now();
     const ok = await ask();
     expect(await ok.json()).toMatchObject({ type: 'message' });
     expect([
@@ -64,7 +64,7 @@ describe('requests', () => {
       ok.headers.get('anthropic-ratelimit-requests-remaining'),
     ]).toEqual(['1', '0']);
     expect(Date.parse(String(ok.headers.get('anthropic-ratelimit-tokens-reset')))).toBeGreaterThan(
-      asked - 2000,
+      requestCount - 2000,
     );
     const refused = await ask();
     expect([refused.status, await refused.json()]).toMatchObject([

@@ -132,13 +132,13 @@ describe('public pages', () => {
   it('are limited for a client that forges its address too', async () => {
     const url = await open({ perAddress: { requests: 1 } });
     expect((await look(url, '203.0.113.7')).status).toBe(200);
-    for (const told of [
+    for (const message of [
       '198.51.100.1, 203.0.113.7',
       '127.0.0.1, 203.0.113.7',
       '203.0.113.7:999',
       ', 203.0.113.7',
     ])
-      expect((await look(url, told)).status, told).toBe(429);
+      expect((await look(url, message)).status, message).toBe(429);
   });
 
   it('are not limited for this machine, and limit no call', async () => {

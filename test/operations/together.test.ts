@@ -72,7 +72,7 @@ describe('several workers', () => {
   // Only Linux lists the children of a process.
   it.runIf(onLinux)('count concurrent calls together, without those of a dead worker', async () => {
     const gateway = await start('{ perKey: { parallel: 6 } }');
-    const letGo = operated.hold();
+    const release = operated.hold();
     const streams = await Promise.all(Array.from({ length: 8 }, () => operated.stream(gateway)));
     expect(streams.map(({ status }) => status).toSorted()).toEqual([
       ...Array.from({ length: 6 }, () => 200),
@@ -92,7 +92,7 @@ describe('several workers', () => {
         (await operated.post(gateway, path, sent, AbortSignal.timeout(4000)).catch(() => undefined))
           ?.status === 200,
     );
-    letGo();
+    release();
     await Promise.allSettled(streams.map((stream) => stream.text()));
     await until(
       async () => (await statuses(6, gateway).catch(() => [])).join() === '200,200,200,200,200,200',

@@ -7,29 +7,29 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openapi } from '../../plugins/operations/openapi.ts';
 import { available } from '../support/available.ts';
 import { isBrowserPresent, launchBrowser, missingBrowser } from '../support/browser.ts';
-import { openHouse, type House } from '../support/house.ts';
+import { openHarness, type Harness } from '../support/harness.ts';
 
-let house: House;
+let harness: Harness;
 beforeAll(async () => {
-  house = await openHouse({ plugins: [openapi()] });
+  harness = await openHarness({ plugins: [openapi()] });
 });
-afterAll(() => house.close());
+afterAll(() => harness.close());
 
 describe('the viewer', () => {
   it('loads everything it needs from the gateway alone', async () => {
-    const page = await fetch(`${house.gateway.url}/docs`);
+    const page = await fetch(`${harness.gateway.url}/docs`);
     const html = await page.text();
     const files = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file]) => file ?? '');
     expect(files.length).toBeGreaterThan(2);
     for (const file of files) {
       const address = new URL(file, page.url);
-      expect(address.origin).toBe(house.gateway.url);
+      expect(address.origin).toBe(harness.gateway.url);
       expect([file, (await fetch(address)).status]).toEqual([file, 200]);
     }
   });
 
   it('forbids everything else, and inline scripts and styles', async () => {
-    const { headers } = await fetch(`${house.gateway.url}/docs`);
+    const { headers } = await fetch(`${harness.gateway.url}/docs`);
     const policy = headers.get('content-security-policy') ?? '';
     expect(policy).toContain("default-src 'none'");
     expect(policy).not.toMatch(/unsafe|https?:|\*/);
@@ -39,7 +39,7 @@ describe('the viewer', () => {
   it.each(['docs/package.json', 'docs/..%2f..%2fpackage.json', 'docs/swagger-ui.js.map', 'docs/constructor'])(
     'serves no file but its own: %s',
     async (file) => {
-      const response = await fetch(`${house.gateway.url}/${file}`);
+      const response = await fetch(`${harness.gateway.url}/${file}`);
       expect(response.status).toBe(404);
     },
   );
@@ -54,22 +54,22 @@ describe.runIf(hasBrowser)(
     let page: Page;
     /** The browser's errors, and the hosts it contacted. */
     const complaints: string[] = [];
-    const asked: string[] = [];
+    const requests: string[] = [];
 
     beforeAll(async () => {
       browser = await launchBrowser();
       page = await browser.newPage();
       page.on('console', (message) => void (message.type() === 'error' && complaints.push(message.text())));
       page.on('pageerror', (error) => void complaints.push(String(error)));
-      page.on('request', (request) => void asked.push(new URL(request.url()).origin));
-      await page.goto(`${house.gateway.url}/docs`);
+      page.on('request', (request) => void requests.push(new URL(request.url()).origin));
+      await page.goto(`${harness.gateway.url}/docs`);
     });
     afterAll(() => browser.close());
 
     it('shows every call', async () => {
       await page.locator('.opblock-summary-path').first().waitFor({ timeout: 120_000 });
       const shown = await page.locator('.opblock-summary-path').allTextContents();
-      const sent: unknown = await (await fetch(`${house.gateway.url}/openapi.json`)).json();
+      const sent: unknown = await (await fetch(`${harness.gateway.url}/openapi.json`)).json();
       const paths =
         typeof sent === 'object' && sent && 'paths' in sent && typeof sent.paths === 'object'
           ? Object.keys(sent.paths ?? {})
@@ -81,7 +81,7 @@ describe.runIf(hasBrowser)(
 
     it('makes a call with the key that was typed in', async () => {
       await page.locator('button.authorize').first().click();
-      await page.locator('.auth-container input').first().fill(house.key);
+      await page.locator('.auth-container input').first().fill(harness.key);
       await page.locator('.auth-container button[type=submit]').first().click();
       await page.locator('.modal-ux .btn-done').first().click();
       const call = page.locator('#operations-chat-completions-chat-completions-POST-v1-chat-completions');
@@ -101,7 +101,7 @@ describe.runIf(hasBrowser)(
 
     it('violates no rule of its content security policy and contacts no other host', () => {
       expect(complaints).toEqual([]);
-      expect([...new Set(asked)].filter((origin) => origin !== 'null')).toEqual([house.gateway.url]);
+      expect([...new Set(requests)].filter((origin) => origin !== 'null')).toEqual([harness.gateway.url]);
     });
   },
 );

@@ -2,9 +2,9 @@
 import { describe, expect, it, vi } from 'vitest';
 import { amazonBedrock } from '../../plugins/providers/amazon-bedrock.ts';
 import { keys } from '../support/cloud/bedrock.ts';
-import { openCloudHouse } from '../support/cloud/house.ts';
+import { openCloudHarness } from '../support/cloud/harness.ts';
 import { refusals } from '../support/vendor/index.ts';
-import { after, cloud, credentials, hello, house, model, openBedrock } from './bedrock-house.ts';
+import { after, cloud, credentials, hello, harness, model, openBedrock } from './bedrock-harness.ts';
 
 openBedrock();
 
@@ -16,12 +16,12 @@ describe('what goes wrong', () => {
     ['forbidden', 502, 'api_error'],
   ] as const)('%s reaches the client as %i %s', async (kind, status, type) => {
     cloud.vendor.script('*', { reply: refusals.messages[kind] });
-    const response = await house.post('/alpha/v1/messages', { model, max_tokens: 50, messages: hello });
+    const response = await harness.post('/alpha/v1/messages', { model, max_tokens: 50, messages: hello });
     expect([response.status, await response.json()]).toMatchObject([status, { error: { type } }]);
   });
 
   it("is the caller's own fault in the vendor's words", async () => {
-    const response = await house.post('/alpha/v1/messages', { model, max_tokens: 50, messages: [] });
+    const response = await harness.post('/alpha/v1/messages', { model, max_tokens: 50, messages: [] });
     expect([response.status, await response.json()]).toMatchObject([
       400,
       { error: { type: 'invalid_request_error', message: expect.stringContaining('messages') } },
@@ -39,7 +39,7 @@ describe('what goes wrong', () => {
     cloud.vendor.script('*', {
       reply: { status: 400, body: { type: 'error', error: { type: 'invalid_request_error', message } } },
     });
-    const response = await house.post('/alpha/v1/messages', { model, max_tokens: 50, messages: hello });
+    const response = await harness.post('/alpha/v1/messages', { model, max_tokens: 50, messages: hello });
     expect([response.status, await response.json()]).toMatchObject([
       404,
       { error: { type: 'not_found_error' } },
@@ -49,7 +49,7 @@ describe('what goes wrong', () => {
   it('in a stream that breaks off is an error and never looks complete', async () => {
     cloud.vendor.script('*', { text: ['a', 'b', 'c'], cut: { how: 'end', events: 4 } });
     const text = await (
-      await house.post('/alpha/v1/messages', { model, max_tokens: 50, stream: true, messages: hello })
+      await harness.post('/alpha/v1/messages', { model, max_tokens: 50, stream: true, messages: hello })
     ).text();
     expect(text).toContain('event: error\n');
     expect(text).not.toContain('message_stop');
@@ -72,20 +72,20 @@ describe('what goes wrong', () => {
     ],
   ] as const)(
     'as an exception within a stream is an error of %s, and what was delivered is paid',
-    async (_, path, more, told, complete) => {
+    async (_, path, more, expected, complete) => {
       cloud.vendor.script('*', { text: ['a', 'b', 'c'], fail: { after: 5 } });
       const text = await after(async () =>
-        (await house.post(path, { model, ...more, stream: true, messages: hello })).text(),
+        (await harness.post(path, { model, ...more, stream: true, messages: hello })).text(),
       );
-      expect(text).toMatch(told);
+      expect(text).toMatch(expected);
       expect(text).not.toMatch(complete);
-      expect(house.gateway.ends.at(-1)).toMatchObject({ type: 'answered', outcome: 'cut' });
+      expect(harness.gateway.ends.at(-1)).toMatchObject({ type: 'answered', outcome: 'cut' });
     },
   );
 
   it('as an exception before anything was said has its own status', async () => {
     cloud.vendor.script('*', { text: 'a', fail: { after: 0 } });
-    const response = await house.post('/alpha/v1/messages', {
+    const response = await harness.post('/alpha/v1/messages', {
       model,
       max_tokens: 50,
       stream: true,
@@ -99,29 +99,29 @@ describe('what goes wrong', () => {
 
   it('cancels the upstream request when the client disconnects, and charges what was delivered', async () => {
     cloud.vendor.script('*', { text: ['a ', 'b '], endless: true, delayEvents: 5 });
-    const leaving = new AbortController();
+    const controller = new AbortController();
     await after(async () => {
-      const response = await house.post(
+      const response = await harness.post(
         '/alpha/v1/messages',
         { model, max_tokens: 5000, stream: true, messages: hello },
-        { signal: leaving.signal },
+        { signal: controller.signal },
       );
       await response.body?.getReader().read();
-      leaving.abort();
+      controller.abort();
     });
-    expect(house.gateway.ends.at(-1)).toMatchObject({ type: 'answered', outcome: 'aborted' });
+    expect(harness.gateway.ends.at(-1)).toMatchObject({ type: 'answered', outcome: 'aborted' });
     await vi.waitFor(() => expect(cloud.vendor.journal.at(-1)?.end).toBe('closed-by-peer'), 120_000);
   });
 
   it('reveals nothing of the credential, even if the provider does', async () => {
-    const wrong = await openCloudHouse(
+    const wrong = await openCloudHarness(
       amazonBedrock({ region: 'us-east-1', baseUrl: cloud.origin, credentials }),
     );
     const response = await wrong.post('/alpha/v1/messages', { model, max_tokens: 50, messages: hello });
     expect(response.status).toBe(502);
     expect(await response.text()).not.toContain(keys.secret);
     await wrong.close();
-    expect([...house.gateway.log, ...wrong.gateway.log].join('\n')).not.toMatch(
+    expect([...harness.gateway.log, ...wrong.gateway.log].join('\n')).not.toMatch(
       /AWS4-HMAC-SHA256|Signature=/,
     );
   });

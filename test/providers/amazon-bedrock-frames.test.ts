@@ -35,22 +35,23 @@ describe('a stream of frames', () => {
       damaged[at] = (damaged[at] ?? 0) ^ 1;
       // A frame that claims to be longer than it is never ends: the reply is cut short, and nothing of it
       // reaches the client.
-      const told = await read(damaged).catch((error: unknown) =>
+      const message = await read(damaged).catch((error: unknown) =>
         isGatewayError(error) ? error.code : 'thrown',
       );
-      expect([['upstream_failed', ''].includes(told), told], `at ${at}`).toEqual([true, told]);
-      if (at >= 4) expect(told, `at ${at}`).toBe('upstream_failed');
+      expect([['upstream_failed', ''].includes(message), message], `at ${at}`).toEqual([true, message]);
+      if (at >= 4) expect(message, `at ${at}`).toBe('upstream_failed');
     }
   });
 
   it('gives what was whole before the damage', async () => {
     const damaged = Buffer.concat([chunkFrame(start), Buffer.alloc(40, 7)]);
-    const told: string[] = [];
+    const messages: string[] = [];
     const reading = (async () => {
-      for await (const event of serverSentEvents(inChunks(damaged))) told.push(Buffer.from(event).toString());
+      for await (const event of serverSentEvents(inChunks(damaged)))
+        messages.push(Buffer.from(event).toString());
     })();
     await expect(reading).rejects.toMatchObject({ code: 'upstream_failed' });
-    expect(told).toEqual([`event: message_start\ndata: ${start}\n\n`]);
+    expect(messages).toEqual([`event: message_start\ndata: ${start}\n\n`]);
   });
 
   it.each([

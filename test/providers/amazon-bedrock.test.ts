@@ -7,9 +7,9 @@ import { z } from 'zod';
 import { parseUsd } from '../../core/index.ts';
 import { amazonBedrock } from '../../plugins/providers/amazon-bedrock.ts';
 import { keys } from '../support/cloud/bedrock.ts';
-import { expectToolLoop, openCloudHouse } from '../support/cloud/house.ts';
+import { expectToolLoop, openCloudHarness } from '../support/cloud/harness.ts';
 import { hostWith } from '../support/host.ts';
-import { after, cloud, credentials, hello, house, model, openBedrock, path } from './bedrock-house.ts';
+import { after, cloud, credentials, hello, harness, model, openBedrock, path } from './bedrock-harness.ts';
 
 openBedrock();
 
@@ -19,7 +19,7 @@ describe.each(['messages', 'chat-completions', 'responses', 'generate-content'] 
     it.each(['whole', 'streamed'] as const)(
       'has text, calls tools and continues with their results, %s',
       async (form) => {
-        await expectToolLoop(house.clients[wire], cloud.vendor, model, form);
+        await expectToolLoop(harness.clients[wire], cloud.vendor, model, form);
         expect(cloud.arrived.slice(-2).map((each) => each.path)).toEqual(
           form === 'whole' ? [path, path] : [`${path}-with-response-stream`, `${path}-with-response-stream`],
         );
@@ -27,14 +27,14 @@ describe.each(['messages', 'chat-completions', 'responses', 'generate-content'] 
     );
 
     it.each(['whole', 'streamed'] as const)('pays exactly what the vendor counted, %s', async (form) => {
-      await after(() => house.clients[wire]({ text: 'Hello!' }).ask(model, form));
+      await after(() => harness.clients[wire]({ text: 'Hello!' }).ask(model, form));
       const { billed } = cloud.vendor.journal.at(-1) ?? {};
-      expect(house.gateway.ends.at(-1)).toMatchObject({
+      expect(harness.gateway.ends.at(-1)).toMatchObject({
         type: 'answered',
         outcome: 'completed',
         charge: { basis: 'usage', usage: { input: billed?.prompt, output: billed?.completion } },
       });
-      expect(house.gateway.ends.at(-1)).toMatchObject({
+      expect(harness.gateway.ends.at(-1)).toMatchObject({
         charge: { cost: BigInt((billed?.prompt ?? 0) * 1000 + (billed?.completion ?? 0) * 5000) },
       });
     });
@@ -46,7 +46,7 @@ describe('a messages client', () => {
     const text =
       `{"model":"${model}" , "max_tokens": 50,"stream":false,  "temperature":1.0, ` +
       '"messages":[{"role":"user","content":"H\\u0069"}]}';
-    expect((await house.post('/alpha/v1/messages', text)).status).toBe(200);
+    expect((await harness.post('/alpha/v1/messages', text)).status).toBe(200);
     expect(cloud.arrived.at(-1)?.body.toString()).toBe(
       '{"anthropic_version":"bedrock-2023-05-31","max_tokens": ' +
         '50,  "temperature":1.0, "messages":[{"role":"user","content":"H\\u0069"}]}',
@@ -54,7 +54,7 @@ describe('a messages client', () => {
   });
 
   it('reads the very events that stood in the frames, without what the cloud measured', async () => {
-    const response = await house.post('/alpha/v1/messages', {
+    const response = await harness.post('/alpha/v1/messages', {
       model,
       max_tokens: 50,
       stream: true,
@@ -67,7 +67,7 @@ describe('a messages client', () => {
   });
 
   it('has its betas asked for in the body', async () => {
-    await house.post(
+    await harness.post(
       '/alpha/v1/messages',
       { model, max_tokens: 50, messages: hello },
       { headers: { 'anthropic-beta': 'one-2026-01-01, two-2026-01-01' } },
@@ -78,7 +78,7 @@ describe('a messages client', () => {
   });
 
   it('has its tokens counted by the model itself', async () => {
-    const response = await house.post('/alpha/v1/messages/count_tokens', { model, messages: hello });
+    const response = await harness.post('/alpha/v1/messages/count_tokens', { model, messages: hello });
     expect([response.status, response.headers.get('x-tollgate-estimate')]).toEqual([200, null]);
     expect(
       z.strictObject({ input_tokens: z.int().positive() }).safeParse(await response.json()).success,
@@ -87,7 +87,7 @@ describe('a messages client', () => {
   });
 
   it('has an estimate if the provider cannot count for the model', async () => {
-    const response = await house.post('/alpha/v1/messages/count_tokens', {
+    const response = await harness.post('/alpha/v1/messages/count_tokens', {
       model: 'anthropic/claude-opus-4-8',
       messages: hello,
     });
@@ -97,7 +97,7 @@ describe('a messages client', () => {
 
 describe('credentials', () => {
   it('may be an API key, shown instead of a signature', async () => {
-    const other = await openCloudHouse(
+    const other = await openCloudHarness(
       amazonBedrock({ region: keys.region, baseUrl: cloud.origin, apiKey: 'bedrock-api-key' }),
     );
     expect((await other.post('/alpha/v1/messages', { model, max_tokens: 50, messages: hello })).status).toBe(
@@ -107,14 +107,14 @@ describe('credentials', () => {
   });
 
   it('that are temporary sign with their token, are fetched once, and again before they expire', async () => {
-    let asked = 0;
+    let requestCount = 0;
     let lapses = Date.now() + 3_600_000;
     const provide = async () => ({
       ...credentials,
-      sessionToken: `session-${(asked += 1)}`,
+      sessionToken: `session-${(requestCount += 1)}`,
       expiration: new Date(lapses),
     });
-    const other = await openCloudHouse(
+    const other = await openCloudHarness(
       amazonBedrock({ region: keys.region, baseUrl: cloud.origin, credentials: provide }),
     );
     const call = async (): Promise<unknown> => {
@@ -124,8 +124,8 @@ describe('credentials', () => {
       return cloud.arrived.at(-1)?.headers['x-amz-security-token'];
     };
     lapses = Date.now() + 60_000;
-    expect([await call(), asked]).toEqual(['session-1', 1]);
-    expect([await call(), asked]).toEqual(['session-1', 2]);
+    expect([await call(), requestCount]).toEqual(['session-1', 1]);
+    expect([await call(), requestCount]).toEqual(['session-1', 2]);
     expect(await call()).toBe('session-2');
     await other.close();
   });
@@ -136,7 +136,7 @@ describe('credentials', () => {
         name: 'CredentialsProviderError',
       });
     };
-    const other = await openCloudHouse(
+    const other = await openCloudHarness(
       amazonBedrock({ region: keys.region, baseUrl: cloud.origin, credentials: fail }),
     );
     const response = await other.post('/alpha/v1/messages', { model, max_tokens: 50, messages: hello });

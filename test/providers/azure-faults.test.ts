@@ -4,14 +4,14 @@ import { azure } from '../../plugins/providers/azure.ts';
 import { health } from '../../plugins/routing/health.ts';
 import { keys } from '../../plugins/routing/keys.ts';
 import { key, otherKey } from '../support/cloud/azure.ts';
-import { openCloudHouse, type CloudHouse } from '../support/cloud/house.ts';
-import { cloud, hello, house, model, openAzure } from './azure-house.ts';
+import { openCloudHarness, type CloudHarness } from '../support/cloud/harness.ts';
+import { cloud, hello, harness, model, openAzure } from './azure-harness.ts';
 
 openAzure();
 
 describe('several keys', () => {
   it('take turns, and one at its limit rests alone', async () => {
-    const both = await openCloudHouse(
+    const both = await openCloudHarness(
       azure({ baseUrl: cloud.origin, apiKey: [key, otherKey] }),
       keys(),
       health(),
@@ -34,7 +34,7 @@ describe('several keys', () => {
 
 describe('the time it has', () => {
   it('is its own if it sets one', async () => {
-    const hasty = await openCloudHouse(
+    const hasty = await openCloudHarness(
       azure({ baseUrl: cloud.origin, apiKey: key, timeouts: { reply: 0.2 } }),
     );
     cloud.vendor.script('*', { text: 'a', hold: 'forever' });
@@ -54,7 +54,7 @@ describe('what goes wrong', () => {
     cloud.vendor.script('*', {
       reply: { status: said, body: { error: { code: String(said), message: 'No.' } } },
     });
-    expect((await house.post('/v1/chat/completions', { model, messages: hello })).status).toBe(told);
+    expect((await harness.post('/v1/chat/completions', { model, messages: hello })).status).toBe(told);
   });
 
   it('is the content filter, with its own message', async () => {
@@ -73,7 +73,7 @@ describe('what goes wrong', () => {
         },
       },
     });
-    const response = await house.post('/v1/chat/completions', { model, messages: hello });
+    const response = await harness.post('/v1/chat/completions', { model, messages: hello });
     expect([response.status, await response.json()]).toMatchObject([
       400,
       {
@@ -87,22 +87,22 @@ describe('what goes wrong', () => {
 
   it('cancels the upstream request when the client disconnects', async () => {
     cloud.vendor.script('*', { text: ['a ', 'b '], endless: true, delayEvents: 5 });
-    const leaving = new AbortController();
-    const count = house.gateway.ends.length;
-    const response = await house.post(
+    const controller = new AbortController();
+    const count = harness.gateway.ends.length;
+    const response = await harness.post(
       '/v1/chat/completions',
       { model, stream: true, messages: hello },
-      { signal: leaving.signal },
+      { signal: controller.signal },
     );
     await response.body?.getReader().read();
-    leaving.abort();
-    await house.gateway.ended(count + 1);
-    expect(house.gateway.ends.at(-1)).toMatchObject({ type: 'answered', outcome: 'aborted' });
+    controller.abort();
+    await harness.gateway.ended(count + 1);
+    expect(harness.gateway.ends.at(-1)).toMatchObject({ type: 'answered', outcome: 'aborted' });
     await vi.waitFor(() => expect(cloud.vendor.journal.at(-1)?.end).toBe('closed-by-peer'), 120_000);
   });
 
   it('reveals nothing of the key, even if the provider does', async () => {
-    const wrong = await openCloudHouse(azure({ baseUrl: cloud.origin, apiKey: 'a-wrong-resource-key' }));
+    const wrong = await openCloudHarness(azure({ baseUrl: cloud.origin, apiKey: 'a-wrong-resource-key' }));
     const response = await wrong.post('/v1/chat/completions', { model, messages: hello });
     const text = await response.text();
     await wrong.close();
@@ -111,7 +111,7 @@ describe('what goes wrong', () => {
 });
 
 describe('without a key', () => {
-  const open = (): Promise<CloudHouse> => openCloudHouse(azure({ baseUrl: cloud.origin }));
+  const open = (): Promise<CloudHarness> => openCloudHarness(azure({ baseUrl: cloud.origin }));
   const asMachine = (): void => {
     for (const name of ['AZURE_OPENAI_API_KEY', 'AZURE_TENANT_ID', 'AZURE_CLIENT_ID', 'AZURE_CLIENT_SECRET'])
       vi.stubEnv(name, '');
@@ -119,7 +119,7 @@ describe('without a key', () => {
     vi.stubEnv('IDENTITY_ENDPOINT', `${cloud.origin}/identity`);
     vi.stubEnv('IDENTITY_HEADER', 'machine-secret');
   };
-  const call = async (from: CloudHouse): Promise<number> =>
+  const call = async (from: CloudHarness): Promise<number> =>
     (await from.post('/v1/chat/completions', { model, messages: hello })).status;
 
   it("and without an identity a call is the provider's failure", async () => {

@@ -5,10 +5,10 @@
 import { describe, expect, it, vi } from 'vitest';
 import { azure } from '../../plugins/providers/azure.ts';
 import { key } from '../support/cloud/azure.ts';
-import { expectToolLoop, openCloudHouse } from '../support/cloud/house.ts';
+import { expectToolLoop, openCloudHarness } from '../support/cloud/harness.ts';
 import { hostWith } from '../support/host.ts';
 import { pixel } from '../support/vendor/images.ts';
-import { cloud, hello, house, model, old, openAzure } from './azure-house.ts';
+import { cloud, hello, harness, model, old, openAzure } from './azure-harness.ts';
 
 openAzure();
 
@@ -18,18 +18,18 @@ describe.each(['messages', 'chat-completions', 'responses', 'generate-content'] 
     it.each(['whole', 'streamed'] as const)(
       'has text, calls tools and continues with their results, %s',
       async (form) => {
-        for (const each of [house, old]) {
+        for (const each of [harness, old]) {
           await expectToolLoop(each.clients[wire], cloud.vendor, model, form);
         }
       },
     );
 
     it.each(['whole', 'streamed'] as const)('pays exactly what the vendor counted, %s', async (form) => {
-      const count = house.gateway.ends.length;
-      await house.clients[wire]({ text: 'Hello!' }).ask(model, form);
-      await house.gateway.ended(count + 1);
+      const count = harness.gateway.ends.length;
+      await harness.clients[wire]({ text: 'Hello!' }).ask(model, form);
+      await harness.gateway.ended(count + 1);
       const { prompt = 0, completion = 0 } = cloud.vendor.journal.at(-1)?.billed ?? {};
-      expect(house.gateway.ends.at(-1)).toMatchObject({
+      expect(harness.gateway.ends.at(-1)).toMatchObject({
         outcome: 'completed',
         charge: { basis: 'usage', cost: BigInt(prompt * 150 + completion * 600) },
       });
@@ -55,7 +55,7 @@ describe('the address', () => {
       '/openai/responses?api-version=2025-04-01-preview',
     ],
   ])("of %s is the version's own", async (path, body, now, before) => {
-    expect((await house.post(path, { model, ...body })).status).toBe(200);
+    expect((await harness.post(path, { model, ...body })).status).toBe(200);
     expect(asked()).toBe(now);
     expect((await old.post(path, { model, ...body })).status).toBe(200);
     expect(asked()).toBe(before);
@@ -63,7 +63,7 @@ describe('the address', () => {
   });
 
   it('has the undated preview in its query', async () => {
-    const preview = await openCloudHouse(
+    const preview = await openCloudHarness(
       azure({ baseUrl: `${cloud.origin}/`, apiKey: key, apiVersion: 'preview' }),
     );
     expect((await preview.post('/v1/chat/completions', { model, messages: hello })).status).toBe(200);
@@ -72,7 +72,7 @@ describe('the address', () => {
   });
 
   it('names a deployment that exists, or the model is reported as missing', async () => {
-    const response = await house.post('/v1/chat/completions', { model: 'openai/gpt-4o', messages: hello });
+    const response = await harness.post('/v1/chat/completions', { model: 'openai/gpt-4o', messages: hello });
     expect([response.status, await response.json()]).toMatchObject([
       404,
       { error: { code: 'model_not_found' } },
@@ -92,9 +92,9 @@ describe('pictures', () => {
   };
 
   it("are made and changed at the deployment's addresses, and paid", async () => {
-    const count = house.gateway.ends.length;
+    const count = harness.gateway.ends.length;
     for (const [each, root] of [
-      [house, '/openai/v1'],
+      [harness, '/openai/v1'],
       [old, '/openai/deployments/gpt-image-1'],
     ] as const) {
       const query = each === old ? '?api-version=2025-04-01-preview' : '';
@@ -116,7 +116,7 @@ describe('pictures', () => {
         `${root}/images/edits${query}`,
       ]);
     }
-    const [end] = (await house.gateway.ended(count + 1)).slice(count);
+    const [end] = (await harness.gateway.ended(count + 1)).slice(count);
     const { prompt = 0, completion = 0 } = cloud.painter.journal[0]?.billed ?? {};
     expect(end).toMatchObject({
       outcome: 'completed',
@@ -125,7 +125,7 @@ describe('pictures', () => {
   });
 
   it('are shown to clients of other protocols', async () => {
-    const response = await house.post('/v1/chat/completions', {
+    const response = await harness.post('/v1/chat/completions', {
       model: painter,
       messages: [{ role: 'user', content: 'A heron' }],
     });
@@ -143,7 +143,7 @@ describe('pictures', () => {
         },
       },
     });
-    const response = await house.post('/v1/images/generations', {
+    const response = await harness.post('/v1/images/generations', {
       model: painter,
       prompt: 'A heron',
       quality: 'low',

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { formatUsd } from '../../core/money.ts';
 import { googleVertex } from '../../plugins/providers/google-vertex.ts';
 import { startSignIn, type SignIn } from '../support/cloud/google-sign-in.ts';
-import { expectToolLoop, openCloudHouse, type CloudHouse } from '../support/cloud/house.ts';
+import { expectToolLoop, openCloudHarness, type CloudHarness } from '../support/cloud/harness.ts';
 import { startVertex, type Vertex } from '../support/cloud/vertex.ts';
 import { hostWith } from '../support/host.ts';
 import { plainProtocol } from '../support/plain-protocol.ts';
@@ -20,9 +20,9 @@ const gemini = { contents: [{ role: 'user', parts: [{ text: 'Hello!' }] }] };
 const geminiPath = '/beta/v1beta/models/google/gemini-2.5-flash';
 let signIn: SignIn;
 let cloud: Vertex;
-let house: CloudHouse;
-const open = (): Promise<CloudHouse> =>
-  openCloudHouse(
+let harness: CloudHarness;
+const open = (): Promise<CloudHarness> =>
+  openCloudHarness(
     googleVertex({
       project: 'house',
       location: 'europe-west1',
@@ -33,13 +33,13 @@ const open = (): Promise<CloudHouse> =>
 beforeAll(async () => {
   signIn = await startSignIn();
   cloud = await startVertex(() => signIn.token);
-  house = await open();
+  harness = await open();
 });
 afterEach(() => {
   for (const vendor of [cloud.claude, cloud.gemini]) vendor.unscript();
 });
 afterAll(async () => {
-  await house.close();
+  await harness.close();
   await cloud.close();
   await signIn.close();
 });
@@ -51,17 +51,17 @@ describe.each(['claude', 'gemini'] as const)('%s', (which) => {
       it.each(['whole', 'streamed'] as const)(
         'says text, calls tools and continues with their results, %s',
         async (form) => {
-          await expectToolLoop(house.clients[wire], cloud[which], models[which], form);
+          await expectToolLoop(harness.clients[wire], cloud[which], models[which], form);
         },
       );
 
       it.each(['whole', 'streamed'] as const)('costs exactly what the vendor counted, %s', async (form) => {
-        const count = house.gateway.ends.length;
-        await house.clients[wire]({ text: 'Hello!' }).ask(models[which], form);
-        await house.gateway.ended(count + 1);
+        const count = harness.gateway.ends.length;
+        await harness.clients[wire]({ text: 'Hello!' }).ask(models[which], form);
+        await harness.gateway.ended(count + 1);
         const { prompt = 0, completion = 0 } = cloud[which].journal.at(-1)?.billed ?? {};
         const [input, output] = prices[which];
-        expect(house.gateway.ends.at(-1)).toMatchObject({
+        expect(harness.gateway.ends.at(-1)).toMatchObject({
           outcome: 'completed',
           charge: { basis: 'usage', cost: BigInt(prompt * input + completion * output) },
         });
@@ -72,17 +72,17 @@ describe.each(['claude', 'gemini'] as const)('%s', (which) => {
 
   it('has its request cancelled when the client disconnects', async () => {
     cloud[which].script('*', { text: ['a ', 'b '], endless: true, delayEvents: 5 });
-    const leaving = new AbortController();
-    const count = house.gateway.ends.length;
-    const response = await house.post(
+    const controller = new AbortController();
+    const count = harness.gateway.ends.length;
+    const response = await harness.post(
       '/v1/chat/completions',
       { model: models[which], stream: true, messages: hello },
-      { signal: leaving.signal },
+      { signal: controller.signal },
     );
     await response.body?.getReader().read();
-    leaving.abort();
-    await house.gateway.ended(count + 1);
-    expect(house.gateway.ends.at(-1)).toMatchObject({ type: 'answered', outcome: 'aborted' });
+    controller.abort();
+    await harness.gateway.ended(count + 1);
+    expect(harness.gateway.ends.at(-1)).toMatchObject({ type: 'answered', outcome: 'aborted' });
     await vi.waitFor(() => expect(cloud[which].journal.at(-1)?.end).toBe('closed-by-peer'), 120_000);
   });
 });
@@ -92,7 +92,7 @@ describe('the wire', () => {
     const text =
       `{"model":"${models.claude}" , "max_tokens": 50,  "temperature":1.0, "messages":[{"role":"user",` +
       '"content":"H\\u0069"}]}';
-    expect((await house.post('/alpha/v1/messages', text)).status).toBe(200);
+    expect((await harness.post('/alpha/v1/messages', text)).status).toBe(200);
     const { path, body } = cloud.arrived.at(-1) ?? {};
     expect(path).toBe(`${publishers}/anthropic/models/claude-haiku-4-5@20251001:rawPredict`);
     expect(body?.toString()).toBe(
@@ -105,7 +105,7 @@ describe('the wire', () => {
     const text =
       '{ "contents":[{"role":"user", "parts":[{"text":"H\\u0069"}]}], ' +
       '"generationConfig":{"temperature":1.0} }';
-    expect((await house.post(`${geminiPath}:generateContent`, text)).status).toBe(200);
+    expect((await harness.post(`${geminiPath}:generateContent`, text)).status).toBe(200);
     expect([cloud.arrived.at(-1)?.path, cloud.arrived.at(-1)?.body.toString()]).toEqual([
       `${publishers}/google/models/gemini-2.5-flash:generateContent`,
       text,
@@ -138,7 +138,7 @@ describe('the wire', () => {
       `${publishers}/google/models/gemini-2.5-flash:countTokens`,
     ],
   ])('counts the tokens of %s by the vendor', async (_, path, body, asked) => {
-    const response = await house.post(path, body);
+    const response = await harness.post(path, body);
     expect([response.status, response.headers.get('x-tollgate-estimate')]).toEqual([200, null]);
     expect(JSON.stringify(await response.json())).toMatch(/okens":[1-9]/);
     expect(cloud.arrived.at(-1)?.path).toBe(asked);
@@ -160,7 +160,7 @@ describe('the wire', () => {
               body: { error: { code: status, message: 'No.', status: 'RESOURCE_EXHAUSTED' } },
             },
     });
-    const response = await house.post('/alpha/v1/messages', {
+    const response = await harness.post('/alpha/v1/messages', {
       model: models[which],
       max_tokens: 50,
       messages: hello,
@@ -170,7 +170,7 @@ describe('the wire', () => {
 });
 
 describe('a token', () => {
-  const call = async (from: CloudHouse): Promise<number> =>
+  const call = async (from: CloudHarness): Promise<number> =>
     (await from.post(`${geminiPath}:generateContent`, gemini)).status;
 
   it('is fetched once for all calls that need one, and kept', async () => {
@@ -220,7 +220,7 @@ describe('a token', () => {
     ]);
     await other.gateway.ended(1);
     await other.close();
-    for (const told of [text, ...other.gateway.log]) expect(told).not.toMatch(/PRIVATE KEY|eyJ|ya29/);
+    for (const line of [text, ...other.gateway.log]) expect(line).not.toMatch(/PRIVATE KEY|eyJ|ya29/);
   });
 });
 
@@ -229,7 +229,7 @@ describe('without a key in the configuration', () => {
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-'));
     writeFileSync(join(folder, 'key.json'), JSON.stringify(signIn.account));
     vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', join(folder, 'key.json'));
-    const other = await openCloudHouse(
+    const other = await openCloudHarness(
       googleVertex({ project: 'house', location: 'europe-west1', baseUrl: cloud.origin }),
     );
     const before = signIn.given;

@@ -8,7 +8,7 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { hostWith } from '../support/host.ts';
 import { chatReply } from '../support/replies.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
-import { openDoors } from '../support/station.ts';
+import { acceptAnyKey } from '../support/station.ts';
 
 const spec = {
   name: 'keyed',
@@ -40,7 +40,7 @@ describe('over sockets', () => {
     });
     gateway = await startGateway({
       plugins: [
-        openDoors(),
+        acceptAnyKey(),
         chatCompletions(),
         listed({ apiKey: ['k-1', 'k-2', 'k-3'], baseUrl: vendor.origin }),
         keys(),
@@ -104,7 +104,7 @@ it("the provider's own timeout applies, if it states one", async () => {
   const silent = await startScriptedVendor(() => undefined);
   const gateway = await startGateway({
     plugins: [
-      openDoors(),
+      acceptAnyKey(),
       chatCompletions(),
       listed({ apiKey: 'k', baseUrl: silent.origin, timeouts: { reply: 0.2 } }),
     ],

@@ -8,8 +8,8 @@ import { azure } from '../../plugins/providers/azure.ts';
 import { ollama } from '../../plugins/providers/ollama.ts';
 import { openai } from '../../plugins/providers/openai.ts';
 import { startGateway } from '../support/gateway.ts';
+import { openHarness } from '../support/harness.ts';
 import { hostWith } from '../support/host.ts';
-import { openHouse } from '../support/house.ts';
 
 type Own = NonNullable<NonNullable<Parameters<typeof openai>[0]>['models']>;
 
@@ -90,7 +90,7 @@ describe('a model that the catalogue does not have', () => {
   });
 
   it('is called with its own price, by an official SDK', async () => {
-    const house = await openHouse({
+    const harness = await openHarness({
       provider: Object.assign(
         (options: Parameters<typeof openai>[0]) =>
           openai({
@@ -101,18 +101,18 @@ describe('a model that the catalogue does not have', () => {
       ),
     });
     try {
-      house.vendor.script('house-model', {
+      harness.vendor.script('house-model', {
         text: ['Yes.'],
         usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 },
       });
-      const reply = await house.client.chat.completions.create({
+      const reply = await harness.client.chat.completions.create({
         model: 'openai/house-model',
         messages: [{ role: 'user', content: 'Hi' }],
       });
       expect(reply.model).toBe('openai/house-model');
-      expect((await house.balance()).used).toBe((7 * 10 + 3 * 100) / 1e6);
+      expect((await harness.balance()).used).toBe((7 * 10 + 3 * 100) / 1e6);
     } finally {
-      await house.close();
+      await harness.close();
     }
   });
 });

@@ -17,13 +17,13 @@ let gateway: TestGateway;
 let vendor: Server;
 let key = '';
 let says: Said = { type: 'application/json', body: '{}' };
-const asked: { path: string; body: string }[] = [];
+const requests: { path: string; body: string }[] = [];
 
 beforeAll(async () => {
   vendor = createServer(async (request, response) => {
     let body = '';
     for await (const chunk of request) body += String(chunk);
-    asked.push({ path: request.url ?? '', body });
+    requests.push({ path: request.url ?? '', body });
     response.writeHead(200, { 'content-type': says.type }).end(says.body);
   });
   await new Promise<void>((resolve) => void vendor.listen(0, '127.0.0.1', resolve));
@@ -172,7 +172,7 @@ describe('a verbatim call', () => {
   it("reaches the provider unchanged except for its model name, without the gateway's object", async () => {
     says = { type: 'text/event-stream', body: begun + completed };
     await post(call);
-    expect(asked.at(-1)).toEqual({
+    expect(requests.at(-1)).toEqual({
       path: '/v1/responses',
       body: '{ "model":"gpt-4.1" , "stream":true, "input":"Ahoy", "x": 1.0 }',
     });
@@ -189,7 +189,7 @@ describe('a verbatim call', () => {
   it("that counts tokens goes to the provider's endpoint for counts and costs nothing", async () => {
     says = { type: 'application/json', body: '{"object":"response.input_tokens","input_tokens":51}' };
     const { text } = await post('{"model":"openai/gpt-4.1","input":"Ahoy"}', '/v1/responses/input_tokens');
-    expect(asked.at(-1)?.path).toBe('/v1/responses/input_tokens');
+    expect(requests.at(-1)?.path).toBe('/v1/responses/input_tokens');
     expect(JSON.parse(text)).toEqual({ object: 'response.input_tokens', input_tokens: 51 });
     expect(gateway.ends.at(-1)).toMatchObject({ charge: { cost: 0n } });
   });
@@ -215,7 +215,7 @@ describe('a verbatim call', () => {
         ],
       }),
     );
-    expect(asked.at(-1)?.body).not.toContain(sealed);
+    expect(requests.at(-1)?.body).not.toContain(sealed);
     expect(headers.get('x-tollgate-dropped')).toBe('input[1]');
   });
 

@@ -40,7 +40,7 @@ function framesOf(events: readonly CanonicalEvent[]): string {
   return events.map((event) => encoder.push(event)).join('');
 }
 
-const asked = { model: 'openai/gpt-5.5', input: 'x' };
+const request = { model: 'openai/gpt-5.5', input: 'x' };
 
 function summary({ output, usage, status, incomplete_details: details, output_text: text }: Answer): unknown {
   return {
@@ -91,7 +91,7 @@ describe('the official SDK', () => {
   it.each(cases)('assembles our stream of %s to the whole reply', async (name) => {
     const events = eventsOf(name);
     const seen: string[] = [];
-    const stream = sdk(framesOf(events), streamed).responses.stream({ ...asked });
+    const stream = sdk(framesOf(events), streamed).responses.stream({ ...request });
     stream.on('event', ({ type }) => void seen.push(type));
     expect(summary(await stream.finalResponse())).toEqual(expected(events));
     expect(seen.slice(0, 2)).toEqual(['response.created', 'response.in_progress']);
@@ -100,9 +100,9 @@ describe('the official SDK', () => {
   it.each(cases)('reads our response of %s', async (name) => {
     const events = eventsOf(name);
     const body = JSON.stringify(client.encodeReply(events, context));
-    expect(summary(await sdk(body, { 'content-type': 'application/json' }).responses.create(asked))).toEqual(
-      expected(events),
-    );
+    expect(
+      summary(await sdk(body, { 'content-type': 'application/json' }).responses.create(request)),
+    ).toEqual(expected(events));
   });
 
   it('reads text, calls and more text, with two calls open at the same time', async () => {
@@ -127,7 +127,7 @@ describe('the official SDK', () => {
       { type: 'response-end' },
     ];
     const answer = await sdk(framesOf(events), streamed)
-      .responses.stream({ ...asked })
+      .responses.stream({ ...request })
       .finalResponse();
     expect(answer.output.map(({ type }) => type)).toEqual([
       'message',
@@ -142,11 +142,11 @@ describe('the official SDK', () => {
     const frames =
       client.keepAlive +
       client.encodeStreamError(new GatewayError('upstream_failed', 'It broke off.'), context.call, true);
-    const stream = await sdk(frames, streamed).responses.create({ ...asked, stream: true });
+    const stream = await sdk(frames, streamed).responses.create({ ...request, stream: true });
     await expect(Array.fromAsync(stream)).rejects.toThrow('It broke off.');
     await expect(
       sdk(frames, streamed)
-        .responses.stream({ ...asked })
+        .responses.stream({ ...request })
         .finalResponse(),
     ).rejects.toThrow('It broke off.');
   });
@@ -157,7 +157,7 @@ describe('the official SDK', () => {
       'x',
     );
     const call = sdk(JSON.stringify(body), { 'content-type': 'application/json' }, status).responses.create(
-      asked,
+      request,
     );
     await expect(call).rejects.toMatchObject({
       status: 400,
@@ -170,7 +170,7 @@ describe('the official SDK', () => {
   it('reads our token count', async () => {
     const body = JSON.stringify(protocol.count?.encodeReply(51));
     expect(
-      await sdk(body, { 'content-type': 'application/json' }).responses.inputTokens.count(asked),
+      await sdk(body, { 'content-type': 'application/json' }).responses.inputTokens.count(request),
     ).toEqual({ object: 'response.input_tokens', input_tokens: 51 });
   });
 });

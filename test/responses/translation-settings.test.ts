@@ -63,8 +63,8 @@ describe('settings', () => {
       modelWith(),
       'tools[0].googleMaps',
     ],
-  ])('refuses a call whose answer would be worthless: %s', (_, asked, model, param) => {
-    expect(refusal(() => encode(asked, model))).toMatchObject({
+  ])('refuses a call whose answer would be worthless: %s', (_, sent, model, param) => {
+    expect(refusal(() => encode(sent, model))).toMatchObject({
       code: 'unsupported_parameter',
       details: { param },
     });

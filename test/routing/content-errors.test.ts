@@ -9,7 +9,7 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { chatReply } from '../support/replies.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
-import { openDoors, station } from '../support/station.ts';
+import { acceptAnyKey, station } from '../support/station.ts';
 
 const whole = chatReply('one', {}, [3, 4]);
 let first: ScriptedVendor;
@@ -29,7 +29,7 @@ beforeAll(async () => {
   const stations = [first, second].map(({ origin }, index) =>
     station({ name: index === 0 ? 'first' : 'second', endpoints: { 'chat-completions': origin } }),
   );
-  gateway = await startGateway({ plugins: [openDoors(), chatCompletions(), health(), ...stations] });
+  gateway = await startGateway({ plugins: [acceptAnyKey(), chatCompletions(), health(), ...stations] });
 });
 afterAll(async () => {
   await gateway.close();
@@ -101,12 +101,12 @@ describe('an error about our key', () => {
       const stations = [first, second].map(({ origin }, index) =>
         station({ name: index === 0 ? 'first' : 'second', endpoints: { 'chat-completions': origin } }),
       );
-      gateway = await startGateway({ plugins: [openDoors(), chatCompletions(), health(), ...stations] });
+      gateway = await startGateway({ plugins: [acceptAnyKey(), chatCompletions(), health(), ...stations] });
       refuse(status, { message: 'You may not do this with key sk-1.', type: 'x', param: null, code: null });
-      const asked = first.bodies.length;
+      const requestCount = first.bodies.length;
       for (let count = 0; count < 3; count += 1)
         expect((await ask()).headers.get('x-tollgate-provider')).toBe('second');
-      expect(first.bodies.length).toBe(asked + 1);
+      expect(first.bodies.length).toBe(requestCount + 1);
     },
   );
 });

@@ -5,7 +5,7 @@ import { chatCompletions } from '../../plugins/protocols/chat-completions/index.
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { preferences } from '../../plugins/routing/preferences.ts';
 import { startGateway } from '../support/gateway.ts';
-import { openDoors, station } from '../support/station.ts';
+import { acceptAnyKey, station } from '../support/station.ts';
 import { answeredBy, ask, down, gateway, keys, openPreferred, vendor } from './preferred.ts';
 
 openPreferred();
@@ -70,12 +70,12 @@ describe('a fallback to another model', () => {
   it('is skipped if it could cost more than was reserved, and the lookup reports it', async () => {
     const response = await ask({ fallback: ['other/dear', 'other/claude'] }, { model: 'house/broken' });
     expect(await response.json()).toMatchObject({ model: 'other/claude' });
-    const told: unknown = await (
+    const answer: unknown = await (
       await fetch(`${gateway.url}/v1/calls/${response.headers.get('x-request-id')}`, {
         headers: { authorization: `Bearer ${keys[0]}` },
       })
     ).json();
-    expect(told).toMatchObject({
+    expect(answer).toMatchObject({
       not_granted: [{ provider: 'anthropic-like', model: 'other/dear' }],
       attempts: [{ provider: 'down' }, { model: 'other/claude' }],
     });
@@ -85,7 +85,7 @@ describe('a fallback to another model', () => {
     const endpoints = { messages: `${vendor.origin}/v1/messages` };
     const generous = await startGateway({
       plugins: [
-        openDoors(),
+        acceptAnyKey(),
         chatCompletions(),
         messages(),
         balance({ firstCredit: '0', reserve: 'dearest' }),

@@ -9,7 +9,7 @@ import { chatCompletions } from '../../plugins/protocols/chat-completions/index.
 import { preferences } from '../../plugins/routing/preferences.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../support/scripted-vendor.ts';
-import { openDoors, station } from '../support/station.ts';
+import { acceptAnyKey, station } from '../support/station.ts';
 import { nowhere, rows, type Choice, type Row, well } from './fallback-rows.ts';
 
 const models = [{}, { id: 'house/painter', output: ['text', 'image'] as const }].map(
@@ -22,13 +22,13 @@ let sound: ScriptedVendor;
 let mute: Server;
 
 /** The faulty provider before the healthy one; no listener; and no connection in time. */
-let houses: Record<'faulty' | 'refused' | 'unreachable', TestGateway>;
+let gateways: Record<'faulty' | 'refused' | 'unreachable', TestGateway>;
 
-async function house(origin: string): Promise<TestGateway> {
+async function harness(origin: string): Promise<TestGateway> {
   return startGateway({
     timeouts: { connect: 0.4, firstEvent: 0.5, reply: 0.5, idle: 0.4 },
     plugins: [
-      openDoors(),
+      acceptAnyKey(),
       chatCompletions(),
       station({ name: 'first', endpoints: { 'chat-completions': origin + path }, models }),
       station({ name: 'second', endpoints: { 'chat-completions': sound.origin + path }, models }),
@@ -47,14 +47,14 @@ beforeAll(async () => {
   await once(mute, 'listening');
   const address = mute.address();
   const port = typeof address === 'object' && address ? address.port : 0;
-  houses = {
-    faulty: await house(faulty.origin),
-    refused: await house(closed.origin),
-    unreachable: await house(`https://127.0.0.1:${port}`),
+  gateways = {
+    faulty: await harness(faulty.origin),
+    refused: await harness(closed.origin),
+    unreachable: await harness(`https://127.0.0.1:${port}`),
   };
 });
 afterAll(async () => {
-  for (const each of Object.values(houses)) await each.close();
+  for (const each of Object.values(gateways)) await each.close();
   await faulty.close();
   await sound.close();
   mute.close();
@@ -67,7 +67,7 @@ interface Told {
 
 async function ask(row: Row, body: object): Promise<Told> {
   if (typeof row.fault !== 'string') faulty.conduct(row.fault);
-  const gateway = houses[typeof row.fault === 'string' ? row.fault : 'faulty'];
+  const gateway = gateways[typeof row.fault === 'string' ? row.fault : 'faulty'];
   const before = gateway.ends.length;
   const response = await fetch(`${gateway.url}${path}`, {
     method: 'POST',
@@ -139,7 +139,7 @@ describe('an error of the provider', () => {
       messages: [{ role: 'user', content: 'Hi' }],
       provider: { allow_fallbacks: false },
     };
-    const response = await fetch(`${houses.faulty.url}${path}`, {
+    const response = await fetch(`${gateways.faulty.url}${path}`, {
       method: 'POST',
       body: JSON.stringify(body),
     });
@@ -154,7 +154,7 @@ describe('an error of the provider', () => {
     ['2.2', '3'],
     ['99999999999999999999999', '31536000'],
     ['soon', '5'],
-  ])('that says "%s" about retries reaches the client with %s seconds', async (said, told) => {
+  ])('that says "%s" about retries reaches the client with %s seconds', async (said, message) => {
     faulty.conduct(
       (response) => void response.writeHead(429, { 'retry-after': said }).end('{"error":{"message":"no"}}'),
     );
@@ -163,11 +163,11 @@ describe('an error of the provider', () => {
       messages: [{ role: 'user', content: 'Hi' }],
       provider: { allow_fallbacks: false },
     };
-    const response = await fetch(`${houses.faulty.url}${path}`, {
+    const response = await fetch(`${gateways.faulty.url}${path}`, {
       method: 'POST',
       body: JSON.stringify(body),
     });
-    expect([response.status, response.headers.get('retry-after')]).toEqual([429, told]);
+    expect([response.status, response.headers.get('retry-after')]).toEqual([429, message]);
   });
 });
 

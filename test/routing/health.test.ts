@@ -52,8 +52,8 @@ describe('a dead provider', () => {
     let isDown = true;
     const started = await traffic(() => (isDown ? { after: 20, error: down } : { after: 20 }));
     for (let call = 0; call < 20; call += 1) {
-      const { sent: asked, error } = await one(started, targetAt('dead'));
-      expect([asked > 0, error?.code, error?.retry]).toEqual([true, down.code, asked === 1]);
+      const { sent: requestCount, error } = await one(started, targetAt('dead'));
+      expect([requestCount > 0, error?.code, error?.retry]).toEqual([true, down.code, requestCount === 1]);
     }
     isDown = false;
     expect(await one(started, targetAt('dead'))).toMatchObject({ provider: 'dead', error: undefined });

@@ -8,10 +8,10 @@ import { z } from 'zod';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { openai } from '../../plugins/providers/openai.ts';
 import { health } from '../../plugins/routing/health.ts';
-import { openAdminDoor, type AdminDoor } from '../support/admin-door.ts';
+import { openAdminListener, type AdminListener } from '../support/admin-listener.ts';
 import { postJson } from '../support/post.ts';
 import { makeDataFolder } from '../support/process.ts';
-import { openDoor, tappedVendor } from '../support/tapped-vendor.ts';
+import { acceptAnyKey, tappedVendor } from '../support/tapped-vendor.ts';
 import { pairOfWorkers, targetAt } from '../support/traffic.ts';
 
 const answer = JSON.stringify({
@@ -26,37 +26,38 @@ const refusal =
   '{"error":{"message":"Too many requests for key sk-secret-of-the-house-1234567890.","type":"rate_limit"}}';
 
 let status: number;
-let doors: AdminDoor[];
+let listeners: AdminListener[];
 beforeEach(() => {
   status = 200;
-  doors = [];
+  listeners = [];
 });
 afterEach(async () => {
   vi.useRealTimers();
-  for (const door of doors) await door.gateway.close();
+  for (const listener of listeners) await listener.gateway.close();
 });
 
-const open = (...plugins: Parameters<typeof openAdminDoor>[0]): Promise<AdminDoor> => openIn({}, plugins);
+const open = (...plugins: Parameters<typeof openAdminListener>[0]): Promise<AdminListener> =>
+  openIn({}, plugins);
 
 async function openIn(
-  settings: Parameters<typeof openAdminDoor>[1],
-  plugins: Parameters<typeof openAdminDoor>[0] = [],
-): Promise<AdminDoor> {
+  settings: Parameters<typeof openAdminListener>[1],
+  plugins: Parameters<typeof openAdminListener>[0] = [],
+): Promise<AdminListener> {
   const list = [
-    openDoor,
+    acceptAnyKey,
     chatCompletions(),
     tappedVendor('first', ['chat-completions'], () => ({ status, text: status === 200 ? answer : refusal })),
     tappedVendor('second', ['chat-completions'], () => ({ text: answer })),
     health(),
     ...plugins,
   ];
-  const door = await openAdminDoor(list, settings);
-  doors.push(door);
-  return door;
+  const listener = await openAdminListener(list, settings);
+  listeners.push(listener);
+  return listener;
 }
 
 /** Makes a call. Returns its status and the provider that answered. */
-async function call({ gateway }: AdminDoor, preferences = {}): Promise<[number, string | null]> {
+async function call({ gateway }: AdminListener, preferences = {}): Promise<[number, string | null]> {
   const response = await postJson(`${gateway.url}/v1/chat/completions`, {
     model: 'house/model',
     messages: [{ role: 'user', content: 'Hi' }],
@@ -72,23 +73,23 @@ const overview = z.object({
   ),
 });
 
-async function see(door: AdminDoor, provider: string): Promise<Record<string, unknown> | undefined> {
-  const { body } = await door.ask('GET', '/providers');
+async function see(listener: AdminListener, provider: string): Promise<Record<string, unknown> | undefined> {
+  const { body } = await listener.ask('GET', '/providers');
   return overview.parse(body).providers.find((each) => each.provider === provider);
 }
 
 describe('the health of providers', () => {
   it('counts attempts, and shows the time to the first event', async () => {
-    const door = await open();
-    expect(await see(door, 'first')).toMatchObject({
+    const listener = await open();
+    expect(await see(listener, 'first')).toMatchObject({
       state: 'idle',
       attempts: 0,
       models: 1,
       keys: 1,
       targets: [],
     });
-    await call(door);
-    expect(await see(door, 'first')).toMatchObject({
+    await call(listener);
+    expect(await see(listener, 'first')).toMatchObject({
       state: 'well',
       attempts: 1,
       failed: 0,
@@ -99,10 +100,10 @@ describe('the health of providers', () => {
   });
 
   it('shows a key that rests, until when, and its last error without secrets', async () => {
-    const door = await open();
+    const listener = await open();
     status = 429;
-    expect(await call(door)).toEqual([200, 'second']);
-    const seen = await see(door, 'first');
+    expect(await call(listener)).toEqual([200, 'second']);
+    const seen = await see(listener, 'first');
     expect(seen).toMatchObject({
       state: 'failing',
       failed: expect.any(Number),
@@ -118,38 +119,41 @@ describe('the health of providers', () => {
       ],
     });
     expect(JSON.stringify(seen)).not.toContain('sk-secret');
-    await door.ask('POST', '/providers/first/wake', {});
-    expect(await see(door, 'first')).toMatchObject({ state: 'well' });
+    await listener.ask('POST', '/providers/first/wake', {});
+    expect(await see(listener, 'first')).toMatchObject({ state: 'well' });
   });
 });
 
 describe('a provider that an operator takes out of service', () => {
   it('gets no calls until the operator puts it back', async () => {
-    const door = await open();
-    const rested = await door.ask('POST', '/providers/first/rest', { seconds: 600, reason: 'maintenance' });
+    const listener = await open();
+    const rested = await listener.ask('POST', '/providers/first/rest', {
+      seconds: 600,
+      reason: 'maintenance',
+    });
     expect(rested.status).toBe(200);
-    expect(await see(door, 'first')).toMatchObject({
+    expect(await see(listener, 'first')).toMatchObject({
       state: 'held',
       holds: [{ key: null, reason: 'maintenance' }],
     });
-    expect(await call(door)).toEqual([200, 'second']);
-    await door.ask('POST', '/providers/first/wake');
-    expect(await call(door)).toEqual([200, 'first']);
+    expect(await call(listener)).toEqual([200, 'second']);
+    await listener.ask('POST', '/providers/first/wake');
+    expect(await call(listener)).toEqual([200, 'first']);
   });
 
   it('gets no calls even if it is the only one, and the client reads when to retry', async () => {
-    const door = await open();
+    const listener = await open();
     for (const provider of ['first', 'second'])
-      await door.ask('POST', `/providers/${provider}/rest`, { model: 'house/model', seconds: 600 });
-    expect((await call(door))[0]).toBe(503);
-    await door.ask('POST', '/providers/second/wake', { model: 'house/model' });
-    expect(await call(door)).toEqual([200, 'second']);
+      await listener.ask('POST', `/providers/${provider}/rest`, { model: 'house/model', seconds: 600 });
+    expect((await call(listener))[0]).toBe(503);
+    await listener.ask('POST', '/providers/second/wake', { model: 'house/model' });
+    expect(await call(listener)).toEqual([200, 'second']);
   });
 
   it('rests on in a gateway that starts again, until the operator puts it back', async () => {
     const dataFolder = makeDataFolder();
-    const restart = async (): Promise<AdminDoor> => {
-      await doors.pop()?.gateway.close();
+    const restart = async (): Promise<AdminListener> => {
+      await listeners.pop()?.gateway.close();
       return openIn({ dataFolder });
     };
     const first = await restart();
@@ -166,10 +170,10 @@ describe('a provider that an operator takes out of service', () => {
   });
 
   it('serves again by itself when the time is over', async () => {
-    const door = await open();
-    await door.ask('POST', '/providers/first/rest', { seconds: 600 });
+    const listener = await open();
+    await listener.ask('POST', '/providers/first/rest', { seconds: 600 });
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 601_000 });
-    expect(await call(door)).toEqual([200, 'first']);
+    expect(await call(listener)).toEqual([200, 'first']);
   });
 
   it.each<[string, object, number, string]>([
@@ -181,8 +185,8 @@ describe('a provider that an operator takes out of service', () => {
     ['/providers/first/wake', { nonsense: 1 }, 400, 'nonsense'],
     ['/providers/first/test', {}, 404, 'provider'],
   ])('is not affected by an invalid request: %s', async (path, order, expected, param) => {
-    const door = await open();
-    expect(await door.ask('POST', path, order)).toMatchObject({
+    const listener = await open();
+    expect(await listener.ask('POST', path, order)).toMatchObject({
       status: expected,
       body: { error: { param } },
     });
@@ -244,8 +248,8 @@ describe('the test of a provider', () => {
     const address = server.address();
     const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
     try {
-      const door = await open(openai({ apiKey: ['good-key', 'bad-key'], baseUrl: `${url}/v1` }));
-      const { body, text } = await door.ask('POST', '/providers/openai/test');
+      const listener = await open(openai({ apiKey: ['good-key', 'bad-key'], baseUrl: `${url}/v1` }));
+      const { body, text } = await listener.ask('POST', '/providers/openai/test');
       expect(body).toMatchObject({
         results: [
           { key: 1, ok: true, milliseconds: expect.any(Number) },
@@ -257,7 +261,7 @@ describe('the test of a provider', () => {
         ],
       });
       expect(text).not.toMatch(/good-key|bad-key/);
-      await door.ask('POST', '/providers/openai/test', { key: 1 });
+      await listener.ask('POST', '/providers/openai/test', { key: 1 });
       expect(asked.toSorted()).toEqual(['Bearer bad-key', 'Bearer good-key', 'Bearer good-key']);
     } finally {
       server.close();

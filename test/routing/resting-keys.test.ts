@@ -32,14 +32,14 @@ describe('a key at its limit', () => {
     [0, refusing],
   ])(
     'and all others too: the client learns when the first of them is free again, and %i of them is asked',
-    async (asked, plugins) => {
+    async (requestCount, plugins) => {
       const started = await traffic(
         ({ provider }) => ({ after: 10, error: full(provider.credential === 1 ? 40 : 20), status: 429 }),
         plugins,
       );
       await one(started, ...targets.slice(0, 2));
       const { sent: reached, error } = await one(started, ...targets.slice(0, 2));
-      expect([reached, error?.code, error?.details.retryAfter]).toEqual([asked, 'rate_limited', 20]);
+      expect([reached, error?.code, error?.details.retryAfter]).toEqual([requestCount, 'rate_limited', 20]);
       expect(error?.retry).toBe(true);
     },
   );

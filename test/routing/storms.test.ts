@@ -62,9 +62,9 @@ let vendor: ScriptedVendor;
 /**
  * Two providers of one vendor that fail together; one alone; and one whose keys may make one call at a time.
  */
-let houses: Record<'two' | 'one' | 'limited', TestGateway>;
+let gateways: Record<'two' | 'one' | 'limited', TestGateway>;
 
-async function house(
+async function harness(
   names: readonly string[],
   plugins: readonly ReturnType<typeof rateLimits>[] = [],
 ): Promise<TestGateway> {
@@ -111,14 +111,14 @@ async function takeAll(gateway: TestGateway, key: string, client: Client): Promi
 beforeAll(async () => {
   vendor = await startScriptedVendor(well);
   const [two, one, limited] = await Promise.all([
-    house(['first', 'second']),
-    house(['only']),
-    house(['only'], [rateLimits({ perKey: { parallel: 1 } })]),
+    harness(['first', 'second']),
+    harness(['only']),
+    harness(['only'], [rateLimits({ perKey: { parallel: 1 } })]),
   ]);
-  houses = { two, one, limited };
+  gateways = { two, one, limited };
 });
 afterAll(async () => {
-  await Promise.all(Object.values(houses).map((gateway) => gateway.close()));
+  await Promise.all(Object.values(gateways).map((gateway) => gateway.close()));
   await vendor.close();
 });
 
@@ -267,7 +267,7 @@ describe.each(Object.entries(failures))(
     beforeAll(() => vendor.conduct(conduct()));
 
     it.concurrent.each(clients)('keeps %s from retrying more often than can help', async (client) => {
-      const gateway = houses[at];
+      const gateway = gateways[at];
       const key = await keyOf(gateway, client, as);
       if (at === 'limited') await takeAll(gateway, key, client);
       const before = endsWith(gateway, key);

@@ -12,7 +12,7 @@ const schema = {
   required: ['boats'],
   additionalProperties: false,
 };
-const asked = {
+const request = {
   model: 'a/b',
   messages: [{ role: 'user', content: 'Count them, in JSON.' }],
   response_format: { type: 'json_object', schema },
@@ -25,7 +25,7 @@ describe('a schema of a chat directly in its format', () => {
     ['generate-content', { generationConfig: { responseMimeType: 'application/json' } }],
   ] as const)('is a schema to %s, and no loss', (wire, expected) => {
     const { body, losses } = families[wire].protocol.upstream.encodeRequest(
-      readCall('chat-completions', asked).decode(),
+      readCall('chat-completions', request).decode(),
       families[wire].model,
       undefined,
     );
@@ -36,15 +36,15 @@ describe('a schema of a chat directly in its format', () => {
 
   it('goes back as it was written', () => {
     const { body } = families['chat-completions'].protocol.upstream.encodeRequest(
-      readCall('chat-completions', asked).decode(),
+      readCall('chat-completions', request).decode(),
       families['chat-completions'].model,
       undefined,
     );
-    expect(body).toMatchObject({ response_format: asked.response_format });
+    expect(body).toMatchObject({ response_format: request.response_format });
   });
 
   it('is named by its path if something of it is lost', () => {
-    expect(clientPath('format.schema', readCall('chat-completions', asked).decode(), {})).toBe(
+    expect(clientPath('format.schema', readCall('chat-completions', request).decode(), {})).toBe(
       'response_format.schema',
     );
   });

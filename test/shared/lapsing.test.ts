@@ -57,12 +57,12 @@ describe('a credential that expires', () => {
 
   it('is not waited for without end', async () => {
     const never = new Lapsing<string>('house', () => new Promise(() => undefined));
-    const asked = expect(Promise.resolve(never.get())).rejects.toMatchObject({
+    const pending = expect(Promise.resolve(never.get())).rejects.toMatchObject({
       code: 'upstream_failed',
       details: { cause: 'Error timeout' },
     });
     await vi.advanceTimersByTimeAsync(20_000);
-    await asked;
+    await pending;
   });
 
   it('that cannot be fetched is reported by names and numbers alone', async () => {

@@ -126,12 +126,12 @@ describe('reasoning in the content, as Mistral writes it', () => {
   );
 
   it.each(['responses', 'messages', 'generate-content'] as const)('is reasoning to %s', (wire) => {
-    const { body: told, losses } = families[wire].protocol.upstream.encodeRequest(
+    const { body: answer, losses } = families[wire].protocol.upstream.encodeRequest(
       readCall('chat-completions', body).decode(),
       families[wire].model,
       undefined,
     );
-    expect(JSON.stringify(told)).toContain('Seen.');
+    expect(JSON.stringify(answer)).toContain('Seen.');
     expect(losses.filter(({ code }) => code === 'vendor')).toEqual([]);
   });
 });

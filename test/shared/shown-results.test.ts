@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { families, readCall, type Wire } from '../support/families.ts';
 
 const url = 'data:image/png;base64,iVBORw0KGgo=';
-const asked = {
+const request = {
   model: 'a/b',
   tools: [{ type: 'function', function: { name: 'look' } }],
   messages: [
@@ -61,7 +61,7 @@ describe('a picture in the result of a tool, in a chat', () => {
       },
     ],
   ])('reaches a model by %s, and nothing is lost', (wire, expected) => {
-    const call = readCall('chat-completions', asked);
+    const call = readCall('chat-completions', request);
     expect(call.suits?.(families[wire].model)).toBe(false);
     const { body, losses } = families[wire].protocol.upstream.encodeRequest(
       call.decode(),
@@ -74,7 +74,7 @@ describe('a picture in the result of a tool, in a chat', () => {
 
   it('reaches a model by generate-content', () => {
     const { body, losses } = families['generate-content'].protocol.upstream.encodeRequest(
-      readCall('chat-completions', asked).decode(),
+      readCall('chat-completions', request).decode(),
       families['generate-content'].model,
       undefined,
     );
@@ -83,9 +83,9 @@ describe('a picture in the result of a tool, in a chat', () => {
   });
 
   it('is counted as a picture, and not by its characters', () => {
-    expect(readCall('chat-completions', asked).size).toMatchObject({
+    expect(readCall('chat-completions', request).size).toMatchObject({
       images: 1,
-      textBytes: JSON.stringify(asked).length - 'iVBORw0KGgo='.length,
+      textBytes: JSON.stringify(request).length - 'iVBORw0KGgo='.length,
     });
   });
 });

@@ -30,7 +30,7 @@ export async function startCable(port: number): Promise<Cable> {
     for (const socket of servers) socket.pause();
   }
 
-  const door = createServer((client) => {
+  const listening = createServer((client) => {
     const server = connect(port, '127.0.0.1');
     clients.add(client);
     servers.add(server);
@@ -55,9 +55,9 @@ export async function startCable(port: number): Promise<Cable> {
     // A `data` listener lets it flow.
     if (isHeld) server.pause();
   });
-  door.listen(0, '127.0.0.1');
-  await once(door, 'listening');
-  const address = door.address();
+  listening.listen(0, '127.0.0.1');
+  await once(listening, 'listening');
+  const address = listening.address();
   if (typeof address !== 'object' || !address) throw new Error('no port is free');
   return {
     port: address.port,
@@ -76,8 +76,8 @@ export async function startCable(port: number): Promise<Cable> {
     },
     async close() {
       for (const socket of [...clients, ...servers]) socket.destroy();
-      door.close();
-      await once(door, 'close');
+      listening.close();
+      await once(listening, 'close');
     },
   };
 }

@@ -16,13 +16,13 @@ async function checked(file: string): Promise<string> {
   }
 }
 
-const told: string[] = [];
+const messages: string[] = [];
 for (const argument of process.argv.slice(2)) {
   const [file = '', ...variables] = argument.split('|');
   const before = { ...process.env };
   for (const variable of variables)
     process.env[variable.split('=')[0] ?? ''] = variable.slice(variable.indexOf('=') + 1);
-  told.push(await checked(file));
+  messages.push(await checked(file));
   process.env = before;
 }
-process.stdout.write(JSON.stringify(told));
+process.stdout.write(JSON.stringify(messages));

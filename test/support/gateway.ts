@@ -17,7 +17,7 @@ export interface TestGateway {
   /** Every end that `observe` received, in order. */
   readonly ends: readonly End[];
   /** The notices that plugins printed at the start. */
-  readonly told: readonly string[];
+  readonly printed: readonly string[];
   /** What went to the log, line by line. */
   readonly log: readonly string[];
   /** Runs a command of the command line on the same data. */
@@ -69,7 +69,7 @@ export async function startGateway(input: ConfigInput): Promise<TestGateway> {
     await gateway.close();
     throw error;
   });
-  const door = await openServer(gateway, config.server);
+  const listening = await openServer(gateway, config.server);
   async function verb(
     name: string,
     args: readonly string[] = [],
@@ -82,9 +82,9 @@ export async function startGateway(input: ConfigInput): Promise<TestGateway> {
     return (await command.run(args, options, () => undefined)).json;
   }
   return {
-    url: door.url,
+    url: listening.url,
     dataFolder,
-    told: gateway.notes,
+    printed: gateway.notes,
     ends,
     log,
     verb,
@@ -100,7 +100,7 @@ export async function startGateway(input: ConfigInput): Promise<TestGateway> {
         check();
       }),
     async close() {
-      await door.close();
+      await listening.close();
       await gateway.close();
       if (!input.dataFolder) rmSync(dataFolder, { recursive: true, force: true });
     },

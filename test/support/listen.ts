@@ -58,9 +58,9 @@ function growList(list: unknown[], added: readonly unknown[]): unknown[] {
 function wholeChat(events: readonly Json[]): Json {
   const choices = new Map<unknown, Json>();
   const whole: Json = {};
-  for (const { choices: told, ...rest } of events) {
+  for (const { choices: body, ...rest } of events) {
     Object.assign(whole, rest);
-    for (const { index, delta, finish_reason: reason, logprobs } of objects(told)) {
+    for (const { index, delta, finish_reason: reason, logprobs } of objects(body)) {
       const choice = choices.get(index) ?? { index, message: {}, finish_reason: null };
       choices.set(index, choice);
       if (isObject(delta) && isObject(choice.message)) grow(choice.message, delta);
@@ -119,9 +119,9 @@ function joinPart(parts: readonly Json[], part: Json): Json[] {
 function wholeGeneration(events: readonly Json[]): Json {
   const whole: Json = {};
   const candidates = new Map<unknown, Json>();
-  for (const { candidates: told, ...rest } of events) {
+  for (const { candidates: body, ...rest } of events) {
     Object.assign(whole, rest);
-    for (const { index = 0, content, ...others } of objects(told)) {
+    for (const { index = 0, content, ...others } of objects(body)) {
       const candidate = candidates.get(index) ?? { index, content: { role: 'model', parts: [] } };
       candidates.set(index, candidate);
       const parts = isObject(content) ? objects(content.parts) : [];

@@ -40,7 +40,7 @@ export async function openHeap(gateway: RunningGateway): Promise<Heap> {
   const waiting = new Map<number, (result: unknown) => void>();
   /** The callback of each pending request, for its answer or the end. */
   const threads = new Map<string, () => void>();
-  let asked = 0;
+  let requestCount = 0;
   const chunks: string[] = [];
   socket.addEventListener('message', ({ data }) => {
     const { id, method, params, result } = told.parse(JSON.parse(String(data)));
@@ -53,8 +53,8 @@ export async function openHeap(gateway: RunningGateway): Promise<Heap> {
     if (method === 'NodeWorker.detachedFromWorker') threads.delete(thread);
   });
   function ask(method: string, params: object = {}): Promise<unknown> {
-    asked += 1;
-    const id = asked;
+    requestCount += 1;
+    const id = requestCount;
     socket.send(JSON.stringify({ id, method, params }));
     return new Promise((resolve) => void waiting.set(id, resolve));
   }

@@ -13,13 +13,13 @@ import { messages } from '../../plugins/protocols/messages/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { findAdminUrl } from './admin-url.ts';
 import { freePort } from './free-port.ts';
-import { openHouse, type House } from './house.ts';
+import { openHarness, type Harness } from './harness.ts';
 import { postJson } from './post.ts';
 
-export interface ConsoleHouse {
-  readonly house: House;
+export interface ConsoleHarness {
+  readonly harness: Harness;
   /** The address of the admin listener. */
-  readonly door: string;
+  readonly adminUrl: string;
   /** The operator secret. */
   readonly secret: string;
   /** Signs in without a browser and returns the cookie. */
@@ -30,8 +30,8 @@ export interface ConsoleHouse {
 export async function openConsole(
   options: Parameters<typeof webConsole>[0] = {},
   plugins: ConfigInput['plugins'] = [],
-): Promise<ConsoleHouse> {
-  const house = await openHouse({
+): Promise<ConsoleHarness> {
+  const harness = await openHarness({
     // The console says where clients reach the public listener, so it needs a port that is known.
     settings: { server: { port: await freePort() } },
     plugins: [
@@ -45,18 +45,18 @@ export async function openConsole(
       ...plugins,
     ],
   });
-  const door = findAdminUrl(house.gateway.told);
-  const secret = readFileSync(join(house.gateway.dataFolder, 'operator-secret'), 'utf8').trim();
+  const adminUrl = findAdminUrl(harness.gateway.printed);
+  const secret = readFileSync(join(harness.gateway.dataFolder, 'operator-secret'), 'utf8').trim();
   return {
-    house,
-    door,
+    harness,
+    adminUrl,
     secret,
     async signIn(shown = secret) {
-      const response = await postJson(`${door}/console/session`, { secret: shown }, { origin: door });
+      const response = await postJson(`${adminUrl}/console/session`, { secret: shown }, { origin: adminUrl });
       if (!response.ok) throw new Error(`signing in failed: ${await response.text()}`);
       return response.headers.get('set-cookie')?.split(';')[0] ?? '';
     },
-    close: () => house.close(),
+    close: () => harness.close(),
   };
 }
 
@@ -105,9 +105,9 @@ export async function openPage(
 /** Opens the console and signs in as a person would. */
 export async function signInOn(
   page: Page,
-  { door, secret }: Pick<ConsoleHouse, 'door' | 'secret'>,
+  { adminUrl, secret }: Pick<ConsoleHarness, 'adminUrl' | 'secret'>,
 ): Promise<void> {
-  await page.goto(door);
+  await page.goto(adminUrl);
   await page.getByLabel('Operator secret or key').fill(secret);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('navigation', { name: 'Pages' }).waitFor();

@@ -53,11 +53,11 @@ const conducts: Readonly<Record<string, (response: ServerResponse, parameter: st
 };
 
 export async function startPictureServer(): Promise<PictureServer> {
-  const asked: { path: string; headers: IncomingMessage['headers'] }[] = [];
+  const requests: { path: string; headers: IncomingMessage['headers'] }[] = [];
   let open = 0;
   const server = createServer((request, response) => {
     const { url = '', headers } = request;
-    asked.push({ path: url, headers });
+    requests.push({ path: url, headers });
     const [path = '', parameter = ''] = url.split('?');
     conducts[path]?.(response, decodeURIComponent(parameter));
   });
@@ -71,7 +71,7 @@ export async function startPictureServer(): Promise<PictureServer> {
   return {
     origin: `http://127.0.0.1:${port}`,
     port,
-    asked,
+    asked: requests,
     openConnections: () => open,
     async close() {
       server.closeAllConnections();

@@ -15,7 +15,7 @@ import { startGateway, type TestGateway } from './gateway.ts';
 import { postJson } from './post.ts';
 import { facts, fees, seen } from './quartet-models.ts';
 import { wires, type Wire } from './replaying-vendor.ts';
-import { openDoors } from './station.ts';
+import { acceptAnyKey } from './station.ts';
 import {
   startChatVendor,
   startGenerateContentVendor,
@@ -81,7 +81,7 @@ const credentials: Readonly<Record<Wire, (key: string) => Record<string, string>
   'generate-content': (key) => ({ 'x-goog-api-key': key }),
 };
 
-function houseOf(vendors: QuartetVendors): PluginFactory<z.ZodObject> {
+function harnessOf(vendors: QuartetVendors): PluginFactory<z.ZodObject> {
   return definePlugin({
     name: 'quartet',
     options: z.strictObject({}),
@@ -160,12 +160,12 @@ export async function openQuartet(
     retries: { longestWait: 1 },
     timeouts: { firstEvent: 20, reply: 20, idle: 20 },
     plugins: [
-      openDoors(),
+      acceptAnyKey(),
       chatCompletions(),
       responses({ assistantItems: 'lenient' }),
       messages(),
       generateContent(),
-      houseOf(vendors)(),
+      harnessOf(vendors)(),
       preferences(),
       ...plugins,
     ],

@@ -16,7 +16,7 @@ const folder = process.argv[2] ?? 'data/screenshots';
 const isFull = process.argv.includes('--full');
 mkdirSync(folder, { recursive: true });
 const open = await openConsole({}, [health(), crossing(), configuration()]);
-const { gateway } = open.house;
+const { gateway } = open.harness;
 
 async function post(url: string, key: string, body: object): Promise<Record<string, unknown>> {
   const response = await postJson(url, body, { authorization: `Bearer ${key}` });
@@ -31,7 +31,7 @@ for (const [account, name, credit] of [
   ['support', 'assistant', '250'],
   ['research', 'notebook', '100'],
 ]) {
-  const made = await post(`${open.door}/admin/keys`, open.secret, { account, name, credit });
+  const made = await post(`${open.adminUrl}/admin/keys`, open.secret, { account, name, credit });
   keys.push(String(made['key']));
 }
 const models = [
@@ -84,7 +84,7 @@ async function shootAll(
     await page.waitForLoadState('networkidle');
     await page.screenshot({ path: path(name), fullPage: isFull });
   };
-  await page.goto(open.door);
+  await page.goto(open.adminUrl);
   await page.getByRole('button', { name: 'Sign in' }).waitFor();
   await shoot('sign-in');
   await signInOn(page, open);
@@ -96,7 +96,7 @@ async function shootAll(
     ...Object.fromEntries(others.filter((each) => !Object.hasOwn(pages, each)).map((each) => [each, each])),
   };
   for (const [name, place] of Object.entries(all)) {
-    await page.goto(`${open.door}/#/${place}`);
+    await page.goto(`${open.adminUrl}/#/${place}`);
     await page.locator('main h1').waitFor();
     if (name === 'live') await page.getByText('Live', { exact: true }).last().waitFor();
     if (name === 'crossing') await page.locator('.crossings').waitFor();
@@ -104,7 +104,7 @@ async function shootAll(
     if (name !== 'live') await shoot(name);
     else await page.screenshot({ path: path(name) });
   }
-  await page.goto(`${open.door}/#/calls?model=${encodeURIComponent('openai/gpt-4o')}`);
+  await page.goto(`${open.adminUrl}/#/calls?model=${encodeURIComponent('openai/gpt-4o')}`);
   await page.locator('td a').first().click();
   await page.getByRole('heading', { name: /^Call / }).waitFor();
   await page.locator('.waterfall').waitFor();

@@ -42,7 +42,7 @@ export function station({ name, endpoints, models = [{}] }: Station): Plugin {
 }
 
 /** Authenticates everyone. */
-export const openDoors = definePlugin({
+export const acceptAnyKey = definePlugin({
   name: 'open-doors',
   options: z.strictObject({}),
   apply(host) {

@@ -55,7 +55,7 @@ export function tappedVendor(
 }
 
 /** Authenticates everyone. */
-export const openDoor: Plugin = definePlugin({
+export const acceptAnyKey: Plugin = definePlugin({
   name: 'door',
   options: z.strictObject({}),
   apply: (host) =>

@@ -99,10 +99,10 @@ async function counted(
     },
     body: JSON.stringify(client === 'generate-content' ? body : { model: id, ...body }),
   });
-  const told: unknown = await response.json();
+  const answer: unknown = await response.json();
   return {
     status: response.status,
-    body: isObject(told) ? told : {},
+    body: isObject(answer) ? answer : {},
     estimated: [...response.headers.keys()].some((name) => name.includes('estimate')),
   };
 }

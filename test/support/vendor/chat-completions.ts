@@ -108,7 +108,7 @@ function listing(models: Readonly<Record<string, ModelFacts>>): object[] {
 }
 
 /** The checks before any reading of a body: the key, the path, the content type. */
-function refusedAtTheDoor({ method, path, headers }: ReceivedRequest, key: string): WholeReply | undefined {
+function refusedOnArrival({ method, path, headers }: ReceivedRequest, key: string): WholeReply | undefined {
   const [, shown] = /^Bearer (\S+)$/.exec(headers.authorization ?? '') ?? [];
   if (shown === undefined)
     return refuse(
@@ -175,7 +175,7 @@ export function chatPlay(options: VendorOptions = {}): ChatPlay {
     async answer({ received, response, entry }) {
       const whole = (reply: WholeReply, scenario: Scenario = {}): Promise<void> =>
         sendWhole(reply, usualHeaders(entry.id), scenario, response, entry);
-      const refused = refusedAtTheDoor(received, key);
+      const refused = refusedOnArrival(received, key);
       if (refused) return whole(refused);
       if (received.method === 'GET') return whole(listed(received.path));
       const checked = check(received.body, find);

@@ -64,16 +64,16 @@ async function whileThere<Value>(
   response: ServerResponse,
   wait: (signal: AbortSignal) => Promise<Value>,
 ): Promise<Value> {
-  const leaving = new AbortController();
+  const controller = new AbortController();
   const left = Promise.withResolvers<never>();
   const leave = (): void => {
-    leaving.abort();
+    controller.abort();
     left.reject(new PeerGone());
   };
   if (response.destroyed) throw new PeerGone();
   response.once('close', leave);
   try {
-    return await Promise.race([wait(leaving.signal), left.promise]);
+    return await Promise.race([wait(controller.signal), left.promise]);
   } finally {
     response.off('close', leave);
   }

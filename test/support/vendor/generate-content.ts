@@ -60,7 +60,7 @@ function addressOf(path: string): Address | undefined {
   return { model, method, vertex: project !== undefined, sse: searchParams.get('alt') === 'sse' };
 }
 
-function refusedAtTheDoor({ method, path, headers }: ReceivedRequest, key: string): WholeReply | undefined {
+function refusedOnArrival({ method, path, headers }: ReceivedRequest, key: string): WholeReply | undefined {
   if (method !== 'POST' || !addressOf(path))
     return {
       status: 404,
@@ -177,7 +177,7 @@ function generateContentPlay(options: GenerateContentVendorOptions = {}): Play<G
     async answer(call) {
       const { received, response, entry } = call;
       const whole = (reply: WholeReply): Promise<void> => sendWhole(reply, usualHeaders, {}, response, entry);
-      const stopped = refusedAtTheDoor(received, key);
+      const stopped = refusedOnArrival(received, key);
       if (stopped) return whole(stopped);
       const address = addressOf(received.path);
       if (!address) return whole(missingKey);

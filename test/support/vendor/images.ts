@@ -63,7 +63,7 @@ function modelComplaint({ model, size = 'auto', background }: ImageRequest): Com
   return undefined;
 }
 
-function atTheDoor({ method, path, headers }: ReceivedRequest, key: string): WholeReply | undefined {
+function atTheListener({ method, path, headers }: ReceivedRequest, key: string): WholeReply | undefined {
   const shown = /^Bearer (\S+)$/.exec(headers.authorization ?? '')?.[1];
   if (shown !== key) return wrongKey(shown ?? '');
   if (path !== '/v1/images/generations' && path !== '/v1/images/edits')
@@ -117,7 +117,7 @@ function imagesPlay(options: StageOptions = {}): Play<ImageCall> {
       };
       const whole = (reply: WholeReply, scenario: Scenario = {}): Promise<void> =>
         sendWhole(reply, usual, scenario, response, entry);
-      const stopped = atTheDoor(received, key);
+      const stopped = atTheListener(received, key);
       if (stopped) return whole(stopped);
       const checked = await check(received, (model) => model in models || scripts.has(model));
       if ('status' in checked) return whole(checked);

@@ -29,7 +29,7 @@
  * `words.ts`. Opaque values (signatures, encrypted reasoning) are proven by a key of the vendor's and come
  * back byte for byte or are refused; `vouched` names others to take for genuine.
  *
- * `vendor-house.ts` beside this folder is a gateway with the real providers before all of them, and
+ * `vendor-harness.ts` beside this folder is a gateway with the real providers before all of them, and
  * `sdk-clients.ts` the official SDKs as one kind of client; `call.ts` posts a body as it stands. What each
  * vendor refuses is listed, case by case, in `test/vendors/`.
  */

@@ -56,7 +56,7 @@ function usualHeaders(id: string): Record<string, string> {
 }
 
 /** The checks before any reading of a body: the path, the key, the version. */
-function atTheDoor(
+function atTheListener(
   method: string,
   path: string,
   headers: IncomingHttpHeaders,
@@ -157,7 +157,7 @@ function messagesPlay(options: MessagesVendorOptions = {}): Play<MessagesRequest
       const whole = (reply: WholeReply, scenario: Scenario = {}): Promise<void> =>
         sendWhole(reply, usualHeaders(entry.id), scenario, response, entry);
       const path = received.path.replace(/\?beta=true$/, '');
-      const stopped = atTheDoor(received.method, path, received.headers, key);
+      const stopped = atTheListener(received.method, path, received.headers, key);
       if (stopped) return whole(refuse(stopped.complaint, entry.id, stopped.status));
       if (path.endsWith('/count_tokens')) {
         const counted = check(received.body, received.headers, readCount);

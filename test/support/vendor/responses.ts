@@ -48,7 +48,7 @@ function usualHeaders(id: string): Record<string, string> {
   };
 }
 
-function atTheDoor({ method, path, headers }: ReceivedRequest, key: string): WholeReply | undefined {
+function atTheListener({ method, path, headers }: ReceivedRequest, key: string): WholeReply | undefined {
   const shown = /^Bearer (\S+)$/.exec(headers.authorization ?? '')?.[1];
   if (shown === undefined)
     return refuse(
@@ -136,7 +136,7 @@ export function responsesPlay(options: ResponsesVendorOptions = {}): Play<Respon
     async answer({ received, response, entry }) {
       const whole = (reply: WholeReply, scenario: Scenario = {}): Promise<void> =>
         sendWhole(reply, usualHeaders(entry.id), scenario, response, entry);
-      const stopped = atTheDoor(received, key);
+      const stopped = atTheListener(received, key);
       if (stopped) return whole(stopped);
       if (received.path.endsWith('/input_tokens')) {
         const counted = check(received.body, countSchema);

@@ -58,14 +58,14 @@ function pairing(turns: readonly Turn[]): string | undefined {
   const seen = new Set<string>();
   for (const [index, turn] of turns.entries()) {
     const before = turns[index - 1];
-    const asked = before?.role === 'assistant' ? callIds(before) : [];
+    const requests = before?.role === 'assistant' ? callIds(before) : [];
     const answered = turn.blocks.flatMap((block) =>
       block.type === 'tool_result' ? [block.tool_use_id] : [],
     );
-    const missing = asked.filter((id) => !answered.includes(id));
+    const missing = requests.filter((id) => !answered.includes(id));
     if (missing.length) return unanswered(before?.place ?? 0, missing);
     for (const [position, id] of answered.entries()) {
-      if (!asked.includes(id)) return orphan(turn.place, position, id);
+      if (!requests.includes(id)) return orphan(turn.place, position, id);
       if (answered.indexOf(id) < position)
         return (
           `messages.${turn.place}.content.${position}: each tool_use must have a single result. ` +

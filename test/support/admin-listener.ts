@@ -14,7 +14,7 @@ export interface AdminReply {
   readonly text: string;
 }
 
-export interface AdminDoor {
+export interface AdminListener {
   readonly gateway: TestGateway;
   /** URL of the admin listener. */
   readonly url: string;
@@ -40,12 +40,12 @@ export async function askAdmin(
   return { status: response.status, body: text === '' ? undefined : JSON.parse(text), text };
 }
 
-export async function openAdminDoor(
+export async function openAdminListener(
   plugins: readonly Plugin[],
   settings: Partial<Omit<Parameters<typeof startGateway>[0], 'plugins'>> = {},
-): Promise<AdminDoor> {
+): Promise<AdminListener> {
   const gateway = await startGateway({ ...settings, plugins: [bearer(), ...plugins, admin({ port: 0 })] });
-  const url = findAdminUrl(gateway.told);
+  const url = findAdminUrl(gateway.printed);
   const secret = readFileSync(join(gateway.dataFolder, 'operator-secret'), 'utf8').trim();
   return { gateway, url, secret, ask: (...request) => askAdmin(url, secret, request) };
 }

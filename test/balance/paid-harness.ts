@@ -35,7 +35,7 @@ async function* once(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
 }
 
-function house(vendor: Vendor): PluginFactory<z.ZodObject> {
+function inHouse(vendor: Vendor): PluginFactory<z.ZodObject> {
   return definePlugin({
     name: 'house',
     options: z.strictObject({}),
@@ -70,7 +70,7 @@ export async function start(
   const extra = definePlugin({ name: 'extra', options: z.strictObject({}), apply: (host) => more?.(host) });
   running = await startGateway({
     dataFolder,
-    plugins: [plain(), bearer(), house(vendor)(), balance(options), extra()],
+    plugins: [plain(), bearer(), inHouse(vendor)(), balance(options), extra()],
   });
   return running;
 }

@@ -5,7 +5,7 @@ import { GoogleGenAI } from '@google/genai';
 import { googleApiKey } from '../../plugins/auth/google-api-key.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { google } from '../../plugins/providers/google.ts';
-import { openHouse, type House } from '../support/house.ts';
+import { openHarness, type Harness } from '../support/harness.ts';
 
 interface Asked {
   readonly path: string;
@@ -14,7 +14,7 @@ interface Asked {
 }
 
 export interface GoogleHouse {
-  readonly house: House;
+  readonly harness: Harness;
   readonly ai: GoogleGenAI;
   readonly asked: Asked[];
   reply: { readonly type: string; readonly body: string; readonly status?: number };
@@ -23,26 +23,26 @@ export interface GoogleHouse {
 }
 
 export async function openGoogleHouse(): Promise<GoogleHouse> {
-  const asked: Asked[] = [];
+  const requests: Asked[] = [];
   const vendor = createServer(async (request, response) => {
     const body = Buffer.concat(await Array.fromAsync(request)).toString();
-    asked.push({ path: request.url ?? '', headers: request.headers, body });
+    requests.push({ path: request.url ?? '', headers: request.headers, body });
     const { type, status = 200, body: said } = opened.reply;
     response.writeHead(status, { 'content-type': type }).end(said);
   }).listen(0, '127.0.0.1');
   await once(vendor, 'listening');
   const address = vendor.address();
   const baseUrl = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
-  const house = await openHouse({
+  const harness = await openHarness({
     plugins: [googleApiKey(), generateContent(), google({ apiKey: 'googles-key', baseUrl })],
   });
-  const { url } = house.gateway;
+  const { url } = harness.gateway;
   const opened: GoogleHouse = {
-    house,
-    ai: new GoogleGenAI({ apiKey: house.key, httpOptions: { baseUrl: `${url}/beta` } }),
-    asked,
+    harness,
+    ai: new GoogleGenAI({ apiKey: harness.key, httpOptions: { baseUrl: `${url}/beta` } }),
+    asked: requests,
     reply: { type: 'application/json', body: '{}' },
-    post(path, body, key = house.key) {
+    post(path, body, key = harness.key) {
       return fetch(`${url}/beta/v1beta/models/${path}`, {
         method: 'POST',
         headers: { 'x-goog-api-key': key },
@@ -50,7 +50,7 @@ export async function openGoogleHouse(): Promise<GoogleHouse> {
       });
     },
     async close() {
-      await house.close();
+      await harness.close();
       vendor.close();
     },
   };

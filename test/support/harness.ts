@@ -9,7 +9,7 @@ import { preferences } from '../../plugins/routing/preferences.ts';
 import { startGateway, type TestGateway } from './gateway.ts';
 import { startVendor, type Vendor } from './vendor/chat-completions.ts';
 
-export interface House {
+export interface Harness {
   readonly gateway: TestGateway;
   readonly vendor: Vendor;
   readonly key: string;
@@ -26,7 +26,7 @@ function isBalance(value: unknown): value is { balance: number; total: number; u
   return typeof value === 'object' && value !== null && 'balance' in value && 'used' in value;
 }
 
-interface HouseOptions {
+interface HarnessOptions {
   /** USD of the one account; none if it is empty. */
   readonly credit?: string;
   /** Plugins beside the usual ones. */
@@ -37,13 +37,13 @@ interface HouseOptions {
   readonly provider?: typeof openai;
 }
 
-export async function openHouse({
+export async function openHarness({
   credit = '5',
   plugins = [],
   settings = {},
   ledger = {},
   provider = openai,
-}: HouseOptions = {}): Promise<House> {
+}: HarnessOptions = {}): Promise<Harness> {
   const vendor = await startVendor();
   const gateway = await startGateway({
     ...settings,

@@ -14,7 +14,7 @@ import type { Wire } from './replaying-vendor.ts';
 import { sdkClients, type Client } from './sdk-clients.ts';
 import { startVendors, type JournalEntry, type Vendors } from './vendor/index.ts';
 
-export interface VendorHouse {
+export interface VendorHarness {
   readonly gateway: TestGateway;
   readonly vendors: Vendors;
   readonly key: string;
@@ -37,10 +37,10 @@ function kept(...ids: readonly string[]): Record<string, { readonly expires: nul
   return Object.fromEntries(ids.map((id) => [id, { expires: null }]));
 }
 
-export async function openVendorHouse(
+export async function openVendorHarness(
   plugins: ConfigInput['plugins'] = [],
   settings: Partial<ConfigInput> = {},
-): Promise<VendorHouse> {
+): Promise<VendorHarness> {
   const vendors = await startVendors();
   const at = ({
     key,

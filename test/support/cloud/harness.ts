@@ -9,7 +9,7 @@ import type { Wire } from '../replaying-vendor.ts';
 import { sdkClients, type Client } from '../sdk-clients.ts';
 import type { Scenario } from '../vendor/index.ts';
 
-export interface CloudHouse {
+export interface CloudHarness {
   readonly gateway: TestGateway;
   readonly key: string;
   readonly clients: Readonly<Record<Wire, Client>>;
@@ -47,7 +47,7 @@ export async function expectToolLoop(
   expect(await talk.ask(model, form)).toMatchObject({ text: 'It is there.', calls: [] });
 }
 
-export async function openCloudHouse(...providers: readonly Plugin[]): Promise<CloudHouse> {
+export async function openCloudHarness(...providers: readonly Plugin[]): Promise<CloudHarness> {
   const gateway = await startGateway({
     plugins: [...keyHeaders(), ...textProtocols(), images(), ...providers, balance({ firstCredit: '0' })],
   });

@@ -2,19 +2,19 @@
 import { afterAll, afterEach, beforeAll, vi } from 'vitest';
 import { azure } from '../../plugins/providers/azure.ts';
 import { key, startAzure, type Azure } from '../support/cloud/azure.ts';
-import { openCloudHouse, type CloudHouse } from '../support/cloud/house.ts';
+import { openCloudHarness, type CloudHarness } from '../support/cloud/harness.ts';
 
 export const model = 'openai/gpt-4o-mini';
 export const hello = [{ role: 'user', content: 'Hello!' }];
 export let cloud: Azure;
-export let house: CloudHouse;
-export let old: CloudHouse;
+export let harness: CloudHarness;
+export let old: CloudHarness;
 
 export function openAzure(): void {
   beforeAll(async () => {
     cloud = await startAzure();
-    house = await openCloudHouse(azure({ baseUrl: cloud.origin, apiKey: key }));
-    old = await openCloudHouse(
+    harness = await openCloudHarness(azure({ baseUrl: cloud.origin, apiKey: key }));
+    old = await openCloudHarness(
       azure({
         baseUrl: cloud.origin,
         apiKey: key,
@@ -30,7 +30,7 @@ export function openAzure(): void {
     cloud.full.clear();
   });
   afterAll(async () => {
-    await Promise.all([house.close(), old.close()]);
+    await Promise.all([harness.close(), old.close()]);
     await cloud.close();
   });
 }
