@@ -95,6 +95,7 @@ export function openDocument(): void {
     ajv.addSchema(both, 'document', false, false);
   });
   afterAll(async () => {
+    ajv.removeSchema('document');
     await gateway.close();
     vi.unstubAllEnvs();
   });
