@@ -84,8 +84,8 @@ export default defineConfig({
   test: {
     root,
     globalSetup: [join(import.meta.dirname, 'support/postgres-on-demand.ts')],
-    // Three more than cores: many tests wait for a process, a disk or a deadline.
-    maxWorkers: availableParallelism() + 3,
+    // Two more than cores: many tests wait for a process, a disk or a deadline.
+    maxWorkers: availableParallelism() + 2,
     projects: [
       project('apart', true, apart),
       project('unit', false, unit, [...apart, ...leftOut]),
