@@ -115,9 +115,9 @@ function createHandler(core: Core, audience: Audience): RequestListener {
   // Calls pass Koa by: its objects and promises take 3 % of what a call allocates.
   return (req, res) => {
     try {
-      const asked = readTarget(req, res);
-      const call = asked.method === 'GET' && pages.has(asked.path) ? undefined : findCall(asked);
-      void (call ? takeCall({ core, app }, asked, call) : answerPage(req, res));
+      const request = readTarget(req, res);
+      const call = request.method === 'GET' && pages.has(request.path) ? undefined : findCall(request);
+      void (call ? takeCall({ core, app }, request, call) : answerPage(req, res));
     } catch (error) {
       app.createContext(req, res).onerror(toError(error));
     }
@@ -138,13 +138,13 @@ function servePages(core: Core, pages: Pages): Koa.Middleware {
 /** Runs a call. The pipeline writes the reply, with its own back-pressure and end. */
 async function takeCall(
   { core, app }: { readonly core: Core; readonly app: Koa },
-  asked: ReceivedRequest,
+  request: ReceivedRequest,
   call: Call,
 ): Promise<void> {
-  const { req, res } = asked;
+  const { req, res } = request;
   const { protocol, match } = call;
   const received = arriveBy(
-    new Arrival(core, asked, { family: protocol.name, operation: match.operation }),
+    new Arrival(core, request, { family: protocol.name, operation: match.operation }),
     req,
     res,
   );

@@ -81,11 +81,9 @@ export const callUntilAnswer: Compile = (hook, taps) => callInTurn(false, hook, 
 /** All taps at once: one that never returns does not stop another. `tappable` keeps their errors in. */
 export const callTogether: Compile = (_, taps) => (given) => {
   let all: unknown;
-  for (let index = 0; index < taps.length; index += 1) {
-    const tap = taps[index];
-    const turn: unknown = tap?.fn(given);
-    if (tap?.type === 'promise')
-      all = all === undefined ? turn : Promise.all([all, turn]).then(() => undefined);
+  for (const { type, fn } of taps) {
+    const turn: unknown = fn(given);
+    if (type === 'promise') all = all === undefined ? turn : Promise.all([all, turn]).then(() => undefined);
   }
   return all ?? Promise.resolve();
 };

@@ -95,15 +95,9 @@ function isolated<Args extends unknown[]>(
   return {
     tapPromise(place, tap) {
       const at = placeOf(place);
-      hook.tapPromise(at, (...args) => {
-        // Without `Promise.try`, which takes half a kilobyte.
-        try {
-          const turn = tap(...args);
-          return Promise.resolve(turn).catch((error: unknown) => failed(error, at.name, args));
-        } catch (error) {
-          return Promise.resolve(failed(error, at.name, args));
-        }
-      });
+      hook.tapPromise(at, (...args) =>
+        Promise.try(tap, ...args).catch((error: unknown) => failed(error, at.name, args)),
+      );
     },
     tap(place, tap) {
       const at = placeOf(place);

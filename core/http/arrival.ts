@@ -131,7 +131,7 @@ export interface Call {
 export function createMatcher(
   protocols: readonly Protocol[],
   prefixes: readonly string[],
-): (asked: Target) => Call | undefined {
+): (target: Target) => Call | undefined {
   return ({ method, path, querystring }) => {
     for (const prefix of prefixes) {
       if (!path.startsWith(`${prefix}/`)) continue;
