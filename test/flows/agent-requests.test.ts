@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { responses } from '../../plugins/protocols/responses/index.ts';
-import { said, told } from '../support/continuing.ts';
+import { said, conversationOf } from '../support/continuing.ts';
 import { startGateway } from '../support/gateway.ts';
 import { isObject } from '../support/json.ts';
 import { hear } from '../support/listen.ts';
@@ -99,7 +99,7 @@ describe('an agent on its own wire', () => {
     const { text, end } = await quartet.ask(wire, id, {
       ...(wire === 'messages' ? { max_tokens: 100 } : {}),
       x_later: { deep: [1] },
-      ...told(wire, [said(wire, 'Ahoy')]),
+      ...conversationOf(wire, [said(wire, 'Ahoy')]),
     });
     // The strict provider does not know the field, and its error shows that the field was sent.
     expect(text).toMatch(/x_later/);

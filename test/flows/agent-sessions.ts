@@ -1,6 +1,6 @@
 /** Claude Code, Codex and Gemini CLI with their headers, tools and settings, and a session of two calls. */
 import { afterAll, beforeAll, expect } from 'vitest';
-import { told, type Entry } from '../support/continuing.ts';
+import { conversationOf, type Entry } from '../support/continuing.ts';
 import { modelOf, openQuartet, type Crossing, type Quartet, type Wire } from '../support/quartet.ts';
 
 export let quartet: Quartet;
@@ -98,7 +98,7 @@ export const claudeCode: Agent = {
     output_config: { effort: 'high' },
     context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
     metadata: { user_id: '{"device_id":"d1","session_id":"s1"}' },
-    ...told('messages', entries),
+    ...conversationOf('messages', entries),
   }),
 };
 
@@ -178,7 +178,7 @@ export const codex: Agent = {
       turn_id: '0199',
       'x-codex-turn-metadata': '{"request_kind":"turn"}',
     },
-    ...told('responses', entries),
+    ...conversationOf('responses', entries),
   }),
 };
 
@@ -212,7 +212,7 @@ export const geminiCli: Agent = {
       },
     ],
     generationConfig: { temperature: 1, topP: 0.95, topK: 64, thinkingConfig: { includeThoughts: true } },
-    ...told('generate-content', entries),
+    ...conversationOf('generate-content', entries),
   }),
 };
 

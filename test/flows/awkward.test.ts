@@ -4,7 +4,7 @@
  * the real ones do.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { kept, said, told } from '../support/continuing.ts';
+import { kept, said, conversationOf } from '../support/continuing.ts';
 import { isObject } from '../support/json.ts';
 import {
   modelOf,
@@ -207,7 +207,7 @@ describe.each(['', ' \n'])('a reply of nothing but "%s"', (text) => {
     const limit = client === 'messages' ? { max_tokens: 100 } : {};
     quartet.vendors['chat-completions'].script(upstream, { text });
     const reply: unknown = JSON.parse(
-      (await quartet.ask(client, id, { ...limit, ...told(client, [said(client, 'Hi')]) })).text,
+      (await quartet.ask(client, id, { ...limit, ...conversationOf(client, [said(client, 'Hi')]) })).text,
     );
     quartet.vendors['chat-completions'].unscript();
     const history = [
@@ -216,7 +216,10 @@ describe.each(['', ' \n'])('a reply of nothing but "%s"', (text) => {
       said(client, 'Well?'),
     ];
     for (const wire of wires) {
-      const crossed = await quartet.ask(client, modelOf(wire).id, { ...limit, ...told(client, history) });
+      const crossed = await quartet.ask(client, modelOf(wire).id, {
+        ...limit,
+        ...conversationOf(client, history),
+      });
       expect(crossed.status, `${wire}: ${crossed.text}`).toBe(200);
     }
   });

@@ -5,7 +5,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chart, offering, tide } from '../matrix/spelling.ts';
-import { answered, kept, said, told, type Entry } from '../support/continuing.ts';
+import { answered, kept, said, conversationOf, type Entry } from '../support/continuing.ts';
 import type { Json } from '../support/json.ts';
 import { hear, wholeOf } from '../support/listen.ts';
 import { modelOf, openQuartet, wires, type Kind, type Quartet, type Wire } from '../support/quartet.ts';
@@ -86,7 +86,11 @@ async function converse(client: Wire, way: readonly Step[]): Promise<void> {
     const kind = kindOf(client, step, way);
     const { id, upstream } = modelOf(wire, kind);
     quartet.vendors[wire].script(upstream, scenario);
-    const body = { ...offering(tide, chart)[client], ...settings[client](kind), ...told(client, entries) };
+    const body = {
+      ...offering(tide, chart)[client],
+      ...settings[client](kind),
+      ...conversationOf(client, entries),
+    };
     const crossing = await quartet.ask(client, id, body, stream);
     const place =
       `step ${index}, ${client} to ${wire} (${kind}${stream ? ', streamed' : ''}): ` +

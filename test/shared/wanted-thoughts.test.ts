@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { modelWith } from '../chat-completions/bodies.ts';
-import { answered, kept, said, told } from '../support/continuing.ts';
+import { answered, kept, said, conversationOf } from '../support/continuing.ts';
 import { families, readCall, wires, type Wire } from '../support/families.ts';
 import { isObject, type Json } from '../support/json.ts';
 
@@ -49,14 +49,14 @@ function jsonOf(value: unknown): Json {
 
 describe.each(wires)('a %s client', (client) => {
   const opening = { model: deepseek.id, ...tools[client] };
-  const call = readCall(client, { ...opening, ...told(client, [said(client, 'Tide?')]) });
+  const call = readCall(client, { ...opening, ...conversationOf(client, [said(client, 'Tide?')]) });
   const events = chat.upstream.decodeReply(reply, call, deepseek);
   const heard = jsonOf(
     families[client].protocol.client.encodeReply(events, { id: 'k1', model: deepseek.id, created: 1, call }),
   );
   const next = readCall(client, {
     ...opening,
-    ...told(client, [
+    ...conversationOf(client, [
       said(client, 'Tide?'),
       ...kept(client, heard),
       ...answered(client, heard, () => 'noon'),

@@ -48,7 +48,7 @@ export function answered(client: Wire, reply: Json, answer: (call: SaidCall) => 
 }
 
 /** The fields of a request that hold a conversation. */
-export function told(client: Wire, entries: readonly Entry[]): object {
+export function conversationOf(client: Wire, entries: readonly Entry[]): object {
   if (client === 'responses') return { input: entries };
   return client === 'generate-content' ? { contents: entries } : { messages: entries };
 }

@@ -1,5 +1,5 @@
 /** Reasoning: how much of it, what is shown, and its sealed state over turns. */
-import { answered, kept, said, told } from '../../support/continuing.ts';
+import { answered, kept, said, conversationOf } from '../../support/continuing.ts';
 import { isObject, type Json } from '../../support/json.ts';
 import { hear } from '../../support/listen.ts';
 import { wires, type Wire } from '../../support/replaying-vendor.ts';
@@ -39,7 +39,7 @@ function goingOn(client: Wire): (reply: Json) => object {
   const settings = { ...least[client], ...high[client], ...offering(tide)[client] };
   return (reply) => ({
     ...settings,
-    ...told(client, [
+    ...conversationOf(client, [
       said(client, 'Ahoy'),
       ...kept(client, reply),
       ...answered(client, reply, () => '05:12'),
