@@ -142,8 +142,8 @@ describe('metrics', () => {
 describe('workers that share a ledger', () => {
   const report = { ok: false, entries: 1, accounts: 1, pending: 0, broken: 4, findings: [] };
 
-  /** What another worker is told of the audits of this one, where it asks within `auditEvery`. */
-  function told(auditEvery: number): () => unknown {
+  /** What this worker answers to another that asks for its audits within `auditEvery`. */
+  function answerWithin(auditEvery: number): () => unknown {
     answer.mockClear();
     const other = new LedgerService({ ...options, auditEvery });
     others.push(other);
@@ -173,8 +173,8 @@ describe('workers that share a ledger', () => {
 
   it('tell each other of an audit until the next is due', async () => {
     audit.mockResolvedValue(report);
-    expect(await told(1e8)()).toMatchObject({ ok: false, findings: 4 });
-    expect(await told(1e-9)()).toBeUndefined();
+    expect(await answerWithin(1e8)()).toMatchObject({ ok: false, findings: 4 });
+    expect(await answerWithin(1e-9)()).toBeUndefined();
   });
 });
 
