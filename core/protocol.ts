@@ -194,6 +194,8 @@ export interface EventDecoder {
   push(event: WireEvent): CanonicalEvent[];
   /** The last event, if the next ones need not be read where they differ only in their text. */
   readonly alike?: AlikeEvent | undefined;
+  /** Whether the reply is complete if nothing follows, for protocols whose streams end in silence. */
+  readonly mayEnd?: boolean;
   /** Ends the stream: returns what was open, and `response-end` only if the reply is complete. */
   end(): CanonicalEvent[];
 }
@@ -235,9 +237,7 @@ export interface UpstreamSide {
   encodeRequest(request: CanonicalRequest, model: Model, outputLimit: number | undefined): EncodedRequest;
   /** Starts a decoder for one stream of a model. */
   decodeEvents(call: ClientCall, model?: Model): EventDecoder;
-  /**
-   * Decodes a whole JSON reply: its events, with `response-end` only if it is complete. Throws on garbage.
-   */
+  /** Decodes a JSON reply: its events, with `response-end` only if it is complete. Throws on garbage. */
   decodeReply(body: unknown, call: ClientCall, model?: Model): CanonicalEvent[];
   /** Decodes an error reply: what the client may know of it. */
   decodeError(status: number, text: string): GatewayError;

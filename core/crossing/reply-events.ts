@@ -10,6 +10,7 @@ import type { Protocol } from '../protocol.ts';
 import type { UpstreamResponse } from '../provider.ts';
 import { type ReplyMemory, weighBytes, weighText, toTooLongError } from '../upstream/reply-memory.ts';
 import { AlikeRun, RunSeeker, toBuffer, type AlikeEvent } from './alike-run.ts';
+import { readToEnd } from './quiet-end.ts';
 import { type SseBlock, SseReader } from './sse.ts';
 
 /** Bytes of an error body or a token count at most. */
@@ -32,10 +33,11 @@ export type Batches = AsyncGenerator<readonly CanonicalEvent[]>;
 
 export async function* decodeStream(
   protocol: Protocol,
-  { call, attempt, protocol: client }: Routed,
+  exchange: Routed,
   response: UpstreamResponse,
   { tally, memory }: Reading,
 ): Batches {
+  const { call, attempt, protocol: client } = exchange;
   const reader = new SseReader();
   const seeker = new RunSeeker(reader);
   const held = memory.slot();
@@ -73,7 +75,7 @@ export async function* decodeStream(
     countEvents(blocks, decode, tally, batch);
     return chunk.subarray(end);
   };
-  for await (const chunk of response.body) {
+  for await (const chunk of readToEnd(exchange, response, decoder)) {
     if (tally.complete) continue;
     if (!call.stream) memory.add(chunk.length + weighBytes(chunk));
     // If decoding throws, the events before that are sent first.

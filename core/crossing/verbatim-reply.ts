@@ -11,6 +11,7 @@ import type { Piece } from '../lanes.ts';
 import type { UpstreamSide } from '../protocol.ts';
 import type { UpstreamResponse } from '../provider.ts';
 import { AlikeRun, RunSeeker, toBuffer, type AlikeEvent } from './alike-run.ts';
+import { readToEnd } from './quiet-end.ts';
 import { createModelRenamer, renameModelInReply, type BlockWriter } from './rename-model.ts';
 import {
   toCutError,
@@ -31,6 +32,7 @@ class ForwardedText {
   hasOpened = false;
   hasBegun = false;
   run: AlikeRun | undefined;
+  readonly decoder: ReturnType<UpstreamSide['decodeEvents']>;
   /** Whether the last frame of the protocol was seen. A reply may be complete before it. */
   #isTerminated = false;
   #alike: AlikeEvent | undefined;
@@ -41,7 +43,6 @@ class ForwardedText {
    * Whether what follows the last finish waits until the call is settled, as usage does that gets its cost.
    */
   readonly #holdsEnd: boolean;
-  readonly #decoder: ReturnType<UpstreamSide['decodeEvents']>;
   readonly #write: BlockWriter;
 
   constructor(exchange: Routed, tally: Tally) {
@@ -53,7 +54,7 @@ class ForwardedText {
     this.#upstream = target.protocol.upstream;
     this.#tally = tally;
     this.#holdsEnd = this.#upstream.ending === 'silence' || isCostWanted(exchange);
-    this.#decoder = this.#upstream.decodeEvents(call, target.model);
+    this.decoder = this.#upstream.decodeEvents(call, target.model);
     const rename = createModelRenamer(this.#upstream.modelPaths, target.model.id);
     this.#write = call.framing === 'array' ? createArrayWriter(rename) : rename;
   }
@@ -66,7 +67,7 @@ class ForwardedText {
   }
 
   #addBlock({ raw, event }: SseBlock): void {
-    const events = event ? this.#decoder.push(event) : [];
+    const events = event ? this.decoder.push(event) : [];
     for (const each of events) this.#tally.read(each);
     if (event && events.length === 0) this.#tally.keptLength += event.data.length;
     const isTerminator = event !== undefined && this.#isTerminator(event.data);
@@ -79,7 +80,7 @@ class ForwardedText {
     const isLast = this.#tally.complete || (this.#holdsEnd && this.#tally.hasFinished(this.#call.candidates));
     if (isLast) this.last += written;
     else this.text += written;
-    const { alike } = this.#decoder;
+    const { alike } = this.decoder;
     if (this.#alike !== alike) {
       this.#alike = alike;
       this.run = event && alike && !isLast ? AlikeRun.after(raw, event.data, alike, written) : undefined;
@@ -113,7 +114,7 @@ class ForwardedText {
 
   /** Counts what the end of the body says. Throws if the reply is incomplete. */
   end(): void {
-    if (!this.#tally.complete) for (const event of this.#decoder.end()) this.#tally.read(event);
+    if (!this.#tally.complete) for (const event of this.decoder.end()) this.#tally.read(event);
     if (!this.#tally.complete) throw toCutError();
   }
 }
@@ -127,7 +128,7 @@ export async function* forwardStream(
   const reader = new SseReader();
   const seeker = new RunSeeker(reader);
   const held = memory.slot();
-  for await (const chunk of response.body) {
+  for await (const chunk of readToEnd(exchange, response, forwarded.decoder)) {
     if (tally.complete) continue;
     // If a chunk cannot be read to its end, the text before the fault is sent.
     try {

@@ -44,6 +44,44 @@ describe('a stream from Google', () => {
   });
 
   it.each([
+    [[['Ah'], ['oy', { finishReason: 'STOP' }]], true],
+    [
+      [
+        ['Ahoy', { finishReason: 'STOP' }],
+        ['', { groundingMetadata: {} }],
+      ],
+      true,
+    ],
+    [[['Ah'], ['oy']], false],
+    [
+      [
+        ['Ah', { finishReason: 'STOP' }],
+        ['oy', { finishReason: 'STOP' }],
+      ],
+      false,
+    ],
+  ] satisfies [[string, Record<string, unknown>?][], boolean][])(
+    'may end after a reason that no output follows: %j',
+    (texts, mayEnd) => {
+      const decoder = upstream.decodeEvents(own);
+      const usageMetadata = { promptTokenCount: 5, candidatesTokenCount: 2 };
+      for (const [text, more] of texts)
+        decoder.push({
+          event: undefined,
+          data: JSON.stringify({ ...chunk([{ text }], more), usageMetadata }),
+        });
+      expect(decoder.mayEnd).toBe(mayEnd);
+    },
+  );
+
+  it('may not end before its usage is known', () => {
+    const decoder = upstream.decodeEvents(own);
+    const last = chunk([{ text: 'Ahoy' }], { finishReason: 'STOP' });
+    decoder.push({ event: undefined, data: JSON.stringify(last) });
+    expect(decoder.mayEnd).toBe(false);
+  });
+
+  it.each([
     ['STOP', 'stop'],
     ['MAX_TOKENS', 'length'],
     ['SAFETY', 'content-filter'],

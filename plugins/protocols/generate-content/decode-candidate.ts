@@ -40,9 +40,15 @@ function isEmpty(value: unknown): boolean {
   return value === null || (isObject(value) && Object.keys(value).length === 0);
 }
 
+function hasOutput(parts: unknown): boolean {
+  return Array.isArray(parts) && parts.some((part) => isObject(part) && part.text !== '');
+}
+
 export class CandidateDecoder {
   reason: string | undefined;
   finished = false;
+  /** Whether output followed the reason. Older models state one in every chunk. */
+  #continued = false;
   readonly #index: number;
   readonly #state: ReplyState;
   readonly #calls: FunctionCalls;
@@ -59,12 +65,18 @@ export class CandidateDecoder {
     this.#calls = new FunctionCalls(index, state);
   }
 
+  /** Whether it is complete if nothing follows. */
+  get mayEnd(): boolean {
+    return this.reason !== undefined && !this.#continued;
+  }
+
   /** Reads one chunk's candidate. Returns whether it has a finish reason. */
   read(wire: Fields): boolean {
     const { content, finishReason: reason, logprobsResult: logprobs } = wire;
     const parts: unknown = isObject(content) ? content.parts : undefined;
     if (isObject(logprobs)) this.#readLogprobs(logprobs);
     if (Array.isArray(parts)) for (const part of parts) if (isObject(part)) this.#readPart(part);
+    this.#continued ||= this.reason !== undefined && hasOutput(parts);
     for (const [name, value] of Object.entries(pickUnread(wire, candidateFields)))
       if (!isEmpty(value)) this.#extras.set(name, value);
     if (typeof reason !== 'string' || reason === '' || reason === 'FINISH_REASON_UNSPECIFIED') return false;

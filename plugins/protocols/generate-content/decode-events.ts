@@ -38,6 +38,7 @@ export class ReplyDecoder implements EventDecoder {
   #blocked = false;
   #key = '';
   #lastUsage = '';
+  #isCounted = false;
 
   constructor(call: ClientCall, model?: Model) {
     this.#searches = new Searches(model?.capabilities.searchesBilled === 'once');
@@ -52,6 +53,12 @@ export class ReplyDecoder implements EventDecoder {
   push(wire: WireEvent): CanonicalEvent[] {
     if (!this.#over) this.#readChunk(parseJson(wire.data), wire);
     return this.#log.take();
+  }
+
+  get mayEnd(): boolean {
+    const all = [...this.#candidates.values()];
+    const haveReasons = all.length >= this.#call.candidates && all.every(({ mayEnd }) => mayEnd);
+    return this.#blocked || (this.#isCounted && haveReasons);
   }
 
   end(): CanonicalEvent[] {
@@ -101,6 +108,7 @@ export class ReplyDecoder implements EventDecoder {
     const counts = webSearches > 0 ? { ...decodeUsage(wire), webSearches } : decodeUsage(wire);
     const usage = counts && { ...counts, ...readServedMode({ serviceTier: wire.serviceTier }, this.#call) };
     const json = JSON.stringify(usage);
+    this.#isCounted ||= usage?.output !== undefined;
     if (!usage || json === this.#lastUsage) return;
     this.#lastUsage = json;
     this.#log.emit({ type: 'usage', usage, ...bag.keep(pickUnread(wire, countFields)) });
