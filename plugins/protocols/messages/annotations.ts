@@ -39,7 +39,7 @@ export function encodeAnnotation(annotation: Annotation, answer: string): Fields
   return {
     type: 'web_search_result_location',
     url,
-    title: title ?? null,
+    title: title ?? '',
     cited_text: citedText ?? '',
     encrypted_index: '',
   };
