@@ -2,8 +2,6 @@
 import { z } from 'zod';
 import type { Content } from '../../core/index.ts';
 
-export const usd = z.string().meta({ description: 'USD, as a decimal string.' });
-export const time = z.iso.datetime();
 export const csv: Content = { 'text/csv': z.string() };
 
 export function json(schema: z.ZodType): Content {

@@ -1,7 +1,9 @@
 /** What the ledger's addresses take and return, for the OpenAPI document. */
 import { z } from 'zod';
 import type { Content, Description } from '../../../core/index.ts';
-import { csv, json, list, operatorError, time, usd } from '../../shared/operator-description.ts';
+import { csv, json, list, operatorError } from '../../shared/operator-description.ts';
+import { account, accountDetails, key, listedAccount, newKey } from '../../shared/replies/accounts.ts';
+import { time, usd } from '../../shared/replies/values.ts';
 import { scopes } from './budgets/budget.ts';
 import { periodNames } from './budgets/periods.ts';
 import { callRoutes } from './calls/description.ts';
@@ -25,49 +27,6 @@ export const ownBalance: Description = {
   replies: { 200: json(balance) },
   error: refusal,
 };
-
-const account = z
-  .looseObject({
-    account: z.string(),
-    currency: z.literal('USD'),
-    balance: usd,
-    total: usd,
-    used: usd,
-    pending: usd,
-    available: usd,
-  })
-  .meta({ title: 'Account' });
-
-const key = z
-  .looseObject({
-    id: z.string(),
-    lastFour: z.string(),
-    name: z.string(),
-    kind: z.enum(['user', 'operator']),
-    account: z.string().nullable(),
-    readOnly: z.boolean().optional().meta({ description: 'Of operator keys: whether it may only read.' }),
-    disabled: z.boolean(),
-    created: time,
-    limits: z.object({
-      spendCap: usd.nullable(),
-      models: z.array(z.string()).nullable(),
-      expires: time.nullable(),
-      callsPerMinute: z.int().nullable(),
-    }),
-    used: usd,
-    pending: usd,
-    rotatedTo: z.string().nullable(),
-  })
-  .meta({ title: 'Key' });
-const newKey = key
-  .extend({
-    key: z.string().meta({ description: 'The secret. It is shown only here.' }),
-    warning: z
-      .string()
-      .optional()
-      .meta({ description: 'Says that the account has no credit, and how to add some.' }),
-  })
-  .meta({ title: 'NewKey' });
 
 const credited = z
   .looseObject({ status: z.string(), account: z.string(), total: usd })
@@ -177,9 +136,12 @@ interface Described {
 }
 
 const routes: Readonly<Record<string, Described>> = {
-  'GET /admin/accounts': { summary: 'Accounts', reply: list(account) },
+  'GET /admin/accounts': { summary: 'Accounts', reply: list(listedAccount) },
   'POST /admin/accounts': { summary: 'Make an account', reply: account },
-  'GET /admin/accounts/:account': { summary: 'One account, with what it was credited', reply: account },
+  'GET /admin/accounts/:account': {
+    summary: 'One account, with what it was credited',
+    reply: accountDetails,
+  },
   'PATCH /admin/accounts/:account': {
     summary: 'Move an account below another one, or to the top',
     reply: z.looseObject({ account: z.string(), parent: z.string().nullable() }),

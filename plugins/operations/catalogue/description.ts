@@ -1,39 +1,8 @@
-/** What the routes of models and prices return, for the OpenAPI document. */
+/** Describes the routes of models and prices for the OpenAPI document. */
 import { z } from 'zod';
 import { json } from '../../shared/operator-description.ts';
 import type { Descriptions } from '../../shared/operator-routes.ts';
-
-const offer = z.object({
-  provider: z.string(),
-  key: z.int().optional().meta({ description: "Which of the provider's keys, if it has several." }),
-  upstream: z.string().meta({ description: "The vendor's own name of the model." }),
-  protocols: z.array(z.string()),
-  free: z.boolean(),
-  price: z.record(z.string(), z.unknown()).nullable().meta({
-    description: 'USD per million tokens, and fees, as decimal strings; with tiers, modes and rules.',
-  }),
-  price_date: z.iso.date().nullable().meta({ description: 'When the price was checked last.' }),
-  price_source: z.string().nullable(),
-  example_cost: z.string().meta({ description: 'USD for a call of the size in `example`.' }),
-});
-
-const model = z.object({
-  id: z.string(),
-  name: z.string(),
-  description: z.string(),
-  created: z.iso.date(),
-  expires: z.iso.date().nullable(),
-  successor: z.string().nullable(),
-  aliases: z.array(z.string()),
-  context_length: z.int(),
-  output_limit: z.int(),
-  input: z.array(z.string()),
-  output: z.array(z.string()),
-  tools: z.boolean(),
-  structured_output: z.boolean(),
-  reasoning: z.string(),
-  offers: z.array(offer).meta({ description: 'In the order in which they are asked.' }),
-});
+import { modelList } from '../../shared/replies/models.ts';
 
 const update = z
   .object({
@@ -62,9 +31,7 @@ const one = { 200: json(update) };
 export const descriptions: Descriptions = {
   'GET /admin/models': {
     summary: 'All models on offer, with prices and providers',
-    replies: {
-      200: json(z.object({ example: z.object({ input: z.int(), output: z.int() }), data: z.array(model) })),
-    },
+    replies: { 200: json(modelList) },
   },
   'GET /admin/prices': {
     summary: 'Price updates, the oldest first',

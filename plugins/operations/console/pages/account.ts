@@ -1,11 +1,11 @@
 /** One account: its balance, keys, credits, budgets, statement and usage. */
-import type { Balance } from './accounts.ts';
+import type { AccountDetails, Key } from '../../../shared/replies/accounts.ts';
 import { api, mayChange, useData, useList } from './api.ts';
 import { Budgets } from './budgets.ts';
 import { choice, inQuery } from './controls.ts';
 import { openAdjustment, openState } from './corrections.ts';
 import { openForm, optional } from './form.ts';
-import { openNewKey, type Key } from './key-dialogs.ts';
+import { openNewKey } from './key-dialogs.ts';
 import { keyTable } from './keys.ts';
 import { html } from './kit.ts';
 import { usd } from './money.ts';
@@ -54,7 +54,7 @@ function UsageOf({ account }: { readonly account: string }) {
 
 export function Account({ account }: { readonly account: string }) {
   const path = `/admin/accounts/${encodeURIComponent(account)}`;
-  const { data, error, reload } = useData<Balance & { credits: Readonly<Record<string, string>> }>(path);
+  const { data, error, reload } = useData<AccountDetails>(path);
   const keys = useList<Key>('/admin/keys', { account });
   const show = inQuery('show', 'keys');
   const done = () => {

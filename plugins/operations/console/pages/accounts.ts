@@ -1,25 +1,19 @@
 /** Accounts with their balances, and all keys. */
+import type { Key, ListedAccount } from '../../../shared/replies/accounts.ts';
 import { Account, accountState } from './account.ts';
 import { api, mayChange, useList } from './api.ts';
 import { Budgets } from './budgets.ts';
 import { amountColumn, column, timeColumn, type Column } from './columns.ts';
 import { choice, inQuery } from './controls.ts';
 import { openForm } from './form.ts';
-import { openNewKey, openNewOperatorKey, type Key } from './key-dialogs.ts';
+import { openNewKey, openNewOperatorKey } from './key-dialogs.ts';
 import { keyTable } from './keys.ts';
 import { html } from './kit.ts';
 import { head } from './parts.ts';
 import { go, href, type Place } from './router.ts';
 import { table } from './table.ts';
 
-type Texts = 'account' | 'balance' | 'total' | 'used' | 'pending' | 'available' | 'created' | 'state';
-
-export interface Balance extends Readonly<Record<Texts, string>> {
-  /** The account above it, with which it shares budgets. */
-  readonly parent: string | null;
-}
-
-const columns: readonly Column<Balance>[] = [
+const columns: readonly Column<ListedAccount>[] = [
   column(
     'Account',
     ({ account, state, parent }) => [account, state === 'open' ? '' : state, parent].join(' ').trim(),
@@ -58,7 +52,7 @@ function openNewAccount(): void {
 }
 
 function Accounts() {
-  const { reload, ...accounts } = useList<Balance>('/admin/accounts');
+  const { reload, ...accounts } = useList<ListedAccount>('/admin/accounts');
   const create =
     mayChange() && html`<button class="primary" onClick=${openNewAccount}>Create the first account</button>`;
   return table({

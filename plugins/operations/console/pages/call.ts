@@ -1,55 +1,28 @@
 /** One call: its times as a waterfall, what it cost line by line, what was lost, and how it was routed. */
+import type { CallDetail, Loss } from '../../../shared/replies/calls.ts';
 import { mayChange, useData } from './api.ts';
-import { outcomeOf, type Call } from './call-columns.ts';
+import { outcomeOf } from './call-columns.ts';
 import { amountColumn, column, durationColumn, type Column } from './columns.ts';
 import { openRefund } from './corrections.ts';
-import { costLines, type Entry } from './cost-lines.ts';
+import { costLines } from './cost-lines.ts';
 import { count, duration, when } from './format.ts';
 import { html, type ComponentChildren } from './kit.ts';
-import { lossBadge, wordOf, type Loss } from './marked-json.ts';
+import { lossBadge, wordOf } from './marked-json.ts';
 import { usd } from './money.ts';
 import { badge, code, facts, head, problem } from './parts.ts';
 import { href } from './router.ts';
 import { table } from './table.ts';
-import { waterfall, type Step } from './waterfall.ts';
+import { waterfall } from './waterfall.ts';
 
-interface Target {
-  readonly provider: string;
-  readonly model: string;
-  readonly key?: number;
-}
-
-interface Attempt
-  extends Target, Pick<Call, 'outcome' | 'status' | 'first_event_ms' | 'duration_ms' | 'cost'> {
-  readonly number: number;
-  readonly message?: string;
-  readonly losses: readonly Loss[];
-}
-
-interface Routing {
-  readonly by: string;
-  readonly reason: string;
-  readonly removed: readonly Target[];
-  readonly order: readonly Target[];
-}
-
-interface Detail extends Omit<Call, 'attempts'> {
-  readonly error: { readonly code: string; readonly message: string } | null;
-  readonly losses: readonly Loss[];
-  readonly losses_omitted?: number;
-  readonly not_granted?: readonly Target[];
-  readonly attempts: readonly Attempt[];
-  readonly usage: unknown;
-  readonly timing?: readonly Step[];
-  readonly routing?: readonly Routing[];
-  readonly entries?: readonly Entry[];
-}
+type Attempt = CallDetail['attempts'][number];
+type Routing = CallDetail['routing'][number];
+type Target = Routing['order'][number];
 
 function target({ provider, model, key }: Target): string {
   return `${provider}${key === undefined ? '' : ` (key ${key})`} · ${model}`;
 }
 
-function routingOf({ routing = [], not_granted: notGranted = [] }: Detail) {
+function routingOf({ routing, not_granted: notGranted = [] }: CallDetail) {
   if (routing.length === 0 && notGranted.length === 0)
     return html`<p class="dim">
       No target was skipped or moved: they were asked in the order of the model.
@@ -102,14 +75,14 @@ const lossColumns: readonly Column<Loss>[] = [
 ];
 
 /** Those of the call and of its attempts, which mostly are the same. */
-function lossesOf({ losses, attempts }: Detail): Loss[] {
+function lossesOf({ losses, attempts }: CallDetail): Loss[] {
   const all = [...losses, ...attempts.flatMap((attempt) => attempt.losses)];
   return [
     ...new Map(all.map((loss) => [JSON.stringify([loss.path, loss.code, loss.reason]), loss])).values(),
   ];
 }
 
-const entryColumns: readonly Column<Entry>[] = [
+const entryColumns: readonly Column<CallDetail['entries'][number]>[] = [
   column('Number', ({ number }) => number),
   column('Kind', ({ kind }) => kind),
   column(
@@ -120,7 +93,7 @@ const entryColumns: readonly Column<Entry>[] = [
   amountColumn('Charged', ({ revenue }) => revenue),
 ];
 
-function factsOf(call: Detail) {
+function factsOf(call: CallDetail) {
   const link = (name: string, value: string | null) =>
     value && html`<a href=${href('calls', { [name]: value })}>${value}</a>`;
   return facts([
@@ -137,15 +110,13 @@ function factsOf(call: Detail) {
     ['Provider', link('provider', call.provider)],
     [
       'Tags',
-      Object.entries(call.tags ?? {}).map(
-        ([name, value]) => html`${badge(value ? `${name}: ${value}` : name)} `,
-      ),
+      Object.entries(call.tags).map(([name, value]) => html`${badge(value ? `${name}: ${value}` : name)} `),
     ],
-    ['Flags', (call.flags ?? []).map((flag) => html`${badge(flag, 'warn')} `)],
+    ['Flags', call.flags.map((flag) => html`${badge(flag, 'warn')} `)],
   ]);
 }
 
-function figuresOf(call: Detail) {
+function figuresOf(call: CallDetail) {
   return html`${facts([
       ['Cost', html`${usd(call.cost)} <span class="dim">by ${call.cost_basis}</span>`],
       ['Vendor', usd(call.vendor_cost)],
@@ -169,20 +140,17 @@ function plainTable<Row>(name: string, columns: readonly Column<Row>[], rows: re
   return table({ name, columns, rows, empty, isPlain: true });
 }
 
-function sectionsOf(call: Detail) {
-  const { timing = [], attempts, entries, losses_omitted: omitted } = call;
+function sectionsOf(call: CallDetail) {
+  const { timing, attempts, entries, losses_omitted: omitted } = call;
   return html`${
     timing.length > 0 && part('Times', html`<section class="card">${waterfall(timing)}</section>`)
   }
   ${part('Attempts', plainTable('Attempts', attemptColumns, attempts, 'No provider was called.'))}
-  ${costLines(entries ?? [])}
-  ${
-    entries &&
-    part(
-      'Ledger entries',
-      plainTable('Ledger entries', entryColumns, entries, 'Nothing was reserved or charged.'),
-    )
-  }
+  ${costLines(entries)}
+  ${part(
+    'Ledger entries',
+    plainTable('Ledger entries', entryColumns, entries, 'Nothing was reserved or charged.'),
+  )}
   ${part(
     'Losses and approximations',
     plainTable(
@@ -197,7 +165,7 @@ function sectionsOf(call: Detail) {
 }
 
 export function CallDetail({ id }: { readonly id: string }) {
-  const { data: call, error, reload } = useData<Detail>(`/admin/calls/${encodeURIComponent(id)}`);
+  const { data: call, error, reload } = useData<CallDetail>(`/admin/calls/${encodeURIComponent(id)}`);
   const refund =
     call &&
     call.cost !== '0' &&

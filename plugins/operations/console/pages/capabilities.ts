@@ -1,20 +1,11 @@
 /** What crosses between the protocols, as the tests measured it. */
+import type { Capabilities } from '../../../shared/replies/crossing.ts';
 import { useData } from './api.ts';
 import { column, type Column } from './columns.ts';
 import { choice, inQuery } from './controls.ts';
 import { html, useMemo } from './kit.ts';
 import { badge, type Tone } from './parts.ts';
 import { table } from './table.ts';
-
-interface Capabilities {
-  readonly groups: readonly {
-    readonly name: string;
-    readonly capabilities: readonly {
-      readonly name: string;
-      readonly cells: Readonly<Record<string, Readonly<Record<string, string>>>>;
-    }[];
-  }[];
-}
 
 interface Row {
   readonly group: string;

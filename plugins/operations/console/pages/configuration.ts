@@ -1,4 +1,11 @@
 /** The configuration in force, what a reload would change, and the reload. The gateway masks secrets. */
+import type {
+  ConfigCheck,
+  ConfigView,
+  Option,
+  OptionChange,
+  Reloaded,
+} from '../../../shared/replies/configuration.ts';
 import { api, mayChange, useData } from './api.ts';
 import { column, type Column } from './columns.ts';
 import { when } from './format.ts';
@@ -6,59 +13,13 @@ import { html, messageOf, notify, useSignal } from './kit.ts';
 import { badge, facts, head, problem } from './parts.ts';
 import { table } from './table.ts';
 
-type Value = string | number | boolean | null | undefined;
-
-interface Option {
-  readonly path: string;
-  readonly value?: Value;
-  readonly isDefault: boolean;
-  readonly isSecret: boolean;
-}
-
-interface View extends Readonly<Record<'file' | 'dataFolder' | 'version' | 'node' | 'readAt', string>> {
-  readonly workers: number;
-  readonly settings: readonly Option[];
-  readonly plugins: readonly {
-    readonly name: string;
-    readonly off?: string;
-    readonly options: readonly Option[];
-  }[];
-  readonly warnings: readonly string[];
-}
-
-interface Change {
-  readonly path: string;
-  readonly before?: Value;
-  readonly after?: Value;
-  readonly isSecret: boolean;
-}
-
-interface Check {
-  readonly ok: boolean;
-  readonly fault?: string;
-  readonly changes?: {
-    readonly settings: readonly Change[];
-    /** Plugins. */
-    readonly added: readonly string[];
-    readonly removed: readonly string[];
-    readonly isReordered: boolean;
-    readonly changed: readonly { readonly plugin: string; readonly options: readonly Change[] }[];
-  };
-  readonly warnings: readonly string[];
-  readonly waiting: readonly string[];
-}
-
-interface Reloaded extends Pick<Check, 'ok' | 'fault' | 'waiting'> {
-  readonly workers: number;
-}
-
 interface Owned {
   /** The plugin, or `gateway`. */
   readonly owner: string;
   readonly path: string;
 }
 
-function shown(value: Value, isSecret: boolean): string {
+function shown(value: Option['value'], isSecret: boolean): string {
   if (isSecret) return 'hidden';
   return value === undefined ? '–' : String(value);
 }
@@ -93,13 +54,13 @@ const columns: readonly Column<Option & Owned>[] = [
   column('From', ({ isDefault }) => (isDefault ? 'default' : 'configuration')),
 ];
 
-const changeColumns: readonly Column<Change & Owned>[] = [
+const changeColumns: readonly Column<OptionChange & Owned>[] = [
   ...ownerColumns,
   column('Now', ({ before, isSecret }) => shown(before, isSecret)),
   column('After a reload', ({ after, isSecret }) => shown(after, isSecret)),
 ];
 
-function changesOf({ changes, warnings, waiting }: Check) {
+function changesOf({ changes, warnings, waiting }: ConfigCheck) {
   if (!changes) return null;
   const { settings, added, removed, isReordered, changed } = changes;
   const rows = owned(
@@ -119,9 +80,9 @@ function changesOf({ changes, warnings, waiting }: Check) {
 }
 
 function Reload({ done }: { readonly done: () => void }) {
-  const check = useSignal<Check | undefined>(undefined);
+  const check = useSignal<ConfigCheck | undefined>(undefined);
   const isBusy = useSignal(false);
-  const run = async (action: () => Promise<Check | undefined>): Promise<void> => {
+  const run = async (action: () => Promise<ConfigCheck | undefined>): Promise<void> => {
     isBusy.value = true;
     check.value = await action().catch((error: unknown) => ({
       ok: false,
@@ -131,7 +92,7 @@ function Reload({ done }: { readonly done: () => void }) {
     }));
     isBusy.value = false;
   };
-  const look = (): Promise<void> => run(() => api.post<Check>('/admin/config/check'));
+  const look = (): Promise<void> => run(() => api.post<ConfigCheck>('/admin/config/check'));
   const reload = (): Promise<void> =>
     run(async () => {
       const { workers, ...result } = await api.post<Reloaded>('/admin/reload');
@@ -157,7 +118,7 @@ function Reload({ done }: { readonly done: () => void }) {
   </section>`;
 }
 
-function gatewayFacts({ version, node, workers, file, dataFolder, readAt }: View) {
+function gatewayFacts({ version, node, workers, file, dataFolder, readAt }: ConfigView) {
   return html`<section class="card" aria-label="Gateway">
     ${facts([
       ['Version', version],
@@ -170,8 +131,8 @@ function gatewayFacts({ version, node, workers, file, dataFolder, readAt }: View
   </section>`;
 }
 
-function pluginList(plugins: View['plugins']) {
-  const plugin = ({ name, off }: View['plugins'][number]) =>
+function pluginList(plugins: ConfigView['plugins']) {
+  const plugin = ({ name, off }: ConfigView['plugins'][number]) =>
     html`<li>
       ${badge(name, off === undefined ? 'good' : 'plain')}
       ${off !== undefined && html`<span class="dim"> off: ${off}</span>`}
@@ -185,7 +146,7 @@ function pluginList(plugins: View['plugins']) {
 }
 
 export function Page() {
-  const { data, error, reload } = useData<View>('/admin/config');
+  const { data, error, reload } = useData<ConfigView>('/admin/config');
   const rows = data && owned(data.settings, data.plugins);
   return html`${head('Configuration')} ${problem(error, reload)}
     ${data?.warnings.map((warning) => html`<p class="hint" role="note">${warning}</p>`)}

@@ -1,18 +1,12 @@
 /** What a call was charged for, line by line, as the ledger booked it. */
+import type { CallDetail, CostLine } from '../../../shared/replies/calls.ts';
 import { column, figureColumn, type Column } from './columns.ts';
 import { count } from './format.ts';
 import { html } from './kit.ts';
 import { usd } from './money.ts';
 import { table } from './table.ts';
 
-type CostLine = Readonly<Record<'kind' | 'price' | 'amount', string> & Record<'units' | 'per', number>>;
-
-/** `total` is the exact sum of the lines. */
-export interface Entry extends Readonly<Record<'kind' | 'at' | 'revenue' | 'total', string>> {
-  readonly number: number;
-  readonly rule?: string;
-  readonly lines: readonly CostLine[];
-}
+type Entry = CallDetail['entries'][number];
 
 interface CostRow extends Partial<CostLine> {
   readonly entry: string;

@@ -2,46 +2,16 @@
  * Crossing: a request of any protocol, and what the gateway would send for it, to each provider of a model
  * and by each wire. What a wire drops or changes is marked in the request itself. Nothing is sent.
  */
+import type { Crossing, CrossingPreview } from '../../../shared/replies/crossing.ts';
+import type { ModelList } from '../../../shared/replies/models.ts';
 import { ApiError, api, useData } from './api.ts';
 import { CapabilityTable } from './capabilities.ts';
 import { checkbox, choice, inQuery, input, select, type State } from './controls.ts';
 import { exampleRequests } from './example-requests.ts';
 import { html, messageOf, useEffect, useSignal } from './kit.ts';
-import { lossList, markedJson, parseJson, placeLosses, type Loss } from './marked-json.ts';
+import { lossList, markedJson, parseJson, placeLosses } from './marked-json.ts';
 import { badge, head, problem } from './parts.ts';
 import { setQuery, type Place } from './router.ts';
-
-interface ErrorReply {
-  readonly status: number;
-  readonly body: unknown;
-}
-
-interface Crossing {
-  readonly provider: string;
-  readonly model: string;
-  readonly wire: string;
-  readonly isChosen: boolean;
-  readonly isSpoken: boolean;
-  readonly lane?: 'verbatim' | 'translated' | 'estimated';
-  readonly request?: {
-    readonly method: string;
-    readonly url?: string;
-    readonly headers: Readonly<Record<string, string>>;
-    readonly body: string;
-  };
-  readonly losses: readonly Loss[];
-  readonly error?: ErrorReply;
-}
-
-interface Preview {
-  readonly error?: ErrorReply;
-  readonly crossings: readonly Crossing[];
-  readonly omitted: number;
-}
-
-interface ModelList {
-  readonly data: readonly { readonly id: string }[];
-}
 
 const protocols = Object.keys(exampleRequests);
 const example = (protocol: string): string => JSON.stringify(exampleRequests[protocol] ?? {}, null, 2);
@@ -50,7 +20,7 @@ const pause = 400;
 
 const keyOf = ({ provider, model, wire }: Crossing): string => [provider, model, wire].join(' ');
 
-function errorBody({ status, body }: ErrorReply) {
+function errorBody({ status, body }: NonNullable<Crossing['error']>) {
   return html`<p>${badge(status, 'bad')} The client gets:</p>
     ${markedJson('Error reply', JSON.stringify(body))}`;
 }
@@ -89,7 +59,7 @@ function crossingCard(of: Crossing, isShown: boolean, show: () => void) {
   </section>`;
 }
 
-function Result({ preview, text }: { readonly preview: Preview; readonly text: string }) {
+function Result({ preview, text }: { readonly preview: CrossingPreview; readonly text: string }) {
   const shown = useSignal<string | undefined>(undefined);
   const { crossings, error, omitted } = preview;
   if (error) return html`<section class="card">${errorBody(error)}</section>`;
@@ -124,7 +94,7 @@ interface Order {
 
 /** Asks the gateway for a preview a moment after the last change; a later change discards the answer. */
 function usePreview(order: Order | undefined) {
-  const preview = useSignal<{ readonly of: Preview; readonly text: string } | undefined>(undefined);
+  const preview = useSignal<{ readonly of: CrossingPreview; readonly text: string } | undefined>(undefined);
   const fault = useSignal<string | undefined>(undefined);
   useEffect(
     () => {
@@ -132,7 +102,7 @@ function usePreview(order: Order | undefined) {
       let isCurrent = true;
       const ask = async (): Promise<void> => {
         try {
-          const of = await api.post<Preview>('/admin/crossing', order);
+          const of = await api.post<CrossingPreview>('/admin/crossing', order);
           if (!isCurrent) return;
           preview.value = { of, text: order.body };
           fault.value = undefined;

@@ -1,32 +1,10 @@
 /** Dialogs that create, limit and rotate keys, and show a new secret once. */
+import type { Key, NewKey } from '../../../shared/replies/accounts.ts';
 import { api } from './api.ts';
 import { ClientSettings, publicUrl, type Facts } from './client-settings.ts';
 import { localTime, openForm, optional, wordsOf, type Field, type Values } from './form.ts';
 import { html, openDialog } from './kit.ts';
 import { code } from './parts.ts';
-
-export interface Key {
-  readonly id: string;
-  readonly lastFour: string;
-  readonly name: string;
-  readonly kind: 'user' | 'operator';
-  readonly readOnly?: boolean;
-  readonly account: string | null;
-  readonly disabled: boolean;
-  readonly created: string;
-  readonly limits: {
-    readonly spendCap: string | null;
-    readonly models: readonly string[] | null;
-    readonly expires: string | null;
-    readonly callsPerMinute: number | null;
-  };
-  readonly tags: readonly string[];
-  readonly used: string;
-  readonly pending: string;
-  readonly rotatedTo: string | null;
-}
-
-type NewKey = Key & { readonly key: string; readonly warning?: string };
 
 const isUser = { user: true, operator: false };
 

@@ -1,7 +1,8 @@
 /** Keys in a table, with what can be done to each. */
+import type { Key } from '../../../shared/replies/accounts.ts';
 import { api, mayChange, type LoadedList } from './api.ts';
 import { actionsColumn, amountColumn, column, countColumn, timeColumn, type Column } from './columns.ts';
-import { addressOf, openLimits, openRotation, type Key } from './key-dialogs.ts';
+import { addressOf, openLimits, openRotation } from './key-dialogs.ts';
 import { html } from './kit.ts';
 import { attempt, badge, confirmThat, RowMenu, type Tone } from './parts.ts';
 import { href } from './router.ts';

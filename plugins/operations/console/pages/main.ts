@@ -5,10 +5,10 @@
  * `navigation.ts` with its path, its title and its import. It is loaded when it is first opened. `Page`
  * receives `place`: the parts of the address after `#/`, and its query; `setQuery` of `router.ts` changes the
  * query, `inQuery` binds a control to it, `href` makes links. `useData` and `useList` of `api.ts` load from
- * the API, `api.post` and the like change things. The parts of a page are functions in `parts.ts`,
- * `controls.ts`, `columns.ts`, `table.ts` and `form.ts`. Amounts are decimal strings, which `usd` shows.
- * `openDialog`, `openForm` and `notify` show what comes above the page. Show what changes something only if
- * `mayChange()`. Style sheets are in `style/`; classes are shared.
+ * the API, `api.post` and the like change things; types of replies are in `plugins/shared/replies`. The parts
+ * of a page are functions in `parts.ts`, `controls.ts`, `columns.ts`, `table.ts` and `form.ts`. Amounts are
+ * decimal strings, which `usd` shows. `openDialog`, `openForm` and `notify` show what comes above the page.
+ * Show what changes something only if `mayChange()`. Style sheets are in `style/`; classes are shared.
  */
 import { Component } from 'preact';
 import { api, session, type Session } from './api.ts';

@@ -1,12 +1,7 @@
 /** JSON as text, with marks at the places that a crossing loses or changes. */
+import type { Loss } from '../../../shared/replies/calls.ts';
 import { html, type ComponentChildren } from './kit.ts';
 import { badge } from './parts.ts';
-
-export interface Loss {
-  readonly path: string;
-  readonly reason: string;
-  readonly code: string;
-}
 
 /** Lines of a document at most, and characters of one value. */
 const mostLines = 3000;

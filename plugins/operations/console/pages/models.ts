@@ -1,4 +1,5 @@
 /** All models on offer: prices with their date and source, limits, modalities, and providers in order. */
+import type { ModelList, Model, Offer } from '../../../shared/replies/models.ts';
 import { useData } from './api.ts';
 import { amountColumn, column, figureColumn, type Column } from './columns.ts';
 import { inQuery, select } from './controls.ts';
@@ -8,26 +9,6 @@ import { usd } from './money.ts';
 import { badge, code, facts, head } from './parts.ts';
 import { href, setQuery, type Place } from './router.ts';
 import { table } from './table.ts';
-
-interface Offer
-  extends
-    Readonly<Record<'provider' | 'upstream' | 'example_cost', string>>,
-    Readonly<Record<'price_date' | 'price_source', string | null>> {
-  readonly key?: number;
-  readonly protocols: readonly string[];
-  readonly free: boolean;
-  readonly price: Readonly<Record<string, unknown>> | null;
-}
-
-interface Model
-  extends
-    Readonly<Record<'id' | 'name' | 'description' | 'created' | 'reasoning', string>>,
-    Readonly<Record<'expires' | 'successor', string | null>>,
-    Readonly<Record<'aliases' | 'input' | 'output', readonly string[]>>,
-    Readonly<Record<'context_length' | 'output_limit', number>>,
-    Readonly<Record<'tools' | 'structured_output', boolean>> {
-  readonly offers: readonly Offer[];
-}
 
 /** Days after which a price should be checked again. */
 const oldAfter = 60;
@@ -134,10 +115,7 @@ function columnsOf(example: string): Column<Model>[] {
 }
 
 export function Page({ place: { query } }: { readonly place: Place }) {
-  const { data, error, reload } = useData<{
-    readonly example: { readonly input: number; readonly output: number };
-    readonly data: readonly Model[];
-  }>('/admin/models');
+  const { data, error, reload } = useData<ModelList>('/admin/models');
   const example = data ? `${count(data.example.input)} tokens in, ${count(data.example.output)} out` : '';
   const columns = useMemo(() => columnsOf(example), [example]);
   const models = data?.data;

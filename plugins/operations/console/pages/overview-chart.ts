@@ -1,4 +1,5 @@
 /** The chart of the overview and the table under it, which has the same figures. */
+import type { Overview } from '../../../shared/replies/spending.ts';
 import { Chart, colourClass, type Series } from './chart.ts';
 import { amountColumn, column, countColumn, durationColumn, figureColumn, type Column } from './columns.ts';
 import { clock, count, day, duration, minute, percent, short } from './format.ts';
@@ -6,36 +7,7 @@ import { html, useMemo } from './kit.ts';
 import { dollars } from './money.ts';
 import { href } from './router.ts';
 
-type Counts = 'calls' | 'errors' | 'input' | 'output' | 'cached' | 'reasoning' | 'cache_hits';
-
-interface Totals
-  extends Readonly<Record<Counts, number>>, Readonly<Record<'cost' | 'vendor_cost' | 'margin', string>> {
-  readonly first_event_ms: Readonly<Record<'p50' | 'p95', number | null>>;
-}
-
-export interface OverviewSeries
-  extends
-    Readonly<Record<Counts, readonly number[]>>,
-    Readonly<Record<'p50' | 'p95', readonly (number | null)[]>> {
-  /** Null for the rest. */
-  readonly name: string | null;
-  readonly totals: Totals;
-  readonly cost: readonly string[];
-}
-
-export interface Overview {
-  readonly from: string;
-  readonly to: string;
-  readonly by: string;
-  readonly step: string;
-  readonly times: readonly string[];
-  readonly totals: Totals;
-  readonly series: readonly OverviewSeries[];
-  readonly others: number;
-  readonly pending: { readonly calls: number; readonly amount: string; readonly oldest: string | null };
-  readonly audit: { readonly ok: boolean; readonly at: string; readonly findings: number } | null;
-  readonly behind: number;
-}
+type OverviewSeries = Overview['series'][number];
 
 const hour = 3_600_000;
 

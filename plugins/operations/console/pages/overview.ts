@@ -1,10 +1,11 @@
 /** The overview: spending, calls and waiting times in any range, by model, key, account, provider or tag. */
+import type { Overview } from '../../../shared/replies/spending.ts';
 import { address, useData } from './api.ts';
 import { choice, inQuery, select } from './controls.ts';
 import { count, duration, percent, short, when } from './format.ts';
 import { html, useMemo, takeText } from './kit.ts';
 import { usd } from './money.ts';
-import { breakdown, groups, MainChart, measures, type Overview } from './overview-chart.ts';
+import { breakdown, groups, MainChart, measures } from './overview-chart.ts';
 import { badge, head, problem, tiles } from './parts.ts';
 import { href, setQuery, type Place } from './router.ts';
 import { table } from './table.ts';

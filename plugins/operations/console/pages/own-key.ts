@@ -1,4 +1,5 @@
 /** What a key holder sees of the own key: balance, limits, usage by model and day, and calls. */
+import type { OwnKey } from '../../../shared/replies/spending.ts';
 import { useData, useList } from './api.ts';
 import { callColumns, type Call } from './call-columns.ts';
 import { countColumn, type Column } from './columns.ts';
@@ -7,31 +8,14 @@ import { html, useMemo } from './kit.ts';
 import { usd } from './money.ts';
 import { facts, head, problem, tiles } from './parts.ts';
 import { table } from './table.ts';
-import { usageColumns, type Usage } from './usage.ts';
-
-interface OwnUsage extends Usage {
-  readonly errors: number;
-}
-
-interface OwnKey extends Readonly<Record<'id' | 'name' | 'last_four' | 'account', string>> {
-  readonly balance: Readonly<Record<'balance' | 'total' | 'used' | 'pending' | 'available', string>>;
-  readonly limits: {
-    readonly spend_cap: string | null;
-    readonly spend_used: string;
-    readonly spend_left: string | null;
-    readonly models: readonly string[] | null;
-    readonly expires: string | null;
-    readonly calls_per_minute: number | null;
-  };
-  readonly usage: { readonly data: readonly OwnUsage[] };
-}
+import { usageColumns } from './usage.ts';
 
 /** Cells without links, which would lead to pages of operators. */
 const ownCells: Readonly<Record<string, Column<Call>['cell']>> = {
   Started: ({ started }) => when(started),
   Provider: undefined,
 };
-const ownUsage: readonly Column<OwnUsage>[] = [
+const ownUsage: readonly Column<OwnKey['usage']['data'][number]>[] = [
   ...usageColumns(),
   countColumn('Errors', ({ errors }) => errors),
 ];

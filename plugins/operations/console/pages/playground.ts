@@ -1,4 +1,5 @@
 /** The playground: real calls in any protocol, with a key, and the same call as code. */
+import type { ModelList } from '../../../shared/replies/models.ts';
 import { api, useData } from './api.ts';
 import { publicUrl, type Facts } from './client-settings.ts';
 import { checkbox, inQuery, input, select } from './controls.ts';
@@ -177,13 +178,6 @@ export function Stage({ facts, url, models, at, chooser, isLinked = false }: Sta
         ${shown && html`<${Export} source=${{ ...shown.wanted, ...shown.built, base, url }} />`}
       </div>
     </div>`;
-}
-
-interface ModelList {
-  readonly data: readonly {
-    readonly id: string;
-    readonly offers: readonly { readonly price: Readonly<Record<string, unknown>> | null }[];
-  }[];
 }
 
 /** Calls go by the admin listener: a page may not call another origin. */

@@ -1,55 +1,10 @@
 /** What comes above the page of providers: a rest, a test of the keys, the last errors. */
+import type { ProviderTest, TargetHealth } from '../../../shared/replies/providers.ts';
 import { api } from './api.ts';
 import { openForm, optional } from './form.ts';
 import { duration, when } from './format.ts';
 import { html, messageOf, openDialog } from './kit.ts';
 import { badge, problem } from './parts.ts';
-
-interface Figures extends Readonly<Record<'attempts' | 'failed' | 'retryShare', number>> {
-  readonly firstEventMs: Readonly<Record<'p50' | 'p95', number | null>>;
-}
-
-export interface Target extends Figures {
-  readonly key: number;
-  readonly model: string;
-  readonly state: string;
-  readonly until: string | null;
-  readonly reason: { readonly code: string; readonly message: string } | null;
-  readonly lastErrors: readonly (Readonly<Record<'at' | 'code' | 'message', string>> & {
-    readonly status: number | null;
-  })[];
-}
-
-export interface Hold {
-  readonly key: number | null;
-  readonly model: string | null;
-  readonly until: string;
-  readonly reason: string | null;
-}
-
-export interface Provider extends Figures {
-  readonly provider: string;
-  readonly protocols: readonly string[];
-  readonly models: number;
-  readonly keys: number;
-  readonly canTest: boolean;
-  readonly state: string;
-  readonly holds: readonly Hold[];
-  readonly targets: readonly Target[];
-}
-
-interface Tested {
-  readonly results: readonly {
-    readonly key: number;
-    readonly ok: boolean;
-    readonly milliseconds: number;
-    readonly findings: readonly {
-      readonly subject: string;
-      readonly message: string;
-      readonly remedy?: string;
-    }[];
-  }[];
-}
 
 const rests = [
   ['300', '5 minutes'],
@@ -82,7 +37,7 @@ export function openRest(provider: string, part: Part, done: () => void): void {
   });
 }
 
-function testResult({ key, ok, milliseconds, findings }: Tested['results'][number]) {
+function testResult({ key, ok, milliseconds, findings }: ProviderTest['results'][number]) {
   return html`<h3>
       Key ${key} ${badge(ok ? 'works' : 'does not work', ok ? 'good' : 'bad')}
       <span class="dim"> ${duration(milliseconds)}</span>
@@ -99,14 +54,14 @@ export async function openTest(provider: string): Promise<void> {
   const show = (body: Parameters<typeof openDialog>[1]): void => openDialog(`Test: ${provider}`, body);
   show(html`<p aria-busy="true">Asking the provider …</p>`);
   try {
-    const { results } = await api.post<Tested>(`/admin/providers/${encodeURIComponent(provider)}/test`);
+    const { results } = await api.post<ProviderTest>(`/admin/providers/${encodeURIComponent(provider)}/test`);
     show(results.map(testResult));
   } catch (error) {
     show(problem(messageOf(error)));
   }
 }
 
-export function openErrors(provider: string, { model, lastErrors }: Target): void {
+export function openErrors(provider: string, { model, lastErrors }: TargetHealth): void {
   openDialog(
     `Last errors: ${provider}, ${model}`,
     html`<ul class="losses">

@@ -1,26 +1,15 @@
 /** The health of providers as the router sees it; operators let one rest, wake it, or test its key. */
+import type { ProviderHealth, TargetHealth } from '../../../shared/replies/providers.ts';
 import { ApiError, api, mayChange, useData } from './api.ts';
 import { actionsColumn, column, countColumn, figureColumn, type Column } from './columns.ts';
 import { count, duration, percent, when } from './format.ts';
 import { html, useSignal, takeText } from './kit.ts';
 import { attempt, badge, head, problem, tiles, type Tone } from './parts.ts';
-import {
-  openErrors,
-  openRest,
-  openTest,
-  type Hold,
-  type Part,
-  type Provider,
-  type Target,
-} from './provider-dialogs.ts';
+import { openErrors, openRest, openTest, type Part } from './provider-dialogs.ts';
 import { href } from './router.ts';
 import { table } from './table.ts';
 
-interface Overview {
-  readonly since: string;
-  readonly workers: number;
-  readonly providers: readonly Provider[];
-}
+type Provider = ProviderHealth['providers'][number];
 
 const states: Readonly<Record<string, readonly [text: string, tone: Tone]>> = {
   idle: ['no calls yet', 'plain'],
@@ -51,7 +40,7 @@ function restButtons(provider: string, part: Part, state: string, reload: () => 
     }`;
 }
 
-function targetColumns(provider: string, reload: () => void): Column<Target>[] {
+function targetColumns(provider: string, reload: () => void): Column<TargetHealth>[] {
   return [
     column(
       'Model',
@@ -92,7 +81,7 @@ function targetColumns(provider: string, reload: () => void): Column<Target>[] {
   ];
 }
 
-function holdHint({ key, model, until, reason }: Hold) {
+function holdHint({ key, model, until, reason }: Provider['holds'][number]) {
   return html`<p class="hint">
     Taken out${key !== null && `, key ${key}`}${model !== null && `, ${model}`}
     ${' until '}${when(until)}${reason && `: ${reason}`}
@@ -127,13 +116,13 @@ function Card({ of, reload }: { readonly of: Provider; readonly reload: () => vo
   </section>`;
 }
 
-function sinceOf({ since, workers }: Overview) {
+function sinceOf({ since, workers }: ProviderHealth) {
   return html`Figures since ${when(since)}, of ${workers === 1 ? 'one process' : `${workers} workers`}.`;
 }
 
 export function Page() {
   const filter = useSignal('');
-  const { data, error, reload } = useData<Overview>('/admin/providers', undefined, { every: refresh });
+  const { data, error, reload } = useData<ProviderHealth>('/admin/providers', undefined, { every: refresh });
   const isMissing = error instanceof ApiError && error.status === 404;
   const word = filter.value.trim().toLowerCase();
   const shown = data?.providers.filter(({ provider }) => provider.includes(word)) ?? [];

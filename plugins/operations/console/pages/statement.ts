@@ -1,4 +1,5 @@
 /** An account's statement, like a bank's, by the months and days of a time zone. */
+import type { Statement } from '../../../shared/replies/spending.ts';
 import { address, useData } from './api.ts';
 import { amountColumn, column, countColumn, type Column } from './columns.ts';
 import { inQuery, input, select, type State } from './controls.ts';
@@ -7,24 +8,6 @@ import { usd } from './money.ts';
 import { tiles } from './parts.ts';
 import { setQuery } from './router.ts';
 import { table } from './table.ts';
-
-interface Line {
-  readonly at: string;
-  readonly kind: string;
-  readonly text: string;
-  readonly reference: string | null;
-  readonly calls: number | null;
-  readonly amount: string;
-  readonly balance: string;
-}
-
-interface Statement {
-  readonly opening: string;
-  readonly closing: string;
-  readonly credited: string;
-  readonly used: string;
-  readonly lines: readonly Line[];
-}
 
 const local = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
@@ -62,11 +45,11 @@ function months(zone: string): string[] {
 }
 
 /** Times of credits, and days of usage, as the zone has them. */
-function columnsIn(zone: string): Column<Line>[] {
+function columnsIn(zone: string): Column<Statement['lines'][number]>[] {
   const options = { day: 'numeric', month: 'short', timeZone: zone } as const;
   const day = new Intl.DateTimeFormat('en-GB', options);
   const minute = new Intl.DateTimeFormat('en-GB', { ...options, hour: '2-digit', minute: '2-digit' });
-  const date = ({ at, kind }: Line) =>
+  const date = ({ at, kind }: Statement['lines'][number]) =>
     html`<time datetime=${at} title=${at}>${(kind === 'usage' ? day : minute).format(new Date(at))}</time>`;
   return [
     column('Date', ({ at }) => at, date),

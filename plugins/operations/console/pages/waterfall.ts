@@ -1,14 +1,9 @@
 /** The times of a call as bars. */
+import type { CallDetail } from '../../../shared/replies/calls.ts';
 import { duration } from './format.ts';
 import { html } from './kit.ts';
 
-export interface Step {
-  readonly name: string;
-  readonly start_ms: number;
-  readonly duration_ms: number;
-  readonly first_event_ms?: number | null;
-  readonly error?: string | null;
-}
+type Step = CallDetail['timing'][number];
 
 const words: Readonly<Record<string, string>> = {
   authenticate: 'Check the key',
@@ -21,14 +16,14 @@ const words: Readonly<Record<string, string>> = {
 
 /** Steps as bars on one time axis; a mark in an attempt is its first event. */
 export function waterfall(steps: readonly Step[]) {
-  const end = steps.reduce((most, step) => Math.max(most, step.start_ms + step.duration_ms), 1);
+  const end = steps.reduce((most, step) => Math.max(most, step.start_ms + (step.duration_ms ?? 0)), 1);
   const share = (ms: number): string => `${(ms / end) * 100}%`;
   const row = ({ name, start_ms: start, duration_ms: length, first_event_ms: first, error }: Step) => {
     const title = `First event after ${duration(first)}`;
     const mark =
       typeof first === 'number' &&
       html`<span class="mark" title=${title} style=${{ left: share(start + first) }}></span>`;
-    const bar = { left: share(start), width: `max(2px, ${share(length)})` };
+    const bar = { left: share(start), width: `max(2px, ${share(length ?? 0)})` };
     return html`<div class=${`step ${error ? 'failed' : ''} ${name.startsWith('attempt') ? 'attempt' : ''}`}>
       <span>${words[name] ?? name.replace(/^a/, 'A')}</span>
       <span class="lane"><span class="bar" style=${bar}></span>${mark}</span>

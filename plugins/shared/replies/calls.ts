@@ -1,0 +1,148 @@
+/** Calls: the record that each leaves, rows of stored calls, and one with all that is known of it. */
+import { z } from 'zod';
+import { time, usd } from './values.ts';
+
+const outcome = z.enum(['completed', 'aborted', 'cut', 'refused', 'failed', 'replayed']);
+
+export const loss = z.object({ path: z.string(), reason: z.string(), code: z.string() });
+export type Loss = z.output<typeof loss>;
+const losses = { losses: z.array(loss), losses_omitted: z.int().optional() };
+
+const target = z.object({
+  provider: z.string(),
+  key: z.int().optional().meta({ description: "Which of the provider's keys, if it has several." }),
+  model: z.string(),
+});
+
+const attempt = z.object({
+  number: z.int(),
+  ...target.shape,
+  outcome: z.string(),
+  message: z.string().optional(),
+  sent: z.boolean(),
+  status: z.int().nullable(),
+  start_ms: z.int().nullable(),
+  first_event_ms: z.int().nullable(),
+  duration_ms: z.int().nullable(),
+  cost: usd,
+  ...losses,
+});
+
+const routingStep = z.object({
+  by: z.string(),
+  reason: z.string().nullable(),
+  removed: z.array(target),
+  order: z.array(target),
+});
+
+/** What the record of a call and the details of a stored one share. */
+const facts = {
+  error: z.object({ code: z.string(), message: z.string() }).nullable(),
+  rule: z.string().nullable().meta({
+    description: 'The rates that priced the call: the rule of its time, its service mode, its tier.',
+  }),
+  usage: z.record(z.string(), z.unknown()),
+  ...losses,
+  not_granted: z.array(target).optional(),
+  attempts: z.array(attempt),
+};
+
+export const callRecord = z
+  .object({
+    id: z.string(),
+    object: z.literal('call'),
+    created: z.int(),
+    protocol: z.string(),
+    operation: z.enum(['generate', 'edit', 'count']),
+    stream: z.boolean(),
+    model: z.string().nullable(),
+    outcome,
+    provider: z.string().nullable(),
+    answered_by: z.string().nullable(),
+    duration_ms: z.int(),
+    cost: usd,
+    cost_basis: z.enum(['usage', 'estimate', 'none']),
+    ...facts,
+    routing: z
+      .array(routingStep)
+      .optional()
+      .meta({ description: 'The plugins that removed or reordered providers, and what each left.' }),
+    timing: z
+      .record(z.string(), z.number())
+      .meta({ description: 'Milliseconds of each step; `authorize` and `settle` wait for the ledger.' }),
+  })
+  .meta({ title: 'Call' });
+
+export const tokens = { input: z.int(), output: z.int(), cached: z.int(), reasoning: z.int() };
+
+export const ownCall = z
+  .object({
+    id: z.string(),
+    started: time,
+    ended: time,
+    protocol: z.string(),
+    operation: z.string(),
+    stream: z.boolean(),
+    model: z.string().nullable().meta({ description: 'What the client asked for.' }),
+    answered_by: z.string().nullable(),
+    provider: z.string().nullable(),
+    outcome,
+    error_code: z.string().nullable(),
+    first_event_ms: z.int().nullable(),
+    duration_ms: z.int(),
+    attempts: z.int(),
+    ...tokens,
+    cost: usd,
+    cost_basis: z.string(),
+  })
+  .meta({ title: 'OwnCall' });
+
+export const storedCall = ownCall
+  .extend({
+    account: z.string().nullable(),
+    key: z.string().nullable(),
+    status: z.int(),
+    vendor_cost: usd.meta({ description: 'USD that the vendor bills.' }),
+    margin: usd,
+    flags: z.array(z.string()),
+    tags: z.record(z.string(), z.string()),
+  })
+  .meta({ title: 'StoredCall' });
+
+const costLine = z.object({
+  kind: z.string(),
+  units: z.int(),
+  price: usd.meta({ description: 'USD of `per` units.' }),
+  per: z.int().meta({ description: 'A million for tokens, else 1.' }),
+  amount: z.string().meta({ description: 'USD of this line, unrounded: up to 15 decimal places.' }),
+});
+export type CostLine = z.output<typeof costLine>;
+
+const entry = z.looseObject({
+  number: z.int(),
+  kind: z.string(),
+  at: time,
+  revenue: usd.meta({ description: 'USD that this entry charged.' }),
+  rule: z.string().optional(),
+  lines: z.array(costLine),
+  total: z.string().meta({ description: 'The exact sum of the lines; the charge is rounded once.' }),
+});
+
+export const callDetail = z
+  .looseObject({
+    ...storedCall.shape,
+    ...facts,
+    timing: z.array(
+      z.object({
+        name: z.string(),
+        start_ms: z.number(),
+        duration_ms: z.number().nullable(),
+        first_event_ms: z.number().nullable().optional(),
+        error: z.string().nullable().optional(),
+      }),
+    ),
+    routing: z.array(routingStep),
+    entries: z.array(entry),
+  })
+  .meta({ title: 'CallDetail' });
+export type CallDetail = z.output<typeof callDetail>;

@@ -1,0 +1,42 @@
+/** The models on offer, with the providers of each. */
+import { z } from 'zod';
+
+const offer = z.object({
+  provider: z.string(),
+  key: z.int().optional().meta({ description: "Which of the provider's keys, if it has several." }),
+  upstream: z.string().meta({ description: "The vendor's own name of the model." }),
+  protocols: z.array(z.string()),
+  free: z.boolean(),
+  price: z.record(z.string(), z.unknown()).nullable().meta({
+    description: 'USD per million tokens, and fees, as decimal strings; with tiers, modes and rules.',
+  }),
+  price_date: z.iso.date().nullable().meta({ description: 'When the price was checked last.' }),
+  price_source: z.string().nullable(),
+  example_cost: z.string().meta({ description: 'USD for a call of the size in `example`.' }),
+});
+export type Offer = z.output<typeof offer>;
+
+const model = z.object({
+  id: z.string(),
+  name: z.string(),
+  description: z.string(),
+  created: z.iso.date(),
+  expires: z.iso.date().nullable(),
+  successor: z.string().nullable(),
+  aliases: z.array(z.string()),
+  context_length: z.int(),
+  output_limit: z.int(),
+  input: z.array(z.string()),
+  output: z.array(z.string()),
+  tools: z.boolean(),
+  structured_output: z.boolean(),
+  reasoning: z.string(),
+  offers: z.array(offer).meta({ description: 'In the order in which they are asked.' }),
+});
+export type Model = z.output<typeof model>;
+
+export const modelList = z.object({
+  example: z.object({ input: z.int(), output: z.int() }),
+  data: z.array(model),
+});
+export type ModelList = z.output<typeof modelList>;

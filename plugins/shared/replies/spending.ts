@@ -1,0 +1,111 @@
+/** What was spent: the overview, an account's statement, and what the holder of a key sees of it. */
+import { z } from 'zod';
+import { tokens } from './calls.ts';
+import { time, usd } from './values.ts';
+
+const limits = z.object({
+  spend_cap: usd.nullable(),
+  spend_used: usd,
+  spend_left: usd.nullable(),
+  models: z.array(z.string()).nullable(),
+  expires: time.nullable(),
+  calls_per_minute: z.int().nullable(),
+});
+
+const usedOnDay = z.object({
+  day: z.iso.date(),
+  model: z.string().nullable(),
+  calls: z.int(),
+  errors: z.int(),
+  cost: usd,
+  ...tokens,
+});
+
+export const ownKey = z
+  .object({
+    object: z.literal('key'),
+    id: z.string(),
+    name: z.string(),
+    last_four: z.string(),
+    account: z.string(),
+    created: time,
+    currency: z.literal('USD'),
+    balance: z.object({ balance: usd, total: usd, used: usd, pending: usd, available: usd }),
+    limits,
+    usage: z.object({ from: time, to: time, data: z.array(usedOnDay) }),
+  })
+  .meta({ title: 'OwnKey' });
+export type OwnKey = z.output<typeof ownKey>;
+
+/** A schema for each count of an overview. */
+const byCount = <Schema extends z.ZodType>(each: Schema) => ({
+  calls: each,
+  errors: each,
+  input: each,
+  output: each,
+  cached: each,
+  reasoning: each,
+  cache_hits: each,
+});
+
+const totals = z.object({
+  ...byCount(z.int()),
+  cost: usd,
+  vendor_cost: usd.meta({ description: 'USD that the vendors bill.' }),
+  margin: usd,
+  first_event_ms: z.object({ count: z.int(), p50: z.int().nullable(), p95: z.int().nullable() }),
+});
+
+const series = z.object({
+  name: z.string().nullable().meta({ description: 'Null: all other series.' }),
+  totals,
+  ...byCount(z.array(z.int())),
+  cost: z.array(usd),
+  vendor_cost: z.array(usd),
+  margin: z.array(usd),
+  p50: z.array(z.int().nullable()),
+  p95: z.array(z.int().nullable()),
+});
+
+export const overview = z
+  .object({
+    from: time,
+    to: time,
+    by: z.string(),
+    step: z.string(),
+    times: z.array(time),
+    totals,
+    series: z.array(series),
+    others: z.int(),
+    pending: z.object({ calls: z.int(), amount: usd, oldest: time.nullable() }),
+    audit: z.object({ ok: z.boolean(), at: time, findings: z.int() }).nullable(),
+    behind: z.int().meta({ description: 'Entries and calls that are not summed up yet.' }),
+  })
+  .meta({ title: 'Overview' });
+export type Overview = z.output<typeof overview>;
+
+export const statement = z
+  .object({
+    account: z.string(),
+    currency: z.literal('USD'),
+    zone: z.string(),
+    from: time,
+    to: time,
+    opening: usd,
+    closing: usd,
+    credited: usd,
+    used: usd,
+    lines: z.array(
+      z.object({
+        at: time,
+        kind: z.enum(['credit', 'usage']),
+        text: z.string(),
+        reference: z.string().nullable(),
+        calls: z.int().nullable(),
+        amount: usd,
+        balance: usd,
+      }),
+    ),
+  })
+  .meta({ title: 'Statement' });
+export type Statement = z.output<typeof statement>;
