@@ -23,8 +23,13 @@ export interface Measured {
   stop(): void;
 }
 
-export async function startMeasured(layer: string, vendor: string): Promise<Measured> {
-  const child = fork(join(import.meta.dirname, 'layered.ts'), [layer, vendor], { execArgv: [] });
+/** Options of Node change when V8 compiles. */
+export async function startMeasured(
+  layer: string,
+  vendor: string,
+  execArgv: readonly string[] = [],
+): Promise<Measured> {
+  const child = fork(join(import.meta.dirname, 'layered.ts'), [layer, vendor], { execArgv: [...execArgv] });
   const answers = on(child, 'message', { close: ['exit'] });
   const answer = async (): Promise<unknown> => {
     const { value, done } = await answers.next();
