@@ -6,8 +6,6 @@ import { readString } from '../../shared/wire-kit/values.ts';
 import { isObject, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 
-const citationFields = new Set(['url', 'title', 'start_index', 'end_index', 'content']);
-
 export function decodeAnnotation(wire: Fields): Annotation {
   const citation = wire.url_citation;
   if (!isObject(citation)) return { kind: wire.type === 'file' ? 'file' : 'other', ...bag.keep(wire) };
@@ -19,7 +17,7 @@ export function decodeAnnotation(wire: Fields): Annotation {
     end: knownCount(citation.end_index),
     // OpenRouter adds the cited passage.
     citedText: readString(citation.content),
-    ...bag.keep(pickUnread(citation, citationFields)),
+    ...bag.keep(pickUnread(citation, ['url', 'title', 'start_index', 'end_index', 'content'])),
   };
 }
 

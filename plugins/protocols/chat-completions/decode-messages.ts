@@ -148,7 +148,7 @@ function decodeCall(call: Wire.ToolCall): Block {
   const type = call.type ?? 'function';
   const inner = call.type === 'custom' ? call.custom : call.function;
   const inside = pickUnread(inner, call.type === 'custom' ? customFields : calledFields);
-  const outside = pickUnread(call, new Set(['id', 'type', type, 'extra_content']));
+  const outside = pickUnread(call, ['id', 'type', type, 'extra_content']);
   const sides = bag.keep({ ...outside, ...nestFields(type, inside), ...nestFields('extra_content', extra) });
   const sealed = opaque.length > 0 ? { opaque } : {};
   const facts =

@@ -3,7 +3,7 @@ import type { Block, MediaBlock } from '../../../core/index.ts';
 import { decodeCache, leftoverCache } from '../../shared/wire-kit/cache-breakpoint.ts';
 import { audioTypeOf, isUrl, readFileData, readUrl, type ReadMedium } from '../../shared/wire-kit/media.ts';
 import { foreignBlock } from '../../shared/wire-kit/open-values.ts';
-import { pickUnread, nestFields } from '../../shared/wire-kit/vendor-bag.ts';
+import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { thinkingForm } from './reasoning.ts';
 import { readSignatures } from './signatures.ts';
@@ -31,20 +31,17 @@ export function decodeContent(content: Wire.Content, at: string, isInput: boolea
   });
 }
 
-const textFields = new Set(['type', 'text', 'prompt_cache_breakpoint']);
-const refusalFields = new Set(['type', 'refusal']);
-const thinkingFields = new Set(['type', 'thinking']);
-
 function decodePart(part: Wire.Part): Block {
   if (part.type === 'text') {
-    const sides = bag.keep({ ...pickUnread(part, textFields), ...leftoverCache(part) });
+    const rest = pickUnread(part, ['type', 'text', 'prompt_cache_breakpoint']);
+    const sides = bag.keep({ ...rest, ...leftoverCache(part) });
     return { type: 'text', text: part.text, ...decodeCache(part), ...sides };
   }
   if (part.type === 'refusal')
-    return { type: 'refusal', text: part.refusal, ...bag.keep(pickUnread(part, refusalFields)) };
+    return { type: 'refusal', text: part.refusal, ...bag.keep(pickUnread(part, ['type', 'refusal'])) };
   if (part.type === 'thinking') {
     const text = part.thinking.map((thought) => thought.text ?? '').join('');
-    return { type: 'reasoning', text, ...bag.keep(pickUnread(part, thinkingFields), [thinkingForm]) };
+    return { type: 'reasoning', text, ...bag.keep(pickUnread(part, ['type', 'thinking']), [thinkingForm]) };
   }
   return { ...decodeMedia(part), ...decodeCache(part) };
 }
@@ -52,16 +49,16 @@ function decodePart(part: Wire.Part): Block {
 type MediaPart = Exclude<Wire.Part, { type: 'text' | 'refusal' | 'thinking' }>;
 type PartOf<Type extends MediaPart['type']> = Extract<MediaPart, { type: Type }>;
 
-/** What a media part states. `known` names the read fields of its inner object; the others are kept. */
+/** What a media part states, and the fields of its inner object that have no canonical name. */
 interface Media extends ReadMedium, Pick<MediaBlock, 'detail' | 'filename'> {
-  readonly inner?: object;
-  readonly known?: ReadonlySet<string>;
+  readonly rest?: Fields;
 }
 
 function decodeMedia(part: MediaPart, flags: readonly string[] = []): MediaBlock {
-  const { inner = {}, known = none, form, ...facts } = readMedia(part);
-  const outside = pickUnread(part, mediaFields[part.type]);
-  const rest = { ...outside, ...leftoverCache(part), ...nestFields(part.type, pickUnread(inner, known)) };
+  const { rest: inside = {}, form, ...facts } = readMedia(part);
+  const read = ['type', 'prompt_cache_breakpoint', part.type];
+  if (part.type === 'document_url') read.push('document_name');
+  const rest = { ...pickUnread(part, read), ...leftoverCache(part), ...nestFields(part.type, inside) };
   return { type: 'media', kind: kinds[part.type], ...facts, ...bag.keep(rest, [...form, ...flags]) };
 }
 
@@ -72,20 +69,6 @@ const kinds = {
   document_url: 'document',
   file: 'document',
 } as const;
-const mediaFields = {
-  image_url: new Set(['type', 'prompt_cache_breakpoint', 'image_url']),
-  input_audio: new Set(['type', 'prompt_cache_breakpoint', 'input_audio']),
-  video_url: new Set(['type', 'prompt_cache_breakpoint', 'video_url']),
-  document_url: new Set(['type', 'prompt_cache_breakpoint', 'document_url', 'document_name']),
-  file: new Set(['type', 'prompt_cache_breakpoint', 'file']),
-};
-const none: ReadonlySet<string> = new Set();
-const imageFields = new Set(['url', 'detail']);
-const videoFields = new Set(['url']);
-const documentFields = new Set(['document_name']);
-const audioFields = new Set(['data', 'format']);
-const fileIdFields = new Set(['file_id', 'filename']);
-const fileDataFields = new Set(['file_data', 'filename']);
 
 function readMedia(part: MediaPart): Media {
   switch (part.type) {
@@ -93,18 +76,15 @@ function readMedia(part: MediaPart): Media {
       const { image_url: image } = part;
       if (typeof image === 'string') return readShort(image);
       const detail = image.detail ?? undefined;
-      return { ...readUrl(image.url), detail, inner: image, known: imageFields };
+      return { ...readUrl(image.url), detail, rest: pickUnread(image, ['url', 'detail']) };
     }
     case 'video_url': {
       const { video_url: video } = part;
       if (typeof video === 'string') return readShort(video);
-      return { ...readUrl(video.url), inner: video, known: videoFields };
+      return { ...readUrl(video.url), rest: pickUnread(video, ['url']) };
     }
-    case 'document_url': {
-      const { document_url: url, document_name: name } = part;
-      const inner = { document_name: name };
-      return { ...readShort(url), filename: name ?? undefined, inner, known: documentFields };
-    }
+    case 'document_url':
+      return { ...readShort(part.document_url), filename: part.document_name ?? undefined };
     case 'input_audio':
       return readAudio(part.input_audio);
     default:
@@ -123,7 +103,8 @@ function readAudio(audio: PartOf<'input_audio'>['input_audio']): Media {
   if (typeof audio !== 'string') {
     const { data, format } = audio;
     const source = { type: 'base64', data } as const;
-    return { source, mediaType: audioTypeOf(format), form: [], inner: audio, known: audioFields };
+    const rest = pickUnread(audio, ['data', 'format']);
+    return { source, mediaType: audioTypeOf(format), form: [], rest };
   }
   if (isUrl(audio)) return readShort(audio);
   const source = { type: 'base64', data: audio } as const;
@@ -148,9 +129,9 @@ function readFile(file: PartOf<'file'>['file']): Media {
   const filename = file.filename ?? undefined;
   if (!data) {
     const source = { type: 'file', vendor: fileVendor, id: id ?? '' } as const;
-    return { source, filename, form: [], inner: file, known: fileIdFields };
+    return { source, filename, form: [], rest: pickUnread(file, ['file_id', 'filename']) };
   }
-  return { ...readFileData(data), filename, inner: file, known: fileDataFields };
+  return { ...readFileData(data), filename, rest: pickUnread(file, ['file_data', 'filename']) };
 }
 
 /** An image that the model generated, which its provider may have signed. */

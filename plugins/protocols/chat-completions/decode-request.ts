@@ -108,7 +108,6 @@ function readSpelling(wire: Wire.Request): string[] {
   return form;
 }
 
-const includeUsage = new Set(['include_usage']);
 const formatFields = {
   text: new Set(['type']),
   json_object: new Set(['type', 'schema']),
@@ -118,7 +117,7 @@ const formatFields = {
 /** The rest of fields that are read in part. */
 function leftoverParts(wire: Wire.Request): Fields {
   return {
-    ...nestFields('stream_options', pickUnread(wire.stream_options ?? {}, includeUsage)),
+    ...nestFields('stream_options', pickUnread(wire.stream_options ?? {}, ['include_usage'])),
     ...leftoverFormat(wire.response_format),
     ...leftoverChoice(wire),
     ...(wire.top_k === everyToken ? { top_k: everyToken } : {}),
@@ -139,7 +138,6 @@ function leftoverFormat(format: Wire.Request['response_format']): Fields {
 
 /** Flag of a schema that is written next to `json_object`. */
 export const bareSchema = 'bare-schema';
-const schemaFields = new Set(['name', 'description', 'schema', 'strict']);
 
 function decodeFormat(format: Wire.Request['response_format']): Format | undefined {
   if (!format || !Wire.isKnownFormat(format)) return undefined;
@@ -155,11 +153,9 @@ function decodeFormat(format: Wire.Request['response_format']): Format | undefin
     description: description ?? undefined,
     schema: schema ?? undefined,
     strict: strict ?? undefined,
-    ...bag.keep(pickUnread(format.json_schema, schemaFields)),
+    ...bag.keep(pickUnread(format.json_schema, ['name', 'description', 'schema', 'strict'])),
   };
 }
-
-const reasoningFields = new Set(['effort', 'max_tokens', 'exclude', 'enabled']);
 
 /** Reads OpenAI's `reasoning_effort`, or OpenRouter's `reasoning` object if that field is missing. */
 export function decodeReasoning({ reasoning_effort: stated, reasoning }: Wire.Request): {
@@ -180,7 +176,7 @@ export function decodeReasoning({ reasoning_effort: stated, reasoning }: Wire.Re
   if (typeof enabled === 'boolean') form.push(`enabled-${enabled}`);
   return {
     value: { effort, budget, display: exclude ? 'none' : undefined },
-    rest: nestFields('reasoning', pickUnread(reasoning, reasoningFields)),
+    rest: nestFields('reasoning', pickUnread(reasoning, ['effort', 'max_tokens', 'exclude', 'enabled'])),
     form,
   };
 }

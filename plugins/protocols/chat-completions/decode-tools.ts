@@ -47,7 +47,7 @@ const customFields = new Set(['name', 'description', 'format']);
 
 /** What is left of an object and of the one inside it that has the type's name. */
 function leftoverInside(outer: object, name: string, inner: object, known: ReadonlySet<string>): Fields {
-  return { ...pickUnread(outer, new Set(['type', name])), ...nestFields(name, pickUnread(inner, known)) };
+  return { ...pickUnread(outer, ['type', name]), ...nestFields(name, pickUnread(inner, known)) };
 }
 
 export function isSearch({ type }: Wire.Tool): boolean {

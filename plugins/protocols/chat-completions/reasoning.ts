@@ -68,7 +68,7 @@ export function readDetail(entry: Fields): Detail {
     summary: summary !== undefined,
     opaque: states.map(({ opaque }) => opaque),
     enveloped: states.some(({ ours }) => ours),
-    rest: pickUnread(entry, new Set(read)),
+    rest: pickUnread(entry, read),
     read,
   };
 }

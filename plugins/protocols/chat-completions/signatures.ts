@@ -3,8 +3,6 @@ import type { Opaque } from '../../../core/index.ts';
 import { unseal } from '../../shared/wire-kit/envelope.ts';
 import { isObject, pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
-const signatureField = new Set(['thought_signature']);
-
 export function readSignatures(extra: unknown): { readonly opaque: Opaque[]; readonly rest: Fields } {
   if (!isObject(extra)) return { opaque: [], rest: {} };
   const opaque: Opaque[] = [];
@@ -12,7 +10,7 @@ export function readSignatures(extra: unknown): { readonly opaque: Opaque[]; rea
     const value = isObject(fields) ? fields.thought_signature : undefined;
     if (!isObject(fields) || typeof value !== 'string') return [[vendor, fields]];
     opaque.push(unseal(value) ?? { vendor, kind: 'signature', value });
-    return Object.entries(nestFields(vendor, pickUnread(fields, signatureField)));
+    return Object.entries(nestFields(vendor, pickUnread(fields, ['thought_signature'])));
   });
   return { opaque, rest: Object.fromEntries(rest) };
 }

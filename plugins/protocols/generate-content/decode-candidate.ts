@@ -32,9 +32,7 @@ interface OpenBlock {
   readonly samples: Samples;
 }
 
-const candidateFields = new Set(['content', 'index', 'finishReason', 'logprobsResult']);
 const signatureFields = new Set(['thoughtSignature', 'thought']);
-const codeFields = new Set(['code']);
 
 function isEmpty(value: unknown): boolean {
   return value === null || (isObject(value) && Object.keys(value).length === 0);
@@ -77,8 +75,8 @@ export class CandidateDecoder {
     if (isObject(logprobs)) this.#readLogprobs(logprobs);
     if (Array.isArray(parts)) for (const part of parts) if (isObject(part)) this.#readPart(part);
     this.#continued ||= this.reason !== undefined && hasOutput(parts);
-    for (const [name, value] of Object.entries(pickUnread(wire, candidateFields)))
-      if (!isEmpty(value)) this.#extras.set(name, value);
+    const rest = pickUnread(wire, ['content', 'index', 'finishReason', 'logprobsResult']);
+    for (const [name, value] of Object.entries(rest)) if (!isEmpty(value)) this.#extras.set(name, value);
     if (typeof reason !== 'string' || reason === '' || reason === 'FINISH_REASON_UNSPECIFIED') return false;
     this.reason = reason;
     return true;
@@ -121,7 +119,7 @@ export class CandidateDecoder {
       return this.#addText(thought === true ? 'reasoning' : 'text', readText(text), opaque);
     if (isObject(blob) && thought !== true && this.#addMedia(blob, opaque)) return;
     if (isObject(code) && typeof code.code === 'string')
-      return this.#addWhole('code', bag.keep(pickUnread(code, codeFields)), code.code, opaque);
+      return this.#addWhole('code', bag.keep(pickUnread(code, ['code'])), code.code, opaque);
     const result = part.codeExecutionResult;
     if (isObject(result))
       return this.#addWhole(

@@ -15,7 +15,6 @@ import { isNative } from './signature.ts';
 import { readSpelling } from './spelling.ts';
 import * as Wire from './wire.ts';
 
-const contentFields = new Set(['role', 'parts']);
 const roles: ReadonlyMap<string, 'assistant' | 'user' | 'tool'> = new Map([
   ['model', 'assistant'],
   ['user', 'user'],
@@ -41,7 +40,7 @@ export function decodeTurns({ systemInstruction, contents }: Wire.Request, text:
     if (role !== 'assistant')
       for (const block of blocks) if (isUnknownBlock(block)) Object.assign(block, markUnknown(protocolName));
     const previous = turns.at(-1);
-    const rest = pickUnread(content, contentFields);
+    const rest = pickUnread(content, ['role', 'parts']);
     if (role === 'assistant' && previous?.role === 'assistant' && Object.keys(rest).length === 0) {
       for (const [place, block] of blocks.entries())
         previous.blocks.push(place === 0 ? { ...block, ...bag.mark(block, 'content') } : block);

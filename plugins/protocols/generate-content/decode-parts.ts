@@ -42,14 +42,11 @@ export function decodePart(part: Wire.Part, place: Place): Block {
     : decodeText(part, hasText, place.at);
 }
 
-const textFields = new Set(['thoughtSignature', 'text']);
-const thoughtFields = new Set([...textFields, 'thought']);
-
 /** A part without any content is an empty text: streams end with one that holds the last signature. */
 function decodeText(part: Wire.Part, hasText: boolean, at: string): Block {
   const { form, ...opaque } = readSeal(part);
   const thought = part.thought === true;
-  const rest = pickUnread(part, thought ? thoughtFields : textFields);
+  const rest = pickUnread(part, ['thoughtSignature', 'text', ...(thought ? ['thought'] : [])]);
   const sides = bag.keep(rest, hasText ? form : [...form, 'no-text']);
   return { type: thought ? 'reasoning' : 'text', text: part.text ?? '', ...opaque, at, ...sides };
 }
@@ -71,8 +68,8 @@ function decodeMedia(
   const resolution =
     detail === undefined
       ? {}
-      : nestFields('mediaResolution', pickUnread(part.mediaResolution ?? {}, new Set(['level'])));
-  const known = new Set([name, 'thoughtSignature', ...(detail === undefined ? [] : ['mediaResolution'])]);
+      : nestFields('mediaResolution', pickUnread(part.mediaResolution ?? {}, ['level']));
+  const known = [name, 'thoughtSignature', ...(detail === undefined ? [] : ['mediaResolution'])];
   return {
     ...block,
     ...(detail === undefined ? {} : { detail }),
@@ -82,16 +79,16 @@ function decodeMedia(
   };
 }
 
-const callFields = new Set(['id', 'name', 'args']);
-const callPart = new Set(['functionCall', 'thoughtSignature']);
-
 function decodeCall(part: Wire.Part, call: Wire.Call, { at, content, calls, exact = part }: Place): Block {
   const { form, ...opaque } = readSeal(part);
   const id = calls.addCall(call.name, call.id || undefined, content);
   const kept: Form[] = [...form];
   if (!call.id) kept.push(call.id === '' ? 'empty-id' : 'no-id');
   if (!call.args) kept.push('no-args');
-  const rest = { ...pickUnread(part, callPart), ...nestFields('functionCall', pickUnread(call, callFields)) };
+  const rest = {
+    ...pickUnread(part, ['functionCall', 'thoughtSignature']),
+    ...nestFields('functionCall', pickUnread(call, ['id', 'name', 'args'])),
+  };
   return {
     type: 'tool-call',
     id,
@@ -103,11 +100,6 @@ function decodeCall(part: Wire.Part, call: Wire.Call, { at, content, calls, exac
   };
 }
 
-const resultFields = new Set(['id', 'name', 'response']);
-const resultWithParts = new Set([...resultFields, 'parts']);
-const resultPart = new Set(['functionResponse']);
-const filePart = new Set(['inlineData', 'fileData']);
-
 /** The files of a result, or none if there is one that we cannot read: then they are kept as they are. */
 function decodeFiles(files: NonNullable<Wire.Result['parts']>, at: string): ResultContent[] {
   const media: ResultContent[] = [];
@@ -115,7 +107,7 @@ function decodeFiles(files: NonNullable<Wire.Result['parts']>, at: string): Resu
     const { inlineData: blob, fileData } = file;
     const read = (blob && readBlob(blob)) ?? (fileData && readFile(fileData));
     if (!read) return [];
-    const kept = bag.keep({ ...pickUnread(file, filePart), ...read.rest }, read.form);
+    const kept = bag.keep({ ...pickUnread(file, ['inlineData', 'fileData']), ...read.rest }, read.form);
     media.push({ ...read.block, at: `${at}[${index}]`, ...kept });
   }
   return media;
@@ -126,8 +118,8 @@ function decodeResult(part: Wire.Part, result: Wire.Result, { at, calls, exact =
   const callId = calls.matchResult(result.name, result.id || undefined);
   const media = decodeFiles(result.parts ?? [], `${at}.functionResponse.parts`);
   const texts: ResultContent[] = text === undefined ? [] : [{ type: 'text', text }];
-  const inside = pickUnread(result, media.length > 0 ? resultWithParts : resultFields);
-  const rest = { ...pickUnread(part, resultPart), ...nestFields('functionResponse', inside) };
+  const inside = pickUnread(result, ['id', 'name', 'response', ...(media.length > 0 ? ['parts'] : [])]);
+  const rest = { ...pickUnread(part, ['functionResponse']), ...nestFields('functionResponse', inside) };
   return {
     type: 'tool-result',
     callId,

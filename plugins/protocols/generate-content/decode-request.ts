@@ -120,8 +120,6 @@ function decodeFormat(config: Wire.Generation): DecodedField<Format> {
   return { value: { type: 'schema', schema: responseJsonSchema }, read: [...read, 'responseJsonSchema'] };
 }
 
-const thinkingFields = new Set(['includeThoughts', 'thinkingBudget', 'thinkingLevel']);
-
 /** Keeps the level as it was written: SDKs use upper case, the documentation lower case. */
 function decodeThinking({
   thinkingConfig: config,
@@ -134,7 +132,7 @@ function decodeThinking({
     ...(typeof budget === 'number' ? { budget } : {}),
     ...(typeof shown === 'boolean' ? { display: shown ? ('summary' as const) : ('none' as const) } : {}),
   };
-  const rest = pickUnread(config, thinkingFields);
+  const rest = pickUnread(config, ['includeThoughts', 'thinkingBudget', 'thinkingLevel']);
   return {
     value: Object.keys(value).length > 0 ? value : undefined,
     read: ['thinkingConfig'],

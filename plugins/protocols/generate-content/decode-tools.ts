@@ -51,8 +51,6 @@ export function openApiNote(schema: unknown): Form {
   return `openapi:${JSON.stringify(schema)}`;
 }
 
-const functionFields = new Set(['name', 'description', 'parameters', 'parametersJsonSchema']);
-
 function decodeFunction(declared: Wire.Declaration, at: string, group: Form): Tool {
   const { name, description, parameters, parametersJsonSchema } = declared;
   return {
@@ -61,7 +59,7 @@ function decodeFunction(declared: Wire.Declaration, at: string, group: Form): To
     description: description ?? undefined,
     schema: parametersJsonSchema ?? (parameters ? fromOpenApi(parameters) : undefined),
     at,
-    ...bag.keep(pickUnread(declared, functionFields), [
+    ...bag.keep(pickUnread(declared, ['name', 'description', 'parameters', 'parametersJsonSchema']), [
       group,
       ...(parameters ? [openApiNote(parameters)] : []),
     ]),

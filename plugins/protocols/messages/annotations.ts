@@ -6,8 +6,6 @@ import type { Annotation } from '../../../core/index.ts';
 import { pickUnread, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 
-const citationFields = new Set(['url', 'title', 'cited_text']);
-
 function keepString(name: string, value: unknown): Record<string, string> {
   return typeof value === 'string' ? { [name]: value } : {};
 }
@@ -24,7 +22,7 @@ export function decodeAnnotation(wire: Fields): Annotation {
     ...keepString('url', url),
     ...keepString('title', title ?? documentTitle),
     ...keepString('citedText', citedText),
-    ...bag.keep(pickUnread(wire, citationFields)),
+    ...bag.keep(pickUnread(wire, ['url', 'title', 'cited_text'])),
   };
 }
 

@@ -37,8 +37,6 @@ export function decodeTurns({ system, messages }: Wire.Request, text: string): T
   ];
 }
 
-const messageFields = new Set(['role', 'content']);
-
 const roles = ['user', 'assistant', 'system'] as const;
 /** Marks a message with an unknown role, which is kept whole. */
 export const wholeMessage = 'message';
@@ -55,7 +53,7 @@ function decodeMessage(message: Wire.Message, at: string, exact: unknown): Turn 
   const { content } = message;
   const exactContent = readMember(exact, 'content');
   const blocks = decodeContent(content, `${at}.content`, exactContent, role !== 'assistant');
-  return { role, blocks, at, ...bag.keep(pickUnread(message, messageFields), readForm(content)) };
+  return { role, blocks, at, ...bag.keep(pickUnread(message, ['role', 'content']), readForm(content)) };
 }
 
 function readForm(content: Wire.Content): string[] {

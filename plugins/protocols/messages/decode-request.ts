@@ -44,7 +44,7 @@ export function decodeRequest(wire: Wire.Request, text: string): CanonicalReques
     stop: wire.stop_sequences ?? undefined,
     format:
       format && Wire.isSchemaFormat(format)
-        ? { type: 'schema', schema: format.schema, ...bag.keep(pickUnread(format, formatFields)) }
+        ? { type: 'schema', schema: format.schema, ...bag.keep(pickUnread(format, ['type', 'schema'])) }
         : undefined,
     reasoning: thinking.value,
     user: wire.metadata?.user_id ?? undefined,
@@ -54,7 +54,6 @@ export function decodeRequest(wire: Wire.Request, text: string): CanonicalReques
   };
 }
 
-const formatFields = new Set(['type', 'schema']);
 const tiers = new Map([
   ['auto', 'auto'],
   ['standard_only', 'default'],
@@ -66,8 +65,8 @@ function partsLeft(wire: Wire.Request): Fields {
   const format = wire.output_config?.format;
   const read = !format || Wire.isSchemaFormat(format) ? ['format', ...effort] : effort;
   return {
-    ...nestFields('metadata', pickUnread(wire.metadata ?? {}, new Set(['user_id']))),
-    ...nestFields('output_config', pickUnread(wire.output_config ?? {}, new Set(read))),
+    ...nestFields('metadata', pickUnread(wire.metadata ?? {}, ['user_id'])),
+    ...nestFields('output_config', pickUnread(wire.output_config ?? {}, read)),
     ...emptied('metadata', wire.metadata),
     ...emptied('output_config', wire.output_config),
   };
@@ -109,10 +108,6 @@ function namesOf({ form }: ReturnType<typeof decodeThinking>): Record<string, st
   return form.includes('thinking-disabled') ? { 'reasoning.effort': 'thinking' } : undefined;
 }
 
-const functionFields = new Set(['type', 'name', 'description', 'input_schema', 'strict', 'cache_control']);
-
-const builtInFields = new Set(['name', 'cache_control']);
-
 export function isSearch({ type }: Wire.Tool): boolean {
   return type?.startsWith('web_search_') ?? false;
 }
@@ -132,11 +127,14 @@ function decodeTool(tool: Wire.Tool): Tool {
         name,
         ...defined,
         ...decodeMark(tool),
-        ...bag.keep({ ...pickUnread(tool, builtInFields), ...markLeft(tool) }, ['built-in']),
+        ...bag.keep({ ...pickUnread(tool, ['name', 'cache_control']), ...markLeft(tool) }, ['built-in']),
       };
     return { type: 'hosted', protocol: protocolName, kind: kindOf(tool), value: tool };
   }
-  const rest = { ...pickUnread(tool, functionFields), ...markLeft(tool) };
+  const rest = {
+    ...pickUnread(tool, ['type', 'name', 'description', 'input_schema', 'strict', 'cache_control']),
+    ...markLeft(tool),
+  };
   return {
     type: 'function',
     name: tool.name,
@@ -149,7 +147,6 @@ function decodeTool(tool: Wire.Tool): Tool {
 }
 
 const modes = { auto: 'auto', any: 'required', tool: 'one', none: 'none' } as const;
-const choiceFields = new Set(['type', 'name', 'disable_parallel_tool_use']);
 
 function isKnown(choice: Wire.ToolChoice | null | undefined): choice is Wire.KnownChoice {
   return choice !== undefined && choice !== null && Wire.isKnownChoice(choice);
@@ -159,7 +156,7 @@ function decodeChoice(choice: Wire.KnownChoice): ToolChoice {
   return {
     mode: modes[choice.type],
     names: choice.type === 'tool' ? [choice.name] : undefined,
-    ...bag.keep(pickUnread(choice, choiceFields)),
+    ...bag.keep(pickUnread(choice, ['type', 'name', 'disable_parallel_tool_use'])),
   };
 }
 

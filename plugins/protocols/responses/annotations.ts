@@ -3,8 +3,6 @@ import type { Annotation } from '../../../core/index.ts';
 import { pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 
-const citationFields = new Set(['type', 'url', 'title', 'start_index', 'end_index']);
-
 function readInteger(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isInteger(value) ? value : undefined;
 }
@@ -18,7 +16,7 @@ export function decodeAnnotation(wire: Fields): Annotation {
     title: typeof wire.title === 'string' ? wire.title : undefined,
     start: readInteger(wire.start_index),
     end: readInteger(wire.end_index),
-    ...bag.keep(pickUnread(wire, citationFields)),
+    ...bag.keep(pickUnread(wire, ['type', 'url', 'title', 'start_index', 'end_index'])),
   };
 }
 

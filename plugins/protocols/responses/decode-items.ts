@@ -214,7 +214,6 @@ function decodeOutput(item: Wire.CallOutput, at: string): Block {
 
 /** Separates the parts of a summary in the canonical text. */
 export const partBreak = '\n\n';
-const partFields = new Set(['type', 'text']);
 
 /** Undefined if the item holds nothing but the sealed state of a tool call. */
 function decodeReasoning(item: Wire.Reasoning, at: string, sealer: string): Block | undefined {
@@ -236,7 +235,7 @@ function decodeReasoning(item: Wire.Reasoning, at: string, sealer: string): Bloc
     ...(summary ? [`summary=${summary.length}`] : []),
     `parts=${texts.map(({ length }) => length).join()}`,
   ];
-  const left = parts.map((part) => pickUnread(part, partFields));
+  const left = parts.map((part) => pickUnread(part, ['type', 'text']));
   const typeless = parts.some(({ type }) => type === undefined) ? ['typeless'] : [];
   const rest: Fields = {
     ...pickUnread(item, known),

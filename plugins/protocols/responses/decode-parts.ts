@@ -59,7 +59,7 @@ function decodePart(part: Wire.Part, role: string): ContentBlock {
       return decodeMedia(part, 'document', { filename: part.filename ?? undefined });
     case 'input_audio': {
       const { data, format } = part.input_audio;
-      const inner = nestFields('input_audio', pickUnread(part.input_audio, new Set(['data', 'format'])));
+      const inner = nestFields('input_audio', pickUnread(part.input_audio, ['data', 'format']));
       const sides = bag.keep({ ...rest(part, ['input_audio']), ...leftoverCache(part), ...inner });
       return {
         type: 'media',
@@ -74,17 +74,15 @@ function decodePart(part: Wire.Part, role: string): ContentBlock {
 }
 
 function rest(part: object, known: readonly string[]): Fields {
-  return pickUnread(part, new Set(['type', 'prompt_cache_breakpoint', ...known]));
+  return pickUnread(part, ['type', 'prompt_cache_breakpoint', ...known]);
 }
 
 function noteTextType(kind: string, role: string): string[] {
   return kind === textTypeFor(role) ? [] : [`kind=${kind}`];
 }
 
-const textFields = new Set(['type', 'prompt_cache_breakpoint', 'text']);
-
 function decodeInputText(part: Extract<Wire.Part, { type: 'input_text' }>, role: string): TextBlock {
-  const left = pickUnread(part, textFields);
+  const left = pickUnread(part, ['type', 'prompt_cache_breakpoint', 'text']);
   const fields = part.prompt_cache_breakpoint ? { ...left, ...leftoverCache(part) } : left;
   const sides = bag.keep(fields, noteTextType(part.type, role));
   return { type: 'text', text: part.text, ...decodeCache(part), ...sides };

@@ -92,9 +92,6 @@ function collectNotes(wire: Wire.Request): string[] {
 const truncations = new Set(['auto', 'disabled']);
 const effortAlone = new Set(['effort']);
 const reasoningFields = new Set([...effortAlone, 'summary']);
-const textFields = new Set(['format', 'verbosity']);
-const plainFormat = new Set(['type']);
-const schemaFormat = new Set(['type', 'name', 'description', 'schema', 'strict']);
 
 /** Fields without a canonical name, and the rest of fields that are canonical in part. */
 function collectLeftover(wire: Wire.Request, choiceRead: boolean): Fields {
@@ -111,7 +108,7 @@ function collectLeftover(wire: Wire.Request, choiceRead: boolean): Fields {
       pickUnread(wire.reasoning ?? {}, isUsualSummary(wire) ? reasoningFields : effortAlone),
     ),
     ...nestFields('text', {
-      ...pickUnread(wire.text ?? {}, textFields),
+      ...pickUnread(wire.text ?? {}, ['format', 'verbosity']),
       ...readFormatLeftover(wire.text?.format),
     }),
     ...(typeof wire.user === 'string' && typeof wire.safety_identifier === 'string'
@@ -134,7 +131,7 @@ function decodeReasoning(reasoning: Wire.Request['reasoning']): CanonicalRequest
 function readFormatLeftover(format: Wire.AnyFormat | null | undefined): Fields {
   if (!format) return {};
   if (!Wire.isKnownFormat(format)) return { format };
-  return nestFields('format', format.type === 'json_schema' ? {} : pickUnread(format, plainFormat));
+  return nestFields('format', format.type === 'json_schema' ? {} : pickUnread(format, ['type']));
 }
 
 const summaries = new Set(['auto', 'concise', 'detailed']);
@@ -154,6 +151,6 @@ function decodeFormat(format: Wire.AnyFormat | null | undefined): Format | undef
     description: description ?? undefined,
     schema,
     strict: strict ?? undefined,
-    ...bag.keep(pickUnread(format, schemaFormat)),
+    ...bag.keep(pickUnread(format, ['type', 'name', 'description', 'schema', 'strict'])),
   };
 }

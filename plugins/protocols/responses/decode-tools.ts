@@ -40,14 +40,12 @@ function readHostedKind(tool: Fields): HostedTool['kind'] {
   return tool.type === 'code_interpreter' ? 'code-execution' : 'other';
 }
 
-const namespaceFields = new Set(['type', 'name', 'tools']);
-
 type WireNamespace = Extract<Wire.OwnTool, { type: 'namespace' }>;
 
 function decodeNamespace(namespace: WireNamespace, at: string, taken: Set<string>): Tool[] {
   return namespace.tools.map((tool, index) => {
     const place = { at: `${at}.tools[${index}]`, namespace: namespace.name };
-    const first = { ...place, notes: ['namespace'], about: pickUnread(namespace, namespaceFields) };
+    const first = { ...place, notes: ['namespace'], about: pickUnread(namespace, ['type', 'name', 'tools']) };
     return decodeTool(tool, index === 0 ? first : place, taken);
   });
 }
@@ -104,9 +102,6 @@ export function flattenGrammar(format: unknown): unknown {
   return { type: 'grammar', ...format.grammar };
 }
 
-const choiceFields = new Set(['type', 'name']);
-const allowedFields = new Set(['type', 'mode', 'tools']);
-
 function isPlainReference(value: unknown): value is { type: string; name: string } {
   return (
     isObject(value) &&
@@ -130,7 +125,7 @@ export function decodeChoice(choice: Wire.Request['tool_choice']): ToolChoice | 
   if (!choice) return undefined;
   const { type, name, tools, mode } = choice;
   if ((type === 'function' || type === 'custom') && typeof name === 'string')
-    return { mode: 'one', names: [name], ...bag.keep(pickUnread(choice, choiceFields)) };
+    return { mode: 'one', names: [name], ...bag.keep(pickUnread(choice, ['type', 'name'])) };
   if (
     type !== 'allowed_tools' ||
     !Array.isArray(tools) ||
@@ -142,6 +137,6 @@ export function decodeChoice(choice: Wire.Request['tool_choice']): ToolChoice | 
     mode: 'subset',
     names: tools.map((tool) => tool.name),
     required: mode === 'required',
-    ...bag.keep(pickUnread(choice, allowedFields)),
+    ...bag.keep(pickUnread(choice, ['type', 'mode', 'tools'])),
   };
 }

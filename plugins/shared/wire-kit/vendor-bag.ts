@@ -24,9 +24,15 @@ export function nameSet(names: string): ReadonlySet<string> {
   return new Set(names.trim().split(/\s+/));
 }
 
+type Names = ReadonlySet<string> | readonly string[];
+
+function contains(names: Names, name: string): boolean {
+  return 'has' in names ? names.has(name) : names.includes(name);
+}
+
 /** The members that are not in `known`, and those that are null: unset, but the client wrote them. */
-export function pickUnread(wire: object, known: ReadonlySet<string>): Fields {
-  return pick(wire, (name, value) => value === null || !known.has(name));
+export function pickUnread(wire: object, known: Names): Fields {
+  return pick(wire, (name, value) => value === null || !contains(known, name));
 }
 
 /** The members that are neither in `known` nor null. */
