@@ -78,15 +78,21 @@ describe('a session', () => {
     expect(JSON.parse(asked.text)).toEqual({ signedIn: false });
   });
 
-  it('stays ended after a restart', async () => {
+  it('stays ended after a restart, and ends in every process with the same data folder', async () => {
     open = await openConsole();
     const endedFile = join(makeFolder(), 'console-ended');
     const options = { key: randomBytes(keyBytes), duration: 60_000, endedFile };
-    const before = createSessions(options);
-    const [left, kept] = [before.start('secret'), before.start('secret')];
-    before.end(left.session.id);
+    const [here, there] = [createSessions(options), createSessions(options)];
+    const kept = here.start('secret');
+    const left = [here.start('secret'), here.start('secret')];
+    for (const { session, sealed } of left) {
+      expect(there.read(sealed)).toEqual(session);
+      here.end(session.id);
+      expect(there.read(sealed)).toBeUndefined();
+    }
     const after = createSessions(options);
-    expect([after.read(left.sealed), after.read(kept.sealed)]).toEqual([undefined, kept.session]);
+    expect(left.map(({ sealed }) => after.read(sealed))).toEqual([undefined, undefined]);
+    expect(after.read(kept.sealed)).toEqual(kept.session);
   });
 
   it('ends when its time is over', async () => {

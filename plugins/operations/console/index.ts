@@ -123,39 +123,21 @@ export const webConsole = definePlugin({
   name: 'console',
   options,
   apply(host, { hosts, session, publicPage: isPublic, publicUrl }) {
-    const { keyrings, logger, hooks, workers } = host;
+    const { keyrings, logger, hooks } = host;
     let sessions: Sessions | undefined;
-    let stopAnswering: (() => void) | undefined;
     const opened = (): Sessions => {
       if (sessions) return sessions;
       throw new GatewayError('overloaded', 'The console is not open yet; try again soon.', { retryAfter: 1 });
     };
-    const signIn = {
-      keyrings,
-      logger,
-      hosts,
-      sessions: opened,
-      announceEnd: (id: string) => void workers.askOthers('console-session-ended', id),
-    };
+    const signIn = { keyrings, logger, hosts, sessions: opened };
 
     hooks.ready.tapPromise('console', async () => {
-      const duration = session * 3_600_000;
-      // Kept by the process, so that a session that was ended stays ended when the configuration is reloaded.
-      const kept = await host.resource(
-        'console sessions',
-        { duration },
-        () => {
-          const key = readKey(join(host.dataFolder, 'console-key'));
-          return createSessions({ key, duration, endedFile: join(host.dataFolder, 'console-ended') });
-        },
-        () => undefined,
-      );
-      sessions = kept;
-      stopAnswering = workers.answer('console-session-ended', (id) => {
-        if (typeof id === 'string') kept.end(id);
+      sessions = createSessions({
+        key: readKey(join(host.dataFolder, 'console-key')),
+        duration: session * 3_600_000,
+        endedFile: join(host.dataFolder, 'console-ended'),
       });
     });
-    hooks.close.tapPromise('console', async () => stopAnswering?.());
 
     // For the playground: a page may not call the public listener, which is another origin. The cookie says
     // nothing there; calls need a key and are paid as always.

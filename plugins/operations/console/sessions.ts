@@ -2,10 +2,10 @@
  * Sessions of signed-in operators. The cookie holds the operator's secret, encrypted with a key that only
  * this gateway has, so each request is checked like one that sends the secret itself: a key that is disabled
  * or expires ends its sessions within a second, in every worker. Only sessions that were ended early are
- * listed, in a file, so that a stolen cookie stays refused after a restart.
+ * listed, in a file beside the key: each process that can decrypt a cookie sees there that it was ended.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, statSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { fileMode } from '../../../core/index.ts';
@@ -50,17 +50,29 @@ const mostEnded = 10_000;
 export function createSessions({ key, duration, endedFile }: SessionOptions): Sessions {
   /** Ids of sessions that were ended before they expired. */
   const ended = new LRUCache<string, true>({ ...upTo(mostEnded), ttl: duration });
-  const listed = existsSync(endedFile) ? readFileSync(endedFile, 'utf8').trim().split('\n') : [];
-  for (const id of listed.slice(-mostEnded)) ended.set(id, true);
+  let sizeRead = 0;
 
-  function decrypt(sealed: string): unknown {
-    const bytes = Buffer.from(sealed, 'base64url');
-    const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, ivBytes), {
-      authTagLength: tagBytes,
-    });
-    decipher.setAuthTag(bytes.subarray(-tagBytes));
-    const text = decipher.update(bytes.subarray(ivBytes, -tagBytes));
-    return JSON.parse(Buffer.concat([text, decipher.final()]).toString());
+  /** The size of the file tells whether another process added to it. */
+  function readEnded(): void {
+    const size = statSync(endedFile, { throwIfNoEntry: false })?.size ?? 0;
+    if (size === sizeRead) return;
+    const listed = readFileSync(endedFile, 'utf8').trim().split('\n');
+    for (const id of listed.slice(-mostEnded)) ended.set(id, true);
+    sizeRead = size;
+  }
+
+  function decrypt(sealed: string): Session | undefined {
+    try {
+      const bytes = Buffer.from(sealed, 'base64url');
+      const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, ivBytes), {
+        authTagLength: tagBytes,
+      });
+      decipher.setAuthTag(bytes.subarray(-tagBytes));
+      const text = decipher.update(bytes.subarray(ivBytes, -tagBytes));
+      return sessionSchema.parse(JSON.parse(Buffer.concat([text, decipher.final()]).toString()));
+    } catch {
+      return undefined;
+    }
   }
 
   return {
@@ -73,12 +85,10 @@ export function createSessions({ key, duration, endedFile }: SessionOptions): Se
     },
     read(sealed) {
       if (sealed.length > longestCookie) return undefined;
-      try {
-        const session = sessionSchema.parse(decrypt(sealed));
-        return session.expires > Date.now() && !ended.has(session.id) ? session : undefined;
-      } catch {
-        return undefined;
-      }
+      const session = decrypt(sealed);
+      if (!session || session.expires <= Date.now()) return undefined;
+      readEnded();
+      return ended.has(session.id) ? undefined : session;
     },
     end(id) {
       ended.set(id, true);

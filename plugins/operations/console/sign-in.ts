@@ -47,8 +47,6 @@ function setCookie(headers: Headers, value: string, seconds: number): string {
 interface SignIn extends Pick<Host, 'keyrings' | 'logger'> {
   readonly hosts: readonly string[];
   readonly sessions: () => Sessions;
-  /** Tells the other workers that a session has ended. */
-  announceEnd(id: string): void;
 }
 
 async function operatorOf({ keyrings }: SignIn, secret: string): Promise<Principal | undefined> {
@@ -146,10 +144,7 @@ function endSession(signIn: SignIn, { headers }: RouteRequest): RouteReply {
   checkHost(headers, signIn.hosts);
   checkOrigin(headers, 'DELETE');
   const session = signIn.sessions().read(cookieOf(headers) ?? '');
-  if (session) {
-    signIn.sessions().end(session.id);
-    signIn.announceEnd(session.id);
-  }
+  if (session) signIn.sessions().end(session.id);
   return { status: 204, headers: { ...noStore, 'set-cookie': setCookie(headers, '', 0) }, body: null };
 }
 
