@@ -173,7 +173,7 @@ export interface Host {
   scrape(): Promise<string>;
   readonly workers: Workers;
   readonly logger: Logger;
-  /** Folder for files (`TOLLGATE_DATA`). */
+  /** Folder for files: `dataFolder` of the configuration. */
   readonly dataFolder: string;
   readonly resource: OpenResource;
   /** Runs once all plugins are applied: look up names in options here. Throwing stops the start. */

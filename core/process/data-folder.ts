@@ -3,9 +3,10 @@
  * start tightens the rights of existing files that this user owns. A folder that belongs to others, or that
  * serves other purposes too, stays as it is, and `tollgate doctor` reports it.
  */
-import { chmodSync, lstatSync, readdirSync, type Stats } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, readdirSync, readFileSync, type Stats } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
+import type { Config } from '../config.ts';
 import type { Finding } from '../host/diagnostics.ts';
 
 export const folderMode = 0o700;
@@ -73,9 +74,15 @@ export function tightenFolder(path: string): void {
   for (const path of contentsOf(folder)) tighten(path);
 }
 
+/** How messages name the option: with the variable if the configuration file reads it. */
+export function nameDataFolder(file: string): string {
+  const isRead = existsSync(file) && readFileSync(file, 'utf8').includes('TOLLGATE_DATA');
+  return isRead ? 'dataFolder (TOLLGATE_DATA)' : 'dataFolder';
+}
+
 /** The doctor's finding about the rights of the folder and its files. */
-export function examineRights(path: string): Finding[] {
-  const folder = resolve(path);
+export function examineRights({ dataFolder, file }: Pick<Config, 'dataFolder' | 'file'>): Finding[] {
+  const folder = resolve(dataFolder);
   const subject = 'rights';
   const facts = look(folder);
   if (!facts?.isDirectory() || !process.getuid) return [];
@@ -93,7 +100,7 @@ export function examineRights(path: string): Finding[] {
         subject,
         state: 'note',
         message,
-        remedy: 'the folder serves other purposes too: set TOLLGATE_DATA to a folder of its own',
+        remedy: `the folder serves other purposes too: set ${nameDataFolder(file)} to a folder of its own`,
       },
     ];
   const remedy = isOwn(facts)

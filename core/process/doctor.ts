@@ -10,7 +10,7 @@ import type { Logger } from 'pino';
 import { ConfigError, loadConfig, type Config } from '../config.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
 import { clock, type Finding } from '../host/diagnostics.ts';
-import { examineRights, folderMode } from './data-folder.ts';
+import { examineRights, folderMode, nameDataFolder } from './data-folder.ts';
 import { connectionFault, openFiles } from './open-files.ts';
 
 export interface Diagnosis {
@@ -71,8 +71,9 @@ const diskRemedies = new Map([
   ['EEXIST', "a file has the folder's path: move it"],
 ]);
 
-async function examineDisk(folder: string): Promise<Finding> {
+async function examineDisk({ dataFolder: folder, file }: Config): Promise<Finding> {
   const subject = 'disk';
+  const option = nameDataFolder(file);
   try {
     await mkdir(folder, { recursive: true, mode: folderMode });
     const median = (await syncTimes(join(folder, `.doctor-${process.pid}`)))[Math.floor(rounds / 2)] ?? 0;
@@ -82,7 +83,7 @@ async function examineDisk(folder: string): Promise<Finding> {
       subject,
       state: median > uselessSync ? 'fault' : 'note',
       message,
-      remedy: 'each call waits for two syncs: put dataFolder (TOLLGATE_DATA) on a local disk',
+      remedy: `each call waits for two syncs: put ${option} on a local disk`,
     };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
@@ -92,7 +93,7 @@ async function examineDisk(folder: string): Promise<Finding> {
       subject,
       state: 'fault',
       message: `${folder} cannot be written: ${reason}`,
-      remedy: `${remedy}, or set TOLLGATE_DATA to another`,
+      remedy: `${remedy}, or set ${option} to another`,
     };
   }
 }
@@ -178,13 +179,13 @@ async function examineConfig(file: string, logger: Logger): Promise<Finding[]> {
       message: `${file}, ${config.plugins.length} plugins`,
     };
     // First, because opening a ledger tightens its files.
-    const rights = examineRights(config.dataFolder);
+    const rights = examineRights(config);
     const examined = await examinePlugins(config, logger);
     return [
       read,
       examineDescriptors(config.server.maxConnections),
       await examinePort(config.server),
-      await examineDisk(config.dataFolder),
+      await examineDisk(config),
       ...rights,
       ...agreed(examined),
     ];

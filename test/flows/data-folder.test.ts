@@ -85,7 +85,9 @@ it('a start leaves the modes of its working directory unchanged', () => {
 
 it('the doctor reports a data folder that others may open, and one that they may not', async () => {
   mkdirSync(folder, { mode: 0o700 });
-  expect(examineRights(folder)).toMatchObject([{ subject: 'rights', state: 'well' }]);
+  expect(examineRights({ dataFolder: folder, file: '' })).toMatchObject([
+    { subject: 'rights', state: 'well' },
+  ]);
   chmodSync(folder, 0o750);
   writeFileSync(join(folder, 'ledger.db-old'), '', { mode: 0o640 });
   const { output } = await runVerb(['doctor', '--json'], environment());
@@ -96,5 +98,5 @@ it('the doctor reports a data folder that others may open, and one that they may
     message: `other users of this machine may open ${folder} and 1 more of the data folder`,
     remedy: 'the next start removes these rights',
   });
-  expect(examineRights(join(place, 'nothing'))).toEqual([]);
+  expect(examineRights({ dataFolder: join(place, 'nothing'), file: '' })).toEqual([]);
 });

@@ -32,7 +32,11 @@ interface Found {
 const ownConfig = join(import.meta.dirname, '../../gateway.config.ts');
 
 /** Runs the doctor within this process, which is faster than a process for each check. */
-async function diagnose({ folder }: Copy, environment: Record<string, string> = {}): Promise<Found> {
+async function diagnose(
+  { folder }: Copy,
+  environment: Record<string, string> = {},
+  file = ownConfig,
+): Promise<Found> {
   for (const [name, value] of Object.entries({
     PORT: '0',
     TOLLGATE_DATA: join(folder, 'data'),
@@ -40,7 +44,7 @@ async function diagnose({ folder }: Copy, environment: Record<string, string> = 
   }))
     vi.stubEnv(name, value);
   try {
-    const { ok, findings } = await diagnoseHere(ownConfig, pino({ level: 'silent' }));
+    const { ok, findings } = await diagnoseHere(file, pino({ level: 'silent' }));
     return {
       ok,
       of: (subject) => findings.find((finding) => finding.subject === subject),
@@ -252,9 +256,20 @@ describe('doctor', () => {
       false,
       {
         state: 'fault',
-        remedy: "a file has the folder's path: move it, or set TOLLGATE_DATA to another",
+        remedy: "a file has the folder's path: move it, or set dataFolder (TOLLGATE_DATA) to another",
       },
     ]);
+  });
+
+  it('names no variable that the configuration does not read', async () => {
+    const copy = emptyFolder();
+    writeFileSync(join(copy.folder, 'file'), '');
+    const config = join(copy.folder, 'own.mjs');
+    const dataFolder = join(copy.folder, 'file/data');
+    writeFileSync(config, `export default { plugins: [], dataFolder: ${JSON.stringify(dataFolder)} };`);
+    expect((await diagnose(copy, {}, config)).of('disk')).toMatchObject({
+      remedy: "a file has the folder's path: move it, or set dataFolder to another",
+    });
   });
 
   it('reports a configuration that does not load, in readable lines', async () => {
