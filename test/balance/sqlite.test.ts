@@ -122,7 +122,7 @@ describe('faults', () => {
     });
     await thread.open();
     const ask = (): Promise<unknown> => thread.ask({ name: 'balance', argument: 'a' });
-    const cause = { message: 'its thread failed', cause: { message: 'out of memory' } };
+    const cause = { message: 'its thread failed: out of memory', cause: { message: 'out of memory' } };
     const unavailable = { status: 'rejected', reason: { code: 'ledger_unavailable', details: { cause } } };
     expect(
       await Promise.allSettled([ask(), thread.ask({ name: 'settle', argument: settlement('r1', 1n) })]),
@@ -134,6 +134,12 @@ describe('faults', () => {
     await thread.close();
     expect(started).toBe(2);
     await expect(ask()).rejects.toMatchObject({ code: 'ledger_unavailable' });
+  });
+
+  it('says with which code its thread ended', async () => {
+    const thread = new Thread(() => new Worker('process.exit(3)', { eval: true }));
+    await expect(thread.open()).rejects.toThrow('its thread ended with code 3');
+    await thread.close();
   });
 
   it('finishes pending operations before it closes, and refuses later ones', async () => {

@@ -1,7 +1,7 @@
 /** The command line as a person at a terminal uses it: its version, completion, and backups of the ledger. */
 import { execFile } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -60,6 +60,8 @@ describe('a copy of the ledger', () => {
     const { kept }: { kept: string } = JSON.parse(restored.output);
     expect([restored.code, existsSync(kept)]).toEqual([0, true]);
     expect((await runVerb(['balance', 'default', '--json'], environment)).output).toContain('"balance":"1"');
+    const logged = JSON.parse((await runVerb(['actions', 'list', '--json'], environment)).output);
+    expect(logged).toMatchObject([{ action: 'restore', subject: copy }]);
   });
 
   it('is refused if its file or its folder does not exist', async () => {
@@ -79,8 +81,15 @@ describe('a copy of the ledger', () => {
     const folder = makeDataFolder();
     const environment = { TOLLGATE_DATA: folder };
     await runVerb(['accounts', 'create', 'team'], environment);
-    const { code, errors } = await runAlone(['restore', 'package.json'], environment);
-    expect([code, errors]).toEqual([1, expect.stringContaining('not a database')]);
+    const empty = join(folder, 'empty.db');
+    writeFileSync(empty, '');
+    for (const [file, reason] of [
+      ['package.json', 'file is not a database'],
+      [empty, 'it has no tables of a ledger'],
+    ] as const) {
+      const { code, errors } = await runAlone(['restore', file], environment);
+      expect([code, errors]).toEqual([1, `tollgate restore: ${resolve(file)} is not a ledger: ${reason}\n`]);
+    }
     expect(readdirSync(folder).filter((name) => name.includes('incoming'))).toEqual([]);
     expect((await runVerb(['accounts', 'list'], environment)).output).toContain('team');
   });

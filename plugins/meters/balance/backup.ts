@@ -16,7 +16,9 @@ import { dirname, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { fileMode, type Command, type CommandResult } from '../../../core/index.ts';
 import { ledgerFile, openStore, type StoreOptions } from './open-store.ts';
+import { actionOfVerb, commandAuthor } from './operator/actions.ts';
 import { counted } from './operator/verbs.ts';
+import type { Action } from './store.ts';
 import { NoLedger } from './versions.ts';
 
 function fileOf(options: StoreOptions, dataFolder: string): string {
@@ -39,12 +41,27 @@ async function copyLedger(from: string, to: string): Promise<void> {
   }
 }
 
-/** Rejects unless the file is a ledger with sound books. */
-async function auditCopy(file: string): Promise<number> {
+/** Throws if the copy holds no ledger: an empty file, or another database, would open as an empty ledger. */
+function checkVersion(copy: string, from: string): void {
+  const database = new DatabaseSync(copy, { readOnly: true });
+  try {
+    if (database.prepare('PRAGMA user_version').get()?.user_version === 0)
+      throw new Error('it has no tables of a ledger');
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`${from} is not a ledger: ${reason}`, { cause: error });
+  } finally {
+    database.close();
+  }
+}
+
+/** Rejects unless the books are sound. The log of operators' actions in them gets the action. */
+async function auditCopy(file: string, action?: Action): Promise<number> {
   const copy = await openStore({ kind: 'sqlite', file }, '', { mustExist: true });
   try {
     const { ok, entries, broken } = await copy.audit();
     if (!ok) throw new Error(`the books in ${file} break ${counted(broken, 'rule')}; nothing was changed`);
+    if (action) await copy.recordAction(action);
     return entries;
   } finally {
     await copy.close();
@@ -87,7 +104,8 @@ async function restore(to: string, source: string): Promise<CommandResult> {
   try {
     copyFileSync(from, incoming);
     chmodSync(incoming, fileMode);
-    const entries = await auditCopy(incoming);
+    checkVersion(incoming, from);
+    const entries = await auditCopy(incoming, actionOfVerb(commandAuthor(), 'restore', [from], {}));
     const kept = `${to}.before-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
     const hadLedger = existsSync(to);
     if (hadLedger) {

@@ -2,7 +2,6 @@
  * The verbs for accounts, keys, credit and usage. Each opens the ledger itself, so they work with and without
  * a running server.
  */
-import { userInfo } from 'node:os';
 import { formatTable, formatUsd, parseUsd, type Command } from '../../../core/index.ts';
 import { read } from '../../shared/operator-routes.ts';
 import { markupVerbs } from './markup/rules.ts';
@@ -15,7 +14,7 @@ import {
   listAccounts,
   type ShownBalance,
 } from './operator/accounts.ts';
-import { actionOfVerb } from './operator/actions.ts';
+import { actionOfVerb, commandAuthor } from './operator/actions.ts';
 import { budgetVerbs } from './operator/budget-commands.ts';
 import { callVerbs } from './operator/call-commands.ts';
 import { correctionVerbs } from './operator/correction-commands.ts';
@@ -160,7 +159,7 @@ export function ledgerCommands(
   open: (settings: { readonly mustExist: boolean }) => Promise<Store>,
   models: Bench['models'] = () => [],
 ): Command[] {
-  const author = `cli:${userInfo().username}`;
+  const author = commandAuthor();
   return verbs.map(({ work, creates = false, changes = false, ...verb }) => ({
     ...verb,
     group: groups[verb.name.split(' ')[0] ?? ''],

@@ -1,4 +1,5 @@
 /** The log of what operators changed. */
+import { userInfo } from 'node:os';
 import { z } from 'zod';
 import type { RouteRequest } from '../../../../core/index.ts';
 import type { Action, Store } from '../store.ts';
@@ -21,6 +22,15 @@ function shorten(detail: unknown): string {
 export function actionFrom(author: string, route: string, { params, body }: RouteRequest): Action {
   const subject = Object.values(params).join(' ');
   return { at: Date.now(), author, action: route, subject, detail: shorten(body) };
+}
+
+/** The user who runs a command, by number if the system has no name for it, as in some containers. */
+export function commandAuthor(): string {
+  try {
+    return `cli:${userInfo().username}`;
+  } catch {
+    return `cli:${process.getuid?.() ?? 'unknown'}`;
+  }
 }
 
 export function actionOfVerb(

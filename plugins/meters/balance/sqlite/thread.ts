@@ -71,10 +71,12 @@ export class Thread {
         for (const queue of queueNames) this.#queues[queue].release();
         resolve();
       });
-      worker.on('error', (error) => this.#end(new Error('its thread failed', { cause: error })));
+      worker.on('error', (error: Error) =>
+        this.#end(new Error(`its thread failed: ${error.message}`, { cause: error })),
+      );
       this.#exited = new Promise((gone) => {
-        worker.on('exit', () => {
-          this.#end(new Error('its thread ended'));
+        worker.on('exit', (code: number) => {
+          this.#end(new Error(`its thread ended with code ${code}`));
           reject(this.#down);
           gone();
           this.#startAgain(worker);

@@ -12,7 +12,8 @@ export function serveHere(data: WorkerData): Side {
   const side = new EventEmitter();
   const { port1, port2 } = new MessageChannel();
   port1.on('message', (message) => side.emit('message', message));
-  port2.on('close', () => side.emit('exit'));
+  // Not that of the other port, which may come before the last message.
+  port1.on('close', () => side.emit('exit', 0));
   void serve(port2, data).then((opened) => {
     port2.postMessage(opened, []);
     if (opened.failure) port2.close();
