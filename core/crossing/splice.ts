@@ -5,13 +5,6 @@
  */
 import { quote, skipScalar, skipSpace, skipString } from '../util/json-text.ts';
 
-/** The position of a member in the text: the opening quote of its key, and its value. */
-interface Member {
-  readonly start: number;
-  readonly valueStart: number;
-  readonly valueEnd: number;
-}
-
 /**
  * A member (with an ASCII name) to set to `value`, to add if it is missing, or to remove if `value` is
  * undefined.
@@ -39,27 +32,44 @@ export function skipValue(text: string, from: number): number {
   return text.length;
 }
 
-/** Visits the members of the object at `from` in order, until a visit returns true. */
-function visitMembers(text: string, from: number, visit: (name: string, member: Member) => boolean): void {
-  let at = skipSpace(text, from + 1);
-  while (text.charCodeAt(at) === quote) {
-    const keyEnd = skipString(text, at);
-    const written = text.slice(at + 1, keyEnd - 1);
-    const name = written.includes('\\') ? String(JSON.parse(`"${written}"`)) : written;
-    const valueStart = skipSpace(text, skipSpace(text, keyEnd) + 1);
-    const valueEnd = skipValue(text, valueStart);
-    if (visit(name, { start: at, valueStart, valueEnd })) return;
-    at = skipSpace(text, valueEnd);
-    if (text.charCodeAt(at) === 44) at = skipSpace(text, at + 1);
+/** Walks the members of the object at `from`, in order. One object for all members of a text. */
+class MemberWalk {
+  /** The name of the member, where its key and its value begin, and where its value ends. */
+  name = '';
+  start = 0;
+  valueStart = 0;
+  valueEnd = 0;
+  readonly #text: string;
+  #at: number;
+
+  constructor(text: string, from: number) {
+    this.#text = text;
+    this.#at = skipSpace(text, from + 1);
+  }
+
+  /** Goes to the next member. Returns false after the last one. */
+  next(): boolean {
+    const text = this.#text;
+    if (text.charCodeAt(this.#at) !== quote) return false;
+    const keyEnd = skipString(text, this.#at);
+    const written = text.slice(this.#at + 1, keyEnd - 1);
+    this.name = written.includes('\\') ? String(JSON.parse(`"${written}"`)) : written;
+    this.start = this.#at;
+    this.valueStart = skipSpace(text, skipSpace(text, keyEnd) + 1);
+    this.valueEnd = skipValue(text, this.valueStart);
+    const end = skipSpace(text, this.valueEnd);
+    this.#at = text.charCodeAt(end) === 44 ? skipSpace(text, end + 1) : end;
+    return true;
   }
 }
 
 /** Writes JSON in ASCII, which is the same in every encoding that contains ASCII. */
 function asciiJson(value: unknown): string {
-  return JSON.stringify(value).replaceAll(
-    /[\u0080-\uffff]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  return JSON.stringify(value).replaceAll(/[\u0080-\uffff]/g, escapeUnit);
+}
+
+function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 /** The members inside an object that these edits set. */
@@ -75,7 +85,7 @@ function innerValues(edits: readonly Edit[]): Record<string, unknown> | undefine
 /** The new text of a member that `edits` name, or name members of; undefined if it is removed. */
 function editMember(
   text: string,
-  { valueStart, valueEnd }: Member,
+  { valueStart, valueEnd }: MemberWalk,
   edits: readonly Edit[],
 ): string | undefined {
   const [{ path: [, inner] = [], value } = {}] = edits;
@@ -100,42 +110,55 @@ export function splice(text: string, edits: readonly Edit[]): string {
   return spliceParts(text, edits).join('');
 }
 
+/** Takes the edits of one member from those that are left. */
+function takeEdits(left: Edit[], member: string): readonly Edit[] {
+  const taken = left.filter(({ path: [name] }) => name === member);
+  for (const edit of taken) left.splice(left.indexOf(edit), 1);
+  return taken;
+}
+
 /** The parts of the edited text, in order. */
 function spliceParts(text: string, edits: readonly Edit[]): string[] {
   const open = skipSpace(text, 0);
-  let unseen = edits;
-  const edited: string[] = [];
+  const left = [...edits];
+  const parts = [text.slice(0, open + 1), ''];
   /** Where the rest of the text begins that is not copied yet. */
   let at = open + 1;
   /** Where the last member ends that stays; 0 before the first. */
   let keptEnd = 0;
-  visitMembers(text, open, (name, member) => {
+  const member = new MemberWalk(text, open);
+  while (member.next()) {
     // Without a member before them, removed members take the comma after them.
     if (keptEnd === 0 && at > open + 1) at = member.start;
-    const edit = edits.find(({ path }) => path[0] === name);
-    const same = edit?.path[1] === undefined ? edit && [edit] : edits.filter(({ path }) => path[0] === name);
-    const json = same && editMember(text, member, same);
-    if (same) unseen = unseen.filter((each) => !same.includes(each));
-    if (edit && json === undefined) {
+    const same = takeEdits(left, member.name);
+    if (same.length > 0) {
+      const json = editMember(text, member, same);
       // With one, they take the comma before them.
-      edited.push(text.slice(at, Math.max(at, keptEnd || member.start)));
+      if (json === undefined) parts.push(text.slice(at, Math.max(at, keptEnd || member.start)));
+      else parts.push(text.slice(at, member.valueStart), json);
       at = member.valueEnd;
-      return false;
-    }
-    if (json !== undefined) {
-      edited.push(text.slice(at, member.valueStart), json);
-      at = member.valueEnd;
+      if (json === undefined) continue;
     }
     keptEnd = member.valueEnd;
     // The rest, which may be long, is not read.
-    return unseen.length === 0;
-  });
-  const missing = unseen.filter(({ value }) => value !== undefined);
-  const added = [...Map.groupBy(missing, ({ path: [name] }) => name)].map(
-    ([name, same]) => `${JSON.stringify(name)}:${asciiJson(innerValues(same) ?? same[0]?.value)}`,
-  );
-  const comma = added.length > 0 && keptEnd > 0 ? ',' : '';
-  return [text.slice(0, open + 1), added.join(','), comma, ...edited, text.slice(at)];
+    if (left.length === 0) break;
+  }
+  const added = writeMissing(left);
+  parts[1] = added === '' || keptEnd === 0 ? added : `${added},`;
+  parts.push(text.slice(at));
+  return parts;
+}
+
+/** Writes the members that are to be added. */
+function writeMissing(left: Edit[]): string {
+  const added: string[] = [];
+  for (let [edit] = left; edit; [edit] = left) {
+    const [name] = edit.path;
+    const same = takeEdits(left, name);
+    const value = innerValues(same) ?? edit.value;
+    if (value !== undefined) added.push(`${JSON.stringify(name)}:${asciiJson(value)}`);
+  }
+  return added.join(',');
 }
 
 /**
@@ -157,16 +180,15 @@ export function locateString(
   text: string,
   path: readonly string[],
 ): { start: number; end: number } | undefined {
-  let found = { start: 0, valueStart: skipSpace(text, 0), valueEnd: text.length };
+  let at = skipSpace(text, 0);
+  let end = text.length;
   for (const wanted of path) {
-    if (text[found.valueStart] !== '{') return undefined;
-    let inner: Member | undefined;
-    visitMembers(text, found.valueStart, (name, member) => {
-      if (name === wanted) inner = member;
-      return inner !== undefined;
-    });
-    if (!inner) return undefined;
-    found = inner;
+    if (text[at] !== '{') return undefined;
+    const member = new MemberWalk(text, at);
+    do if (!member.next()) return undefined;
+    while (member.name !== wanted);
+    at = member.valueStart;
+    end = member.valueEnd;
   }
-  return text[found.valueStart] === '"' ? { start: found.valueStart, end: found.valueEnd } : undefined;
+  return text[at] === '"' ? { start: at, end } : undefined;
 }
