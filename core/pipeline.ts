@@ -101,14 +101,15 @@ async function runToEnd(core: Core, received: Received, client: Client): Promise
       client.reply.finish(replay.body);
       return { type: 'replayed', exchange: parsed, replay, ...endFacts(parsed, []) };
     }
-    planned = advance(parsed, { targets: await routeCall(core, parsed) });
+    const targets = routeCall(core, parsed);
+    planned = advance(parsed, { targets: targets instanceof Promise ? await targets : targets });
     mark(planned, 'routed');
   } catch (thrown) {
     const end = refusal(received, thrown);
     sendError(client, end.error);
     return end;
   }
-  return payForCall(core, planned, client);
+  return await payForCall(core, planned, client);
 }
 
 /** Reads and checks what the body of a call says. */
@@ -131,8 +132,15 @@ export function parseCall(
 }
 
 /** The targets of a call, in the order to try. */
-export async function routeCall(core: Core, parsed: Parsed): Promise<readonly Target[]> {
-  const targets = await core.hooks.route.promise(core.targetsFor(parsed.call.model, parsed.protocol), parsed);
+export function routeCall(core: Core, parsed: Parsed): readonly Target[] | Promise<readonly Target[]> {
+  const targets = core.hooks.route.promise(core.targetsFor(parsed.call.model, parsed.protocol), parsed);
+  return targets instanceof Promise
+    ? targets.then((found) => checkTargets(core, parsed, found))
+    : checkTargets(core, parsed, targets);
+}
+
+/** The targets that the key may call and that have a price, each with its protocol. */
+function checkTargets(core: Core, parsed: Parsed, targets: readonly Target[]): readonly Target[] {
   if (targets.length === 0) throw buildModelError(core.catalog, parsed.call.model);
   const allowed = parsed.trace.note('key', notPermitted, targets, filterPermitted(targets, parsed.principal));
   const priced = parsed.trace.note('prices', notPriced, allowed, filterPriced(allowed, parsed));
@@ -194,7 +202,7 @@ async function tryTargets(core: Core, granted: Granted, client: Client, meter: M
     }
     running.begun();
     client.reply.head(200, buildReplyHeaders(routed, started.losses, started.estimated));
-    return deliverReply(running, started, { client, meter, attempts });
+    return await deliverReply(running, started, { client, meter, attempts });
   }
   if (!failure)
     throw new GatewayError('model_not_found', 'No provider was left for this call.', { param: 'model' });
@@ -260,7 +268,7 @@ async function sendRequest(
           { tally, memory },
           { ...encoded, transform: transformFor(hooks, routed) },
         );
-  return awaitOutput(running, memory, pieces, { losses, estimated: false });
+  return await awaitOutput(running, memory, pieces, { losses, estimated: false });
 }
 
 /** The body for an attempt's target, in one of the two lanes. */

@@ -177,15 +177,16 @@ function isUnaskedUsage(events: readonly CanonicalEvent[], wanted: boolean): boo
 }
 
 /** Counts a whole reply, and returns it with our name of the model. */
-export async function forwardReply(
+export function forwardReply(
   exchange: Routed,
   response: UpstreamResponse,
   { tally, memory }: Reading,
 ): Promise<string | Uint8Array> {
   const { protocol, model } = exchange.attempt.target;
-  const bytes = await readWhole(response, memory);
-  const text = decodeText(bytes);
-  for (const event of decodeReply(protocol, exchange, text)) tally.read(event);
-  if (!tally.complete) throw toCutError();
-  return renameModelInReply(bytes, text, protocol.upstream.modelPaths, model.id);
+  return readWhole(response, memory).then((bytes) => {
+    const text = decodeText(bytes);
+    for (const event of decodeReply(protocol, exchange, text)) tally.read(event);
+    if (!tally.complete) throw toCutError();
+    return renameModelInReply(bytes, text, protocol.upstream.modelPaths, model.id);
+  });
 }

@@ -44,12 +44,12 @@ function callInTurn(isWaterfall: boolean, hook: string, taps: readonly Tap[]): R
     promise: PromiseLike<unknown>,
     given: unknown,
     exchange: unknown,
-  ): PromiseLike<unknown> => {
+  ): Promise<unknown> => {
     const name = taps[index]?.name ?? '';
     const fail = (error: unknown): never => {
       throw nameError(error, hook, name);
     };
-    return promise.then((answer) => {
+    return Promise.resolve(promise).then((answer) => {
       try {
         checkAnswer(answer, isWaterfall ? given : undefined, hook, name);
       } catch (error) {
@@ -68,7 +68,7 @@ function callInTurn(isWaterfall: boolean, hook: string, taps: readonly Tap[]): R
   };
 }
 
-function isPromise(value: unknown): value is PromiseLike<unknown> {
+export function isPromise(value: unknown): value is PromiseLike<unknown> {
   return hasFields(value) && typeof value.then === 'function';
 }
 
@@ -81,9 +81,9 @@ export const callUntilAnswer: Compile = (hook, taps) => callInTurn(false, hook, 
 /** All taps at once: one that never returns does not stop another. `tappable` keeps their errors in. */
 export const callTogether: Compile = (_, taps) => (given) => {
   let all: unknown;
-  for (const { type, fn } of taps) {
+  for (const { fn } of taps) {
     const turn: unknown = fn(given);
-    if (type === 'promise') all = all === undefined ? turn : Promise.all([all, turn]).then(() => undefined);
+    if (isPromise(turn)) all = all === undefined ? turn : Promise.all([all, turn]).then(() => undefined);
   }
   return all ?? Promise.resolve();
 };

@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import type { End, Parsed, Routed, Target } from '../exchange.ts';
 import type { AsyncTap, ConditionalTapPlace, CoreHooks, Hooks, TapPlace } from '../hooks.ts';
 import { namingPlugin } from '../plugin.ts';
-import { requireSyncResult, checkAnswer, nameError } from './call-taps.ts';
+import { checkAnswer, isPromise, nameError, requireSyncResult } from './call-taps.ts';
 
 const always = (): boolean => true;
 const conditions = new WeakMap<object, (exchange: Routed) => boolean>();
@@ -95,9 +95,15 @@ function isolated<Args extends unknown[]>(
   return {
     tapPromise(place, tap) {
       const at = placeOf(place);
-      hook.tapPromise(at, (...args) =>
-        Promise.try(tap, ...args).catch((error: unknown) => failed(error, at.name, args)),
-      );
+      hook.tapPromise(at, (...args) => {
+        try {
+          const turn = tap(...args);
+          if (!isPromise(turn)) return turn;
+          return Promise.resolve(turn).catch((error: unknown) => failed(error, at.name, args));
+        } catch (error) {
+          return failed(error, at.name, args);
+        }
+      });
     },
     tap(place, tap) {
       const at = placeOf(place);

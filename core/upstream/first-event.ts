@@ -42,5 +42,5 @@ export async function awaitOutput(
   if (first.done) throw new GatewayError('upstream_failed', 'The provider sent no reply.');
   if (held !== '') first = { done: false, value: { ...first.value, text: held + textOf(first.value) } };
   opening.set(0);
-  return { ...facts, pieces, first };
+  return { losses: facts.losses, estimated: facts.estimated, pieces, first };
 }

@@ -10,9 +10,16 @@ export function withTimeout<Value>(
 ): Promise<Value | undefined> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, milliseconds, undefined).unref();
-    const clear = (): void => clearTimeout(timer);
-    promise.then(resolve, reject);
-    promise.then(clear, clear);
+    promise.then(
+      (value) => {
+        clearTimeout(timer);
+        resolve(value);
+      },
+      (error: unknown) => {
+        clearTimeout(timer);
+        reject(error);
+      },
+    );
   });
 }
 
@@ -40,7 +47,15 @@ export function rejectIfIgnored<Value>(promise: Promise<Value>, cancellation: Ca
         reject(new GatewayError('internal', 'A plugin did not stop after its call was cancelled.')),
       );
     });
-    promise.then(resolve, reject);
-    promise.then(release, release);
+    promise.then(
+      (value) => {
+        release();
+        resolve(value);
+      },
+      (error: unknown) => {
+        release();
+        reject(error);
+      },
+    );
   });
 }

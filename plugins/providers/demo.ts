@@ -3,7 +3,13 @@
  * prices within the first minute.
  */
 import { z } from 'zod';
-import { definePlugin, type Provider } from '../../core/index.ts';
+import {
+  definePlugin,
+  type Provider,
+  type Routed,
+  type UpstreamRequest,
+  type UpstreamResponse,
+} from '../../core/index.ts';
 import { echo, painter } from './demo/models.ts';
 import { replyTo } from './demo/reply.ts';
 
@@ -23,14 +29,19 @@ export const demo = definePlugin({
   apply(host, { pace }) {
     host.providers.add(provider);
     host.catalog.offer(provider, [echo, painter]);
-    host.hooks.dispatch.tapPromise('demo', async (request, { attempt, id, receivedAt }) => {
-      if (attempt.target.provider !== provider) return undefined;
+    const answer = async (
+      request: UpstreamRequest,
+      { attempt, id, receivedAt }: Routed,
+    ): Promise<UpstreamResponse> => {
       attempt.sent = true;
       const context = { id, created: Math.floor(receivedAt / 1000), pace, signal: attempt.signal };
       if (attempt.target.model !== painter) return replyTo(request.body, context);
       // Loaded with the first picture: its compression takes a megabyte of memory that few gateways need.
       const { pictureFor } = await import('./demo/picture-reply.ts');
       return pictureFor(request, context);
-    });
+    };
+    host.hooks.dispatch.tapPromise('demo', (request, routed) =>
+      routed.attempt.target.provider === provider ? answer(request, routed) : undefined,
+    );
   },
 });
