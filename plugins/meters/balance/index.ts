@@ -164,6 +164,8 @@ function tapCalls(
     if (taken.status === 'claimed') throw claimRefusal(taken.claim, claim);
     reserved.add(planned.id);
     service().begin(planned);
+    // All of its only target is paid for.
+    if (quotes.length === 1 && taken.amount === quotes[0]?.most) return grant;
     return narrow(grant, planned, { ...taken, quotes: quotes.length }, policy);
   });
 
