@@ -9,10 +9,8 @@ import {
   definePlugin,
   lossCodes,
   toGatewayError,
-  type Answered,
   type Charge,
   type End,
-  type Failed,
   type Host,
 } from '../../core/index.ts';
 import { counter, gauge, histogram } from '../shared/metric.ts';
@@ -155,28 +153,20 @@ function abortPhase(end: End): 'before-attempt' | 'waiting' | 'reply' | undefine
 }
 
 /**
- * Usage in parts that do not overlap: cached and reasoning tokens are subtracted from the sums that include
- * them.
+ * Counts tokens by types that do not overlap: cached and reasoning tokens are subtracted from the sums that
+ * include them.
  */
-function tokenParts({ usage }: Charge): (readonly [type: string, count: number])[] {
+function countTokens({ tokens }: Metrics, { usage }: Charge): void {
   const { cacheRead = 0, reasoning = 0 } = usage;
   const cacheWrite = sumCacheWrites(usage) ?? 0;
-  return [
-    ['input', Math.max(0, (usage.input ?? 0) - cacheRead - cacheWrite)],
-    ['cache_read', cacheRead],
-    ['cache_write', cacheWrite],
-    ['output', Math.max(0, (usage.output ?? 0) - reasoning)],
-    ['reasoning', reasoning],
-  ];
-}
-
-function countCharge(
-  { tokens, cost }: Metrics,
-  { charge }: Failed | Answered,
-  labels: { model: string; provider: string },
-): void {
-  for (const [type, count] of tokenParts(charge)) if (count > 0) tokens.inc({ type }, count);
-  if (charge.cost > 0n) cost.inc(labels, Number(charge.cost) / nanoPerUsd);
+  const count = (type: string, more: number): void => {
+    if (more > 0) tokens.inc({ type }, more);
+  };
+  count('input', (usage.input ?? 0) - cacheRead - cacheWrite);
+  count('cache_read', cacheRead);
+  count('cache_write', cacheWrite);
+  count('output', (usage.output ?? 0) - reasoning);
+  count('reasoning', reasoning);
 }
 
 /** Milliseconds from the first attempt's start to the last one's end. */
@@ -201,13 +191,16 @@ function countEnd(metrics: Metrics, end: End, host: Host): undefined {
     metrics.refusals.inc({ code: end.error.code });
     if (end.error.code === 'invalid_api_key') metrics.strangers.inc({ protocol });
   }
-  for (const [index, { target }] of end.attempts.entries()) {
-    const next = end.attempts[index + 1];
-    if (next) (next.isRetry ? metrics.retries : metrics.fallbacks).inc({ provider: target.provider.name });
+  for (let index = 1; index < end.attempts.length; index += 1) {
+    const failed = end.attempts[index - 1]?.target.provider.name ?? none;
+    (end.attempts[index]?.isRetry ? metrics.retries : metrics.fallbacks).inc({ provider: failed });
   }
   if (end.attempts.length > 0)
     metrics.overhead.observe({ protocol }, Math.max(0, end.duration - vendorTime(end)) / 1000);
-  if (end.type === 'failed' || end.type === 'answered') countCharge(metrics, end, { model, provider });
+  if (end.type === 'failed' || end.type === 'answered') {
+    countTokens(metrics, end.charge);
+    if (end.charge.cost > 0n) metrics.cost.inc({ model, provider }, Number(end.charge.cost) / nanoPerUsd);
+  }
   if (end.type === 'answered' && end.exchange.call.stream) {
     const { attempt, startedAt } = end.exchange;
     metrics.firstToken.observe(
