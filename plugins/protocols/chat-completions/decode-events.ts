@@ -39,7 +39,8 @@ export class ReplyDecoder implements EventDecoder {
   readonly #log = new ReplyLog();
   #started = false;
   #over = false;
-  #id = '';
+  /** Its id and its time, of which ids of calls are made. */
+  #identity: readonly unknown[] = [];
   /** Output tokens so far. */
   #output = 0;
   /** Whether the latest chunk with content reported usage, as the last one of a reply does. */
@@ -54,7 +55,7 @@ export class ReplyDecoder implements EventDecoder {
     this.#facts = { unsealed, soundType: soundType(call) };
     this.#sink = {
       log: this.#log,
-      replyId: () => this.#id,
+      replyId: () => JSON.stringify(this.#identity),
       findTool: toolFinder(call, call instanceof ChatCall, fitName),
     };
   }
@@ -108,7 +109,7 @@ export class ReplyDecoder implements EventDecoder {
     const { id, model } = chunk;
     const created = knownCount(chunk.created);
     this.#started = true;
-    this.#id = JSON.stringify([id, created]);
+    this.#identity = [id, created];
     this.#log.begin(id, model, created, bag.keep(pickStated(chunk, chunkFields)));
   }
 
@@ -139,7 +140,7 @@ export class ReplyDecoder implements EventDecoder {
     this.#output = counted.output ?? this.#output;
     this.#log.emit({
       type: 'usage',
-      usage: { ...counted, ...readServedMode({ service_tier }, this.#call) },
+      usage: Object.assign(counted, readServedMode({ service_tier }, this.#call)),
     });
   }
 

@@ -31,8 +31,9 @@ export function keepKnown(
   counts: Readonly<Record<string, number | undefined>>,
 ): Record<string, number | undefined> | undefined {
   let found: Record<string, number | undefined> | undefined;
-  for (const name of Object.keys(counts)) {
-    if (counts[name] !== undefined) (found ??= {})[name] = counts[name];
+  for (const name in counts) {
+    const count = counts[name];
+    if (count !== undefined) (found ??= {})[name] = count;
   }
   return found;
 }
