@@ -5,7 +5,6 @@
  */
 import { RunningAttempt } from './attempt.ts';
 import { computeCharge } from './billing/charge.ts';
-import { filterPriced } from './billing/service-modes.ts';
 import type { CanonicalEvent } from './canonical/events.ts';
 import type { Core } from './core.ts';
 import { reportLoweredLimit } from './crossing/output-limit.ts';
@@ -29,7 +28,7 @@ import {
   type Routed,
   type Target,
 } from './exchange.ts';
-import { requireAccess, checkReplay, filterPermitted } from './http/access.ts';
+import { requireAccess, checkReplay } from './http/access.ts';
 import type { ReadBody } from './http/json-body.ts';
 import { buildReplyHeaders, sendError, buildStreamHeaders } from './http/reply-headers.ts';
 import type { Reply } from './http/reply.ts';
@@ -49,11 +48,11 @@ import { planFirstAttempt, type Next, type NoneLeft } from './retries/next-attem
 import { toAttemptError, buildFinalError, classifyNoOutput, decodeRefusal } from './upstream/failures.ts';
 import { awaitOutput, type StartedReply } from './upstream/first-event.ts';
 import type { ReplyMemory } from './upstream/reply-memory.ts';
-import { buildModelError, chooseProtocols } from './upstream/targets.ts';
+import { allowTargets } from './upstream/targets.ts';
 import { canCountTokens, translateCount, estimateCount, isCountUnsupported } from './upstream/token-count.ts';
 import { buildRequest } from './upstream/upstream-request.ts';
 import { rejectIfIgnored, withTimeout } from './util/timeouts.ts';
-import { mark, notPermitted, notPriced } from './util/trace.ts';
+import { mark } from './util/trace.ts';
 
 /** The client of one call: its body, not read yet, and where its reply goes. */
 export interface Client {
@@ -135,16 +134,8 @@ export function parseCall(
 export function routeCall(core: Core, parsed: Parsed): readonly Target[] | Promise<readonly Target[]> {
   const targets = core.hooks.route.promise(core.targetsFor(parsed.call.model, parsed.protocol), parsed);
   return targets instanceof Promise
-    ? targets.then((found) => checkTargets(core, parsed, found))
-    : checkTargets(core, parsed, targets);
-}
-
-/** The targets that the key may call and that have a price, each with its protocol. */
-function checkTargets(core: Core, parsed: Parsed, targets: readonly Target[]): readonly Target[] {
-  if (targets.length === 0) throw buildModelError(core.catalog, parsed.call.model);
-  const allowed = parsed.trace.note('key', notPermitted, targets, filterPermitted(targets, parsed.principal));
-  const priced = parsed.trace.note('prices', notPriced, allowed, filterPriced(allowed, parsed));
-  return chooseProtocols(priced, parsed);
+    ? targets.then((found) => allowTargets(core, parsed, found))
+    : allowTargets(core, parsed, targets);
 }
 
 /**

@@ -1,13 +1,16 @@
 /**
- * Finds the targets of a model and chooses a protocol for each. It is the client's own if the provider
- * supports it and accepts the call in it. Otherwise the provider chooses one for the request, or its first is
- * used.
+ * Finds the targets of a model, keeps those that a call may use, and chooses a protocol for each. It is the
+ * client's own if the provider supports it and accepts the call in it. Otherwise the provider chooses one for
+ * the request, or its first is used.
  */
+import { filterPriced } from '../billing/service-modes.ts';
 import type { Catalog } from '../catalog.ts';
 import { GatewayError } from '../errors.ts';
 import type { Parsed, Target } from '../exchange.ts';
 import type { Registry } from '../host/registry.ts';
+import { filterPermitted } from '../http/access.ts';
 import type { Protocol } from '../protocol.ts';
+import { notPermitted, notPriced } from '../util/trace.ts';
 
 export type FindTargets = (model: string, client: Protocol) => readonly Target[];
 
@@ -41,7 +44,7 @@ export function createTargetFinder(catalog: Catalog, protocols: Registry<Protoco
 }
 
 /** The error for a call to an unknown model. If the name is no id, it says what an id looks like. */
-export function buildModelError(catalog: Catalog, model: string): GatewayError {
+function buildModelError(catalog: Catalog, model: string): GatewayError {
   if (model.includes('/') || catalog.candidates(model).length > 0) return catalog.missing(model);
   const name = JSON.stringify(model.slice(0, 200));
   return new GatewayError(
@@ -51,8 +54,20 @@ export function buildModelError(catalog: Catalog, model: string): GatewayError {
   );
 }
 
+/** The targets that the key may call and that have a price, each with its protocol. */
+export function allowTargets(
+  { catalog }: { readonly catalog: Catalog },
+  parsed: Parsed,
+  targets: readonly Target[],
+): readonly Target[] {
+  if (targets.length === 0) throw buildModelError(catalog, parsed.call.model);
+  const { trace, principal } = parsed;
+  const allowed = trace.note('key', notPermitted, targets, filterPermitted(targets, principal));
+  return chooseProtocols(trace.note('prices', notPriced, allowed, filterPriced(allowed, parsed)), parsed);
+}
+
 /** Chooses the protocol of each target. If a target has several, its provider decides. */
-export function chooseProtocols(targets: readonly Target[], parsed: Parsed): readonly Target[] {
+function chooseProtocols(targets: readonly Target[], parsed: Parsed): readonly Target[] {
   return targets.some(({ wires }) => wires) ? targets.map((target) => fitWire(target, parsed)) : targets;
 }
 
