@@ -74,7 +74,7 @@ async function start(count: number | 'auto' = 2): Promise<RunningGateway> {
 
 let last: RunningGateway | undefined;
 
-/** Two workers that a test before has left as they were, or new ones. */
+/** Workers that a test before has left as they were, or two new ones. */
 async function running(): Promise<RunningGateway> {
   const isUp = last?.child.exitCode === null && last.child.signalCode === null;
   return last && isUp ? last : (last = await start());
@@ -82,6 +82,27 @@ async function running(): Promise<RunningGateway> {
 
 async function expectCleanLedger(): Promise<void> {
   expect(await operated.audit()).toMatchObject({ ok: true, pending: 0 });
+}
+
+/** Stops a gateway while it streams. */
+async function expectStreamsToFinish(
+  gateway: RunningGateway,
+  stop: (gateway: RunningGateway) => void,
+): Promise<void> {
+  const release = operated.hold();
+  const streams = await Promise.all(Array.from({ length: 6 }, () => operated.stream(gateway)));
+  stop(gateway);
+  await until(() =>
+    fetch(`${gateway.url}/readyz`, { signal: AbortSignal.timeout(5000) }).then(
+      ({ ok }) => !ok,
+      () => true,
+    ),
+  );
+  release();
+  for (const stream of streams) expect(await stream.text()).toContain('[DONE]');
+  await until(() => gateway.child.exitCode !== null);
+  expect(gateway.child.exitCode).toBe(0);
+  await expectCleanLedger();
 }
 
 // Only Linux lists the children of a process.
@@ -157,6 +178,21 @@ describe.runIf(onLinux)('several workers', () => {
     expect(await call(gateway)).toBe(200);
   });
 
+  it('let their streams finish when the process that started them receives SIGTERM', async () => {
+    await expectStreamsToFinish(await running(), (gateway) => gateway.child.kill('SIGTERM'));
+  });
+
+  it('number one for each core, at most eight, with "auto"', async () => {
+    const gateway = await start('auto');
+    expect(new Set(await Promise.all(Array.from({ length: 20 }, () => call(gateway))))).toEqual(
+      new Set([200]),
+    );
+    expect(listChildren(gateway.child.pid)).toHaveLength(
+      availableParallelism() === 1 ? 0 : Math.min(availableParallelism(), 8),
+    );
+    if (availableParallelism() > 1) last = gateway;
+  });
+
   it('exit with the process that started them, even if it is killed', async () => {
     const gateway = await running();
     const workers = listChildren(gateway.child.pid);
@@ -169,18 +205,6 @@ describe.runIf(onLinux)('several workers', () => {
       }
     };
     await until(() => !workers.some(lives));
-  });
-
-  it('number one for each core, at most eight, with "auto"', async () => {
-    const gateway = await start('auto');
-    expect(new Set(await Promise.all(Array.from({ length: 20 }, () => call(gateway))))).toEqual(
-      new Set([200]),
-    );
-    expect(listChildren(gateway.child.pid)).toHaveLength(
-      availableParallelism() === 1 ? 0 : Math.min(availableParallelism(), 8),
-    );
-    expect((await gateway.stop('SIGTERM')).code).toBe(0);
-    await expectCleanLedger();
   });
 
   it('report metrics without the one that dies meanwhile, and lose none of their own', async () => {
@@ -203,29 +227,14 @@ describe.runIf(onLinux)('several workers', () => {
     expect(answers.length).toBeGreaterThan(0);
     for (const answer of answers)
       expect(answer).toEqual({ status: 200, text: expect.stringContaining('tollgate_streams_open') });
-    expect((await gateway.stop('SIGTERM')).code).toBe(0);
+    last = gateway;
   });
 
-  it.each([
-    ['the process that started them receives SIGTERM', 'SIGTERM', []],
-    ['Ctrl-C sends SIGINT to all of them', 'SIGINT', ['workers']],
-  ] as const)('let their streams finish when %s', async (_, signal, more) => {
-    const gateway = await start();
-    const release = operated.hold();
-    const streams = await Promise.all(Array.from({ length: 6 }, () => operated.stream(gateway)));
-    const workers = more.length > 0 ? listChildren(gateway.child.pid) : [];
-    gateway.child.kill(signal);
-    for (const worker of workers) process.kill(worker, signal);
-    await until(() =>
-      fetch(`${gateway.url}/readyz`, { signal: AbortSignal.timeout(5000) }).then(
-        ({ ok }) => !ok,
-        () => true,
-      ),
-    );
-    release();
-    for (const stream of streams) expect(await stream.text()).toContain('[DONE]');
-    await until(() => gateway.child.exitCode !== null);
-    expect(gateway.child.exitCode).toBe(0);
-    await expectCleanLedger();
+  it('let their streams finish when Ctrl-C sends SIGINT to all of them', async () => {
+    await expectStreamsToFinish(await running(), (gateway) => {
+      const workers = listChildren(gateway.child.pid);
+      gateway.child.kill('SIGINT');
+      for (const worker of workers) process.kill(worker, 'SIGINT');
+    });
   });
 });
