@@ -194,7 +194,7 @@ describe('a gateway with a heap of 96 MB', () => {
     'survives providers that only ever open their streams: %s for a client of %s',
     async (word, client, model) => {
       for (const { status, text } of await Promise.all(
-        Array.from({ length: 4 }, () => call(client, model, word, true, 4000)),
+        Array.from({ length: 4 }, () => call(client, model, word, true, 2000)),
       ))
         expect([0, 200, 502, 503, 529], text).toContain(status);
       await expectService();
@@ -227,7 +227,7 @@ describe('a gateway with a heap of 96 MB', () => {
   it.each(['chat', 'messages'] as const)(
     'survives endless tool arguments, for clients of %s',
     async (client) => {
-      await Promise.all(Array.from({ length: 12 }, () => call(client, gpt, 'tool-arguments', true, 6000)));
+      await Promise.all(Array.from({ length: 12 }, () => call(client, gpt, 'tool-arguments', true, 3000)));
       await expectService();
     },
   );
