@@ -1,19 +1,10 @@
 /**
  * `Authorization: Bearer <key>`, accepted in every family: today's SDKs send it whatever protocol they speak.
  */
-import { z } from 'zod';
-import { definePlugin } from '../../core/index.ts';
-import { familiesSchema, takeCredential } from '../shared/credential.ts';
+import { defineCredential } from '../shared/credential.ts';
 
-export const bearer = definePlugin({
+export const bearer = defineCredential({
   name: 'bearer',
-  options: z.strictObject({ families: familiesSchema }),
-  apply(host, { families }) {
-    takeCredential(host, {
-      name: 'bearer',
-      named: families,
-      openapi: { bearer: { type: 'http', scheme: 'bearer' } },
-      secretIn: ({ headers }) => /^Bearer +(.+)$/i.exec(headers.authorization ?? '')?.[1],
-    });
-  },
+  openapi: { bearer: { type: 'http', scheme: 'bearer' } },
+  secretIn: ({ headers }) => /^Bearer +(.+)$/i.exec(headers.authorization ?? '')?.[1],
 });

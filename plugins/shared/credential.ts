@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import {
+  definePlugin,
   GatewayError,
   type Credential,
   type Host,
@@ -13,26 +14,32 @@ import {
   type TapPlace,
 } from '../../core/index.ts';
 
-/** Names of protocols, and of plugins with routes, that accept a credential. */
-export const familiesSchema = z.array(z.string()).min(1).optional();
+const options = z.strictObject({
+  /** Names of protocols, and of plugins with routes, that accept the credential. */
+  families: z.array(z.string()).min(1).optional(),
+});
 
 interface Scheme extends TapPlace, Pick<Credential, 'openapi'> {
-  /** The families that the operator named. */
-  readonly named: z.output<typeof familiesSchema>;
-  /** The families that accept it if the operator named none, installed or not; all families if absent. */
+  /** The families that accept it if the operator names none, installed or not; all families if absent. */
   readonly usual?: readonly string[];
   /** The secret that a call shows; undefined or empty if it shows none of this scheme. */
   secretIn(received: Received): string | undefined;
 }
 
-/** Authenticates callers who show a secret by this scheme. */
-export function takeCredential(host: Host, { named, usual, openapi, secretIn, ...place }: Scheme): void {
-  const families = named ?? usual;
-  host.credentials.add({ name: place.name, families, openapi });
-  host.applied(() => checkFamilies(host, named ?? []));
-  host.hooks.authenticate.tapPromise(place, (received) => {
-    const secret = !families || families.includes(received.family) ? secretIn(received) : undefined;
-    return secret ? principalOf(host.keyrings.all(), secret) : undefined;
+/** Makes a plugin that authenticates callers who show a secret by this scheme. */
+export function defineCredential({ usual, openapi, secretIn, ...place }: Scheme) {
+  return definePlugin({
+    name: place.name,
+    options,
+    apply(host, { families: named }) {
+      const families = named ?? usual;
+      host.credentials.add({ name: place.name, families, openapi });
+      host.applied(() => checkFamilies(host, named ?? []));
+      host.hooks.authenticate.tapPromise(place, (received) => {
+        const secret = !families || families.includes(received.family) ? secretIn(received) : undefined;
+        return secret ? principalOf(host.keyrings.all(), secret) : undefined;
+      });
+    },
   });
 }
 

@@ -3,7 +3,7 @@
  * of credits. Each has a reason and an author. A refund or a chargeback is made once.
  */
 import { z } from 'zod';
-import { formatUsd, parseUsd, type Nano } from '../../../../core/index.ts';
+import { formatUsd, usd, type Nano } from '../../../../core/index.ts';
 import type { Credit, Store } from '../store.ts';
 import { accountBalance, noAccount, type ShownBalance } from './accounts.ts';
 import { accountName, amount, largestAmount, reference } from './reading.ts';
@@ -12,16 +12,7 @@ import { refusal } from './replies.ts';
 const reason = z.string('say why').trim().min(1, 'say why').max(500);
 
 /** A signed amount in USD: `-2.5` takes credit back. */
-const signedAmount = z
-  .string('an amount in USD is a decimal string, as "-2.50"')
-  .transform((text, context) => {
-    try {
-      return parseUsd(text);
-    } catch (error) {
-      context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) });
-      return z.NEVER;
-    }
-  })
+const signedAmount = usd
   .refine((nano) => nano !== 0n, 'the amount must not be 0')
   .refine(
     (nano) => nano <= largestAmount && nano >= -largestAmount,
