@@ -214,7 +214,6 @@ function faultText(error: unknown): string {
   return remedy === undefined ? (error.stack ?? error.message) : `${error.message}: ${remedy}`;
 }
 
-/** Adds the gateway's own verbs. */
 function addOwnVerbs(program: Program): void {
   program.command('start').description('serve').action(start);
   program

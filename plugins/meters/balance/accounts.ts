@@ -65,7 +65,6 @@ export interface Credit {
   readonly at: number;
 }
 
-/** Whether an amount suits the kind of a credit. */
 export function isFitting({ amount, kind }: Pick<Credit, 'amount' | 'kind'>): boolean {
   if (kind === 'adjustment') return amount !== 0n;
   return kind === 'chargeback' ? amount < 0n : amount > 0n;

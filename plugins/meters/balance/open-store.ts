@@ -55,7 +55,6 @@ export interface OpenSettings extends Partial<Serving> {
   readonly mustExist?: boolean | undefined;
 }
 
-/** The file of a SQLite ledger. */
 export function ledgerFile({ file }: { readonly file?: string | undefined }, dataFolder: string): string {
   return file ?? join(dataFolder, 'ledger.db');
 }

@@ -34,7 +34,6 @@ export interface GroupAnswer {
 /** Called with each group of writes when it is answered. */
 export type GroupListener = (group: GroupAnswer) => void;
 
-/** The operations of one queue. */
 export class Queue<Asked extends Operation = Operation> {
   readonly queue: QueueName;
   readonly #send: (queue: QueueName, operations: readonly Asked[]) => void;

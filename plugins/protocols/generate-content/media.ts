@@ -34,7 +34,6 @@ const videoPage = /^https?:\/\/((www\.|m\.)?youtube\.com|youtu\.be)\//i;
 /** Files stored at Google. Other vendors cannot read them. */
 const keptFile = /^(https:\/\/generativelanguage\.googleapis\.com\/|gs:\/\/|files\/)/i;
 
-/** Guesses a media type from the extension of a URL. */
 export function guessMediaType(url: string): string | undefined {
   const extension = /\.([a-z0-9]{2,5})(?:[?#]|$)/i.exec(url)?.[1];
   return extension === undefined ? undefined : byExtension[extension.toLowerCase()];

@@ -31,7 +31,6 @@ export function fitNameByRule(name: string, { good, strange, longest }: NameRule
     : `${name.replaceAll(strange, '_').slice(0, longest - digestLength - 1)}_${digest(name)}`;
 }
 
-/** A tool as the client defined it. */
 export interface ClientTool {
   readonly name: string;
   readonly custom: boolean;

@@ -140,7 +140,6 @@ const aboutThing: ReadonlyMap<number | undefined, ErrorCode> = new Map([
   [410, 'not_found'],
 ]);
 
-/** The code for an error in the request's content. */
 function classifyContentError(error: VendorError, said: string): ErrorCode {
   const { code = '', type = '' } = error;
   if (overflowCodes.has(code) || overflowCodes.has(type) || overflow.test(error.message ?? ''))
@@ -164,7 +163,6 @@ const byStatus: ReadonlyMap<number | undefined, ErrorCode> = new Map([
 
 const refused: ErrorMeaning = { code: 'upstream_failed', isOurs: true };
 
-/** The meaning of an error with this HTTP status. */
 export function classifyError(status: number | undefined, error: VendorError): ErrorMeaning {
   const said = (error.message ?? '').replace(quoted, '');
   if (status === 401 || status === 402) return refused;

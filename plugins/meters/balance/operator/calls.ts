@@ -45,7 +45,6 @@ export const callQuery = z.strictObject({
 
 export const ownCallQuery = z.strictObject(paging);
 
-/** A row as calls are listed. */
 function listed(row: CallRow): ListedColumns {
   const { firstEvent: first_event = null, asked = null, code = null, ...columns } = row;
   return { ...columns, asked, code, first_event };

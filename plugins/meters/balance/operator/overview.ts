@@ -74,7 +74,6 @@ function moneyOf(rows: readonly OverviewRow[]) {
 
 type Count = (typeof counted)[number];
 
-/** A value for each count, by its name. */
 function byCount<Value>(value: (name: Count) => Value): Record<Count, Value> {
   return Object.fromEntries(counted.map((name) => [name, value(name)])) as Record<Count, Value>;
 }

@@ -70,7 +70,6 @@ export async function spentByDay(store: Store, account: string, range: Range): P
   return [...days.values()].filter(({ cost, posts }) => cost !== 0n || posts > 0);
 }
 
-/** What an account had spent before a moment. */
 export async function spentBefore(store: Store, account: string, at: number): Promise<Nano> {
   const start = Math.floor(at / hour) * hour;
   const day = Math.floor(start / units['1d']) * units['1d'];

@@ -127,7 +127,6 @@ const columnsOf = (done: () => void): Column<Budget>[] => [
   actionsColumn((budget) => actionsOf(budget, done)),
 ];
 
-/** Budgets of one account, or all. */
 export function Budgets({ account }: { readonly account?: string }) {
   const whose = account === undefined ? {} : { scope: 'account', subject: account };
   const { rows, ...state } = useList<Budget>('/admin/budgets', whose);

@@ -134,7 +134,6 @@ export function dialogForm({ send, done, ...props }: Omit<FormDialog, 'title' | 
   });
 }
 
-/** Opens a dialog with a form. */
 export function openForm({ title, intro, more, ...props }: FormDialog): void {
   openDialog(title, html`${intro !== undefined && html`<p>${intro}</p>`} ${dialogForm(props)} ${more}`);
 }

@@ -55,7 +55,6 @@ export async function copyText(text: string, what = 'Copied'): Promise<void> {
   }
 }
 
-/** Offers a text as a file. */
 export function saveFile(name: string, text: string, type = 'text/csv'): void {
   const url = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
   const link = Object.assign(document.createElement('a'), { href: url, download: name });

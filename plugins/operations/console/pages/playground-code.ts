@@ -28,7 +28,6 @@ function curl({ url, path, headers, body, stream }: Source): string {
   return lines.join(' \\\n  ');
 }
 
-/** A JSON value in Python. */
 export function pythonOf(value: unknown, indent = ''): string {
   if (value === null || value === undefined) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';
