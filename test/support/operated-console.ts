@@ -83,7 +83,8 @@ export async function openPage(
   browser: Browser,
   options: Parameters<Browser['newPage']>[0] = {},
 ): Promise<WatchedPage> {
-  const page = await browser.newPage(options);
+  // Colours that fade from one to another would be measured halfway.
+  const page = await browser.newPage({ reducedMotion: 'reduce', ...options });
   await page.addInitScript(setClockBack, performance.timeOrigin + performance.now() - Date.now());
   // A slow machine may take long for a page.
   page.setDefaultTimeout(120_000);
