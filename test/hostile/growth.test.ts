@@ -46,9 +46,7 @@ function tooFast([first, second, third]: readonly Operations[]): string[] {
 type Prepare = (size: number) => () => unknown;
 
 async function growthFrom(size: number, prepare: Prepare): Promise<string[]> {
-  const all: Operations[] = [];
-  for (const times of [1, 2, 4]) all.push(await counter.of(prepare(size * times)));
-  return tooFast(all);
+  return tooFast(await counter.each([1, 2, 4].map((times) => prepare(size * times))));
 }
 
 /**

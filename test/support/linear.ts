@@ -9,8 +9,8 @@ export async function expectLinear(run: (size: number) => unknown, size: number)
   const counter = countOperations();
   try {
     await run(10);
-    const one = await counter.of(() => run(size));
-    const two = await counter.of(() => run(2 * size));
+    const [one, two] = await counter.each([size, 2 * size].map((each) => () => run(each)));
+    if (!one || !two) throw new Error('the work was not counted');
     expect(one.blocks + one.scanned).toBeGreaterThan(size);
     for (const kind of ['blocks', 'scanned', 'allocated'] as const)
       expect(two[kind], kind).toBeLessThan(3 * one[kind] + 100_000);

@@ -179,6 +179,8 @@ function allocatedBytes(): number {
 export interface OperationCounter {
   /** Counts a function's operations. Nothing else may run meanwhile. */
   of(run: () => unknown): Promise<Operations>;
+  /** Counts those of each function in turn, which saves half of V8's reports: they take 20 ms each. */
+  each(runs: readonly (() => unknown)[]): Promise<Operations[]>;
   /** Restores the built-in functions. */
   stop(): void;
 }
@@ -189,14 +191,24 @@ export function countOperations(): OperationCounter {
   session.post('Profiler.enable');
   session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
   const undo = [...watchLists(), ...watchTexts()];
+  /** Counts what ran since V8's last report. */
+  const since = async (run: () => unknown): Promise<Operations> => {
+    scanned = 0;
+    const before = allocatedBytes();
+    await run();
+    const [allocated, seen] = [allocatedBytes() - before, scanned];
+    return { blocks: blocksRun(session), scanned: seen, allocated };
+  };
   return {
-    async of(run) {
+    of(run) {
       blocksRun(session);
-      scanned = 0;
-      const before = allocatedBytes();
-      await run();
-      const [allocated, seen] = [allocatedBytes() - before, scanned];
-      return { blocks: blocksRun(session), scanned: seen, allocated };
+      return since(run);
+    },
+    async each(runs) {
+      blocksRun(session);
+      const all: Operations[] = [];
+      for (const run of runs) all.push(await since(run));
+      return all;
     },
     stop() {
       for (const each of undo.toReversed()) each();
