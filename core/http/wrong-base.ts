@@ -14,6 +14,7 @@ interface Served {
 const mostEnds = 4;
 /** What some SDKs expect at the end of their base URL, and others add to it. */
 const versions = ['/v1beta', '/v1'];
+const otherVersion = /^\/v1\w+(?=\/)/;
 
 /** Returns where the call is served, as the end of a sentence; an empty string if no base URL serves it. */
 export function findRightBase({ addresses, protocols }: Served, method: string, path: string): string {
@@ -28,7 +29,7 @@ export function findRightBase({ addresses, protocols }: Served, method: string, 
     end = next < 0 ? '' : end.slice(next);
   }
   for (const { path: base, protocol } of addresses) {
-    const rest = path.startsWith(`${base}/`) ? path.slice(base.length) : '';
+    const rest = path.startsWith(`${base}/`) ? path.slice(base.length).replace(otherVersion, '') : '';
     const version = versions.find((each) => serves(protocol, base + each + rest));
     if (version) return advise(protocol, base + version, rest);
   }

@@ -96,6 +96,18 @@ describe('a path without a route', () => {
       '/beta/v1beta/models/demo/echo:generateContent',
       '/beta',
     ],
+    [
+      '/beta/v1beta/v1beta/models/demo/echo:generateContent',
+      'generate-content',
+      '/beta/v1beta/models/demo/echo:generateContent',
+      '/beta',
+    ],
+    [
+      '/beta/v1alpha/models/demo/echo:generateContent',
+      'generate-content',
+      '/beta/v1beta/models/demo/echo:generateContent',
+      '/beta/v1beta',
+    ],
   ])('such as %s names the base URL of %s, if that serves the call', async (path, protocol, right, base) => {
     const advice = `${protocol} is served at ${right}: the base URL of its clients ends in ${base}`;
     for (const init of [{ method: 'POST', body: '{}' }, { method: 'GET' }]) {

@@ -75,7 +75,8 @@ const methods: Readonly<Record<string, Pick<Match, 'operation' | 'stream'>>> = {
 /** The text of the 404 for anything else. */
 export const servedMethods = `served here are models with the methods ${Object.keys(methods).join(', ')}`;
 
-const callPath = /^\/(?:v1beta|v1)\/(?:models\/)?(.+):(\w+)$/s;
+/** A second version is no owner of a model: the client's base URL is wrong. */
+const callPath = /^\/(?:v1beta|v1)\/(?!v1\w*\/)(?:models\/)?(.+):(\w+)$/s;
 
 /** A stream is a JSON array unless the client asks for events. */
 function readFraming(query: string | undefined): 'events' | 'array' {
