@@ -49,9 +49,7 @@ function keepMessage(message: Fields, at: string): Turn {
   };
 }
 
-const contentFields = new Set(['role', 'content', 'name']);
-const toolFieldsRead = new Set(['role', 'name', 'tool_call_id']);
-const toolFields = new Set([...toolFieldsRead, 'content']);
+const contentFields = ['role', 'content', 'name'];
 
 function decodeMessage(message: Wire.Message, index: number, calls: EarlierCalls): Turn {
   const at = `messages[${index}]`;
@@ -82,7 +80,7 @@ function decodeToolResult(
   const content = decodeContent(message.content, `${at}.content`, true);
   const parts = content.filter((block) => block.type === 'text' || block.type === 'media');
   // A content with unknown parts is kept whole, for providers that know them.
-  const known = parts.length < content.length ? toolFieldsRead : toolFields;
+  const known = ['role', 'name', 'tool_call_id', ...(parts.length < content.length ? [] : ['content'])];
   // Some clients repeat the tool's name. It is no participant's name, which other protocols would report as
   // lost.
   const isToolName = name !== undefined && name === names.get(callId);
@@ -95,7 +93,7 @@ function decodeToolResult(
   };
 }
 
-const assistantFields = new Set([...contentFields, 'tool_calls', 'function_call', 'refusal', 'images']);
+const assistantFields = [...contentFields, 'tool_calls', 'function_call', 'refusal', 'images'];
 
 function decodeAssistant(message: Wire.AssistantMessage, index: number): Turn {
   const at = `messages[${index}]`;
@@ -114,7 +112,7 @@ function decodeAssistant(message: Wire.AssistantMessage, index: number): Turn {
   }
   if (message.function_call)
     blocks.push(decodeFunctionCall(message.function_call, `call_${index}`, `${at}.function_call`));
-  const known = new Set([...assistantFields, ...reasoning.read]);
+  const known = [...assistantFields, ...reasoning.read];
   const form = 'content' in message ? contentForm(message.content) : ['no-content'];
   return {
     role: 'assistant',
@@ -129,25 +127,21 @@ function keepCall(call: Fields, at: string): Block {
   return { ...foreignBlock(protocolName, call, at, false), ...bag.keep({}, form) };
 }
 
-const calledFields = new Set(['name', 'arguments']);
-
 function decodeFunctionCall(
   call: NonNullable<Wire.AssistantMessage['function_call']>,
   id: string,
   at: string,
 ): Block {
   const { name, arguments: text } = call;
-  const sides = bag.keep(pickUnread(call, calledFields), ['function']);
+  const sides = bag.keep(pickUnread(call, ['name', 'arguments']), ['function']);
   return { type: 'tool-call', id, name, arguments: text, at, ...sides };
 }
-
-const customFields = new Set(['name', 'input']);
 
 function decodeCall(call: Wire.ToolCall): Block {
   const { opaque, rest: extra } = readSignatures(call.extra_content);
   const type = call.type ?? 'function';
   const inner = call.type === 'custom' ? call.custom : call.function;
-  const inside = pickUnread(inner, call.type === 'custom' ? customFields : calledFields);
+  const inside = pickUnread(inner, ['name', call.type === 'custom' ? 'input' : 'arguments']);
   const outside = pickUnread(call, ['id', 'type', type, 'extra_content']);
   const sides = bag.keep({ ...outside, ...nestFields(type, inside), ...nestFields('extra_content', extra) });
   const sealed = opaque.length > 0 ? { opaque } : {};

@@ -51,13 +51,14 @@ function decodeParts(document: Wire.Media, at: string): Block[] | undefined {
     parts.length === source.content.length && Object.keys(pickUnread(source, sourceFields)).length === 0;
   // The document's own fields go to its first part, which must not have any.
   if (!isWhole || !first || first.vendor || first.cache) return undefined;
-  return apart(document, parts, (form) => keepSides(document, fields.parts, {}, form));
+  // It keeps its title with the remaining fields.
+  return apart(document, parts, (form) => keepSides(document, ['source'], {}, form));
 }
 
 function decodeBlock(block: Wire.KnownBlock, at: string, exact?: unknown): Block {
   switch (block.type) {
     case 'text':
-      return { type: 'text', text: block.text, ...keepSides(block, fields.text) };
+      return { type: 'text', text: block.text, ...keepSides(block, ['text']) };
     case 'image':
     case 'document':
       if (!Wire.isKnownMedia(block)) return keepForeign(block, `${at}.source.type`, true);
@@ -76,33 +77,14 @@ function decodeBlock(block: Wire.KnownBlock, at: string, exact?: unknown): Block
 
 type BlockSides = Sides & ReturnType<typeof decodeMark>;
 
-function known(...read: readonly string[]): ReadonlySet<string> {
-  return new Set(['type', 'cache_control', ...read]);
-}
-
-/** The fields of each type of block that have a canonical field. */
-const fields = {
-  text: known('text'),
-  image: known('source'),
-  document: known('source', 'title', 'context'),
-  search_result: known('title', 'content'),
-  thinking: known('thinking', 'signature'),
-  redacted_thinking: known('data'),
-  tool_use: known('id', 'name', 'input'),
-  direct_use: known('id', 'name', 'input', 'caller'),
-  tool_result: known('tool_use_id', 'content', 'is_error'),
-  /** A document that is split into parts keeps its title with the remaining fields. */
-  parts: known('source'),
-} as const;
-
-/** The cache mark, the unread fields and the spelling of a block. */
+/** The cache mark, the spelling of a block, and its fields apart from those that are `read`. */
 function keepSides(
   block: Marked & object,
-  read: ReadonlySet<string>,
+  read: readonly string[],
   rest?: Fields,
   form?: readonly string[],
 ): BlockSides {
-  const left = pickUnread(block, read);
+  const left = pickUnread(block, ['type', 'cache_control', ...read]);
   if (!block.cache_control) return bag.keep(rest ? { ...left, ...rest } : left, form);
   return { ...decodeMark(block), ...bag.keep({ ...left, ...markLeft(block), ...rest }, form) };
 }
@@ -112,14 +94,13 @@ function decodeCall(block: Wire.ToolUse, input: unknown): Block {
   const caller: unknown = block.caller;
   // The model itself made the call, and not its code: other protocols have no other calls.
   const isDirect = isObject(caller) && caller.type === 'direct' && Object.keys(caller).length === 1;
-  const sides = isDirect
-    ? keepSides(block, fields.direct_use, {}, ['direct'])
-    : keepSides(block, fields.tool_use);
+  const read = ['id', 'name', 'input'];
+  const sides = isDirect ? keepSides(block, [...read, 'caller'], {}, ['direct']) : keepSides(block, read);
   return { type: 'tool-call', id, name, arguments: JSON.stringify(input), ...sides };
 }
 
-const untypedSource = new Set(['type', 'data', 'url', 'file_id', 'content']);
-const sourceFields = new Set([...untypedSource, 'media_type']);
+const untypedSource = ['type', 'data', 'url', 'file_id', 'content'];
+const sourceFields = [...untypedSource, 'media_type'];
 
 /** Undefined for a document with blocks that are more than text. */
 function decodeMedia(block: Wire.KnownMedia): MediaBlock | undefined {
@@ -131,7 +112,7 @@ function decodeMedia(block: Wire.KnownMedia): MediaBlock | undefined {
     block.type === 'document' ? { title: block.title ?? undefined, context: block.context ?? undefined } : {};
   const media = { type: 'media' as const, kind: block.type, ...about };
   const sides = (form: readonly string[] = []): BlockSides =>
-    keepSides(block, fields[block.type], rest, form);
+    keepSides(block, ['source', ...Object.keys(about)], rest, form);
   switch (source.type) {
     case 'base64':
     case 'text': {
@@ -171,7 +152,7 @@ function readPlainTexts(blocks: readonly Fields[]): string[] | undefined {
 function decodeSearchResult(block: Wire.SearchResult): Block {
   const texts = readPlainTexts(block.content);
   if (!texts) return { type: 'foreign', protocol: protocolName, value: block };
-  const sides = keepSides(block, fields.search_result, {}, ['search-result', ...texts]);
+  const sides = keepSides(block, ['title', 'content'], {}, ['search-result', ...texts]);
   return {
     type: 'media',
     kind: 'document',
@@ -184,12 +165,12 @@ function decodeSearchResult(block: Wire.SearchResult): Block {
 function decodeThinking(block: Wire.Thinking): Block {
   if (block.type === 'redacted_thinking') {
     const opaque = [{ vendor: nativeVendor, kind: 'encrypted', value: block.data }];
-    return { type: 'reasoning', text: '', opaque, ...keepSides(block, fields.redacted_thinking) };
+    return { type: 'reasoning', text: '', opaque, ...keepSides(block, ['data']) };
   }
   const { thinking: text, signature } = block;
   const sides = keepSides(
     block,
-    fields.thinking,
+    ['thinking', 'signature'],
     signature === null ? { signature } : {},
     signature === '' ? ['empty-signature'] : [],
   );
@@ -205,7 +186,7 @@ function decodeThinking(block: Wire.Thinking): Block {
 function decodeResult(block: Wire.ToolResult, at: string): Block {
   const { tool_use_id: callId, content, is_error: isError } = block;
   const result = { type: 'tool-result' as const, callId, isError: isError ?? undefined };
-  const read = fields.tool_result;
+  const read = ['tool_use_id', 'content', 'is_error'];
   if (content === undefined || content === null)
     return { ...result, content: [], ...keepSides(block, read, {}, ['no-content']) };
   if (typeof content === 'string')

@@ -148,8 +148,6 @@ function assistantTurn(block: Block, at: string): Turn {
   return { role: 'assistant', blocks: [block], at };
 }
 
-const messageFieldsExceptStatus = new Set(['type', 'id', 'role', 'content']);
-const messageFields = new Set([...messageFieldsExceptStatus, ...headNames]);
 const knownStatuses = new Set(['in_progress', 'completed', 'incomplete']);
 
 function decodeMessage(message: Wire.Message, at: string): Turn {
@@ -157,19 +155,15 @@ function decodeMessage(message: Wire.Message, at: string): Turn {
   const blocks: Block[] = decodeContent(content, `${at}.content`, role);
   const isUsual =
     message.status === undefined || message.status === null || knownStatuses.has(message.status);
-  const rest = pickUnread(message, isUsual ? messageFields : messageFieldsExceptStatus);
-  const form = [
-    ...noteHead(message, isUsual ? ['type', 'id', 'status'] : ['type', 'id']),
-    ...(typeof content === 'string' ? ['string'] : []),
-  ];
+  const head = isUsual ? headNames : (['type', 'id'] as const);
+  const rest = pickUnread(message, [...head, 'role', 'content']);
+  const form = [...noteHead(message, head), ...(typeof content === 'string' ? ['string'] : [])];
   const [first, ...others] = blocks;
   if (role !== 'assistant' || !first) return { role, blocks, at, ...bag.keep(rest, form) };
   const fields = { ...bag.fields(first), ...nestFields('item', rest) };
   const opening = { ...first, ...bag.keep(fields, ['message', ...form, ...bag.form(first)]) };
   return { role, blocks: [opening, ...others], at };
 }
-
-const callFields = new Set([...headNames, 'call_id', 'name', 'namespace', 'arguments', 'input']);
 
 function decodeCall(item: WireCall, at: string, { names, sealed }: Reading): Block {
   const namespace = item.namespace ?? undefined;
@@ -186,12 +180,9 @@ function decodeCall(item: WireCall, at: string, { names, sealed }: Reading): Blo
     namespace,
     ...(opaque.length > 0 ? { opaque: [...opaque] } : {}),
     at,
-    ...bag.keep(pickUnread(item, callFields), form),
+    ...bag.keep(pickUnread(item, [...headNames, 'call_id', 'name', 'namespace', 'arguments', 'input']), form),
   };
 }
-
-const outputHead = new Set([...headNames, 'call_id']);
-const outputFields = new Set([...outputHead, 'output']);
 
 function decodeOutput(item: Wire.CallOutput, at: string): Block {
   const { output } = item;
@@ -201,14 +192,15 @@ function decodeOutput(item: Wire.CallOutput, at: string): Block {
     return block.type === 'foreign' ? [] : [block];
   });
   const form = [...noteHead(item), ...(typeof output === 'string' ? ['string'] : [])];
+  // If a part is known to this protocol only, the whole output is kept.
+  const read = [...headNames, 'call_id', ...(content.length < parts.length ? [] : ['output'])];
   return {
     type: 'tool-result',
     callId: item.call_id,
     content,
     ...(item.type === 'custom_tool_call_output' ? { custom: true } : {}),
     at,
-    // If a part is known to this protocol only, the whole output is kept.
-    ...bag.keep(pickUnread(item, content.length < parts.length ? outputHead : outputFields), form),
+    ...bag.keep(pickUnread(item, read), form),
   };
 }
 
@@ -223,12 +215,12 @@ function decodeReasoning(item: Wire.Reasoning, at: string, sealer: string): Bloc
   const raw = !summary?.length && content?.length;
   const parts = (raw ? content : summary) ?? [];
   const texts = parts.map(({ text }) => text);
-  const known = new Set([
+  const known = [
     ...headNames,
     raw ? 'content' : 'summary',
     ...(encrypted ? ['encrypted_content'] : []),
     ...(raw && summary?.length === 0 ? ['summary'] : []),
-  ]);
+  ];
   const form = [
     ...noteHead(item),
     ...(raw ? ['content'] : []),
@@ -251,8 +243,6 @@ function decodeReasoning(item: Wire.Reasoning, at: string, sealer: string): Bloc
   };
 }
 
-const imageFields = new Set([...headNames, 'result', 'output_format']);
-
 /** An image from an earlier response, sent back by the client. */
 function decodeImageCall(item: Wire.ImageCall, at: string): Block {
   const format = item.output_format ?? undefined;
@@ -263,6 +253,6 @@ function decodeImageCall(item: Wire.ImageCall, at: string): Block {
     source: { type: 'base64', data: item.result ?? '' },
     mediaType: `image/${format ?? 'png'}`,
     at,
-    ...bag.keep(pickUnread(item, imageFields), form),
+    ...bag.keep(pickUnread(item, [...headNames, 'result', 'output_format']), form),
   };
 }

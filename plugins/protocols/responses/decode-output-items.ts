@@ -45,8 +45,6 @@ interface Item {
   ended: boolean;
 }
 
-const messageHead = new Set([...headNames, 'role', 'content']);
-
 export class OutputItemDecoder {
   readonly #log: ReplyLog;
   readonly #names: () => ToolNames;
@@ -78,7 +76,7 @@ export class OutputItemDecoder {
     const known = this.#items.get(index);
     if (known) return known;
     const type = readText(wire.type);
-    const rest = type === 'message' ? pickUnread(wire, messageHead) : {};
+    const rest = type === 'message' ? pickUnread(wire, [...headNames, 'role', 'content']) : {};
     const followsMessage = this.#latestType === 'message';
     this.#latestIndex = index;
     this.#latestType = type;

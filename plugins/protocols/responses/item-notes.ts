@@ -4,8 +4,7 @@
  */
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
-const headFields = ['type', 'id', 'status'] as const;
-export const headNames: ReadonlySet<string> = new Set(headFields);
+export const headNames = ['type', 'id', 'status'] as const;
 
 export function noteHead(item: Fields, fields: readonly string[] = ['id', 'status']): string[] {
   return fields.flatMap((name) => (typeof item[name] === 'string' ? [`${name}=${item[name]}`] : []));
@@ -14,7 +13,7 @@ export function noteHead(item: Fields, fields: readonly string[] = ['id', 'statu
 export function restoreHead(form: readonly string[]): Fields {
   return Object.fromEntries(
     form.flatMap((word): [string, string][] => {
-      const name = headFields.find((field) => word.startsWith(`${field}=`));
+      const name = headNames.find((field) => word.startsWith(`${field}=`));
       return name ? [[name, word.slice(name.length + 1)]] : [];
     }),
   );
