@@ -119,10 +119,13 @@ export function formatUrl(server: Server, listened?: string): string {
 export function closeListener(server: Server, grace = 0): Promise<void> {
   const began = performance.now();
   // A connection with a running call becomes idle only later, and would then be kept alive.
-  const sweep = setInterval(() => {
-    if (performance.now() - began < grace) return;
+  const closeIdle = (): void => {
     server.closeIdleConnections();
     for (const socket of unused.get(server) ?? []) socket.destroy();
+  };
+  // After the sockets were read: a connection whose request arrived while this process was busy is not idle.
+  const sweep = setInterval(() => {
+    if (performance.now() - began >= grace) setImmediate(closeIdle);
   }, 50);
   return new Promise((resolve) => {
     const closed = (): void => {
