@@ -49,14 +49,11 @@ describe('the oldest supported Node', () => {
     expect(engines.node).toBe(`>=${/^v(\d+)\./.exec(version)?.[1]}`);
   });
 
-  it.each(['check', 'doctor', 'keys list', 'accounts list', 'usage', 'audit', '--help'])(
-    'runs `%s` and prints nothing on stderr',
-    async (verb) => {
-      const { code, output, errors } = await runAlone(verb.split(' '), data, oldest);
-      expect({ code, errors }).toEqual({ code: 0, errors: '' });
-      expect(output).not.toBe('');
-    },
-  );
+  it.each(['check', 'doctor', 'audit', '--help'])('runs `%s` and prints nothing on stderr', async (verb) => {
+    const { code, output, errors } = await runAlone(verb.split(' '), data, oldest);
+    expect({ code, errors }).toEqual({ code: 0, errors: '' });
+    expect(output).not.toBe('');
+  });
 
   it('answers calls on every wire, whole and streamed, and charges them', async () => {
     const key = await newKey();
@@ -92,8 +89,8 @@ describe('the oldest supported Node', () => {
         expect.stringContaining('demo'),
       ]);
     }
-    const usage = await runAlone(['usage', '--account', 'oldest', '--json'], data, oldest);
-    expect(JSON.parse(usage.output)).toMatchObject([{ calls: calls.length }]);
+    const { errors, output } = await runAlone(['usage', '--account', 'oldest', '--json'], data, oldest);
+    expect([errors, JSON.parse(output)]).toMatchObject(['', [{ calls: calls.length }]]);
   });
 
   it('stops, and has printed nothing on stderr but its log', async () => {
