@@ -108,8 +108,9 @@ describe('a check', () => {
     const requests = [...files.values()].map(({ file, environment }) =>
       [file, ...(environment ? [environment] : [])].join('|'),
     );
+    const { PATH, NODE_COMPILE_CACHE } = process.env;
     const { stdout } = await promisify(execFile)(process.execPath, [script, ...requests], {
-      env: { PATH: process.env.PATH, PORT: '0' },
+      env: { PATH, NODE_COMPILE_CACHE, PORT: '0' },
     });
     const lines: unknown = JSON.parse(stdout);
     for (const [index, what] of [...files.keys()].entries())

@@ -33,7 +33,7 @@ async function expectCleanLedger(): Promise<void> {
 }
 
 describe('what a configuration names', () => {
-  it('is read again when a data file changes; models a provider listed stay, even if it is down', async () => {
+  it('reloads a data file that changes, and keeps the models of a provider that is down by then', async () => {
     let requestCount = 0;
     const vendor = createServer((_, response) => {
       requestCount += 1;

@@ -100,16 +100,12 @@ afterAll(async () => {
   for (const close of closers) close();
 });
 
-it('a stream of an HTTPS provider comes through a tunnel, which the next call uses again', async () => {
+it('HTTPS providers are reached by a tunnel, HTTP ones by the proxy, and local ones directly', async () => {
   const gateway = await operated.start(proxied);
   for (const _ of [1, 2]) expect(await (await operated.stream(gateway)).text()).toContain('[DONE]');
-  expect(proxy.asked).toEqual(['CONNECT openai.test:443']);
+  expect(proxy.asked.splice(0)).toEqual(['CONNECT openai.test:443']);
   const { journal } = operated.vendors.openai;
   expect(JSON.stringify(journal.at(-1)?.received)).not.toMatch(/proxy-/i);
-});
-
-it('an HTTP provider is asked for through the proxy, and one on this machine directly', async () => {
-  const gateway = await operated.start(proxied);
   expect(await (await operated.stream(gateway, 'messages')).text()).toContain('message_stop');
   expect(await (await operated.stream(gateway, 'generate-content')).text()).toContain('STOP');
   expect(proxy.asked).toEqual(['POST http://anthropic.test/v1/messages']);
