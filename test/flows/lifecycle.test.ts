@@ -33,7 +33,7 @@ async function expectCleanLedger(): Promise<void> {
 }
 
 describe('what a configuration names', () => {
-  it('reloads a data file that changes, and keeps the models of a provider that is down by then', async () => {
+  it('reloads a data file that changes, and keeps the models of a provider that is down then', async () => {
     let requestCount = 0;
     const vendor = createServer((_, response) => {
       requestCount += 1;
