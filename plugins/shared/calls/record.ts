@@ -123,15 +123,12 @@ function recordOf(end: End, most: number): object {
   };
 }
 
-const written = new WeakMap<End, string>();
+/** Key of the text on an end. A symbol, because values of a WeakMap outlive minor garbage collections. */
+const written = Symbol('record');
 
 /** The record as JSON text. It is written once, however many plugins ask for it. */
-export function recordText(end: End): string {
-  const known = written.get(end);
-  if (known !== undefined) return known;
-  const text = JSON.stringify(recordOf(end, mostLosses));
-  written.set(end, text);
-  return text;
+export function recordText(end: End & { [written]?: string }): string {
+  return (end[written] ??= JSON.stringify(recordOf(end, mostLosses)));
 }
 
 /** The same with few losses, for calls whose record is too long to keep for days. */
