@@ -1,57 +1,29 @@
 /**
  * The overview and the calls in a browser: figures that link to calls, details, and a stream watched live.
  */
-import { readFileSync } from 'node:fs';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { available } from '../support/available.ts';
-import { isBrowserPresent, launchBrowser, missingBrowser } from '../support/browser.ts';
-import {
-  openConsole,
-  openPage,
-  showPlace,
-  signInOn,
-  type ConsoleHarness,
-  type WatchedPage,
-} from '../support/operated-console.ts';
+import { isBrowserPresent, missingBrowser } from '../support/browser.ts';
+import { download, go, open, openPages, page, rows, watched } from './pages.ts';
 
 const hasBrowser = available(isBrowserPresent, missingBrowser);
 const model = 'openai/gpt-4o-mini';
 const hostile = '<img src=x onerror=alert(1)>';
 
 describe.runIf(hasBrowser)('calls in a browser', () => {
-  let open: ConsoleHarness;
-  let browser: Browser;
-  let watched: WatchedPage;
-  let page: Page;
-
   const ask = async (more: object = {}, headers: Readonly<Record<string, string>> = {}): Promise<void> => {
     const body = { model, messages: [{ role: 'user', content: 'Hello!' }], ...more };
     await (await open.harness.post(body, { headers })).text();
   };
-  const go = (path: string): Promise<void> => showPlace(page, path);
-  const rows = (name: string) => page.getByRole('region', { name, exact: true }).locator('tbody tr');
   const tile = (label: string) =>
     page.locator('.tile', { has: page.getByText(label, { exact: true }) }).locator('strong');
-  const download = async (name: string): Promise<string> => {
-    const [file] = await Promise.all([page.waitForEvent('download'), page.getByText(name).first().click()]);
-    return readFileSync(await file.path(), 'utf8');
-  };
-
+  openPages();
   beforeAll(async () => {
-    open = await openConsole();
-    browser = await launchBrowser();
-    watched = await openPage(browser);
-    page = watched.page;
     for (let made = 0; made < 3; made += 1)
       await ask({ stream: made === 0 }, made === 0 ? { 'x-tollgate-tags': 'team:search' } : {});
     await ask({ model: `openai/${hostile}` });
     await open.harness.gateway.ended(4);
-    await signInOn(page, open);
-  });
-  afterAll(async () => {
-    await browser.close();
-    await open.close();
+    await go('');
   });
 
   it('the overview counts calls, tokens, errors and exact spend', async () => {

@@ -1,42 +1,19 @@
 /** Corrections in the console: adjustments, refunds, the state of an account, and deleted keys. */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { available } from '../support/available.ts';
-import { isBrowserPresent, launchBrowser, missingBrowser } from '../support/browser.ts';
-import {
-  openConsole,
-  openPage,
-  showPlace,
-  signInOn,
-  type ConsoleHarness,
-} from '../support/operated-console.ts';
+import { isBrowserPresent, missingBrowser } from '../support/browser.ts';
+import { dialog, go, open, openPages, page } from './pages.ts';
 
 const hasBrowser = available(isBrowserPresent, missingBrowser);
 
 describe.runIf(hasBrowser)('corrections in the console', () => {
-  let open: ConsoleHarness;
-  let browser: Browser;
-  let page: Page;
   let secret: string;
-
+  openPages();
   beforeAll(async () => {
-    open = await openConsole();
-    browser = await launchBrowser();
-    ({ page } = await openPage(browser));
-    await signInOn(page, open);
-    secret = await open.harness.gateway.newKey({
-      account: 'corrected',
-      credit: '5',
-    });
-  });
-  afterAll(async () => {
-    await browser.close();
-    await open.close();
+    secret = await open.harness.gateway.newKey({ account: 'corrected', credit: '5' });
   });
 
-  const dialog = () => page.locator('dialog[open]');
   const button = (name: string) => page.getByRole('button', { name, exact: true }).first();
-  const go = (path: string): Promise<void> => showPlace(page, path);
   const call = async (): Promise<Response> => {
     const response = await fetch(`${open.harness.gateway.url}/v1/chat/completions`, {
       method: 'POST',

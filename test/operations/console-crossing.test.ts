@@ -1,49 +1,19 @@
 /** The console's pages about what crosses, providers and the configuration, in a browser. */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { configuration } from '../../plugins/operations/configuration.ts';
 import { crossing } from '../../plugins/operations/crossing.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { health } from '../../plugins/routing/health.ts';
 import { available } from '../support/available.ts';
-import { isBrowserPresent, launchBrowser, missingBrowser } from '../support/browser.ts';
-import {
-  findBarriers,
-  openConsole,
-  openPage,
-  showPlace,
-  signInOn,
-  type ConsoleHarness,
-  type WatchedPage,
-} from '../support/operated-console.ts';
+import { isBrowserPresent, missingBrowser } from '../support/browser.ts';
+import { findBarriers } from '../support/operated-console.ts';
+import { button, dialog, go, hostile, open, openPages, page, region, watched } from './pages.ts';
 
 const hasBrowser = available(isBrowserPresent, missingBrowser);
-const hostile =
-  '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>' + '"\'{[&💥'.repeat(3300);
 
 describe.runIf(hasBrowser)('the console in a browser', () => {
-  let open: ConsoleHarness;
-  let browser: Browser;
-  let watched: WatchedPage;
-  let page: Page;
-
-  beforeAll(async () => {
-    open = await openConsole({}, [responses(), generateContent(), health(), crossing(), configuration()]);
-    browser = await launchBrowser();
-    watched = await openPage(browser);
-    page = watched.page;
-    await signInOn(page, open);
-  });
-  afterAll(async () => {
-    await browser.close();
-    await open.close();
-  });
-
-  const go = (path: string): Promise<void> => showPlace(page, path);
-  const button = (name: string | RegExp) => page.getByRole('button', { name }).first();
-  const dialog = () => page.locator('dialog[open]');
-  const region = (name: string) => page.getByRole('region', { name, exact: true });
+  openPages([responses(), generateContent(), health(), crossing(), configuration()]);
 
   it('marks in a request what each wire drops', async () => {
     await go('crossing?protocol=chat-completions&model=demo/echo');
@@ -70,7 +40,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     await page.getByLabel('Request with marks').getByText('hacked').first().waitFor();
     await editor.fill(hostile);
     await page.getByText('not valid JSON').first().waitFor();
-    expect(await page.evaluate('window.hacked')).toBeUndefined();
+    expect(await page.evaluate('globalThis.hacked')).toBeUndefined();
   });
 
   it('shows what crosses between the protocols', async () => {
@@ -103,7 +73,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     await dialog().getByRole('button', { name: 'Take out' }).click();
     await dialog().getByText(/200/).waitFor();
     await page.keyboard.press('Escape');
-    expect(await page.evaluate('window.hacked')).toBeUndefined();
+    expect(await page.evaluate('globalThis.hacked')).toBeUndefined();
   });
 
   it('shows effective options without secrets', async () => {

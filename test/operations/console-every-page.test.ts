@@ -19,6 +19,7 @@ import {
   type ConsoleHarness,
 } from '../support/operated-console.ts';
 import { postJson } from '../support/post.ts';
+import { hostile } from './pages.ts';
 
 const hasBrowser = available(isBrowserPresent, missingBrowser);
 const places = [
@@ -43,8 +44,6 @@ const places = [
   'playground?protocol=images',
   'configuration',
 ];
-const hostile =
-  '<img src=x onerror="globalThis.hacked=1"><script>globalThis.hacked=1</script>&amp;\u202e${1}'.repeat(240);
 
 const outcomeSchema = z.object({
   opensMenu: z.boolean(),

@@ -2,44 +2,19 @@
  * The playground in a browser: calls of every protocol with a key made on the page, paid and shown as they
  * arrive.
  */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { images } from '../../plugins/protocols/images/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { available } from '../support/available.ts';
-import { isBrowserPresent, launchBrowser, missingBrowser } from '../support/browser.ts';
-import {
-  findBarriers,
-  openConsole,
-  openPage,
-  showPlace,
-  signInOn,
-  type ConsoleHarness,
-  type WatchedPage,
-} from '../support/operated-console.ts';
+import { isBrowserPresent, missingBrowser } from '../support/browser.ts';
+import { findBarriers, showPlace } from '../support/operated-console.ts';
+import { hostile, open, openPages, page, watched } from './pages.ts';
 
 const hasBrowser = available(isBrowserPresent, missingBrowser);
-const hostile =
-  '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>' + '"\'{[&💥'.repeat(3300);
 
 describe.runIf(hasBrowser)('the playground', () => {
-  let open: ConsoleHarness;
-  let browser: Browser;
-  let watched: WatchedPage;
-  let page: Page;
-
-  beforeAll(async () => {
-    open = await openConsole({}, [responses(), generateContent(), images()]);
-    browser = await launchBrowser();
-    watched = await openPage(browser);
-    page = watched.page;
-    await signInOn(page, open);
-  });
-  afterAll(async () => {
-    await browser.close();
-    await open.close();
-  });
+  openPages([responses(), generateContent(), images()]);
 
   const go = (query: string): Promise<void> => showPlace(page, `playground?${query}`);
   const button = (name: string) => page.getByRole('button', { name, exact: true }).first();
@@ -131,8 +106,8 @@ describe.runIf(hasBrowser)('the playground', () => {
     await reply().getByRole('alert').waitFor();
     await go('protocol=chat-completions&model=demo/echo');
     await page.getByLabel('Prompt').fill(hostile);
-    expect(await send()).toContain('window.hacked');
-    expect(await page.evaluate('window.hacked')).toBeUndefined();
+    expect(await send()).toContain('globalThis.hacked');
+    expect(await page.evaluate('globalThis.hacked')).toBeUndefined();
     expect(await page.locator('main').textContent()).not.toMatch(/gw-|sk-/);
     expect(watched.complaints).toEqual([]);
     expect([...watched.origins]).toEqual([open.adminUrl]);

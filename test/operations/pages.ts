@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
+import type { ConfigInput } from '../../core/config.ts';
 import { launchBrowser } from '../support/browser.ts';
 import {
   openConsole,
@@ -18,11 +19,14 @@ export let watched: WatchedPage;
 export let page: Page;
 
 /** Opens one browser for all tests of a file, since that takes longer than most of them. */
-export function openPages(): void {
+export function openPages(
+  plugins: ConfigInput['plugins'] = [],
+  options: Parameters<typeof openPage>[1] = {},
+): void {
   beforeAll(async () => {
-    open = await openConsole();
+    open = await openConsole({}, plugins);
     browser = await launchBrowser();
-    watched = await openPage(browser, { colorScheme: 'dark' });
+    watched = await openPage(browser, options);
     page = watched.page;
     await signInOn(page, open);
   });
@@ -32,6 +36,12 @@ export function openPages(): void {
   });
 }
 
+/** What would run if the console took it for markup. */
+export const hostile =
+  '<img src=x onerror="globalThis.hacked=1"><script>globalThis.hacked=1</script>&amp;\u202e${1}\'{[💥'.repeat(
+    240,
+  );
+
 export const go = (path: string): Promise<void> => showPlace(page, path);
 export const dialog = () => page.locator('dialog[open]');
 export const button = (name: string | RegExp) => page.getByRole('button', { name }).first();
@@ -40,7 +50,8 @@ export const choose = async (name: string): Promise<void> => {
   await button(/^Actions for/).click();
   await page.locator('.menu:popover-open').getByRole('button', { name }).click();
 };
-export const rows = (name: string) => page.getByRole('region', { name, exact: true }).locator('tbody tr');
+export const region = (name: string) => page.getByRole('region', { name, exact: true });
+export const rows = (name: string) => region(name).locator('tbody tr');
 export const download = async (name: string | RegExp): Promise<string> => {
   const [file] = await Promise.all([page.waitForEvent('download'), page.getByText(name).first().click()]);
   return readFileSync(await file.path(), 'utf8');
