@@ -10,7 +10,7 @@ import type { Model } from '../model-facts.ts';
 import type { Nano } from '../money.ts';
 import { reasonOf } from '../plugin.ts';
 import { shortcomingsOf } from './config-warnings.ts';
-import { nameDataFolder } from './data-folder.ts';
+import { nameOption } from './name-option.ts';
 
 const width = 110;
 
@@ -88,7 +88,7 @@ export function isFirstStart({ file, dataFolder }: Config): boolean {
   } catch (error) {
     throw new ConfigError(
       `${file}: the data folder cannot be used: ${reasonOf(error)}; ` +
-        `set ${nameDataFolder(file)} to another, or give it to the user who runs the gateway`,
+        `set ${nameOption(file, 'dataFolder')} to another, or give it to the user who runs the gateway`,
       { cause: error },
     );
   }

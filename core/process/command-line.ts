@@ -18,6 +18,7 @@ import { shortcomingsOf, warningsOf } from './config-warnings.ts';
 import { describeGroups, orderVerbs, pointToHelp } from './help.ts';
 import { allWritten, createLogger } from './log.ts';
 import { releaseSoon } from './memory.ts';
+import { nameOption } from './name-option.ts';
 import { ownVersion } from './peer-versions.ts';
 import type { Service } from './service.ts';
 import { EarlyEnd, isFirstWorker, superviseWorkers, reportReady } from './workers.ts';
@@ -192,11 +193,11 @@ async function addPluginVerbs(program: Program, wanted: string | undefined): Pro
 }
 
 /** Remedies for addresses that cannot be listened on. */
-const addressRemedies = new Map([
-  ['EADDRINUSE', 'set PORT to another one, or stop the process that uses it'],
-  ['EADDRNOTAVAIL', 'set HOST to an address of this machine'],
-  ['ENOTFOUND', 'set HOST to an address of this machine'],
-  ['EACCES', 'set PORT to one from 1024 on'],
+const addressRemedies: ReadonlyMap<string, readonly ['server.port' | 'server.host', string]> = new Map([
+  ['EADDRINUSE', ['server.port', 'another one, or stop the process that uses it']],
+  ['EADDRNOTAVAIL', ['server.host', 'an address of this machine']],
+  ['ENOTFOUND', ['server.host', 'an address of this machine']],
+  ['EACCES', ['server.port', 'one from 1024 on']],
 ]);
 
 /** System calls of listening. A worker's errors begin with `bind`. */
@@ -211,7 +212,9 @@ function faultText(error: unknown): string {
     'syscall' in error && listenCalls.has(error.syscall) && 'code' in error
       ? addressRemedies.get(String(error.code))
       : undefined;
-  return remedy === undefined ? (error.stack ?? error.message) : `${error.message}: ${remedy}`;
+  if (!remedy) return error.stack ?? error.message;
+  const [option, value] = remedy;
+  return `${error.message}: set ${nameOption(configFile(), option)} to ${value}`;
 }
 
 function addOwnVerbs(program: Program): void {

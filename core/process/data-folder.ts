@@ -3,11 +3,12 @@
  * start tightens the rights of existing files that this user owns. A folder that belongs to others, or that
  * serves other purposes too, stays as it is, and `tollgate doctor` reports it.
  */
-import { chmodSync, existsSync, lstatSync, readdirSync, readFileSync, type Stats } from 'node:fs';
+import { chmodSync, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import type { Config } from '../config.ts';
 import type { Finding } from '../host/diagnostics.ts';
+import { nameOption } from './name-option.ts';
 
 export const folderMode = 0o700;
 export const fileMode = 0o600;
@@ -74,12 +75,6 @@ export function tightenFolder(path: string): void {
   for (const path of contentsOf(folder)) tighten(path);
 }
 
-/** How messages name the option: with the variable if the configuration file reads it. */
-export function nameDataFolder(file: string): string {
-  const isRead = existsSync(file) && readFileSync(file, 'utf8').includes('TOLLGATE_DATA');
-  return isRead ? 'dataFolder (TOLLGATE_DATA)' : 'dataFolder';
-}
-
 /** The doctor's finding about the rights of the folder and its files. */
 export function examineRights({ dataFolder, file }: Pick<Config, 'dataFolder' | 'file'>): Finding[] {
   const folder = resolve(dataFolder);
@@ -100,7 +95,7 @@ export function examineRights({ dataFolder, file }: Pick<Config, 'dataFolder' | 
         subject,
         state: 'note',
         message,
-        remedy: `the folder serves other purposes too: set ${nameDataFolder(file)} to a folder of its own`,
+        remedy: `it serves other purposes too: set ${nameOption(file, 'dataFolder')} to a folder of its own`,
       },
     ];
   const remedy = isOwn(facts)

@@ -10,7 +10,8 @@ import type { Logger } from 'pino';
 import { ConfigError, loadConfig, type Config } from '../config.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
 import { clock, type Finding } from '../host/diagnostics.ts';
-import { examineRights, folderMode, nameDataFolder } from './data-folder.ts';
+import { examineRights, folderMode } from './data-folder.ts';
+import { nameOption } from './name-option.ts';
 import { connectionFault, openFiles } from './open-files.ts';
 
 export interface Diagnosis {
@@ -73,7 +74,7 @@ const diskRemedies = new Map([
 
 async function examineDisk({ dataFolder: folder, file }: Config): Promise<Finding> {
   const subject = 'disk';
-  const option = nameDataFolder(file);
+  const option = nameOption(file, 'dataFolder');
   try {
     await mkdir(folder, { recursive: true, mode: folderMode });
     const median = (await syncTimes(join(folder, `.doctor-${process.pid}`)))[Math.floor(rounds / 2)] ?? 0;
@@ -108,7 +109,7 @@ async function isGateway(url: string): Promise<boolean> {
   }
 }
 
-async function examinePort({ host, port }: Config['server']): Promise<Finding> {
+async function examinePort({ server: { host, port }, file }: Config): Promise<Finding> {
   const subject = 'port';
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   const server = createServer();
@@ -120,10 +121,11 @@ async function examinePort({ host, port }: Config['server']): Promise<Finding> {
     if (await isGateway(url))
       return { subject, state: 'well', message: `a gateway answers at ${host}:${port} already` };
     const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const portOption = nameOption(file, 'server.port');
     const remedy =
       reason === 'EADDRINUSE'
-        ? 'set PORT to another, or stop the process that uses it'
-        : 'set HOST and PORT to an address of this machine';
+        ? `set ${portOption} to another, or stop the process that uses it`
+        : `set ${nameOption(file, 'server.host')} and ${portOption} to an address of this machine`;
     return { subject, state: 'fault', message: `${host}:${port} cannot be listened on: ${reason}`, remedy };
   } finally {
     server.close();
@@ -184,7 +186,7 @@ async function examineConfig(file: string, logger: Logger): Promise<Finding[]> {
     return [
       read,
       examineDescriptors(config.server.maxConnections),
-      await examinePort(config.server),
+      await examinePort(config),
       await examineDisk(config),
       ...rights,
       ...agreed(examined),

@@ -189,12 +189,12 @@ describe('a start', () => {
     const port = String(typeof address === 'object' && address ? address.port : 0);
     expectTold(
       await start(write(usual), { PORT: port }),
-      `address already in use 127.0.0.1:${port}: set PORT to another one`,
+      `address already in use 127.0.0.1:${port}: set server.port (PORT) to another one`,
     );
     taken.close();
     expectTold(
       await start('gateway.config.ts', { HOST: 'nowhere.invalid' }),
-      /nowhere\.invalid: set HOST to an address of this machine/,
+      /nowhere\.invalid: set server\.host \(HOST\) to an address of this machine/,
     );
   });
 });

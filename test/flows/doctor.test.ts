@@ -222,7 +222,7 @@ describe('doctor', () => {
       {
         state: 'fault',
         message: expect.stringContaining('EADDRINUSE'),
-        remedy: expect.stringContaining('set PORT'),
+        remedy: expect.stringContaining('set server.port (PORT) to'),
       },
     ]);
     const copy = emptyFolder();

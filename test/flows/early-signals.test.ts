@@ -110,7 +110,7 @@ describe('a start', () => {
       1,
       expect.stringMatching(
         '^it is being read\ntollgate: .*EADDRINUSE.*: ' +
-          'set PORT to another one, or stop the process that uses it\n$',
+          'set server.port \\(PORT\\) to another one, or stop the process that uses it\n$',
       ),
     ]);
   });

@@ -173,7 +173,7 @@ describe('a start that cannot listen', () => {
     expect([code, errors]).toEqual([
       1,
       expect.stringMatching(
-        /^tollgate: .*EADDRINUSE.*: set PORT to another one, or stop the process that uses it\n$/,
+        /^tollgate: .*EADDRINUSE.*: set server\.port \(PORT\) to another one, or stop the process .*\n$/,
       ),
     ]);
   });
