@@ -40,7 +40,7 @@ function isZone(zone: string): boolean {
 /** When a rule applies. What is not stated does not restrict it. */
 export const whenShape = {
   from: moment.optional(),
-  /** The moment from which it applies no more. */
+  /** The moment from which it no longer applies. */
   until: moment.optional(),
   when: z
     .strictObject({

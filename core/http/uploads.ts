@@ -119,8 +119,8 @@ interface Part {
 }
 
 /**
- * Decides whether a part is a file. A part with a file name is a file, otherwise a text. The parser goes by
- * the content type alone, which many clients omit for files, and some send for texts.
+ * Decides whether a part is a file. A part with a file name is a file, otherwise a text. The parser looks
+ * at the content type alone, which many clients omit for files, and some send for texts.
  * A text is read as latin1 bytes, since an unknown `content-transfer-encoding` would crash the process. Each
  * name gets a prefix, since the parser stores names in objects in which `__proto__` is special.
  */

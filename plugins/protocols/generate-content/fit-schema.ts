@@ -1,7 +1,7 @@
 /**
  * Fits a JSON Schema to Gemini, which refuses a reference with siblings, and one to anywhere but `$defs`. We
- * inline references. One that leads back to itself stays, and its target becomes a definition, inlined
- * likewise.
+ * inline references. One that leads back to itself stays, and its target becomes a definition, in which
+ * references are inlined too.
  */
 import { References } from '../../shared/wire-kit/object-schema.ts';
 import { isObject, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';

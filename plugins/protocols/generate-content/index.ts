@@ -76,7 +76,7 @@ const methods: Readonly<Record<string, Pick<Match, 'operation' | 'stream'>>> = {
 export const servedMethods = `served here are models with the methods ${Object.keys(methods).join(', ')}`;
 
 /** A second version is no owner of a model: the client's base URL is wrong. */
-const callPath = /^\/(?:v1beta|v1)\/(?!v1\w*\/)(?:models\/)?(.+):(\w+)$/s;
+const callPath = /^\/(?:v1beta|v1)\/(?!v1(?:alpha|beta)?\d*\/)(?:models\/)?(.+):(\w+)$/s;
 
 /** A stream is a JSON array unless the client asks for events. */
 function readFraming(query: string | undefined): 'events' | 'array' {

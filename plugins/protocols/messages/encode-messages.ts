@@ -105,7 +105,7 @@ function beginWithUser(
       refusePart(
         turns.at(-1) ?? {},
         'turns',
-        'The provider of this model answers no conversation in which nothing is said.',
+        'The provider of this model does not answer a conversation without content.',
       );
     messages.push({ role: 'user', content: [last] });
     lose(

@@ -1,6 +1,6 @@
 /**
- * What an export says of an entry, and how rows become lines of CSV or JSON. It runs beside the database, so
- * that the event loop gets finished text. Amounts are exact decimal strings in USD.
+ * What an export says of an entry, and how rows become lines of CSV or JSON. SQLite's thread does this too,
+ * so the event loop gets finished text from it. Amounts are exact decimal strings in USD.
  */
 import { formatUsd } from '../../../../core/index.ts';
 import type { EntryKind, EntryQuery } from '../books.ts';

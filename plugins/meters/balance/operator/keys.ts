@@ -82,10 +82,10 @@ export async function findKey(store: Store, wanted: string): Promise<ShownKey> {
  */
 function checkOperatorKey(
   { spendCap, models, callsPerMinute }: z.output<typeof limits>,
-  beside: Readonly<Record<string, unknown>> = {},
+  more: Readonly<Record<string, unknown>> = {},
 ): void {
   const asked = {
-    ...beside,
+    ...more,
     'limits.spendCap': spendCap,
     'limits.models': models,
     'limits.callsPerMinute': callsPerMinute,

@@ -40,7 +40,7 @@ function later(text: string, { days = 0, months = 0 }: { days?: number; months?:
   return new Date(Date.UTC(year, month - 1 + months, day + days)).toISOString().slice(0, 10);
 }
 
-/** The current month, if neither a month nor a day is said. */
+/** The current month, if the query names neither a month nor a day. */
 function rangeOf({ month, from, to, zone }: Query): Range {
   const current = dateAt(zone, Date.now());
   const first = from ?? `${month ?? current.slice(0, 7)}-01`;

@@ -151,7 +151,7 @@ export class CallBatch implements CallTables {
 
   #number(): bigint {
     const number = this.#found.numbers[this.#entries.length];
-    if (number === undefined) throw new RangeError('more entries were decided upon than were counted');
+    if (number === undefined) throw new RangeError('more entries were made than were counted');
     return number;
   }
 }

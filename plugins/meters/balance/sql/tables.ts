@@ -86,7 +86,7 @@ CREATE INDEX keys_of_account ON keys (account, id);
 CREATE INDEX keys_by_last_four ON keys (last_four);`;
 }
 
-/** What a call used: kept beside its reservation while it runs, and then on the entry that ends it. */
+/** What a call used: kept with its reservation while it runs, and then on the entry that ends it. */
 function consumption({ integer, small, text }: Dialect, usage = '', costs = ''): string {
   return `
   model ${text},
