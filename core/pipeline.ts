@@ -51,7 +51,7 @@ import type { ReplyMemory } from './upstream/reply-memory.ts';
 import { allowTargets } from './upstream/targets.ts';
 import { canCountTokens, translateCount, estimateCount, isCountUnsupported } from './upstream/token-count.ts';
 import { buildRequest } from './upstream/upstream-request.ts';
-import { rejectIfIgnored, withTimeout } from './util/timeouts.ts';
+import { rejectAfterCancel, withTimeout } from './util/timeouts.ts';
 import { mark } from './util/trace.ts';
 
 /** The client of one call: its body, not read yet, and where its reply goes. */
@@ -66,7 +66,7 @@ export interface Client {
 /** What parsing needs of a client. */
 export type CallSource = Omit<Client, 'reply' | 'body'> & { readonly reply: Pick<Reply, 'record'> };
 
-/** Settles a call with its end. Resolves when the entry is durable, or after `longestHold`. */
+/** Writes a call's end to the ledger, once. Resolves when the entry is durable, or after `longestHold`. */
 export type Meter = (end: End) => Promise<void>;
 
 /**
@@ -96,7 +96,7 @@ async function runToEnd(core: Core, received: Received, client: Client): Promise
       const [asked] = core.targetsFor(parsed.call.model, parsed.protocol);
       checkReplay(replay, principal, asked?.model.id ?? parsed.call.model);
       // A replay has its own request id, whatever the stored headers say.
-      client.reply.head(replay.status, { ...replay.headers, ...buildIdHeaders(parsed.id) });
+      client.reply.setHead(replay.status, { ...replay.headers, ...buildIdHeaders(parsed.id) });
       client.reply.finish(replay.body);
       return { type: 'replayed', exchange: parsed, replay, ...endFacts(parsed, []) };
     }
@@ -139,8 +139,8 @@ export function routeCall(core: Core, parsed: Parsed): readonly Target[] | Promi
 }
 
 /**
- * Reserves, calls and settles. From `authorize` on every end is metered exactly once, before the reply's last
- * bytes.
+ * Reserves, calls and settles. Once `authorize` is called, every end is metered exactly once, a refusal too,
+ * before the reply's last bytes.
  */
 async function payForCall(core: Core, planned: Planned, client: Client): Promise<End> {
   let metered: Promise<void> | undefined;
@@ -170,7 +170,7 @@ async function tryTargets(core: Core, granted: Granted, client: Client, meter: M
   const { planned, grant } = granted;
   const { call, protocol } = planned;
   if (call.stream && protocol.client.keepAlive) {
-    client.reply.head(200, { ...grant.headers, ...buildStreamHeaders(call) });
+    client.reply.setHead(200, { ...grant.headers, ...buildStreamHeaders(call) });
     client.reply.keepAlive(protocol.client.keepAlive, core.keepAliveEvery);
   }
   const attempts: Attempt[] = [];
@@ -181,24 +181,24 @@ async function tryTargets(core: Core, granted: Granted, client: Client, meter: M
     attempts.push(routed.attempt);
     let started: StartedReply;
     try {
-      started = await rejectIfIgnored(startReply(core, running, client), routed.attempt.cancellation);
+      started = await rejectAfterCancel(startReply(core, running, client), routed.attempt.cancellation);
     } catch (thrown) {
       running.ended(toAttemptError(thrown, routed));
       next = await core.retries.planNextAttempt(routed, attempts);
-      // The client may have disconnected during the wait, so the error is worked out again.
+      // The policy may have waited. If the client disconnected meanwhile, that is the error.
       const error = buildFinalError(attempts, toAttemptError(thrown, routed), !next.target && next.isFinal);
       const charge = computeCharge(classifyNoOutput(routed), routed, running.tally);
       failure = { type: 'failed', exchange: routed, error, charge, ...endFacts(routed, attempts) };
       continue;
     }
     running.begun();
-    client.reply.head(200, buildReplyHeaders(routed, started.losses, started.estimated));
+    client.reply.setHead(200, buildReplyHeaders(routed, started.losses, started.estimated));
     return await deliverReply(running, started, { client, meter, attempts });
   }
   if (!failure)
     throw new GatewayError('model_not_found', 'No provider was left for this call.', { param: 'model' });
   await meter(failure);
-  client.reply.head(200, { ...grant.headers, 'x-tollgate-attempts': String(attempts.length) });
+  client.reply.setHead(200, { ...grant.headers, 'x-tollgate-attempts': String(attempts.length) });
   client.reply.addCost(failure.charge.cost);
   sendError(client, failure.error, call);
   return failure;

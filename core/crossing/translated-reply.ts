@@ -4,7 +4,7 @@ import type { CanonicalEvent } from '../canonical/events.ts';
 import type { Routed } from '../exchange.ts';
 import type { Piece, ReplyLane } from '../lanes.ts';
 import type { Protocol, ReplyContext } from '../protocol.ts';
-import { rejectIfIgnored } from '../util/timeouts.ts';
+import { rejectAfterCancel } from '../util/timeouts.ts';
 import { toCutError, type Batches } from './reply-events.ts';
 import { applyStopSequences } from './stop-sequences.ts';
 
@@ -53,7 +53,7 @@ export async function* transformEvents(
   const stopped = stops.length > 0 ? applyStopSequences(events, stops) : events;
   const transformed = (transform ? transform(stopped) : stopped)[Symbol.asyncIterator]();
   const next = (): Promise<IteratorResult<CanonicalEvent>> =>
-    rejectIfIgnored(transformed.next(), exchange.attempt.cancellation);
+    rejectAfterCancel(transformed.next(), exchange.attempt.cancellation);
   try {
     for (let step = await next(); !step.done; step = await next()) yield [step.value];
   } finally {

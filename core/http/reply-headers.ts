@@ -60,6 +60,6 @@ export function sendError(
 ): void {
   if (reply.started && call) return reply.finish(protocol.client.encodeStreamError(error, call, false));
   const { status, body } = protocol.client.encodeError(error, reply.id, match);
-  reply.head(status, buildErrorHeaders(error));
+  reply.setHead(status, buildErrorHeaders(error));
   reply.finish(JSON.stringify(body));
 }

@@ -46,7 +46,7 @@ export class Reply {
   }
 
   /** Sets the head. It is sent with the first text; later calls before that override earlier ones. */
-  head(status: number, headers: Readonly<Record<string, string>>): void {
+  setHead(status: number, headers: Readonly<Record<string, string>>): void {
     this.#status = status;
     Object.assign(this.#headers, headers);
   }

@@ -40,7 +40,10 @@ const longestReaction = 1000;
  * Settles like the promise. Rejects if the promise is still pending some time after the call was cancelled,
  * for example because a tap never returns. The promise itself continues.
  */
-export function rejectIfIgnored<Value>(promise: Promise<Value>, cancellation: Cancellation): Promise<Value> {
+export function rejectAfterCancel<Value>(
+  promise: Promise<Value>,
+  cancellation: Cancellation,
+): Promise<Value> {
   return new Promise((resolve, reject) => {
     const release = cancellation.onCancel(() => {
       setDeadline(longestReaction, () =>
