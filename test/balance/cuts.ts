@@ -39,7 +39,7 @@ export async function cuts({ cuts: count, every, lanes }: CutsOptions): Promise<
   const statuses: Record<number, number> = {};
   const odd: string[] = [];
   /** What each call's client received, by the call's id. */
-  const told = new Map<string, number>();
+  const statusOf = new Map<string, number>();
   const lane = async (_: unknown, index: number): Promise<void> => {
     for (let turn = index; !over.signal.aborted; turn += 1) {
       const stream = turn % 2 === 0;
@@ -51,7 +51,7 @@ export async function cuts({ cuts: count, every, lanes }: CutsOptions): Promise<
       const text = await response.text();
       const { status, headers } = response;
       statuses[status] = (statuses[status] ?? 0) + 1;
-      told.set(headers.get('x-request-id') ?? '', status);
+      statusOf.set(headers.get('x-request-id') ?? '', status);
       const isWhole = status === 200 && text.includes(stream ? '[DONE]' : '"usage"');
       const isRefusal = status === 503 && /^[1-9]\d*$/.test(headers.get('retry-after') ?? '');
       if (!isWhole && !isRefusal) odd.push(`${status} ${text.slice(-300)}`);
@@ -78,13 +78,13 @@ export async function cuts({ cuts: count, every, lanes }: CutsOptions): Promise<
       (entries.get(id) ?? [])
         .map(({ kind, revenue }) => (kind === 'post' && revenue === 0n ? 'nothing' : kind))
         .join(' ');
-    const wrong = [...told].flatMap(([id, status]) => {
+    const wrong = [...statusOf].flatMap(([id, status]) => {
       const kinds = kindsOf(id);
       return (status === 200 ? ['reserve post'] : ['', 'reserve void']).includes(kinds)
         ? []
         : [`${id} ${status}: ${kinds}`];
     });
-    for (const id of entries.keys()) if (!told.has(id)) wrong.push(`${id}: nobody was told of it`);
+    for (const id of entries.keys()) if (!statusOf.has(id)) wrong.push(`${id}: no client received it`);
     const audit = await ledger.audit();
     await ledger.close();
     return { ended, statuses, odd, wrong, audit };

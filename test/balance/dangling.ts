@@ -55,11 +55,13 @@ export async function dangling(options: StoreOptions, made: number): Promise<Dan
         dead.reserve(request(id, 'dead', { quotes: [quote(10n)], at: Date.now() - age })),
       ),
     );
-    const told = calls.filter(({ state }) => state.reason === 'recovered' || state.reason === 'never_sent');
+    const reported = calls.filter(
+      ({ state }) => state.reason === 'recovered' || state.reason === 'never_sent',
+    );
     if (owner !== 'silent')
       await dead.beat({
         lease: 1000,
-        progress: told.map(({ id, state }) =>
+        progress: reported.map(({ id, state }) =>
           progress(id, state.owed, { sent: state.reason === 'recovered' }),
         ),
       });

@@ -1,6 +1,6 @@
 /**
  * The ledger alone: reserve and settle, each durable when it is answered, with many calls in flight.
- * Processor time is told of the event loop and of the writer's thread apart, since a busy machine changes
+ * Processor time is listed for the event loop and for the writer's thread, since a busy machine changes
  * rates more than that.
  *
  * node test/bench/ledger.ts [postgres] [--json]      LEDGER_PAIRS=100000 LEDGER_FLIGHT=256 LEDGER_KEYS=64

@@ -38,7 +38,7 @@ function heard(
 }
 
 /** What a client of the same protocol makes of a reply that was begun so and then failed. */
-function told(
+function readFailedReply(
   { client, upstream }: Protocol,
   events: readonly CanonicalEvent[],
   context: ReplyContext,
@@ -55,7 +55,7 @@ export function testBreaks(protocol: Protocol, wire: readonly WireEvent[], conte
     for (let length = 0; length < wire.length; length += 1) {
       const { events, complete } = heard(protocol, wire.slice(0, length), context.call);
       if (complete) continue;
-      const { complete: success, error } = told(protocol, events, context);
+      const { complete: success, error } = readFailedReply(protocol, events, context);
       expect([success, error], `after ${length} events`).toEqual([false, cut.message]);
     }
   });
@@ -71,7 +71,10 @@ export function testBreaks(protocol: Protocol, wire: readonly WireEvent[], conte
         // What follows a reply's last word is not looked at.
         if (heard(protocol, wire.slice(0, index), context.call).complete) continue;
         expect(complete, `${data} in place of event ${index}`).toBe(false);
-        expect(told(protocol, events, context).complete, `${data} in place of event ${index}`).toBe(false);
+        expect(
+          readFailedReply(protocol, events, context).complete,
+          `${data} in place of event ${index}`,
+        ).toBe(false);
       }
     }
   });

@@ -213,7 +213,7 @@ it('the gateway ends and, if authorized, meters each call once, and answers clie
     fc.asyncProperty(fc.array(plans.filter(mayEnd), { minLength: 200, maxLength: 300 }), async (all) => {
       const calls = all.map((plan) => ({ plan, name: String((count += 1)), client: new AbortController() }));
       for (const { name, ...known } of calls) running.set(name, known);
-      const told = await Promise.all(calls.map(({ plan, name, client }) => call(name, plan, client)));
+      const replies = await Promise.all(calls.map(({ plan, name, client }) => call(name, plan, client)));
       for (const [index, { plan, name }] of calls.entries()) {
         const what = JSON.stringify(plan);
         await expect
@@ -225,7 +225,7 @@ it('the gateway ends and, if authorized, meters each call once, and answers clie
         expect(metered.filter((each) => each === name).length, what).toBe(
           authorized.filter((each) => each === name).length,
         );
-        if (plan.leaves === undefined) expect(told[index]?.[1], what).toMatch(/plain_error|"in":3/);
+        if (plan.leaves === undefined) expect(replies[index]?.[1], what).toMatch(/plain_error|"in":3/);
       }
       await setImmediate();
       expect(lost.splice(0)).toEqual([]);

@@ -82,7 +82,7 @@ it('the README lists each hook with what it passes and returns', () => {
   const [, section = ''] =
     /^## Hooks$(.*?)(?:^## |$(?![^]))/ms.exec(readFileSync(join(root, 'core/README.md'), 'utf8')) ?? [];
   const quoted = (cell: string): string => [...cell.matchAll(/`([^`]*)`/g)].map(([, text]) => text).join(' ');
-  const told = [...section.matchAll(/^\| `(\w+)`( \(`tap`\))? \|(.+)\|(.*)\|(.*)\|$/gm)].map(
+  const documented = [...section.matchAll(/^\| `(\w+)`( \(`tap`\))? \|(.+)\|(.*)\|(.*)\|$/gm)].map(
     ([, hook, tap, , passes = '', gives = '']) => ({
       hook,
       waits: tap === undefined,
@@ -90,6 +90,6 @@ it('the README lists each hook with what it passes and returns', () => {
       gives: typesIn(quoted(gives)),
     }),
   );
-  expect(told).toEqual(declared());
-  expect(told.map(({ hook }) => hook)).toEqual(names);
+  expect(documented).toEqual(declared());
+  expect(documented.map(({ hook }) => hook)).toEqual(names);
 });

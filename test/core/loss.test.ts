@@ -25,9 +25,9 @@ it('the loss header stops at 2 kB and counts the rest', () => {
     code: 'unsupported' as const,
   }));
   const header = lossHeader(losses);
-  const told = header.split(',').length - 1;
+  const named = header.split(',').length - 1;
   expect(Buffer.byteLength(header)).toBeLessThanOrEqual(2048 + 5);
-  expect(header.endsWith(`,+${300 - told}`)).toBe(true);
+  expect(header.endsWith(`,+${300 - named}`)).toBe(true);
 });
 
 it('a loss report lists each path once, at most a thousand, and counts the others', () => {

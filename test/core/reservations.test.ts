@@ -109,7 +109,7 @@ function reservedFor({ call, grant, attempt }: Routed): bigint {
 }
 
 const figure = fc.oneof(fc.nat(50), fc.nat(3000), fc.nat(60_000), fc.maxSafeNat());
-const told: fc.Arbitrary<Usage> = fc.record(
+const usageReport: fc.Arbitrary<Usage> = fc.record(
   {
     input: figure,
     output: figure,
@@ -138,7 +138,7 @@ describe('arbitrary reported usage', () => {
         prices,
         calls,
         protocols,
-        fc.array(told, { maxLength: 3 }),
+        fc.array(usageReport, { maxLength: 3 }),
         fc.constantFrom('completed' as const, 'aborted' as const, 'cut' as const),
         fc.boolean(),
         (price, call, caching, reports, outcome, paints) => {

@@ -42,7 +42,7 @@ function failed(
   return { ...routed(target).attempt, target, error, status, sent: !unsent, ...facts };
 }
 
-const told = (failure: Failure, seconds: number): Failure => ({
+const withDelay = (failure: Failure, seconds: number): Failure => ({
   ...failure,
   details: { retryAfter: seconds },
 });
@@ -108,16 +108,22 @@ describe('transient failures', () => {
   });
 
   it('waits as long as the provider asks, unless another provider is left', () => {
-    expect(after([failed(first, told(transient, 7))], [first])).toMatchObject({ type: 'retry', wait: 7000 });
-    expect(after([failed(first, told(transient, 7))], [first, second])).toMatchObject({ type: 'next' });
-    expect(after([failed(first, told(transient, 0.2))], [first, second])).toMatchObject({
+    expect(after([failed(first, withDelay(transient, 7))], [first])).toMatchObject({
+      type: 'retry',
+      wait: 7000,
+    });
+    expect(after([failed(first, withDelay(transient, 7))], [first, second])).toMatchObject({ type: 'next' });
+    expect(after([failed(first, withDelay(transient, 0.2))], [first, second])).toMatchObject({
       type: 'retry',
       wait: 200,
     });
   });
 
   it('stops if the provider asks for more than the longest wait, and lets the client retry', () => {
-    expect(after([failed(first, told(transient, 11))], [first])).toEqual({ type: 'stop', isFinal: false });
+    expect(after([failed(first, withDelay(transient, 11))], [first])).toEqual({
+      type: 'stop',
+      isFinal: false,
+    });
   });
 
   it('stops at the deadline or with retries turned off, and lets the client retry', () => {
@@ -136,15 +142,15 @@ describe('transient failures', () => {
 
 describe('other failures', () => {
   it('tries another key after a rate limit, and waits if there is none', () => {
-    expect(after([failed(keys[0], told(failures.limit, 1))], [...keys, second])).toEqual({
+    expect(after([failed(keys[0], withDelay(failures.limit, 1))], [...keys, second])).toEqual({
       type: 'next',
       targets: [keys[1], second],
     });
-    expect(after([failed(first, told(failures.limit, 2))], [first])).toMatchObject({
+    expect(after([failed(first, withDelay(failures.limit, 2))], [first])).toMatchObject({
       type: 'retry',
       wait: 2000,
     });
-    expect(after([failed(first, told(failures.limit, 30))], [first])).toEqual({
+    expect(after([failed(first, withDelay(failures.limit, 30))], [first])).toEqual({
       type: 'stop',
       isFinal: false,
     });

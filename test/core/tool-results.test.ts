@@ -13,7 +13,7 @@ const result = (callId: string, text: string, at = text): Block => ({
   content: [{ type: 'text', text }],
   at,
 });
-const told = (...blocks: Block[]): Turn => ({ role: 'user', blocks });
+const user = (...blocks: Block[]): Turn => ({ role: 'user', blocks });
 
 function answered(...turns: Turn[]): { results: unknown[]; roles: string[]; lost: string[] } {
   const { request, losses } = dedupeToolResults({ model: 'a/b', stream: false, turns });
@@ -28,9 +28,9 @@ describe('duplicate tool results', () => {
     expect(
       answered(
         call('a'),
-        told(result('a', 'one')),
-        told(result('a', 'two')),
-        told({ type: 'text', text: 'Well?' }, result('a', 'three')),
+        user(result('a', 'one')),
+        user(result('a', 'two')),
+        user({ type: 'text', text: 'Well?' }, result('a', 'three')),
       ),
     ).toEqual({
       results: ['three'],
@@ -43,12 +43,12 @@ describe('duplicate tool results', () => {
     const turns = [
       call('a'),
       call('a'),
-      told(result('a', 'one'), result('a', 'two')),
+      user(result('a', 'one'), result('a', 'two')),
       call('a'),
-      told(result('a', 'three')),
+      user(result('a', 'three')),
     ];
     expect(answered(...turns)).toMatchObject({ results: ['one', 'two', 'three'], lost: [] });
-    expect(answered(...turns, told(result('a', 'four')))).toMatchObject({
+    expect(answered(...turns, user(result('a', 'four')))).toMatchObject({
       results: ['one', 'two', 'four'],
       lost: ['three'],
     });
@@ -58,7 +58,7 @@ describe('duplicate tool results', () => {
     const request = {
       model: 'a/b',
       stream: false,
-      turns: [call('a'), told(result('a', 'one'), result('b', 'two')), { role: 'user' as const, blocks: [] }],
+      turns: [call('a'), user(result('a', 'one'), result('b', 'two')), { role: 'user' as const, blocks: [] }],
     };
     expect(dedupeToolResults(request).request).toBe(request);
   });
@@ -84,7 +84,7 @@ describe('requests to another protocol', () => {
       role: 'assistant',
       blocks: [{ type: 'tool-call', id: 'c', name: 'patch', arguments: '', custom: true }],
     };
-    expect(kinds(call('a'), call('b'), custom, told(result('b', 'one')), told(said('Well?')))).toEqual([
+    expect(kinds(call('a'), call('b'), custom, user(result('b', 'one')), user(said('Well?')))).toEqual([
       [
         ['assistant', 'tool-call'],
         ['assistant', 'tool-call'],
@@ -102,7 +102,7 @@ describe('requests to another protocol', () => {
       role: 'assistant',
       blocks: [...call('a').blocks, result('a', 'one'), said('Done.')],
     };
-    expect(kinds(turn, told(said('And?')))).toEqual([
+    expect(kinds(turn, user(said('And?')))).toEqual([
       [
         ['assistant', 'tool-call'],
         ['tool', 'a'],
@@ -115,19 +115,19 @@ describe('requests to another protocol', () => {
 
   it('distinguishes two calls with one id', () => {
     expect(
-      kinds(call('a'), call('a'), told(result('a', 'one'), result('a', 'two')), told(said('x'))),
+      kinds(call('a'), call('a'), user(result('a', 'one'), result('a', 'two')), user(said('x'))),
     ).toMatchObject({ 1: 0 });
-    expect(kinds(call('a'), told(result('a', 'one')), call('a'), told(said('x')))).toMatchObject({ 1: 1 });
+    expect(kinds(call('a'), user(result('a', 'one')), call('a'), user(said('x')))).toMatchObject({ 1: 1 });
   });
 
   it('returns a request unchanged if nothing is missing or the call comes last', () => {
     const request = {
       model: 'a/b',
       stream: false,
-      turns: [call('a'), told(result('a', 'one')), told(said('x'))],
+      turns: [call('a'), user(result('a', 'one')), user(said('x'))],
     };
     expect(completeToolResults(request).request).toBe(request);
-    expect(kinds(told(said('x')), call('a'))).toEqual([
+    expect(kinds(user(said('x')), call('a'))).toEqual([
       [
         ['user', 'text'],
         ['assistant', 'tool-call'],

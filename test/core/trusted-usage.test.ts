@@ -35,7 +35,7 @@ describe('plausible figures', () => {
 });
 
 describe('zero input and output', () => {
-  const told = (complete: boolean, kind: 'text' | 'tool-call' | 'image', before: Usage = {}): Charge => {
+  const chargeFor = (complete: boolean, kind: 'text' | 'tool-call' | 'image', before: Usage = {}): Charge => {
     const tally = new Tally();
     tally.read({ type: 'block-start', candidate: 0, block: 0, kind });
     tally.read({ type: 'block-delta', candidate: 0, block: 0, text: 'hello there' });
@@ -45,7 +45,7 @@ describe('zero input and output', () => {
   };
 
   it('charges nothing for a complete reply that reports zero tokens', () => {
-    expect(told(true, 'tool-call')).toEqual({
+    expect(chargeFor(true, 'tool-call')).toEqual({
       lines: expect.any(Array),
       rule: 'standard',
       usage: { input: 0, output: 0 },
@@ -56,12 +56,16 @@ describe('zero input and output', () => {
   });
 
   it('suspects zero tokens if the model wrote text', () => {
-    expect(told(true, 'text')).toMatchObject({ cost: 0n, basis: 'usage', suspect: true });
+    expect(chargeFor(true, 'text')).toMatchObject({ cost: 0n, basis: 'usage', suspect: true });
   });
 
   it('does not accept zero tokens for a cut reply or a picture', () => {
-    expect(told(false, 'tool-call')).toMatchObject({ usage: estimate, basis: 'estimate', suspect: true });
-    expect(told(true, 'image')).toMatchObject({
+    expect(chargeFor(false, 'tool-call')).toMatchObject({
+      usage: estimate,
+      basis: 'estimate',
+      suspect: true,
+    });
+    expect(chargeFor(true, 'image')).toMatchObject({
       usage: { input: estimate.input },
       basis: 'estimate',
       suspect: true,
@@ -69,7 +73,7 @@ describe('zero input and output', () => {
   });
 
   it('does not accept zero tokens with an implausible number of searches', () => {
-    expect(told(true, 'tool-call', { webSearches: 1001 })).toMatchObject({
+    expect(chargeFor(true, 'tool-call', { webSearches: 1001 })).toMatchObject({
       basis: 'estimate',
       suspect: true,
     });
@@ -78,11 +82,11 @@ describe('zero input and output', () => {
 
 describe('corrected figures', () => {
   const field = fc.constantFrom('input', 'output', 'cacheRead', 'cacheWrite5m', 'reasoning', 'webSearches');
-  const told = fc.array(fc.record({ field, count: fc.nat(1000) }), { minLength: 1, maxLength: 30 });
+  const readings = fc.array(fc.record({ field, count: fc.nat(1000) }), { minLength: 1, maxLength: 30 });
 
   it('charges the last figure of each field, however fields are grouped and values rise or fall', () => {
     fc.assert(
-      fc.property(told, fc.array(fc.boolean(), { minLength: 30, maxLength: 30 }), (all, joins) => {
+      fc.property(readings, fc.array(fc.boolean(), { minLength: 30, maxLength: 30 }), (all, joins) => {
         const reports: Record<string, number>[] = [];
         for (const [index, { field: name, count }] of all.entries()) {
           const open = joins[index] ? reports.at(-1) : undefined;
@@ -138,7 +142,11 @@ describe('unpriced use', () => {
 describe('input beyond the bytes of the request', () => {
   const [turn] = exchange.canonical().turns;
   const { contextLength } = inHouse.model;
-  const told = (usage: Usage, size: Partial<InputSize>, more: Partial<CanonicalRequest> = {}): Charge => {
+  const chargeFor = (
+    usage: Usage,
+    size: Partial<InputSize>,
+    more: Partial<CanonicalRequest> = {},
+  ): Charge => {
     const tally = new Tally();
     tally.read({ type: 'usage', usage: { output: 4, ...usage } });
     const call = { ...exchange.call, size: { ...exchange.call.size, ...size } };
@@ -158,9 +166,9 @@ describe('input beyond the bytes of the request', () => {
     const turns = [{ ...turn, role: 'user' as const, blocks: [document] }];
     expect(
       [
-        told({ input: contextLength }, {}, { turns }),
-        told({ input: contextLength + 1 }, {}, { turns }),
-        told({ input: contextLength }, {}),
+        chargeFor({ input: contextLength }, {}, { turns }),
+        chargeFor({ input: contextLength + 1 }, {}, { turns }),
+        chargeFor({ input: contextLength }, {}),
       ].map(({ suspect }) => suspect),
     ).toEqual([false, true, true]);
   });
@@ -168,7 +176,7 @@ describe('input beyond the bytes of the request', () => {
   it('accepts input up to the context length for each use of a built-in tool', () => {
     const most = contextLength * 4;
     expect(
-      [told({ input: most }, { rounds: 3 }), told({ input: most + 1 }, { rounds: 3 })].map(
+      [chargeFor({ input: most }, { rounds: 3 }), chargeFor({ input: most + 1 }, { rounds: 3 })].map(
         ({ suspect }) => suspect,
       ),
     ).toEqual([false, true]);
@@ -176,11 +184,11 @@ describe('input beyond the bytes of the request', () => {
 
   it('accepts tokens read from a cache that the call names', () => {
     const usage = { input: 88_840, cacheRead: 88_830 };
-    expect(told(usage, { cached: true })).toMatchObject({ usage, basis: 'usage', suspect: false });
+    expect(chargeFor(usage, { cached: true })).toMatchObject({ usage, basis: 'usage', suspect: false });
   });
 
   it('does not accept as many uncached tokens in addition to that cache', () => {
-    expect(told({ input: 88_840, cacheRead: 10 }, { cached: true })).toMatchObject({
+    expect(chargeFor({ input: 88_840, cacheRead: 10 }, { cached: true })).toMatchObject({
       basis: 'estimate',
       suspect: true,
     });

@@ -82,14 +82,14 @@ describe('fallback', () => {
   it.each([
     ['are spent, and tells the client not to retry', { 'retry-after-ms': '20' }, ['1', 'false', '5']],
     ['would take too long, and tells the client when to retry', { 'retry-after': '12' }, ['12', null, '2']],
-  ])('ends with one error when the retries at every target %s', async (_, headers, told) => {
+  ])('ends with one error when the retries at every target %s', async (_, headers, expected) => {
     const failing: Behaviour = async () => ({ status: 500, headers, body: '' });
     const started = await gateway([open(), vendor('first', failing)(), vendor('second', failing)()]);
     const response = await call(started);
     const heads = ['retry-after', 'x-should-retry', 'x-tollgate-attempts'].map((name) =>
       response.headers.get(name),
     );
-    expect([response.status, heads]).toEqual([503, told]);
+    expect([response.status, heads]).toEqual([503, expected]);
     expect(await onlyEnd(started)).toMatchObject({ type: 'failed', charge: { cost: 0n, basis: 'none' } });
   });
 

@@ -32,14 +32,14 @@ function keyringOf(secret: string): { readonly keyring: ReturnType<typeof create
     pending: 0n,
     rotatedTo: undefined,
   };
-  const told = { asked: 0 };
+  const lookups = { asked: 0 };
   const store = storeWith({
     findKey: async (wanted) => {
-      told.asked += 1;
+      lookups.asked += 1;
       return wanted === hash ? known : undefined;
     },
   });
-  return Object.assign(told, { keyring: createKeyring(() => store) });
+  return Object.assign(lookups, { keyring: createKeyring(() => store) });
 }
 
 describe('a million invalid keys', () => {

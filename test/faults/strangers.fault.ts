@@ -276,16 +276,16 @@ describe('half a million guessed keys, five thousand a second,', () => {
       const here = tryKeys(gateway.url, 500_000, addresses);
       const during = await p99();
       const memory = memoryOf(gateway);
-      const told = await here;
+      const outcome = await here;
       const more = memoryOf(gateway) - memory;
       bystander.close();
       process.stdout.write(
         `p99 ${before.toFixed(1)} ms before, ${beside.toFixed(1)} ` +
-          `ms beside a flood of somebody else, ${during.toFixed(1)} ms during one of ${told.perSecond} ` +
+          `ms beside a flood of another client, ${during.toFixed(1)} ms during one of ${outcome.perSecond} ` +
           `a second; ${(more / megabyte).toFixed(0)} MB more at its end\n`,
       );
-      expect(told.answered).toEqual({ 401: 500_000 });
-      expect(told.perSecond).toBeGreaterThan(perSecond / 2);
+      expect(outcome.answered).toEqual({ 401: 500_000 });
+      expect(outcome.perSecond).toBeGreaterThan(perSecond / 2);
       expect(during).toBeLessThan(2 * Math.max(before, beside));
       expect(more).toBeLessThan(50 * megabyte);
       await gateway.stop('SIGTERM');

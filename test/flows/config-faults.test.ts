@@ -61,7 +61,7 @@ function start(file: string, environment: Readonly<Record<string, string>> = {})
 }
 
 /** Expects one line on standard error: the file it is about, and the text of the fault. */
-function expectTold({ code, errors }: Finished, message: RegExp | string, file?: string): void {
+function expectFault({ code, errors }: Finished, message: RegExp | string, file?: string): void {
   expect([code, errors.trimEnd().split('\n').length, errors]).toEqual([
     1,
     1,
@@ -102,7 +102,7 @@ describe('a check', () => {
     ),
     ...variables.map(([environment]) => [environment, { file: 'gateway.config.ts', environment }] as const),
   ]);
-  const told = new Map<string, string>();
+  const findings = new Map<string, string>();
   beforeAll(async () => {
     const script = join(import.meta.dirname, '../support/check-each.ts');
     const requests = [...files.values()].map(({ file, environment }) =>
@@ -114,26 +114,26 @@ describe('a check', () => {
     });
     const lines: unknown = JSON.parse(stdout);
     for (const [index, what] of [...files.keys()].entries())
-      told.set(what, Array.isArray(lines) ? String(lines[index]) : '');
+      findings.set(what, Array.isArray(lines) ? String(lines[index]) : '');
   });
 
   it.each(faults.map(([what, , words]) => [what, words] as const))('reports %s', (what, words) => {
-    const line = told.get(what) ?? '';
+    const line = findings.get(what) ?? '';
     expect(line).toMatch(words);
     expect(line.startsWith(`${files.get(what)?.file}: `)).toBe(true);
     expect(line).not.toContain('\n');
   });
 
   it.each(variables)('reports a variable with a wrong value by its name: %s', (assigned, words) => {
-    expect(told.get(assigned)).toBe(`gateway.config.ts: ${words}`);
+    expect(findings.get(assigned)).toBe(`gateway.config.ts: ${words}`);
   });
 
   it.each(lacking)('reports that there is %s', (what, _, words) => {
-    expect(told.get(what)).toContain(words);
+    expect(findings.get(what)).toContain(words);
   });
 
   it('reports nothing when the configuration is complete', () => {
-    expect(told.get('nothing')).toBe('');
+    expect(findings.get('nothing')).toBe('');
   });
 });
 
@@ -157,14 +157,14 @@ describe('a start', () => {
   it('reports a data folder that is a file, and a ledger that is not one', async () => {
     const file = write(usual);
     writeFileSync(join(folder, 'file'), '');
-    expectTold(
+    expectFault(
       await start(file, { TOLLGATE_DATA: join(folder, 'file') }),
       'the data folder cannot be used: ENOTDIR',
       file,
     );
     mkdirSync(join(folder, 'garbage'));
     writeFileSync(join(folder, 'garbage/ledger.db'), 'no database at all');
-    expectTold(
+    expectFault(
       await start(file, { TOLLGATE_DATA: join(folder, 'garbage') }),
       /plugin "balance": the ledger .*ledger\.db cannot be opened: file is not a database/,
       file,
@@ -173,13 +173,13 @@ describe('a start', () => {
 
   it('reports an unreachable PostgreSQL, and never its password', async () => {
     const file = write([...usual.slice(0, 3), "balance({ store: { kind: 'postgres' } })"]);
-    const told = await start(file, { TOLLGATE_LEDGER_URL: 'postgres://user:canary@127.0.0.1:1/books' });
-    expectTold(
-      told,
+    const finished = await start(file, { TOLLGATE_LEDGER_URL: 'postgres://user:canary@127.0.0.1:1/books' });
+    expectFault(
+      finished,
       'plugin "balance": the ledger 127.0.0.1:1/books cannot be opened: connect ECONNREFUSED',
       file,
     );
-    expect(told.errors + told.output).not.toContain('canary');
+    expect(finished.errors + finished.output).not.toContain('canary');
   });
 
   it('reports an address that is in use or does not exist', async () => {
@@ -187,12 +187,12 @@ describe('a start', () => {
     await once(taken, 'listening');
     const address = taken.address();
     const port = String(typeof address === 'object' && address ? address.port : 0);
-    expectTold(
+    expectFault(
       await start(write(usual), { PORT: port }),
       `address already in use 127.0.0.1:${port}: set server.port (PORT) to another one`,
     );
     taken.close();
-    expectTold(
+    expectFault(
       await start('gateway.config.ts', { HOST: 'nowhere.invalid' }),
       /nowhere\.invalid: set server\.host \(HOST\) to an address of this machine/,
     );
@@ -212,7 +212,7 @@ describe('a command of a plugin', () => {
 
   it('whose options cannot be read is reported with its plugin', async () => {
     const file = write([...usual, verbs(verb('mill', ", options: [{ flags: 'wheel', description: '' }]"))]);
-    expectTold(
+    expectFault(
       await runVerb(['mill'], { TOLLGATE_CONFIG: file, PORT: '0', TOLLGATE_DATA: folder }),
       /^tollgate: plugin "mine": .*'wheel'/,
     );

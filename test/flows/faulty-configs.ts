@@ -19,7 +19,7 @@ export const verbs = (...added: readonly string[]): string =>
 export const faults: readonly (readonly [
   what: string,
   plugins: readonly string[],
-  told: string | RegExp,
+  message: string | RegExp,
   environment?: string,
 ])[] = [
   ['a misspelt option', ['demo({ pase: 3 })'], 'plugin "demo": unknown option "pase"; it has "pace"'],

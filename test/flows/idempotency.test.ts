@@ -73,14 +73,14 @@ describe.each(everyWay)('%s, stream: %s', (name, stream) => {
     const all = Promise.all(Array.from({ length: 50 }, () => send(ask)));
     await harness.gateway.ended(before.ends + 49);
     go.resolve();
-    const told = await all;
-    const busy = told.filter(({ status }) => status === 409);
-    expect([told.filter(({ status }) => status === 200).length, busy.length]).toEqual([1, 49]);
+    const replies = await all;
+    const busy = replies.filter(({ status }) => status === 409);
+    expect([replies.filter(({ status }) => status === 200).length, busy.length]).toEqual([1, 49]);
     for (const { headers } of busy)
       expect([headers.get('retry-after'), headers.get('x-should-retry')]).toEqual(['1', null]);
     expect(calls()).toBe(1);
     const cost = await used();
-    expect((await send(ask)).text).toBe(told.find(({ status }) => status === 200)?.text);
+    expect((await send(ask)).text).toBe(replies.find(({ status }) => status === 200)?.text);
     expect(await used()).toBe(cost);
   });
 });
@@ -151,9 +151,9 @@ describe('a form', () => {
     form.append('image', new Blob([picture], { type: 'image/png' }), 'picture.png');
     const headers = { authorization: `Bearer ${harness.key}`, 'idempotency-key': order };
     return fetch(`${harness.gateway.url}/v1/images/edits`, { method: 'POST', headers, body: form }).then(
-      async ({ status, headers: told, ...response }) => ({
+      async ({ status, headers: replyHeaders, ...response }) => ({
         status,
-        headers: told,
+        headers: replyHeaders,
         text: await new Response(response.body).text(),
       }),
     );

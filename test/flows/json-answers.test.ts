@@ -148,13 +148,13 @@ describe('a request for JSON', () => {
       ['house/words', {}],
       ['house/json-alone', { tools }],
     ] as const) {
-      for (const [format, told] of [
+      for (const [format, expectation] of [
         ['schema', 'keeps to this schema'],
         ['json', 'JSON object'],
       ] as const) {
         const { sent, lost } = await ask(model, format, more);
         expect(sent).not.toHaveProperty('response_format');
-        expect(JSON.stringify(sent.messages)).toContain(told);
+        expect(JSON.stringify(sent.messages)).toContain(expectation);
         expect(lost).toContain('response_format');
       }
     }

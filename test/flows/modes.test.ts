@@ -152,8 +152,8 @@ it.each(names)(
 it.each(names)(
   'a call of %s that asks for a mode and is served without it costs the standard rates',
   async (family) => {
-    const { field, word, usual: told, reply } = families[family];
-    const served = await call(family, { [field]: word }, json(reply(told)));
+    const { field, word, usual, reply } = families[family];
+    const served = await call(family, { [field]: word }, json(reply(usual)));
     expect(served).toMatchObject({ status: 200, charged: slowCost });
   },
 );
@@ -234,7 +234,7 @@ it("a tool that paints is charged for the usage it reports beside the model's", 
 /** Three tokens in and two out, in nano-USD, at the rates of a single country. */
 const [localCost, fastLocalCost] = [7700n, 77_000n];
 
-it.each<[asked: object, told: [speed?: string | undefined, place?: string], charged: bigint]>([
+it.each<[asked: object, reported: [speed?: string | undefined, place?: string], charged: bigint]>([
   [{ inference_geo: 'us' }, [undefined, 'us'], localCost],
   [{ inference_geo: 'us' }, ['standard', 'us'], localCost],
   [{ inference_geo: 'us' }, [undefined, 'global'], slowCost],
@@ -245,10 +245,13 @@ it.each<[asked: object, told: [speed?: string | undefined, place?: string], char
   [{ inference_geo: 'us', speed: 'fast' }, ['fast', 'us'], fastLocalCost],
   [{ inference_geo: 'us', speed: 'fast' }, ['standard', 'us'], localCost],
   [{ inference_geo: 'us', speed: 'fast' }, [undefined, 'us'], fastLocalCost],
-])('a message that asks for %j and is reported as served with %j costs %s', async (asked, told, charged) => {
-  const served = await call('messages', asked, json(message(...told)));
-  expect(served).toMatchObject({ status: 200, charged, suspect: false });
-});
+])(
+  'a message that asks for %j and is reported as served with %j costs %s',
+  async (asked, reported, charged) => {
+    const served = await call('messages', asked, json(message(...reported)));
+    expect(served).toMatchObject({ status: 200, charged, suspect: false });
+  },
+);
 
 it('the gateway reserves the rates of the region that a message asks for', async () => {
   const [plain, local] = [

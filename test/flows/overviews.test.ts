@@ -78,7 +78,7 @@ describe('an overview', () => {
 describe('a statement', () => {
   it('lists every line from the opening balance to the closing one', async () => {
     const month = new Date().toISOString().slice(0, 7);
-    const told = z
+    const monthly = z
       .object({
         opening: z.string(),
         closing: z.string(),
@@ -87,11 +87,11 @@ describe('a statement', () => {
         ),
       })
       .parse(await adminJson(`/accounts/acme/statement?month=${month}`));
-    expect(told.opening).toBe('0');
-    expect(told.lines[0]).toMatchObject({ kind: 'credit', text: 'top-up', amount: '5', balance: '5' });
-    expect(told.lines[1]).toMatchObject({ kind: 'usage', text: 'house/model' });
-    expect(told.closing).toBe(told.lines.at(-1)?.balance);
-    expect(await adminJson('/accounts/acme')).toMatchObject({ balance: told.closing });
+    expect(monthly.opening).toBe('0');
+    expect(monthly.lines[0]).toMatchObject({ kind: 'credit', text: 'top-up', amount: '5', balance: '5' });
+    expect(monthly.lines[1]).toMatchObject({ kind: 'usage', text: 'house/model' });
+    expect(monthly.closing).toBe(monthly.lines.at(-1)?.balance);
+    expect(await adminJson('/accounts/acme')).toMatchObject({ balance: monthly.closing });
     const csv = await (
       await fetched(`${adminUrl}/admin/accounts/acme/statement?month=${month}&format=csv`, secret)
     ).text();
@@ -102,7 +102,7 @@ describe('a statement', () => {
     });
     expect(await adminJson('/accounts/acme/statement')).toMatchObject({
       opening: '0',
-      closing: told.closing,
+      closing: monthly.closing,
     });
     expect(await adminJson('/accounts/acme/statement?month=2020-03&zone=Europe/Berlin')).toMatchObject({
       zone: 'Europe/Berlin',
@@ -111,7 +111,7 @@ describe('a statement', () => {
     });
     expect(await gateway.verb('accounts statement', ['acme'], { month })).toMatchObject({
       opening: '0',
-      closing: told.closing,
+      closing: monthly.closing,
     });
     await adminJson('/accounts/acme/statement?zone=Mars/Base', 400);
     await adminJson('/accounts/acme/statement?to=2026-01-01', 400);

@@ -140,9 +140,9 @@ describe.each(clients)('a client of %s', (client) => {
     const first = await call('chat', true, controller.signal);
     expect(first.status).toBe(200);
     vendor.conduct((response) => usual(response));
-    const told = async (): Promise<unknown> =>
+    const refusal = async (): Promise<unknown> =>
       call(client, false).then(({ status, headers }) => [status, headers.get('retry-after')]);
-    await expect.poll(told).toEqual([client === 'messages' ? 529 : 503, '2']);
+    await expect.poll(refusal).toEqual([client === 'messages' ? 529 : 503, '2']);
     controller.abort();
     await expect.poll(async () => (await call(client, false)).status).toBe(200);
   });

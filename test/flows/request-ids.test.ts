@@ -116,8 +116,8 @@ describe('the id of a request', () => {
     const id = response.headers.get('x-request-id');
     await response.text();
     await expect.poll(() => linesOf(id).length).toBe(3);
-    const told = linesOf(id).map(({ call, msg }) => [call, msg]);
-    expect(told.toSorted()).toEqual(
+    const logged = linesOf(id).map(({ call, msg }) => [call, msg]);
+    expect(logged.toSorted()).toEqual(
       [
         [id, 'a line of a plugin'],
         [id, 'a tap failed'],

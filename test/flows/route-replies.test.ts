@@ -129,9 +129,9 @@ describe('a route that returns an invalid reply', () => {
   const linesOf = (id: string | null): string[] =>
     gateway.log.filter((line) => id !== null && line.includes(id));
 
-  it.each(unsendable.map(([name, , expected], index) => ({ name, told: expected, index })))(
+  it.each(unsendable.map(([name, , expected], index) => ({ name, expected, index })))(
     'is named in the log, and its clients get an error of its format: $name',
-    async ({ told: expected, index }) => {
+    async ({ expected, index }) => {
       for (const method of ['GET', 'POST']) {
         const response = await fetch(`${gateway.url}/unsendable/${index}`, { method });
         expect([response.status, await response.text()]).toEqual([500, 'in its own words']);
@@ -144,9 +144,9 @@ describe('a route that returns an invalid reply', () => {
     },
   );
 
-  it.each(unsendable.map(([name, , expected], index) => ({ name, told: expected, index })))(
+  it.each(unsendable.map(([name, , expected], index) => ({ name, expected, index })))(
     'causes our own error if its error format is invalid too: $name',
-    async ({ told: expected, index }) => {
+    async ({ expected, index }) => {
       for (const method of ['GET', 'POST']) {
         const response = await fetch(`${gateway.url}/wordless/${index}`, { method });
         expect([response.status, await response.json()]).toMatchObject([

@@ -86,7 +86,7 @@ describe('canaries', () => {
     const written = {
       log: harness.gateway.log.join('\n'),
       metrics,
-      told: texts.join('\n'),
+      replies: texts.join('\n'),
       database: files
         .map((name) => readFileSync(join(harness.gateway.dataFolder, name), 'latin1'))
         .join('\n'),
@@ -96,7 +96,7 @@ describe('canaries', () => {
         .filter(([, secret]) => text.includes(secret))
         .map(([name]) => `${name} in ${place}`);
       // An outcome stored for a retry is the one place where the gateway writes a reply down.
-      expect(found.filter((name) => name !== 'junk in told' && name !== 'reply in database')).toEqual([]);
+      expect(found.filter((name) => name !== 'junk in replies' && name !== 'reply in database')).toEqual([]);
     }
     expect(written.log).toContain('"msg":"call"');
   });

@@ -217,8 +217,8 @@ describe('a gateway with a heap of 96 MB', () => {
     'survives twelve endless lines at once, for clients of %s',
     async (client) => {
       const lines = Array.from({ length: 12 }, () => call(client, gpt, 'line', true, 30_000));
-      const told = await Promise.all(lines);
-      for (const { status, text } of told)
+      const replies = await Promise.all(lines);
+      for (const { status, text } of replies)
         expect([status, text]).toEqual([expect.any(Number), expect.stringContaining('error')]);
       await expectService();
     },

@@ -95,12 +95,12 @@ describe.each(pairs)('audio from %s to %s', (client, wire) => {
     const { end } = await ask(client, wire, false);
     if (end.type !== 'answered') throw new Error(end.type);
     expect(end.charge?.usage).toMatchObject({ outputAudio: 50 });
-    const told = {
+    const expectedLosses = {
       'chat-completions': wire === client ? [] : ['audio'],
       'generate-content':
         wire === client ? [] : ['generationConfig.responseModalities', 'reply.audio.transcript'],
     };
-    expect(end.losses.map(({ path }) => path)).toEqual(told[client]);
+    expect(end.losses.map(({ path }) => path)).toEqual(expectedLosses[client]);
   });
 });
 

@@ -194,7 +194,7 @@ describe('a reply', () => {
   });
 
   it.each([
-    ['told', 40, 200],
+    ['passed on', 40, 200],
     ['refused', 500, 502],
   ])(
     'in which every passage has every source is %s in linear time: %i of them',

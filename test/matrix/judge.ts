@@ -59,11 +59,11 @@ async function cross(
 function fared(
   carried: boolean | undefined,
   instead: boolean | undefined,
-  told: boolean,
+  isReported: boolean,
 ): Outcome | undefined {
-  if (carried) return told ? 'approximated' : 'works';
+  if (carried) return isReported ? 'approximated' : 'works';
   if (instead) return 'approximated';
-  return told ? 'lost' : undefined;
+  return isReported ? 'lost' : undefined;
 }
 
 function judgeOnce(
@@ -91,7 +91,7 @@ function judgeOnce(
       : fared(carried, instead?.[wire]?.(body), lost.length > 0);
   if (request === undefined)
     throw new Broken(
-      `${place}: the vendor was not asked for it, and nobody was told; ` +
+      `${place}: the vendor did not receive it, and no loss was reported; ` +
         `sent ${JSON.stringify(sent).slice(0, 1500)}`,
     );
   const nothingShown = shown === undefined || capability.does?.[wire] === undefined || request === 'lost';
@@ -103,7 +103,7 @@ function judgeOnce(
       : fared(false, shownInstead?.[client]?.(whole), messages.length > 0);
   if (reply === undefined)
     throw new Broken(
-      `${place}: the client was not shown it, and nobody was told; ` +
+      `${place}: the client did not receive it, and no loss was reported; ` +
         `got ${JSON.stringify(whole).slice(0, 1500)}`,
     );
   return worse(request, reply);

@@ -28,22 +28,22 @@ describe('an error in the format of messages', () => {
   });
 
   it('names the field at fault, once', () => {
-    const told = (message: string): unknown =>
+    const errorFor = (message: string): unknown =>
       client.encodeError(new GatewayError('unsupported_parameter', message, { param: 'tools[0]' }), 'id-1')
         .body;
-    expect(told('This model has no such tool.')).toMatchObject({
+    expect(errorFor('This model has no such tool.')).toMatchObject({
       error: { message: 'tools[0]: This model has no such tool.' },
     });
-    expect(told('"tools[0]" is not for this model.')).toMatchObject({
+    expect(errorFor('"tools[0]" is not for this model.')).toMatchObject({
       error: { message: '"tools[0]" is not for this model.' },
     });
   });
 
   it('reports a prompt that is too long once, with the text its clients look for', () => {
-    const told = (message: string): unknown =>
+    const errorFor = (message: string): unknown =>
       client.encodeError(new GatewayError('context_length_exceeded', message), 'id-1').body;
-    expect(told('300 tokens.')).toMatchObject({ error: { message: 'prompt is too long: 300 tokens.' } });
-    expect(told('Prompt is too long.')).toMatchObject({ error: { message: 'Prompt is too long.' } });
+    expect(errorFor('300 tokens.')).toMatchObject({ error: { message: 'prompt is too long: 300 tokens.' } });
+    expect(errorFor('Prompt is too long.')).toMatchObject({ error: { message: 'Prompt is too long.' } });
   });
 });
 
@@ -85,12 +85,12 @@ describe('an error of a provider', () => {
   });
 
   it('of another wire contains its code, if that is a plain word', () => {
-    const told = (code: unknown): unknown =>
+    const errorFor = (code: unknown): unknown =>
       client.encodeError(decodeError(400, JSON.stringify({ error: { message: 'Why.', code } })), 'id-1').body;
-    expect(told('invalid_function_parameters')).toMatchObject({
+    expect(errorFor('invalid_function_parameters')).toMatchObject({
       error: { details: { error_code: 'invalid_function_parameters' } },
     });
-    expect(told(400)).toEqual({
+    expect(errorFor(400)).toEqual({
       type: 'error',
       error: { type: 'invalid_request_error', message: 'Why.' },
       request_id: 'id-1',

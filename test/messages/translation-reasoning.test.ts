@@ -27,11 +27,11 @@ describe('reasoning', () => {
     [{ budget: 30_000 }, 'high', ['reasoning.budget']],
     [{ budget: -1 }, undefined, ['reasoning.budget']],
     [{ display: 'full' as const }, undefined, []],
-  ])('of %j is the effort %s if the model decides itself', (reasoning, effort, told) => {
+  ])('of %j is the effort %s if the model decides itself', (reasoning, effort, losses) => {
     const { body, lost } = send({ reasoning }, adaptive);
     expect(body.thinking).toEqual({ type: 'adaptive', display: 'summarized' });
     expect(body.output_config).toEqual(effort === undefined ? undefined : { effort });
-    expect(lost).toEqual(told);
+    expect(lost).toEqual(losses);
   });
 
   it('of none is switched off, set as low as possible, or omitted', () => {

@@ -36,7 +36,7 @@ interface Told {
   readonly log: readonly string[];
 }
 
-async function told(...plugins: readonly Plugin[]): Promise<Told> {
+async function documentOf(...plugins: readonly Plugin[]): Promise<Told> {
   const gateway = await startGateway({ plugins: [openapi(), ...plugins] });
   const body: unknown = await (await fetch(`${gateway.url}/openapi.json`)).json();
   await gateway.close();
@@ -73,7 +73,7 @@ describe('third-party plugins', () => {
     const {
       document: { paths },
       valid,
-    } = await told(ask(), prices(), pages({ name: 'silent', method: 'DELETE', path: '/silent/:one' }));
+    } = await documentOf(ask(), prices(), pages({ name: 'silent', method: 'DELETE', path: '/silent/:one' }));
     expect(valid).toBe(true);
     expect(paths['/ask']?.post?.requestBody?.content['application/json']?.schema).toMatchObject({
       required: ['model', 'ask'],
@@ -99,7 +99,7 @@ describe('third-party plugins', () => {
       openapi: async () => (turns.push(turn), { summary: 'A page.', replies: {}, error: z.unknown() }),
     }));
     try {
-      await told(pages(...routes));
+      await documentOf(pages(...routes));
     } finally {
       clearImmediate(counting);
     }
@@ -114,7 +114,7 @@ describe('third-party plugins', () => {
     };
     const {
       document: { paths },
-    } = await told(pages(titled('one', z.string()), titled('two', z.number())));
+    } = await documentOf(pages(titled('one', z.string()), titled('two', z.number())));
     const schemas = ['/one', '/two'].map(
       (path) => paths[path]?.get?.responses['200']?.content?.['application/json']?.schema,
     );
@@ -125,7 +125,7 @@ describe('third-party plugins', () => {
     const {
       document: { paths, components },
       valid,
-    } = await told(
+    } = await documentOf(
       ask(),
       chatCompletions(),
       calls(),
@@ -158,7 +158,7 @@ describe('third-party plugins', () => {
       document: { paths },
       valid,
       log,
-    } = await told(
+    } = await documentOf(
       ask(),
       other(),
       pages({ name: 'broken', openapi: () => fails('broken') }, { name: 'fine' }),

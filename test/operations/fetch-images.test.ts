@@ -166,10 +166,10 @@ describe('a URL that leads to a private address', () => {
   );
 
   it('gets the same error as an unknown name', async () => {
-    const told = (reach: Reach): Promise<unknown> =>
+    const faultOf = (reach: Reach): Promise<unknown> =>
       fetched(`http://some.test:${server.port}/`, { reach }).catch((error: unknown) => error);
-    expect(await told(reachOf(undefined, [], async () => []))).toEqual(
-      await told(reachOf(undefined, [], loopback)),
+    expect(await faultOf(reachOf(undefined, [], async () => []))).toEqual(
+      await faultOf(reachOf(undefined, [], loopback)),
     );
   });
 });

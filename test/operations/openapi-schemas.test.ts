@@ -28,9 +28,9 @@ function faults(schema: Record<string, unknown>, value: unknown): unknown {
 }
 
 function replySchema(path: string, method: string, status: number, type: string): Record<string, unknown> {
-  const told = document.paths[path]?.[method.toLowerCase()]?.responses;
-  const schema = (told?.[String(status)] ?? told?.default)?.content?.[type]?.schema;
-  if (!schema) throw new Error(`nothing is told of ${status} ${type} at ${method} ${path}`);
+  const replies = document.paths[path]?.[method.toLowerCase()]?.responses;
+  const schema = (replies?.[String(status)] ?? replies?.default)?.content?.[type]?.schema;
+  if (!schema) throw new Error(`nothing describes ${status} ${type} at ${method} ${path}`);
   return schema;
 }
 
@@ -130,7 +130,7 @@ describe('the schemas of the document', () => {
       { authorization: `Bearer ${secret}` },
     );
     const pages = operations().filter(({ method, path }) => method === 'GET' && path !== '/admin/events');
-    for (const { method, path, told: operation } of pages) {
+    for (const { method, path, operation } of pages) {
       const isOperators = operation.tags.includes('on the admin listener');
       const at = path
         .replace('/calls/{id}', `/calls/${id}`)
@@ -156,8 +156,8 @@ describe('the schemas of the document', () => {
     const response = await fetch(`${gateway.url}/v1/calls/${headers.get('x-request-id')}`, {
       headers: { authorization: `Bearer ${key}` },
     });
-    const told = z.looseObject({ attempts: z.array(z.looseObject({})) }).parse(await response.json());
-    const numbered = { ...told, attempts: told.attempts.map((attempt) => ({ ...attempt, key: 2 })) };
+    const detail = z.looseObject({ attempts: z.array(z.looseObject({})) }).parse(await response.json());
+    const numbered = { ...detail, attempts: detail.attempts.map((attempt) => ({ ...attempt, key: 2 })) };
     expect(faults(replySchema('/v1/calls/{id}', 'GET', 200, 'application/json'), numbered)).toEqual([]);
   });
 

@@ -37,7 +37,7 @@ describe('the document', () => {
   });
 
   it('names every operation once', () => {
-    const names = operations().map(({ told: operation }) => operation.operationId);
+    const names = operations().map(({ operation }) => operation.operationId);
     expect(names).toEqual([...new Set(names)]);
     expect(names.filter((name) => !/^[\w-]+$/.test(name))).toEqual([]);
   });
@@ -85,7 +85,7 @@ describe('the operations of the document', () => {
       .map(({ name }) => name);
     expect(silent).toEqual([]);
     const bare = operations().filter(
-      ({ told: operation }) =>
+      ({ operation }) =>
         !Object.keys(operation.responses).some(
           (status) =>
             status.startsWith('2') && Object.keys(operation.responses[status]?.content ?? {}).length > 0,
@@ -103,7 +103,7 @@ describe('the operations of the document', () => {
   });
 
   it('answer at every documented path', async () => {
-    for (const { method, path, told: operation } of operations()) {
+    for (const { method, path, operation } of operations()) {
       const base = operation.tags.includes('on the admin listener') ? adminUrl : gateway.url;
       const response = await fetch(`${base}${filled(path)}`, { method });
       const text = await response.text();
@@ -114,8 +114,8 @@ describe('the operations of the document', () => {
   });
 
   it('accept each credential documented for a path', async () => {
-    for (const { method, path, told: operation } of operations().filter(
-      ({ told: { tags } }) => !tags.includes('on the admin listener'),
+    for (const { method, path, operation } of operations().filter(
+      ({ operation: { tags } }) => !tags.includes('on the admin listener'),
     )) {
       for (const name of operation.security.flatMap((scheme) => Object.keys(scheme))) {
         const headers: Record<string, string> =

@@ -56,7 +56,7 @@ export function operations() {
     Object.entries(item).map(([method, described]) => ({
       method: method.toUpperCase(),
       path,
-      told: described,
+      operation: described,
     })),
   );
 }

@@ -84,12 +84,12 @@ describe('requests', () => {
 
   it('are reported for the key or its account, whichever has less left', async () => {
     const gateway = await first({ perAccount: { requests: 3 }, perKey: { requests: 2 } });
-    const told: (string | null)[][] = [];
+    const allowances: (string | null)[][] = [];
     for (const key of ['a-1', 'a-2', 'a-3']) {
       const { headers } = await call(gateway, key);
-      told.push(['limit', 'remaining'].map((word) => headers.get(`x-ratelimit-${word}-requests`)));
+      allowances.push(['limit', 'remaining'].map((word) => headers.get(`x-ratelimit-${word}-requests`)));
     }
-    expect(told).toEqual([
+    expect(allowances).toEqual([
       ['2', '1'],
       ['2', '1'],
       ['3', '0'],

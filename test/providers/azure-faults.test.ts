@@ -50,11 +50,11 @@ describe('what goes wrong', () => {
     [503, 503],
     [500, 502],
     [403, 502],
-  ])('a refusal with %i reaches the client as %i', async (said, told) => {
+  ])('a refusal with %i reaches the client as %i', async (said, passed) => {
     cloud.vendor.script('*', {
       reply: { status: said, body: { error: { code: String(said), message: 'No.' } } },
     });
-    expect((await harness.post('/v1/chat/completions', { model, messages: hello })).status).toBe(told);
+    expect((await harness.post('/v1/chat/completions', { model, messages: hello })).status).toBe(passed);
   });
 
   it('is the content filter, with its own message', async () => {

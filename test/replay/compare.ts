@@ -108,12 +108,14 @@ function compareHeard(before: Heard, after: Heard): Found[] {
 function compareBilled(before: Heard, { end }: Outcome): Found[] {
   if (before.input === undefined || before.error || !('charge' in end)) return [];
   const { usage, basis } = end.charge;
-  const [billed, told] = [
+  const [billed, reported] = [
     [usage.input, usage.output],
     [before.input, before.output],
   ];
-  if (JSON.stringify(billed) === JSON.stringify(told) && basis === 'usage') return [];
-  return [{ class: 'billed-differs', detail: `${shown(told)} was booked as ${shown(billed)} by ${basis}` }];
+  if (JSON.stringify(billed) === JSON.stringify(reported) && basis === 'usage') return [];
+  return [
+    { class: 'billed-differs', detail: `${shown(reported)} was booked as ${shown(billed)} by ${basis}` },
+  ];
 }
 
 function errorShape(client: RecordedProtocol, text: string): boolean {

@@ -232,11 +232,11 @@ describe("a provider's error on another protocol", () => {
     ],
   ] as const)(
     'with status %i keeps its message, and has the status and type of each protocol',
-    (status, message, told) => {
+    (status, message, expectations) => {
       const families = ['openai', 'messages', 'google'] as const;
       for (const from of families) {
         for (const to of families.filter((family) => family !== from)) {
-          const [expected, error] = told[to];
+          const [expected, error] = expectations[to];
           expect(
             encoders[to](decoders[from](status, JSON.stringify({ error: { message } }))),
             `${from} to ${to}`,

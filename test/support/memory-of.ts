@@ -21,7 +21,7 @@ export interface Heap {
   close(): void;
 }
 
-const told = z.object({
+const messageSchema = z.object({
   id: z.number().optional(),
   method: z.string().optional(),
   params: z.looseObject({ sessionId: z.string().optional(), chunk: z.string().optional() }).optional(),
@@ -43,7 +43,7 @@ export async function openHeap(gateway: RunningGateway): Promise<Heap> {
   let requestCount = 0;
   const chunks: string[] = [];
   socket.addEventListener('message', ({ data }) => {
-    const { id, method, params, result } = told.parse(JSON.parse(String(data)));
+    const { id, method, params, result } = messageSchema.parse(JSON.parse(String(data)));
     if (params?.chunk !== undefined) chunks.push(params.chunk);
     if (id !== undefined) waiting.get(id)?.(result);
     const thread = params?.sessionId;

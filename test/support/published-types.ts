@@ -96,8 +96,10 @@ function generate(wire: Wire): PublishedTypes {
     const schema: unknown = JSON.parse(JSON.stringify(generator.createSchema(type)), withoutUnsent);
     const definitions: unknown = isObject(schema) ? schema.definitions : undefined;
     if (!isObject(schema) || !isObject(definitions)) throw new Error(`no schema of ${type}`);
-    const told = JSON.parse(JSON.stringify(schema), (_, node: unknown) => chosenByType(node, definitions));
-    const validate = new Ajv({ strict: false, allErrors: true }).compile(told);
+    const narrowed = JSON.parse(JSON.stringify(schema), (_, node: unknown) =>
+      chosenByType(node, definitions),
+    );
+    const validate = new Ajv({ strict: false, allErrors: true }).compile(narrowed);
     return (value) => (validate(value) ? [] : (validate.errors ?? []).map(explain));
   };
   return { reply: checkOf(reply), event: checkOf(event) };

@@ -260,11 +260,11 @@ function geminiClient(sdk: GoogleGenAI): Client {
         contents.push({ role: 'model', parts });
         const calls = parts.flatMap(({ functionCall }) => (functionCall ? [functionCall] : []));
         called = calls.map(({ id, name = '' }) => ({ ...(id ? { id } : {}), name }));
-        const told = (thought: boolean): string =>
+        const textOf = (thought: boolean): string =>
           parts.map((part) => (Boolean(part.thought) === thought ? (part.text ?? '') : '')).join('');
         return {
-          text: told(false),
-          reasoning: told(true),
+          text: textOf(false),
+          reasoning: textOf(true),
           calls: calls.map(({ name = '', args }) => ({ name, arguments: args ?? {} })),
         };
       },

@@ -37,12 +37,12 @@ export interface SignIn {
 
 function isVerified(assertion: string, publicKey: string, email: string): boolean {
   const [head = '', body = '', signature = ''] = assertion.split('.');
-  const told = claims.parse(JSON.parse(Buffer.from(body, 'base64url').toString()));
+  const claimed = claims.parse(JSON.parse(Buffer.from(body, 'base64url').toString()));
   const now = Date.now() / 1000;
   return (
-    told.iss === email &&
-    told.exp > now &&
-    told.iat <= now + 5 &&
+    claimed.iss === email &&
+    claimed.exp > now &&
+    claimed.iat <= now + 5 &&
     verify(
       'sha256',
       Buffer.from(`${head}.${body}`),

@@ -154,7 +154,7 @@ function* failure(
   yield frame('[DONE]');
 }
 
-function* told(composition: Composition, frame: (data: string) => string): Generator<Told> {
+function* events(composition: Composition, frame: (data: string) => string): Generator<Told> {
   for (const { body, tokens } of chunks(composition)) yield { frame: frame(JSON.stringify(body)), tokens };
   for (let time = 0; time < (composition.scenario.done ?? 1); time += 1)
     yield { frame: frame('[DONE]'), tokens: 0 };
@@ -164,7 +164,7 @@ function* told(composition: Composition, frame: (data: string) => string): Gener
 export function streamFrames(composition: Composition): Generator<Frame> {
   const { scenario } = composition;
   const frame = scenario.frame ?? plainFrame;
-  return staged(told(composition, frame), scenario, () =>
+  return staged(events(composition, frame), scenario, () =>
     scenario.fail ? [...failure(scenario.fail, composition, frame)] : [],
   );
 }

@@ -47,10 +47,11 @@ function honest(billed: Billed, reasoning: number, sound: number, cached = 0): U
 }
 
 function withFigures(truth: UsageFigures, figures: UsageFigures): UsageFigures {
-  const told = { ...truth, ...figures };
-  const { prompt_tokens: prompt, completion_tokens: completion } = told;
-  if ('total_tokens' in figures || typeof prompt !== 'number' || typeof completion !== 'number') return told;
-  return { ...told, total_tokens: prompt + completion };
+  const merged = { ...truth, ...figures };
+  const { prompt_tokens: prompt, completion_tokens: completion } = merged;
+  if ('total_tokens' in figures || typeof prompt !== 'number' || typeof completion !== 'number')
+    return merged;
+  return { ...merged, total_tokens: prompt + completion };
 }
 
 export function compose(

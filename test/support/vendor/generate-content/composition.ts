@@ -52,7 +52,7 @@ function partialCall(name: string, args: unknown, signature: object): Piece[] {
     spent: { text: 1 },
   });
   if (!entries.length) return [call({ name }, signature)];
-  const told = entries.flatMap(([field, value]): object[] => {
+  const partials = entries.flatMap(([field, value]): object[] => {
     const jsonPath = `$.${field}`;
     if (typeof value === 'string')
       return [
@@ -66,7 +66,7 @@ function partialCall(name: string, args: unknown, signature: object): Piece[] {
   });
   return [
     call({ name, willContinue: true }, signature),
-    ...told.map((partial) => call({ partialArgs: [partial], willContinue: true })),
+    ...partials.map((partial) => call({ partialArgs: [partial], willContinue: true })),
     call({}),
   ];
 }

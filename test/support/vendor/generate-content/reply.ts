@@ -55,7 +55,7 @@ function blocked({ identity, scenario, prompt }: Composition): object {
 export function whole(composition: Composition): object {
   const { identity, scenario, candidates, prompt } = composition;
   if (scenario.blocked) return blocked(composition);
-  const told = candidates.map(({ pieces, ending }, index) => ({
+  const written = candidates.map(({ pieces, ending }, index) => ({
     ...content(joined(pieces)),
     ...ending,
     index,
@@ -63,7 +63,7 @@ export function whole(composition: Composition): object {
   const spent = candidates
     .flatMap(({ pieces }) => pieces)
     .reduce((sum, piece) => add(sum, piece.spent), nothing);
-  return { candidates: told, ...usageMetadata(prompt, spent, scenario), ...identity };
+  return { candidates: written, ...usageMetadata(prompt, spent, scenario), ...identity };
 }
 
 /** A candidate's chunks: its pieces, its end with the last text, or with an empty one after anything else. */

@@ -10,19 +10,20 @@ function outside(value: number | undefined, low: number, high: number): boolean 
 }
 
 const ranges: Rule = ({ generationConfig: config }, { outputLimit }) => {
-  const told = (name: string, value: number, low: number, high: string): string =>
+  const outOfRange = (name: string, value: number, low: number, high: string): string =>
     `Unable to submit request because it has a ${name} value of ${value} but the supported range is from ` +
     `${low} (inclusive) to ${high}. Update the value and try again.`;
   if (outside(config.temperature, 0, 2))
-    return told('temperature', config.temperature ?? 0, 0, '2.0 (inclusive)');
-  if (outside(config.topP, 0, 1)) return told('topP', config.topP ?? 0, 0, '1.0 (inclusive)');
-  if (outside(config.topK, 1, Infinity)) return told('topK', config.topK ?? 0, 1, '65 (exclusive)');
+    return outOfRange('temperature', config.temperature ?? 0, 0, '2.0 (inclusive)');
+  if (outside(config.topP, 0, 1)) return outOfRange('topP', config.topP ?? 0, 0, '1.0 (inclusive)');
+  if (outside(config.topK, 1, Infinity)) return outOfRange('topK', config.topK ?? 0, 1, '65 (exclusive)');
   if (outside(config.maxOutputTokens, 1, outputLimit))
-    return told('maxOutputTokens', config.maxOutputTokens ?? 0, 1, `${outputLimit + 1} (exclusive)`);
+    return outOfRange('maxOutputTokens', config.maxOutputTokens ?? 0, 1, `${outputLimit + 1} (exclusive)`);
   if (outside(config.candidateCount, 1, 8))
-    return told('candidateCount', config.candidateCount ?? 0, 1, '9 (exclusive)');
+    return outOfRange('candidateCount', config.candidateCount ?? 0, 1, '9 (exclusive)');
   for (const name of ['presencePenalty', 'frequencyPenalty'] as const)
-    if (outside(config[name], -2, 1.999_999)) return told(name, config[name] ?? 0, -2, '2.0 (exclusive)');
+    if (outside(config[name], -2, 1.999_999))
+      return outOfRange(name, config[name] ?? 0, -2, '2.0 (exclusive)');
   return config.stopSequences.length > 5
     ? `The number of stop sequences ${config.stopSequences.length} is greater than the maximum number of 5.`
     : undefined;

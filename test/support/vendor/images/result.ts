@@ -101,7 +101,7 @@ export function resultOf(composition: Composition): object {
 export function* eventsOf(composition: Composition): Generator<Told> {
   const { request, edit } = composition;
   const [picture = pixel(1)] = picturesOf(composition);
-  const told = (name: string, fields: object): Told => {
+  const imageEvent = (name: string, fields: object): Told => {
     const type = `${edit ? 'image_edit' : 'image_generation'}.${name}`;
     return {
       frame:
@@ -111,6 +111,6 @@ export function* eventsOf(composition: Composition): Generator<Told> {
     };
   };
   for (let index = 0; index < (request.partial_images ?? 0); index += 1)
-    yield told('partial_image', { b64_json: pixel(200 + index), partial_image_index: index });
-  yield told('completed', { b64_json: picture, ...usageOf(composition) });
+    yield imageEvent('partial_image', { b64_json: pixel(200 + index), partial_image_index: index });
+  yield imageEvent('completed', { b64_json: picture, ...usageOf(composition) });
 }

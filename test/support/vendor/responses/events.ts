@@ -41,7 +41,7 @@ function* groupEvents(
     yield tell('response.output_item.done', { output_index: first + index, item: whole });
 }
 
-function* told({ request, scenario, groups, opened, finished }: Composition): Generator<Told> {
+function* eventsOf({ request, scenario, groups, opened, finished }: Composition): Generator<Told> {
   let number = 0;
   const tell: Numbered = (type, data, tokens = 0) => {
     const frame = framed(type, { sequence_number: number, ...data });
@@ -67,7 +67,7 @@ function* told({ request, scenario, groups, opened, finished }: Composition): Ge
 /** As recorded: an event that says what went wrong, then the response, failed. */
 export function frames(composition: Composition): Generator<Frame> {
   const { scenario, opened } = composition;
-  return staged(told(composition), scenario, (sent) => {
+  return staged(eventsOf(composition), scenario, (sent) => {
     const error = {
       type: 'server_error',
       code: 'server_error',

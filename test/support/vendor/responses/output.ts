@@ -134,7 +134,7 @@ function callItems(
   idOf: (prefix: string, index: number) => string,
   interleaved: boolean,
 ): ItemGroup[] {
-  const told = calls.map(({ id: callId, name, freeform, fragments }, index) => {
+  const streamed = calls.map(({ id: callId, name, freeform, fragments }, index) => {
     const [type, field, prefix] = freeform
       ? ['custom_tool_call', 'input', 'ctc']
       : ['function_call', 'arguments', 'fc'];
@@ -154,13 +154,13 @@ function callItems(
     };
   });
   const events = [...callFragments(calls, interleaved)].map(({ index, fragment }) =>
-    event(`${told[index]?.about}.delta`, { delta: fragment, padded: true }, 1, index),
+    event(`${streamed[index]?.about}.delta`, { delta: fragment, padded: true }, 1, index),
   );
-  const ends = told.map(({ about, freeform, said, name }, index) =>
+  const ends = streamed.map(({ about, freeform, said, name }, index) =>
     event(`${about}.done`, freeform ? { input: said } : { arguments: said, name }, 1, index),
   );
-  if (interleaved) return told.length ? [{ items: told, events: [...events, ...ends] }] : [];
-  return told.map((item, index) => ({
+  if (interleaved) return streamed.length ? [{ items: streamed, events: [...events, ...ends] }] : [];
+  return streamed.map((item, index) => ({
     items: [item],
     events: [...events, ...ends].filter(({ item: of }) => of === index).map((one) => ({ ...one, item: 0 })),
   }));
