@@ -1,13 +1,14 @@
 /**
  * The parts Tollgate is made of, and nothing between them: Koa, http-proxy-3, undici, and a ledger that is on
- * disk before a call goes on and before its reply does. It knows no key and checks nothing. With `rewritten`
- * it writes what it has read as text again, as a translation does. No gateway of these parts can take less
- * on this machine.
+ * disk before a call goes on and before the end of its reply does. It knows no key, checks nothing and
+ * forwards streams unread. With `rewritten` it parses and writes whole bodies again, as a translation does.
+ * No gateway of these parts can take less on this machine.
  *
  * node parts.ts <port> <vendor> <folder> [rewritten]
  */
 import { isUtf8 } from 'node:buffer';
-import type { IncomingMessage } from 'node:http';
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import httpProxy from 'http-proxy-3';
 import Koa from 'koa';
@@ -18,7 +19,7 @@ import { Cancellation } from '../../core/util/cancellation.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { fill, reserveOne, settleOne } from './pairs.ts';
 
-const [port, vendor, folder, saidAnew] = process.argv.slice(2);
+const [port, vendor, folder, rewritten] = process.argv.slice(2);
 if (!port || !vendor || !folder) throw new Error('usage: node parts.ts <port> <vendor> <folder> [rewritten]');
 
 const ledger = await openSqlite({ file: join(folder, `parts-${port}.db`) });
@@ -45,10 +46,19 @@ function bodyOf(request: IncomingMessage): Promise<Buffer> {
   });
 }
 
-/** What is sent on of a text that was read. */
-function again(text: string): string {
+/** The text to send on, and whether it asks for a stream. */
+function parse(text: string): { text: string; isStream: boolean } {
   const value: unknown = JSON.parse(text);
-  return saidAnew ? JSON.stringify(value) : text;
+  const isStream = typeof value === 'object' && value !== null && 'stream' in value && value.stream === true;
+  return { text: rewritten ? JSON.stringify(value) : text, isStream };
+}
+
+/** Forwards a reply as it comes, except for its end, which waits for the ledger. */
+async function forward(reply: UpstreamResponse, response: ServerResponse, id: string): Promise<void> {
+  response.writeHead(reply.status, { 'content-type': 'text/event-stream' });
+  for await (const chunk of reply.body) if (!response.write(chunk)) await once(response, 'drain');
+  await settleOne(ledger, id);
+  response.end();
 }
 
 function proxied({ req, res }: Koa.Context, request: UpstreamRequest): Promise<UpstreamResponse> {
@@ -79,12 +89,12 @@ app.use(async (context) => {
   }
   const bytes = await bodyOf(context.req);
   if (!isUtf8(bytes)) throw new Error('no UTF-8');
-  const body = again(bytes.toString());
+  const { text: body, isStream } = parse(bytes.toString());
   const id = await reserveOne(ledger);
   const headers = {
     authorization: 'Bearer sk-vendor',
     'content-type': 'application/json',
-    accept: 'application/json',
+    accept: isStream ? 'text/event-stream' : 'application/json',
   };
   const reply = await proxied(context, {
     url: `${vendor}/v1/chat/completions`,
@@ -92,9 +102,10 @@ app.use(async (context) => {
     headers,
     body,
   });
-  const text = again(await read(reply.body));
-  await settleOne(ledger, id);
   context.respond = false;
+  if (isStream) return forward(reply, context.res, id);
+  const { text } = parse(await read(reply.body));
+  await settleOne(ledger, id);
   context.res
     .writeHead(reply.status, {
       'content-type': 'application/json',
