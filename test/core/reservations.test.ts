@@ -9,41 +9,12 @@ import { Tally } from '../../core/billing/reply-progress.ts';
 import { worstCost } from '../../core/billing/worst-cost.ts';
 import type { Fee, Model, ModelFacts, Price, Routed, Usage } from '../../core/index.ts';
 import { target } from '../balance/targets.ts';
+import { anyRates } from '../support/any-rates.ts';
 import { routed } from '../support/exchange.ts';
-
-type Rates = Pick<NonNullable<ModelFacts['price']>, (typeof kinds)[number]>;
-const kinds = [
-  'input',
-  'output',
-  'cacheRead',
-  'cacheReadAudio',
-  'cacheWrite5m',
-  'cacheWrite1h',
-  'inputAudio',
-  'inputImage',
-  'reasoning',
-  'outputAudio',
-  'outputImage',
-] as const;
 
 const usd = fc.nat(40_000).map((cents) => new Decimal(cents).div(1000).toFixed());
 const part = fc.option(usd, { nil: undefined });
-const rates: fc.Arbitrary<Rates> = fc.record(
-  {
-    input: usd,
-    output: usd,
-    cacheRead: usd,
-    cacheReadAudio: usd,
-    cacheWrite5m: usd,
-    cacheWrite1h: usd,
-    inputAudio: usd,
-    inputImage: usd,
-    reasoning: usd,
-    outputAudio: usd,
-    outputImage: usd,
-  },
-  { requiredKeys: ['input', 'output'] },
-);
+const rates = anyRates(usd);
 const fee = fc
   .record({ webSearch: part, fileSearch: part, container: part, request: part, image: part })
   .map((fees) => Object.fromEntries(Object.entries(fees).filter(([, rate]) => rate !== undefined)));
@@ -116,7 +87,9 @@ const usageReport: fc.Arbitrary<Usage> = fc.record(
     cacheRead: figure,
     cacheReadAudio: figure,
     cacheWrite5m: figure,
+    cacheWrite30m: figure,
     cacheWrite1h: figure,
+    cacheWrite12h: figure,
     inputAudio: figure,
     inputImage: figure,
     reasoning: figure,

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { costOf } from '../../core/billing/cost.ts';
 import { type Price } from '../../core/billing/price.ts';
 import { affordableOutput, worstCost } from '../../core/billing/worst-cost.ts';
+import { anyRates } from '../support/any-rates.ts';
 
 const rate = fc.bigInt({ min: 0n, max: 10n ** 12n });
 const tokens = fc.integer({ min: 0, max: 10_000_000 });
@@ -54,40 +55,18 @@ describe('the worst case', () => {
     );
   });
 
-  const anyRates = fc
-    .record({ input: rate, output: rate })
-    .chain((base) =>
-      fc
-        .record(
-          Object.fromEntries(
-            [
-              'cacheRead',
-              'cacheReadAudio',
-              'cacheWrite5m',
-              'cacheWrite1h',
-              'inputAudio',
-              'inputImage',
-              'reasoning',
-              'outputAudio',
-              'outputImage',
-            ].map((kind) => [kind, rate]),
-          ),
-          { requiredKeys: [] },
-        )
-        .map((parts) => ({ ...base, ...parts })),
-    );
   const anyFees = fc.record(
     { request: rate, image: rate, webSearch: rate, fileSearch: rate, container: rate },
     { requiredKeys: [] },
   );
   const fullPrice: fc.Arbitrary<Price> = fc
     .record({
-      rates: anyRates,
+      rates: anyRates(rate),
       fees: anyFees,
-      tiers: fc.array(fc.record({ above: fc.integer({ min: 1, max: 1000 }), rates: anyRates }), {
+      tiers: fc.array(fc.record({ above: fc.integer({ min: 1, max: 1000 }), rates: anyRates(rate) }), {
         maxLength: 2,
       }),
-      fast: anyRates,
+      fast: anyRates(rate),
     })
     .map(({ rates, fees, tiers, fast }) => ({
       ...rates,
@@ -101,7 +80,9 @@ describe('the worst case', () => {
       cacheRead: some,
       cacheReadAudio: some,
       cacheWrite5m: some,
+      cacheWrite30m: some,
       cacheWrite1h: some,
+      cacheWrite12h: some,
       inputAudio: some,
       inputImage: some,
       reasoning: some,
