@@ -19,9 +19,9 @@ export interface Setting {
   readonly vendor: Vendor;
   readonly folder: string;
   readonly seconds: number;
-  /** What makes a figure doubtful is said here. */
+  /** Notes what makes a figure doubtful. */
   warn(message: string): void;
-  /** Told which share of the processors went to programs outside the run during a load. */
+  /** Notes which share of the processors went to programs outside the run during a load. */
   noteOthers(target: Target, share: number): void;
 }
 

@@ -8,7 +8,7 @@ import { hashSecret } from '../../plugins/shared/secret.ts';
 import { openHarness } from '../support/harness.ts';
 import {
   type Ask,
-  type Told,
+  type ClientReply,
   before,
   calls,
   chat,
@@ -216,7 +216,7 @@ describe('a call whose process died', () => {
     await Promise.all([store.close(), itself.close()]);
   }
 
-  async function whileItRuns(sent: boolean): Promise<Told> {
+  async function whileItRuns(sent: boolean): Promise<ClientReply> {
     const go = Promise.withResolvers<void>();
     harness.vendor.script(upstream, { text: ['One', ' two'], hold: go.promise, holdAfter: 2 }, {});
     const running = send(chat(true));

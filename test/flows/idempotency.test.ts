@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import {
-  type Told,
+  type ClientReply,
   before,
   calls,
   chat,
@@ -52,7 +52,7 @@ describe.each(everyWay)('%s, stream: %s', (name, stream) => {
 
   it('repeats the reply without the rate-limit headers of its time', async () => {
     const [first, again] = [await send(ask), await send(ask)];
-    const allowances = ({ headers }: Told): string[] =>
+    const allowances = ({ headers }: ClientReply): string[] =>
       [...headers.keys()].filter((header) => header.includes('ratelimit'));
     expect([allowances(first).length, allowances(again)]).toEqual([3, []]);
     expect(again.headers.get('x-tollgate-provider')).toBe('groq');
@@ -139,7 +139,7 @@ describe('a form', () => {
   const pixel =
     'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-  function edit(picture: Buffer<ArrayBuffer>, prompt = 'Make it night'): Promise<Told> {
+  function edit(picture: Buffer<ArrayBuffer>, prompt = 'Make it night'): Promise<ClientReply> {
     const form = new FormData();
     for (const [name, value] of Object.entries({
       model: 'demo/paint',

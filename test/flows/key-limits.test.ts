@@ -88,14 +88,14 @@ async function newKey(
   return made;
 }
 
-interface Told {
+interface ClientReply {
   readonly status: number;
   readonly retry: string | null;
   readonly after: string | null;
   readonly body: unknown;
 }
 
-async function call(family: string, key: string): Promise<Told> {
+async function call(family: string, key: string): Promise<ClientReply> {
   const { path, body, credential } = families[family] ?? { path: '', body: {}, credential: bearing };
   const response = await postJson(gateway.url + path, body, credential(key));
   return {

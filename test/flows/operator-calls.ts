@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, vi } from 'vitest';
 import { z } from 'zod';
+import { askAdmin, type AdminReply } from '../support/admin-listener.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
 import { startDelivered } from '../support/delivered.ts';
 import type { TestGateway } from '../support/gateway.ts';
@@ -21,26 +22,8 @@ export let adminUrl: string;
 
 export let secret: string;
 
-interface Told {
-  readonly status: number;
-  readonly body: unknown;
-}
-
-export async function admin(method: string, path: string, body?: unknown, key = secret): Promise<Told> {
-  const headers = {
-    authorization: `Bearer ${key}`,
-    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-  };
-  const response = await fetch(`${adminUrl}/admin${path}`, {
-    method,
-    headers,
-    body: body === undefined ? null : JSON.stringify(body),
-  });
-  const text = await response.text();
-  return {
-    status: response.status,
-    body: response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : text,
-  };
+export function admin(method: string, path: string, body?: unknown, key = secret): Promise<AdminReply> {
+  return askAdmin(adminUrl, key, [method, path, body]);
 }
 
 export const made = z.object({ key: z.string(), id: z.string() });

@@ -64,7 +64,7 @@ export const families = {
 
 export const chat = families['chat-completions'];
 
-export interface Told {
+export interface ClientReply {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -93,7 +93,7 @@ export async function send(
   ask: Ask,
   idempotencyKey: string | null = order,
   key = harness.key,
-): Promise<Told> {
+): Promise<ClientReply> {
   const response = await start(ask, idempotencyKey, key);
   return { status: response.status, headers: response.headers, text: await response.text() };
 }

@@ -131,7 +131,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-interface Told {
+interface ClientReply {
   readonly status: number;
   readonly retryAfter: string | null;
   /** The last bytes the client received. */
@@ -145,7 +145,7 @@ async function call(
   prompt: string,
   stream: boolean,
   milliseconds = 60_000,
-): Promise<Told> {
+): Promise<ClientReply> {
   const path = client === 'chat' ? '/v1/chat/completions' : '/alpha/v1/messages';
   const body = { model, stream, max_tokens: 1000, messages: [{ role: 'user', content: prompt }] };
   const headers = {

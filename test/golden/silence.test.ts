@@ -28,7 +28,7 @@ const sayNothing: Readonly<Record<'chat-completions' | 'messages', readonly RegE
     /^messages\[3\]\.name="probe"$/,
     // Every schema is kept to on the wires that do not ask.
     /^response_format\.json_schema\.strict=true$/,
-    // Told with the field it belongs to.
+    // Reported with the field it belongs to.
     /^top_logprobs=/,
     // Numbers of thoughts, and their text once more.
     /^messages\[\d+\]\.(reasoning=|reasoning_details\[\d+\]\.(index|id)=)/,

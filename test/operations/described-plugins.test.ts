@@ -30,13 +30,13 @@ const documentSchema = z.object({
   components: z.object({ securitySchemes: z.record(z.string(), z.unknown()) }),
 });
 
-interface Told {
+interface Publication {
   readonly document: z.output<typeof documentSchema>;
   readonly valid: boolean;
   readonly log: readonly string[];
 }
 
-async function documentOf(...plugins: readonly Plugin[]): Promise<Told> {
+async function documentOf(...plugins: readonly Plugin[]): Promise<Publication> {
   const gateway = await startGateway({ plugins: [openapi(), ...plugins] });
   const body: unknown = await (await fetch(`${gateway.url}/openapi.json`)).json();
   await gateway.close();

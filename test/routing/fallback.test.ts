@@ -60,12 +60,12 @@ afterAll(async () => {
   mute.close();
 });
 
-interface Told {
+interface ClientReply {
   readonly choice: Choice | 'cut' | 'first';
   readonly attempts: number;
 }
 
-async function ask(row: Row, body: object): Promise<Told> {
+async function ask(row: Row, body: object): Promise<ClientReply> {
   if (typeof row.fault !== 'string') faulty.conduct(row.fault);
   const gateway = gateways[typeof row.fault === 'string' ? row.fault : 'faulty'];
   const before = gateway.ends.length;

@@ -9,7 +9,7 @@ import { startGateway, type TestGateway } from './gateway.ts';
 
 export interface AdminReply {
   readonly status: number;
-  /** Parsed as `any`, so that matchers can read every field. */
+  /** Parsed if it is JSON; undefined if it is empty. */
   readonly body: unknown;
   readonly text: string;
 }
@@ -37,7 +37,8 @@ export async function askAdmin(
     body: body === undefined ? null : JSON.stringify(body),
   });
   const text = await response.text();
-  return { status: response.status, body: text === '' ? undefined : JSON.parse(text), text };
+  const isJson = response.headers.get('content-type')?.includes('json');
+  return { status: response.status, body: isJson ? JSON.parse(text) : text || undefined, text };
 }
 
 export async function openAdminListener(

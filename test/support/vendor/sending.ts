@@ -31,7 +31,7 @@ export async function sendWhole(
 }
 
 /** One event of a stream, framed, and the tokens of output it delivers. */
-export interface Told {
+export interface SentEvent {
   readonly frame: string;
   readonly tokens: number;
 }
@@ -45,7 +45,7 @@ type Staging = Pick<Scenario, 'inserts' | 'endlessLine'> & { readonly fail?: { r
 
 /** Takes a reply's events and the wire's error event; returns the frames as the scenario says. */
 export function* staged(
-  events: Iterable<Told>,
+  events: Iterable<SentEvent>,
   scenario: Staging,
   failure: (sent: number) => readonly string[],
 ): Generator<Frame> {

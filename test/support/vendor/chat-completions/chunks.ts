@@ -4,7 +4,7 @@
  */
 import type { Frame } from '../delivery.ts';
 import type { Sound } from '../scenario.ts';
-import { staged, type Told } from '../sending.ts';
+import { staged, type SentEvent } from '../sending.ts';
 import { expiry } from './completion.ts';
 import { logprobsField, trailer, type Composition } from './composition.ts';
 import type { Scenario, StreamFailure } from './scenario.ts';
@@ -154,7 +154,7 @@ function* failure(
   yield frame('[DONE]');
 }
 
-function* events(composition: Composition, frame: (data: string) => string): Generator<Told> {
+function* events(composition: Composition, frame: (data: string) => string): Generator<SentEvent> {
   for (const { body, tokens } of chunks(composition)) yield { frame: frame(JSON.stringify(body)), tokens };
   for (let time = 0; time < (composition.scenario.done ?? 1); time += 1)
     yield { frame: frame('[DONE]'), tokens: 0 };

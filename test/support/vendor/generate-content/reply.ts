@@ -3,7 +3,7 @@
  * the same chunks as one array of JSON, element by element.
  */
 import type { Frame } from '../delivery.ts';
-import { staged, type Told } from '../sending.ts';
+import { staged, type SentEvent } from '../sending.ts';
 import type { Candidate, Composition, Piece } from './composition.ts';
 import { errorBody } from './refusals.ts';
 import { usageMetadata, type Spent } from './usage.ts';
@@ -125,12 +125,12 @@ function failureOf({ scenario }: Composition): object {
   });
 }
 
-function* events(composition: Composition): Generator<Told> {
+function* events(composition: Composition): Generator<SentEvent> {
   for (const { body, tokens } of chunks(composition))
     yield { frame: `data: ${JSON.stringify(body)}\r\n\r\n`, tokens };
 }
 
-function* elements(composition: Composition): Generator<Told> {
+function* elements(composition: Composition): Generator<SentEvent> {
   let first = true;
   for (const { body, tokens } of chunks(composition)) {
     yield { frame: `${first ? '[' : ',\r\n'}${JSON.stringify(body, null, 2)}`, tokens };

@@ -1,7 +1,7 @@
 /** What the vendor answers: pictures of its own, how they were made, and the tokens they count as. */
 import { deflateSync } from 'node:zlib';
 import type { Scenario } from '../scenario.ts';
-import type { Told } from '../sending.ts';
+import type { SentEvent } from '../sending.ts';
 import type { ImageRequest } from './request.ts';
 
 /** Tokens of a square picture, by its quality. */
@@ -98,10 +98,10 @@ export function resultOf(composition: Composition): object {
   return { created: 1_790_000_000, ...madeAs(composition.request), data, ...usageOf(composition) };
 }
 
-export function* eventsOf(composition: Composition): Generator<Told> {
+export function* eventsOf(composition: Composition): Generator<SentEvent> {
   const { request, edit } = composition;
   const [picture = pixel(1)] = picturesOf(composition);
-  const imageEvent = (name: string, fields: object): Told => {
+  const imageEvent = (name: string, fields: object): SentEvent => {
     const type = `${edit ? 'image_edit' : 'image_generation'}.${name}`;
     return {
       frame:

@@ -3,7 +3,7 @@
  * padding.
  */
 import type { Frame } from '../delivery.ts';
-import { staged, type Told } from '../sending.ts';
+import { staged, type SentEvent } from '../sending.ts';
 import type { Composition, ToldBlock } from './composition.ts';
 import { errorBody } from './refusals.ts';
 
@@ -23,19 +23,19 @@ export function message({ id, model, blocks, stop, input, output, scenario }: Co
 }
 
 /** One named event; the vendor pads its objects with spaces of no meaning. */
-function event(type: string, data: object = {}, tokens = 0): Told {
+function event(type: string, data: object = {}, tokens = 0): SentEvent {
   const text = JSON.stringify({ type, ...data });
   const padding = ' '.repeat(text.length % 7);
   return { frame: `event: ${type}\ndata: ${text.slice(0, -1)}${padding}}\n\n`, tokens };
 }
 
-const ping: Told = { frame: 'event: ping\ndata: {"type": "ping"}\n\n', tokens: 0 };
+const ping: SentEvent = { frame: 'event: ping\ndata: {"type": "ping"}\n\n', tokens: 0 };
 
 function* blockEvents(
   { start, deltas, broken }: ToldBlock,
   index: number,
   endless: boolean,
-): Generator<Told> {
+): Generator<SentEvent> {
   yield event('content_block_start', { index, content_block: start });
   if (index === 0) yield ping;
   for (const { delta, tokens } of deltas) yield event('content_block_delta', { index, delta }, tokens);
@@ -46,7 +46,7 @@ function* blockEvents(
   if (!broken) yield event('content_block_stop', { index });
 }
 
-function* events(composition: Composition): Generator<Told> {
+function* events(composition: Composition): Generator<SentEvent> {
   const { id, model, blocks, stop, input, output, scenario } = composition;
   const honest = scenario.usage !== 'missing';
   const usage = honest ? { usage: { ...input, output_tokens: 1, ...extras } } : {};

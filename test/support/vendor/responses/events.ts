@@ -3,7 +3,7 @@
  * `[DONE]`.
  */
 import type { Frame } from '../delivery.ts';
-import { staged, type Told } from '../sending.ts';
+import { staged, type SentEvent } from '../sending.ts';
 import type { Composition } from './composition.ts';
 import type { ItemGroup } from './output.ts';
 
@@ -14,7 +14,7 @@ function framed(type: string, data: Data): string {
 }
 
 interface Numbered {
-  (type: string, data: Data, tokens?: number): Told;
+  (type: string, data: Data, tokens?: number): SentEvent;
 }
 
 function* groupEvents(
@@ -23,7 +23,7 @@ function* groupEvents(
   tell: Numbered,
   padded: boolean,
   endless: boolean,
-): Generator<Told> {
+): Generator<SentEvent> {
   for (const [index, { start }] of items.entries())
     yield tell('response.output_item.added', { output_index: first + index, item: start });
   for (const { type, data, tokens, item } of events) {
@@ -41,7 +41,7 @@ function* groupEvents(
     yield tell('response.output_item.done', { output_index: first + index, item: whole });
 }
 
-function* eventsOf({ request, scenario, groups, opened, finished }: Composition): Generator<Told> {
+function* eventsOf({ request, scenario, groups, opened, finished }: Composition): Generator<SentEvent> {
   let number = 0;
   const tell: Numbered = (type, data, tokens = 0) => {
     const frame = framed(type, { sequence_number: number, ...data });

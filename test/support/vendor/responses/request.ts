@@ -150,7 +150,7 @@ export const countSchema = z.strictObject(counted);
 export const requestSchema = z.strictObject({
   ...counted,
   background: z.boolean().nullish(),
-  // Told by the vendor's own agent of itself.
+  // The vendor's own agent describes itself with it.
   client_metadata: z.record(z.string(), z.unknown()).nullish(),
   context_management: z.array(z.looseObject({ type: z.string() })).nullish(),
   include: z
