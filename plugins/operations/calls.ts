@@ -16,6 +16,7 @@ import {
   type Workers,
 } from '../../core/index.ts';
 import { recordText } from '../shared/calls/record.ts';
+import { shownRecord } from '../shared/calls/shown.ts';
 import { errors, noStore } from '../shared/operator-routes.ts';
 import { encodeError } from '../shared/wire-kit/openai-error.ts';
 import { LiveCalls } from './calls/live.ts';
@@ -32,7 +33,7 @@ const keptSchema = z.object({
   /** The key that made the call. */
   key: z.string(),
   /**
-   * The reply as JSON text: the garbage collector need not walk through one string, but through ten thousand
+   * Its record as JSON text: the garbage collector need not walk through one string, but through ten thousand
    * objects it would.
    */
   body: z.string(),
@@ -128,7 +129,7 @@ export const calls = definePlugin({
         return {
           status: 200,
           headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
-          body,
+          body: JSON.stringify(shownRecord(body)),
         };
       },
     });

@@ -26,8 +26,9 @@ const start = end - days * units['1d'];
 const key = `(number * 7919 % 1000) * (number * 104729 % 1000) / 1000`;
 const model = `(number * 31 % 50) * (number / 7 % 50) / 50`;
 const body = JSON.stringify({
-  object: 'call',
-  attempts: [{ number: 1, outcome: 'completed' }],
+  cost: '0',
+  timing: {},
+  tries: [{ number: 1, outcome: 'completed' }],
   fill: 'x'.repeat(300),
 });
 

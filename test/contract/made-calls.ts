@@ -45,15 +45,12 @@ export function madeCall(
     basis: 'usage',
     flags: '',
     tags: {},
-    body: { id: call, object: 'call' },
     ...more,
   };
 }
 
 export function add(store: Store, ...calls: readonly MadeCall[]): Promise<void> {
-  return store.addCalls({
-    calls: calls.map(({ body, ...columns }) => [JSON.stringify(columns), JSON.stringify(body)] as const),
-  });
+  return store.addCalls({ calls: calls.map((call) => JSON.stringify(call)) });
 }
 
 export function totalOf(rows: readonly OverviewRow[]) {

@@ -31,20 +31,20 @@ describe('the call log', () => {
       protocol: 'chat-completions',
       operation: 'generate',
       address: '127.0.0.1',
+      asked: 'openai/gpt-4o-mini',
       model: 'openai/gpt-4o-mini',
-      answered: 'openai/gpt-4o-mini',
       provider: 'openai',
       outcome: 'completed',
       status: 200,
       attempts: 1,
       basis: 'usage',
-      cost: expect.stringMatching(/^0\.0*[1-9]\d*$/),
-      ms: expect.any(Number),
+      cost: expect.stringMatching(/^[1-9]\d*$/),
+      duration: expect.any(Number),
     });
   });
 
   it('states why a call failed, with each attempt', async () => {
-    const attempt = { provider: 'openai', code: 'upstream_failed' };
+    const attempt = { provider: 'openai', outcome: 'upstream_failed' };
     harness.vendor.script('gpt-4o-mini', { reply: { status: 500, body: '{}' } });
     await harness.post({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: secret }] });
     harness.vendor.unscript();
@@ -52,7 +52,7 @@ describe('the call log', () => {
       outcome: 'failed',
       status: 502,
       code: 'upstream_failed',
-      failed: [attempt, attempt, attempt],
+      tries: [attempt, attempt, attempt],
       cost: '0',
     });
   });

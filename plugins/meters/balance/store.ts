@@ -34,7 +34,6 @@ import type { Move, Moved } from './budgets/teams.ts';
 import type { MinuteQuery, MinuteRow, OverviewQuery, OverviewRow } from './calls/overview.ts';
 import type { CallQuery, CallRow, StoredCall } from './calls/records.ts';
 import type { RollupGaps } from './calls/rollup-repair.ts';
-import type { WrittenCall } from './calls/written-call.ts';
 import type { Action, ActionRecord } from './corrections.ts';
 import type { ExportedLines, ExportSlice } from './export/lines.ts';
 import type {
@@ -155,7 +154,7 @@ export const operations = {
   recordAction: write<(action: Action) => void>(),
 
   /** Stores ended calls, as JSON text. A call is stored once. */
-  addCalls: upkeep<(batch: Readonly<{ calls: readonly WrittenCall[] }>) => void>(),
+  addCalls: upkeep<(batch: Readonly<{ calls: readonly string[] }>) => void>(),
   /** Adds up to `limit` numbers of each log to the roll-ups; says whether there are no more at the moment. */
   fold: upkeep<(request: Readonly<{ limit: number }>) => { readonly isDone: boolean }>(),
   /** Deletes up to `limit` calls that ended before a time, and old roll-ups. Returns how many calls. */

@@ -5,7 +5,8 @@
  */
 import { Readable } from 'node:stream';
 import { GatewayError, type Attempt, type End, type Routed, type Workers } from '../../../core/index.ts';
-import { columnsOf, shownCall } from '../../shared/calls/columns.ts';
+import { recordText } from '../../shared/calls/record.ts';
+import { shownCall } from '../../shared/calls/shown.ts';
 
 /** Milliseconds between two batches, between two comments, and between two calls to the other workers. */
 const batchEvery = 250;
@@ -87,7 +88,7 @@ export class LiveCalls {
   }
 
   ended(end: End): void {
-    if (this.#isWanted) this.#add(this.#ends, shownCall(columnsOf(end)));
+    if (this.#isWanted) this.#add(this.#ends, shownCall(JSON.parse(recordText(end))));
   }
 
   close(): void {

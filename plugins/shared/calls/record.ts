@@ -1,66 +1,81 @@
 /**
- * The record of an ended call, as `GET /v1/calls/{id}` returns it and as the ledger stores it: every attempt
- * and everything that was lost, how its targets were chosen, and how long each step took. Prompts and replies
- * are no part of it.
+ * The record of an ended call: all facts about it, collected once and written once as JSON. It is the line of
+ * the call log and what the ledger stores, and `shown.ts` derives from it what callers and operators see.
+ * Prompts, replies and keys are no part of it.
  */
-import {
-  formatUsd,
-  type Attempt,
-  type End,
-  type Loss,
-  type Routed,
-  type RouteStep,
-  type Target,
-} from '../../../core/index.ts';
+import type { Attempt, End, Loss, Routed, RouteStep, Target } from '../../../core/index.ts';
+import { attributionOf } from '../attribution.ts';
+import { vendorCost } from '../vendor-price.ts';
 
-/** Losses shown of one attempt or reply. A hostile request could have thousands. */
+/** Losses of one attempt or reply in a record. A hostile request could have thousands. */
 const mostLosses = 200;
+/** Characters of a record that is logged or stored. A longer one gets few losses there. */
+const longestKept = 16_384;
+const fewLosses = 10;
 /** Characters kept of names that the caller chose. */
-export const longestName = 200;
+const longestName = 200;
 /** Steps of the routing, and targets in each, that a record has. */
 const mostSteps = 20;
+/** A client that disconnected got no status; this is what the metrics call it. */
+const goneStatus = 499;
+/** pino's levels. */
+const [debug, info] = [20, 30];
 
-function lossesOf(losses: readonly Loss[], most: number): object {
-  const shown = losses
+function statusOf(end: End): number {
+  if (end.type === 'replayed') return end.replay.status;
+  if (end.type === 'answered' && end.outcome === 'aborted') return goneStatus;
+  return end.error?.status ?? 200;
+}
+
+/** Undefined without losses, which JSON leaves out. */
+function lossesOf(losses: readonly Loss[], most: number): Loss[] | undefined {
+  if (losses.length === 0) return undefined;
+  return losses
     .slice(0, most)
     .map(({ path, reason, code }) => ({ path: path.slice(0, longestName), reason, code }));
-  return losses.length > most ? { losses: shown, losses_omitted: losses.length - most } : { losses: shown };
+}
+
+function omittedOf(losses: readonly Loss[], most: number): number | undefined {
+  return losses.length > most ? losses.length - most : undefined;
 }
 
 function milliseconds(value: number | undefined): number | null {
   return value === undefined ? null : Math.round(value);
 }
 
-function namesOf({ provider: { name, credential }, model }: Target): object {
-  return { provider: name, ...(credential === undefined ? {} : { key: credential }), model: model.id };
+/** `key`: which of the provider's keys, if it has several. */
+function namesOf({ provider: { name, credential }, model }: Target) {
+  return { provider: name, key: credential, model: model.id };
 }
 
-function attemptOf(attempt: Attempt, { exchange }: End, cost: bigint, most: number): object {
-  const { target, number, status, sent, startedAt, firstEventAfter, duration, error, losses } = attempt;
+function tryOf(attempt: Attempt, startedAt: number, most: number) {
+  const { target, error, losses } = attempt;
   return {
-    number,
-    ...namesOf(target),
+    number: attempt.number,
+    provider: target.provider.name,
+    key: target.provider.credential,
+    model: target.model.id,
     outcome: error?.code ?? 'completed',
-    ...(error ? { message: error.message } : {}),
-    sent,
-    status: status ?? null,
-    start_ms: milliseconds(startedAt - exchange.startedAt),
-    first_event_ms: milliseconds(firstEventAfter),
-    duration_ms: milliseconds(duration),
-    cost: formatUsd(cost),
-    ...lossesOf(losses, most),
+    message: error?.message,
+    sent: attempt.sent,
+    status: attempt.status ?? null,
+    start_ms: milliseconds(attempt.startedAt - startedAt),
+    first_event_ms: milliseconds(attempt.firstEventAfter),
+    duration_ms: milliseconds(attempt.duration),
+    losses: lossesOf(losses, most),
+    losses_omitted: omittedOf(losses, most),
   };
 }
 
 /** Targets that the call was not allowed to go to, since it could have cost more there than was reserved. */
-function notGranted({ targets, grant }: Routed): object {
-  const left = targets
+function notGranted({ targets, grant }: Routed) {
+  if (targets.every((target) => grant.targets.includes(target))) return undefined;
+  return targets
     .filter((target) => !grant.targets.includes(target))
     .map(({ provider, model }) => ({ provider: provider.name, model: model.id }));
-  return left.length > 0 ? { not_granted: left } : {};
 }
 
-function stepOf({ by, because, given, left }: RouteStep): object {
+function stepOf({ by, because, given, left }: RouteStep) {
   const removed = given.filter((target) => !left.includes(target));
   return {
     by,
@@ -70,57 +85,89 @@ function stepOf({ by, because, given, left }: RouteStep): object {
   };
 }
 
-/** Milliseconds of each step. A step that was not reached is left out. */
-function timingOf({ exchange: { trace }, duration }: End): object {
+/** When each step ended, in microseconds since the headers; 0: not reached. */
+function timingOf({ exchange: { trace }, duration }: End) {
   const { authenticated, read, replayed, routed, authorized, settled } = trace;
-  // The end of a call is known when it begins to be settled.
-  const settling = settled === 0 ? 0 : Math.min(settled, Math.round(duration * 1000));
   return {
-    authenticate: stepTime(0, authenticated),
-    read: stepTime(authenticated, read),
-    replay: stepTime(read, replayed),
-    route: stepTime(replayed, routed),
-    authorize: stepTime(routed, authorized),
-    settle_start: stepTime(0, settling),
-    settle: stepTime(settling, settled),
+    authenticated,
+    read,
+    replayed,
+    routed,
+    authorized,
+    ended: Math.round(duration * 1000),
+    settled,
   };
 }
 
-function stepTime(from: number, to: number): number | undefined {
-  return to === 0 ? undefined : (to - from) / 1000;
-}
-
-function recordOf(end: End, most: number): object {
-  const { exchange, attempts, type } = end;
+/**
+ * One flat literal, since every call makes it. The columns of stored calls are members of the same names;
+ * among them empty texts mean: no valid key, no model found, no provider called. Amounts are in nano-dollars.
+ */
+function recordOf(end: End, most: number) {
+  const { exchange, attempts, losses, type } = end;
   const isAnswer = type === 'answered' || type === 'failed';
   const charge = isAnswer ? end.charge : undefined;
-  const answering = isAnswer ? end.exchange.attempt : undefined;
-  const { steps } = exchange.trace;
+  const attempt = isAnswer ? end.exchange.attempt : undefined;
+  const target = attempt?.target ?? (type === 'refused' ? end.exchange.targets?.[0] : undefined);
+  const error = type === 'replayed' ? undefined : end.error;
+  const { input = 0, output = 0, cacheRead = 0, reasoning = 0 } = charge?.usage ?? {};
+  const cost = charge?.cost ?? 0n;
+  const bill = charge && attempt ? vendorCost(charge, attempt.target.price) : undefined;
+  const isStreamed = type === 'answered' && end.exchange.call.stream;
+  const duration = Math.round(end.duration);
+  const ended = exchange.receivedAt + duration;
   return {
-    id: exchange.id,
-    object: 'call',
-    created: Math.floor(exchange.receivedAt / 1000),
+    level: levelOf(end) === 'debug' ? debug : info,
+    time: ended,
+    call: exchange.id,
+    started: exchange.receivedAt,
+    ended,
+    address: exchange.address,
+    account: exchange.principal?.account ?? '',
+    key: exchange.principal?.key ?? '',
+    asked: exchange.call?.model.slice(0, longestName) ?? null,
+    model: target?.model.id ?? '',
+    provider: attempt?.target.provider.name ?? '',
     protocol: exchange.family,
     operation: exchange.operation,
-    stream: exchange.call?.stream ?? false,
-    model: exchange.call?.model.slice(0, longestName) ?? null,
+    stream: exchange.call?.stream ? 1 : 0,
     outcome: type === 'answered' ? end.outcome : type,
-    error: type === 'replayed' || !end.error ? null : { code: end.error.code, message: end.error.message },
-    provider: type === 'answered' ? (answering?.target.provider.name ?? null) : null,
-    answered_by: type === 'answered' ? (answering?.target.model.id ?? null) : null,
-    duration_ms: Math.round(end.duration),
-    cost: formatUsd(charge?.cost ?? 0n),
-    cost_basis: charge?.basis ?? 'none',
-    rule: charge?.rule || null,
-    usage: charge?.usage ?? {},
-    ...lossesOf(end.losses, most),
-    ...(isAnswer ? notGranted(end.exchange) : {}),
-    ...(steps ? { routing: steps.slice(0, mostSteps).map(stepOf) } : {}),
+    code: error?.code ?? null,
+    message: error?.message,
+    status: statusOf(end),
+    first_event:
+      isStreamed && attempt?.firstEventAfter !== undefined
+        ? Math.round(attempt.startedAt - exchange.startedAt + attempt.firstEventAfter)
+        : null,
+    duration,
+    attempts: attempts.length,
+    input,
+    output,
+    cached: cacheRead,
+    reasoning,
+    cost: String(cost),
+    // What is charged above the vendor's bill.
+    margin: String(bill === undefined ? 0n : cost - bill),
+    basis: charge?.basis ?? 'none',
+    rule: charge?.rule || undefined,
+    flags: charge?.suspect ? 'suspect' : '',
+    tags: attributionOf(exchange).byName,
+    usage: charge?.usage,
+    losses: lossesOf(losses, most),
+    losses_omitted: omittedOf(losses, most),
+    not_granted: isAnswer ? notGranted(end.exchange) : undefined,
+    routing: exchange.trace.steps?.slice(0, mostSteps).map(stepOf),
     timing: timingOf(end),
-    attempts: attempts.map((attempt) =>
-      attemptOf(attempt, end, attempt === answering ? (charge?.cost ?? 0n) : 0n, most),
-    ),
+    tries: attempts.map((each) => tryOf(each, exchange.startedAt, most)),
+    msg: 'call',
   };
+}
+
+export type CallRecord = ReturnType<typeof recordOf>;
+
+/** Calls without a valid key are logged at the level `debug`, since anybody can make thousands of them. */
+export function levelOf({ type, exchange }: End): 'debug' | 'info' {
+  return type === 'refused' && !exchange.principal ? 'debug' : 'info';
 }
 
 /** Key of the text on an end. A symbol, because values of a WeakMap outlive minor garbage collections. */
@@ -131,7 +178,8 @@ export function recordText(end: End & { [written]?: string }): string {
   return (end[written] ??= JSON.stringify(recordOf(end, mostLosses)));
 }
 
-/** The same with few losses, for calls whose record is too long to keep for days. */
-export function shortRecordText(end: End): string {
-  return JSON.stringify(recordOf(end, 10));
+/** The record as it is logged, and stored for days. */
+export function keptText(end: End): string {
+  const text = recordText(end);
+  return text.length > longestKept ? JSON.stringify(recordOf(end, fewLosses)) : text;
 }

@@ -7,8 +7,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isGatewayError, type End, type Host } from '../../../../core/index.ts';
+import { keptText } from '../../../shared/calls/record.ts';
 import type { Store } from '../store.ts';
-import { writeCall, type WrittenCall } from './written-call.ts';
 
 export interface CallKeeperOptions {
   readonly store: Store;
@@ -42,14 +42,11 @@ function isOutage(error: unknown): boolean {
   return isGatewayError(error) && error.code === 'ledger_unavailable';
 }
 
-function lengthOf([columns, record]: WrittenCall): number {
-  return columns.length + record.length;
-}
-
 export class CallKeeper {
   readonly #options: CallKeeperOptions;
   readonly #closing = new AbortController();
-  #waiting: WrittenCall[] = [];
+  /** Records as JSON texts, which a thread takes as they are. */
+  #waiting: string[] = [];
   #characters = 0;
   #lost = 0;
   /** False while the database is away: then full batches wait for the next turn too. */
@@ -72,16 +69,15 @@ export class CallKeeper {
     this.#schedule();
   }
 
+  /** Adds no call without a valid key: strangers must not fill the database. */
   add(end: End): void {
-    if (this.#options.retention === 0) return;
-    const call = writeCall(end);
-    if (!call) return;
-    const length = lengthOf(call);
-    if (this.#waiting.length >= mostWaiting || this.#characters + length > mostCharacters) {
+    if (this.#options.retention === 0 || !end.exchange.principal) return;
+    const record = keptText(end);
+    if (this.#waiting.length >= mostWaiting || this.#characters + record.length > mostCharacters) {
       this.#lost += 1;
     } else {
-      this.#waiting.push(call);
-      this.#characters += length;
+      this.#waiting.push(record);
+      this.#characters += record.length;
     }
     if (this.#waiting.length >= batchSize && this.#isOpen) void this.flush();
     this.#schedule();
@@ -148,7 +144,7 @@ export class CallKeeper {
         this.#lose(batch.length, error);
       }
       this.#waiting = this.#waiting.slice(batch.length);
-      this.#characters = this.#waiting.reduce((sum, call) => sum + lengthOf(call), 0);
+      this.#characters = this.#waiting.reduce((sum, { length }) => sum + length, 0);
     }
   }
 

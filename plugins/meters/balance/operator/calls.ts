@@ -1,7 +1,7 @@
 /** What operators read of stored calls: pages of them, and one with all that is known of it. */
 import { z } from 'zod';
 import { usd } from '../../../../core/index.ts';
-import { ownCall, shownCall, type ListedColumns } from '../../../shared/calls/columns.ts';
+import { ownCall, shownCall, shownRecord, type ListedColumns } from '../../../shared/calls/shown.ts';
 import { tagText } from '../../../shared/calls/tag-text.ts';
 import type { CallRow, StoredCall, Store } from '../store.ts';
 import { billOf } from './bill.ts';
@@ -82,29 +82,12 @@ export function callsCsv({ data }: Awaited<ReturnType<typeof listCalls>>): strin
   );
 }
 
-/** What the record of a call says of its times; other members pass as they are. */
-const recordSchema = z.looseObject({
-  timing: z.record(z.string(), z.number()).default({}),
-  routing: z.array(z.unknown()).default([]),
-  attempts: z
-    .array(
-      z.looseObject({
-        number: z.number(),
-        start_ms: z.number().nullish(),
-        duration_ms: z.number().nullish(),
-        first_event_ms: z.number().nullish(),
-        outcome: z.string(),
-      }),
-    )
-    .default([]),
-});
-
 type Timing = { name: string; start_ms: number; duration_ms: number | null };
 
 const steps = ['authenticate', 'read', 'replay', 'route', 'authorize'] as const;
 
 /** The steps of a call as a waterfall: those before its attempts follow one another. */
-function spansOf({ timing, attempts }: z.output<typeof recordSchema>): Timing[] {
+function spansOf({ timing, attempts }: ReturnType<typeof shownRecord>): Timing[] {
   let start = 0;
   const spans: Timing[] = steps.flatMap((step) => {
     const duration = timing[step];
@@ -138,13 +121,14 @@ export async function callDetails(store: Store, id: string) {
       'not_found',
       `No call "${id.slice(0, 100)}" is stored: it still runs, never was, or is older than the retention.`,
     );
-  const record = recordSchema.parse(JSON.parse(call.body));
+  const record = shownRecord(call.body);
   const entries = await store.entries({ call: id, limit: 20 });
   return {
     ...shownCall(listed(call)),
     ...record,
     provider: call.provider === '' ? null : call.provider,
     answered_by: call.provider === '' ? null : call.model,
+    routing: record.routing ?? [],
     timing: spansOf(record),
     entries: entries.map(shownEntry).map((entry) => ({ ...entry, ...billOf(entry.costs) })),
   };

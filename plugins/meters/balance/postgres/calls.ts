@@ -10,7 +10,7 @@ import type { Query } from './connection.ts';
 import { noneOpen } from './open-numbers.ts';
 import { recordset } from './values.ts';
 
-const columns = [...callColumns, 'body'].join(', ');
+const columns = callColumns.join(', ');
 
 /** The sequence that a row of `folds` follows. */
 const sequenceOf = "CASE log WHEN 'entries' THEN 'entry_numbers' ELSE 'calls_number_seq' END";
@@ -20,7 +20,8 @@ const sql = statements('calls', {
   identify: 'SELECT pg_current_xact_id()::text::bigint AS id',
   add: `
     WITH added AS (
-      INSERT INTO calls (${columns}) SELECT ${columns} FROM json_populate_recordset(NULL::calls, $1)
+      INSERT INTO calls (${columns}, body) SELECT ${columns}, record::text
+      FROM json_array_elements($1) AS record, json_populate_record(NULL::calls, record)
       ON CONFLICT (call) DO NOTHING RETURNING number, ended, tags)
     INSERT INTO call_tags (tag, ended, number)
     SELECT tag.key || CASE tag.value WHEN '' THEN '' ELSE ':' || tag.value END, ended, number FROM added
@@ -39,9 +40,8 @@ const sql = statements('calls', {
 });
 
 export async function addCalls(query: Query, { calls }: Argument<'addCalls'>): Promise<void> {
-  const rows = calls.map(([columns, record]) => `${columns.slice(0, -1)},"body":${record}}`);
   await query(sql.identify);
-  await query(sql.add, [`[${rows.join(',')}]`]);
+  await query(sql.add, [`[${calls.join(',')}]`]);
 }
 
 /** What a fold found when it began: the last number that was taken of each log, and then its own id. */

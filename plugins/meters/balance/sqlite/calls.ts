@@ -30,7 +30,7 @@ const newest = statements('newest', {
 });
 const slices: Readonly<Record<Log, Statement>> = statements('slices', sliceSql);
 
-/** The columns of a call as the recorder wrote them. */
+/** The columns of a call as its record has them. */
 type Columns = Readonly<Record<(typeof callColumns)[number], string | number | null>> & {
   readonly tags: Readonly<Record<string, string>>;
 };
@@ -43,8 +43,8 @@ export class StoredCalls {
   }
 
   readonly addCalls = ({ calls }: Argument<'addCalls'>): void => {
-    for (const [columns, record] of calls) {
-      const call: Columns = JSON.parse(columns);
+    for (const record of calls) {
+      const call: Columns = JSON.parse(record);
       const values = callColumns.map((column) =>
         column === 'tags' ? JSON.stringify(call.tags) : call[column],
       );
