@@ -21,9 +21,9 @@ function opensString(code: number): boolean {
 }
 
 /**
- * Counts the keys of a JSON text. It looks only at colons and the quote before each, so long strings cost
- * almost nothing. Returns Infinity if a quote could open a string as well as close a key, as in `":)"` and
- * `"a,":`.
+ * Counts the keys of a JSON text; of invalid JSON, at least those that `JSON.parse` reads before its error.
+ * It looks only at colons and the quote before each, so long strings cost almost nothing. Returns Infinity
+ * if a quote could open a string as well as close a key, as in `":)"` and `"a,":`.
  */
 export function countKeys(text: string): number {
   let keys = 0;

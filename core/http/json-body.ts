@@ -1,6 +1,6 @@
 /**
  * Parses a request body. Refuses invalid JSON, invalid UTF-8, deep nesting, duplicate fields and more fields
- * or values than a real call has. A long body is counted before it is parsed.
+ * or values than a real call has. What would take long to parse is counted before.
  */
 import { isUtf8 } from 'node:buffer';
 import { GatewayError } from '../errors.ts';
@@ -13,10 +13,15 @@ const deepest = 128;
  * Parsing more would hold the event loop too long.
  */
 const mostFields = 100_000;
-/** Values in all. No more fit into a body that is not counted first. */
+/** Values in all. */
 const mostValues = 500_000;
-/** Bytes of a body that is parsed at once: the worst of them takes 0.15 seconds. */
+/** Bytes of JSON that can be parsed at once: the worst of them takes 0.15 seconds. */
 export const longestUncounted = 2 * mostValues;
+/**
+ * Bytes of a body for which a search of its fields is enough: with no more fields than the limit, the worst
+ * of them takes 0.15 seconds too. A full count of a conversation takes three times as long as the search.
+ */
+const longestSearched = 2_000_000;
 /** Fields at the top level. No protocol has a tenth of that, and each unknown field is listed as a loss. */
 const mostOwnFields = 1000;
 /** Fields of any one object. A tool may return a large object, but not with this many keys. */
@@ -36,8 +41,10 @@ export interface ReadBody {
 export function parseJson(bytes: Buffer): ReadBody {
   if (!isUtf8(bytes))
     throw new GatewayError('invalid_request', 'The body is not valid UTF-8; send JSON encoded as UTF-8.');
-  const members = bytes.length > longestUncounted ? countMembers(bytes) : undefined;
   const text = bytes.toString('utf8');
+  // One-byte strings are searched several times faster.
+  const view = text.length === bytes.length ? text : bytes.toString('latin1');
+  const members = countMembers(bytes, view);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -53,19 +60,19 @@ export function parseJson(bytes: Buffer): ReadBody {
   }
   const extra = Object.keys(value)[mostOwnFields];
   if (extra !== undefined) throw toTooManyError('The body', mostOwnFields, extra);
-  const count: Count = { fields: 0, listed: 0, crowded: undefined };
+  const count: Count = { fields: 0, listed: 0, values: 0, crowded: undefined };
   if (!countInto(count, value, deepest)) throw toTooLargeError('depth');
   if (count.crowded !== undefined) throw toTooManyError('An object in the body', mostInObject, count.crowded);
   if (count.fields + count.listed > mostFields) throw toTooLargeError('fields');
-  // One-byte strings are searched several times faster.
-  const view = text.length === bytes.length ? text : bytes.toString('latin1');
-  const isPlain =
-    (members ?? countKeys(view)) === count.fields && !(view.includes('\\u') && holdsBackslash(value));
+  if (count.values > mostValues) throw toTooLargeError('values');
+  const isPlain = members === count.fields && !(view.includes('\\u') && holdsBackslash(value));
   return { bytes, text, value: isPlain ? value : readCarefully(text) };
 }
 
 /** Counts the members of all objects. Throws if `JSON.parse` would take too long. */
-function countMembers(bytes: Buffer): number {
+function countMembers(bytes: Buffer, view: string): number {
+  const keys = bytes.length > longestSearched ? Infinity : countKeys(view);
+  if (keys <= mostFields) return keys;
   const { members, exceeded } = countStructure(bytes, limits);
   if (exceeded !== undefined) throw toTooLargeError(exceeded);
   return members;
@@ -97,6 +104,8 @@ interface Count {
   fields: number;
   /** Objects and lists inside lists. */
   listed: number;
+  /** Values after the first in an object or list. */
+  values: number;
   /** The first field over the limit of one object. */
   crowded: string | undefined;
 }
@@ -109,6 +118,7 @@ function countInto(count: Count, value: Readonly<Record<string, unknown>>, limit
   if (limit === 0) return false;
   if (Array.isArray(value)) {
     const children: readonly unknown[] = value;
+    count.values += Math.max(0, children.length - 1);
     for (const child of children) {
       if (!isContainer(child)) continue;
       count.listed += 1;
@@ -118,11 +128,12 @@ function countInto(count: Count, value: Readonly<Record<string, unknown>>, limit
   }
   let own = 0;
   for (const name in value) {
-    count.fields += 1;
     own += 1;
     if (own > mostInObject) count.crowded ??= name;
     const child = value[name];
     if (isContainer(child) && !countInto(count, child, limit - 1)) return false;
   }
+  count.fields += own;
+  count.values += Math.max(0, own - 1);
   return true;
 }

@@ -101,6 +101,37 @@ describe('the arguments of tool calls', () => {
   });
 });
 
+describe('a body of one to two megabytes', () => {
+  const names = `{"a":{${list(120_000, (at) => `"${at}":0`)}}}`;
+
+  it.each([
+    ['fields', 'more than 100000 fields', names],
+    ['fields beside a text that looks like one', 'more than 100000 fields', `{":)":0,${names.slice(1)}`],
+    ['broken fields', 'more than 100000 fields', names.slice(0, -9)],
+  ])('of %s is refused before it is parsed', (_, limit, text) => {
+    const parse = vi.spyOn(JSON, 'parse');
+    try {
+      expect(() => parseJson(Buffer.from(text))).toThrow(limit);
+      expect(parse).not.toHaveBeenCalled();
+    } finally {
+      parse.mockRestore();
+    }
+  });
+
+  it.each([
+    ['depth', 'deeper than 128 levels', `{"a":${'['.repeat(600_000)}${']'.repeat(600_000)}}`],
+    ['lists', 'more than 100000 fields', `{"a":[${list(400_000, () => '[]')}]}`],
+    ['values', 'more than 500000 values', `{"a":[${list(600_000, () => '0')}]}`],
+  ])('is refused for its %s', (_, limit, text) => {
+    expect(() => parseJson(Buffer.from(text))).toThrow(limit);
+  });
+
+  it('is not refused for what its texts contain', () => {
+    const value = { ':)': 'a', text: ',":[{'.repeat(250_000) };
+    expect(parseJson(Buffer.from(JSON.stringify(value))).value).toEqual(value);
+  });
+});
+
 describe('a short body', () => {
   it('is never refused for its values, since too few fit into it', () => {
     const zeros = `{"a":[${list(499_996, () => '0')}]}`;
