@@ -70,27 +70,6 @@ describe('an audit', () => {
     });
   });
 
-  it('reads rates and usage that name service modes by `fast`, and still finds wrong charges', async () => {
-    const { file } = await books();
-    const rates = JSON.stringify({
-      input: '0.0005',
-      output: '0.001',
-      tiers: [],
-      fast: { input: '0.001', output: '0.002' },
-    });
-    const former = [
-      'DROP TRIGGER IF EXISTS prices_stay',
-      `UPDATE prices SET rates = '${rates}'`,
-      `UPDATE entries SET usage = '{"input":30,"output":0,"fast":true}' WHERE ${post}`,
-      `UPDATE entries SET usage = '{"input":260,"output":0,"fast":false}'
-        WHERE kind = 'post' AND revenue = 100`,
-    ];
-    expect(await after(file, ...former)).toMatchObject({ ok: true, findings: [] });
-    expect(
-      await after(file, `UPDATE entries SET usage = '{"input":31,"output":0,"fast":true}' WHERE ${post}`),
-    ).toMatchObject({ ok: false, findings: [{ rule: 'I8' }] });
-  });
-
   it.each<[rule: string, what: string, statements: string[], message: RegExp]>([
     [
       'I1',

@@ -115,25 +115,14 @@ export function priceReader(ratesOf: RatesOf): (version: string) => Price | unde
   return (version) => {
     const found = known.get(version);
     if (found) return found;
-    const price = priceSchema.safeParse(renameFast(parsed(ratesOf(version))));
+    const price = priceSchema.safeParse(parsed(ratesOf(version)));
     if (price.success) known.set(version, price.data);
     return price.data;
   };
 }
 
 export function usageReader(text: string): Usage | undefined {
-  return usageSchema.safeParse(renameFast(parsed(text))).data;
-}
-
-/**
- * Entries are never changed, so they keep the field names of their time. Before service modes had names,
- * `fast` held the rates of priority calls, or said that a call was one.
- */
-function renameFast(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || !('fast' in value)) return value;
-  const { fast, ...rest } = value;
-  if (typeof fast === 'boolean') return fast ? { ...rest, mode: 'fast' } : rest;
-  return { ...rest, modes: { fast } };
+  return usageSchema.safeParse(parsed(text)).data;
 }
 
 function parsed(text: string | undefined): unknown {

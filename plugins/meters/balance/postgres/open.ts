@@ -171,6 +171,7 @@ export async function openPostgres({
     health: () => session.failure,
     async close() {
       await writer.close();
+      await heartbeat?.close();
       await readers.close();
     },
   });
