@@ -35,7 +35,7 @@ import type { MinuteQuery, MinuteRow, OverviewQuery, OverviewRow } from './calls
 import type { CallQuery, CallRow, StoredCall } from './calls/records.ts';
 import type { RollupGaps } from './calls/rollup-repair.ts';
 import type { Action, ActionRecord } from './corrections.ts';
-import type { ExportedLines, ExportSlice } from './export/lines.ts';
+import type { ExportSlice } from './export/lines.ts';
 import type {
   Beat,
   ClaimRecord,
@@ -183,7 +183,7 @@ export const operations = {
   /** Rows of the books, for lists and for the record of a call. */
   entries: report<(query: EntryQuery) => readonly Entry[]>(),
   /** The entries of a slice as lines, in the order of their numbers. */
-  exportEntries: report<(slice: ExportSlice) => ExportedLines>(),
+  exportEntries: report<(slice: ExportSlice) => string>(),
   /** The highest number up to which no entry can still appear: an export up to it is complete. */
   lastEntry: report<() => number>(),
   /** Sums of calls and their cost, in the order of what they are grouped by. */

@@ -23,12 +23,6 @@ export interface ExportSlice extends Pick<EntryQuery, 'account' | 'key' | 'from'
   readonly last: number;
 }
 
-/** The lines of a slice. */
-export interface ExportedLines {
-  readonly text: string;
-  readonly rows: number;
-}
-
 type Kind = 'count' | 'usd' | 'time' | 'text' | 'rule';
 
 /** The columns by name, with what they hold, in the order of a line. */
@@ -140,12 +134,9 @@ function budgetsText(text: string): string {
   return JSON.stringify(shares);
 }
 
-export function linesOf(rows: Iterable<Row>, format: ExportFormat): ExportedLines {
+export function linesOf(rows: Iterable<Row>, format: ExportFormat): string {
   const write = format === 'csv' ? csvLine : jsonLine;
-  let [text, count] = ['', 0];
-  for (const row of rows) {
-    text += write(row);
-    count += 1;
-  }
-  return { text, rows: count };
+  let text = '';
+  for (const row of rows) text += write(row);
+  return text;
 }

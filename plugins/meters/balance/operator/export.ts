@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { fileMode, GatewayError, type RouteReply } from '../../../../core/index.ts';
 import { noStore, read } from '../../../shared/operator-routes.ts';
 import { exportFormats, headOf } from '../export/lines.ts';
-import { entryKinds, type ExportedLines, type Store } from '../store.ts';
+import { entryKinds, type Store } from '../store.ts';
 import { accountName, moment, wholeNumber } from './reading.ts';
 import type { Verb } from './verbs.ts';
 
@@ -34,7 +34,7 @@ let running = 0;
 
 /** The lines with numbers above `after`, up to `last`. The next slice is read while this one is sent. */
 async function* linesOf(store: Store, { after, ...query }: Query, last: number): AsyncGenerator<string> {
-  const sliceFrom = (start: number): Promise<ExportedLines> | undefined => {
+  const sliceFrom = (start: number): Promise<string> | undefined => {
     if (start >= last) return undefined;
     const slice = store.exportEntries({ ...query, after: start, last: Math.min(start + sliceSize, last) });
     // A client that leaves never asks for it.
@@ -47,7 +47,7 @@ async function* linesOf(store: Store, { after, ...query }: Query, last: number):
     if (headOf[query.format] !== '') yield headOf[query.format];
     let next = sliceFrom(after);
     for (let start = after; next; start += sliceSize) {
-      const { text } = await next;
+      const text = await next;
       next = sliceFrom(start + sliceSize);
       if (text !== '') yield text;
     }

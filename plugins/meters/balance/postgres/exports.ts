@@ -1,6 +1,6 @@
 /** Exports from a PostgreSQL ledger. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { linesOf, sliceSql, type ExportedLines, type ExportSlice } from '../export/lines.ts';
+import { linesOf, sliceSql, type ExportSlice } from '../export/lines.ts';
 import { count, flag } from '../rows.ts';
 import { statements } from '../sql/steps.ts';
 import type { Query } from './connection.ts';
@@ -14,7 +14,7 @@ const sql = statements('exports', {
   safe: "SELECT safe AS number FROM folds WHERE log = 'entries'",
 });
 
-export async function exportEntries(query: Query, slice: ExportSlice): Promise<ExportedLines> {
+export async function exportEntries(query: Query, slice: ExportSlice): Promise<string> {
   const { text, values } = sliceSql(slice, { call: 'entries.call', join: '' });
   return linesOf(await query({ text }, values), slice.format);
 }

@@ -1,6 +1,6 @@
 /** Exports from a SQLite ledger, in its thread for reports. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { linesOf, sliceSql, type ExportedLines, type ExportSlice } from '../export/lines.ts';
+import { linesOf, sliceSql, type ExportSlice } from '../export/lines.ts';
 import { count } from '../rows.ts';
 import { bound } from './statements.ts';
 
@@ -17,7 +17,7 @@ export class Exports {
     this.#database = database;
   }
 
-  readonly exportEntries = (slice: ExportSlice): ExportedLines => {
+  readonly exportEntries = (slice: ExportSlice): string => {
     const { text, values } = sliceSql(slice, spelling);
     // There are as many texts as sets of filters.
     const statement = this.#prepared.get(text) ?? this.#database.prepare(text.replaceAll('$', '?'));

@@ -84,25 +84,20 @@ type PackedAnswer =
   | readonly ['posted', posted: string, overage: string]
   | readonly [Exclude<Settled['status'], 'posted' | 'adjusted'>];
 
-/** An answer of an operation that has a packed form. */
-export type Answered =
-  | { readonly name: 'reserve'; readonly value: Reserved }
-  | { readonly name: 'settle'; readonly value: Settled };
-
-function packAnswer({ value }: Answered): PackedAnswer | undefined {
-  switch (value.status) {
+function packAnswer(answer: Reserved | Settled): PackedAnswer | undefined {
+  switch (answer.status) {
     case 'reserved':
-      return ['reserved', value.quote, String(value.amount)];
+      return ['reserved', answer.quote, String(answer.amount)];
     case 'short':
-      return value.by === 'budget' ? undefined : ['short', value.by, String(value.available)];
+      return answer.by === 'budget' ? undefined : ['short', answer.by, String(answer.available)];
     case 'posted':
-      return ['posted', String(value.posted), String(value.overage)];
+      return ['posted', String(answer.posted), String(answer.overage)];
     case 'claimed':
     case 'limited':
     case 'adjusted':
       return undefined;
     default:
-      return [value.status];
+      return [answer.status];
   }
 }
 
@@ -150,15 +145,11 @@ export function unpackGroup(parcel: Parcel<Operation>): Operation[] {
   return unpack(parcel, unpackOperation);
 }
 
-/** What a thread answers: the outcome itself, and its packed form where it has one. */
-export type Finished = Outcome & { readonly answered?: Answered };
+/** The outcome of an operation; `answer` is its value again, if that may have a packed form. */
+export type Finished = Outcome & { readonly answer?: Reserved | Settled };
 
 export function packOutcomes(queue: QueueName, outcomes: readonly Finished[]): Parcel<Outcome> {
-  return pack<Outcome & { readonly answered?: Answered }, PackedAnswer>(
-    queue,
-    outcomes,
-    ({ answered }) => answered && packAnswer(answered),
-  );
+  return pack(queue, outcomes, ({ answer }) => answer && packAnswer(answer));
 }
 
 export function unpackOutcomes(parcel: Parcel<Outcome>): Outcome[] {

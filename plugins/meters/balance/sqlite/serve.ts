@@ -31,11 +31,11 @@ function run<Name extends OperationName>(handlers: Handlers, { name, argument }:
 function done(handlers: Handlers, operation: Operation): Finished {
   if (operation.name === 'reserve') {
     const value = handlers.reserve(operation.argument);
-    return { value, answered: { name: 'reserve', value } };
+    return { value, answer: value };
   }
   if (operation.name === 'settle') {
     const value = handlers.settle(operation.argument);
-    return { value, answered: { name: 'settle', value } };
+    return { value, answer: value };
   }
   const value = run(handlers, operation);
   if (operation.action && isChange(value)) handlers.recordAction(operation.action);
