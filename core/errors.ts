@@ -127,3 +127,8 @@ export function toGatewayError(thrown: unknown): GatewayError {
     cause: thrown,
   });
 }
+
+/** The message of anything thrown. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

@@ -48,7 +48,7 @@ export type { RouteStep, Trace } from './util/trace.ts';
 export type { AlikeEvent } from './crossing/alike-run.ts';
 export type * from './protocol.ts';
 export { chargeSoFar, inputEstimate } from './billing/charge.ts';
-export { errorTable, GatewayError, isGatewayError, toGatewayError } from './errors.ts';
+export { errorTable, GatewayError, isGatewayError, messageOf, toGatewayError } from './errors.ts';
 export type { ErrorCode, ErrorDetails, VendorWords } from './errors.ts';
 export { formatUsd, parseUsd, toUsdNumber, usd } from './money.ts';
 export type { Nano } from './money.ts';

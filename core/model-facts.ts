@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { type Price, priceSchema, regionalPrice } from './billing/price.ts';
+import { messageOf } from './errors.ts';
 import { mergeFlags, rememberFile, wireSchema } from './host/wire-flags.ts';
 
 const modality = z.enum(['text', 'image', 'audio', 'video', 'pdf', 'file']);
@@ -183,7 +184,7 @@ function readJson(file: URL): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Error(`${file.pathname}: ${error instanceof Error ? error.message : String(error)}`, {
+    throw new Error(`${file.pathname}: ${messageOf(error)}`, {
       cause: error,
     });
   }

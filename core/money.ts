@@ -2,6 +2,7 @@
  * Money is an integer count of nano-USD (10^-9 USD) in a BigInt. No floating-point number takes part.
  */
 import { z } from 'zod';
+import { messageOf } from './errors.ts';
 
 export type Nano = bigint;
 
@@ -43,7 +44,7 @@ export const usd = z
     try {
       return parseUsd(text);
     } catch (error) {
-      context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) });
+      context.addIssue({ code: 'custom', message: messageOf(error) });
       return z.NEVER;
     }
   });

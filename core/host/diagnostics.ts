@@ -2,6 +2,7 @@
  * Checks of `tollgate doctor`: each finding says what was checked, the result, and how to fix a fault.
  * Plugins add their own. The check of a provider is here, because it is the same for all.
  */
+import { messageOf } from '../errors.ts';
 import type { Provider, UpstreamRequest } from '../provider.ts';
 
 export interface Finding {
@@ -102,7 +103,7 @@ export async function examineVendor(provider: Provider, probe: Probe): Promise<F
   try {
     signed = await provider.sign(requestOf(probe));
   } catch (error) {
-    const message = `requests cannot be signed: ${error instanceof Error ? error.message : String(error)}`;
+    const message = `requests cannot be signed: ${messageOf(error)}`;
     return [{ subject, state: 'fault', message, remedy: `check ${probe.variable}` }];
   }
   return ask(signed, subject, host, probe.variable);

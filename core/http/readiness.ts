@@ -1,6 +1,7 @@
 /** Collects the faults that `/readyz` reports: every reason to send the gateway no calls. */
 import type { Core } from '../core.ts';
-import { reasonOf, type Readiness } from '../plugin.ts';
+import { messageOf } from '../errors.ts';
+import type { Readiness } from '../plugin.ts';
 
 /** Runs a check. A plugin in plain JavaScript may return anything. */
 function runCheck(check: Readiness): string | undefined {
@@ -21,8 +22,7 @@ export function findReadinessFaults({ calls, readiness, logger }: Core): string[
     } catch (error) {
       const plugin = readiness.ownerOf(check);
       logger.error({ error, plugin, readiness: check.name }, 'a readiness check failed');
-      const reason = error instanceof Error ? error.message : reasonOf(error);
-      return [`${check.name}: the check of the plugin "${plugin}" failed: ${reason}`];
+      return [`${check.name}: the check of the plugin "${plugin}" failed: ${messageOf(error)}`];
     }
   });
   return calls.draining ? ['the gateway is stopping', ...faults] : faults;

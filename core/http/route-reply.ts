@@ -4,8 +4,8 @@
  */
 import { Readable } from 'node:stream';
 import type { Core } from '../core.ts';
-import { toGatewayError, type GatewayError } from '../errors.ts';
-import { PluginError, reasonOf, type Route, type RouteReply } from '../plugin.ts';
+import { messageOf, toGatewayError, type GatewayError } from '../errors.ts';
+import { PluginError, type Route, type RouteReply } from '../plugin.ts';
 import { findHeaderFault, isStatus } from './valid-headers.ts';
 
 export interface SendableReply {
@@ -48,8 +48,7 @@ function checkReply(
     if (!reply) throw new TypeError('nothing');
     return serializeReply(reply);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : reasonOf(error);
-    const text = `"${by}" of its route "${route.name}" returned ${reason}`;
+    const text = `"${by}" of its route "${route.name}" returned ${messageOf(error)}`;
     throw new PluginError(routes.ownerOf(route), text, error);
   }
 }

@@ -1,6 +1,7 @@
 /** Reads the configuration as a reload would, and says what would change. Nothing is opened. */
 import type { Logger } from 'pino';
 import { loadConfig, type Config } from '../config.ts';
+import { messageOf } from '../errors.ts';
 import { createGateway } from '../gateway.ts';
 import { compareConfigs, type ConfigCheck } from '../host/configuration.ts';
 import { hideSecrets } from '../host/shown-options.ts';
@@ -15,7 +16,7 @@ export function unchangeable(before: Config['server'], after: Config['server']):
 
 /** The reason of a refusal, for operators. */
 export function faultOf(error: unknown): string {
-  return hideSecrets(error instanceof Error ? error.message : String(error));
+  return hideSecrets(messageOf(error));
 }
 
 /** `first` is the configuration of the start, `current` the one in force. */

@@ -7,6 +7,7 @@ import { flushCompileCache } from 'node:module';
 import { setFlagsFromString } from 'node:v8';
 import type { Command as Program } from 'commander';
 import { ConfigError, configFile, loadConfig } from '../config.ts';
+import { messageOf } from '../errors.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
 import { ownVerbs, verbOf } from '../host/commands.ts';
 import type { Command } from '../host/commands.ts';
@@ -158,9 +159,7 @@ function addVerb(program: Program, command: Command, gateway: Gateway): void {
       if (text !== '') print(text);
       if (result.failed) process.exitCode = 1;
     } catch (error) {
-      process.stderr.write(
-        `tollgate ${words.join(' ')}: ${printable(error instanceof Error ? error.message : String(error))}\n`,
-      );
+      process.stderr.write(`tollgate ${words.join(' ')}: ${printable(messageOf(error))}\n`);
       process.exitCode = 1;
     } finally {
       await gateway.close();

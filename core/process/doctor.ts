@@ -8,6 +8,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { ConfigError, loadConfig, type Config } from '../config.ts';
+import { messageOf } from '../errors.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
 import { clock, type Finding } from '../host/diagnostics.ts';
 import { examineRights, folderMode } from './data-folder.ts';
@@ -87,7 +88,7 @@ async function examineDisk({ dataFolder: folder, file }: Config): Promise<Findin
       remedy: `each call waits for two syncs: put ${option} on a local disk`,
     };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     const remedy = diskRemedies.get(code) ?? 'give the folder to the user who runs the gateway';
     return {

@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
-import { fileMode, type Command, type CommandResult } from '../../../core/index.ts';
+import { fileMode, messageOf, type Command, type CommandResult } from '../../../core/index.ts';
 import { ledgerFile, openStore, type StoreOptions } from './open-store.ts';
 import { actionOfVerb, commandAuthor } from './operator/actions.ts';
 import { counted } from './operator/verbs.ts';
@@ -48,8 +48,7 @@ function checkVersion(copy: string, from: string): void {
     if (database.prepare('PRAGMA user_version').get()?.user_version === 0)
       throw new Error('it has no tables of a ledger');
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(`${from} is not a ledger: ${reason}`, { cause: error });
+    throw new Error(`${from} is not a ledger: ${messageOf(error)}`, { cause: error });
   } finally {
     database.close();
   }

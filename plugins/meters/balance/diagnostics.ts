@@ -1,5 +1,5 @@
 /** What the doctor checks of the ledger: that it opens, and that its books keep their rules. */
-import type { Examination, Finding } from '../../../core/index.ts';
+import { messageOf, type Examination, type Finding } from '../../../core/index.ts';
 import { counted } from './operator/verbs.ts';
 import type { Store } from './store.ts';
 
@@ -31,8 +31,7 @@ export function ledgerExamination(open: () => Promise<Store>): Examination {
           await store.close();
         }
       } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error);
-        const message = `it cannot be opened or read: ${reason}`;
+        const message = `it cannot be opened or read: ${messageOf(error)}`;
         const remedy =
           'look at its disk and its rights, or at the database and its address; ' +
           'without a ledger no call is served';

@@ -3,7 +3,7 @@
  * at the history every few seconds, so that a change reaches all workers and machines without a restart. One
  * of them reads the feed when it is due.
  */
-import type { Catalog, Documents, Host } from '../../../core/index.ts';
+import { messageOf, type Catalog, type Documents, type Host } from '../../../core/index.ts';
 import { counter, gauge } from '../../shared/metric.ts';
 import { loadFeed, nameOf, type PublicKey } from './load-feed.ts';
 import { AppliedPrices, editHistory, readHistory, type PriceHistory } from './price-history.ts';
@@ -44,10 +44,6 @@ function metricsIn(registry: Host['metrics']) {
       { together: 'max' },
     ),
   };
-}
-
-function messageOf(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).slice(0, 500);
 }
 
 export class PriceService {
@@ -139,7 +135,7 @@ export class PriceService {
           'the price feed has prices that an operator has to confirm: run `tollgate prices list`',
         );
     } catch (error) {
-      fault = messageOf(error);
+      fault = messageOf(error).slice(0, 500);
       this.#metrics.failures.inc();
       this.#logger.error(
         { error, source: nameOf(source) },

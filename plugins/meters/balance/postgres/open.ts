@@ -3,6 +3,7 @@
  * few others read.
  */
 import { Client, Pool, type PoolClient } from 'pg';
+import { messageOf } from '../../../../core/index.ts';
 import {
   isWrite,
   queueOf,
@@ -154,10 +155,7 @@ export async function openPostgres({
     await session.connect();
   } catch (error) {
     if (error instanceof NoLedger) throw error;
-    throw new Error(
-      `the ledger ${nameOf(url)} cannot be opened: ${error instanceof Error ? error.message : String(error)}`,
-      { cause: error },
-    );
+    throw new Error(`the ledger ${nameOf(url)} cannot be opened: ${messageOf(error)}`, { cause: error });
   }
   const writer = new Writer(session, onGroup);
   const readers = new Readers({ url }, connections);

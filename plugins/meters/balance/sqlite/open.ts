@@ -5,7 +5,7 @@
 import { accessSync, closeSync, constants, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { fileMode, folderMode, tighten } from '../../../../core/index.ts';
+import { fileMode, folderMode, messageOf, tighten } from '../../../../core/index.ts';
 import { queueOf, randomOwner, storeOf, type WorkerData } from '../operations.ts';
 import type { GroupListener } from '../queue.ts';
 import type { Store } from '../store.ts';
@@ -85,11 +85,9 @@ export async function openSqlite({
     await writer.open();
   } catch (error) {
     await writer.close();
-    throw new Error(
-      `the ledger ${file} cannot be opened: ` +
-        `${error instanceof Error ? error.message : String(error)}${remedyFor(file)}`,
-      { cause: error },
-    );
+    throw new Error(`the ledger ${file} cannot be opened: ${messageOf(error)}${remedyFor(file)}`, {
+      cause: error,
+    });
   }
   const reports = new Reports(
     file,
