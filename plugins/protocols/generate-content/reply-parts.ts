@@ -12,14 +12,13 @@ import { bag, protocolName } from './bag.ts';
 import { encodeFinish } from './finish.ts';
 import { encodeGrounding, isCited } from './grounding.ts';
 import { encodeLogprobs } from './logprobs.ts';
-import { placeholders, writeSignature } from './signature.ts';
+import { writeSignature } from './signature.ts';
 
 interface Candidate {
   readonly transcript: Transcript;
   readonly annotations: Annotation[];
   readonly logprobs: unknown[];
   refused: boolean;
-  called: boolean;
 }
 
 interface OpenBlock {
@@ -87,7 +86,6 @@ export class ReplyParts {
       annotations: [],
       logprobs: [],
       refused: false,
-      called: false,
     };
     this.#candidates.set(index, candidate);
     return candidate;
@@ -126,7 +124,7 @@ export class ReplyParts {
       case 'reasoning':
         return this.#endSpeech(start.kind, text, opaque);
       case 'tool-call':
-        return [this.#sealCall(start, encodeCall(start, text), opaque)];
+        return addSeals([encodeCall(start, text)], opaque);
       case 'image':
       case 'audio':
         return text === ''
@@ -159,16 +157,6 @@ export class ReplyParts {
     return hidden
       ? []
       : addSeals(text === '' ? [] : [{ text }], opaque).map((part) => markThought(kind, part));
-  }
-
-  /** Gemini wants a seal on a step's first call, and takes a placeholder for another model's. */
-  #sealCall(start: EventOf<'block-start'>, part: Fields, opaque: readonly Opaque[]): Fields {
-    const candidate = this.#candidate(start.candidate);
-    const [seal] = opaque.map(writeSignature);
-    const first = !candidate.called;
-    candidate.called = true;
-    const signature = seal ?? (first ? placeholders[0] : undefined);
-    return signature === undefined ? part : { ...part, thoughtSignature: signature };
   }
 
   #finish(event: EventOf<'finish'>): void {
