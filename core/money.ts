@@ -39,7 +39,12 @@ export function toUsdNumber(nano: Nano): number {
 
 /** A price as a decimal string in USD, parsed to an integer. */
 export const usd = z
-  .string('an amount in USD is a decimal string, as "0.20": numbers are not exact')
+  .string({
+    error: ({ input }) =>
+      input === undefined
+        ? 'is missing: an amount in USD as a decimal string, such as "0.20"'
+        : 'an amount in USD is a decimal string, such as "0.20": numbers are not exact',
+  })
   .transform((text, context) => {
     try {
       return parseUsd(text);

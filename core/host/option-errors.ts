@@ -29,14 +29,13 @@ function below(schema: Schema, step: PropertyKey): Schema[] {
   });
 }
 
-/** The option names allowed at a path. */
-function namesAt(schema: Schema, path: readonly PropertyKey[]): string[] {
+/** The option names allowed at a path, in those branches of a union that do not know `unknown`. */
+function namesAt(schema: Schema, path: readonly PropertyKey[], unknown: readonly string[]): string[] {
   const here = path.reduce((places, step) => places.flatMap((place) => below(place, step)), [schema]);
-  return [
-    ...new Set(
-      here.flatMap(unwrap).flatMap((each) => (each instanceof z.ZodObject ? Object.keys(each.shape) : [])),
-    ),
-  ];
+  const known = here
+    .flatMap(unwrap)
+    .flatMap((each) => (each instanceof z.ZodObject ? [Object.keys(each.shape)] : []));
+  return [...new Set(known.filter((names) => !unknown.some((name) => names.includes(name))).flat())];
 }
 
 function quoted(names: readonly string[]): string {
@@ -58,7 +57,7 @@ function faultOf(schema: Schema, issue: Issue, at: readonly PropertyKey[]): stri
   const path = [...at, ...issue.path];
   const name = path.join('.');
   if (issue.code === 'unrecognized_keys') {
-    const known = namesAt(schema, path);
+    const known = namesAt(schema, path, issue.keys);
     return [
       `unknown option ${quoted(issue.keys.map((key) => [...path, key].join('.')))}; ` +
         `${name === '' ? 'it' : `"${name}"`} has ${quoted(known) || 'none'}`,

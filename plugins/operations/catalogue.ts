@@ -89,8 +89,12 @@ function comparePrices(catalog: Catalog, file: string, vendor: string | undefine
     return differences(name, ours, theirs, complete);
   });
   if (compared.length === 0) {
-    const vendors = snapshot.map(([name]) => `"${name}"`).join(', ');
-    throw new Error(`the catalogue has no models of ${vendors}; name the vendor with --vendor`);
+    const names = snapshot.map(([name]) => `"${name}"`).join(', ');
+    throw new Error(
+      names
+        ? `the catalogue has no models of ${names}; name the vendor with --vendor`
+        : `${file} has no models${vendor ? ` of "${vendor}"` : ''}`,
+    );
   }
   const summary = `${found.length} differences in ${compared.join(', ')}. Nothing was applied.`;
   return { json: { compared, differences: found }, text: [...found.map(lineOf), summary].join('\n') };

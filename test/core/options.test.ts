@@ -55,6 +55,7 @@ describe('options', () => {
     [{ limits: { window: '60' } }, /option "limits\.window": .*expected number/],
     [{ rules: [{ model: 'x' }, { modle: 'x' }] }, 'unknown option "rules.1.modle"; "rules.1" has "model"'],
     [{ store: { kind: 'file', path: 'x', fiel: 'x' } }, /unknown option "store\.fiel"; "store" has .*"path"/],
+    [{ store: { kind: 'none', path: 'x' } }, /unknown option "store\.path"; "store" has "kind"$/],
     [{ store: { kind: 'tape' } }, /option "store\.kind": .*'file' \| 'none'/],
     [
       { onAbort: { drain: { secs: 1 } } },

@@ -21,6 +21,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const imports = `import { defineConfig } from 'tollgate';
 import { bearer } from 'tollgate/plugins/auth/bearer';
 import { balance } from 'tollgate/plugins/meters/balance';
+import { webConsole } from 'tollgate/plugins/operations/console';
 import { rateLimits } from 'tollgate/plugins/operations/rate-limits';
 import { chatCompletions } from 'tollgate/plugins/protocols/chat-completions';
 import { azure } from 'tollgate/plugins/providers/azure';

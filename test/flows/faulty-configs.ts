@@ -46,9 +46,19 @@ export const faults: readonly (readonly [
     'plugin "mine": provider "demo" already exists',
   ],
   [
+    "a console's host with a scheme",
+    ["webConsole({ hosts: ['https://console.example.com'] })"],
+    'plugin "console": option "hosts.0": has to be a host name without a scheme or port',
+  ],
+  [
     'a price that is a number',
     ["ollama({ price: { input: 0.2, output: '0.6' } })"],
-    'plugin "ollama": option "price.input": an amount in USD is a decimal string, as "0.20"',
+    'plugin "ollama": option "price.input": an amount in USD is a decimal string, such as "0.20"',
+  ],
+  [
+    'a price without a rate',
+    ["ollama({ price: { input: '0.2' } })"],
+    'plugin "ollama": option "price.output": is missing: an amount in USD as a decimal string',
   ],
   [
     'a price with a comma',
@@ -223,6 +233,6 @@ export const faults: readonly (readonly [
   [
     'PostgreSQL without its address',
     ["balance({ store: { kind: 'postgres' } })"],
-    'plugin "balance": option "store.url": set TOLLGATE_LEDGER_URL to the address of the database',
+    'plugin "balance": option "store.url": needs the address of the database, here or in TOLLGATE_LEDGER_URL',
   ],
 ];

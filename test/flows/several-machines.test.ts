@@ -180,7 +180,7 @@ describe('two gateways with one PostgreSQL', () => {
     expect(code).toBe(1);
     expect(errors).toContain(
       'several-machines.config.ts: plugin "balance": option "store.url": ' +
-        'set TOLLGATE_LEDGER_URL to the address of the database',
+        'needs the address of the database, here or in TOLLGATE_LEDGER_URL: postgres://',
     );
   });
 });

@@ -145,8 +145,9 @@ describe('prices diff', () => {
 
   it('reports a file of neither form, and a missing provider name', async () => {
     await expect(run('prices diff', [file('other.json', { hello: 'world' })])).rejects.toThrow(
-      /no price list or catalogue file of ours, of models\.dev or of LiteLLM/,
+      /other\.json is no price list .*"prices schema" prints the form of ours$/,
     );
+    await expect(run('prices diff', [file('empty.json', {})])).rejects.toThrow(/empty\.json has no models$/);
     await expect(run('prices diff', [file('stranger.json', { models: [one] })])).rejects.toThrow(
       /no models of "stranger"; name the vendor with --vendor/,
     );

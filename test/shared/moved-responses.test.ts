@@ -82,7 +82,7 @@ describe('a tool loop that began without reasoning', () => {
   });
 });
 
-it("Google's clients get no signature with the calls of another vendor's reply, since typed ones decode it", () => {
+it("Google's clients get no signature with calls of another vendor: typed ones would decode it", () => {
   const { upstream } = families['chat-completions'].protocol;
   const completion = {
     id: 'c',
@@ -107,10 +107,7 @@ it("Google's clients get no signature with the calls of another vendor's reply, 
     candidates: [
       {
         content: {
-          parts: [
-            { functionCall: { id: 'call_1' } },
-            { functionCall: { id: 'call_2' } },
-          ],
+          parts: [{ functionCall: { id: 'call_1' } }, { functionCall: { id: 'call_2' } }],
         },
       },
     ],

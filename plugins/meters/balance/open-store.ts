@@ -11,7 +11,8 @@ import { NoLedger } from './versions.ts';
 
 /** The address holds a password, so it belongs in the environment and not in a file. */
 const variable = 'TOLLGATE_LEDGER_URL';
-const addressed = `set ${variable} to the address of the database: postgres://user:password@host:5432/name`;
+const form = 'postgres://user:password@host:5432/name';
+const addressed = `needs the address of the database, here or in ${variable}: ${form}`;
 
 export const storeOptions = z.discriminatedUnion('kind', [
   z.strictObject({

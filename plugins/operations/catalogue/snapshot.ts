@@ -178,8 +178,8 @@ export function readSnapshot(text: string, name: string, vendor?: string): Snaps
   const all = allVendors.safeParse(content);
   if (!all.success)
     throw new Error(
-      `${name} is no price list or catalogue file of ours, of models.dev or of LiteLLM: ` +
-        `${z.prettifyError(one.error)}`,
+      `${name} is no price list or catalogue file of ours, of models.dev or of LiteLLM; ` +
+        '"prices schema" prints the form of ours',
     );
   return {
     complete: false,

@@ -17,7 +17,9 @@ import { consoleRoute, principalOf, sessionRoutes } from './sign-in.ts';
 
 const options = z.strictObject({
   /** Host names by which browsers reach the admin listener, besides IP addresses and `localhost`. */
-  hosts: z.array(z.string().min(1)).default([]),
+  hosts: z
+    .array(z.hostname('has to be a host name without a scheme or port: console.example.com').toLowerCase())
+    .default([]),
   /** Hours after which operators sign in again. */
   session: z.number().positive().max(720).default(12),
   /** Where clients reach the public listener: `https://gateway.example.com`. Needed behind a proxy. */
