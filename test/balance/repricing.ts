@@ -52,6 +52,10 @@ export interface RepricingOptions {
   readonly call: number;
 }
 
+function timesRead(printed: string): number {
+  return printed.split('the configuration was read again').length - 1;
+}
+
 export async function repricing({
   changes,
   every,
@@ -74,6 +78,7 @@ export async function repricing({
       delayEvents: call / 8,
     });
     const statuses: Record<number, number> = {};
+    let ended = 0;
     const over = new AbortController();
     const lane = async (): Promise<void> => {
       while (!over.signal.aborted) {
@@ -84,17 +89,23 @@ export async function repricing({
         });
         await response.text();
         statuses[response.status] = (statuses[response.status] ?? 0) + 1;
+        ended += 1;
       }
     };
     const calling = Array.from({ length: lanes }, lane);
+    await until(() => ended > 0);
     for (let change = 2; change < changes + 2; change += 1) {
       writeFileSync(file, catalogue(`${change}`));
+      const before = timesRead(gateway.printed());
       for (let reading = 0; reading < readings; reading += 1) {
         gateway.child.kill('SIGHUP');
         await sleep(every / readings);
       }
+      await until(() => timesRead(gateway.printed()) > before);
+      // After these, a call has both begun and ended at the new price.
+      const enough = ended + 2 * lanes;
+      await until(() => ended >= enough);
     }
-    await until(() => gateway.printed().includes('the configuration was read again'));
     over.abort();
     await Promise.all(calling);
     await gateway.stop('SIGTERM');
