@@ -11,6 +11,7 @@ import { ReplyBudget, ReplyMemory } from '../../core/upstream/reply-memory.ts';
 import { protocol as chat } from '../../plugins/protocols/chat-completions/index.ts';
 import { modelWith } from '../chat-completions/bodies.ts';
 import { protocol as messages } from '../messages/bodies.ts';
+import { character } from '../support/arbitrary.ts';
 import { routed } from '../support/exchange.ts';
 import { readCall } from '../support/families.ts';
 
@@ -69,7 +70,7 @@ async function cross(
 
 const words = fc.oneof(
   { weight: 8, arbitrary: fc.constantFrom('a', ' toll', 'gate.', ' für', '世界', ' 😀', '0') },
-  fc.string({ unit: 'binary', maxLength: 6 }),
+  fc.string({ unit: character, maxLength: 6 }),
   fc.constantFrom('"', '\\', '\n', 'model', '"}', 'é"'),
 );
 const saids = fc.array(

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { locateString, splice, spliceBytes, type Edit } from '../../core/crossing/splice.ts';
+import { character } from '../support/arbitrary.ts';
 
 describe('splice', () => {
   it('changes the value and no other byte', () => {
@@ -85,7 +86,7 @@ describe('spliceBytes', () => {
 
   it('returns the bytes of the edited text, for any body', () => {
     const names = fc.constantFrom('model', 'provider', 'options', 'é', '“', '😀', '\u00ff');
-    const says = fc.oneof(fc.string({ unit: 'binary' }), fc.jsonValue());
+    const says = fc.oneof(fc.string({ unit: character }), fc.jsonValue());
     fc.assert(
       fc.property(fc.dictionary(names, says), (object) => {
         const text = JSON.stringify(object);

@@ -13,6 +13,7 @@ import { calls } from '../../plugins/operations/calls.ts';
 import { images } from '../../plugins/protocols/images/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { preferences } from '../../plugins/routing/preferences.ts';
+import { character } from '../support/arbitrary.ts';
 import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { isObject } from '../support/json.ts';
@@ -73,7 +74,7 @@ const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom(null, true, false, [], {}, [[]], [null], [{}]),
   fc.jsonValue({ maxDepth: 3 }),
   fc.constant(JSON.parse('{"__proto__":{"type":"text","text":"a"},"constructor":1}')),
-  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.string({ unit: character, maxLength: 40 }),
 );
 
 /** A change to a body: at a place that the numbers select, it replaces, removes or adds a value. */

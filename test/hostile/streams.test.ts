@@ -12,6 +12,7 @@ import { isGatewayError } from '../../core/index.ts';
 import { parseUsd } from '../../core/money.ts';
 import { decodeAll, fold, readStream } from '../contract/replies.ts';
 import { least } from '../matrix/spelling.ts';
+import { character } from '../support/arbitrary.ts';
 import { families, readCall, wires, type Wire } from '../support/families.ts';
 
 const runs = Number(process.env.MUTATIONS ?? 1500);
@@ -59,7 +60,7 @@ const change = fc.record({
       '"__proto__":{"a":1},',
       'data: [DONE]\n\n',
     ),
-    fc.string({ unit: 'binary', maxLength: 20 }),
+    fc.string({ unit: character, maxLength: 20 }),
   ),
 });
 

@@ -1,7 +1,7 @@
 /** Generators of replies in canonical events, and of values that follow no rules, for property tests. */
 import fc from 'fast-check';
 import type { CanonicalEvent, Opaque, Usage } from '../../core/index.ts';
-import { text, word } from './arbitrary.ts';
+import { character, text, word } from './arbitrary.ts';
 import { blockOf } from './events.ts';
 
 export interface SaidBlock {
@@ -13,7 +13,7 @@ export interface SaidBlock {
   readonly opaque?: Opaque[] | undefined;
 }
 
-export const pieces = fc.array(fc.string({ unit: 'binary', minLength: 1, maxLength: 8 }), {
+export const pieces = fc.array(fc.string({ unit: character, minLength: 1, maxLength: 8 }), {
   minLength: 1,
   maxLength: 3,
 });
