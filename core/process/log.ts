@@ -38,7 +38,8 @@ export function createLogger(file: string | number = 2): Logger {
   const lines = destination({ dest: file, sync: false, maxLength, contentMode: 'buffer', ...gathered });
   // It would join texts and measure all buffered ones with each line. Its type does not mention bytes.
   const write: CallableFunction = lines.write.bind(lines);
-  lines.write = (line) => Boolean(write(Buffer.from(line)));
+  lines.write = (line: string | Uint8Array) =>
+    Boolean(write(typeof line === 'string' ? Buffer.from(line) : line));
   // pino's synchronous flush for fatal lines and at exit retries for ever if nothing can be written.
   lines.flushSync = () => undefined;
   lines.on('error', () => undefined);

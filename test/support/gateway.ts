@@ -52,7 +52,7 @@ export async function startGateway(input: ConfigInput): Promise<TestGateway> {
   });
   const logger = pino(
     { level: 'debug', errorKey: 'error' },
-    { write: (line: string) => void log.push(line) },
+    { write: (line: string | Uint8Array) => void log.push(Buffer.from(line).toString()) },
   );
   const config = checkConfig(
     {
