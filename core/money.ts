@@ -17,16 +17,8 @@ export function parseUsd(text: string): Nano {
   return sign === '-' ? -nano : nano;
 }
 
-/** The last amount: a call writes its cost four times, and each time took 0.2 kB. */
-let last = { nano: 0n, text: '0' };
-
 /** 37500000n → `"0.0375"`: exact, without trailing zeros. */
 export function formatUsd(nano: Nano): string {
-  if (nano !== last.nano) last = { nano, text: format(nano) };
-  return last.text;
-}
-
-function format(nano: Nano): string {
   const digits = (nano < 0n ? -nano : nano).toString().padStart(nanoDigits + 1, '0');
   const fraction = digits.slice(-nanoDigits).replace(/0+$/, '');
   return `${nano < 0n ? '-' : ''}${digits.slice(0, -nanoDigits)}${fraction && `.${fraction}`}`;

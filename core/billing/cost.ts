@@ -32,7 +32,8 @@ export function ratesIn(terms: Terms, mode: string | undefined): Table | undefin
 }
 
 /** The longest tier that this much input reaches. */
-function tierOf({ tiers = [] }: Table, input: number): Tier | undefined {
+function tierOf({ tiers }: Table, input: number): Tier | undefined {
+  if (!tiers) return undefined;
   let longest: Tier | undefined;
   for (const tier of tiers) {
     if (input > tier.above && tier.above > (longest?.above ?? 0)) longest = tier;
@@ -68,11 +69,11 @@ export function roundMillionths(value: bigint): Nano {
 }
 
 export function tokens(count: number | undefined): bigint {
-  return BigInt(Math.max(0, Math.trunc(count ?? 0)));
+  return BigInt(whole(count));
 }
 
-function least(first: bigint, second: bigint): bigint {
-  return first < second ? first : second;
+function whole(count: number | undefined): number {
+  return Math.max(0, Math.trunc(count ?? 0));
 }
 
 /** One kind of use: `units` at `rate` nano-USD, per million if they are tokens. */
@@ -94,7 +95,7 @@ export function unitsPerRate(kind: string): bigint {
 type Part = keyof Usage & keyof Rates;
 
 /** Adds the line of a part that has its own rate, and returns the tokens of it. */
-type AddPart = (kind: Part, left: bigint, rate?: bigint, count?: number) => bigint;
+type AddPart = (kind: Part, left: number, rate?: bigint, count?: number) => number;
 
 /**
  * What a usage costs, kind by kind. Parts (cached, audio, images, reasoning) without a price of their own
@@ -106,24 +107,24 @@ export function costLines(usage: Usage, price: Price): CostLine[] {
   const rates = tierOf(table, usage.input ?? 0) ?? table;
   const lines: CostLine[] = [];
   const add: AddPart = (kind, left, rate = rates[kind], count = usage[kind]) => {
-    if (!count || rate === undefined) return 0n;
-    const units = least(tokens(count), left);
-    if (units > 0n) lines.push({ kind, units, rate, per: million });
+    if (!count || rate === undefined) return 0;
+    const units = Math.min(whole(count), left);
+    if (units > 0) lines.push({ kind, units: BigInt(units), rate, per: million });
     return units;
   };
-  let input = tokens(usage.input);
-  const cached = least(tokens(usage.cacheRead), input);
+  let input = whole(usage.input);
+  const cached = Math.min(whole(usage.cacheRead), input);
   const cachedAudio = add('cacheReadAudio', cached);
   input -= cachedAudio + add('cacheRead', cached - cachedAudio);
   input = addWrites(add, rates, input);
   input -= add('inputAudio', input, rates.inputAudio, freshAudio(usage, rates));
   input -= add('inputImage', input);
-  let output = tokens(usage.output);
+  let output = whole(usage.output);
   output -= add('reasoning', output);
   output -= add('outputAudio', output);
   output -= add('outputImage', output);
-  if (input > 0n) lines.push({ kind: 'input', units: input, rate: rates.input, per: million });
-  if (output > 0n) lines.push({ kind: 'output', units: output, rate: rates.output, per: million });
+  if (input > 0) lines.push({ kind: 'input', units: BigInt(input), rate: rates.input, per: million });
+  if (output > 0) lines.push({ kind: 'output', units: BigInt(output), rate: rates.output, per: million });
   if (terms.request !== undefined) lines.push({ kind: 'request', units: 1n, rate: terms.request, per: 1n });
   if (terms.image !== undefined && usage.images)
     lines.push({ kind: 'image', units: tokens(usage.images), rate: terms.image, per: 1n });
@@ -139,7 +140,7 @@ export function costLines(usage: Usage, price: Price): CostLine[] {
  * Adds cache writes by how long they are kept, and returns the tokens left. Vendors with longer ones keep 30
  * minutes by default, and may report those without saying so.
  */
-function addWrites(add: AddPart, rates: Rates, input: bigint): bigint {
+function addWrites(add: AddPart, rates: Rates, input: number): number {
   const { cacheWrite5m, cacheWrite30m, cacheWrite12h } = rates;
   let left = input;
   left -= add('cacheWrite5m', left, cacheWrite5m ?? cacheWrite30m);

@@ -25,7 +25,9 @@ const inputFigures = [
 const outputFigures = ['output', 'reasoning', 'outputAudio', 'outputImage'] as const;
 
 function countWrites(usage: Usage, kinds: readonly (keyof Usage)[]): number {
-  return kinds.reduce((sum, kind) => sum + Number(usage[kind] ?? 0), 0);
+  let sum = 0;
+  for (const kind of kinds) sum += Number(usage[kind] ?? 0);
+  return sum;
 }
 
 /** Tokens that a provider may add: chat templates and tool instructions. */

@@ -40,12 +40,21 @@ function consumptionOf(
   };
 }
 
+/** The rates of prices as texts: they are few, and every call writes some. */
+const rateTexts = new Map<bigint, string>();
+
+function rateText(rate: bigint): string {
+  let text = rateTexts.get(rate);
+  if (text === undefined) rateTexts.set(rate, (text = formatUsd(rate)));
+  return text;
+}
+
 /**
  * The lines of a bill as JSON text: of each its kind, its units, and the price of one unit (or of a million
  * tokens) in USD.
  */
 function costsText(lines: readonly CostLine[]): string {
-  return JSON.stringify(lines.map(({ kind, units, rate }) => [kind, Number(units), formatUsd(rate)]));
+  return JSON.stringify(lines.map(({ kind, units, rate }) => [kind, Number(units), rateText(rate)]));
 }
 
 /** The entry that gives back a reservation whose call was sent to no vendor. */

@@ -25,10 +25,10 @@ export function decodeCacheWrites({
 /** All writes; undefined if none are known. */
 export function sumCacheWrites(usage: Writes): number | undefined {
   const { cacheWrite5m, cacheWrite30m, cacheWrite1h, cacheWrite12h } = usage;
-  const known = [cacheWrite5m, cacheWrite30m, cacheWrite1h, cacheWrite12h].filter(
-    (count) => count !== undefined,
-  );
-  return known.length > 0 ? known.reduce((sum, count) => sum + count) : undefined;
+  let sum: number | undefined;
+  for (const count of [cacheWrite5m, cacheWrite30m, cacheWrite1h, cacheWrite12h])
+    if (count !== undefined) sum = (sum ?? 0) + count;
+  return sum;
 }
 
 /**
