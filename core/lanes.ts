@@ -89,7 +89,8 @@ export function isTapped(
   { taps }: { readonly taps: readonly { readonly name: string }[] },
   exchange: Routed,
 ): boolean {
-  return taps.some((tap) => conditionOf(tap)(exchange));
+  for (const tap of taps) if (conditionOf(tap)(exchange)) return true;
+  return false;
 }
 
 /** The client's own bytes, with the edits that the target needs. */

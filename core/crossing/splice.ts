@@ -110,9 +110,12 @@ export function splice(text: string, edits: readonly Edit[]): string {
   return spliceParts(text, edits).join('');
 }
 
+const none: readonly Edit[] = [];
+
 /** Takes the edits of one member from those that are left. */
 function takeEdits(left: Edit[], member: string): readonly Edit[] {
-  const taken = left.filter(({ path: [name] }) => name === member);
+  if (!left.some(({ path }) => path[0] === member)) return none;
+  const taken = left.filter(({ path }) => path[0] === member);
   for (const edit of taken) left.splice(left.indexOf(edit), 1);
   return taken;
 }
