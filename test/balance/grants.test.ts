@@ -149,7 +149,7 @@ describe('a refusal for lack of balance', () => {
     const error = outOfBalance(quotes, someone, { status: 'short', by: 'balance', available: 100_000n });
     expect(error).toMatchObject({ code: 'out_of_balance', status: 402, retry: false });
     expect(error.message).toContain('could cost 0.000132 USD');
-    expect(error.message).toContain('has 0.0001 USD available');
+    expect(error.message).toContain('has 0.0001 USD besides what running calls reserve');
     expect(error.message).toContain('tollgate credit add someone <usd>');
     expect(outOfBalance(quotes, someone, { status: 'short', by: 'cap', available: 5n }).message).toContain(
       'the key key-1 has 0.000000005 USD left to spend',

@@ -112,13 +112,14 @@ describe('a list', () => {
     const environment = { TOLLGATE_DATA: makeDataFolder() };
     await runVerb(['keys', 'create', '--account', 'a-long-account-name', '--credit', '12.5'], environment);
     await runVerb(['keys', 'create', '--account', 'b', '--credit', '3'], environment);
+    await runVerb(['accounts', 'close', 'b'], environment);
     const { output } = await runVerb(['accounts', 'list'], environment);
     expect(output.split('\n')).toEqual([
-      'ACCOUNT              BALANCE USD  CREDITED  USED  RESERVED  AVAILABLE',
-      'a-long-account-name         12.5      12.5     0         0       12.5',
-      'b                              3         3     0         0          3',
-      '-------------------  -----------  --------  ----  --------  ---------',
-      '2 accounts                  15.5      15.5     0         0       15.5',
+      'ACCOUNT              STATE   BALANCE USD  CREDITED  USED  RESERVED  AVAILABLE',
+      'a-long-account-name  open           12.5      12.5     0         0       12.5',
+      'b                    closed            3         3     0         0          3',
+      '-------------------  ------  -----------  --------  ----  --------  ---------',
+      '2 accounts                          15.5      15.5     0         0       15.5',
       '',
     ]);
   });

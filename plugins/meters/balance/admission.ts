@@ -144,7 +144,7 @@ export function outOfBalance(
       `${could} the key ${key} has ${formatUsd(available)} USD left to spend. ${shorten} its limit raised.`,
     );
   }
-  const rest = `the account "${account}" has ${formatUsd(available)} USD available`;
+  const rest = `the account "${account}" has ${formatUsd(available)} USD besides what running calls reserve`;
   return new GatewayError(
     'out_of_balance',
     `${could} ${rest}. ${shorten} credit added: tollgate credit add ${account} <usd>.`,

@@ -46,14 +46,16 @@ const addCreditWork: Work = async ({ store }, [account, amount], { kind, referen
 
 const amounts = ['balance', 'total', 'used', 'pending', 'available'] as const;
 
-function accountsTable(accounts: readonly ShownBalance[]): string {
+type ListedAccount = Awaited<ReturnType<typeof listAccounts>>['data'][number];
+
+function accountsTable(accounts: readonly ListedAccount[]): string {
   const totals = amounts.map((name) =>
     formatUsd(accounts.reduce((sum, account) => sum + parseUsd(account[name]), 0n)),
   );
   return formatTable(
-    ['ACCOUNT', 'BALANCE USD', 'CREDITED', 'USED', 'RESERVED', 'AVAILABLE'],
-    accounts.map((account) => [account.account, ...amounts.map((name) => account[name])]),
-    accounts.length > 1 ? [`${accounts.length} accounts`, ...totals] : undefined,
+    ['ACCOUNT', 'STATE', 'BALANCE USD', 'CREDITED', 'USED', 'RESERVED', 'AVAILABLE'],
+    accounts.map((account) => [account.account, account.state, ...amounts.map((name) => account[name])]),
+    accounts.length > 1 ? [`${accounts.length} accounts`, '', ...totals] : undefined,
   );
 }
 
