@@ -43,14 +43,23 @@ export class Queue<Asked extends Operation = Operation> {
   #scheduled = false;
   /** Whether operations wait because the thread is not open. */
   #held = true;
+  #drained: (() => void) | undefined;
 
   constructor(queue: QueueName, send: (queue: QueueName, operations: readonly Asked[]) => void) {
     this.queue = queue;
     this.#send = send;
   }
 
-  get idle(): boolean {
+  get #isIdle(): boolean {
     return this.#waiting.length === 0 && this.#sent.length === 0;
+  }
+
+  /** Resolves once everything that was added is answered. */
+  async drain(): Promise<void> {
+    if (this.#isIdle) return;
+    await new Promise<void>((resolve) => {
+      this.#drained = resolve;
+    });
   }
 
   add(waiting: Waiting<Asked>): void {
@@ -95,6 +104,7 @@ export class Queue<Asked extends Operation = Operation> {
       sent[index]?.reject(outcome.unavailable ? unavailable(outcome.error) : outcome.error);
     });
     this.#schedule();
+    if (this.#isIdle) this.#drained?.();
     return { operations: sent.length, seconds: (performance.now() - this.#sentAt) / 1000, failure };
   }
 
@@ -102,5 +112,6 @@ export class Queue<Asked extends Operation = Operation> {
     const all = [...this.#sent, ...this.#waiting];
     [this.#sent, this.#waiting] = [[], []];
     for (const { reject } of all) reject(error);
+    this.#drained?.();
   }
 }

@@ -12,7 +12,6 @@ export class Writer {
   readonly #queue: Queue<Write>;
   readonly #onGroup: GroupListener;
   #isClosed = false;
-  #drained: (() => void) | undefined;
 
   constructor(session: Session, onGroup: GroupListener) {
     this.#session = session;
@@ -31,15 +30,11 @@ export class Writer {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    if (!this.#queue.idle)
-      await new Promise<void>((resolve) => {
-        this.#drained = resolve;
-      });
+    await this.#queue.drain();
     await this.#session.close();
   }
 
   async #send(operations: readonly Write[]): Promise<void> {
     this.#onGroup(this.#queue.answered(await this.#session.write(operations)));
-    if (this.#queue.idle) this.#drained?.();
   }
 }

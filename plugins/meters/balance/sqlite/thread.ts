@@ -31,7 +31,6 @@ export class Thread {
   #closed = false;
   #pause = firstPause;
   #restart: NodeJS.Timeout | undefined;
-  #drained: (() => void) | undefined;
   #exited: Promise<void> = Promise.resolve();
 
   constructor(start: () => Side, onGroup: GroupListener = () => undefined) {
@@ -102,22 +101,14 @@ export class Thread {
     clearTimeout(this.#restart);
     const wasDown = this.#down !== undefined;
     this.#down ??= new Error('it was closed');
-    if (!this.#idle)
-      await new Promise<void>((resolve) => {
-        this.#drained = resolve;
-      });
+    await Promise.all(queueNames.map((name) => this.#queues[name].drain()));
     if (!wasDown) this.#worker?.postMessage('close', []);
     await this.#exited;
-  }
-
-  get #idle(): boolean {
-    return queueNames.every((queue) => this.#queues[queue].idle);
   }
 
   #answered(parcel: Parcel<Outcome>): void {
     const group = this.#queues[parcel.queue].answered(unpackOutcomes(parcel));
     if (parcel.queue === 'writes') this.#onGroup(group);
-    if (this.#idle) this.#drained?.();
   }
 
   #end(error: Error): void {
@@ -126,7 +117,6 @@ export class Thread {
       this.#queues[queue].hold();
       this.#queues[queue].fail(unavailable(this.#down));
     }
-    this.#drained?.();
   }
 
   /** Starts another thread, unless one was started already or this one was meant to end. */
