@@ -8,7 +8,7 @@ import { kept } from '../sql/kept.ts';
 import { ask, statements, type Operations } from '../sql/steps.ts';
 import { booked, dimensions, figures, units } from './figures.ts';
 import { foldedEntries } from './rollup-sql.ts';
-import { addingSql, rollupKey, seriesKey } from './slice-sums.ts';
+import { addingRowSql, rollupKey, seriesKey } from './slice-sums.ts';
 
 /** What has to be added to one sum of a roll-up: its place and its money. */
 export interface RollupGap {
@@ -58,11 +58,6 @@ const gaps = `
   ${series.map((each) => `UNION ALL ${seriesGaps(each)}`).join(' ')}
   LIMIT $1`;
 
-function adding(table: string, place: readonly string[]): string {
-  const values = [...place, ...booked].map((_, at) => `$${at + 1}`);
-  return addingSql(table, place, `VALUES (${values.join(', ')})`, booked);
-}
-
 /** A row that sums up nothing would still be counted as a series. */
 function deletingEmpty(table: string, place: readonly string[]): string {
   const conditions = [
@@ -77,8 +72,8 @@ const sql = statements('repair', {
   gaps,
   // Folds lock it too, and write the same sums in another order.
   lock: 'SELECT last FROM folds ORDER BY log FOR UPDATE',
-  rollups: adding('rollups', rollupKey),
-  series: adding('series', seriesKey),
+  rollups: addingRowSql('rollups', rollupKey, booked),
+  series: addingRowSql('series', seriesKey, booked),
   emptyRollups: deletingEmpty('rollups', rollupKey),
   emptySeries: deletingEmpty('series', seriesKey),
 });

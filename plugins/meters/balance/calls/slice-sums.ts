@@ -28,6 +28,12 @@ export function addingSql(table: string, key: Columns, rows: string, added = fig
     ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${sums.join(', ')}`;
 }
 
+/** The same for one row of parameters. */
+export function addingRowSql(table: string, key: Columns, added = figures): string {
+  const places = [...key, ...added].map((_, index) => `$${index + 1}`);
+  return addingSql(table, key, `VALUES (${places.join(', ')})`, added);
+}
+
 interface Money {
   readonly cost: bigint;
   readonly margin: bigint;

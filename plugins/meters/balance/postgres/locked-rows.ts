@@ -7,33 +7,22 @@
 import { foundAccountOf, foundKeyOf, heldPendingOf, pastOf, type Pending } from '../call-rows.ts';
 import { claimOf, progressOf, type Progress } from '../reservations.ts';
 import { integer, text, type Row } from '../rows.ts';
+import { pastCalls, payingAccounts, payingKeys } from '../sql/selects.ts';
 import { statements } from '../sql/steps.ts';
 import { Budgets, lockBudgets } from './budgets.ts';
 import type { Query } from './connection.ts';
 
 const sql = statements('found', {
   lockAccounts: `
-    SELECT id, name, total - used - pending AS available, line FROM accounts WHERE id IN (
+    ${payingAccounts} WHERE id IN (
       SELECT id FROM accounts WHERE name = ANY($1::text[])
       UNION SELECT account FROM entries WHERE kind = 'reserve' AND call = ANY($2::text[]))
     ORDER BY id FOR NO KEY UPDATE`,
-  keys: `
-    SELECT keys.id, keys.root, keys.spend_cap - root.used - root.pending AS left_of_cap,
-      keys.calls_per_minute, root.minute, root.calls
-    FROM keys JOIN keys root ON root.id = keys.root WHERE keys.id = ANY($1::text[])`,
+  keys: `${payingKeys} WHERE keys.id = ANY($1::text[])`,
   pending: 'SELECT * FROM pending WHERE call = ANY($1::text[])',
   claims: 'SELECT * FROM claims WHERE name = ANY($1::text[])',
   numbers: "SELECT nextval('entry_numbers') AS number FROM generate_series(1, $1::integer)",
-  past: `
-    SELECT made.call, made.number, made.account, made.key, made.budgets, keys.root, ended.kind, ended.flags,
-      ended.revenue + coalesce(overage.revenue, 0) AS posted,
-      adjustment.number IS NOT NULL AS adjusted
-    FROM entries made
-    JOIN entries ended ON ended.reservation = made.number AND ended.kind IN ('post', 'void', 'expire')
-    LEFT JOIN entries overage ON overage.reservation = made.number AND overage.kind = 'overage'
-    LEFT JOIN entries adjustment ON adjustment.reservation = made.number AND adjustment.kind = 'adjustment'
-    LEFT JOIN keys ON keys.id = made.key
-    WHERE made.kind = 'reserve' AND made.call = ANY($1::text[])`,
+  past: `${pastCalls} AND made.call = ANY($1::text[])`,
 });
 
 /** What has to be read before anything can be decided. */

@@ -1,25 +1,20 @@
 /** Adds stored calls and roll-ups, on one SQLite connection. */
 import { tagText } from '../../../shared/calls/tag-text.ts';
-import { figures } from '../calls/figures.ts';
 import { callColumns } from '../calls/records.ts';
 import { logs, type Log } from '../calls/rollup-sql.ts';
-import { addingSql, rollupKey, seriesKey, sliceSql, SliceSums } from '../calls/slice-sums.ts';
+import { addingRowSql, rollupKey, seriesKey, sliceSql, SliceSums } from '../calls/slice-sums.ts';
 import type { Answer, Argument } from '../operations.ts';
 import { count } from '../rows.ts';
 import { statements, type Statement, type Value } from '../sql/steps.ts';
 import type { Statements } from './statements.ts';
-
-function adding(table: string, key: readonly string[]): string {
-  return addingSql(table, key, `VALUES (${[...key, ...figures].map(() => '?').join(', ')})`);
-}
 
 const sql = statements('roll-ups', {
   addCall: `
     INSERT INTO calls (${callColumns.join(', ')}, body) VALUES (${callColumns.map(() => '?').join(', ')}, ?)
     ON CONFLICT (call) DO NOTHING`,
   addTag: 'INSERT INTO call_tags (tag, ended, number) VALUES ($1, $2, $3)',
-  addRollup: adding('rollups', rollupKey),
-  addSeries: adding('series', seriesKey),
+  addRollup: addingRowSql('rollups', rollupKey),
+  addSeries: addingRowSql('series', seriesKey),
   folded: 'SELECT last AS number FROM folds WHERE log = $1',
   fold: 'UPDATE folds SET last = $2 WHERE log = $1',
 });

@@ -1,15 +1,11 @@
 /** The SQL of everything that moves money, for one SQLite connection. */
 import type { DatabaseSync } from 'node:sqlite';
+import { pastCalls, payingAccounts, payingKeys } from '../sql/selects.ts';
 
 function prepareSums(database: DatabaseSync) {
   return {
-    account: database.prepare(
-      'SELECT id, total - used - pending AS available, line FROM accounts WHERE name = ?',
-    ),
-    key: database.prepare(`
-      SELECT keys.root, keys.spend_cap - root.used - root.pending AS left_of_cap, keys.calls_per_minute,
-        root.minute, root.calls
-      FROM keys JOIN keys root ON root.id = keys.root WHERE keys.id = ?`),
+    account: database.prepare(`${payingAccounts} WHERE name = ?`),
+    key: database.prepare(`${payingKeys} WHERE keys.id = ?`),
     changeAccount: database.prepare(
       'UPDATE accounts SET used = used + ?, pending = pending + ? WHERE id = ?',
     ),
@@ -37,15 +33,7 @@ export function prepareLedger(database: DatabaseSync) {
       INSERT INTO entries (kind, account, at, available, reserved, revenue, key, reservation, reason, basis,
         model, provider, price, input, output, usage, costs, attempts, flags, budgets, vendor)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
-    ended: database.prepare(`
-      SELECT made.call, made.number, made.account, made.key, made.budgets, keys.root, ended.kind, ended.flags,
-        ended.revenue + coalesce(
-          (SELECT revenue FROM entries WHERE reservation = made.number AND kind = 'overage'), 0) AS posted,
-        EXISTS (SELECT 1 FROM entries WHERE reservation = made.number AND kind = 'adjustment') AS adjusted
-      FROM entries made
-      JOIN entries ended ON ended.reservation = made.number
-        AND (ended.kind = 'post' OR ended.kind = 'void' OR ended.kind = 'expire')
-      LEFT JOIN keys ON keys.id = made.key WHERE made.kind = 'reserve' AND made.call = ?`),
+    ended: database.prepare(`${pastCalls} AND made.call = ?`),
     // The first beat is the time. So an owner that was forgotten and comes back never repeats a beat that was
     // seen before.
     beat: database.prepare(`
