@@ -1,11 +1,9 @@
 /** What an auditor is given to read, what it knows, and what it reports. */
 import { priceSchema, usageSchema, type Nano, type Price, type Usage } from '../../../core/index.ts';
-import type { AccountRecord, KeyRecord } from './accounts.ts';
 import type { Entry } from './books.ts';
 import type { KnownBudgets } from './budgets/audit.ts';
-import type { PeriodRecord } from './budgets/budget.ts';
 import type { CheckedRollups, KnownRollups } from './calls/rollup-audit.ts';
-import { count, from, integer, reader, text, type RecordOf } from './rows.ts';
+import type { Row } from './rows.ts';
 
 export type Rule = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9' | 'I10' | 'I11' | 'I12';
 
@@ -34,17 +32,12 @@ export interface AuditReport {
   readonly findings: readonly Finding[];
 }
 
-const pendingFields = { call: text, number: count, account: from('account_name', text), amount: integer };
-/** A reservation that is pending, as the store keeps it. */
-type PendingRow = RecordOf<typeof pendingFields>;
-export const pendingRowOf = reader(pendingFields);
-
-/** The kept sums, read right after the last entry that the auditor was given. */
+/** Rows of the kept sums, read right after the last entry that the auditor was given. */
 export interface Kept {
-  readonly accounts: Iterable<AccountRecord>;
-  readonly keys: Iterable<KeyRecord & { readonly root: string }>;
-  readonly pending: Iterable<PendingRow>;
-  readonly periods: Iterable<PeriodRecord>;
+  readonly accounts: Iterable<Row>;
+  readonly keys: Iterable<Row>;
+  readonly pending: Iterable<Row>;
+  readonly periods: Iterable<Row>;
   readonly rollups: Iterable<CheckedRollups>;
 }
 

@@ -8,7 +8,7 @@
  * and I12 about roll-ups, in `calls/rollup-audit.ts`.
  */
 import { costOf, formatUsd, type Nano } from '../../../core/index.ts';
-import { isCorrection, isFitting } from './accounts.ts';
+import { accountOf, isCorrection, isFitting, keyOf } from './accounts.ts';
 import {
   nothingKnown,
   priceReader,
@@ -21,11 +21,21 @@ import {
   type Rule,
   type Sums,
 } from './audit-report.ts';
+import { entryOf } from './books.ts';
 import { BudgetAudit } from './budgets/audit.ts';
+import { periodOf } from './budgets/budget.ts';
 import { RollupAudit } from './calls/rollup-audit.ts';
+import { count, from, integer, reader, text, type Row } from './rows.ts';
 import type { AccountRecord, Entry, KeyRecord } from './store.ts';
 
 const mostFindings = 50;
+
+const pendingOf = reader({
+  call: text,
+  number: count,
+  account: from('account_name', text),
+  amount: integer,
+});
 
 /** Which books an entry of each kind may touch. All others have to be zero. */
 const touches: Readonly<
@@ -55,8 +65,9 @@ export class Auditor {
     this.#rollups = new RollupAudit(known.rollups, (message) => this.#found('I12', {}, message));
   }
 
-  /** To be called with every entry, in the order of their numbers. */
-  entry(entry: Entry): void {
+  /** To be called with the row of every entry, in the order of their numbers. */
+  entry(row: Row): void {
+    const entry = entryOf(row);
     const { number, account, credits, available, reserved, revenue } = entry;
     this.known.entries += 1;
     this.known.last = number;
@@ -83,15 +94,15 @@ export class Auditor {
     const before = { findings: this.known.findings, broken: this.known.broken };
     this.known.findings = [...before.findings];
     let [accountCount, pendingCount] = [0, 0];
-    for (const account of accounts) {
+    for (const row of accounts) {
       accountCount += 1;
-      this.#compareAccount(account);
+      this.#compareAccount(accountOf(row));
     }
-    this.#compareKeys([...keys]);
-    this.#budgets.compare(periods);
+    this.#compareKeys([...keys].map((row) => ({ ...keyOf(row), root: text(row, 'root') })));
+    this.#budgets.compare(Iterator.from(periods).map(periodOf));
     for (const checked of rollups) this.#rollups.compare(checked);
     const open = new Map(this.known.open);
-    for (const row of pending) {
+    for (const row of Iterator.from(pending).map(pendingOf)) {
       pendingCount += 1;
       const made = open.get(row.number);
       open.delete(row.number);

@@ -3,13 +3,10 @@
  * so one may appear after others with higher numbers. So the next audit finds what is new by the snapshot of
  * the last one, and not by numbers alone.
  */
-import { accountOf, keyOf } from '../accounts.ts';
-import { pendingRowOf, type AuditReport } from '../audit-report.ts';
+import type { AuditReport } from '../audit-report.ts';
 import { Auditor } from '../audit.ts';
-import { entryOf } from '../books.ts';
-import { periodOf, type PeriodRecord } from '../budgets/budget.ts';
 import { rollupChecks, type CheckedRollups } from '../calls/rollup-audit.ts';
-import { count, text } from '../rows.ts';
+import { count, text, type Row } from '../rows.ts';
 import { accountRows, keyRows, pendingRows } from '../sql/selects.ts';
 import { statements } from '../sql/steps.ts';
 import { findPeriods } from './budgets.ts';
@@ -59,7 +56,7 @@ class Reading {
     let highest = this.#highest.at(-1)?.number ?? 0;
     for (let after = this.#floor(); ;) {
       const rows = await query(sql.entries, [after, this.#seen ?? null, page]);
-      for (const row of rows) this.#auditor.entry(entryOf(row));
+      for (const row of rows) this.#auditor.entry(row);
       const last = rows.at(-1);
       if (last) after = count(last, 'number');
       highest = Math.max(highest, after);
@@ -77,18 +74,12 @@ class Reading {
     await query(sql.end);
     this.#seen = snapshot && text(snapshot, 'snapshot');
     this.#highest.push({ at: performance.now(), number: highest });
-    return this.#auditor.report({
-      accounts: accounts.map(accountOf),
-      keys: keys.map((row) => ({ ...keyOf(row), root: text(row, 'root') })),
-      pending: pending.map(pendingRowOf),
-      periods,
-      rollups,
-    });
+    return this.#auditor.report({ accounts, keys, pending, periods, rollups });
   }
 
-  async #periods(query: Query): Promise<PeriodRecord[]> {
+  async #periods(query: Query): Promise<readonly Row[]> {
     const wanted = this.#auditor.periods;
-    return wanted ? findPeriods(query, wanted) : (await query(sql.everyPeriod)).map(periodOf);
+    return wanted ? findPeriods(query, wanted) : query(sql.everyPeriod);
   }
 
   #floor(): number {

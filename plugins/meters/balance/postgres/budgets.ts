@@ -65,10 +65,10 @@ export function lockBudgets(
 export async function findPeriods(
   query: Query,
   wanted: readonly (readonly [budget: number, start: number])[],
-): Promise<PeriodRecord[]> {
+): Promise<readonly Row[]> {
   if (wanted.length === 0) return [];
   const [budgets, starts] = [wanted.map(([budget]) => budget), wanted.map(([, start]) => start)];
-  return (await query(sql.periods, [budgets, starts])).map(periodOf);
+  return query(sql.periods, [budgets, starts]);
 }
 
 export class Budgets {
@@ -98,7 +98,8 @@ export class Budgets {
       wanted.set(`${budget} ${start}`, [budget, start]);
     for (const budget of budgets) for (const at of moments) want(budget.id, startAt(budget, at));
     for (const { budget, start } of shares.flatMap(readShares)) want(budget, start);
-    return new Budgets(budgets, await findPeriods(query, [...wanted.values()]));
+    const periods = await findPeriods(query, [...wanted.values()]);
+    return new Budgets(budgets, periods.map(periodOf));
   }
 
   /** The periods that a call counts in. */

@@ -5,14 +5,11 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { deserialize, serialize } from 'node:v8';
-import { accountOf, keyOf } from '../accounts.ts';
-import { pendingRowOf, type AuditReport } from '../audit-report.ts';
+import type { AuditReport } from '../audit-report.ts';
 import { Auditor } from '../audit.ts';
-import { entryOf } from '../books.ts';
-import { periodOf, type PeriodRecord } from '../budgets/budget.ts';
 import { rollupChecks, type CheckedRollups } from '../calls/rollup-audit.ts';
 import type { Handlers } from '../operations.ts';
-import { text } from '../rows.ts';
+import { text, type Row } from '../rows.ts';
 import { accountRows, entryRows, keyRows, pendingRows } from '../sql/selects.ts';
 
 /** Entries that are read at a time. */
@@ -36,10 +33,10 @@ export function auditor(
   };
   const auditor = new Auditor(ratesOf, state && deserialize(state));
 
-  function* periodRows(): Generator<PeriodRecord> {
+  function* periodRows(): Generator<Row> {
     const wanted = auditor.periods;
-    if (!wanted) for (const row of everyPeriod.iterate()) yield periodOf(row);
-    for (const [budget, start] of wanted ?? []) yield* period.all(budget, start).map(periodOf);
+    if (!wanted) yield* everyPeriod.iterate();
+    for (const [budget, start] of wanted ?? []) yield* period.all(budget, start);
   }
 
   function* checkedRollups(): Generator<CheckedRollups> {
@@ -52,17 +49,14 @@ export function auditor(
     try {
       let read = 0;
       for (const row of entries.iterate(auditor.known.last, part)) {
-        auditor.entry(entryOf(row));
+        auditor.entry(row);
         read += 1;
       }
       if (read === part) return undefined;
       return auditor.report({
-        accounts: database.prepare(accountRows).iterate().map(accountOf),
-        keys: database
-          .prepare(keyRows)
-          .iterate()
-          .map((row) => ({ ...keyOf(row), root: text(row, 'root') })),
-        pending: database.prepare(pendingRows).iterate().map(pendingRowOf),
+        accounts: database.prepare(accountRows).iterate(),
+        keys: database.prepare(keyRows).iterate(),
+        pending: database.prepare(pendingRows).iterate(),
         periods: periodRows(),
         rollups: checkedRollups(),
       });
