@@ -24,7 +24,7 @@ import { ledgerVerbs } from './operator/ledger-commands.ts';
 import { page } from './operator/reading.ts';
 import { usage, usageCsv, usageQuery } from './operator/reports.ts';
 import { nameTyped } from './operator/typed-names.ts';
-import { all, type Bench, type Verb, type Work } from './operator/verbs.ts';
+import { all, only, type Bench, type Verb, type Work } from './operator/verbs.ts';
 import { creditKinds, usageGroups, type Store } from './store.ts';
 
 function balanceLine({ account, balance, total, used, pending, available }: ShownBalance): string {
@@ -126,11 +126,7 @@ const verbs: readonly Verb[] = [
     description: 'show calls, tokens and what they cost, by key, model and day',
     options: [
       { flags: '--by <groups>', description: `${usageGroups.join(', ')}, with commas between` },
-      { flags: '--account <name>', description: 'only of one account' },
-      { flags: '--key <id>', description: 'only by one key' },
-      { flags: '--model <id>', description: 'only of one model' },
-      { flags: '--from <time>', description: 'from then on: 2027-01-31, or 2027-01-31T09:30:00Z' },
-      { flags: '--to <time>', description: 'until before then' },
+      ...Object.values(only),
       { flags: '--csv', description: 'as CSV' },
     ],
     work: usageWork,

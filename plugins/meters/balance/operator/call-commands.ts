@@ -7,7 +7,7 @@ import type { Store } from '../store.ts';
 import { callDetails, callQuery, listCalls } from './calls.ts';
 import { wholeNumber } from './reading.ts';
 import { statement, statementCsv, statementQuery } from './statement.ts';
-import { numeric, type Options, type Verb, type Work } from './verbs.ts';
+import { numeric, only, type Options, type Verb, type Work } from './verbs.ts';
 
 type ListedCall = Awaited<ReturnType<typeof listCalls>>['data'][number];
 
@@ -20,9 +20,9 @@ function callCells(call: ListedCall): string[] {
 }
 
 const filters: readonly CommandOption[] = [
-  { flags: '--account <name>', description: 'only of one account' },
-  { flags: '--key <id>', description: 'only by one key' },
-  { flags: '--model <id>', description: 'only of one model' },
+  only.account,
+  only.key,
+  only.model,
   { flags: '--provider <name>', description: 'only by one provider' },
   { flags: '--outcome <outcome>', description: 'only those that ended so, such as completed or failed' },
 ];

@@ -11,7 +11,7 @@ import { noStore, read } from '../../../shared/operator-routes.ts';
 import { exportFormats, headOf } from '../export/lines.ts';
 import { entryKinds, type Store } from '../store.ts';
 import { accountName, moment, wholeNumber } from './reading.ts';
-import type { Verb } from './verbs.ts';
+import { only, type Verb } from './verbs.ts';
 
 export const exportQuery = z.strictObject({
   format: z.enum(exportFormats, `an export is ${exportFormats.join(' or ')}`).default('csv'),
@@ -94,11 +94,11 @@ export const exportVerb: Verb = {
   options: [
     { flags: '--format <format>', description: 'csv or jsonl (csv unless given)' },
     { flags: '--after <number>', description: 'only entries after this number' },
-    { flags: '--account <name>', description: 'only of one account' },
-    { flags: '--key <id>', description: 'only by one key' },
+    only.account,
+    only.key,
     { flags: '--kind <kind>', description: `only ${entryKinds.join(', ')}` },
-    { flags: '--from <time>', description: 'from then on: 2027-01-31, or 2027-01-31T09:30:00Z' },
-    { flags: '--to <time>', description: 'until before then' },
+    only.from,
+    only.to,
   ],
   async work({ store }, [file = ''], options) {
     const { lines, last } = await exportEntries(store, read(exportQuery, options));

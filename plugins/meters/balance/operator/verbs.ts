@@ -1,5 +1,5 @@
 /** What the ledger's verbs share. */
-import type { Command, CommandResult } from '../../../../core/index.ts';
+import type { Command, CommandOption, CommandResult } from '../../../../core/index.ts';
 import type { Store } from '../store.ts';
 
 export type Options = Readonly<Record<string, string | boolean | undefined>>;
@@ -23,6 +23,15 @@ export interface Verb extends Omit<Command, 'run'> {
   /** Whether it may make the ledger. Other verbs fail without one. */
   readonly creates?: true;
 }
+
+/** Options that narrow a list, a report or an export. */
+export const only = {
+  account: { flags: '--account <name>', description: 'only of one account' },
+  key: { flags: '--key <id>', description: 'only by one key' },
+  model: { flags: '--model <id>', description: 'only of one model' },
+  from: { flags: '--from <time>', description: 'from then on: 2027-01-31, or 2027-01-31T09:30:00Z' },
+  to: { flags: '--to <time>', description: 'until before then' },
+} as const satisfies Readonly<Record<string, CommandOption>>;
 
 /** Reads all pages of a list: the admin API needs pages, and a terminal does not. */
 export async function all<Row, Place>(
