@@ -3,9 +3,8 @@ import { z } from 'zod';
 import type { Content, Description } from '../../../core/index.ts';
 import { csv, json, list, operatorError } from '../../shared/operator-description.ts';
 import { account, accountDetails, key, listedAccount, newKey } from '../../shared/replies/accounts.ts';
+import { budget, warning } from '../../shared/replies/budgets.ts';
 import { time, usd } from '../../shared/replies/values.ts';
-import { scopes } from './budgets/budget.ts';
-import { periodNames } from './budgets/periods.ts';
 import { callRoutes } from './calls/description.ts';
 import { creditOrder } from './operator/accounts.ts';
 import { reference } from './operator/reading.ts';
@@ -82,46 +81,6 @@ const action = z
   .meta({ title: 'Action' });
 
 const usage = z.object({ by: z.array(z.string()), data: z.array(usageRow) });
-
-const counted = {
-  id: z.int(),
-  scope: z.enum(scopes),
-  subject: z.string(),
-  per: z.enum(periodNames),
-  zone: z.string().meta({ description: 'An IANA time zone.' }),
-};
-const budget = z
-  .looseObject({
-    ...counted,
-    limit: usd,
-    hard: z.boolean().meta({ description: 'Whether it refuses calls; otherwise it only warns.' }),
-    thresholds: z.array(z.int()),
-    raises: z.array(z.object({ amount: usd, until: time })),
-    created: time,
-    deleted: time.nullable(),
-    current: z.object({
-      start: time.nullable(),
-      resets: time.nullable(),
-      allowed: usd,
-      used: usd,
-      pending: usd,
-      left: usd,
-      reached: z
-        .int()
-        .meta({ description: 'The highest threshold that its use has reached, in per cent; 0: none.' }),
-    }),
-  })
-  .meta({ title: 'Budget' });
-const warning = z
-  .looseObject({
-    id: z.int(),
-    event: z.enum(['budget.threshold', 'budget.exhausted']),
-    at: time,
-    budget: z.object({ ...counted, start: time.nullable(), allowed: usd, used: usd, threshold: z.int() }),
-    delivered: z.boolean(),
-    attempts: z.int(),
-  })
-  .meta({ title: 'BudgetWarning' });
 
 const audit = z.looseObject({ ok: z.boolean(), entries: z.int(), findings: z.array(z.unknown()) });
 

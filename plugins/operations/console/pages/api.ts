@@ -17,6 +17,11 @@ export interface Session {
 /** Undefined until the first reply shows whether the operator is signed in. */
 export const session = signal<Session | undefined>(undefined);
 
+/** Brings back the page to sign in on. */
+export function endSession(): void {
+  session.value = { signedIn: false, key: '', readOnly: false, expires: '' };
+}
+
 /** Whether what changes something is shown: the gateway would refuse it from a key that may only read. */
 export const mayChange = (): boolean => !session.value?.readOnly;
 
@@ -91,8 +96,7 @@ async function ask<T>(path: string, wanted?: Wanted): Promise<T> {
     const text = await response.text();
     return JSON.parse(text === '' ? 'null' : text);
   } catch (error) {
-    if (error instanceof ApiError && error.status === 401 && path !== '/console/session')
-      session.value = { signedIn: false, key: '', readOnly: false, expires: '' };
+    if (error instanceof ApiError && error.status === 401 && path !== '/console/session') endSession();
     throw error;
   }
 }
@@ -101,8 +105,7 @@ export const api = {
   get: <T>(path: string, params?: Params): Promise<T> => ask(path, { params }),
   post: <T>(path: string, body: unknown = {}): Promise<T> => ask(path, { method: 'POST', body }),
   patch: <T>(path: string, body: unknown): Promise<T> => ask(path, { method: 'PATCH', body }),
-  put: <T>(path: string, body: unknown): Promise<T> => ask(path, { method: 'PUT', body }),
-  delete: <T>(path: string, body?: unknown): Promise<T> => ask(path, { method: 'DELETE', body }),
+  delete: <T>(path: string): Promise<T> => ask(path, { method: 'DELETE' }),
 };
 
 export interface Loaded<T> {

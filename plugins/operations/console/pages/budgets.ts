@@ -1,4 +1,5 @@
 /** Budgets: what a key, an account, a team or a tag may spend in a period, and how much of it is left. */
+import type { Budget } from '../../../shared/replies/budgets.ts';
 import { api, mayChange, useList } from './api.ts';
 import { actionsColumn, amountColumn, column, timeColumn, type Column } from './columns.ts';
 import { dialogForm, openForm, wordsOf, type Field, type Values } from './form.ts';
@@ -6,18 +7,6 @@ import { html } from './kit.ts';
 import { nano } from './money.ts';
 import { badge, confirmThat, RowMenu } from './parts.ts';
 import { table } from './table.ts';
-
-interface Budget extends Readonly<Record<'scope' | 'subject' | 'per' | 'zone' | 'limit', string>> {
-  readonly id: number;
-  readonly hard: boolean;
-  readonly thresholds: readonly number[];
-  readonly deleted: string | null;
-  readonly current: Readonly<Record<'allowed' | 'used' | 'pending' | 'left', string>> & {
-    readonly resets: string | null;
-    /** The highest threshold that its use has reached; 0: none. */
-    readonly reached: number;
-  };
-}
 
 function terms({ limit = '', hard = true, thresholds = [50, 80, 100] }: Partial<Budget>): Field[] {
   return [

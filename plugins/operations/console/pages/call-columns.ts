@@ -1,24 +1,20 @@
 /** What calls look like in tables. */
+import type { CallDetail } from '../../../shared/replies/calls.ts';
 import { amountColumn, column, figureColumn, type Column } from './columns.ts';
 import { count, duration, when } from './format.ts';
 import { html } from './kit.ts';
 import { badge, type Tone } from './parts.ts';
 import { href } from './router.ts';
 
-type Counts = 'attempts' | 'input' | 'output' | 'cached' | 'reasoning';
-type Names = 'account' | 'key' | 'model' | 'answered_by' | 'provider' | 'error_code';
+type Names = 'id' | 'account' | 'model' | 'answered_by' | 'provider' | 'protocol' | 'stream' | 'error_code';
 
+/** A stored call, or one that runs. */
 export interface Call
   extends
-    Readonly<Record<'id' | 'started' | 'protocol' | 'operation' | 'outcome' | 'cost' | 'cost_basis', string>>,
-    Readonly<Record<Names, string | null>>,
-    Readonly<Record<'status' | 'first_event_ms' | 'duration_ms', number | null>>,
-    Readonly<Record<Counts, number>> {
-  readonly stream: boolean;
-  readonly vendor_cost?: string;
-  readonly margin?: string;
-  readonly flags?: readonly string[];
-  readonly tags?: Readonly<Record<string, string>>;
+    Pick<CallDetail, Names>,
+    Pick<CallDetail, 'started' | 'first_event_ms' | 'input' | 'output' | 'cost'> {
+  readonly outcome: string;
+  readonly duration_ms: number | null;
 }
 
 const tones: Readonly<Record<string, Tone>> = {

@@ -5,7 +5,7 @@
 import { type ComponentChildren, html, useSignal } from './kit.ts';
 
 /** Series have the colours of the style sheet, from 0 on; those beyond the last share it. */
-export const mostColours = 8;
+const mostColours = 8;
 
 export function colourClass(index: number): string {
   return `series-${Math.min(index, mostColours - 1)}`;
@@ -27,13 +27,14 @@ interface ChartProps {
   readonly series: readonly Series[];
   format(value: number): string;
   readonly kind: 'bars' | 'lines';
-  readonly height?: number;
   /** Where a bucket of lines leads. */
   href?(bucket: number): string;
 }
 
+const height = 220;
+
 /** A round number at or above a value, so that the axis has plain figures. */
-export function roundUp(value: number): number {
+function roundUp(value: number): number {
   if (value <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
   return ([1, 2, 2.5, 5, 10].find((step) => step * power >= value) ?? 10) * power;
@@ -49,7 +50,7 @@ function stack(series: readonly Series[], bucket: number, top: number): { from: 
   });
 }
 
-function bars({ series, buckets }: ChartProps, top: number, height: number) {
+function bars({ series, buckets }: ChartProps, top: number) {
   return buckets.map((name, bucket) => {
     const parts = stack(series, bucket, top);
     return series.map((each, index) => {
@@ -69,7 +70,7 @@ function bars({ series, buckets }: ChartProps, top: number, height: number) {
   });
 }
 
-function lines({ series }: ChartProps, top: number, height: number) {
+function lines({ series }: ChartProps, top: number) {
   return series.map(({ values }, index) => {
     const points = values.flatMap((value, bucket) =>
       Number.isFinite(value) ? [`${bucket + 0.5},${(1 - value / top) * height}`] : [],
@@ -81,7 +82,7 @@ function lines({ series }: ChartProps, top: number, height: number) {
 }
 
 /** The times under lines, each a link over the whole height. */
-function columns({ buckets, href }: ChartProps, height: number) {
+function columns({ buckets, href }: ChartProps) {
   return (
     href &&
     buckets.map(
@@ -114,7 +115,7 @@ function Tip({ props, bucket }: { readonly props: ChartProps; readonly bucket: n
 }
 
 export function Chart(props: ChartProps) {
-  const { label, buckets, series, format, kind, height = 180 } = props;
+  const { label, buckets, series, format, kind } = props;
   const hovered = useSignal<number | undefined>(undefined);
   const highest =
     kind === 'bars'
@@ -139,7 +140,7 @@ export function Chart(props: ChartProps) {
         preserveAspectRatio="none"
         height=${height}
       >
-        ${kind === 'bars' ? bars(props, top, height) : [lines(props, top, height), columns(props, height)]}
+        ${kind === 'bars' ? bars(props, top) : [lines(props, top), columns(props)]}
       </svg>
       ${hovered.value !== undefined && html`<${Tip} props=${props} bucket=${hovered.value} />`}
     </div>

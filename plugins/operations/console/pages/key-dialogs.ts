@@ -1,5 +1,6 @@
 /** Dialogs that create, limit and rotate keys, and show a new secret once. */
 import type { Key, NewKey } from '../../../shared/replies/accounts.ts';
+import type { Model } from '../../../shared/replies/models.ts';
 import { api } from './api.ts';
 import { ClientSettings, publicUrl, type Facts } from './client-settings.ts';
 import { localTime, openForm, optional, wordsOf, type Field, type Values } from './form.ts';
@@ -64,15 +65,10 @@ function readLimits(kind: Key['kind'], values: Values): object {
   };
 }
 
-interface OfferedModel {
-  readonly id: string;
-  readonly output: readonly string[];
-}
-
 /** Models that a key may call and that write text. Without a list of models on offer there are none. */
 async function modelsOf({ limits }: NewKey): Promise<string[]> {
   const offered = await api
-    .get<{ readonly data: readonly OfferedModel[] }>('/admin/models')
+    .get<{ readonly data: readonly Pick<Model, 'id' | 'output'>[] }>('/admin/models')
     .catch(() => ({ data: (limits.models ?? []).map((id) => ({ id, output: ['text'] })) }));
   const isAllowed = (id: string): boolean =>
     limits.models?.some((pattern) =>

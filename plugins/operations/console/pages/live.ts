@@ -18,10 +18,9 @@ export const mostLive = 200;
 /** Milliseconds until another connection is tried. */
 const pause = 2000;
 
-type Started = Pick<
-  Call,
-  'id' | 'account' | 'key' | 'protocol' | 'operation' | 'stream' | 'model' | 'provider'
-> & { readonly at: string };
+type Started = Pick<Call, 'id' | 'account' | 'protocol' | 'stream' | 'model' | 'provider'> & {
+  readonly at: string;
+};
 
 function running({ at, ...call }: Started): Call {
   return {
@@ -29,17 +28,12 @@ function running({ at, ...call }: Started): Call {
     started: at,
     answered_by: null,
     outcome: 'running',
-    status: null,
     error_code: null,
     first_event_ms: null,
     duration_ms: null,
-    attempts: 0,
     input: 0,
     output: 0,
-    cached: 0,
-    reasoning: 0,
     cost: '0',
-    cost_basis: 'none',
   };
 }
 

@@ -11,7 +11,7 @@
  * Show what changes something only if `mayChange()`. Style sheets are in `style/`; classes are shared.
  */
 import { Component } from 'preact';
-import { api, session, type Session } from './api.ts';
+import { api, endSession, session, type Session } from './api.ts';
 import { form } from './form.ts';
 import {
   type ComponentChildren,
@@ -120,7 +120,7 @@ function Current() {
 
 async function signOut(): Promise<void> {
   await api.delete('/console/session').catch(() => undefined);
-  session.value = { signedIn: false, key: '', readOnly: false, expires: '' };
+  endSession();
 }
 
 function Navigation() {

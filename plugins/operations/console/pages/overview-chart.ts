@@ -90,7 +90,6 @@ export function MainChart({ data, measure }: { readonly data: Overview; readonly
     kind=${measure === 'ttft' ? 'lines' : 'bars'}
     href=${(bucket: number) => href('calls', timeOf(data, bucket))}
     format=${formats[measure] ?? short}
-    height=${220}
   />`;
 }
 

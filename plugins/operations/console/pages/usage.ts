@@ -1,13 +1,13 @@
 /** What an account or a key used, by day and model. */
+import type { OwnKey } from '../../../shared/replies/spending.ts';
 import { amountColumn, column, countColumn, type Column } from './columns.ts';
 import { html } from './kit.ts';
 
-export interface Usage extends Readonly<Record<'calls' | 'input' | 'output', number>> {
-  readonly day: string;
-  /** A refused call may have none. */
-  readonly model: string | null;
-  readonly cost: string;
-}
+/** A refused call may have no model. */
+export type Usage = Pick<
+  OwnKey['usage']['data'][number],
+  'day' | 'model' | 'calls' | 'input' | 'output' | 'cost'
+>;
 
 /** `link` leads to the calls of a model. */
 export const usageColumns = (link?: (model: string) => string): Column<Usage>[] => [

@@ -1,0 +1,46 @@
+/** Budgets in their current periods, and what became known of them. */
+import { z } from 'zod';
+import { time, usd } from './values.ts';
+
+const counted = {
+  id: z.int(),
+  scope: z.enum(['key', 'account', 'team', 'tag']),
+  subject: z.string(),
+  per: z.enum(['hour', 'day', 'week', 'month', 'total']),
+  zone: z.string().meta({ description: 'An IANA time zone.' }),
+};
+
+export const budget = z
+  .looseObject({
+    ...counted,
+    limit: usd,
+    hard: z.boolean().meta({ description: 'Whether it refuses calls; otherwise it only warns.' }),
+    thresholds: z.array(z.int()),
+    raises: z.array(z.object({ amount: usd, until: time })),
+    created: time,
+    deleted: time.nullable(),
+    current: z.object({
+      start: time.nullable(),
+      resets: time.nullable(),
+      allowed: usd,
+      used: usd,
+      pending: usd,
+      left: usd,
+      reached: z
+        .int()
+        .meta({ description: 'The highest threshold that its use has reached, in per cent; 0: none.' }),
+    }),
+  })
+  .meta({ title: 'Budget' });
+export type Budget = z.output<typeof budget>;
+
+export const warning = z
+  .looseObject({
+    id: z.int(),
+    event: z.enum(['budget.threshold', 'budget.exhausted']),
+    at: time,
+    budget: z.object({ ...counted, start: time.nullable(), allowed: usd, used: usd, threshold: z.int() }),
+    delivered: z.boolean(),
+    attempts: z.int(),
+  })
+  .meta({ title: 'BudgetWarning' });
