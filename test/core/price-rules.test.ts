@@ -91,6 +91,31 @@ describe('the rules that a call can meet', () => {
   });
 });
 
+describe('a time zone', () => {
+  const inZone = (zone: string): object => ({
+    input: '1',
+    output: '2',
+    rules: [{ name: 'night', times: '2', when: { zone, hours: ['00:00-06:00'] } }],
+  });
+
+  it('may have an older name', () => {
+    expect(priceSchema.safeParse(inZone('US/Eastern')).success).toBe(true);
+  });
+
+  it('takes the memory of a formatter only when a price depends on it', () => {
+    const formatters = vi.spyOn(Intl, 'DateTimeFormat');
+    try {
+      const { rules = [] } = priceSchema.parse(inZone('Asia/Shanghai'));
+      const schedule = new PriceSchedule(rules, hour);
+      expect(formatters).not.toHaveBeenCalled();
+      expect(schedule.ruleAt(Date.parse('2026-11-23T18:00Z'))).toBe('night');
+      expect(formatters).toHaveBeenCalledOnce();
+    } finally {
+      formatters.mockRestore();
+    }
+  });
+});
+
 describe('a price', () => {
   it.each([
     [{ rules: [{ name: 'two words', times: '2' }] }, 'one word'],
