@@ -119,9 +119,12 @@ function requestOf({ url, headers = {}, body }: Probe): UpstreamRequest {
   };
 }
 
-function failureCode(cause: unknown): string {
-  if (!(cause instanceof Error)) return String(cause);
-  return 'code' in cause ? String(cause.code) : cause.message || cause.name;
+/** The code of a system's error, which says enough, or the message of any other, at the root of `error`. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.cause instanceof Error) return reasonOf(error.cause);
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  return ('errno' in error && code) || error.message || code || error.name;
 }
 
 async function ask(
@@ -146,12 +149,11 @@ async function ask(
       ...clockFinding(response.headers.get('date'), host, now),
     ];
   } catch (error) {
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     return [
       {
         subject,
         state: 'fault',
-        message: `${host} could not be reached: ${failureCode(cause)}`,
+        message: `${host} could not be reached: ${reasonOf(error)}`,
         remedy: 'check its address, name resolution, and the firewall or proxy in between',
       },
     ];

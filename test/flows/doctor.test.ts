@@ -191,6 +191,16 @@ describe('doctor', () => {
     expect(output).not.toMatch(/bad-key/);
   });
 
+  it('says how the outgoing proxy refused to connect to a provider', async () => {
+    const proxy = await startVendor();
+    servers.at(-1)?.on('connect', (_, socket) => socket.end('HTTP/1.1 403 Forbidden\r\n\r\n'));
+    const { of } = await runDoctor(emptyFolder(), { MISTRAL_API_KEY: 'key', HTTPS_PROXY: proxy.url });
+    expect(of('mistral')).toMatchObject({
+      state: 'fault',
+      message: expect.stringMatching(/^api\.mistral\.ai could not be reached: Proxy response \(403\)/),
+    });
+  });
+
   it.each([
     [503, 'fault'],
     [429, 'note'],

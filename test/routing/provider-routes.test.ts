@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { ollama } from '../../plugins/providers/ollama.ts';
 import { openai } from '../../plugins/providers/openai.ts';
 import { health } from '../../plugins/routing/health.ts';
 import { openAdminListener, type AdminListener } from '../support/admin-listener.ts';
@@ -121,6 +122,30 @@ describe('the health of providers', () => {
     expect(JSON.stringify(seen)).not.toContain('sk-secret');
     await listener.ask('POST', '/providers/first/wake', {});
     expect(await see(listener, 'first')).toMatchObject({ state: 'well' });
+  });
+});
+
+describe('a provider that cannot be reached', () => {
+  it('has its failed attempts counted, with the reason', async () => {
+    const gone = { contextLength: 8192, outputLimit: 1000, free: true } as const;
+    const local = ollama({ baseUrl: 'http://127.0.0.1:1/v1', models: { 'ollama/gone': gone } });
+    const listener = await openIn({ retries: { attempts: 1 } }, [local]);
+    expect(await call(listener, { model: 'ollama/gone' })).toEqual([502, null]);
+    expect(await see(listener, 'ollama')).toMatchObject({
+      attempts: 1,
+      failed: 1,
+      targets: [
+        {
+          lastErrors: [
+            {
+              code: 'upstream_failed',
+              status: null,
+              message: expect.stringContaining('(connect ECONNREFUSED 127.0.0.1:1)'),
+            },
+          ],
+        },
+      ],
+    });
   });
 });
 

@@ -1,5 +1,5 @@
 /** What happened at one target since the process started, for people to look at. */
-import type { Attempt } from '../../../core/index.ts';
+import type { Attempt, GatewayError } from '../../../core/index.ts';
 
 /** Times to the first event that are kept, and errors. */
 const mostTimes = 50;
@@ -12,6 +12,13 @@ export interface PastError {
   readonly code: string;
   readonly status: number | null;
   readonly message: string;
+}
+
+/** Why no connection came about: for operators, since it may name hosts of their network. */
+function causeOf({ cause, code }: GatewayError): string | undefined {
+  if (code === 'client_gone' || !(cause instanceof Error)) return undefined;
+  // Where several addresses of a host fail, only the code says why.
+  return cause.message || ('code' in cause ? String(cause.code) : cause.name);
 }
 
 export class AttemptRecord {
@@ -27,9 +34,10 @@ export class AttemptRecord {
     return this.#errors;
   }
 
-  /** Reads the end of an attempt. One that never left the gateway says nothing about its target. */
+  /** Reads the end of an attempt. One that was not let in says nothing about its target. */
   read({ sent, status, isRetry, firstEventAfter, error }: Attempt): void {
-    if (!sent && status === undefined) return;
+    const cause = error && status === undefined ? causeOf(error) : undefined;
+    if (!sent && status === undefined && cause === undefined) return;
     this.attempts += 1;
     if (isRetry) this.retries += 1;
     if (firstEventAfter !== undefined) {
@@ -38,7 +46,8 @@ export class AttemptRecord {
     }
     if (!error || error.code === 'client_gone') return;
     this.failed += 1;
-    const { code, message } = error;
+    const { code } = error;
+    const message = cause === undefined ? error.message : `${error.message} (${cause})`;
     const past = { at: Date.now(), code, status: status ?? null, message: message.slice(0, longestMessage) };
     this.#errors = [past, ...this.#errors.slice(0, mostErrors - 1)];
   }
