@@ -19,7 +19,7 @@ import { sessionHeaders } from './routing/conversation.ts';
 
 type Exchange = Pick<End['exchange'], 'headers' | 'principal' | 'call'>;
 
-export type CallTags = Readonly<Record<string, string>>;
+type CallTags = Readonly<Record<string, string>>;
 
 interface Attribution {
   /** Each tag as budgets name it: `team:search`, or `research` where it has no value. */

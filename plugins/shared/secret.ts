@@ -8,7 +8,7 @@ import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /** `sk-` keys call models and see their account; `gw-` keys are for the admin listener and spend nothing. */
-export const prefixes = { user: 'sk-', operator: 'gw-' } as const;
+const prefixes = { user: 'sk-', operator: 'gw-' } as const;
 export type SecretKind = keyof typeof prefixes;
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

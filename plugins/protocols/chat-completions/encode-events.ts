@@ -29,7 +29,7 @@ function openMessage({ candidate, delta }: ChoicePart): ChoicePart {
 
 type Start = EventOf<'response-start'>;
 
-export function buildHead(
+function buildHead(
   { id, created, model }: ReplyContext,
   object: string,
   start?: Start,

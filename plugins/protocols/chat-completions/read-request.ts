@@ -185,7 +185,7 @@ export function readRequest(body: unknown, text: string): ChatCall {
   return new ChatCall(checkRequest(body), text);
 }
 
-export function usesShortForms({ messages, tools, tool_choice: choice }: Wire.Request): boolean {
+function usesShortForms({ messages, tools, tool_choice: choice }: Wire.Request): boolean {
   return (
     choice === 'any' ||
     (tools?.some(({ type }) => type === undefined) ?? false) ||

@@ -11,7 +11,7 @@ export interface OpenReasoning {
   readonly opaque: Opaque[];
 }
 
-export interface Entry extends Pick<Detail, 'text' | 'opaque'> {
+interface Entry extends Pick<Detail, 'text' | 'opaque'> {
   readonly index: unknown;
   /** Whether any entry of the same delta holds sealed state. */
   readonly isSealing: boolean;

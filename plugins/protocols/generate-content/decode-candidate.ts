@@ -204,11 +204,11 @@ export class CandidateDecoder {
 }
 
 /** True for raw samples, whose pieces can be joined. Files with a header cannot. */
-export function isSamples(mediaType: string): boolean {
+function isSamples(mediaType: string): boolean {
   return /^audio\/(l16|pcm)\b/i.test(mediaType);
 }
 
-export class Samples {
+class Samples {
   #rest = Buffer.alloc(0);
 
   /** Takes a piece in base64 and returns the base64 that is ready. */

@@ -13,7 +13,7 @@ import * as Wire from './wire.ts';
 
 type ResultContent = ToolResult['content'][number];
 
-export interface Place {
+interface Place {
   readonly at: string;
   readonly content: number;
   readonly calls: CallPairs;

@@ -13,7 +13,7 @@ import { fieldSpeller, type SpellingNote } from './spelling.ts';
 import type * as Wire from './wire.ts';
 
 /** What is known of a request apart from its parsed body. */
-export interface RequestContext {
+interface RequestContext {
   readonly model: string;
   readonly stream: boolean;
   readonly text: string;

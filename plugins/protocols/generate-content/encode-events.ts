@@ -19,7 +19,7 @@ import { ReplyParts } from './reply-parts.ts';
 import { encodeUsage } from './usage.ts';
 
 /** The fields that every chunk and reply ends with, and those that the vendor added. */
-export function buildReplyTail(
+function buildReplyTail(
   { id, model }: ReplyContext,
   usageMetadata: Fields | undefined,
   start?: EventOf<'response-start'>,

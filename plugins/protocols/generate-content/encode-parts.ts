@@ -124,7 +124,7 @@ function encodeCall(block: ToolCall, path: string, encoding: Encoding): Fields {
   });
 }
 
-export interface EncodedResult {
+interface EncodedResult {
   readonly part: Fields;
   /** Parts that follow all results: for each file a text with its title, then the file. */
   readonly files: Fields[];

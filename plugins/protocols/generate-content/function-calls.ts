@@ -106,7 +106,7 @@ function descend(holder: object, key: Step, next: Step): object {
   return created;
 }
 
-export class PartialArguments {
+class PartialArguments {
   readonly #whole: Record<string, unknown> = {};
 
   /** Adds one piece. A piece without a path or a value is ignored. */

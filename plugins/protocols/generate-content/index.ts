@@ -73,7 +73,7 @@ const methods: Readonly<Record<string, Pick<Match, 'operation' | 'stream'>>> = {
 };
 
 /** The text of the 404 for anything else. */
-export const servedMethods = `served here are models with the methods ${Object.keys(methods).join(', ')}`;
+const servedMethods = `served here are models with the methods ${Object.keys(methods).join(', ')}`;
 
 /** A second version is no owner of a model: the client's base URL is wrong. */
 const callPath = /^\/(?:v1beta|v1)\/(?!v1(?:alpha|beta)?\d*\/)(?:models\/)?(.+):(\w+)$/s;
@@ -85,7 +85,7 @@ function readFraming(query: string | undefined): 'events' | 'array' {
 }
 
 /** Builds the function that recognises this protocol's calls below `mount`. */
-export function buildMatcher(
+function buildMatcher(
   mount: string,
 ): (method: string, path: string, query?: string) => Match | undefined {
   return (method, path, query) => {

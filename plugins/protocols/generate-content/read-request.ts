@@ -183,21 +183,21 @@ function measureInput(
   };
 }
 
-export interface CheckedBody {
+interface CheckedBody {
   readonly wire: Wire.Request;
   /** The path of the model in the body. Usually only the address names it. */
   readonly modelPath: readonly [string] | readonly [string, string] | undefined;
 }
 
 /** Throws `invalid_request` with the path of the first bad field, in camelCase. */
-export function checkRequest(body: unknown): CheckedBody {
+function checkRequest(body: unknown): CheckedBody {
   const wire = checkWire(Wire.request, body);
   checkFields(wire, '');
   return { wire, modelPath: 'model' in wire ? ['model'] : undefined };
 }
 
 /** A count holds contents, with or without other fields of a request, or a whole request. */
-export function checkCount(body: unknown): CheckedBody {
+function checkCount(body: unknown): CheckedBody {
   const { contents, generateContentRequest: inner, ...rest } = checkWire(Wire.count, body);
   if (inner) {
     if (contents) throw exclusive('contents', 'generateContentRequest');

@@ -15,7 +15,7 @@ export const placeholders = [
   'skip_thought_signature_validator',
 ] as const;
 
-export interface ReadSignature {
+interface ReadSignature {
   readonly opaque: readonly Opaque[];
   /** The placeholder, or how the base64 was written. */
   readonly form: readonly Form[];
@@ -51,7 +51,7 @@ export function restoreSignature(opaque: readonly Opaque[] | undefined, part: Si
   return own ? writeBase64(own.value, notes) : notes.find(isPlaceholder);
 }
 
-export interface ReadBase64 {
+interface ReadBase64 {
   readonly data: string;
   /** Empty if the text was in the standard alphabet, with padding. */
   readonly form: readonly Base64Form[];

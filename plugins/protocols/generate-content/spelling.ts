@@ -61,7 +61,7 @@ function findDuplicate(name: string, owner: Readonly<Record<string, unknown>>): 
   return other !== name && Object.hasOwn(owner, other) ? other : undefined;
 }
 
-export interface ReadSpelling {
+interface ReadSpelling {
   /** The body with known names in camelCase, and lists where the schema has lists. */
   readonly body: unknown;
   /** How it was written, outermost field first. */

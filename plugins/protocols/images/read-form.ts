@@ -15,7 +15,7 @@ export interface Picture {
   readonly mask: boolean;
 }
 
-export interface ReadForm {
+interface ReadForm {
   readonly fields: Readonly<Record<string, unknown>>;
   readonly pictures: readonly Picture[];
 }

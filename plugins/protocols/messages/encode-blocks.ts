@@ -50,7 +50,7 @@ function loseSeal(
 }
 
 /** Leaves out empty and blank text, which Anthropic refuses. */
-export function encodeText(block: BlockOf<'text'>, path: string, encoding: Encoding): Fields[] {
+function encodeText(block: BlockOf<'text'>, path: string, encoding: Encoding): Fields[] {
   loseSeal(block, path, encoding);
   if (block.text.trim() !== '') return addSides(block, path, encoding, { type: 'text', text: block.text });
   if (block.cache) encoding.lose(`${path}.cache`, 'an empty text cannot be marked');

@@ -18,7 +18,7 @@ import { fitName } from './tool-names.ts';
 
 type FunctionTool = Extract<Tool, { type: 'function' }>;
 
-export interface EncodedTools {
+interface EncodedTools {
   readonly tools?: readonly Fields[] | undefined;
   readonly choice?: Fields | undefined;
 }

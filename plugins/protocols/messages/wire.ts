@@ -191,7 +191,7 @@ export type ToolResult = z.output<typeof toolResult>;
 export type ResultContent = z.output<typeof resultContent>;
 export type Thinking = z.output<typeof thinking> | z.output<typeof redactedThinking>;
 export type Tool = NonNullable<Request['tools']>[number];
-export type FunctionTool = z.output<typeof functionTool>;
+type FunctionTool = z.output<typeof functionTool>;
 export type ToolChoice = z.output<typeof toolChoice.any>;
 export type KnownChoice = z.output<typeof toolChoice.known>;
 

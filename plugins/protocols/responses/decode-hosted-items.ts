@@ -6,7 +6,7 @@ import { readList, readText } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 
-export interface HostedBlock {
+interface HostedBlock {
   readonly kind: BlockKind;
   readonly facts: BlockFacts;
   readonly text: string;

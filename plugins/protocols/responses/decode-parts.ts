@@ -7,7 +7,7 @@ import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendo
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import * as Wire from './wire.ts';
 
-export type RefusalBlock = BlockOf<'refusal'>;
+type RefusalBlock = BlockOf<'refusal'>;
 export type ContentBlock = TextBlock | MediaBlock | RefusalBlock;
 /** A part of a type that this protocol's schema does not know. */
 export type ForeignPart = BlockOf<'foreign'> & { form: Record<string, string[]> };

@@ -16,7 +16,7 @@ type PartialImage = EventOf<'partial-image'>;
 type ImagePlace = { readonly item_id: unknown; readonly output_index: number };
 
 /** What the encoder of the whole reply does around a hosted item. */
-export interface Surroundings {
+interface Surroundings {
   /** Ends what has to be complete before another item begins. */
   readonly makeRoom: () => void;
   /** Writes sealed state that belongs to the item just written. */

@@ -7,7 +7,7 @@ import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
 type Reason = EventOf<'finish'>['reason'];
 
-export interface Contents {
+interface Contents {
   readonly calls: boolean;
   readonly refusal: boolean;
 }

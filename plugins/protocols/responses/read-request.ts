@@ -43,7 +43,7 @@ const imageTool = 'image_generation';
 const codeTool = 'code_interpreter';
 const defaultMemory = '1g';
 
-export class ResponsesCall extends ReadCall {
+class ResponsesCall extends ReadCall {
   readonly settings: Fields;
 
   constructor(read: ReadRequest, text: string) {

@@ -5,7 +5,7 @@
 import { exampleOf } from './example.ts';
 import { attachmentsOf, textOf, type Request } from './request.ts';
 
-export type Answer =
+type Answer =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'tool-call'; readonly name: string; readonly text: string };
 

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { encode } from 'fast-png';
 
-export interface Sketch {
+interface Sketch {
   readonly width: number;
   readonly height: number;
   /** The text that the colours are derived from. */

@@ -9,7 +9,7 @@ import { verdictOf } from './verdict.ts';
 /** The longest `retry-after`, in seconds, that is accepted from a vendor. */
 const longestRest = 600;
 
-export interface Settings {
+interface Settings {
   /** Milliseconds. */
   readonly pause: number;
   readonly restWhenFull: number;

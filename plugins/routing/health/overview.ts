@@ -85,7 +85,7 @@ function stateOf(rows: readonly Row[], isHeld: boolean): string {
   return ill === rows.length ? 'failing' : 'partly';
 }
 
-export interface Known {
+interface Known {
   readonly rows: readonly Row[];
   readonly holds: readonly Hold[];
   /** Names of providers that have a probe. */

@@ -6,7 +6,7 @@ const mostTimes = 50;
 const mostErrors = 5;
 const longestMessage = 300;
 
-export interface PastError {
+interface PastError {
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly code: string;

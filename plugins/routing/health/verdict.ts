@@ -1,7 +1,7 @@
 /** What the end of an attempt says about its target. */
 import type { Attempt, ErrorCode } from '../../../core/index.ts';
 
-export type Verdict =
+type Verdict =
   /** It works: it answered, or refused the call because of what the caller sent. */
   | 'well'
   | 'fault'

@@ -7,7 +7,7 @@ import { holdSchema, placeSchema } from './holds.ts';
 const topics = { rows: 'health:rows', holds: 'health:holds', change: 'health:change' };
 
 /** One target as one worker sees it. */
-export const rowSchema = z.object({
+const rowSchema = z.object({
   provider: z.string(),
   key: z.number(),
   model: z.string(),

@@ -14,7 +14,7 @@ import {
   type Provider,
 } from '../../../core/index.ts';
 
-export interface Cloud {
+interface Cloud {
   /** Everything about the provider except how it signs. */
   readonly provider: Omit<Provider, 'sign' | 'credential'>;
   /** How it signs with each of its keys. */

@@ -72,7 +72,7 @@ export class Pace {
   }
 }
 
-export class Paces {
+class Paces {
   readonly #streams = new PerTarget(() => new Pace());
   readonly #replies = new PerTarget(() => new Pace());
 

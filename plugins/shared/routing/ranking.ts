@@ -5,7 +5,7 @@
  */
 import type { Host, Parsed, Preferences, Target } from '../../../core/index.ts';
 
-export type Strategy = 'priority' | 'cost' | 'latency' | 'throughput' | 'balanced';
+type Strategy = 'priority' | 'cost' | 'latency' | 'throughput' | 'balanced';
 
 /**
  * The order of the taps of `route`: aliases, the caller's wishes, ranks, keys, health, caches, and last the
@@ -32,7 +32,7 @@ export function askedFor({ routing, sort }: Preferences): Strategy | undefined {
 }
 
 /** Gets two or more targets of one model, and returns the same targets, best first. */
-export type Rank = (targets: readonly Target[], parsed: Parsed) => readonly Target[];
+type Rank = (targets: readonly Target[], parsed: Parsed) => readonly Target[];
 
 /** Taps `route` for a strategy. */
 export function tapRanking(

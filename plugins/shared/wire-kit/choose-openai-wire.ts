@@ -89,6 +89,6 @@ export function refusesChatTools({ capabilities }: Model, reasoning: CanonicalRe
 }
 
 /** Whether chat-completions refuses a request because of its tools. */
-export function hasRefusedTools({ tools = [], reasoning }: CanonicalRequest, model: Model): boolean {
+function hasRefusedTools({ tools = [], reasoning }: CanonicalRequest, model: Model): boolean {
   return tools.length > 0 && refusesChatTools(model, reasoning);
 }

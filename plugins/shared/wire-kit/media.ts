@@ -7,7 +7,7 @@ import { refusePart, type Lose } from './losses.ts';
 const longestPrefix = 256;
 const base64Url = /^data:([^;,]*)(?:;[^,]*)?;base64,$/i;
 
-export interface DataUrl {
+interface DataUrl {
   readonly data: string;
   /** In lower case; empty if the URL names none. */
   readonly mediaType: string;

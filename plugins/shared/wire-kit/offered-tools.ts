@@ -18,7 +18,7 @@ export function digest(text: string): string {
 }
 
 /** The names that a wire accepts: a pattern for a whole name, one for refused characters, the length. */
-export interface NameRule {
+interface NameRule {
   readonly good: RegExp;
   readonly strange: RegExp;
   readonly longest: number;
@@ -31,7 +31,7 @@ export function fitNameByRule(name: string, { good, strange, longest }: NameRule
     : `${name.replaceAll(strange, '_').slice(0, longest - digestLength - 1)}_${digest(name)}`;
 }
 
-export interface ClientTool {
+interface ClientTool {
   readonly name: string;
   readonly custom: boolean;
 }

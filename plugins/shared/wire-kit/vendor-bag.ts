@@ -74,7 +74,7 @@ export function overlay(rest: Fields, wire: Fields): Record<string, unknown> {
 }
 
 /** One protocol's access to the two slots. */
-export interface Bag {
+interface Bag {
   /** Returns the slots to spread into a canonical thing, with its remaining fields and its spelling. */
   keep(fields: Fields, form?: readonly string[]): Sides;
   /** Returns the protocol's own fields of a thing. */

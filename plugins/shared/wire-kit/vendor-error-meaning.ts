@@ -9,7 +9,7 @@ import { readObjects } from './values.ts';
 import { nameSet, type Fields } from './vendor-bag.ts';
 import type { VendorError } from './vendor-error.ts';
 
-export interface ErrorMeaning {
+interface ErrorMeaning {
   readonly code: ErrorCode;
   /** The error concerns our key or account, and clients must not see it. */
   readonly isOurs?: boolean;

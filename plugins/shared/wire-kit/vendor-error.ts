@@ -9,7 +9,7 @@ import { isObject, type Fields, nameSet } from './vendor-bag.ts';
 import { classifyError } from './vendor-error-meaning.ts';
 
 /** Protocols whose errors have the same shape. Chat-completions, responses and images share OpenAI's. */
-export type ErrorFamily = 'openai' | 'messages' | 'generate-content';
+type ErrorFamily = 'openai' | 'messages' | 'generate-content';
 
 export interface VendorError {
   readonly message: string | undefined;
