@@ -7,6 +7,7 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { definePlugin, type Target } from '../../core/index.ts';
 import { conversationOf } from '../shared/routing/conversation.ts';
+import { keepThroughReloads } from '../shared/routing/kept.ts';
 import { stages } from '../shared/routing/ranking.ts';
 import { upTo } from '../shared/up-to.ts';
 
@@ -41,15 +42,17 @@ function first(targets: readonly Target[], home: Home): readonly Target[] {
 export const affinity = definePlugin({
   name: 'affinity',
   options,
-  apply({ hooks, resource, workers }, { from, keep, most }) {
-    let homes = new LRUCache<string, Home>({
-      ...upTo(most),
-      ttl: keep * 1000,
-      perf: { now: () => Date.now() },
-    });
+  apply(host, { from, keep, most }) {
+    const { hooks, workers } = host;
+    const homes = keepThroughReloads(
+      host,
+      'affinity',
+      new LRUCache<string, Home>({ ...upTo(most), ttl: keep * 1000, perf: { now: () => Date.now() } }),
+      { from, keep, most },
+    );
     let stopHearing: (() => void) | undefined;
     const settle = (conversation: string, home: Home, before: Home | undefined): void => {
-      homes.set(conversation, home);
+      homes().set(conversation, home);
       if (!workers.several || (before && isSame(before, home))) return;
       const { name, credential } = home;
       void workers.askOthers('affinity', { conversation, name, credential } satisfies z.output<
@@ -57,15 +60,9 @@ export const affinity = definePlugin({
       >);
     };
     hooks.ready.tapPromise('affinity', async () => {
-      homes = await resource(
-        'affinity',
-        { from, keep, most },
-        () => homes,
-        () => undefined,
-      );
       stopHearing = workers.answer('affinity', (news) => {
         const { conversation, ...home } = movedSchema.parse(news);
-        homes.set(conversation, home);
+        homes().set(conversation, home);
       });
     });
     hooks.close.tapPromise('affinity', async () => stopHearing?.());
@@ -73,7 +70,7 @@ export const affinity = definePlugin({
       const { call } = parsed;
       if (targets.length < 2 || call.size.textBytes < from || call.preferences.order) return targets;
       const conversation = conversationOf(parsed);
-      const home = homes.get(conversation);
+      const home = homes().get(conversation);
       const ordered = home ? first(targets, home) : targets;
       if (ordered[0] && !parsed.preview) settle(conversation, ordered[0].provider, home);
       return ordered;
@@ -82,7 +79,7 @@ export const affinity = definePlugin({
     hooks.attempt.tap('affinity', ({ phase, number, target }, routed) => {
       if (phase !== 'first-event' || number === 1 || routed.call.size.textBytes < from) return;
       const conversation = conversationOf(routed);
-      settle(conversation, target.provider, homes.get(conversation));
+      settle(conversation, target.provider, homes().get(conversation));
     });
   },
 });

@@ -3,10 +3,9 @@
  * one with fewer running calls is taken. Clearly slower targets are left out: a call there has to wait,
  * however idle they are.
  */
-import { z } from 'zod';
 import { definePlugin, type Target } from '../../core/index.ts';
 import { keepPaces, type Pace } from '../shared/routing/pace.ts';
-import { tapRanking } from '../shared/routing/ranking.ts';
+import { strategyOptions, tapRanking } from '../shared/routing/ranking.ts';
 
 /** A target that is slower than the quickest by more than this factor is left out. */
 const tolerance = 1.3;
@@ -22,8 +21,7 @@ function choose(quick: readonly Target[], paceOf: (target: Target) => Pace): Tar
 
 export const balanced = definePlugin({
   name: 'balanced',
-  /** Whether calls that name no strategy are routed this way. */
-  options: z.strictObject({ byDefault: z.boolean().default(false) }),
+  options: strategyOptions,
   apply(host, { byDefault }) {
     const paces = keepPaces(host, 'balanced');
     tapRanking(host, 'balanced', byDefault, (targets, { call }) => {

@@ -2,7 +2,6 @@
  * Asks the cheapest target first. The estimate includes the call's length, its output limit, and the share of
  * its input that the target is likely to have cached, learnt from earlier calls.
  */
-import { z } from 'zod';
 import {
   definePlugin,
   inputEstimate,
@@ -13,8 +12,9 @@ import {
   type Target,
   type Terms,
 } from '../../core/index.ts';
+import { keepThroughReloads } from '../shared/routing/kept.ts';
 import { PerTarget } from '../shared/routing/per-target.ts';
-import { lowestFirst, tapRanking } from '../shared/routing/ranking.ts';
+import { lowestFirst, strategyOptions, tapRanking } from '../shared/routing/ranking.ts';
 
 /** Tokens of output that are expected of a call whose limit is higher. */
 const usualOutput = 1000;
@@ -88,21 +88,13 @@ function expectedCost({ call }: Parsed, target: Target, known: Known): number {
 
 export const cost = definePlugin({
   name: 'cost',
-  /** Whether calls that name no strategy are routed this way. */
-  options: z.strictObject({ byDefault: z.boolean().default(false) }),
+  options: strategyOptions,
   apply(host, { byDefault }) {
-    let known = new PerTarget((): Known => ({ hits: 0, price: undefined, rates: free }));
-    host.hooks.ready.tapPromise('cost', async () => {
-      known = await host.resource(
-        'cost',
-        {},
-        () => known,
-        () => undefined,
-      );
-    });
+    const start = (): Known => ({ hits: 0, price: undefined, rates: free });
+    const known = keepThroughReloads(host, 'cost', new PerTarget(start));
     tapRanking(host, 'cost', byDefault, (targets, parsed) =>
-      lowestFirst(targets, (target) => expectedCost(parsed, target, known.of(target))),
+      lowestFirst(targets, (target) => expectedCost(parsed, target, known().of(target))),
     );
-    host.hooks.observe.tap('cost', (end) => learn(known, end));
+    host.hooks.observe.tap('cost', (end) => learn(known(), end));
   },
 });

@@ -2,10 +2,10 @@
  * Asks the target first that writes fastest: the one with the most tokens of output per second after its
  * reply has begun.
  */
-import { z } from 'zod';
 import { definePlugin, type End } from '../../core/index.ts';
+import { keepThroughReloads } from '../shared/routing/kept.ts';
 import { PerTarget } from '../shared/routing/per-target.ts';
-import { lowestFirst, tapRanking } from '../shared/routing/ranking.ts';
+import { lowestFirst, strategyOptions, tapRanking } from '../shared/routing/ranking.ts';
 
 /** The weight of the last reply in the average. */
 const share = 0.2;
@@ -16,9 +16,7 @@ interface Rate {
   tokensPerSecond: number | undefined;
 }
 
-type Rates = PerTarget<Rate>;
-
-function learn(rates: Rates, end: End): undefined {
+function learn(rates: PerTarget<Rate>, end: End): undefined {
   if (end.type !== 'answered' || end.outcome !== 'completed' || !end.exchange.call.stream) return;
   const { target, duration = 0, firstEventAfter = 0 } = end.exchange.attempt;
   const { output = 0 } = end.charge.usage;
@@ -31,22 +29,14 @@ function learn(rates: Rates, end: End): undefined {
 
 export const throughput = definePlugin({
   name: 'throughput',
-  /** Whether calls that name no strategy are routed this way. */
-  options: z.strictObject({ byDefault: z.boolean().default(false) }),
+  options: strategyOptions,
   apply(host, { byDefault }) {
-    let rates: Rates = new PerTarget(() => ({ tokensPerSecond: undefined }));
-    host.hooks.ready.tapPromise('throughput', async () => {
-      rates = await host.resource(
-        'throughput',
-        {},
-        () => rates,
-        () => undefined,
-      );
-    });
+    const start = (): Rate => ({ tokensPerSecond: undefined });
+    const rates = keepThroughReloads(host, 'throughput', new PerTarget(start));
     // A target that has no figures yet is asked first: one reply gives it some.
     tapRanking(host, 'throughput', byDefault, (targets) =>
-      lowestFirst(targets, (target) => -(rates.of(target).tokensPerSecond ?? Infinity)),
+      lowestFirst(targets, (target) => -(rates().of(target).tokensPerSecond ?? Infinity)),
     );
-    host.hooks.observe.tap('throughput', (end) => learn(rates, end));
+    host.hooks.observe.tap('throughput', (end) => learn(rates(), end));
   },
 });

@@ -6,6 +6,7 @@
  * when it is finished.
  */
 import type { Attempt, Host, Routed, Target } from '../../../core/index.ts';
+import { keepThroughReloads } from './kept.ts';
 import { PerTarget } from './per-target.ts';
 
 /** Milliseconds in which an average loses two thirds of its weight: with calls, and without any. */
@@ -92,19 +93,11 @@ class Paces {
 
 /** The paces of the process. Several plugins may route by them; only one of those listens to the attempts. */
 export function keepPaces(
-  { hooks, resource, plugins }: Pick<Host, 'hooks' | 'resource' | 'plugins'>,
+  host: Pick<Host, 'hooks' | 'resource' | 'plugins'>,
   name: 'latency' | 'balanced',
 ): () => Paces {
-  let paces = new Paces();
-  hooks.ready.tapPromise(name, async () => {
-    paces = await resource(
-      'paces',
-      {},
-      () => new Paces(),
-      () => undefined,
-    );
-  });
-  if (name === 'latency' || !plugins.has('latency'))
-    hooks.attempt.tap(name, (attempt, exchange) => void paces.read(attempt, exchange));
-  return () => paces;
+  const paces = keepThroughReloads(host, 'paces', new Paces());
+  if (name === 'latency' || !host.plugins.has('latency'))
+    host.hooks.attempt.tap(name, (attempt, exchange) => void paces().read(attempt, exchange));
+  return paces;
 }

@@ -3,6 +3,7 @@
  * asks for it by name, or if the caller asks for nothing and the operator made it the default. Providers that
  * the caller put in an order stay in front, in that order.
  */
+import { z } from 'zod';
 import type { Host, Parsed, Preferences, Target } from '../../../core/index.ts';
 
 type Strategy = 'priority' | 'cost' | 'latency' | 'throughput' | 'balanced';
@@ -33,6 +34,11 @@ export function askedFor({ routing, sort }: Preferences): Strategy | undefined {
 
 /** Gets two or more targets of one model, and returns the same targets, best first. */
 type Rank = (targets: readonly Target[], parsed: Parsed) => readonly Target[];
+
+export const strategyOptions = z.strictObject({
+  /** Whether calls that name no strategy are routed this way. */
+  byDefault: z.boolean().default(false),
+});
 
 /** Taps `route` for a strategy. */
 export function tapRanking(
