@@ -1,5 +1,5 @@
 /** Amazon Bedrock; https://docs.aws.amazon.com/bedrock/latest/APIReference. */
-import { definePlugin, drainLimits } from '../../core/index.ts';
+import { definePlugin } from '../../core/index.ts';
 import { offer } from '../shared/cloud/offer.ts';
 import { chooseWire } from '../shared/wire-kit/choose-openai-wire.ts';
 import { endpointsAt, listingAt } from './amazon-bedrock/address.ts';
@@ -21,8 +21,6 @@ export const amazonBedrock = definePlugin({
       provider: {
         name: 'amazon-bedrock',
         endpoints: endpointsAt(place.base),
-        onAbort: drainLimits(options.onAbort),
-        patience: options.timeouts,
         choose: chooseWire,
         wrap,
         unwrap,
@@ -33,7 +31,7 @@ export const amazonBedrock = definePlugin({
         variable: 'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK',
       },
       catalogue: new URL('catalogue/amazon-bedrock.json', import.meta.url),
-      own: options.models,
+      options,
       choose: (models) => servedBy(models, options.profile),
     });
   },

@@ -2,7 +2,7 @@
  * Azure OpenAI: chat-completions, responses and images of deployments;
  * https://learn.microsoft.com/azure/ai-services/openai.
  */
-import { definePlugin, drainLimits } from '../../core/index.ts';
+import { definePlugin } from '../../core/index.ts';
 import { offer } from '../shared/cloud/offer.ts';
 import { chooseWire } from '../shared/wire-kit/choose-openai-wire.ts';
 import { endpointsAt, listingAt } from './azure/address.ts';
@@ -20,8 +20,6 @@ export const azure = definePlugin({
         name: 'azure',
         endpoints: endpointsAt(baseUrl, apiVersion),
         choose: chooseWire,
-        onAbort: drainLimits(options.onAbort),
-        patience: options.timeouts,
       },
       keys: apiKey === undefined ? [signedIn()] : [apiKey].flat().map(withKey),
       probe: {
@@ -29,7 +27,7 @@ export const azure = definePlugin({
         variable: 'AZURE_OPENAI_API_KEY, or who this machine is to Entra ID',
       },
       catalogue: new URL('catalogue/azure.json', import.meta.url),
-      own: options.models,
+      options,
       choose: (models) => deployed(models, options.deployments),
     });
   },

@@ -1,9 +1,8 @@
 /**
- * Google Vertex AI: Gemini by generate-content, Claude by messages, and open models by
- * chat-completions;
+ * Google Vertex AI: Gemini by generate-content, Claude by messages, and open models by chat-completions;
  * https://cloud.google.com/vertex-ai/generative-ai/docs.
  */
-import { definePlugin, drainLimits, toRegional } from '../../core/index.ts';
+import { definePlugin, toRegional } from '../../core/index.ts';
 import { offer } from '../shared/cloud/offer.ts';
 import { countAt, endpointsAt } from './google-vertex/address.ts';
 import { signedIn } from './google-vertex/credential.ts';
@@ -20,8 +19,6 @@ export const googleVertex = definePlugin({
       provider: {
         name: 'google-vertex',
         endpoints: endpointsAt(place),
-        onAbort: drainLimits(options.onAbort),
-        patience: options.timeouts,
         wrap,
       },
       keys: [options.credentials].flat().map(signedIn),
@@ -31,7 +28,7 @@ export const googleVertex = definePlugin({
       },
       catalogue: new URL('catalogue/google-vertex.json', import.meta.url),
       choose: (models) => (place.location === 'global' ? models : models.map(toRegional)),
-      own: options.models,
+      options,
     });
   },
 });

@@ -1,15 +1,7 @@
 /** Bedrock's options: the region, the credentials, and which regions may answer. */
 import { z } from 'zod';
-import {
-  addressSchema,
-  fromEnvironment,
-  keySchema,
-  onAbortSchema,
-  ownModelsSchema,
-  patienceSchema,
-  secretSchema,
-  type Model,
-} from '../../../core/index.ts';
+import { addressSchema, fromEnvironment, keySchema, secretSchema, type Model } from '../../../core/index.ts';
+import { cloudOptions } from '../../shared/cloud/offer.ts';
 
 const identitySchema = z.looseObject({
   accessKeyId: z.string().min(1),
@@ -53,10 +45,7 @@ export const optionsSchema = z.strictObject({
    * are often missing. Prices differ.
    */
   profile: z.enum(['global', 'us', 'eu', 'au', 'jp', 'in', 'region']).default('global'),
-  /** Models to add, change or hide, by id. */
-  models: ownModelsSchema,
-  onAbort: onAbortSchema,
-  timeouts: patienceSchema,
+  ...cloudOptions,
 });
 
 type Options = z.output<typeof optionsSchema>;

@@ -1,15 +1,7 @@
 /** Azure's options: the resource, the credentials, and which deployment serves which model. */
 import { z } from 'zod';
-import {
-  addressSchema,
-  fromEnvironment,
-  keySchema,
-  onAbortSchema,
-  ownModelsSchema,
-  patienceSchema,
-  secretSchema,
-  type Model,
-} from '../../../core/index.ts';
+import { addressSchema, fromEnvironment, keySchema, secretSchema, type Model } from '../../../core/index.ts';
+import { cloudOptions } from '../../shared/cloud/offer.ts';
 
 const versionSchema = z.string().regex(/^[\w-]+$/, 'a version such as 2024-10-21, or preview');
 
@@ -33,10 +25,7 @@ export const optionsSchema = z.strictObject({
   deployments: z
     .record(z.string(), z.string().regex(/^[\w.-]+$/, 'a name of letters, digits, ".", "_" and "-"'))
     .optional(),
-  /** Models to add, change or hide, by id. */
-  models: ownModelsSchema,
-  onAbort: onAbortSchema,
-  timeouts: patienceSchema,
+  ...cloudOptions,
 });
 
 type Options = z.output<typeof optionsSchema>;

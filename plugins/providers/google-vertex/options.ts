@@ -1,12 +1,7 @@
 /** Vertex's options: the project, the location, and the credentials. */
 import { z } from 'zod';
-import {
-  addressSchema,
-  fromEnvironment,
-  onAbortSchema,
-  ownModelsSchema,
-  patienceSchema,
-} from '../../../core/index.ts';
+import { addressSchema, fromEnvironment } from '../../../core/index.ts';
+import { cloudOptions } from '../../shared/cloud/offer.ts';
 
 const accountSchema = z.looseObject({ client_email: z.string(), private_key: z.string() });
 
@@ -27,10 +22,7 @@ export const optionsSchema = z.strictObject({
    * or the identity of the machine.
    */
   credentials: z.union([accountSchema, z.array(accountSchema).min(1)]).optional(),
-  /** Models to add, change or hide, by id. */
-  models: ownModelsSchema,
-  onAbort: onAbortSchema,
-  timeouts: patienceSchema,
+  ...cloudOptions,
 });
 
 type Options = z.output<typeof optionsSchema>;

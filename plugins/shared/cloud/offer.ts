@@ -3,38 +3,52 @@
  * its catalogue file.
  */
 import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
 import {
   applyOwnModels,
+  drainLimits,
   examineVendor,
+  onAbortSchema,
+  ownModelsSchema,
+  patienceSchema,
   readCatalogue,
   type Host,
   type Model,
-  type OwnModels,
   type Probe,
   type Provider,
 } from '../../../core/index.ts';
 
+/** The options that all clouds have. */
+export const cloudOptions = {
+  /** Models to add, change or hide, by id. */
+  models: ownModelsSchema,
+  onAbort: onAbortSchema,
+  timeouts: patienceSchema,
+};
+
+const optionsSchema = z.object(cloudOptions);
+
 interface Cloud {
-  /** Everything about the provider except how it signs. */
-  readonly provider: Omit<Provider, 'sign' | 'credential'>;
+  /** Everything about the provider except how it signs, and what the operator's options say. */
+  readonly provider: Omit<Provider, 'sign' | 'credential' | 'onAbort' | 'patience'>;
   /** How it signs with each of its keys. */
   readonly keys: readonly Pick<Provider, 'sign' | 'unwrap'>[];
   readonly probe: Probe;
   readonly catalogue: URL;
   /** Chooses which of the file's models are offered, and by which names; all of them unless given. */
   readonly choose?: (models: readonly Model[]) => readonly Model[];
-  /** Models that the operator adds, changes or hides. */
-  readonly own: OwnModels;
+  readonly options: z.output<typeof optionsSchema>;
 }
 
 export function offer(
   host: Host,
-  { provider, keys, probe, catalogue, choose = (models) => models, own }: Cloud,
+  { provider, keys, probe, catalogue, choose = (models) => models, options }: Cloud,
 ): void {
   host.readsFrom(fileURLToPath(catalogue));
-  const models = applyOwnModels(provider.name, choose(readCatalogue(catalogue)), own);
+  const models = applyOwnModels(provider.name, choose(readCatalogue(catalogue)), options.models);
+  const shared = { ...provider, onAbort: drainLimits(options.onAbort), patience: options.timeouts };
   for (const [index, key] of keys.entries()) {
-    const one: Provider = { ...provider, ...key, ...(keys.length > 1 ? { credential: index + 1 } : {}) };
+    const one: Provider = { ...shared, ...key, ...(keys.length > 1 ? { credential: index + 1 } : {}) };
     if (index === 0) host.providers.add(one);
     host.examinations.add({ name: `${one.name} ${index + 1}`, examine: () => examineVendor(one, probe) });
     host.catalog.offer(one, models);
