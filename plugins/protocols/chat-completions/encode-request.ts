@@ -4,11 +4,11 @@
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
 import { chatFlags, refuses } from '../../shared/wire-kit/chat-flags.ts';
+import { startEncoding } from '../../shared/wire-kit/encoding.ts';
 import { fitLimit, listsParameter } from '../../shared/wire-kit/fit-to-model.ts';
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { loseSettings } from '../../shared/wire-kit/image-settings.ts';
 import { buildInstructionMessage, planFormat, type FormatPlan } from '../../shared/wire-kit/json-mode.ts';
-import { collectLosses } from '../../shared/wire-kit/losses.ts';
 import { isUnpriced, unpriced } from '../../shared/wire-kit/modes.ts';
 import { fitStrict } from '../../shared/wire-kit/object-schema.ts';
 import {
@@ -32,18 +32,15 @@ export function encodeRequest(
   model: Model,
   outputLimit: number | undefined,
 ): EncodedRequest {
-  const { losses, lose } = collectLosses();
-  const own = bag.form(request).includes('read');
+  const { losses, ...facts } = startEncoding(request, model, bag);
+  const { own } = facts;
   const flags = chatFlags(model.capabilities);
   const encoding: Encoding = {
-    own,
+    ...facts,
     extras: own || flags.extras,
     marks: own || flags.cacheMarks,
-    owner: model.id.slice(0, model.id.indexOf('/')),
-    model,
     flags,
     reasoningOff: own ? isReasoningOff(bag.fields(request)) : request.reasoning?.effort === 'none',
-    lose,
   };
   const shared = flags.extras ? selectOpenaiFields(flags.cacheMarks) : undefined;
   const limit = fitLimit(outputLimit ?? request.outputLimit, model, encoding);

@@ -6,6 +6,7 @@
 import type { Model, Opaque, ReasoningBlock } from '../../../core/index.ts';
 import { chatFlags, refuses } from '../../shared/wire-kit/chat-flags.ts';
 import { seal, unseal } from '../../shared/wire-kit/envelope.ts';
+import { readOwner } from '../../shared/wire-kit/fit-to-model.ts';
 import { readString } from '../../shared/wire-kit/values.ts';
 import { isObject, pickUnread, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
@@ -136,9 +137,9 @@ export function blankReasoning(messages: readonly Fields[]): Fields[] {
 }
 
 /** An empty seal for reasoning that comes without one but has to be sent back: it names the vendor. */
-export function markUnsealed({ id, capabilities }: Model): readonly Opaque[] {
-  return chatFlags(capabilities).thinkingMode
-    ? [{ vendor: id.slice(0, id.indexOf('/')), kind: 'signature', value: '' }]
+export function markUnsealed(model: Model): readonly Opaque[] {
+  return chatFlags(model.capabilities).thinkingMode
+    ? [{ vendor: readOwner(model), kind: 'signature', value: '' }]
     : [];
 }
 

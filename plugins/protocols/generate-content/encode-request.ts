@@ -3,15 +3,16 @@
  * is restored as it was; whatever this wire cannot express is reported as lost, by its canonical path.
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
+import { startEncoding } from '../../shared/wire-kit/encoding.ts';
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
-import { collectLosses } from '../../shared/wire-kit/losses.ts';
 import { isUnpriced, unpriced } from '../../shared/wire-kit/modes.ts';
-import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { readList, readObject } from '../../shared/wire-kit/values.ts';
+import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { encodeTurns } from './encode-contents.ts';
 import { encodeFormat, encodeGeneration, splitStops } from './encode-generation.ts';
 import { encodeTools } from './encode-tools.ts';
-import { encodingFor, type Encoding } from './encoding.ts';
+import { isModern, isNative, type Encoding } from './encoding.ts';
 import { writeSpelling } from './spelling.ts';
 
 export function encodeRequest(
@@ -19,8 +20,8 @@ export function encodeRequest(
   model: Model,
   outputLimit: number | undefined,
 ): EncodedRequest {
-  const { losses, lose } = collectLosses();
-  const encoding = encodingFor(request, model, lose);
+  const { losses, ...facts } = startEncoding(request, model, bag);
+  const encoding: Encoding = { ...facts, native: isNative(model), modern: isModern(model) };
   const { systemInstruction, contents } = encodeTurns(request.turns, encoding);
   const { tools, toolConfig } = encodeTools(request, encoding);
   const { format, instruction, expects } = encodeFormat(request, encoding);
@@ -53,8 +54,7 @@ function addInstruction(
   instruction: string | undefined,
 ): Fields | undefined {
   if (instruction === undefined) return system;
-  const parts: unknown = system?.parts;
-  return { ...system, parts: [...(Array.isArray(parts) ? parts : []), { text: instruction }] };
+  return { ...system, parts: [...readList(system?.parts), { text: instruction }] };
 }
 
 const groups = ['generationConfig', 'toolConfig'];
@@ -65,11 +65,7 @@ function unflatten(fields: Fields): Fields {
   for (const [name, value] of Object.entries(fields)) {
     const group = groups.find((each) => name.startsWith(`${each}.`));
     if (group === undefined) whole[name] = value;
-    else
-      whole[group] = {
-        ...(isObject(whole[group]) ? whole[group] : {}),
-        [name.slice(group.length + 1)]: value,
-      };
+    else whole[group] = { ...readObject(whole[group]), [name.slice(group.length + 1)]: value };
   }
   return whole;
 }

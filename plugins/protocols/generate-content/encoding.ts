@@ -1,9 +1,8 @@
 /** The facts that decide how one request is encoded. */
-import type { CanonicalRequest, Model } from '../../../core/index.ts';
+import type { Model } from '../../../core/index.ts';
 import type { Encoding as BaseEncoding } from '../../shared/wire-kit/encoding.ts';
-import type { Lose } from '../../shared/wire-kit/losses.ts';
-import { readOwner } from '../../shared/wire-kit/model-listing.ts';
-import { bag, vendorName } from './bag.ts';
+import { readOwner } from '../../shared/wire-kit/fit-to-model.ts';
+import { vendorName } from './bag.ts';
 
 export interface Encoding extends BaseEncoding {
   /** The model is Google's own. Only Google can read the state that it sealed. */
@@ -13,21 +12,16 @@ export interface Encoding extends BaseEncoding {
 }
 
 /** A name without a version, such as `gemini-flash-latest`, is a modern model's. */
-function isModern({ upstream }: Model): boolean {
+export function isModern({ upstream }: Model): boolean {
   const [, version] = /gemini-(?:[a-z]+-)*(\d+)?/.exec(upstream) ?? [];
   return upstream.includes('gemini') && Number(version ?? Infinity) >= 3;
 }
 
-function isNative(model: Model): boolean {
+export function isNative(model: Model): boolean {
   return readOwner(model) === vendorName;
 }
 
 /** True if the model refuses a call of the current turn without a signature. */
 export function checksSignatures(model: Model): boolean {
   return isNative(model) && isModern(model);
-}
-
-export function encodingFor(request: CanonicalRequest, model: Model, lose: Lose): Encoding {
-  const facts = { model, owner: readOwner(model), native: isNative(model), modern: isModern(model) };
-  return { own: bag.has(request, 'read'), ...facts, lose };
 }

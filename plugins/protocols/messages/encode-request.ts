@@ -3,10 +3,10 @@
  * protocol exactly, and reports what this protocol cannot express by its canonical path.
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
+import { startEncoding } from '../../shared/wire-kit/encoding.ts';
 import { fitLimit, fitModalities, listsParameter } from '../../shared/wire-kit/fit-to-model.ts';
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { callLimit } from '../../shared/wire-kit/hosted-tools.ts';
-import { collectLosses } from '../../shared/wire-kit/losses.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { markEncoder } from './cache.ts';
@@ -21,14 +21,8 @@ export function encodeRequest(
   model: Model,
   outputLimit: number | undefined,
 ): EncodedRequest {
-  const { losses, lose } = collectLosses();
-  const encoding: Encoding = {
-    own: bag.form(request).includes('read'),
-    model,
-    owner: model.id.slice(0, model.id.indexOf('/')),
-    mark: markEncoder(request, lose),
-    lose,
-  };
+  const { losses, ...facts } = startEncoding(request, model, bag);
+  const encoding: Encoding = { ...facts, mark: markEncoder(request, facts.lose) };
   const limit = fitOutputLimit(request, outputLimit, encoding);
   const { system, messages } = encodeConversation(request.turns, encoding);
   const { tools, choice } = encodeTools(request, encoding);

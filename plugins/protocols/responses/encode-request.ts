@@ -12,11 +12,11 @@ import {
   type Turn,
 } from '../../../core/index.ts';
 import { makeCallIdsUnique } from '../../shared/wire-kit/calls-and-results.ts';
+import { startEncoding } from '../../shared/wire-kit/encoding.ts';
 import { fitLimit, fitModalities, listsParameter } from '../../shared/wire-kit/fit-to-model.ts';
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { loseSettings } from '../../shared/wire-kit/image-settings.ts';
 import { buildInstructionMessage, planFormat, type FormatPlan } from '../../shared/wire-kit/json-mode.ts';
-import { collectLosses } from '../../shared/wire-kit/losses.ts';
 import { isUnpriced, unpriced } from '../../shared/wire-kit/modes.ts';
 import { fitStrict } from '../../shared/wire-kit/object-schema.ts';
 import {
@@ -40,18 +40,15 @@ export function encodeRequest(
   model: Model,
   outputLimit: number | undefined,
 ): EncodedRequest {
-  const { losses, lose } = collectLosses();
+  const { losses, ...facts } = startEncoding(asked, model, bag);
+  const { own, lose } = facts;
   const form = bag.form(asked);
-  const own = form.includes('read');
   const request = own ? asked : { ...asked, turns: [...makeCallIdsUnique(asked.turns)] };
   const encoding: Encoding = {
-    own,
-    model,
-    owner: model.id.slice(0, model.id.indexOf('/')),
+    ...facts,
     names: new ToolNames(request),
     marks: readFlags(model.capabilities).cacheMarks,
     customCalls: findCustomCallIds(request.turns),
-    lose,
   };
   const plan = planFormat(request, encoding);
   const alike = encoding.owner === nativeVendor ? selectOpenaiFields(encoding.marks) : undefined;

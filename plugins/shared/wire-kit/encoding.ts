@@ -1,6 +1,8 @@
 /** What the request encoders of every protocol need to know. */
-import type { Model } from '../../../core/index.ts';
-import type { Lose } from './losses.ts';
+import type { CanonicalRequest, Loss, Model } from '../../../core/index.ts';
+import { readOwner } from './fit-to-model.ts';
+import { collectLosses, type Lose } from './losses.ts';
+import type { Bag } from './vendor-bag.ts';
 
 export interface Encoding {
   /** Whether the client uses the provider's protocol: the encoder then restores what the client wrote. */
@@ -9,4 +11,13 @@ export interface Encoding {
   /** The vendor of the model, which alone can read the state that it sealed. */
   readonly owner: string;
   readonly lose: Lose;
+}
+
+/** The facts for one request, and the list of what its encoders lose. */
+export function startEncoding(
+  request: CanonicalRequest,
+  model: Model,
+  bag: Pick<Bag, 'form'>,
+): Encoding & { readonly losses: readonly Loss[] } {
+  return { own: bag.form(request).includes('read'), model, owner: readOwner(model), ...collectLosses() };
 }

@@ -1,8 +1,11 @@
-/**
- * Fits a request's parameters, output limit and output modalities to the model.
- */
+/** Fits a request's parameters, output limit and output modalities to the model. */
 import { GatewayError, type Model, type CanonicalRequest } from '../../../core/index.ts';
 import type { Lose } from './losses.ts';
+
+/** The owner of a model, with which its id begins. */
+export function readOwner({ id }: Pick<Model, 'id'>): string {
+  return id.slice(0, id.indexOf('/'));
+}
 
 /** Whether the model lists a parameter as supported. A model without a list takes all. */
 export function listsParameter({ supportedParameters }: Model, name: string): boolean {

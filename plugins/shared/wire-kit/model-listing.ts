@@ -18,6 +18,7 @@ import {
   type Route,
   type Description,
 } from '../../../core/index.ts';
+import { readOwner } from './fit-to-model.ts';
 
 const digits = 15;
 
@@ -45,10 +46,6 @@ export function formatFees(price: Price | undefined): Record<string, string> {
     ['web_search', price?.webSearch],
   ] as const;
   return formatPrices(fees, formatUsd);
-}
-
-export function readOwner({ id }: Model): string {
-  return id.slice(0, id.indexOf('/'));
 }
 
 /** What all listings say of a model, as chat-completions and messages name it. */
