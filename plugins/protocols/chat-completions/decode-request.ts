@@ -4,7 +4,13 @@
  * restore the request.
  */
 import type { CanonicalRequest, Format } from '../../../core/index.ts';
-import { nameSet, pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import {
+  nameSet,
+  pickOwnFields,
+  pickUnread,
+  nestFields,
+  type Fields,
+} from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { decodeMessages } from './decode-messages.ts';
 import { decodeToolChoice, decodeTools, leftoverChoice } from './decode-tools.ts';
@@ -25,9 +31,7 @@ export function decodeRequest(wire: Wire.Request, text: string): CanonicalReques
   const form: string[] = [];
   const tools = decodeTools(wire, form);
   const turns = decodeMessages(wire.messages);
-  // The gateway's own routing preferences, which no provider gets.
-  const { provider: _preferences, ...others } = wire;
-  const rest = { ...pickUnread(others, readFields), ...leftoverParts(wire), ...reasoning.rest };
+  const rest = { ...pickOwnFields(wire, readFields), ...leftoverParts(wire), ...reasoning.rest };
   return {
     model: wire.model,
     stream: wire.stream ?? false,

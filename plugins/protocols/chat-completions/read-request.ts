@@ -8,6 +8,7 @@ import { labelsOf } from '../../shared/wire-kit/labels.ts';
 import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
 import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
 import { ReadCall, type CallFacts } from '../../shared/wire-kit/read-call.ts';
+import { readList } from '../../shared/wire-kit/values.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { checkRequest } from './check-request.ts';
 import { decodeReasoning, decodeRequest, readLimit } from './decode-request.ts';
@@ -155,8 +156,7 @@ function liveSearch({ search_parameters: search }: Wire.Request): Mode[] {
 
 /** OpenRouter bills search plugins by result and document plugins by page; no price list has these. */
 function pluginModes({ plugins }: Wire.Request): Mode[] {
-  const all: unknown[] = Array.isArray(plugins) ? plugins : [];
-  return all.flatMap((plugin, place): Mode[] => {
+  return readList(plugins).flatMap((plugin, place): Mode[] => {
     if (!isObject(plugin) || plugin.enabled === false || freePlugins.has(plugin.id)) return [];
     const { id, pdf } = plugin;
     if (id === 'file-parser' && isObject(pdf) && freeEngines.has(pdf.engine)) return [];

@@ -1,7 +1,7 @@
 /** Reads the parts of a reply that come as lists: `reasoning_details`, content in parts, and `images`. */
 import type { Opaque } from '../../../core/index.ts';
 import type { Transcript } from '../../shared/wire-kit/transcript.ts';
-import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
+import { readObject, readObjects } from '../../shared/wire-kit/values.ts';
 import { readDetail, type Detail } from './reasoning.ts';
 
 /** A block of reasoning: its text so far, the index of its entry, and its sealed state. */
@@ -22,9 +22,10 @@ export function readEntries(details: readonly unknown[]): {
   readonly entries: readonly Entry[];
   readonly hasText: boolean;
 } {
-  const all = details
-    .filter(isObject)
-    .map((entry) => ({ ...readDetail(entry), index: entry.index ?? undefined }));
+  const all = readObjects(details).map((entry) => ({
+    ...readDetail(entry),
+    index: entry.index ?? undefined,
+  }));
   const isSealing = all.some(({ opaque }) => opaque.length > 0);
   const entries = all.filter(({ text, opaque }) => text !== '' || opaque.length > 0);
   return {
@@ -47,20 +48,17 @@ export function compareEntry(
 export function* readParts(
   parts: readonly unknown[],
 ): Generator<readonly [kind: 'text' | 'reasoning', text: string]> {
-  for (const part of parts) {
-    if (!isObject(part)) continue;
-    const { text, thinking } = part;
+  for (const { text, thinking } of readObjects(parts)) {
     if (typeof text === 'string') yield ['text', text];
-    const thoughts: unknown[] = Array.isArray(thinking) ? thinking : [];
-    for (const thought of thoughts)
-      if (isObject(thought) && typeof thought.text === 'string') yield ['reasoning', thought.text];
+    for (const thought of readObjects(thinking))
+      if (typeof thought.text === 'string') yield ['reasoning', thought.text];
   }
 }
 
 /** Reads the URLs in OpenRouter's `images`. */
 export function* readImages(images: readonly unknown[]): Generator<string> {
-  for (const image of images) {
-    const url = isObject(image) && isObject(image.image_url) ? image.image_url.url : undefined;
+  for (const image of readObjects(images)) {
+    const { url } = readObject(image.image_url);
     if (typeof url === 'string') yield url;
   }
 }

@@ -10,7 +10,7 @@ import { unwrapInput, type FindTool } from '../../shared/wire-kit/offered-tools.
 import type { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { isEmptyArguments, mayBeEmptyArguments, noArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
-import { readText } from '../../shared/wire-kit/values.ts';
+import { readObject, readText } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { JsonEnd } from './json-end.ts';
 import { readSignatures } from './signatures.ts';
@@ -85,8 +85,7 @@ export class ToolCalls {
 
   /** Takes a fragment. Its position among those of the same chunk replaces a missing index. */
   take(fragment: Fields, position: number): void {
-    const called = isObject(fragment.custom) ? fragment.custom : fragment.function;
-    const body = isObject(called) ? called : {};
+    const body = isObject(fragment.custom) ? fragment.custom : readObject(fragment.function);
     const index = fragment.index ?? position;
     const id = readText(fragment.id);
     const name = readText(body.name);

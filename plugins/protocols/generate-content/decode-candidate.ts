@@ -7,7 +7,7 @@ import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
 import type { FindTool } from '../../shared/wire-kit/offered-tools.ts';
 import type { BlockFacts, ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { longestCited, Transcript } from '../../shared/wire-kit/transcript.ts';
-import { readText } from '../../shared/wire-kit/values.ts';
+import { readMember, readObjects, readText } from '../../shared/wire-kit/values.ts';
 import { isObject, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { decodeFinish } from './finish.ts';
@@ -36,10 +36,6 @@ const signatureFields = new Set(['thoughtSignature', 'thought']);
 
 function isEmpty(value: unknown): boolean {
   return value === null || (isObject(value) && Object.keys(value).length === 0);
-}
-
-function hasOutput(parts: unknown): boolean {
-  return Array.isArray(parts) && parts.some((part) => isObject(part) && part.text !== '');
 }
 
 export class CandidateDecoder {
@@ -71,10 +67,10 @@ export class CandidateDecoder {
   /** Reads one chunk's candidate. Returns whether it has a finish reason. */
   read(wire: Fields): boolean {
     const { content, finishReason: reason, logprobsResult: logprobs } = wire;
-    const parts: unknown = isObject(content) ? content.parts : undefined;
+    const parts = readObjects(readMember(content, 'parts'));
     if (isObject(logprobs)) this.#readLogprobs(logprobs);
-    if (Array.isArray(parts)) for (const part of parts) if (isObject(part)) this.#readPart(part);
-    this.#continued ||= this.reason !== undefined && hasOutput(parts);
+    for (const part of parts) this.#readPart(part);
+    this.#continued ||= this.reason !== undefined && parts.some(({ text }) => text !== '');
     const rest = pickUnread(wire, ['content', 'index', 'finishReason', 'logprobsResult']);
     for (const [name, value] of Object.entries(rest)) if (!isEmpty(value)) this.#extras.set(name, value);
     if (typeof reason !== 'string' || reason === '' || reason === 'FINISH_REASON_UNSPECIFIED') return false;

@@ -15,7 +15,7 @@ import { unreadableEvent, parseJson } from '../../shared/wire-kit/event-data.ts'
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
 import { toolFinder } from '../../shared/wire-kit/offered-tools.ts';
 import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
-import { readObjects } from '../../shared/wire-kit/values.ts';
+import { readList, readObjects } from '../../shared/wire-kit/values.ts';
 import { isObject, pickUnread, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { CandidateDecoder, type ReplyState } from './decode-candidate.ts';
@@ -87,9 +87,8 @@ export class ReplyDecoder implements EventDecoder {
     const { usageMetadata: usage, promptFeedback: feedback, error } = chunk;
     if (isObject(error)) return this.#fail(error);
     if (!this.#started) this.#start(chunk);
-    const candidates: unknown[] = Array.isArray(chunk.candidates) ? chunk.candidates : [];
-    for (const candidate of candidates)
-      if (isObject(candidate)) this.#searches.note(candidate.groundingMetadata);
+    const candidates = readList(chunk.candidates);
+    for (const { groundingMetadata } of readObjects(candidates)) this.#searches.note(groundingMetadata);
     if (isObject(usage)) this.#readUsage(usage);
     for (const [place, candidate] of candidates.entries())
       if (isObject(candidate)) this.#readCandidate(candidate, place);

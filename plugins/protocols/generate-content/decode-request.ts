@@ -3,7 +3,7 @@
  * were written, go into `bag`, so that this protocol's encoder can restore the request.
  */
 import type { CanonicalRequest, Format, Reasoning } from '../../../core/index.ts';
-import { pickUnread, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
+import { pickOwnFields, pickUnread, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, type Form } from './bag.ts';
 import { decodeTurns } from './decode-contents.ts';
 import { decodeToolConfig, decodeTools, openApiNote } from './decode-tools.ts';
@@ -50,10 +50,8 @@ export function decodeRequest(
     ...modalityForm(config),
     ...(wire.serviceTier ? [`tier:${wire.serviceTier}` as const] : []),
   ];
-  // The `provider` object is for the gateway's routing only.
-  const { provider: _preferences, ...vendorsOwn } = wire;
   const own = {
-    ...pickUnread(vendorsOwn, requestFields),
+    ...pickOwnFields(wire, requestFields),
     ...flatten('toolConfig', toolConfig.rest),
     ...flatten('generationConfig', generation),
   };

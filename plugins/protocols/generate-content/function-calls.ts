@@ -4,8 +4,8 @@
  */
 import type { Opaque } from '../../../core/index.ts';
 import { unwrapInput } from '../../shared/wire-kit/offered-tools.ts';
-import { readText } from '../../shared/wire-kit/values.ts';
-import { type Fields, isObject } from '../../shared/wire-kit/vendor-bag.ts';
+import { readObjects, readText } from '../../shared/wire-kit/values.ts';
+import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import type { ReplyState } from './decode-candidate.ts';
 import { makeCallId } from './tool-names.ts';
 
@@ -50,8 +50,7 @@ export class FunctionCalls {
     const open = this.#open;
     for (const state of opaque) open.opaque.push(state);
     open.args = call.args ?? open.args;
-    const pieces: unknown[] = Array.isArray(call.partialArgs) ? call.partialArgs : [];
-    for (const piece of pieces) open.pieces.add(piece);
+    for (const piece of readObjects(call.partialArgs)) open.pieces.add(piece);
     if (call.willContinue !== true) this.end();
   }
 
@@ -110,8 +109,8 @@ class PartialArguments {
   readonly #whole: Record<string, unknown> = {};
 
   /** Adds one piece. A piece without a path or a value is ignored. */
-  add(piece: unknown): void {
-    if (!isObject(piece) || typeof piece.jsonPath !== 'string') return;
+  add(piece: Fields): void {
+    if (typeof piece.jsonPath !== 'string') return;
     const kind = kinds.find((each) => piece[each] !== undefined);
     const steps = parsePath(piece.jsonPath);
     if (kind === undefined || steps.some((key) => typeof key === 'number' && key >= longestList)) return;

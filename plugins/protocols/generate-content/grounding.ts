@@ -5,12 +5,8 @@
  */
 import { GatewayError, type Annotation } from '../../../core/index.ts';
 import { longestPassages, type Transcript } from '../../shared/wire-kit/transcript.ts';
-import { readObjects } from '../../shared/wire-kit/values.ts';
+import { readList, readMember, readObject, readObjects, readText } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-
-function nonEmpty(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
 
 /** Maps characters to bytes of UTF-8 and back. Built once: a text may have thousands of passages. */
 class BytePositions {
@@ -73,7 +69,7 @@ function locate(
 function readSource(chunk: Fields | undefined): Pick<Annotation, 'kind' | 'url' | 'title'> | undefined {
   const found = chunk?.web ?? chunk?.retrievedContext ?? chunk?.maps;
   if (!isObject(found)) return undefined;
-  return { kind: 'url', url: nonEmpty(found.uri), title: nonEmpty(found.title) };
+  return { kind: 'url', url: readText(found.uri) || undefined, title: readText(found.title) || undefined };
 }
 
 /** The most sources of all passages. Each becomes an annotation; real replies have few. */
@@ -87,15 +83,12 @@ export function decodeGrounding(metadata: Fields, answer: Answer): Annotation[] 
   const places = new BytePositions(answer.transcript.text);
   let named = 0;
   return supports.flatMap((support) => {
-    const segment = isObject(support.segment) ? support.segment : {};
-    const indices: unknown[] = Array.isArray(support.groundingChunkIndices)
-      ? support.groundingChunkIndices
-      : [];
-    const distinct = [...new Set(indices)];
+    const segment = readObject(support.segment);
+    const distinct = [...new Set(readList(support.groundingChunkIndices))];
     named += distinct.length;
     if (named > mostSources)
       throw new GatewayError('upstream_failed', 'The provider sent a reply that names too many sources.');
-    const at = { ...locate(segment, answer, places), citedText: nonEmpty(segment.text) };
+    const at = { ...locate(segment, answer, places), citedText: readText(segment.text) || undefined };
     return distinct.flatMap((index): Annotation[] => {
       const from = readSource(chunks[Number(index)]);
       return from ? [{ ...from, ...at }] : [];
@@ -108,8 +101,8 @@ export function decodeCitations(metadata: Fields, answer: Answer): Annotation[] 
   const places = new BytePositions(answer.transcript.text);
   return readObjects(metadata.citationSources ?? metadata.citations).map((citation) => ({
     kind: 'url',
-    url: nonEmpty(citation.uri),
-    title: nonEmpty(citation.title),
+    url: readText(citation.uri) || undefined,
+    title: readText(citation.title) || undefined,
     ...locate(citation, answer, places),
   }));
 }
@@ -167,9 +160,7 @@ export class Searches {
 
   /** Counts the queries in a candidate's `groundingMetadata`, if it has any. */
   note(grounding: unknown): void {
-    const queries = isObject(grounding) ? grounding.webSearchQueries : undefined;
-    if (!Array.isArray(queries)) return;
-    for (const query of queries)
-      if (nonEmpty(query) && this.#queries.size < mostQueries) this.#queries.add(query);
+    for (const query of readList(readMember(grounding, 'webSearchQueries')).map(readText))
+      if (query !== '' && this.#queries.size < mostQueries) this.#queries.add(query);
   }
 }

@@ -2,12 +2,12 @@
  * Log probabilities. This wire has two parallel lists, of chosen tokens and of alternatives. The canonical
  * form has one list of tokens, each with its alternatives.
  */
-import { readList } from '../../shared/wire-kit/values.ts';
-import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { readList, readMember, readObject, readText } from '../../shared/wire-kit/values.ts';
+import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
 function decodeToken(candidate: unknown): Fields {
-  const { token, logProbability } = isObject(candidate) ? candidate : {};
-  const text = typeof token === 'string' ? token : '';
+  const { token, logProbability } = readObject(candidate);
+  const text = readText(token);
   return {
     token: text,
     logprob: typeof logProbability === 'number' ? logProbability : 0,
@@ -17,17 +17,14 @@ function decodeToken(candidate: unknown): Fields {
 
 export function decodeLogprobs(result: Fields): Fields[] {
   const alternatives = readList(result.topCandidates);
-  return readList(result.chosenCandidates).map((chosen, index) => {
-    const step = alternatives[index];
-    return {
-      ...decodeToken(chosen),
-      top_logprobs: readList(isObject(step) ? step.candidates : undefined).map(decodeToken),
-    };
-  });
+  return readList(result.chosenCandidates).map((chosen, index) => ({
+    ...decodeToken(chosen),
+    top_logprobs: readList(readMember(alternatives[index], 'candidates')).map(decodeToken),
+  }));
 }
 
 function encodeToken(value: unknown): Fields {
-  const { token, logprob } = isObject(value) ? value : {};
+  const { token, logprob } = readObject(value);
   return { token, logProbability: logprob };
 }
 
@@ -35,7 +32,7 @@ export function encodeLogprobs(content: readonly unknown[]): Fields {
   return {
     chosenCandidates: content.map(encodeToken),
     topCandidates: content.map((each) => ({
-      candidates: readList(isObject(each) ? each.top_logprobs : undefined).map(encodeToken),
+      candidates: readList(readMember(each, 'top_logprobs')).map(encodeToken),
     })),
   };
 }

@@ -14,6 +14,7 @@ import { unreadableEvent, parseJson } from '../../shared/wire-kit/event-data.ts'
 import { detectBase64PictureType } from '../../shared/wire-kit/media.ts';
 import { errorEvent } from '../../shared/wire-kit/openai-error.ts';
 import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
+import { readObjects } from '../../shared/wire-kit/values.ts';
 import { isObject, pickUnread, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { bag } from './bag.ts';
@@ -60,8 +61,7 @@ export class ReplyDecoder implements EventDecoder {
     if (!isObject(body))
       throw new GatewayError('upstream_failed', 'The provider sent a reply that is no image result.');
     if (body.error) this.#fail(body);
-    const data: unknown = body.data;
-    const images = Array.isArray(data) ? data.filter(isObject) : [];
+    const images = readObjects(body.data);
     if (!this.#over && images.length === 0) throw new GatewayError('upstream_failed', withoutImage);
     if (!this.#over) this.#start(body);
     for (const image of images) if (!this.#over) this.#addPicture(image, factsOf(body, image));

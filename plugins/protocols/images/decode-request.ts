@@ -3,19 +3,18 @@
  * prompt.
  */
 import type { Block, CanonicalRequest, ImageSettings } from '../../../core/index.ts';
-import { pickUnread, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
+import { pickOwnFields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import type { Picture } from './read-form.ts';
 import type * as Wire from './wire.ts';
 
-/** Not kept: `response_format` asks for what is done anyway, and `provider` is for the gateway. */
+/** Not kept: `response_format` asks for what is done anyway. */
 const readWhole = nameSet(`
   model prompt quality n size output_format output_compression background moderation input_fidelity stream
-  partial_images response_format user provider
+  partial_images response_format user
 `);
 
 export function decodeRequest(wire: Wire.Request, pictures: readonly Picture[]): CanonicalRequest {
-  const { provider: _preferences, ...vendorsOwn } = wire;
   return {
     model: wire.model,
     stream: wire.stream ?? false,
@@ -30,10 +29,7 @@ export function decodeRequest(wire: Wire.Request, pictures: readonly Picture[]):
     modalities: ['image'],
     image: decodeSettings(wire),
     user: wire.user ?? undefined,
-    ...bag.keep(
-      pickUnread(vendorsOwn, readWhole),
-      wire.stream === false ? ['read', 'stream-false'] : ['read'],
-    ),
+    ...bag.keep(pickOwnFields(wire, readWhole), wire.stream === false ? ['read', 'stream-false'] : ['read']),
   };
 }
 

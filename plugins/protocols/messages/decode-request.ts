@@ -4,7 +4,13 @@
  * encoder of this protocol can restore the request.
  */
 import type { HostedTool, CanonicalRequest, Tool, ToolChoice, Reasoning } from '../../../core/index.ts';
-import { pickUnread, nestFields, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
+import {
+  pickOwnFields,
+  pickUnread,
+  nestFields,
+  type Fields,
+  nameSet,
+} from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { builtIn } from './built-in-tools.ts';
 import { decodeMark, markLeft } from './cache.ts';
@@ -21,11 +27,9 @@ export function decodeRequest(wire: Wire.Request, text: string): CanonicalReques
   const thinking = decodeThinking(wire);
   const tools = wire.tools?.map((tool, index): Tool => ({ ...decodeTool(tool), at: `tools[${index}]` }));
   const format = wire.output_config?.format;
-  // The `provider` object is for the gateway's routing only.
-  const { provider: _preferences, ...vendorsOwn } = wire;
   const { tool_choice: choice } = wire;
   const rest = {
-    ...pickUnread(vendorsOwn, readFields),
+    ...pickOwnFields(wire, readFields),
     ...partsLeft(wire),
     ...thinking.rest,
     ...(choice && !isKnown(choice) ? { tool_choice: choice } : {}),

@@ -2,7 +2,7 @@
 import type { Fee, InputSize } from '../../../core/index.ts';
 import { writesBriefly } from '../../shared/wire-kit/cache-writes.ts';
 import { MediaMeter } from '../../shared/wire-kit/media-meter.ts';
-import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
+import { readMember, readObjects } from '../../shared/wire-kit/values.ts';
 import { isSearch } from './decode-request.ts';
 import * as Wire from './wire.ts';
 
@@ -38,8 +38,8 @@ function countRounds({ tools, mcp_servers: servers, context_management: manageme
     const uses: unknown = 'max_uses' in tool ? tool.max_uses : undefined;
     rounds += typeof uses === 'number' ? Math.max(0, uses) : Infinity;
   }
-  const edits: unknown[] = isObject(management) && Array.isArray(management.edits) ? management.edits : [];
-  return rounds + (edits.some((edit) => isObject(edit) && String(edit.type).startsWith('compact')) ? 1 : 0);
+  const edits = readObjects(readMember(management, 'edits'));
+  return rounds + (edits.some(({ type }) => String(type).startsWith('compact')) ? 1 : 0);
 }
 
 function hasEntries(value: unknown): boolean {

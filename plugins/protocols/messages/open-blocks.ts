@@ -3,7 +3,7 @@ import type { BlockKind, ClientCall, Opaque } from '../../../core/index.ts';
 import { toolFinder, unwrapInput, type FindTool } from '../../shared/wire-kit/offered-tools.ts';
 import type { BlockFacts, ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { ArgumentPieces } from '../../shared/wire-kit/tool-arguments.ts';
-import { readText } from '../../shared/wire-kit/values.ts';
+import { readObjects, readText } from '../../shared/wire-kit/values.ts';
 import { isObject, pickStated, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { bag, nativeVendor } from './bag.ts';
@@ -44,8 +44,7 @@ export class OpenBlocks {
 
   addWhole(index: number, wire: Fields): void {
     this.start(index, wire);
-    const citations: unknown[] = Array.isArray(wire.citations) ? wire.citations : [];
-    for (const citation of citations) if (isObject(citation)) this.#cite(index, citation);
+    for (const citation of readObjects(wire.citations)) this.#cite(index, citation);
     this.end(index);
   }
 

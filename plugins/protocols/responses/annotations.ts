@@ -1,5 +1,6 @@
 /** Citations of a reply. Their start and end are offsets into the text of their part. */
 import type { Annotation } from '../../../core/index.ts';
+import { readString } from '../../shared/wire-kit/values.ts';
 import { pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 
@@ -12,8 +13,8 @@ export function decodeAnnotation(wire: Fields): Annotation {
     return { kind: String(wire.type).includes('file') ? 'file' : 'other', ...bag.keep(wire) };
   return {
     kind: 'url',
-    url: typeof wire.url === 'string' ? wire.url : undefined,
-    title: typeof wire.title === 'string' ? wire.title : undefined,
+    url: readString(wire.url),
+    title: readString(wire.title),
     start: readInteger(wire.start_index),
     end: readInteger(wire.end_index),
     ...bag.keep(pickUnread(wire, ['type', 'url', 'title', 'start_index', 'end_index'])),

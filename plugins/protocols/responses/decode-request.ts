@@ -3,7 +3,13 @@
  * client wrote the rest, are kept in the bag, so that the encoder of this protocol can restore the request.
  */
 import type { CanonicalRequest, Turn, Format } from '../../../core/index.ts';
-import { pickUnread, nestFields, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
+import {
+  pickOwnFields,
+  pickUnread,
+  nestFields,
+  type Fields,
+  nameSet,
+} from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { decodeItems } from './decode-items.ts';
 import { decodeChoice, decodeTools } from './decode-tools.ts';
@@ -15,7 +21,7 @@ import * as Wire from './wire.ts';
 const readFields = nameSet(`
   model input instructions stream tools parallel_tool_calls max_output_tokens temperature top_p
   top_logprobs metadata user service_tier prompt_cache_key truncation store background include reasoning
-  text safety_identifier provider
+  text safety_identifier
 `);
 
 export const encryptedReasoning = 'reasoning.encrypted_content';
@@ -97,11 +103,10 @@ const reasoningFields = new Set([...effortAlone, 'summary']);
 function collectLeftover(wire: Wire.Request, choiceRead: boolean): Fields {
   const known = new Set(readFields);
   if (choiceRead) known.add('tool_choice');
-  const { provider: _preferences, ...vendorsOwn } = wire;
   const include = wire.include?.filter((name) => !knownIncludes.has(name)) ?? [];
   const truncates = wire.truncation && !truncations.has(wire.truncation);
   return {
-    ...pickUnread(vendorsOwn, known),
+    ...pickOwnFields(wire, known),
     ...(include.length > 0 ? { include } : {}),
     ...nestFields(
       'reasoning',

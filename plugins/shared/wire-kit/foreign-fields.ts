@@ -60,23 +60,19 @@ function* listLostPaths(path: string, name: string, value: unknown): Generator<s
 }
 
 /** The vendor bags of a thing that do not belong to `protocol`, as losses. */
-function listLosses(
+function* listLosses(
   { vendor = {} }: Sides,
   protocol: string,
   path: string,
   skipped: ReadonlySet<string> = new Set(),
-): Loss[] {
-  return Object.entries(vendor).flatMap(([owner, fields]) => {
-    if (owner === protocol) return [];
-    const names = Object.keys(fields).filter((name) => !skipped.has(name));
-    return names.flatMap((name) =>
-      [...listLostPaths(path ? `${path}.${name}` : name, name, fields[name])].map((member): Loss => ({
-        path: member,
-        reason: `only ${owner} has it`,
-        code: 'vendor',
-      })),
-    );
-  });
+): Generator<Loss> {
+  for (const [owner, fields] of Object.entries(vendor)) {
+    if (owner === protocol) continue;
+    for (const [name, value] of Object.entries(fields))
+      if (!skipped.has(name))
+        for (const member of listLostPaths(path ? `${path}.${name}` : name, name, value))
+          yield { path: member, reason: `only ${owner} has it`, code: 'vendor' };
+  }
 }
 
 /** Refuses fields of the request itself that decide what an answer is. */
@@ -106,15 +102,12 @@ function hasFields(block: Block): boolean {
   );
 }
 
-function listBlockLosses(block: Block, protocol: string, path: string): Loss[] {
+function* listBlockLosses(block: Block, protocol: string, path: string): Generator<Loss> {
   refuseUnknown(block, protocol, path);
-  const skipped = block.type === 'reasoning' ? reasoningDetails : undefined;
-  const losses = block.vendor ? listLosses(block, protocol, path, skipped) : [];
+  yield* listLosses(block, protocol, path, block.type === 'reasoning' ? reasoningDetails : undefined);
   if (block.type === 'tool-result')
     for (const [index, part] of block.content.entries())
-      if (part.vendor)
-        for (const loss of listLosses(part, protocol, `${path}.content[${index}]`)) losses.push(loss);
-  return losses;
+      yield* listLosses(part, protocol, `${path}.content[${index}]`);
 }
 
 /**
@@ -127,23 +120,29 @@ export function listForeignFields(
   protocol: string,
   expressed: ReadonlySet<string> = new Set(),
 ): Loss[] {
+  return [...findForeignFields(request, protocol, expressed)];
+}
+
+function* findForeignFields(
+  request: CanonicalRequest,
+  protocol: string,
+  expressed: ReadonlySet<string>,
+): Generator<Loss> {
   const { toolChoice, format, tools = [], turns } = request;
   refuseDecisiveFields(request, protocol, expressed);
-  const losses = listLosses(request, protocol, '', expressed);
-  if (toolChoice) for (const loss of listLosses(toolChoice, protocol, 'toolChoice')) losses.push(loss);
-  if (format?.type === 'schema') for (const loss of listLosses(format, protocol, 'format')) losses.push(loss);
-  for (const [index, tool] of tools.entries())
-    for (const loss of listLosses(tool, protocol, `tools[${index}]`)) losses.push(loss);
+  yield* listLosses(request, protocol, '', expressed);
+  if (toolChoice) yield* listLosses(toolChoice, protocol, 'toolChoice');
+  if (format?.type === 'schema') yield* listLosses(format, protocol, 'format');
+  for (const [index, tool] of tools.entries()) yield* listLosses(tool, protocol, `tools[${index}]`);
   for (const [index, turn] of turns.entries()) {
     const path = `turns[${index}]`;
     const last = turn.blocks.at(-1);
     if (last) refuseCompaction(last, protocol, path);
     const skipped = turn.role === 'assistant' ? reasoningDetails : undefined;
-    if (turn.vendor) for (const loss of listLosses(turn, protocol, path, skipped)) losses.push(loss);
+    if (turn.vendor) yield* listLosses(turn, protocol, path, skipped);
     // Most blocks of a long conversation have nothing to look at.
     for (const [position, block] of turn.blocks.entries())
       if (block.type === 'foreign' || hasFields(block))
-        for (const loss of listBlockLosses(block, protocol, `${path}.blocks[${position}]`)) losses.push(loss);
+        yield* listBlockLosses(block, protocol, `${path}.blocks[${position}]`);
   }
-  return losses;
 }

@@ -35,6 +35,14 @@ export function pickUnread(wire: object, known: Names): Fields {
   return pick(wire, (name, value) => value === null || !contains(known, name));
 }
 
+/** A request's own fields without a canonical name. Its `provider` object is for the gateway's routing only. */
+export function pickOwnFields(
+  { provider: _, ...request }: { readonly provider?: unknown },
+  known: Names,
+): Fields {
+  return pickUnread(request, known);
+}
+
 /** The members that are neither in `known` nor null. */
 export function pickStated(wire: object, known: ReadonlySet<string>): Fields {
   return pick(wire, (name, value) => value !== null && !known.has(name));
@@ -74,7 +82,7 @@ export function overlay(rest: Fields, wire: Fields): Record<string, unknown> {
 }
 
 /** One protocol's access to the two slots. */
-interface Bag {
+export interface Bag {
   /** Returns the slots to spread into a canonical thing, with its remaining fields and its spelling. */
   keep(fields: Fields, form?: readonly string[]): Sides;
   /** Returns the protocol's own fields of a thing. */
