@@ -86,12 +86,15 @@ function expectedCost({ call }: Parsed, target: Target, known: Known): number {
   return (input - cached) * rates.input + cached * rates.cacheRead + output * rates.output + rates.request;
 }
 
+function makeKnown(): Known {
+  return { hits: 0, price: undefined, rates: free };
+}
+
 export const cost = definePlugin({
   name: 'cost',
   options: strategyOptions,
   apply(host, { byDefault }) {
-    const start = (): Known => ({ hits: 0, price: undefined, rates: free });
-    const known = keepThroughReloads(host, 'cost', new PerTarget(start));
+    const known = keepThroughReloads(host, 'cost', new PerTarget(makeKnown));
     tapRanking(host, 'cost', byDefault, (targets, parsed) =>
       lowestFirst(targets, (target) => expectedCost(parsed, target, known().of(target))),
     );

@@ -27,12 +27,15 @@ function learn(rates: PerTarget<Rate>, end: End): undefined {
     (rate.tokensPerSecond ?? output / seconds) * (1 - share) + (output / seconds) * share;
 }
 
+function makeRate(): Rate {
+  return { tokensPerSecond: undefined };
+}
+
 export const throughput = definePlugin({
   name: 'throughput',
   options: strategyOptions,
   apply(host, { byDefault }) {
-    const start = (): Rate => ({ tokensPerSecond: undefined });
-    const rates = keepThroughReloads(host, 'throughput', new PerTarget(start));
+    const rates = keepThroughReloads(host, 'throughput', new PerTarget(makeRate));
     // A target that has no figures yet is asked first: one reply gives it some.
     tapRanking(host, 'throughput', byDefault, (targets) =>
       lowestFirst(targets, (target) => -(rates().of(target).tokensPerSecond ?? Infinity)),

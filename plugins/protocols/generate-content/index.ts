@@ -85,9 +85,7 @@ function readFraming(query: string | undefined): 'events' | 'array' {
 }
 
 /** Builds the function that recognises this protocol's calls below `mount`. */
-function buildMatcher(
-  mount: string,
-): (method: string, path: string, query?: string) => Match | undefined {
+function buildMatcher(mount: string): (method: string, path: string, query?: string) => Match | undefined {
   return (method, path, query) => {
     if (method !== 'POST' || !path.startsWith(`${mount}/`)) return undefined;
     const [, model, name = ''] = callPath.exec(path.slice(mount.length)) ?? [];

@@ -37,7 +37,7 @@ export function pickUnread(wire: object, known: Names): Fields {
 
 /** A request's own fields without a canonical name. Its `provider` object is for the gateway's routing only. */
 export function pickOwnFields(
-  { provider: _, ...request }: { readonly provider?: unknown },
+  { provider: _preferences, ...request }: { readonly provider?: unknown },
   known: Names,
 ): Fields {
   return pickUnread(request, known);
