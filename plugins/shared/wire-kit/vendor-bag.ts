@@ -35,7 +35,7 @@ export function pickUnread(wire: object, known: Names): Fields {
   return pick(wire, (name, value) => value === null || !contains(known, name));
 }
 
-/** A request's own fields without a canonical name. Its `provider` object is for the gateway's routing only. */
+/** A request's own fields without a canonical name. Its `provider` object is for routing only. */
 export function pickOwnFields(
   { provider: _preferences, ...request }: { readonly provider?: unknown },
   known: Names,
