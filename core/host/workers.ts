@@ -10,8 +10,8 @@ export interface Workers {
   askOthers(topic: string, question: unknown): Promise<unknown>;
   /** Resolves with the answers of all other workers that answer in time. */
   askEach(topic: string, question: unknown): Promise<readonly unknown[]>;
-  /** Asks the plugin's `supervise`. Undefined if it does not answer in time. */
-  askSupervisor(topic: string, question: unknown): Promise<unknown>;
+  /** Asks the plugin's `supervise`. Undefined if it does not answer in time, by default two seconds. */
+  askSupervisor(topic: string, question: unknown, milliseconds?: number): Promise<unknown>;
   /** Answers questions of other processes. The result stops answering. */
   answer(topic: string, answer: AnswerQuestion): () => void;
 }

@@ -77,8 +77,13 @@ function openLine(): Workers {
       send({ type: 'tollgate:answer', id, answer }),
     );
   });
-  const ask = (to: Question['to'], topic: string, question: unknown): Promise<unknown> =>
-    waiting.ask(patience.all, (id) => send({ type: 'tollgate:question', id, to, topic, question }));
+  const ask = (
+    to: Question['to'],
+    topic: string,
+    question: unknown,
+    milliseconds = patience.all,
+  ): Promise<unknown> =>
+    waiting.ask(milliseconds, (id) => send({ type: 'tollgate:question', id, to, topic, question }));
   return {
     several: true,
     askOthers: (topic, question) => ask('others', topic, question),
@@ -86,7 +91,7 @@ function openLine(): Workers {
       const answers = await ask('each', topic, question);
       return Array.isArray(answers) ? answers : [];
     },
-    askSupervisor: (topic, question) => ask('supervisor', topic, question),
+    askSupervisor: (topic, question, milliseconds) => ask('supervisor', topic, question, milliseconds),
     answer(topic, answer) {
       const known = answers.get(topic) ?? new Set();
       answers.set(topic, known.add(answer));

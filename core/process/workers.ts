@@ -8,8 +8,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { AggregatorRegistry } from 'prom-client';
-import type { z } from 'zod';
-import { metrics, scrapeRequest, workerDeaths, type scrapeReply } from '../host/metrics.ts';
+import { metrics, scrapeTopic, workerDeaths } from '../host/metrics.ts';
 import { findInheritedSocket } from '../http/inherited-socket.ts';
 import type { Plugin } from '../plugin.ts';
 import { openSwitchboard } from './worker-messages.ts';
@@ -79,18 +78,10 @@ async function figuresOfAll(ask: () => Promise<string>): Promise<string> {
   }
 }
 
-/** Answers workers that ask for everyone's metrics, and adds those of this process. */
-function answerScrapes(): void {
+/** Returns a function that collects the metrics of all workers, and adds those of this process. */
+function collectMetrics(): () => Promise<string> {
   const all = new AggregatorRegistry();
-  const collect = async (): Promise<string> => `${await all.clusterMetrics()}\n${await metrics.metrics()}`;
-  cluster.on('message', (worker, message) => {
-    const request = scrapeRequest.safeParse(message);
-    if (!request.success) return;
-    const { id } = request.data;
-    const answer = (text?: string): boolean =>
-      worker.send({ type: 'tollgate:scraped', id, text } satisfies z.output<typeof scrapeReply>);
-    figuresOfAll(collect).then(answer, () => answer());
-  });
+  return () => figuresOfAll(async () => `${await all.clusterMetrics()}\n${await metrics.metrics()}`);
 }
 
 /** Runs `count` workers until this process is asked to stop. Rejects if the first one cannot start. */
@@ -102,8 +93,8 @@ export async function superviseWorkers(
   let stopping = false;
   // This process would accept connections that no worker can take any more. So workers accept themselves.
   if (findInheritedSocket('public') !== undefined) cluster.schedulingPolicy = cluster.SCHED_NONE;
-  answerScrapes();
   const supervisor = openSwitchboard();
+  supervisor.answer(scrapeTopic, collectMetrics());
   for (const plugin of plugins) plugin.supervise?.(supervisor);
   const pass = (signal: NodeJS.Signals) => (): void => {
     stopping ||= signal !== 'SIGHUP';
