@@ -177,29 +177,18 @@ export class Catalog {
 
   /** The error for a missing model. It names the replacement of a retired one. */
   missing(id: string, param = 'model'): GatewayError {
-    const name = id.slice(0, 200);
+    return new GatewayError('model_not_found', this.#whyMissing(id, `The model "${id.slice(0, 200)}"`), {
+      param,
+    });
+  }
+
+  #whyMissing(id: string, model: string): string {
     const named = this.candidates(id);
-    if (named.length > 1)
-      return new GatewayError(
-        'model_not_found',
-        `The model "${name}" can mean ${named.join(' or ')}: send one of these.`,
-        {
-          param,
-        },
-      );
+    if (named.length > 1) return `${model} can mean ${named.join(' or ')}: send one of these.`;
     const gone = this.#gone.get(id) ?? this.#gone.get(named[0] ?? '');
-    if (!gone)
-      return new GatewayError(
-        'model_not_found',
-        `The model "${name}" does not exist, or no provider that serves it is switched on.`,
-        { param },
-      );
+    if (!gone) return `${model} does not exist, or no provider that serves it is switched on.`;
     const advice = gone.successor ? ` Use "${gone.successor}" instead.` : '';
-    return new GatewayError(
-      'model_not_found',
-      `The model "${name}" was withdrawn after ${gone.expires}.${advice}`,
-      { param },
-    );
+    return `${model} was withdrawn after ${gone.expires}.${advice}`;
   }
 
   #sort(): void {

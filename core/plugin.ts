@@ -238,11 +238,15 @@ export class PluginError extends Error {
 /** The gateway's own code: never reported as the place of a plugin's bug. */
 const core = new URL('.', import.meta.url).href;
 
+/** Whether it is a programming error. */
+export function isSlip(error: unknown): error is Error {
+  return error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
+}
+
 /** Why something failed, in one line. For a programming error it names the place. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const isSlip = error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
-  const frame = isSlip
+  const frame = isSlip(error)
     ? error.stack
         ?.split('\n')
         .find((line) => line.startsWith('    at ') && !line.includes(core))

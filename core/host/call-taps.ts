@@ -5,7 +5,7 @@
  */
 import { isGatewayError } from '../errors.ts';
 import { findHeaderFault, isStatus } from '../http/valid-headers.ts';
-import { PluginError, reasonOf } from '../plugin.ts';
+import { isSlip, PluginError, reasonOf } from '../plugin.ts';
 
 interface Tap {
   readonly name: string;
@@ -173,7 +173,6 @@ export function checkAnswer(answer: unknown, given: unknown, hook: string, tap: 
  * through.
  */
 export function nameError(error: unknown, hook: string, tap: string): unknown {
-  const isSlip = error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
   if (isGatewayError(error)) {
     const fault = findHeaderFault(error.details.headers ?? {});
     return fault === undefined
@@ -184,7 +183,7 @@ export function nameError(error: unknown, hook: string, tap: string): unknown {
           error,
         );
   }
-  if (hook === 'dispatch' && (!isSlip || 'code' in error)) return error;
+  if (hook === 'dispatch' && (!isSlip(error) || 'code' in error)) return error;
   return error instanceof PluginError
     ? error
     : new PluginError(tap, `its tap on "${hook}" failed: ${reasonOf(error)}`, error);

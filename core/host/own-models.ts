@@ -8,7 +8,7 @@ import { priceSchema } from '../billing/price.ts';
 import { changesSchema, checkModel, type Model, type ModelFacts } from '../model-facts.ts';
 import type { ProviderOptions } from '../provider.ts';
 import { faultsOf } from './option-errors.ts';
-import { mergeFlags } from './wire-flags.ts';
+import { joinIssues, mergeFlags } from './wire-flags.ts';
 
 /** What an operator says of one model. `false` hides it. */
 export type OwnModel = Partial<Omit<ModelFacts, 'id'>> | false;
@@ -69,8 +69,7 @@ function add(provider: string, id: string, changes: Exclude<OwnModel, false>, co
     return checkModel(facts);
   } catch (error) {
     if (!(error instanceof z.ZodError)) throw error;
-    const faults = error.issues.map(({ path, message }) => [...path, message].join(': ')).join('; ');
-    throw new Error(`option "models.${id}": ${faults}`, { cause: error });
+    throw new Error(`option "models.${id}": ${joinIssues(error)}`, { cause: error });
   }
 }
 

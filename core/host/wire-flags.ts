@@ -68,6 +68,6 @@ export function checkFlags(provider: Provider, { id, capabilities }: Model, prot
 }
 
 /** All errors in one line. */
-function joinIssues({ issues }: z.ZodError): string {
+export function joinIssues({ issues }: z.ZodError): string {
   return issues.map(({ path, message }) => [...path, message].join(': ')).join('; ');
 }

@@ -114,13 +114,11 @@ export class OutgoingProxies {
  * Makes `fetch` of this process take the same way: model lists, price feeds, webhooks. Node knows no ranges
  * of addresses in `NO_PROXY`.
  */
-export function useOutgoingProxies(environment: Environment = process.env): void {
-  if (new OutgoingProxies(environment).isEmpty) return;
-  const [http_proxy, https_proxy] = [
-    readProxy(environment, 'HTTP_PROXY'),
-    readProxy(environment, 'HTTPS_PROXY'),
-  ];
-  const no_proxy = `${loopbacks},${read(environment, 'NO_PROXY')}`;
+export function useOutgoingProxies(): void {
+  if (new OutgoingProxies().isEmpty) return;
+  const { env } = process;
+  const [http_proxy, https_proxy] = [readProxy(env, 'HTTP_PROXY'), readProxy(env, 'HTTPS_PROXY')];
+  const no_proxy = `${loopbacks},${read(env, 'NO_PROXY')}`;
   setGlobalProxyFromEnv({
     ...(http_proxy && { http_proxy }),
     ...(https_proxy && { https_proxy }),
