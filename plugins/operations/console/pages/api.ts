@@ -8,10 +8,7 @@ import { messageOf, notify, useSignal } from './kit.ts';
 
 export interface Session {
   readonly signedIn: boolean;
-  /** The id of the key, or `operator-secret`. */
-  readonly key: string;
   readonly readOnly: boolean;
-  readonly expires: string;
 }
 
 /** Undefined until the first reply shows whether the operator is signed in. */
@@ -19,7 +16,7 @@ export const session = signal<Session | undefined>(undefined);
 
 /** Brings back the page to sign in on. */
 export function endSession(): void {
-  session.value = { signedIn: false, key: '', readOnly: false, expires: '' };
+  session.value = { signedIn: false, readOnly: false };
 }
 
 /** Whether what changes something is shown: the gateway would refuse it from a key that may only read. */
@@ -27,14 +24,12 @@ export const mayChange = (): boolean => !session.value?.readOnly;
 
 export class ApiError extends Error {
   readonly status: number;
-  readonly code: string;
   /** The field at fault. */
   readonly param: string | null;
 
-  constructor(status: number, code: string, message: string, param: string | null) {
+  constructor(status: number, message: string, param: string | null) {
     super(message);
     this.status = status;
-    this.code = code;
     this.param = param;
   }
 }
@@ -55,12 +50,11 @@ export interface Wanted {
   readonly params?: Params | undefined;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly signal?: AbortSignal;
 }
 
 /** Sends a request. Throws an `ApiError` for an error reply, and for a gateway that cannot be reached. */
 export async function send(path: string, wanted: Wanted = {}): Promise<Response> {
-  const { method = 'GET', params, body, headers = {}, signal: aborted } = wanted;
+  const { method = 'GET', params, body, headers = {} } = wanted;
   const json: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
   let response: Response;
   try {
@@ -68,11 +62,9 @@ export async function send(path: string, wanted: Wanted = {}): Promise<Response>
       method,
       headers: { ...json, ...headers },
       body: body === undefined ? null : JSON.stringify(body),
-      ...(aborted ? { signal: aborted } : {}),
     });
-  } catch (error) {
-    if (aborted?.aborted) throw error;
-    throw new ApiError(0, 'unreachable', 'The gateway cannot be reached. Is it running?', null);
+  } catch {
+    throw new ApiError(0, 'The gateway cannot be reached. Is it running?', null);
   }
   if (response.ok) return response;
   const text = await response.text();
@@ -82,12 +74,11 @@ export async function send(path: string, wanted: Wanted = {}): Promise<Response>
 function readError(status: number, text: string): ApiError {
   try {
     const { error } = JSON.parse(text);
-    if (typeof error?.message === 'string')
-      return new ApiError(status, String(error.code), error.message, error.param ?? null);
+    if (typeof error?.message === 'string') return new ApiError(status, error.message, error.param ?? null);
   } catch {
     // The reply is no JSON: some proxy has answered.
   }
-  return new ApiError(status, 'unknown', `The gateway answered with status ${status}.`, null);
+  return new ApiError(status, `The gateway answered with status ${status}.`, null);
 }
 
 async function ask<T>(path: string, wanted?: Wanted): Promise<T> {
