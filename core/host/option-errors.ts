@@ -53,6 +53,11 @@ function meant({ errors }: z.core.$ZodIssueInvalidUnion): readonly Issue[] {
   return depth(best) > 0 ? best : [];
 }
 
+/** What zod expects, without its words that something is wrong: an error says so already. */
+function expectationOf({ message }: Issue): string {
+  return message.replace(/^Invalid input: /, '');
+}
+
 function faultOf(schema: Schema, issue: Issue, at: readonly PropertyKey[]): string[] {
   const path = [...at, ...issue.path];
   const name = path.join('.');
@@ -66,14 +71,14 @@ function faultOf(schema: Schema, issue: Issue, at: readonly PropertyKey[]): stri
   if (issue.code === 'invalid_union') {
     const faults = meant(issue).flatMap((each) => faultOf(schema, each, path));
     if (faults.length > 0) return faults;
-    const messages = [...new Set(issue.errors.flatMap((issues) => issues.map(({ message }) => message)))];
+    const messages = [...new Set(issue.errors.flatMap((issues) => issues.map(expectationOf)))];
     return [`option "${name}": ${messages.join(', or: ') || issue.message}`];
   }
   if (issue.code === 'invalid_key')
-    return [`option "${name}": ${issue.issues.map(({ message }) => message).join(', ')}`];
+    return [`option "${name}": ${issue.issues.map(expectationOf).join(', ')}`];
   if (issue.message.endsWith('received NaN'))
     return [`option "${name}": must be a number: check where it comes from, perhaps an environment variable`];
-  return [name === '' ? issue.message : `option "${name}": ${issue.message}`];
+  return [name === '' ? expectationOf(issue) : `option "${name}": ${expectationOf(issue)}`];
 }
 
 /** All errors in one line. */

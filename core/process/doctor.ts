@@ -85,7 +85,7 @@ async function examineDisk({ dataFolder: folder, file }: Config): Promise<Findin
       subject,
       state: median > uselessSync ? 'fault' : 'note',
       message,
-      remedy: `each call waits for two syncs: put ${option} on a local disk`,
+      remedy: `with a SQLite ledger each call waits for two syncs: put ${option} on a local disk`,
     };
   } catch (error) {
     const reason = messageOf(error);
