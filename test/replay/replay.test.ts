@@ -21,7 +21,7 @@ const folder = join(import.meta.dirname, 'recordings');
 
 describe('our own recordings', () => {
   let replay: Replay;
-  beforeAll(async () => void (replay = await replayFolder(folder)), 120_000);
+  beforeAll(async () => void (replay = await replayFolder(folder)));
 
   it('cross every client with no difference that is not declared', () => {
     expect(replay.differences.filter((each) => !declarationOf(each))).toEqual([]);
