@@ -6,8 +6,9 @@
 import { z } from 'zod';
 import { definePlugin } from '../../core/index.ts';
 import { gauge } from '../shared/metric.ts';
+import type { Named } from '../shared/routing/per-target.ts';
 import { stages } from '../shared/routing/ranking.ts';
-import { HealthBook, type Named, type PassOn } from './health/book.ts';
+import { HealthBook, type PassOn } from './health/book.ts';
 import { shut, type Change } from './health/breaker.ts';
 import { readHolds } from './health/kept-holds.ts';
 import { providerRoutes } from './health/routes.ts';

@@ -1,6 +1,6 @@
 /** What this process knows about all targets, and what follows for the next call. */
 import type { Attempt, GatewayError, Target } from '../../../core/index.ts';
-import { PerTarget } from '../../shared/routing/per-target.ts';
+import { PerTarget, type Named } from '../../shared/routing/per-target.ts';
 import { Condition, type Change, type Report } from './breaker.ts';
 import { Holds, isWithin, type Place } from './holds.ts';
 import { AttemptRecord } from './record.ts';
@@ -16,7 +16,6 @@ interface Settings {
   readonly restWhenBarred: number;
   readonly whenAllFail: 'ask' | 'refuse';
 }
-export type Named = Pick<Target, 'provider' | 'model'>;
 export type PassOn = (target: Named, milliseconds: number, reason: GatewayError) => void;
 
 /** What this process knows about one target. */

@@ -3,7 +3,8 @@
  * there. They get no calls at all until the time is over or the operator wakes them.
  */
 import { z } from 'zod';
-import { GatewayError, type Target } from '../../../core/index.ts';
+import { GatewayError } from '../../../core/index.ts';
+import type { Named } from '../../shared/routing/per-target.ts';
 
 export const placeSchema = z.object({
   provider: z.string(),
@@ -21,8 +22,6 @@ export const holdSchema = placeSchema.extend({
 });
 
 export type Hold = z.output<typeof holdSchema>;
-
-type Named = Pick<Target, 'provider' | 'model'>;
 
 /** Whether a target, or a smaller place, is within a place. */
 export function isWithin(place: Place, { provider, key, model }: Place): boolean {

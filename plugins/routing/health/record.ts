@@ -1,4 +1,5 @@
 /** What happened at one target since the process started, for people to look at. */
+import { z } from 'zod';
 import type { Attempt, GatewayError } from '../../../core/index.ts';
 
 /** Times to the first event that are kept, and errors. */
@@ -6,13 +7,15 @@ const mostTimes = 50;
 const mostErrors = 5;
 const longestMessage = 300;
 
-interface PastError {
+export const pastErrorSchema = z.object({
   /** Milliseconds since the epoch. */
-  readonly at: number;
-  readonly code: string;
-  readonly status: number | null;
-  readonly message: string;
-}
+  at: z.number(),
+  code: z.string(),
+  status: z.number().nullable(),
+  message: z.string(),
+});
+
+type PastError = z.output<typeof pastErrorSchema>;
 
 /** Why no connection came about: for operators, since it may name hosts of their network. */
 function causeOf({ cause, code }: GatewayError): string | undefined {

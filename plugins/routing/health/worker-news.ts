@@ -3,14 +3,8 @@
  * them, so that each worker need not discover it. Each worker discovers a recovery by its own calls.
  */
 import { z } from 'zod';
-import {
-  errorTable,
-  GatewayError,
-  type ErrorCode,
-  type Host,
-  type Offer,
-  type Workers,
-} from '../../../core/index.ts';
+import { errorTable, GatewayError, type ErrorCode, type Host, type Workers } from '../../../core/index.ts';
+import type { Named } from '../../shared/routing/per-target.ts';
 
 const topic = 'health';
 
@@ -25,7 +19,6 @@ const newsSchema = z.object({
   message: z.string(),
 });
 
-type Named = Pick<Offer, 'provider' | 'model'>;
 type Rest = (target: Named, milliseconds: number, reason: GatewayError) => void;
 
 export function passOn(

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Workers } from '../../../core/index.ts';
 import type { HealthBook, TargetHealth } from './book.ts';
 import { holdSchema, placeSchema } from './holds.ts';
+import { pastErrorSchema } from './record.ts';
 
 const topics = { rows: 'health:rows', holds: 'health:holds', change: 'health:change' };
 
@@ -18,9 +19,7 @@ const rowSchema = z.object({
   failed: z.number(),
   retries: z.number(),
   firstEvents: z.array(z.number()),
-  errors: z.array(
-    z.object({ at: z.number(), code: z.string(), status: z.number().nullable(), message: z.string() }),
-  ),
+  errors: z.array(pastErrorSchema),
 });
 
 export type Row = z.output<typeof rowSchema>;

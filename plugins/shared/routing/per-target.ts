@@ -8,7 +8,7 @@ import type { Target } from '../../../core/index.ts';
 /** Models of a provider that are also found by their object, which is quicker than by name. */
 const mostFound = 10_000;
 
-type Named = Pick<Target, 'provider' | 'model'>;
+export type Named = Pick<Target, 'provider' | 'model'>;
 
 export class PerTarget<Entry> {
   readonly #make: (target: Named) => Entry;
