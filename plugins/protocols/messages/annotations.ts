@@ -3,12 +3,9 @@
  * a URL.
  */
 import type { Annotation } from '../../../core/index.ts';
+import { readString } from '../../shared/wire-kit/values.ts';
 import { pickUnread, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
-
-function keepString(name: string, value: unknown): Record<string, string> {
-  return typeof value === 'string' ? { [name]: value } : {};
-}
 
 function readKind({ url, document_index: index }: Fields): Annotation['kind'] {
   if (typeof url === 'string') return 'url';
@@ -19,9 +16,9 @@ export function decodeAnnotation(wire: Fields): Annotation {
   const { url, title, document_title: documentTitle, cited_text: citedText } = wire;
   return {
     kind: readKind(wire),
-    ...keepString('url', url),
-    ...keepString('title', title ?? documentTitle),
-    ...keepString('citedText', citedText),
+    url: readString(url),
+    title: readString(title ?? documentTitle),
+    citedText: readString(citedText),
     ...bag.keep(pickUnread(wire, ['url', 'title', 'cited_text'])),
   };
 }

@@ -11,7 +11,7 @@ const mark = 'composed';
 const outside: ReadonlySet<string> = new Set(['type', 'source']);
 
 /** Splits a document into its parts. `sides` returns the document's own fields for the first part. */
-export function apart(
+export function splitDocument(
   document: Fields,
   parts: readonly Block[],
   sides: (names: readonly string[]) => Partial<Block>,
@@ -23,7 +23,7 @@ export function apart(
 }
 
 /** Joins the parts of documents again. `written` has the wire blocks of each canonical block. */
-export function together(blocks: readonly Block[], written: readonly Fields[][]): Fields[] {
+export function joinDocuments(blocks: readonly Block[], written: readonly Fields[][]): Fields[] {
   const whole: Fields[] = [];
   for (let place = 0; place < blocks.length; place += 1) {
     const [word, size, ...names] = bag.form(blocks[place]);

@@ -12,7 +12,7 @@ import {
 } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { decodeMark, markLeft, type Marked } from './cache.ts';
-import { apart } from './composed-document.ts';
+import { splitDocument } from './composed-document.ts';
 import * as Wire from './wire.ts';
 
 /**
@@ -52,7 +52,7 @@ function decodeParts(document: Wire.Media, at: string): Block[] | undefined {
   // The document's own fields go to its first part, which must not have any.
   if (!isWhole || !first || first.vendor || first.cache) return undefined;
   // It keeps its title with the remaining fields.
-  return apart(document, parts, (form) => keepSides(document, ['source'], {}, form));
+  return splitDocument(document, parts, (form) => keepSides(document, ['source'], {}, form));
 }
 
 function decodeBlock(block: Wire.KnownBlock, at: string, exact?: unknown): Block {

@@ -8,7 +8,7 @@ import { makeCallIdsUnique, moveResultsToCalls } from '../../shared/wire-kit/cal
 import { refusePart } from '../../shared/wire-kit/losses.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
-import { together } from './composed-document.ts';
+import { joinDocuments } from './composed-document.ts';
 import { wholeMessage } from './decode-messages.ts';
 import { encodeBlock } from './encode-blocks.ts';
 import { type Encoding, readFlags } from './encoding.ts';
@@ -31,7 +31,7 @@ function encodeTurn(turn: Turn, index: number, encoding: Encoding): Fields[] {
   const written = turn.blocks.map((block, position) =>
     encodeBlock(block, `turns[${index}].blocks[${position}]`, encoding),
   );
-  return encoding.own ? together(turn.blocks, written) : written.flat();
+  return encoding.own ? joinDocuments(turn.blocks, written) : written.flat();
 }
 
 function restore(turns: readonly Turn[], encoding: Encoding): Conversation {

@@ -16,12 +16,12 @@ const text = z.looseObject({ type: z.literal('text'), text: z.string(), cache_co
 
 const urlSource = z.looseObject({ type: z.literal('url'), url: z.string().min(1) });
 const fileSource = z.looseObject({ type: z.literal('file'), file_id: z.string().min(1) });
-const imageData = z.looseObject({
+const base64Source = z.looseObject({
   type: z.literal('base64'),
   media_type: z.string(),
   data: z.string().min(1),
 });
-const imageSource = openUnion(imageData, urlSource, fileSource);
+const imageSource = openUnion(base64Source, urlSource, fileSource);
 const image = z.looseObject({
   type: z.literal('image'),
   source: imageSource.any,
@@ -38,7 +38,7 @@ const documentContent = z.union(
   'a string, or an array of blocks',
 );
 const documentSource = openUnion(
-  z.looseObject({ type: z.literal('base64'), media_type: z.string(), data: z.string().min(1) }),
+  base64Source,
   z.looseObject({ type: z.literal('text'), media_type: z.string(), data: z.string() }),
   z.looseObject({ type: z.literal('content'), content: documentContent }),
   urlSource,

@@ -96,17 +96,13 @@ export const reasoning = z.looseObject({
   encrypted_content: text,
 });
 export const imageCall = z.looseObject({
-  id: text,
-  status: text,
+  ...id,
   type: z.literal('image_generation_call'),
   result: text,
   output_format: text,
 });
 
-const definition = {
-  name: z.string().min(1),
-  description: text,
-};
+const definition = { name: z.string().min(1), description: text };
 const functionTool = z.looseObject({
   type: z.literal('function'),
   ...definition,

@@ -88,22 +88,8 @@ export function resolveSetting(
 }
 
 /** Reports all settings as lost, except those that were sent. */
-export function loseSettings(
-  settings: ImageSettings | undefined,
-  sent: readonly (keyof ImageSettings)[],
-  lose: Lose,
-): void {
-  for (const name of [
-    'size',
-    'quality',
-    'format',
-    'compression',
-    'background',
-    'partials',
-    'moderation',
-    'fidelity',
-  ] as const) {
-    if (settings?.[name] !== undefined && !sent.includes(name))
+export function loseSettings(settings: ImageSettings | undefined, sent: readonly string[], lose: Lose): void {
+  for (const [name, value] of Object.entries(settings ?? {}))
+    if (value !== undefined && !sent.includes(name))
       lose(`image.${name}`, 'the protocol of this model has no such field');
-  }
 }
