@@ -9,6 +9,7 @@ import type {
   ReasoningBlock,
 } from '../../../core/index.ts';
 import { refuses } from '../../shared/wire-kit/chat-flags.ts';
+import { loseSeal, loseThoughts } from '../../shared/wire-kit/losses.ts';
 import { writeUrl } from '../../shared/wire-kit/media.ts';
 import { wrapInput } from '../../shared/wire-kit/offered-tools.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -89,7 +90,7 @@ function addReasoning(draft: Draft, { block, path }: Placed<ReasoningBlock>, enc
   const isPart = bag.form(block).includes(thinkingForm);
   if (isPart && takesThinkingParts(encoding.model)) draft.content.push(encodeThinking(block));
   else if (!isPart && isReplayable(block, encoding)) draft.reasoning.push(block);
-  else encoding.lose(path, 'reasoning is only given back to the vendor it came from', 'state');
+  else loseThoughts(path, encoding.lose);
 }
 
 function addRefusal(draft: Draft, block: Refusal, { model, own, extras }: Encoding): void {
@@ -139,8 +140,7 @@ export function encodeShown(placed: readonly Placed[], encoding: Encoding): Fiel
 
 function encodeSignatures(opaque: Opaque[] = [], path: string, { owner, lose }: Encoding): Fields {
   const kept = opaque.filter(({ vendor }) => vendor === owner || vendor === '');
-  if (kept.length < opaque.length)
-    lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from', 'state');
+  if (kept.length < opaque.length) loseSeal(path, lose);
   return writeSignatures(kept, ({ value }) => value);
 }
 

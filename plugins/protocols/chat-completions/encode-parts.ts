@@ -7,7 +7,7 @@ import type { TextBlock, MediaBlock } from '../../../core/index.ts';
 import { encodeCache } from '../../shared/wire-kit/cache-breakpoint.ts';
 import type { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
 import type { Encoding as BaseEncoding } from '../../shared/wire-kit/encoding.ts';
-import { refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
+import { loseSeal, refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
 import {
   takeContext,
   nameDocument,
@@ -40,8 +40,7 @@ export function cacheMark(block: Markable, path: string, encoding: Encoding): Fi
 
 /** Returns one part, none if the block is lost, or two if a document has a context. */
 export function encodeParts(block: ContentBlock, path: string, encoding: Encoding): Fields[] {
-  if (block.opaque?.length)
-    encoding.lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from', 'state');
+  if (block.opaque?.length) loseSeal(path, encoding.lose);
   const wire =
     block.type === 'text' ? { type: 'text', text: block.text } : encodeMedia(block, path, encoding);
   if (!wire) return [];

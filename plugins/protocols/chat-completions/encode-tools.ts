@@ -12,6 +12,7 @@ import {
   loseNamespaces,
   loseChoice,
   selectOfferedNames,
+  takesTools,
 } from '../../shared/wire-kit/offered-tools.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
@@ -26,11 +27,7 @@ const searchWords: SearchWriters = {
 
 export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fields {
   const { model, lose } = encoding;
-  const { capabilities, supportedParameters } = model;
-  if (!capabilities.tools) {
-    if (request.tools?.length) lose('tools', 'the model takes no tools', 'model');
-    return {};
-  }
+  if (!takesTools(request, model, lose)) return {};
   loseNamespaces(request.tools ?? [], protocolName, lose);
   const form = bag.form(request);
   const tools: Fields[] = [];
@@ -45,7 +42,7 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
     if (tool.type !== 'hosted') tools.push(encodeTool(tool, path, encoding));
     else if (tool.protocol === protocolName && bag.form(tool).includes('options')) search = tool.value;
     else if (tool.protocol === protocolName && isObject(tool.value)) tools.push(tool.value);
-    else if (tool.kind === 'web-search' && supportedParameters.includes('web_search_options'))
+    else if (tool.kind === 'web-search' && model.supportedParameters.includes('web_search_options'))
       search = translateSearchOptions(tool, path, searchWords, lose);
     else loseHosted(tool, path, lose);
   }

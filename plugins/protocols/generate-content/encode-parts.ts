@@ -8,6 +8,7 @@ import type {
   ToolResult,
   MediaBlock,
 } from '../../../core/index.ts';
+import { loseSeal, loseThoughts } from '../../shared/wire-kit/losses.ts';
 import { takeContext } from '../../shared/wire-kit/media.ts';
 import { parseArguments, parseExactly } from '../../shared/wire-kit/tool-arguments.ts';
 import { isObject, overlay, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
@@ -27,8 +28,7 @@ function encodeSignature(
 ): string | undefined {
   const { opaque = [] } = block;
   const kept = native ? opaque.filter(isNative) : [];
-  if (kept.length < opaque.length)
-    lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from', 'state');
+  if (kept.length < opaque.length) loseSeal(path, lose);
   return restoreSignature(kept, block);
 }
 
@@ -66,8 +66,7 @@ function encodeReasoning(block: ReasoningBlock, path: string, { own, native, los
   const { opaque = [] } = block;
   const isTheirs = opaque.every(isNative) && (opaque.length > 0 || own);
   if (!native || !isTheirs) {
-    if (block.text !== '' || opaque.length > 0)
-      lose(path, 'reasoning is only given back to the vendor it came from', 'state');
+    if (block.text !== '' || opaque.length > 0) loseThoughts(path, lose);
     return [];
   }
   const text = block.text === '' && bag.has(block, 'no-text') ? undefined : block.text;

@@ -12,6 +12,7 @@ import {
   loseChoice,
   loseNamespaces,
   selectOfferedNames,
+  takesTools,
 } from '../../shared/wire-kit/offered-tools.ts';
 import { isObject, overlay, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
@@ -23,10 +24,7 @@ import { fitName } from './tool-names.ts';
 
 export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fields {
   const { lose, model, own } = encoding;
-  if (!model.capabilities.tools && !own) {
-    if (request.tools?.length) lose('tools', 'the model takes no tools', 'model');
-    return {};
-  }
+  if (!own && !takesTools(request, model, lose)) return {};
   loseNamespaces(request.tools ?? [], protocolName, lose);
   const tools = own ? restoreGroups(request.tools, encoding) : groupTools(request, encoding);
   if (request.parallelToolCalls === false && tools?.length)

@@ -3,6 +3,7 @@
  * if an answer without it would be worthless (a video, another vendor's file).
  */
 import type { Block, BlockOf } from '../../../core/index.ts';
+import { loseSeal, loseThoughts } from '../../shared/wire-kit/losses.ts';
 import { parseArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
@@ -16,7 +17,7 @@ export function encodeBlock(block: Block, path: string, encoding: Encoding): Fie
     case 'text':
       return encodeText(block, path, encoding);
     case 'media':
-      loseSeal(block, path, encoding);
+      loseState(block, path, encoding);
       return addSides(block, path, encoding, encodeMedia(block, path, encoding));
     case 'refusal':
       return encodeText({ ...block, type: 'text' }, path, encoding);
@@ -40,18 +41,17 @@ function addSides(block: Block, path: string, { mark }: Encoding, wire: Fields):
 }
 
 /** Anthropic seals reasoning only, so another vendor's state on any other block is lost. */
-function loseSeal(
+function loseState(
   { opaque = [] }: BlockOf<'text' | 'media' | 'tool-call'>,
   path: string,
   { lose }: Encoding,
 ): void {
-  if (opaque.length > 0)
-    lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from', 'state');
+  if (opaque.length > 0) loseSeal(path, lose);
 }
 
 /** Leaves out empty and blank text, which Anthropic refuses. */
 function encodeText(block: BlockOf<'text'>, path: string, encoding: Encoding): Fields[] {
-  loseSeal(block, path, encoding);
+  loseState(block, path, encoding);
   if (block.text.trim() !== '') return addSides(block, path, encoding, { type: 'text', text: block.text });
   if (block.cache) encoding.lose(`${path}.cache`, 'an empty text cannot be marked');
   return [];
@@ -69,7 +69,7 @@ function encodeReasoning(
     ({ vendor }) => vendor === owner || (own && owner !== nativeVendor && vendor === nativeVendor),
   );
   if (!native || (opaque.length === 0 && (!own || owner === nativeVendor))) {
-    lose(path, 'reasoning is only given back to the vendor it came from', 'state');
+    loseThoughts(path, lose);
     return [];
   }
   if (opaque.length === 0) {
@@ -86,7 +86,7 @@ function encodeCall(block: BlockOf<'tool-call'>, path: string, encoding: Encodin
   const { lose } = encoding;
   const { id, name, arguments: text, custom, namespace } = block;
   if (namespace !== undefined) lose(`${path}.namespace`, 'messages has no namespaces for tools');
-  loseSeal(block, path, encoding);
+  loseState(block, path, encoding);
   const parsed = custom ? { input: text } : parseArguments(text);
   if (!parsed) lose(`${path}.arguments`, 'no JSON object; sent as text in "_raw"', 'approximated');
   const caller = bag.form(block).includes('direct') ? { caller: { type: 'direct' } } : {};

@@ -9,7 +9,12 @@ import {
 } from '../../shared/wire-kit/hosted-tools.ts';
 import { refusePart, type Lose } from '../../shared/wire-kit/losses.ts';
 import { toObjectSchema } from '../../shared/wire-kit/object-schema.ts';
-import { convertToFunction, loseNamespaces, loseChoice } from '../../shared/wire-kit/offered-tools.ts';
+import {
+  convertToFunction,
+  loseNamespaces,
+  loseChoice,
+  takesTools,
+} from '../../shared/wire-kit/offered-tools.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { Encoding } from './encoding.ts';
@@ -25,11 +30,7 @@ interface EncodedTools {
 
 export function encodeTools(request: CanonicalRequest, encoding: Encoding): EncodedTools {
   const { own, model, lose } = encoding;
-  if (!request.tools) return {};
-  if (!model.capabilities.tools) {
-    if (request.tools.length > 0) lose('tools', 'the model takes no tools', 'model');
-    return {};
-  }
+  if (!request.tools || !takesTools(request, model, lose)) return {};
   loseNamespaces(request.tools, protocolName, lose);
   const allowed = request.toolChoice?.mode === 'subset' ? new Set(request.toolChoice.names) : undefined;
   const offered = removeRepeatedTools(own ? request.tools : addSearchLimit(request), protocolName, lose);

@@ -4,6 +4,7 @@
  */
 import type { Block, Turn, BlockOf } from '../../../core/index.ts';
 import { encodeCache } from '../../shared/wire-kit/cache-breakpoint.ts';
+import { loseSeal, loseThoughts } from '../../shared/wire-kit/losses.ts';
 import { readList, readObject } from '../../shared/wire-kit/values.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
@@ -54,8 +55,7 @@ function encodeTurn(turn: Turn, at: string, encoding: Encoding): Fields[] {
     entries.push({ path: at, message: { parts: [], fields: bag.fields(turn), form: bag.form(turn) } });
   for (const [position, block] of turn.blocks.entries()) {
     const path = `${at}.blocks[${position}]`;
-    if ('opaque' in block && block.opaque && block.type !== 'reasoning')
-      encoding.lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from', 'state');
+    if ('opaque' in block && block.opaque && block.type !== 'reasoning') loseSeal(path, encoding.lose);
     if (block.type === 'media' && turn.role === 'assistant' && !encoding.own) {
       open = undefined;
       entries.push({ path, item: encodeShownMedia(block, path, encoding) });
@@ -214,7 +214,7 @@ function encodeReasoning(
   const [sealed] = opaque;
   const isMadeHere = !sealed && isGatewayId(readNote(bag.form(block), 'id') ?? '');
   if (opaque.some(({ vendor }) => vendor !== owner) || (!own && !sealed) || isMadeHere) {
-    lose(path, 'reasoning is only given back to the vendor it came from', 'state');
+    loseThoughts(path, lose);
     return undefined;
   }
   const form = bag.form(block);

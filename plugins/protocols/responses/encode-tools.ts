@@ -12,7 +12,7 @@ import {
   type SearchWriters,
 } from '../../shared/wire-kit/hosted-tools.ts';
 import { fitStrict, toObjectSchema } from '../../shared/wire-kit/object-schema.ts';
-import { loseChoice, selectOfferedNames } from '../../shared/wire-kit/offered-tools.ts';
+import { loseChoice, selectOfferedNames, takesTools } from '../../shared/wire-kit/offered-tools.ts';
 import { readObject } from '../../shared/wire-kit/values.ts';
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
@@ -21,10 +21,7 @@ import type { Encoding } from './encoding.ts';
 
 export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fields {
   const { own, model, lose } = encoding;
-  if (!model.capabilities.tools) {
-    if (request.tools?.length) lose('tools', 'the model takes no tools', 'model');
-    return {};
-  }
+  if (!takesTools(request, model, lose)) return {};
   const limit = searchLimit(request, encoding);
   const words = limit === undefined ? searchFields : limitedSearchFields;
   const tools = encodeToolList(request.tools ?? [], words, encoding);

@@ -19,6 +19,16 @@ export function collectLosses(): { readonly losses: Loss[]; readonly lose: Lose 
   return { losses, lose: (path, reason, code = 'unsupported') => void losses.push({ path, reason, code }) };
 }
 
+/** Reports sealed state that another vendor than the model's made. */
+export function loseSeal(path: string, lose: Lose): void {
+  lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from', 'state');
+}
+
+/** Reports a block of reasoning that another vendor than the model's sealed, or an unknown one. */
+export function loseThoughts(path: string, lose: Lose): void {
+  lose(path, 'reasoning is only given back to the vendor it came from', 'state');
+}
+
 /** Fields of a whole reply that a client may need. The others concern our account, or repeat the request. */
 const replyFields: ReadonlySet<string> = new Set(['moderation', 'container', 'context_management']);
 

@@ -4,7 +4,7 @@
  * without state.
  */
 import { createHash } from 'node:crypto';
-import type { CanonicalRequest, ClientCall, GatewayError, Tool } from '../../../core/index.ts';
+import type { CanonicalRequest, ClientCall, GatewayError, Model, Tool } from '../../../core/index.ts';
 import { parseJson } from './event-data.ts';
 import type { Lose } from './losses.ts';
 import { isEmptyArguments } from './tool-arguments.ts';
@@ -122,6 +122,12 @@ export function loseChoice({ toolChoice }: CanonicalRequest, lose: Lose): void {
   if (!toolChoice) return;
   const { mode, required = mode !== 'auto' && mode !== 'none' } = toolChoice;
   if (required) lose('toolChoice', 'the model is not offered what it is to choose from');
+}
+
+/** Whether the model takes tools. Reports those of the request if it does not. */
+export function takesTools({ tools }: CanonicalRequest, { capabilities }: Model, lose: Lose): boolean {
+  if (!capabilities.tools && tools?.length) lose('tools', 'the model takes no tools', 'model');
+  return capabilities.tools;
 }
 
 function readNamespace(tool: Tool | undefined): string | undefined {
