@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { catalogue } from '../../plugins/operations/catalogue.ts';
+import { demo } from '../../plugins/providers/demo.ts';
+import { openAdminListener } from '../support/admin-listener.ts';
 import { hostWith } from '../support/host.ts';
 import { station } from '../support/station.ts';
 
@@ -154,5 +156,19 @@ describe('prices diff', () => {
     expect(
       (await run('prices diff', [file('stranger.json', { models: [one] })], { vendor: 'inhouse' })).json,
     ).toMatchObject({ compared: ['inhouse'] });
+  });
+});
+
+describe('GET /admin/models', () => {
+  it('shows what an example call costs, with a picture where the model makes them', async () => {
+    const { gateway, ask } = await openAdminListener([catalogue(), demo()]);
+    const { body } = await ask('GET', '/models');
+    await gateway.close();
+    expect(body).toMatchObject({
+      data: [
+        { id: 'demo/echo', offers: [{ example_cost: '0.0003' }] },
+        { id: 'demo/paint', offers: [{ example_cost: '0.002' }] },
+      ],
+    });
   });
 });

@@ -19,8 +19,10 @@ import { operatorRoutes, read } from '../../shared/operator-routes.ts';
 import type { PriceWork } from './price-commands.ts';
 import { confirmUpdate, listUpdates, showUpdate, undoUpdate } from './price-updates.ts';
 
-/** What a call of 1000 input tokens and 500 output tokens costs, as an example. */
+/** The size of a call whose cost is shown as an example. */
 const example = { input: 1000, output: 500 };
+/** The same call to a model that makes pictures: its output is one. */
+const picture = { ...example, outputImage: example.output, images: 1 };
 
 /** Prices as decimal strings in USD, their rules and tiers included. */
 function describeRates(value: unknown): unknown {
@@ -45,7 +47,7 @@ function describeOffer({ provider, model, price }: Offer): object {
     free: isFree,
     price: isFree ? null : describeRates(price),
     ...(isFree ? { price_date: null, price_source: null } : describeOrigin(price)),
-    example_cost: formatUsd(costOf(example, price)),
+    example_cost: formatUsd(costOf(model.output.includes('image') ? picture : example, price)),
   };
 }
 

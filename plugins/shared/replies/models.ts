@@ -12,7 +12,9 @@ const offer = z.object({
   }),
   price_date: z.iso.date().nullable().meta({ description: 'When the price was checked last.' }),
   price_source: z.string().nullable(),
-  example_cost: z.string().meta({ description: 'USD for a call of the size in `example`.' }),
+  example_cost: z.string().meta({
+    description: 'USD for a call of the size in `example`, whose output is a picture if the model makes any.',
+  }),
 });
 export type Offer = z.output<typeof offer>;
 

@@ -147,8 +147,8 @@ export function Page({ place: { query } }: { readonly place: Place }) {
       </p>`
     }
     <p class="dim">
-      Prices are in USD per million tokens, of the provider that is asked first. The example is ${example}.
-      Context and longest reply are in tokens.
+      Prices are in USD per million tokens, of the provider that is asked first. The example is ${example}, of
+      one picture where a model makes them. Context and longest reply are in tokens.
     </p>
     ${table({
       name: 'Models',
