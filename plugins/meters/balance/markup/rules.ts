@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { GatewayError, type CommandResult, type Host } from '../../../../core/index.ts';
 import { read } from '../../../shared/operator-routes.ts';
+import { statedOf } from '../operator/reading.ts';
 import type { Bench, Verb } from '../operator/verbs.ts';
 import type { Store } from '../store.ts';
 import {
@@ -122,10 +123,6 @@ const subjects = [
   { flags: '--model <id>', description: 'for this model; <owner>/* is all of an owner' },
 ];
 
-function stated(options: Readonly<Record<string, string | boolean | undefined>>): object {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-}
-
 export const markupVerbs: readonly Verb[] = [
   {
     name: 'markups set',
@@ -137,7 +134,7 @@ export const markupVerbs: readonly Verb[] = [
       { flags: '--fixed <usd>', description: 'USD for each call' },
     ],
     async work({ store }, _, { account, key, model, percent, fixed }) {
-      await setMarkup(store, stated({ account, key, model, percent, fixed }));
+      await setMarkup(store, statedOf({ account, key, model, percent, fixed }));
       return shown({ store });
     },
   },
@@ -148,7 +145,7 @@ export const markupVerbs: readonly Verb[] = [
     description: 'remove the markup for exactly these',
     options: subjects,
     async work({ store }, _, { account, key, model }) {
-      await removeMarkup(store, stated({ account, key, model }));
+      await removeMarkup(store, statedOf({ account, key, model }));
       return shown({ store });
     },
   },

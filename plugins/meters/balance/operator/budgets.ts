@@ -2,9 +2,19 @@
 import { z } from 'zod';
 import { formatUsd, type GatewayError } from '../../../../core/index.ts';
 import { reached, scopes, type BudgetRecord, type Warning } from '../budgets/budget.ts';
-import type { Store, Terms } from '../store.ts';
+import type { Store } from '../store.ts';
 import { findKey } from './keys.ts';
-import { amount, budgetLimit, budgetTerms, moment, page, tag, thresholds, wholeNumber } from './reading.ts';
+import {
+  amount,
+  budgetLimit,
+  budgetTerms,
+  moment,
+  page,
+  statedOf,
+  tag,
+  thresholds,
+  wholeNumber,
+} from './reading.ts';
 import { iso, pageOf, refusal } from './replies.ts';
 
 const number = z.coerce.number().int('a budget is named by its number').min(1);
@@ -139,10 +149,7 @@ type Changes = z.output<typeof budgetChanges>;
 
 export async function changeBudget(store: Store, wanted: unknown, stated: Changes): Promise<ShownBudget> {
   const { id } = await findBudget(store, wanted);
-  const changes: Partial<Terms> = Object.fromEntries(
-    Object.entries(stated).filter(([, value]) => value !== undefined),
-  );
-  if (!(await store.changeBudget({ id, changes, at: Date.now() }))) throw noBudget(wanted);
+  if (!(await store.changeBudget({ id, changes: statedOf(stated), at: Date.now() }))) throw noBudget(wanted);
   return findBudget(store, id);
 }
 

@@ -2,10 +2,10 @@
 import { z } from 'zod';
 import { formatUsd } from '../../../../core/index.ts';
 import { issueKey, newSecret } from '../keys.ts';
-import type { KeyChanges, KeyRecord, Store } from '../store.ts';
+import type { KeyRecord, Store } from '../store.ts';
 import { addCredit } from './accounts.ts';
 import { checkModelPatterns } from './model-patterns.ts';
-import { accountName, amount, budgetTerms, label, limits, page, tags } from './reading.ts';
+import { accountName, amount, budgetTerms, label, limits, page, statedOf, tags } from './reading.ts';
 import { iso, pageOf, refusal, usdOrNull } from './replies.ts';
 
 export const keyOrder = z.strictObject({
@@ -162,15 +162,8 @@ export async function changeKey(
   checkModelPatterns(changed?.models, models());
   const { id, kind } = await findKey(store, wanted);
   if (kind === 'operator' && changed) checkOperatorKey(changed, { tags: rest.tags?.[0] });
-  await store.changeKey({ id, changes: definedOf({ ...rest, ...changed }) });
+  await store.changeKey({ id, changes: statedOf({ ...rest, ...changed }) });
   return findKey(store, id);
-}
-
-/** Leaves out what was not said: zod keeps such keys, with the value undefined. */
-function definedOf(changes: {
-  readonly [Name in keyof KeyChanges]?: KeyChanges[Name] | undefined;
-}): KeyChanges {
-  return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
 }
 
 /**

@@ -69,6 +69,12 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER) {
   return z.coerce.number(message).int(message).min(least, message).max(most, message);
 }
 
+/** The fields that were stated: zod keeps the others with the value undefined. */
+export function statedOf<Fields extends object>(fields: Fields) {
+  const stated = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(stated) as { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
+}
+
 const largestPage = 1000;
 
 export const page = z.strictObject({
