@@ -100,9 +100,6 @@ function comparePrices(catalog: Catalog, file: string, vendor: string | undefine
   return { json: { compared, differences: found }, text: [...found.map(lineOf), summary].join('\n') };
 }
 
-/** Milliseconds in which a change of prices reaches a running gateway. */
-const lookEvery = 2000;
-
 const options = z.strictObject({
   prices: z
     .strictObject({
@@ -136,7 +133,6 @@ export const catalogue = definePlugin({
     const service = new PriceService(host, work.use, {
       automatic: feed === undefined ? undefined : { feed, every: every * 1000 },
       publicKey: prices.publicKey,
-      lookEvery,
     });
     watchPriceDates(host, prices.maxAge);
     for (const command of priceCommands(work)) commands.add(command);

@@ -19,9 +19,10 @@ export interface AutomaticFeed {
 export interface PriceServiceOptions {
   readonly automatic: AutomaticFeed | undefined;
   readonly publicKey: PublicKey | undefined;
-  /** Milliseconds between two looks at the history. */
-  readonly lookEvery: number;
 }
+
+/** Milliseconds between two looks at the history. */
+const lookEvery = 2000;
 
 type Use = <Result>(work: (documents: Documents) => Promise<Result>) => Promise<Result>;
 
@@ -74,7 +75,7 @@ export class PriceService {
   /** Rejects if the prices in effect are unknown: the catalogue's could be wrong. */
   async start(): Promise<void> {
     await this.#look();
-    this.#timer = setInterval(() => void this.look(), this.#options.lookEvery).unref();
+    this.#timer = setInterval(() => void this.look(), lookEvery).unref();
     if (this.#options.automatic) void this.look();
   }
 

@@ -17,20 +17,13 @@ import {
 } from '../../../core/index.ts';
 import { operatorRoutes, read } from '../../shared/operator-routes.ts';
 import type { PriceWork } from './price-commands.ts';
+import { writePrice } from './price-history.ts';
 import { confirmUpdate, listUpdates, showUpdate, undoUpdate } from './price-updates.ts';
 
 /** The size of a call whose cost is shown as an example. */
 const example = { input: 1000, output: 500 };
 /** The same call to a model that makes pictures: its output is one. */
 const picture = { ...example, outputImage: example.output, images: 1 };
-
-/** Prices as decimal strings in USD, their rules and tiers included. */
-function describeRates(value: unknown): unknown {
-  if (typeof value === 'bigint') return formatUsd(value);
-  if (Array.isArray(value)) return value.map(describeRates);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, describeRates(each)]));
-}
 
 function describeOrigin(price: Price): object {
   const origin = findPriceOrigin(price);
@@ -45,7 +38,7 @@ function describeOffer({ provider, model, price }: Offer): object {
     upstream: model.upstream,
     protocols: model.protocols ?? Object.keys(provider.endpoints),
     free: isFree,
-    price: isFree ? null : describeRates(price),
+    price: isFree ? null : writePrice(price),
     ...(isFree ? { price_date: null, price_source: null } : describeOrigin(price)),
     example_cost: formatUsd(costOf(model.output.includes('image') ? picture : example, price)),
   };
