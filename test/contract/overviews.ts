@@ -4,12 +4,13 @@ import { units, type Dimension, type Unit } from '../../plugins/meters/balance/c
 import type { OverviewQuery, OverviewRow, Store } from '../../plugins/meters/balance/store.ts';
 import { type MadeCall, always, totalOf } from './made-calls.ts';
 
+const dimensions: readonly Exclude<Dimension, 'tag'>[] = ['model', 'key', 'account', 'provider'];
+
 /** Compares the overview by each dimension and step with sums that the test makes itself. */
 export async function expectEqual(store: Store, name: string, calls: readonly MadeCall[]): Promise<void> {
   const entries = (await store.entries({ account: name, limit: 1000 })).filter(
     ({ revenue, vendor, kind }) => revenue !== 0n || (vendor ?? 0n) !== 0n || kind === 'post',
   );
-  const dimensions: readonly Exclude<Dimension, 'tag'>[] = ['model', 'key', 'account', 'provider'];
   for (const by of dimensions)
     for (const unit of ['1h', '1d'] as const satisfies Unit[]) {
       const query: OverviewQuery = { ...always, by, unit, account: name };
@@ -60,17 +61,13 @@ export async function expectEqual(store: Store, name: string, calls: readonly Ma
           }),
         );
       expect(shown(await store.overview(query)), `by ${by} and ${unit}`).toEqual(Object.fromEntries(wanted));
+      const all = await store.overview({ ...query, account: undefined, top: 1_000_000 });
       // Without a filter other tables are read; these series are of this account alone.
       if (by === 'account' || by === 'key') {
-        const all = await store.overview({ ...query, account: undefined, top: 1_000_000 });
         const own = all.filter((row) => row.name === name || row.name?.startsWith(`${name}-`));
         expect(shown(own), `all by ${by} and ${unit}`).toEqual(Object.fromEntries(wanted));
       }
-      if (unit === '1h') await expectFiltered(store, { ...query, account: undefined }, name);
-      await expectOthers(store, { ...query, account: undefined });
-      // A range that begins and ends within days.
-      await expectOthers(store, { ...query, account: undefined, from: units[unit], to: 3 * units[unit] });
-      await expectOthers(store, { ...query, account: undefined, from: units[unit], to: 50 * units[unit] });
+      if (unit === '1h') await expectFiltered(store, { ...query, account: undefined }, name, all);
     }
   const tags = await store.overview({ ...always, by: 'tag', tag: 'of', top: 1_000_000 });
   const own = totalOf(tags.filter((row) => row.name === `of:${name}`));
@@ -82,11 +79,15 @@ export async function expectEqual(store: Store, name: string, calls: readonly Ma
 }
 
 /** A filter finds the same sums, whichever table they are read from. */
-async function expectFiltered(store: Store, query: OverviewQuery, account: string): Promise<void> {
+async function expectFiltered(
+  store: Store,
+  query: OverviewQuery,
+  account: string,
+  all: readonly OverviewRow[],
+): Promise<void> {
   const key = `${account}-a`;
   expect(await store.overview({ ...query, key })).toEqual(await store.overview({ ...query, key, account }));
   const value = { model: 'm/a', key, account, provider: 'a', tag: '' }[query.by];
-  const all = await store.overview({ ...query, top: 1_000_000 });
   const bare = ({ start, cost, margin, posts, counts, buckets }: OverviewRow): object => ({
     start,
     cost,
@@ -102,11 +103,9 @@ async function expectFiltered(store: Store, query: OverviewQuery, account: strin
 
 /** The largest series are those of all series, and the one without a name is the sum of the others. */
 async function expectOthers(store: Store, query: OverviewQuery): Promise<void> {
+  const all = await store.overview({ ...query, top: 1_000_000 });
   for (const top of [1, 3]) {
-    const [all, some] = [
-      await store.overview({ ...query, top: 1_000_000 }),
-      await store.overview({ ...query, top }),
-    ];
+    const some = await store.overview({ ...query, top });
     const isNamed = ({ place }: OverviewRow): boolean => place <= top;
     expect(some.filter(({ name }) => name !== undefined)).toEqual(all.filter(isNamed));
     const rest = Map.groupBy(
@@ -117,4 +116,16 @@ async function expectOthers(store: Store, query: OverviewQuery): Promise<void> {
     expect(others.map(({ start }) => start)).toEqual([...rest.keys()].toSorted((one, other) => one - other));
     for (const row of others) expect(totalOf([row])).toEqual(totalOf(rest.get(row.start) ?? []));
   }
+}
+
+/** Ranks the series of all accounts by each dimension and step, of all time and of a part of it. */
+export async function expectRanked(store: Store): Promise<void> {
+  for (const by of dimensions)
+    for (const unit of ['1h', '1d'] as const satisfies Unit[]) {
+      const query: OverviewQuery = { ...always, by, unit };
+      await expectOthers(store, query);
+      // A range that begins and ends within days.
+      await expectOthers(store, { ...query, from: units[unit], to: 3 * units[unit] });
+      await expectOthers(store, { ...query, from: units[unit], to: 50 * units[unit] });
+    }
 }

@@ -7,7 +7,7 @@ import { quote, settlement } from '../balance/calls.ts';
 import { request, type Bench } from './bench.ts';
 import { foldAll } from './fold-all.ts';
 import { type MadeCall, add, always, madeCall, totalOf } from './made-calls.ts';
-import { expectEqual } from './overviews.ts';
+import { expectEqual, expectRanked } from './overviews.ts';
 
 export function testStoredCalls({ account, store, opened }: Bench): void {
   describe('stored calls', () => {
@@ -195,6 +195,7 @@ export function testStoredCalls({ account, store, opened }: Bench): void {
               await add(store(), call);
             }
             await expectEqual(store(), name, calls);
+            await expectRanked(store());
             await foldAll(store());
             await expectEqual(store(), name, calls);
           }),
@@ -204,6 +205,7 @@ export function testStoredCalls({ account, store, opened }: Bench): void {
         await other.close();
       }
       expect(await store().behind()).toBe(0);
+      await expectRanked(store());
       expect(await store().audit()).toMatchObject({ ok: true, findings: [] });
     });
 
