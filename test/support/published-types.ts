@@ -4,35 +4,37 @@
  */
 import { fileURLToPath } from 'node:url';
 import { Ajv, type ErrorObject } from 'ajv';
-import { createGenerator } from 'ts-json-schema-generator';
+import { createGenerator, type SchemaGenerator } from 'ts-json-schema-generator';
 import { isObject } from './json.ts';
 import type { Wire } from './replaying-vendor.ts';
 
 interface Published {
-  /** The package's file that declares the types. */
-  readonly file: string;
+  /** The package's files that declare the types. */
+  readonly files: string;
   readonly reply: string;
   readonly event: string;
 }
 
+const openai = 'openai/resources/{chat/completions/completions,responses/responses}.d.ts';
+
 const published: Readonly<Record<Wire, Published>> = {
   'chat-completions': {
-    file: 'openai/resources/chat/completions/completions.d.ts',
+    files: openai,
     reply: 'ChatCompletion',
     event: 'ChatCompletionChunk',
   },
   responses: {
-    file: 'openai/resources/responses/responses.d.ts',
+    files: openai,
     reply: 'Response',
     event: 'ResponseStreamEvent',
   },
   messages: {
-    file: '@anthropic-ai/sdk/resources/messages/messages.d.ts',
+    files: '@anthropic-ai/sdk/resources/messages/messages.d.ts',
     reply: 'Message',
     event: 'RawMessageStreamEvent',
   },
   'generate-content': {
-    file: '@google/genai/dist/genai.d.ts',
+    files: '@google/genai/dist/genai.d.ts',
     reply: 'GenerateContentResponse',
     event: 'GenerateContentResponse',
   },
@@ -82,16 +84,26 @@ export function publishedTypes(wire: Wire): PublishedTypes {
   return types;
 }
 
-function generate(wire: Wire): PublishedTypes {
-  const { file, reply, event } = published[wire];
-  const path = fileURLToPath(new URL(`../../node_modules/${file}`, import.meta.url));
+const generators = new Map<string, SchemaGenerator>();
+
+/** Reading a package's types takes most of the time, so the protocols of one vendor share it. */
+function generatorOf(files: string): SchemaGenerator {
+  const known = generators.get(files);
+  if (known) return known;
   const generator = createGenerator({
-    path,
+    path: fileURLToPath(new URL(`../../node_modules/${files}`, import.meta.url)),
     skipTypeCheck: true,
     additionalProperties: true,
     expose: 'all',
     jsDoc: 'none',
   });
+  generators.set(files, generator);
+  return generator;
+}
+
+function generate(wire: Wire): PublishedTypes {
+  const { files, reply, event } = published[wire];
+  const generator = generatorOf(files);
   const checkOf = (type: string): Check => {
     const schema: unknown = JSON.parse(JSON.stringify(generator.createSchema(type)), withoutUnsent);
     const definitions: unknown = isObject(schema) ? schema.definitions : undefined;
