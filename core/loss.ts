@@ -35,7 +35,7 @@ export interface Loss {
 
 const headerBudget = 2048;
 
-/** Maximum losses listed per request. Nobody reads more, and each one takes memory and space in the log. */
+/** Maximum losses listed per request. More help no reader, and each one takes memory and space in the log. */
 const mostLosses = 1000;
 
 /** The first thousand distinct paths, and one entry that counts the others. */

@@ -131,7 +131,7 @@ const routes: Readonly<Record<string, Described>> = {
   'GET /admin/credits': { summary: 'Credits', reply: list(creditRow, z.int()) },
   'POST /admin/credits': {
     summary: 'Credit an account',
-    details: 'A reference is credited once: said again, it changes nothing and is answered with 200.',
+    details: 'A reference is credited once. The same order again changes nothing and gets 200.',
     reply: credited,
   },
   'POST /admin/adjustments': {

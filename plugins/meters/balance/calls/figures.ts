@@ -17,7 +17,7 @@ export const counted = ['calls', 'errors', 'input', 'output', 'cached', 'reasoni
 
 export const figures: readonly string[] = [...booked, ...counted, ...buckets];
 
-/** The outcomes that count as errors. A client that disconnects is none. */
+/** The outcomes that count as errors. A client that disconnects is not one. */
 export const errorOutcomes = ['failed', 'cut', 'refused'] as const;
 
 /** What each series is about. */

@@ -51,7 +51,7 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
 
-/** A typed number as a number. Text that is none stays text, so that it is refused as such. */
+/** A typed number as a number. Other text stays as it is, so that it is refused. */
 export function numeric(text: string | boolean | undefined): unknown {
   return typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : text;
 }

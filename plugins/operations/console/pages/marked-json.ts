@@ -61,7 +61,7 @@ export function lossList(losses: readonly Loss[]) {
   </ul>`;
 }
 
-/** A JSON value; undefined if the text is none. */
+/** A JSON value; undefined if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -78,7 +78,7 @@ class Writer {
     this.#marks = marks;
   }
 
-  /** A value with its mark. `place` is where it stands, `lead` what stands before it on its line. */
+  /** A value with its mark. `place` is where it is, `lead` what comes before it on its line. */
   write(value: unknown, place: readonly string[], lead: string, tail: string): ComponentChildren {
     if (this.lines > mostLines) return null;
     this.lines += 1;
