@@ -83,7 +83,7 @@ const toolResultBlock = z.strictObject({
 const foreignBlock = z.strictObject({
   type: z.literal('foreign'),
   protocol: z.string(),
-  value: z.unknown(),
+  value: z.record(z.string(), z.unknown()),
   ...side,
 });
 
@@ -137,7 +137,7 @@ const hostedTool = z.strictObject({
   type: z.literal('hosted'),
   protocol: z.string(),
   kind: z.enum(['web-search', 'code-execution', 'other']),
-  value: z.unknown(),
+  value: z.record(z.string(), z.unknown()),
   ...side,
 });
 

@@ -12,7 +12,7 @@ import { refuses } from '../../shared/wire-kit/chat-flags.ts';
 import { loseSeal, loseThoughts } from '../../shared/wire-kit/losses.ts';
 import { writeUrl } from '../../shared/wire-kit/media.ts';
 import { wrapInput } from '../../shared/wire-kit/offered-tools.ts';
-import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { wholeCall } from './decode-messages.ts';
 import { generatedImage } from './decode-parts.ts';
@@ -111,8 +111,8 @@ export function encodeThinking(block: ReasoningBlock): Fields {
 }
 
 /** Whether a block holds a value of this protocol that the decoder did not know. It is restored as it was. */
-export function isOwnForeign(block: Block): block is BlockOf<'foreign'> & { value: Fields } {
-  return block.type === 'foreign' && block.protocol === protocolName && isObject(block.value);
+export function isOwnForeign(block: Block): block is BlockOf<'foreign'> {
+  return block.type === 'foreign' && block.protocol === protocolName;
 }
 
 /** Whether an image goes back into the field that this protocol read it from. */

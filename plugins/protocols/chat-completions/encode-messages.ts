@@ -6,7 +6,7 @@
 import type { Turn, ToolResult } from '../../../core/index.ts';
 import { makeCallIdsUnique, moveResultsToCalls } from '../../shared/wire-kit/calls-and-results.ts';
 import { refuses } from '../../shared/wire-kit/chat-flags.ts';
-import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { wholeMessage } from './decode-messages.ts';
 import {
@@ -64,8 +64,7 @@ class MessageList {
     }
     const placed = placeBlocks(steps);
     if (bag.form(turn).includes(wholeMessage)) {
-      for (const { block } of placed)
-        if (block.type === 'foreign' && isObject(block.value)) this.#messages.push(block.value);
+      for (const { block } of placed) if (block.type === 'foreign') this.#messages.push(block.value);
       return;
     }
     const others = this.#addResults(turn, placed);

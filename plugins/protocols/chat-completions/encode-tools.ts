@@ -41,7 +41,7 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
     if (!tool || (tool.type !== 'hosted' && allowed?.has(tool.name) === false)) continue;
     if (tool.type !== 'hosted') tools.push(encodeTool(tool, path, encoding));
     else if (tool.protocol === protocolName && bag.form(tool).includes('options')) search = tool.value;
-    else if (tool.protocol === protocolName && isObject(tool.value)) tools.push(tool.value);
+    else if (tool.protocol === protocolName) tools.push(tool.value);
     else if (tool.kind === 'web-search' && model.supportedParameters.includes('web_search_options'))
       search = translateSearchOptions(tool, path, searchWords, lose);
     else loseHosted(tool, path, lose);

@@ -54,7 +54,7 @@ export function decodeTurns({ systemInstruction, contents }: Wire.Request, text:
 
 /** True for parts of unknown kinds. An answer that ignores a user's part would be worthless. */
 function isUnknownBlock(block: Block): boolean {
-  return block.type === 'foreign' && isObject(block.value) && Wire.isUnknownPart(block.value);
+  return block.type === 'foreign' && Wire.isUnknownPart(block.value);
 }
 
 /** Keeps the content whole, because a role we do not know cannot be translated. */

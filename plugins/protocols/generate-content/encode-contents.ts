@@ -5,7 +5,7 @@
 import type { Turn, ToolResult } from '../../../core/index.ts';
 import { makeCallIdsUnique, moveResultsToCalls } from '../../shared/wire-kit/calls-and-results.ts';
 import { refusePart } from '../../shared/wire-kit/losses.ts';
-import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { encodeBlock, encodeResult } from './encode-parts.ts';
 import type { Encoding } from './encoding.ts';
@@ -99,7 +99,7 @@ class ContentWriter {
 
   #restoreContent({ blocks }: Turn): void {
     const [block] = blocks;
-    if (block?.type !== 'foreign' || !isObject(block.value)) return;
+    if (block?.type !== 'foreign') return;
     const { role, parts, ...rest } = block.value;
     this.contents.push({
       kind: 'user',

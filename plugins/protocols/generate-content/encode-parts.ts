@@ -48,7 +48,7 @@ export function encodeBlock(block: Exclude<Block, ToolResult>, path: string, enc
     case 'tool-call':
       return [encodeCall(block, path, encoding)];
     case 'foreign':
-      if (block.protocol === protocolName && isObject(block.value)) return [block.value];
+      if (block.protocol === protocolName) return [block.value];
       lose(path, `only ${block.protocol} has it`, 'vendor');
       return [];
   }

@@ -14,7 +14,7 @@ import {
   selectOfferedNames,
   takesTools,
 } from '../../shared/wire-kit/offered-tools.ts';
-import { isObject, overlay, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
+import { overlay, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { noCacheMarks } from './encode-parts.ts';
 import type { Encoding } from './encoding.ts';
@@ -48,7 +48,7 @@ function restoreGroups(tools: CanonicalRequest['tools'], encoding: Encoding): Fi
     const hosted: Record<string, unknown> = {};
     for (const [index, tool] of group) {
       if (tool.type !== 'hosted') functions.push(encodeFunction(tool, `tools[${index}]`, encoding));
-      else if (isObject(tool.value)) Object.assign(hosted, tool.value);
+      else Object.assign(hosted, tool.value);
     }
     return functions.length > 0 ? { ...hosted, functionDeclarations: functions } : hosted;
   });
@@ -79,7 +79,7 @@ function encodeHosted(
   encoding: Encoding,
 ): Fields | undefined {
   const { protocol, value } = tool;
-  if (protocol === protocolName && isObject(value)) return value;
+  if (protocol === protocolName) return value;
   const { lose } = encoding;
   return replaceHosted(tool, path, encoding, {
     search() {

@@ -13,7 +13,7 @@ import {
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { fitSettings } from '../../shared/wire-kit/image-settings.ts';
 import { collectLosses, type Lose } from '../../shared/wire-kit/losses.ts';
-import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { decodeSettings } from './decode-request.ts';
 import { buildPrompt, type Prompt } from './prompt.ts';
@@ -57,10 +57,7 @@ function encodeStream(request: CanonicalRequest, { partials }: ImageSettings, lo
 function readToolSettings({ tools = [] }: CanonicalRequest, lose: Lose): ImageSettings {
   let settings: ImageSettings = {};
   for (const [index, tool] of tools.entries()) {
-    const value =
-      tool.type === 'hosted' && isObject(tool.value) && tool.value.type === 'image_generation'
-        ? tool.value
-        : undefined;
+    const value = tool.type === 'hosted' && tool.value.type === 'image_generation' ? tool.value : undefined;
     const wire = Wire.settings.safeParse(value);
     if (wire.success) settings = decodeSettings(wire.data);
     else lose(`tools[${index}]`, 'an image model calls no tools');

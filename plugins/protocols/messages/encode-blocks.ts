@@ -28,8 +28,7 @@ export function encodeBlock(block: Block, path: string, encoding: Encoding): Fie
     case 'tool-result':
       return addSides(block, path, encoding, encodeResult(block, path, encoding));
     case 'foreign':
-      if (block.protocol === protocolName && typeof block.value === 'object' && block.value !== null)
-        return [{ ...block.value }];
+      if (block.protocol === protocolName) return [block.value];
       encoding.lose(path, `only ${block.protocol} has it`, 'vendor');
       return [];
   }

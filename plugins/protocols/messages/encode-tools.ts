@@ -105,7 +105,7 @@ const searchWords: SearchWriters = {
 };
 
 function encodeHosted(tool: HostedTool, path: string, encoding: Encoding): Fields[] {
-  if (tool.protocol === protocolName && isObject(tool.value)) return [tool.value];
+  if (tool.protocol === protocolName) return [tool.value];
   const search = (): Fields => {
     const options = translateSearchOptions(tool, path, searchWords, encoding.lose);
     return { type: 'web_search_20250305', name: 'web_search', ...options };

@@ -6,7 +6,7 @@ import type { Block, Turn, BlockOf } from '../../../core/index.ts';
 import { encodeCache } from '../../shared/wire-kit/cache-breakpoint.ts';
 import { loseSeal, loseThoughts } from '../../shared/wire-kit/losses.ts';
 import { readList, readObject } from '../../shared/wire-kit/values.ts';
-import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { partBreak } from './decode-items.ts';
 import { partNote, type ForeignPart, type ContentBlock } from './decode-parts.ts';
@@ -148,7 +148,7 @@ function encodeBlock(
         result: block.source.type === 'base64' ? block.source.data : undefined,
       });
     case 'foreign':
-      if (block.protocol === protocolName && isObject(block.value)) return block.value;
+      if (block.protocol === protocolName) return block.value;
       encoding.lose(path, `only ${block.protocol} has it`, 'vendor');
       return undefined;
   }

@@ -14,7 +14,7 @@ import {
   readDocumentText,
   writeUrl,
 } from '../../shared/wire-kit/media.ts';
-import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { textTypeFor, type ForeignPart, type ContentBlock } from './decode-parts.ts';
 import type { Encoding } from './encoding.ts';
@@ -45,7 +45,7 @@ function encodeContent(
 ): Fields | undefined {
   if (block.type === 'text') return encodeText(block, role);
   if (block.type === 'refusal') return { type: 'refusal', refusal: block.text };
-  if (block.type === 'foreign') return isObject(block.value) ? block.value : undefined;
+  if (block.type === 'foreign') return block.value;
   return encodeMedia(block, path, encoding);
 }
 

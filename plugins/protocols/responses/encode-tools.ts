@@ -94,7 +94,7 @@ function encodeHosted(
     loseHosted(tool, path, lose, 'the price of its searches is not known for this model');
     return undefined;
   }
-  if (protocol === protocolName && isObject(value)) return value;
+  if (protocol === protocolName) return value;
   return replaceHosted(tool, path, encoding, {
     search: () => ({ type: 'web_search', ...translateSearchOptions(tool, path, words, lose) }),
     code: { type: 'code_interpreter', container: { type: 'auto' } },

@@ -35,7 +35,7 @@ const compaction = 'compaction_trigger';
 /** Throws if a block asks for something that only the vendor of its protocol can answer. */
 function refuseCompaction(block: Block, protocol: string, path: string): void {
   if (block.type !== 'foreign' || block.protocol === protocol) return;
-  if (!isObject(block.value) || block.value.type !== compaction) return;
+  if (block.value.type !== compaction) return;
   throw new GatewayError(
     'unsupported_parameter',
     `Only models of ${block.protocol} understand "${compaction}": ask for a summary in words instead.`,

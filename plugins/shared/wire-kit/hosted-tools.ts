@@ -30,7 +30,6 @@ const groundings = ['urlContext', 'googleMaps', 'fileSearch', 'retrieval'] as co
 /** Whether an answer without the tool would be worthless. */
 export function isIndispensable({ kind, protocol, value }: HostedTool): boolean {
   if (kind === 'code-execution') return true;
-  if (!isObject(value)) return false;
   if (protocol === 'generate-content')
     return kind === 'web-search' || groundings.some((name) => name in value);
   return value.type === 'file_search';
@@ -89,7 +88,7 @@ export function replaceHosted(
 
 /** Refuses code execution in a container, or on files, that another vendor keeps. */
 function checkContainer(tool: HostedTool, path: string): void {
-  const container = isObject(tool.value) ? tool.value.container : undefined;
+  const { container } = tool.value;
   const files: unknown = isObject(container) ? container.file_ids : undefined;
   const kept = typeof container === 'string' || (Array.isArray(files) && files.length > 0);
   if (kept)
@@ -134,8 +133,8 @@ export function translateSearchOptions(
 }
 
 /** The options of Google's tool, whose only member is named for the tool. */
-function readGoogleTool(value: unknown): unknown {
-  return isObject(value) ? Object.values(value)[0] : undefined;
+function readGoogleTool(value: Fields): unknown {
+  return Object.values(value)[0];
 }
 
 function* listOptions(value: unknown): Generator<[name: string, option: unknown]> {
@@ -168,14 +167,12 @@ export function addSearchLimit({ tools = [], vendor }: CanonicalRequest): readon
   const limit = vendor?.responses?.[callLimit];
   if (typeof limit !== 'number' || !onlySearches(tools)) return tools;
   return tools.map((tool) =>
-    tool.type === 'hosted' && isObject(tool.value)
-      ? { ...tool, value: { ...tool.value, [useLimit]: limit } }
-      : tool,
+    tool.type === 'hosted' ? { ...tool, value: { ...tool.value, [useLimit]: limit } } : tool,
   );
 }
 
 /** The search's limit for all hosted tools; undefined if it has none, or if there are others too. */
 export function readSearchLimit(tools: readonly Tool[]): unknown {
   const [value] = tools.flatMap((tool) => (tool.type === 'hosted' ? [tool.value] : []));
-  return onlySearches(tools) && isObject(value) ? value[useLimit] : undefined;
+  return onlySearches(tools) ? value?.[useLimit] : undefined;
 }

@@ -95,7 +95,7 @@ export function refuseUnknown(block: Block, protocol: string, path: string): voi
     !createBag(block.protocol).form(block).includes(unknownForm)
   )
     return;
-  const type = readMember(block.value, 'type');
+  const { type } = block.value;
   const named = typeof type === 'string' ? ` of type "${type.slice(0, 60)}"` : '';
   const param = block.at ?? path;
   throw new GatewayError(
