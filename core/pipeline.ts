@@ -86,7 +86,8 @@ export function runCall(core: Core, received: Received, client: Client): Promise
 async function runToEnd(core: Core, received: Received, client: Client): Promise<End> {
   let planned: Planned;
   try {
-    const principal = requireAccess(await core.hooks.authenticate.promise(received), 'user', received.method);
+    const known = core.hooks.authenticate.promise(received);
+    const principal = requireAccess(known instanceof Promise ? await known : known, 'user', received.method);
     mark(received, 'authenticated');
     const parsed = parseCall(advance(received, { principal }), await client.body(), client);
     mark(parsed, 'read');
@@ -230,16 +231,16 @@ async function sendRequest(
   memory: ReplyMemory,
   shortened?: Shortened,
 ): Promise<StartedReply> {
-  const { hooks } = core;
   const { routed, tally } = running;
   const { target } = routed.attempt;
-  const encoded = await encodeCall(core, routed, shortened);
+  const body = encodeCall(core, routed, shortened);
+  const encoded = body instanceof Promise ? await body : body;
   refuseLosses(core, routed, encoded.losses);
   const losses = encoded.losses.concat(boundLosses(shortened?.losses ?? []), reportLoweredLimit(routed));
   routed.attempt.losses = losses;
 
   const request = await buildRequest(routed, encoded);
-  const wrapped = await hooks.dispatch.promise(request, routed);
+  const wrapped = await core.hooks.dispatch.promise(request, routed);
   if (!wrapped) throw new GatewayError('internal', 'No plugin dispatched the call.');
   const { unwrap } = target.provider;
   const response = unwrap
@@ -257,7 +258,7 @@ async function sendRequest(
           routed,
           response,
           { tally, memory },
-          { ...encoded, transform: transformFor(hooks, routed) },
+          { ...encoded, transform: transformFor(core, routed) },
         );
   return await awaitOutput(running, memory, pieces, { losses, estimated: false });
 }
@@ -278,7 +279,7 @@ export function encodeCall(
 
 /** The `transformStream` hook for one reply; undefined if no tap applies, so that it can stay verbatim. */
 function transformFor(
-  { transformStream }: Core['hooks'],
+  { hooks: { transformStream } }: Core,
   routed: Routed,
 ): ((events: AsyncIterable<CanonicalEvent>) => AsyncIterable<CanonicalEvent>) | undefined {
   return isTapped(transformStream, routed) ? (events) => transformStream.call(events, routed) : undefined;
