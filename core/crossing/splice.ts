@@ -88,8 +88,8 @@ function editMember(
   { valueStart, valueEnd }: MemberWalk,
   edits: readonly Edit[],
 ): string | undefined {
-  const [{ path: [, inner] = [], value } = {}] = edits;
-  if (inner === undefined) return value === undefined ? undefined : asciiJson(value);
+  const edit = edits[0];
+  if (edit?.path[1] === undefined) return edit?.value === undefined ? undefined : asciiJson(edit.value);
   const written = text.slice(valueStart, valueEnd);
   if (text[valueStart] === '{')
     return splice(
@@ -114,10 +114,11 @@ const none: readonly Edit[] = [];
 
 /** Takes the edits of one member from those that are left. */
 function takeEdits(left: Edit[], member: string): readonly Edit[] {
-  if (!left.some(({ path }) => path[0] === member)) return none;
-  const taken = left.filter(({ path }) => path[0] === member);
-  for (const edit of taken) left.splice(left.indexOf(edit), 1);
-  return taken;
+  const at = left.findIndex(({ path }) => path[0] === member);
+  if (at < 0) return none;
+  const taken = left.splice(at, 1);
+  const more = takeEdits(left, member);
+  return more.length > 0 ? [...taken, ...more] : taken;
 }
 
 /** The parts of the edited text, in order. */
@@ -154,14 +155,14 @@ function spliceParts(text: string, edits: readonly Edit[]): string[] {
 
 /** Writes the members that are to be added. */
 function writeMissing(left: Edit[]): string {
-  const added: string[] = [];
-  for (let [edit] = left; edit; [edit] = left) {
-    const [name] = edit.path;
+  let added = '';
+  for (let edit = left[0]; edit; edit = left[0]) {
+    const name = edit.path[0];
     const same = takeEdits(left, name);
-    const value = innerValues(same) ?? edit.value;
-    if (value !== undefined) added.push(`${JSON.stringify(name)}:${asciiJson(value)}`);
+    const value = edit.path.length > 1 ? innerValues(same) : edit.value;
+    if (value !== undefined) added += `${added === '' ? '' : ','}${JSON.stringify(name)}:${asciiJson(value)}`;
   }
-  return added.join(',');
+  return added;
 }
 
 /**
