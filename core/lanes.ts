@@ -11,7 +11,7 @@ import { decodeWholeReply, decodeStream, type Reading } from './crossing/reply-e
 import { spliceBytes } from './crossing/splice.ts';
 import { completeToolResults, dedupeToolResults, type Answered } from './crossing/tool-results.ts';
 import { transformEvents, writeReply, writeStream } from './crossing/translated-reply.ts';
-import { forwardReply, forwardStream } from './crossing/verbatim-reply.ts';
+import { forwardReply, forwardStream, onlyPiece } from './crossing/verbatim-reply.ts';
 import type { Routed } from './exchange.ts';
 import type { CoreHooks } from './hooks.ts';
 import { conditionOf } from './host/taps.ts';
@@ -31,19 +31,20 @@ export interface Piece {
 /** The pieces of a reply, read one by one. */
 export type Pieces = AsyncIterableIterator<Piece, void, void>;
 
+type Step = IteratorResult<Piece, void>;
+
 /** A reply of one piece. Without a generator, which takes 0.8 kB. */
 class WholeReply implements Pieces {
-  #text: Promise<Piece['text']> | undefined;
+  #step: Promise<Step> | undefined;
 
-  constructor(text: Promise<Piece['text']>) {
-    this.#text = text;
+  constructor(step: Promise<Step>) {
+    this.#step = step;
   }
 
-  next(): Promise<IteratorResult<Piece, void>> {
-    const text = this.#text;
-    this.#text = undefined;
-    if (!text) return Promise.resolve({ done: true, value: undefined });
-    return text.then((whole) => ({ done: false, value: { text: whole, last: true, opening: false } }));
+  next(): Promise<Step> {
+    const step = this.#step;
+    this.#step = undefined;
+    return step ?? Promise.resolve({ done: true, value: undefined });
   }
 
   [Symbol.asyncIterator](): this {
@@ -175,7 +176,7 @@ export function crossReply(
   const context = replyContext(exchange, reading);
   return call.stream
     ? writeStream(protocol, context, batches)
-    : new WholeReply(writeReply(protocol, context, batches));
+    : new WholeReply(writeReply(protocol, context, batches).then(onlyPiece));
 }
 
 function replyContext({ id, receivedAt, call, attempt }: Routed, { tally }: Reading): ReplyContext {

@@ -216,11 +216,11 @@ export async function readWhole({ body }: UpstreamResponse, memory: ReplyMemory)
   for await (const chunk of body) {
     length += chunk.length;
     chunks.push(chunk);
+    memory.add(chunk.length);
     // A reply of ordinary size is not scanned.
-    const becameLarge = length > large && length - chunk.length <= large;
-    const unweighed = becameLarge ? chunks : [chunk];
-    const weight = length > large ? unweighed.reduce((sum, each) => sum + weighBytes(each), 0) : 0;
-    memory.add(chunk.length + weight);
+    if (length <= large) continue;
+    const becameLarge = length - chunk.length <= large;
+    for (const each of becameLarge ? chunks : [chunk]) memory.add(weighBytes(each));
   }
   return join(chunks);
 }

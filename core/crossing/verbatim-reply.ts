@@ -176,17 +176,22 @@ function isUnaskedUsage(events: readonly CanonicalEvent[], wanted: boolean): boo
   return !wanted && events.length > 0 && events.every(({ type }) => type === 'usage');
 }
 
+/** The step that has the only piece of a reply. */
+export function onlyPiece(text: Piece['text']): IteratorYieldResult<Piece> {
+  return { done: false, value: { text, last: true, opening: false } };
+}
+
 /** Counts a whole reply, and returns it with our name of the model. */
 export function forwardReply(
   exchange: Routed,
   response: UpstreamResponse,
   { tally, memory }: Reading,
-): Promise<string | Uint8Array> {
+): Promise<IteratorYieldResult<Piece>> {
   const { protocol, model } = exchange.attempt.target;
   return readWhole(response, memory).then((bytes) => {
     const text = decodeText(bytes);
     for (const event of decodeReply(protocol, exchange, text)) tally.read(event);
     if (!tally.complete) throw toCutError();
-    return renameModelInReply(bytes, text, protocol.upstream.modelPaths, model.id);
+    return onlyPiece(renameModelInReply(bytes, text, protocol.upstream.modelPaths, model.id));
   });
 }

@@ -45,7 +45,9 @@ class Body implements AsyncIterableIterator<Uint8Array> {
   }
 
   push(chunk: Uint8Array): void {
-    this.#chunks.push(chunk);
+    // To push to an empty array makes room for 17.
+    if (this.#chunks.length > 0) this.#chunks.push(chunk);
+    else this.#chunks = [chunk];
     this.#waiting += chunk.length;
     if (this.#waiting >= mostWaiting) this.#controller.pause();
     if (!this.#reader || this.#scheduled) return;

@@ -65,7 +65,8 @@ function isWhole(call: Call): boolean {
 export class ToolCalls {
   readonly #candidate: number;
   readonly #reply: ReplySink;
-  readonly #byIndex = new Map<unknown, Call>();
+  /** Created with the first call. */
+  #byIndex: Map<unknown, Call> | undefined;
   #calls: Call[] = [];
   #count = 0;
 
@@ -90,12 +91,12 @@ export class ToolCalls {
     const id = readText(fragment.id);
     const name = readText(body.name);
     const text = readArguments(body.arguments ?? body.input);
-    let call = this.#byIndex.get(index);
+    let call = this.#byIndex?.get(index);
     // Snowflake and some relays send an empty call along with plain text.
     if (!call && id === '' && name === '' && text === '') return;
     if (!call || startsAnother(call, id, name, text)) {
       call = this.#open(id, name, isObject(fragment.custom));
-      this.#byIndex.set(index, call);
+      (this.#byIndex ??= new Map()).set(index, call);
     }
     call.id ||= id;
     call.name ||= name;
@@ -133,7 +134,7 @@ export class ToolCalls {
       this.#reply.log.endBlock(this.#candidate, this.#emit(call, true), call.opaque);
     }
     this.#calls = [];
-    this.#byIndex.clear();
+    this.#byIndex = undefined;
   }
 
   /** Emits what was not emitted of a call yet. If `last`, nothing more comes. Returns its block. */

@@ -54,7 +54,12 @@ export type FindTool = (name: string) => ClientTool | undefined;
 
 /** Finds the client's tools of a translated call: the provider knows some by another name or form. */
 export function toolFinder(call: ClientCall, isOwn: boolean, fitName: (name: string) => string): FindTool {
-  if (isOwn) return () => undefined;
+  return isOwn ? findNone : findRenamed(call, fitName);
+}
+
+const findNone: FindTool = () => undefined;
+
+function findRenamed(call: ClientCall, fitName: (name: string) => string): FindTool {
   let renamed: ReadonlyMap<string, ClientTool> | undefined;
   return (name) => (renamed ??= mapRenamedTools(call.decode().tools ?? [], fitName)).get(name);
 }
