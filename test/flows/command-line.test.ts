@@ -87,7 +87,7 @@ describe('a copy of the ledger', () => {
       ['package.json', 'file is not a database'],
       [empty, 'it has no tables of a ledger'],
     ] as const) {
-      const { code, errors } = await runAlone(['restore', file], environment);
+      const { code, errors } = await runVerb(['restore', file], environment);
       expect([code, errors]).toEqual([1, `tollgate restore: ${resolve(file)} is not a ledger: ${reason}\n`]);
     }
     expect(readdirSync(folder).filter((name) => name.includes('incoming'))).toEqual([]);
