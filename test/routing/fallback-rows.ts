@@ -50,6 +50,8 @@ export type Choice = 'second' | number;
 
 export interface Row {
   readonly fault: Conduct | 'refused' | 'unreachable';
+  /** Only a timeout of the gateway ends the attempt. */
+  readonly isSilent?: true;
   readonly stream: Choice | 'cut';
   readonly json: Choice;
   readonly image: Choice;
@@ -88,7 +90,7 @@ export const rows: Readonly<Record<string, Row>> = {
     fault: (response) => void response.socket?.destroy(),
     ...unknownOutcome(502),
   },
-  'silence before the head': { fault: silence, ...unknownOutcome(504), ...askedOnce },
+  'silence before the head': { fault: silence, isSilent: true, ...unknownOutcome(504), ...askedOnce },
   'status 400': { fault: answers(400), ...nowhere(400) },
   'status 400 about our key': { fault: answers(400, 'invalid_api_key'), ...anywhere, ...askedOnce },
   'status 400 for content': { fault: answers(400, 'content_policy_violation'), ...nowhere(400) },
@@ -105,7 +107,12 @@ export const rows: Readonly<Record<string, Row>> = {
   'status 503': { fault: answers(503), ...anywhere },
   'status 504': { fault: answers(504), ...unknownOutcome(504) },
   'status 529': { fault: answers(529), ...anywhere },
-  'silence after the head': { fault: after('', silence), ...unknownOutcome(504), ...askedOnce },
+  'silence after the head': {
+    fault: after('', silence),
+    isSilent: true,
+    ...unknownOutcome(504),
+    ...askedOnce,
+  },
   'a reset after the head': {
     fault: after('', (response) => response.socket?.resetAndDestroy()),
     ...unknownOutcome(502),
@@ -163,6 +170,7 @@ export const rows: Readonly<Record<string, Row>> = {
   },
   'silence after the first event': {
     fault: after(start, silence),
+    isSilent: true,
     stream: 'cut',
     json: 'second',
     image: 504,

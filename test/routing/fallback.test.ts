@@ -21,12 +21,15 @@ let faulty: ScriptedVendor;
 let sound: ScriptedVendor;
 let mute: Server;
 
-/** The faulty provider before the healthy one; no listener; and no connection in time. */
-let gateways: Record<'faulty' | 'refused' | 'unreachable', TestGateway>;
+/** The faulty provider before the healthy one, twice; no listener; and no connection in time. */
+let gateways: Record<'faulty' | 'hasty' | 'refused' | 'unreachable', TestGateway>;
 
-async function harness(origin: string): Promise<TestGateway> {
+/** For attempts that only a timeout ends. */
+const short = { connect: 0.4, firstEvent: 0.5, reply: 0.5, idle: 0.4 };
+
+async function harness(origin: string, timeouts = {}): Promise<TestGateway> {
   return startGateway({
-    timeouts: { connect: 0.4, firstEvent: 0.5, reply: 0.5, idle: 0.4 },
+    timeouts,
     plugins: [
       acceptAnyKey(),
       chatCompletions(),
@@ -49,8 +52,9 @@ beforeAll(async () => {
   const port = typeof address === 'object' && address ? address.port : 0;
   gateways = {
     faulty: await harness(faulty.origin),
+    hasty: await harness(faulty.origin, short),
     refused: await harness(closed.origin),
-    unreachable: await harness(`https://127.0.0.1:${port}`),
+    unreachable: await harness(`https://127.0.0.1:${port}`, short),
   };
 });
 afterAll(async () => {
@@ -67,7 +71,7 @@ interface ClientReply {
 
 async function ask(row: Row, body: object): Promise<ClientReply> {
   if (typeof row.fault !== 'string') faulty.conduct(row.fault);
-  const gateway = gateways[typeof row.fault === 'string' ? row.fault : 'faulty'];
+  const gateway = gateways[typeof row.fault === 'string' ? row.fault : row.isSilent ? 'hasty' : 'faulty'];
   const before = gateway.ends.length;
   const response = await fetch(`${gateway.url}${path}`, {
     method: 'POST',
