@@ -193,7 +193,7 @@ describe('the rate limit of a key', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
     expect(Number(answers[2]?.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(await answers[2]?.json()).toMatchObject({
-      error: { message: `The API key ${id} may make 2 calls a minute, and has.` },
+      error: { message: `The API key ${id} has made the 2 calls that it may make in a minute.` },
     });
     await admin('PATCH', `/keys/${id}`, { limits: { callsPerMinute: null } });
     await expect.poll(() => statusOf(key), soon).toBe(200);

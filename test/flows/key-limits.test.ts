@@ -187,7 +187,7 @@ const refusals = {
   },
   tooOften: {
     status: 429,
-    message: /may make 1 call a minute, and has/,
+    message: /has made the 1 call that it may make in a minute/,
     openai: { type: 'requests', code: 'rate_limit_exceeded', param: null },
     messages: 'rate_limit_error',
     'generate-content': { status: 'RESOURCE_EXHAUSTED', reason: 'RATE_LIMITED' },

@@ -157,9 +157,8 @@ export function tooOften(
   { rate, wait }: Extract<Reserved, { status: 'limited' }>,
 ): GatewayError {
   const calls = rate === 1 ? 'call' : 'calls';
-  return new GatewayError('rate_limited', `The API key ${key} may make ${rate} ${calls} a minute, and has.`, {
-    retryAfter: Math.max(1, Math.ceil(wait / 1000)),
-  });
+  const message = `The API key ${key} has made the ${rate} ${calls} that it may make in a minute.`;
+  return new GatewayError('rate_limited', message, { retryAfter: Math.max(1, Math.ceil(wait / 1000)) });
 }
 
 /** If a budget resets within this many milliseconds, the refusal has a `retry-after`. */

@@ -1,7 +1,7 @@
 /**
  * How groups travel between threads. What every call asks, and its answers, become one JSON text of flat
- * lists, since a structured clone of the objects would cost more than everything else the event loop does for
- * them. Rarer operations are cloned beside the text, which holds their positions.
+ * lists. A structured clone of the objects takes the event loop 10.6 µs a call in place of 7.9
+ * (`test/bench/ledger.ts`). Rarer operations are cloned beside the text, which holds their positions.
  */
 import type { Nano } from '../../../../core/index.ts';
 import type { Operation, Outcome } from '../operations.ts';
