@@ -5,7 +5,7 @@
 import { symbols } from 'pino';
 import { z } from 'zod';
 import { definePlugin, type Host } from '../../core/index.ts';
-import { keptText, levelOf } from '../shared/calls/record.ts';
+import { levelOf, loggedText } from '../shared/calls/record.ts';
 
 const lineFeed = 10;
 
@@ -31,7 +31,7 @@ export const callLog = definePlugin({
     if (!hasStream(logger)) throw new TypeError('the call log needs a logger that writes to a stream');
     // The record is a line as pino writes it.
     hooks.observe.tap('call-log', (end) => {
-      if (logger.isLevelEnabled(levelOf(end))) logger[symbols.streamSym].write(lineOf(keptText(end)));
+      if (logger.isLevelEnabled(levelOf(end))) logger[symbols.streamSym].write(lineOf(loggedText(end)));
     });
   },
 });

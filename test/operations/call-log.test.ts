@@ -66,7 +66,16 @@ describe('the call log', () => {
     expect((await lines(3))[2]).toMatchObject({ level: 20, outcome: 'refused', code: 'invalid_api_key' });
   });
 
-  it('never holds a prompt or a key', () => {
+  it('never holds a prompt or a key, even if the provider quotes the prompt', async () => {
+    const error = { message: `"${secret}" is no question`, type: 'invalid_request_error', code: null };
+    harness.vendor.script('gpt-4o-mini', { reply: { status: 400, body: JSON.stringify({ error }) } });
+    const response = await harness.post({
+      model: 'openai/gpt-4o-mini',
+      messages: [{ role: 'user', content: secret }],
+    });
+    harness.vendor.unscript();
+    expect(await response.text()).toContain(secret);
+    await lines(4);
     const log = harness.gateway.log.join('');
     expect(log).toContain('"msg":"call"');
     expect(log).not.toContain(secret);

@@ -9,7 +9,7 @@ import { vendorCost } from '../vendor-price.ts';
 
 /** Losses of one attempt or reply in a record. A hostile request could have thousands. */
 const mostLosses = 200;
-/** Characters of a record that is logged or stored. A longer one gets few losses there. */
+/** Characters of a record that is logged or stored. A longer one has few losses there. */
 const longestKept = 16_384;
 const fewLosses = 10;
 /** Characters kept of names that the caller chose. */
@@ -178,8 +178,21 @@ export function recordText(end: End & { [written]?: string }): string {
   return (end[written] ??= JSON.stringify(recordOf(end, mostLosses)));
 }
 
-/** The record as it is logged, and stored for days. */
+/** The record as it is stored for days. */
 export function keptText(end: End): string {
   const text = recordText(end);
   return text.length > longestKept ? JSON.stringify(recordOf(end, fewLosses)) : text;
+}
+
+function hasError(end: End): boolean {
+  return (end.type !== 'replayed' && end.error !== undefined) || end.attempts.some(({ error }) => error);
+}
+
+/** The record as it is logged: without the messages of errors, since a provider's may quote the prompt. */
+export function loggedText(end: End): string {
+  const text = keptText(end);
+  if (!hasError(end)) return text;
+  const record: CallRecord = JSON.parse(text);
+  const tries = record.tries.map((each) => ({ ...each, message: undefined }));
+  return JSON.stringify({ ...record, message: undefined, tries });
 }
