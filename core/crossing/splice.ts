@@ -112,7 +112,7 @@ export function splice(text: string, edits: readonly Edit[]): string {
 
 const none: readonly Edit[] = [];
 
-/** Takes the edits of one member from those that are left. */
+/** Takes the edits of one member from those that are left. Few members have any, and fewer have two. */
 function takeEdits(left: Edit[], member: string): readonly Edit[] {
   const at = left.findIndex(({ path }) => path[0] === member);
   if (at < 0) return none;
