@@ -14,6 +14,7 @@ import { checkConfig } from '../../core/config.ts';
 import { createGateway } from '../../core/gateway.ts';
 import { createLogger } from '../../core/process/log.ts';
 import { openServer } from '../../core/server.ts';
+import { overload } from '../../plugins/operations/overload.ts';
 import { hasPlugin, isGatewayLayer, isStep } from './layer-names.ts';
 import { openParts } from './layer-parts.ts';
 
@@ -28,12 +29,17 @@ Object.assign(process.env, {
   TOLLGATE_ADMIN_PORT: '0',
 });
 
+/** A busy machine must not make the gateway refuse calls that are counted. */
+const patient = overload({ lag: 60_000 });
+
 /** Answers the port, a key, and the folder of the ledger. */
 async function open(): Promise<{ port: number; key: string; folder: string }> {
   const { default: delivered } = await import('../../gateway.config.ts');
   const config = checkConfig({ ...delivered, dataFolder: folder, server: { port: 0 } }, 'bench');
   const depth = isGatewayLayer(layer) ? layer : 'core';
-  const plugins = config.plugins.filter(({ name }) => hasPlugin(depth, name));
+  const plugins = config.plugins
+    .filter(({ name }) => hasPlugin(depth, name))
+    .map((plugin) => (plugin.name === 'overload' ? patient : plugin));
   const logger = createLogger('/dev/null');
   const gateway = createGateway({ ...config, plugins }, logger);
   if (isStep(layer)) return { port: await openParts(layer, gateway, { vendor, folder }), key: '', folder };
