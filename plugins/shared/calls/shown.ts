@@ -105,9 +105,7 @@ function stepTime(from: number, to: number): number | undefined {
   return to === 0 ? undefined : (to - from) / 1000;
 }
 
-/** A call with all that its caller is shown, as `GET /v1/calls/{id}` returns it. */
-export function shownRecord(text: string) {
-  const record: CallRecord = JSON.parse(text);
+function shown(record: CallRecord) {
   const wasAnswered = ['completed', 'aborted', 'cut'].includes(record.outcome);
   const cost = formatUsd(BigInt(record.cost));
   return {
@@ -139,4 +137,11 @@ export function shownRecord(text: string) {
       losses: each.losses ?? [],
     })),
   };
+}
+
+/** A call with all that its caller is shown, as `GET /v1/calls/{id}` returns it. */
+export function shownRecord(text: string): ReturnType<typeof shown> {
+  const record: CallRecord | ReturnType<typeof shown> = JSON.parse(text);
+  // Ledgers that are older than the record hold what is shown.
+  return 'tries' in record ? shown(record) : record;
 }
