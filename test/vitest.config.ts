@@ -6,6 +6,7 @@
 import { accessSync, constants, statfsSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import './support/today.js';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
 const apart = [
@@ -70,7 +71,6 @@ function project(
       exclude,
       root,
       setupFiles: [
-        join(import.meta.dirname, 'support/today.js'),
         join(import.meta.dirname, 'support/seed.ts'),
         join(import.meta.dirname, 'support/undo.ts'),
       ],

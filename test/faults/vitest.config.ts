@@ -1,5 +1,6 @@
 /** Runs the long tests one file after the other, with the timeout each of them sets. */
 import { join } from 'node:path';
+import '../support/today.js';
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
@@ -7,7 +8,7 @@ export default defineConfig({
     root: join(import.meta.dirname, '../..'),
     include: ['test/faults/**/*.fault.ts'],
     globalSetup: [join(import.meta.dirname, '../support/postgres-on-demand.ts')],
-    setupFiles: ['today.js', 'seed.ts'].map((file) => join(import.meta.dirname, '../support', file)),
+    setupFiles: [join(import.meta.dirname, '../support/seed.ts')],
     env: { HISTORIES: process.env.HISTORIES ?? '20000', MUTATIONS: process.env.MUTATIONS ?? '50000' },
     fileParallelism: false,
     testTimeout: 30 * 60_000,
