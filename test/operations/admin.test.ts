@@ -187,6 +187,13 @@ describe('the admin listener', () => {
     await expect(ask(`http://127.0.0.1:${port}/secrets`, secret)).rejects.toThrow('fetch failed');
   });
 
+  it.each(['127.0.0.1', '0.0.0.0'])('cannot have the port that the gateway has on %s', async (host) => {
+    const port = await freePort();
+    await expect(startGateway({ server: { host, port }, plugins: [admin({ port })] })).rejects.toThrow(
+      `plugin "admin": option "port": the gateway itself listens on ${port} (server.port)`,
+    );
+  });
+
   it('moves to another address of the same port once the previous configuration has closed', async () => {
     const port = await freePort();
     const { secret } = await open({ port }, 'before');

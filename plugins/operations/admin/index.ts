@@ -18,6 +18,8 @@ const options = z.strictObject({
   secretFile: z.string().min(1).optional(),
 });
 
+type Address = Pick<z.output<typeof options>, 'host' | 'port'>;
+
 /** Minimum length of a secret that the operator wrote into the file. A shorter one could be guessed. */
 const shortest = 32;
 
@@ -56,6 +58,15 @@ function keyringOf(kept: () => Buffer | undefined): Keyring {
   };
 }
 
+const wildcards = new Set(['0.0.0.0', '::']);
+
+/** Throws if the gateway itself listens there: this listener would never open. */
+function checkOwnPort({ host, port }: Address, listener: Address): void {
+  const isSameHost = host === listener.host || wildcards.has(host) || wildcards.has(listener.host);
+  if (port === 0 || port !== listener.port || !isSameHost) return;
+  throw new Error(`option "port": the gateway itself listens on ${port} (server.port); choose another port`);
+}
+
 /** Milliseconds between two attempts to listen while the port is taken. */
 const pause = 1000;
 
@@ -67,6 +78,7 @@ export const admin = definePlugin({
   name: 'admin',
   options,
   apply(host, { secretFile = join(host.dataFolder, 'operator-secret'), ...address }) {
+    checkOwnPort(address, host.listener);
     let kept: Buffer | undefined;
     let waiting: Promise<void> | undefined;
     const closing = new AbortController();
