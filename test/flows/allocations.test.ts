@@ -3,20 +3,9 @@
  * depend on the machine's load. Lower the limits when it drops.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startMeasured, type Measured } from '../bench/measured.ts';
+import { optimizing, startMeasured, type Measured } from '../bench/measured.ts';
 import { calls, translations, type Call } from '../bench/payload.ts';
 import { openWorld, type World } from '../bench/world.ts';
-
-/**
- * V8 optimizes what runs often after a tenth of the usual calls, and never beside them: the number of calls
- * until all is optimized then depends on no other thread. This takes 11 s of processor time instead of 31.
- */
-const optimizing = [
-  '--no-concurrent-recompilation',
-  '--invocation-count-for-maglev=40',
-  '--invocation-count-for-turbofan=200',
-  '--minimum-invocations-after-ic-update=20',
-];
 
 let world: World;
 let gateway: Measured;
