@@ -73,6 +73,8 @@ function project(
       setupFiles: [
         join(import.meta.dirname, 'support/seed.ts'),
         join(import.meta.dirname, 'support/undo.ts'),
+        // Only in modules that Node loads, and `apart` is about threads.
+        ...(isolate ? [] : [join(import.meta.dirname, 'support/without-threads.ts')]),
       ],
       // Node loads modules 8 % cheaper for the unit tests, but only vitest's own loader can replace them.
       experimental: { viteModuleRunner: isolate, nodeLoader: false },

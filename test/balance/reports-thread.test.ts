@@ -4,8 +4,11 @@ import { utimesSync } from 'node:fs';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
+import { useThreads } from '../support/without-threads.ts';
 import { quote } from './calls.ts';
 import { openTemporary, withDatabase, type OpenedFile } from './ledger-file.ts';
+
+useThreads();
 
 /** When each thread for reports has ended, in the order of their starts. */
 let threads: Promise<unknown>[];

@@ -11,6 +11,7 @@ import { Thread } from '../../plugins/meters/balance/sqlite/thread.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { expectSound } from '../contract/books.ts';
 import { testStore } from '../contract/store.ts';
+import { useThreads } from '../support/without-threads.ts';
 import { price, quote, settlement } from './calls.ts';
 import {
   commitsLogged,
@@ -48,6 +49,8 @@ function reserve(store: Store, id: string, amount = 10n): ReturnType<Store['rese
 }
 
 describe('group commit', () => {
+  useThreads();
+
   it('shares one commit among the operations of a turn', async () => {
     const groups: number[] = [];
     const { store, file } = await open({ onGroup: ({ operations }) => groups.push(operations) });
@@ -92,6 +95,8 @@ describe('group commit', () => {
 });
 
 describe('faults', () => {
+  useThreads();
+
   it('refuses with a retryable error while another process holds the lock, then works again', async () => {
     const { store, file } = await open({ busyTimeout: 20 });
     const unlock = lock(file);
