@@ -5,13 +5,13 @@
  * node --conditions=tollgate-source test/bench/paint.ts      PAINT_ROUNDS=9
  */
 import type { BrowserContext } from 'playwright-core';
-import { launchBrowser } from '../support/browser.ts';
+import { openBrowser } from '../support/browser.ts';
 import { openConsole, signInOn } from '../support/operated-console.ts';
 import { median } from './statistics.ts';
 
 const rounds = Number(process.env.PAINT_ROUNDS ?? 9);
 const open = await openConsole();
-const browser = await launchBrowser();
+const browser = await openBrowser();
 
 /** Milliseconds to the first and to the largest paint. */
 async function visit(context: BrowserContext, url: string): Promise<[first: number, largest: number]> {
@@ -58,6 +58,5 @@ await page.close();
 await report('sign-in page', open.adminUrl);
 await report('overview', open.adminUrl, true);
 await report('page of key holders', open.harness.gateway.url);
-await browser.close();
 await open.close();
 process.exit(0);

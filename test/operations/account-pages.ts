@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { openPage, signInOn } from '../support/operated-console.ts';
 import { postJson } from '../support/post.ts';
-import { browser, button, choose, dialog, go, open, page, rows } from './pages.ts';
+import { button, choose, dialog, go, open, page, rows } from './pages.ts';
 
 export function testAccountPages(): void {
   it('creates an account with credit, and shows exact amounts', async () => {
@@ -120,7 +120,7 @@ export function testAccountPages(): void {
     await dialog().getByRole('button', { name: 'Create key' }).click();
     const reader = (await dialog().locator('pre').first().textContent()) ?? '';
     await dialog().getByRole('button', { name: 'Close' }).click();
-    const { page: other } = await openPage(browser);
+    const { page: other } = await openPage();
     await signInOn(other, { ...open, secret: reader });
     await other.getByText('This key may only read.').waitFor();
     await other.goto(`${open.adminUrl}/#/accounts/acme`);

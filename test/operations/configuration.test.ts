@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { askAdmin, type AdminReply } from '../support/admin-listener.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
 import { available } from '../support/available.ts';
-import { isBrowserPresent, launchBrowser, missingBrowser } from '../support/browser.ts';
+import { closePages, isBrowserPresent, missingBrowser } from '../support/browser.ts';
 import { openPage, signInOn } from '../support/operated-console.ts';
 import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
 
@@ -123,9 +123,8 @@ const hasBrowser = available(isBrowserPresent, missingBrowser);
 
 describe.runIf(hasBrowser)('the page of the configuration', () => {
   it('shows what a reload would change, and reloads', async () => {
-    const browser = await launchBrowser();
     try {
-      const { page, complaints } = await openPage(browser);
+      const { page, complaints } = await openPage();
       await signInOn(page, { adminUrl, secret });
       await page.goto(`${adminUrl}/#/configuration`);
       const options = page.getByRole('region', { name: 'Options', exact: true });
@@ -144,7 +143,7 @@ describe.runIf(hasBrowser)('the page of the configuration', () => {
       expect(complaints).toEqual([]);
       texts.push((await page.locator('main').textContent()) ?? '');
     } finally {
-      await browser.close();
+      await closePages();
       configure();
       await ask('POST', '/reload');
     }

@@ -1,5 +1,5 @@
 /** What holds on every page of the console: each button, each field, both themes, and a narrow screen. */
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { configuration } from '../../plugins/operations/configuration.ts';
@@ -9,7 +9,7 @@ import { images } from '../../plugins/protocols/images/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { health } from '../../plugins/routing/health.ts';
 import { available } from '../support/available.ts';
-import { isBrowserPresent, launchBrowser, missingBrowser } from '../support/browser.ts';
+import { closePages, isBrowserPresent, missingBrowser } from '../support/browser.ts';
 import {
   findBarriers,
   openConsole,
@@ -56,7 +56,6 @@ type Outcome = z.output<typeof outcomeSchema>;
 
 describe.runIf(hasBrowser)('every page of the console', () => {
   let open: ConsoleHarness;
-  let browser: Browser;
   let call: string;
 
   beforeAll(async () => {
@@ -68,7 +67,6 @@ describe.runIf(hasBrowser)('every page of the console', () => {
       crossing(),
       configuration(),
     ]);
-    browser = await launchBrowser();
     const post = (url: string, secret: string, body: object): Promise<Response> =>
       postJson(url, body, { authorization: `Bearer ${secret}` });
     const messages = [{ role: 'user', content: 'Hello!' }];
@@ -87,7 +85,7 @@ describe.runIf(hasBrowser)('every page of the console', () => {
     await post(`${open.adminUrl}/admin/operator-keys`, open.secret, { name: 'deputy' });
   });
   afterAll(async () => {
-    await browser.close();
+    await closePages();
     await open.close();
   });
 
@@ -101,10 +99,10 @@ describe.runIf(hasBrowser)('every page of the console', () => {
 
   /** Opens each page in turn, in a browser window of its own. */
   async function visit(
-    options: Parameters<typeof openPage>[1],
+    options: Parameters<typeof openPage>[0],
     look: (page: Page, place: string) => Promise<unknown>,
   ): Promise<void> {
-    const { page, complaints, origins } = await openPage(browser, options);
+    const { page, complaints, origins } = await openPage(options);
     await signInOn(page, open);
     for (const place of everywhere()) {
       await go(page, place);

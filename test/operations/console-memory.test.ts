@@ -1,8 +1,8 @@
 /** A console that is left open: thousands of live calls and many changes of page leave nothing behind. */
-import type { Browser, CDPSession, Page } from 'playwright-core';
+import type { CDPSession, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { available } from '../support/available.ts';
-import { isBrowserPresent, launchBrowser, missingBrowser } from '../support/browser.ts';
+import { closePages, isBrowserPresent, missingBrowser } from '../support/browser.ts';
 import { openConsole, openPage, signInOn, type ConsoleHarness } from '../support/operated-console.ts';
 
 const hasBrowser = available(isBrowserPresent, missingBrowser);
@@ -56,14 +56,12 @@ async function measure(session: CDPSession): Promise<Held> {
 
 describe.runIf(hasBrowser)('a console that is left open', () => {
   let open: ConsoleHarness;
-  let browser: Browser;
 
   beforeAll(async () => {
     open = await openConsole();
-    browser = await launchBrowser();
   });
   afterAll(async () => {
-    await browser.close();
+    await closePages();
     await open.close();
   });
 
@@ -85,7 +83,7 @@ describe.runIf(hasBrowser)('a console that is left open', () => {
   }
 
   it('shows the last 200 of thousands of calls, without more elements, listeners or memory', async () => {
-    const { page, complaints } = await openPage(browser);
+    const { page, complaints } = await openPage();
     let visits = 0;
     await page.route('**/admin/events', (route) => {
       visits += 1;

@@ -1,8 +1,8 @@
 /** The page for key holders in a browser. */
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { available } from '../support/available.ts';
-import { isBrowserPresent, launchBrowser, missingBrowser } from '../support/browser.ts';
+import { closePages, isBrowserPresent, missingBrowser } from '../support/browser.ts';
 import {
   findBarriers,
   openConsole,
@@ -21,7 +21,6 @@ it('is absent if the configuration says so', async () => {
 
 describe.runIf(hasBrowser)('the page for key holders', () => {
   let open: ConsoleHarness;
-  let browser: Browser;
   let watched: WatchedPage;
   let page: Page;
   const rows = (name: string) => page.getByRole('region', { name, exact: true }).locator('tbody tr');
@@ -34,13 +33,12 @@ describe.runIf(hasBrowser)('the page for key holders', () => {
 
   beforeAll(async () => {
     open = await openConsole();
-    browser = await launchBrowser();
-    watched = await openPage(browser);
+    watched = await openPage();
     page = watched.page;
     await page.goto(open.harness.gateway.url);
   });
   afterAll(async () => {
-    await browser.close();
+    await closePages();
     await open.close();
   });
 

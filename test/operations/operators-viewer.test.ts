@@ -1,23 +1,21 @@
 /** The API viewer of the operators' listener in a browser: its "Execute" shows the reply of the admin API. */
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openapi } from '../../plugins/operations/openapi.ts';
 import { available } from '../support/available.ts';
-import { isBrowserPresent, launchBrowser, missingBrowser } from '../support/browser.ts';
+import { closePages, isBrowserPresent, missingBrowser } from '../support/browser.ts';
 import { openConsole, openPage, type ConsoleHarness } from '../support/operated-console.ts';
 
 const hasBrowser = available(isBrowserPresent, missingBrowser);
 
 describe.runIf(hasBrowser)("the operators' API viewer", () => {
   let open: ConsoleHarness;
-  let browser: Browser;
 
   beforeAll(async () => {
     open = await openConsole({}, [openapi()]);
-    browser = await launchBrowser();
   });
   afterAll(async () => {
-    await browser.close();
+    await closePages();
     await open.close();
   });
 
@@ -41,7 +39,7 @@ describe.runIf(hasBrowser)("the operators' API viewer", () => {
 
   it('executes calls with the session of the console or a typed secret, and no others', async () => {
     // One page for all of it, since it takes longer to draw than the calls take.
-    const { page, complaints, origins } = await openPage(browser);
+    const { page, complaints, origins } = await openPage();
     const press = (name: string): Promise<void> => page.getByRole('button', { name }).first().click();
     await page.goto(`${open.adminUrl}/docs`);
     expect((await execute(page, 'get', '/admin/accounts'))[0].slice(0, 3)).toBe('401');

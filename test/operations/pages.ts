@@ -1,9 +1,9 @@
 /** A page of the console, signed in, and what its tests do on it. */
 import { readFileSync } from 'node:fs';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
 import type { ConfigInput } from '../../core/config.ts';
-import { launchBrowser } from '../support/browser.ts';
+import { closePages } from '../support/browser.ts';
 import {
   openConsole,
   openPage,
@@ -14,24 +14,22 @@ import {
 } from '../support/operated-console.ts';
 
 export let open: ConsoleHarness;
-export let browser: Browser;
 export let watched: WatchedPage;
 export let page: Page;
 
-/** Opens one browser for all tests of a file, since that takes longer than most of them. */
+/** Opens one page for all tests of a file, since that takes longer than most of them. */
 export function openPages(
   plugins: ConfigInput['plugins'] = [],
-  options: Parameters<typeof openPage>[1] = {},
+  options: Parameters<typeof openPage>[0] = {},
 ): void {
   beforeAll(async () => {
     open = await openConsole({}, plugins);
-    browser = await launchBrowser();
-    watched = await openPage(browser, options);
+    watched = await openPage(options);
     page = watched.page;
     await signInOn(page, open);
   });
   afterAll(async () => {
-    await browser.close();
+    await closePages();
     await open.close();
   });
 }

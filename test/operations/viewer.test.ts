@@ -2,11 +2,11 @@
  * The API viewer in a real browser: it reads the page, opens a call, types a key in and makes the call.
  * Without a browser that part is skipped, except in CI, which installs one.
  */
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openapi } from '../../plugins/operations/openapi.ts';
 import { available } from '../support/available.ts';
-import { isBrowserPresent, launchBrowser, missingBrowser } from '../support/browser.ts';
+import { closePages, isBrowserPresent, missingBrowser, openBrowser } from '../support/browser.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
 
 let harness: Harness;
@@ -50,21 +50,19 @@ const hasBrowser = available(isBrowserPresent, missingBrowser);
 describe.runIf(hasBrowser)(
   'the viewer in a browser (chromium, or the one that TOLLGATE_BROWSER names)',
   () => {
-    let browser: Browser;
     let page: Page;
     /** The browser's errors, and the hosts it contacted. */
     const complaints: string[] = [];
     const requests: string[] = [];
 
     beforeAll(async () => {
-      browser = await launchBrowser();
-      page = await browser.newPage();
+      page = await (await openBrowser()).newPage();
       page.on('console', (message) => void (message.type() === 'error' && complaints.push(message.text())));
       page.on('pageerror', (error) => void complaints.push(String(error)));
       page.on('request', (request) => void requests.push(new URL(request.url()).origin));
       await page.goto(`${harness.gateway.url}/docs`);
     });
-    afterAll(() => browser.close());
+    afterAll(closePages);
 
     it('shows every call', async () => {
       await page.locator('.opblock-summary-path').first().waitFor({ timeout: 120_000 });

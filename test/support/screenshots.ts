@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { configuration } from '../../plugins/operations/configuration.ts';
 import { crossing } from '../../plugins/operations/crossing.ts';
 import { health } from '../../plugins/routing/health.ts';
-import { launchBrowser } from './browser.ts';
 import { openConsole, openPage, signInOn } from './operated-console.ts';
 import { postJson } from './post.ts';
 
@@ -73,12 +72,11 @@ const screens = [
   ['-narrow', { width: 390, height: 844 }],
 ] as const;
 
-const browser = await launchBrowser();
 async function shootAll(
   colorScheme: 'light' | 'dark',
   [suffix, viewport]: (typeof screens)[number],
 ): Promise<void> {
-  const { page, complaints } = await openPage(browser, { colorScheme, viewport });
+  const { page, complaints } = await openPage({ colorScheme, viewport });
   const path = (name: string): string => join(folder, `${name}-${colorScheme}${suffix}.png`);
   const shoot = async (name: string): Promise<void> => {
     await page.waitForLoadState('networkidle');
@@ -122,6 +120,5 @@ async function shootAll(
 
 for (const colorScheme of ['light', 'dark'] as const)
   for (const screen of screens) await shootAll(colorScheme, screen);
-await browser.close();
 await open.close();
 process.exit(0);
