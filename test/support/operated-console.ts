@@ -117,19 +117,19 @@ export async function signInOn(
   await page.getByRole('navigation', { name: 'Pages' }).waitFor();
 }
 
-/**
- * Shows a place of the console with its data. Another place comes first, so nothing old is seen. It runs in
- * the page itself, which takes less than Playwright's steps.
- */
+/** Waits in the page itself, which takes less than Playwright's steps. */
+export const until = `async (isSo) => {
+  for (let left = 12_000; !isSo(); left -= 1) {
+    if (left === 0) throw new Error(location.href + ' shows ' + document.body.textContent);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}`;
+
+/** Shows a place of the console with its data. Another place comes first, so nothing old is seen. */
 export async function showPlace(page: Page, place: string): Promise<void> {
   const missing = 'There is no such page';
   await page.evaluate(`(async () => {
-    const until = async (isSo) => {
-      for (let left = 12_000; !isSo(); left -= 1) {
-        if (left === 0) throw new Error(location.href + ' shows ' + document.body.textContent);
-        await new Promise((resolve) => setTimeout(resolve, 10));
-      }
-    };
+    const until = ${until};
     const isMissing = () => document.body.textContent.includes(${JSON.stringify(missing)});
     location.hash = '/nowhere';
     await until(isMissing);
