@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { makeDataFolder, runAlone, runVerb, startProcess } from '../support/process.ts';
+import { makeDataFolder, runAlone, runVerb, startProcess, type RunningGateway } from '../support/process.ts';
 
 const run = promisify(execFile);
 
@@ -37,12 +37,16 @@ describe('the completion script of bash', () => {
   });
 });
 
-describe('a copy of the ledger', () => {
-  it('is made while the gateway runs, and restored when it is stopped', async () => {
-    const folder = makeDataFolder();
-    const environment = { TOLLGATE_DATA: folder };
-    const copy = join(folder, 'copy.db');
-    const gateway = await startProcess(environment);
+describe('beside a gateway that runs', () => {
+  const folder = makeDataFolder();
+  const environment = { TOLLGATE_DATA: folder };
+  const copy = join(folder, 'copy.db');
+  let gateway: RunningGateway;
+  beforeAll(async () => {
+    gateway = await startProcess(environment);
+  });
+
+  it('a copy of the ledger is made, and not restored', async () => {
     const made = await runVerb(['backup', copy, '--json'], environment);
     expect(JSON.parse(made.output)).toEqual({ file: copy, entries: 1 });
     expect(await runVerb(['backup', copy], environment)).toMatchObject({
@@ -53,8 +57,39 @@ describe('a copy of the ledger', () => {
       code: 1,
       errors: expect.stringContaining(`a gateway uses ${join(folder, 'ledger.db')}: stop it`),
     });
-    await gateway.stop('SIGTERM');
+  });
 
+  it('the command line prints calls as they end', async () => {
+    const [, key = ''] = /export KEY=(\S+)/.exec(gateway.printed()) ?? [];
+    const tail = runVerb(['calls', 'tail', '--count', '1'], environment);
+    const body = JSON.stringify({ model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] });
+    const stopped = new AbortController();
+    void tail.then(() => stopped.abort());
+    // Calls that ended before the command started are not printed, so it gets new ones until it has one.
+    while (!stopped.signal.aborted) {
+      // Several at once, of which it prints one.
+      await Promise.all(
+        [1, 2, 3].map(() =>
+          fetch(`${gateway.url}/v1/chat/completions`, {
+            method: 'POST',
+            headers: { authorization: `Bearer ${key}` },
+            body,
+          }),
+        ),
+      );
+      await sleep(200);
+    }
+    expect(await tail).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(
+        /^\S+Z {2}\S+ {2}default {2}\S+ {2}demo\/echo {2}demo {2}completed {2}.*\n$/,
+      ),
+    });
+  });
+
+  // The last one, since it stops the gateway.
+  it('a copy of the ledger is restored when the gateway is stopped', async () => {
+    await gateway.stop('SIGTERM');
     await runVerb(['credit', 'add', 'default', '5'], environment);
     const restored = await runVerb(['restore', copy, '--json'], environment);
     const { kept }: { kept: string } = JSON.parse(restored.output);
@@ -63,7 +98,9 @@ describe('a copy of the ledger', () => {
     const logged = JSON.parse((await runVerb(['actions', 'list', '--json'], environment)).output);
     expect(logged).toMatchObject([{ action: 'restore', subject: copy }]);
   });
+});
 
+describe('a copy of the ledger', () => {
   it('is refused if its file or its folder does not exist', async () => {
     const folder = makeDataFolder();
     const nowhere = join(folder, 'none', 'copy.db');
@@ -222,36 +259,5 @@ describe('a key limited to models', () => {
     });
     expect((await limited('dmeo/*')).errors).toContain('did you mean "demo/*"?');
     expect((await limited('a-new-vendor/*,demo/echo')).code).toBe(0);
-  });
-});
-
-it('the command line prints calls as they end', async () => {
-  const environment = { TOLLGATE_DATA: makeDataFolder() };
-  const gateway = await startProcess(environment);
-  const [, key = ''] = /export KEY=(\S+)/.exec(gateway.printed()) ?? [];
-  const tail = runAlone(['calls', 'tail', '--count', '1'], environment);
-  const body = JSON.stringify({ model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] });
-  const stopped = new AbortController();
-  void tail.then(() => stopped.abort());
-  // Calls that ended before the command started are not printed, so it gets new ones until it has one.
-  while (!stopped.signal.aborted) {
-    // Several at once, of which it prints one.
-    await Promise.all(
-      [1, 2, 3].map(() =>
-        fetch(`${gateway.url}/v1/chat/completions`, {
-          method: 'POST',
-          headers: { authorization: `Bearer ${key}` },
-          body,
-        }),
-      ),
-    );
-    await sleep(200);
-  }
-  await gateway.stop('SIGTERM');
-  expect(await tail).toMatchObject({
-    code: 0,
-    output: expect.stringMatching(
-      /^\S+Z {2}\S+ {2}default {2}\S+ {2}demo\/echo {2}demo {2}completed {2}.*\n$/,
-    ),
   });
 });

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { onLinux } from '../support/available.ts';
-import { makeDataFolder, runAlone, runVerb, startProcess, type Finished } from '../support/process.ts';
+import { makeDataFolder, runVerb, startProcess, type Finished } from '../support/process.ts';
 import { faults, usual, verb, verbs } from './faulty-configs.ts';
 
 const folder = makeDataFolder();
@@ -53,7 +53,7 @@ function write(plugins: readonly string[], before = ''): string {
 }
 
 function start(file: string, environment: Readonly<Record<string, string>> = {}): Promise<Finished> {
-  return runAlone(['start'], {
+  return runVerb(['start'], {
     TOLLGATE_CONFIG: file,
     PORT: '0',
     TOLLGATE_DATA: join(folder, `data-${written}`),
@@ -190,7 +190,7 @@ describe('a start', () => {
     const port = String(typeof address === 'object' && address ? address.port : 0);
     expectFault(
       await start(write(usual), { PORT: port }),
-      `address already in use 127.0.0.1:${port}: set server.port (PORT) to another one`,
+      `address already in use 127.0.0.1:${port}: set server.port (PORT) to another one, or stop the process`,
     );
     taken.close();
     expectFault(

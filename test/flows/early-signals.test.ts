@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { until } from '../support/operated.ts';
-import { clone, makeDataFolder, runAlone } from '../support/process.ts';
+import { clone, makeDataFolder, runAlone, runVerb } from '../support/process.ts';
 
 const folder = makeDataFolder();
 const file = join(folder, 'gateway.config.ts');
@@ -72,7 +72,7 @@ describe('a start', () => {
     child.kill('SIGHUP');
     // The next command is answered after the signal was delivered: the start continues once the signal
     // could have ended it.
-    await runAlone(['--help'], { TOLLGATE_CONFIG: join(folder, 'nowhere') });
+    await runVerb(['--help'], { TOLLGATE_CONFIG: join(folder, 'nowhere') });
     writeFileSync(gate, '');
     await until(
       () =>

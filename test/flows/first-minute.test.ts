@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { runAlone, runVerb, startProcess } from '../support/process.ts';
-import { closeServers, emptyFolder, startVendor } from './first-steps.ts';
+import { closeServers, emptyFolder } from './first-steps.ts';
 
 closeServers();
 
@@ -157,24 +157,5 @@ describe('a start', () => {
     await bare.stop('SIGTERM');
     expect(bare.printed()).toMatch(/No provider is on.*demo\(\)/);
     expect(bare.printed()).not.toMatch(/^curl /m);
-  });
-});
-
-describe('a start that cannot listen', () => {
-  it('says in one line what to do', async () => {
-    const other = await startVendor();
-    const copy = emptyFolder();
-    expect((await runVerb(['init'], {}, copy)).code).toBe(0);
-    const { code, errors } = await runAlone(
-      ['start'],
-      { PORT: new URL(other.url).port, TOLLGATE_LOG: 'fatal' },
-      copy,
-    );
-    expect([code, errors]).toEqual([
-      1,
-      expect.stringMatching(
-        /^tollgate: .*EADDRINUSE.*: set server\.port \(PORT\) to another one, or stop the process .*\n$/,
-      ),
-    ]);
   });
 });

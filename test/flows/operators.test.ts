@@ -4,7 +4,7 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { runAlone, runVerb, startProcess, type RunningGateway } from '../support/process.ts';
+import { runVerb, startProcess, type RunningGateway } from '../support/process.ts';
 import {
   addAcme,
   admin,
@@ -232,7 +232,7 @@ describe('the top-up webhook', () => {
   });
 
   it('keeps the gateway from starting with a secret that can be guessed', async () => {
-    const { code, errors } = await runAlone(['start'], { ...environment, TOLLGATE_TOP_UP_SECRET: 'short' });
+    const { code, errors } = await runVerb(['start'], { ...environment, TOLLGATE_TOP_UP_SECRET: 'short' });
     expect([code, errors]).toEqual([
       1,
       expect.stringContaining('option "topUps.secret": the secret has to have at least 32 characters'),

@@ -1,7 +1,7 @@
 /**
  * Runs commands of the command line one after the other in this process: a process for each takes ten times
  * as long. A line of JSON on stdin is a command. What it prints ends with a zero byte on both outputs, with
- * its exit code on stdout. A command that ends its process ends this one.
+ * its exit code on stdout.
  */
 import { setMaxListeners } from 'node:events';
 import { enableCompileCache } from 'node:module';
@@ -22,6 +22,20 @@ resolveQuickly();
 // Each command listens to these.
 setMaxListeners(0, process, process.stdout, process.stderr);
 let ran = 0;
+
+/** A command that exits ends here, not its process. It would report what is thrown, so that is not printed. */
+let exited = false;
+const exit = process.exit.bind(process);
+const writeError = process.stderr.write.bind(process.stderr);
+process.exit = (code) => {
+  if (!exited && code !== undefined) process.exitCode = code;
+  exited = true;
+  throw new Error('the command exits');
+};
+process.stderr.write = new Proxy(writeError, {
+  apply: (write, _, words: Parameters<typeof writeError>) => exited || write(...words),
+});
+
 for await (const line of createInterface({ input: process.stdin })) {
   const { words, environment, folder }: Order = JSON.parse(line);
   ran += 1;
@@ -32,9 +46,13 @@ for await (const line of createInterface({ input: process.stdin })) {
   process.chdir(folder);
   process.argv = [process.execPath, join(root, 'core/cli.js'), ...words];
   process.exitCode = 0;
+  exited = false;
   // It runs when it is loaded, so each run loads it under a name of its own.
-  await import(`../../core/process/command-line.ts?run=${ran}`);
-  process.stderr.write('\0');
+  await import(`../../core/process/command-line.ts?run=${ran}`).catch((error: unknown) => {
+    if (!exited) throw error;
+  });
+  writeError('\0');
   process.stdout.write(`\0${process.exitCode}\0`);
 }
-process.exitCode = 0;
+// What commands left open may not keep the process.
+exit(0);
