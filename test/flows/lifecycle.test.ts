@@ -129,32 +129,24 @@ describe('a gateway that receives a stop signal', () => {
     await expectCleanLedger();
   });
 
-  it('ends streams of a replaced configuration like its own', async () => {
-    operated.configure('', 'demo()');
-    const gateway = await operated.start();
-    operated.hold();
-    const stream = await operated.stream(gateway);
-    operated.configure('drain: 0.3');
-    await until(async () => !(await hasModel(gateway, 'demo/echo')));
-    const stopped = gateway.stop('SIGTERM');
-    expect(await stream.text()).toContain('The gateway is stopping');
-    expect((await stopped).code).toBe(0);
-    await expectCleanLedger();
-  });
-
   describe('and whose calls take too long', () => {
     const sent = new Map<string, string>();
     let code: number | null;
-    // One gateway for all protocols.
+    let sentEarlier = '';
+    // One gateway for all protocols, and for a call that began with another configuration.
     beforeAll(async () => {
-      operated.configure('drain: 0.3');
+      operated.configure('', 'demo()');
       const gateway = await operated.start();
       operated.hold();
+      const earlier = await operated.stream(gateway);
+      operated.configure('drain: 0.3');
+      await until(async () => !(await hasModel(gateway, 'demo/echo')));
       const streams = await Promise.all(
         wires.map(async (wire) => [wire, await operated.stream(gateway, wire)] as const),
       );
       const stopped = gateway.stop('SIGTERM');
       for (const [wire, stream] of streams) sent.set(wire, await stream.text());
+      sentEarlier = await earlier.text();
       ({ code } = await stopped);
     });
 
@@ -173,6 +165,10 @@ describe('a gateway that receives a stop signal', () => {
       expect(blocks.filter((block) => block !== 'data: [DONE]').at(-1)).toMatch(words);
       expect(text).not.toMatch(/message_stop|response\.completed|"finishReason"/);
       if (wire === 'chat-completions') expect(text).not.toContain('[DONE]');
+    });
+
+    it('ends those of a replaced configuration too', () => {
+      expect(sentEarlier).toContain('The gateway is stopping');
     });
 
     it('settles them, and exits with 0', async () => {

@@ -10,7 +10,7 @@ import { z } from 'zod';
 import {
   clone,
   makeDataFolder,
-  runAlone,
+  runVerb,
   startProcess,
   type Copy,
   type RunningGateway,
@@ -31,7 +31,7 @@ afterAll(async () => {
 });
 
 async function newKey(): Promise<string> {
-  const { code, output, errors } = await runAlone(
+  const { code, output, errors } = await runVerb(
     ['keys', 'create', '--account', 'oldest', '--credit', '5', '--json'],
     data,
     oldest,
@@ -50,7 +50,7 @@ describe('the oldest supported Node', () => {
   });
 
   it.each(['check', 'doctor', 'audit', '--help'])('runs `%s` and prints nothing on stderr', async (verb) => {
-    const { code, output, errors } = await runAlone(verb.split(' '), data, oldest);
+    const { code, output, errors } = await runVerb(verb.split(' '), data, oldest);
     expect({ code, errors }).toEqual({ code: 0, errors: '' });
     expect(output).not.toBe('');
   });
@@ -89,7 +89,7 @@ describe('the oldest supported Node', () => {
         expect.stringContaining('demo'),
       ]);
     }
-    const { errors, output } = await runAlone(['usage', '--account', 'oldest', '--json'], data, oldest);
+    const { errors, output } = await runVerb(['usage', '--account', 'oldest', '--json'], data, oldest);
     expect([errors, JSON.parse(output)]).toMatchObject(['', [{ calls: calls.length }]]);
   });
 

@@ -124,7 +124,7 @@ it('the doctor reaches providers through the proxy', async () => {
   ]);
 });
 
-it('a proxy that refuses the password or is not there makes a provider unreachable, and no log shows it', async () => {
+it('a wrong password or port of a proxy makes a provider unreachable, and no log shows it', async () => {
   const gateway = await operated.start({
     ...proxied,
     HTTPS_PROXY: proxy.url.replace('pass', 'other'),

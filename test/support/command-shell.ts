@@ -23,7 +23,7 @@ resolveQuickly();
 setMaxListeners(0, process, process.stdout, process.stderr);
 let ran = 0;
 
-/** A command that exits ends here, not its process. It would report what is thrown, so that is not printed. */
+/** A command that exits throws instead, and prints nothing more, because this process goes on. */
 let exited = false;
 const exit = process.exit.bind(process);
 const writeError = process.stderr.write.bind(process.stderr);

@@ -68,18 +68,20 @@ export function runAlone(
   return launch(words, environment, copy).finished;
 }
 
-let shell: ChildProcess | undefined;
+/** By the Node that runs them. */
+const shells = new Map<string, ChildProcess>();
 let last: Promise<unknown> = Promise.resolve();
 
 /** A process that runs commands for this one, and ends with it. */
-function openShell(): ChildProcess {
+function openShell(node: string): ChildProcess {
   const { PATH, HOME, NODE_OPTIONS, NODE_COMPILE_CACHE } = process.env;
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'command-shell.ts')], {
+  const child = spawn(node, [join(import.meta.dirname, 'command-shell.ts')], {
     cwd: root,
     env: { PATH, HOME, NODE_OPTIONS, NODE_COMPILE_CACHE },
   });
   for (const output of [child.stdout, child.stderr]) output.setEncoding('utf8');
-  child.once('close', () => (shell = undefined));
+  child.once('close', () => shells.delete(node));
+  shells.set(node, child);
   return child;
 }
 
@@ -122,11 +124,11 @@ function order(child: ChildProcess, command: object): Promise<Finished> {
 export function runVerb(
   words: readonly string[],
   environment: Readonly<Record<string, string>> = {},
-  { folder }: Pick<Copy, 'folder'> = clone,
+  { folder, node = process.execPath }: Pick<Copy, 'folder' | 'node'> = clone,
 ): Promise<Finished> {
   const { PATH = '', HOME = '', NODE_OPTIONS = '' } = process.env;
   const command = { words, environment: { PATH, HOME, NODE_OPTIONS, ...environment }, folder };
-  const finished = last.then(() => order((shell ??= openShell()), command));
+  const finished = last.then(() => order(shells.get(node) ?? openShell(node), command));
   last = finished.catch(() => undefined);
   return finished;
 }
