@@ -9,13 +9,13 @@ import { isObject } from './json.ts';
 import type { Wire } from './replaying-vendor.ts';
 
 interface Published {
-  /** The package's files that declare the types. */
+  /** The package's files that declare the types, and those they import. */
   readonly files: string;
   readonly reply: string;
   readonly event: string;
 }
 
-const openai = 'openai/resources/{chat/completions/completions,responses/responses}.d.ts';
+const openai = 'openai/resources/{shared,completions,chat/completions/completions,responses/responses}.d.ts';
 
 const published: Readonly<Record<Wire, Published>> = {
   'chat-completions': {
@@ -84,6 +84,9 @@ export function publishedTypes(wire: Wire): PublishedTypes {
   return types;
 }
 
+/** Reads only the files above, which takes a third of the time, and gives the same schemas. */
+const settings = fileURLToPath(new URL('published-types.tsconfig.json', import.meta.url));
+
 const generators = new Map<string, SchemaGenerator>();
 
 /** Reading a package's types takes most of the time, so the protocols of one vendor share it. */
@@ -92,6 +95,7 @@ function generatorOf(files: string): SchemaGenerator {
   if (known) return known;
   const generator = createGenerator({
     path: fileURLToPath(new URL(`../../node_modules/${files}`, import.meta.url)),
+    tsconfig: settings,
     skipTypeCheck: true,
     additionalProperties: true,
     expose: 'all',
