@@ -11,7 +11,7 @@ import { goldenCases, growAt, growStream, placesIn, placesInStream } from '../su
 import { countOperations, type OperationCounter, type Operations } from '../support/operations.ts';
 import { known, many } from './growing-requests.ts';
 
-const runs = Number(process.env.GROWTH ?? 4);
+const runs = Number(process.env.GROWTH ?? 3);
 const smallest = 100;
 let counter: OperationCounter;
 beforeAll(() => {

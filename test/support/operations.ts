@@ -41,6 +41,16 @@ function replace(owner: object, name: PropertyKey, value: unknown): () => void {
   return () => void Object.defineProperty(owner, name, descriptor ?? {});
 }
 
+/** Spreading a list and iterating it: the most frequent call, so without a list of arguments. */
+function watchIteration(): () => void {
+  const iterator: Iterator<unknown> = Object.getPrototypeOf([][Symbol.iterator]());
+  const { next } = iterator;
+  return replace(iterator, 'next', function counting(this: Iterator<unknown>): IteratorResult<unknown> {
+    scanned += 1;
+    return next.call(this);
+  });
+}
+
 type Items = ArrayLike<unknown>;
 
 function until(length: number, found: number): number {
@@ -87,8 +97,7 @@ function watchLists(): (() => void)[] {
       'splice',
       ({ length }, [start], removed) => removed.length + Math.max(0, length - start),
     ),
-    // Spreading a list and iterating it.
-    count<object, [], unknown>(Object.getPrototypeOf([][Symbol.iterator]()), 'next', () => 1),
+    watchIteration(),
     ...['entries', 'keys', 'values'].map((name) =>
       count<unknown, [object], Items>(Object, name, (_self, _args, { length }) => length),
     ),
