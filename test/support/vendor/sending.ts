@@ -59,7 +59,8 @@ export function* staged(
     yield* extra(sent);
     if (scenario.endlessLine === sent) {
       yield counted('data: {"text":"');
-      for (;;) yield counted('more and more and more and more and more and more and more '.repeat(100));
+      const piece = counted('more and more and more and more and more and more and more '.repeat(1000));
+      for (;;) yield piece;
     }
     if (scenario.fail?.after === sent) {
       for (const text of failure(sent)) yield counted(text);
