@@ -18,6 +18,7 @@ import {
   signInOn,
   until,
   type ConsoleHarness,
+  type WatchedPage,
 } from '../support/operated-console.ts';
 import { postJson } from '../support/post.ts';
 import { hostile } from './pages.ts';
@@ -58,6 +59,7 @@ type Outcome = z.output<typeof outcomeSchema>;
 describe.runIf(hasBrowser)('every page of the console', () => {
   let open: ConsoleHarness;
   let call: string;
+  let watched: WatchedPage;
 
   beforeAll(async () => {
     open = await openConsole({}, [
@@ -84,6 +86,8 @@ describe.runIf(hasBrowser)('every page of the console', () => {
       limit: '2',
     });
     await post(`${open.adminUrl}/admin/operator-keys`, open.secret, { name: 'deputy' });
+    watched = await openPage();
+    await signInOn(watched.page, open);
   });
   afterAll(async () => {
     await closePages();
@@ -98,20 +102,14 @@ describe.runIf(hasBrowser)('every page of the console', () => {
     if (place === `calls/${call}`) await page.locator('.columns').waitFor();
   }
 
-  /** Opens each page in turn, in a browser window of its own. */
-  async function visit(
-    options: Parameters<typeof openPage>[0],
-    look: (page: Page, place: string) => Promise<unknown>,
-  ): Promise<void> {
-    const { page, complaints, origins } = await openPage(options);
-    await signInOn(page, open);
+  /** Shows each page in turn. */
+  async function visit(look: (page: Page, place: string) => Promise<unknown>): Promise<void> {
     for (const place of everywhere()) {
-      await go(page, place);
-      await look(page, place);
+      await go(watched.page, place);
+      await look(watched.page, place);
     }
-    expect(complaints).toEqual([]);
-    expect([...origins]).toEqual([open.adminUrl]);
-    await page.close();
+    expect(watched.complaints).toEqual([]);
+    expect([...watched.origins]).toEqual([open.adminUrl]);
   }
 
   const drawn = 'new Promise((done) => requestAnimationFrame(() => setTimeout(done)))';
@@ -119,7 +117,7 @@ describe.runIf(hasBrowser)('every page of the console', () => {
   it('is accessible, fits and shows no secret in both themes and on a narrow screen', async () => {
     const held = [open.secret, open.harness.key, open.harness.vendor.key];
     const excess = 'Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)';
-    await visit({}, async (page, place) => {
+    await visit(async (page, place) => {
       for (const [colorScheme, width] of [
         ['dark', 1280],
         ['light', 390],
@@ -265,7 +263,8 @@ describe.runIf(hasBrowser)('every page of the console', () => {
     const clicked: Record<string, string[]> = {};
     let clicks = 0;
     // Chromium draws each click's page in software: a small one takes a quarter less time.
-    await visit({ viewport: { width: 1000, height: 500 } }, async (page, place) => {
+    await watched.page.setViewportSize({ width: 1000, height: 500 });
+    await visit(async (page, place) => {
       await page.evaluate(`(${fillAll})('main')`);
       await go(page, place);
       const [path = ''] = place.split('?');

@@ -1,7 +1,6 @@
 /** A gateway with its console, and a browser session of an operator. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { z } from 'zod';
 import type { ConfigInput } from '../../core/config.ts';
@@ -142,7 +141,8 @@ export async function showPlace(page: Page, place: string): Promise<void> {
 /** Accessibility violations of the page or a part of it: serious findings, each with its place. */
 export async function findBarriers(page: Page, part = 'html'): Promise<string[]> {
   // Through the debugger, since the page's policy allows no other script.
-  if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axe.source);
+  if (!(await page.evaluate("'axe' in globalThis")))
+    await page.evaluate(readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8'));
   // Playwright takes long to return all that axe has looked at. No rule needs the style sheets preloaded.
   return barriersSchema.parse(
     await page.evaluate(`axe.run(${JSON.stringify(part)}, { resultTypes: ['violations'], preload: false })
