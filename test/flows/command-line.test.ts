@@ -45,6 +45,7 @@ describe('beside a gateway that runs', () => {
   beforeAll(async () => {
     gateway = await startProcess(environment);
   });
+  afterAll(async () => void (await gateway.stop('SIGKILL')));
 
   it('a copy of the ledger is made, and not restored', async () => {
     const made = await runVerb(['backup', copy, '--json'], environment);
