@@ -267,7 +267,7 @@ function checkTogether(core: Core, { checks }: PluginNotes, file: string): void 
 }
 
 async function checkServed(core: Core, file: string): Promise<void> {
-  const { checkRoutes } = await import('./http/page-router.ts');
+  const { checkRoutes } = await import('./server.ts');
   try {
     checkRoutes(core);
   } catch (error) {

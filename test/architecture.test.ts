@@ -102,8 +102,8 @@ describe('the test reads the sources', () => {
 
 describe('boundaries', () => {
   it.each([
-    ['koa', ['core/http/page-router.ts', 'core/http/pages.ts']],
-    ['@koa/router', ['core/http/page-router.ts']],
+    ['koa', ['core/server.ts']],
+    ['@koa/router', ['core/server.ts']],
     ['http-proxy-3', ['core/dispatch.ts']],
     ['tapable', ['core/hooks.ts']],
     ['eventsource-parser', ['core/crossing/sse.ts']],

@@ -13,11 +13,6 @@ const formats = new Map([
   ['.js', 'module'],
 ]);
 /**
- * Zod's messages in sixty languages, which take 1.5 MB (3 % of what is not the binary's). Zod itself uses the
- * English ones. Plugins import the others from `zod/locales`, which this does not affect.
- */
-const languages = '../locales/index.js';
-/**
  * Node keeps what it read from the compile cache until it is flushed. Files that load later then reuse its
  * memory, which otherwise stays in pieces: 6 MB.
  */
@@ -40,8 +35,7 @@ export function resolveQuickly(): void {
         return next(specifier, context);
       const own = isOwn(parent);
       if (namesFile.test(specifier) && (own || parent.includes('/node_modules/'))) {
-        const file = specifier === languages && parent.includes('/zod/v4/') ? '../locales/en.js' : specifier;
-        const { href: url } = new URL(file, parent);
+        const { href: url } = new URL(specifier, parent);
         return { url, format: own ? formats.get(url.slice(-3)) : undefined, shortCircuit: true };
       }
       if (!own) return next(specifier, context);

@@ -7,8 +7,6 @@ import { pino } from 'pino';
 import { z } from 'zod';
 import { checkConfig, type ConfigInput } from '../../core/config.ts';
 import { createGateway } from '../../core/gateway.ts';
-// The first page of a gateway loads it, and a busy machine takes longer for that than tests wait.
-import '../../core/http/pages.ts';
 import { definePlugin, type End, type PluginFactory } from '../../core/index.ts';
 import { openServer } from '../../core/server.ts';
 import { makeFolder } from './folder.ts';
