@@ -15,6 +15,8 @@ import { openWorld } from './world.ts';
 const processes = Number(process.env.LAYERS_PROCESSES ?? 5);
 const rounds = Number(process.env.LAYERS_ROUNDS ?? 3);
 const count = Number(process.env.LAYERS_CALLS ?? 1000);
+/** Rounds that do not count: V8 compiles what runs often, and again when calls of the next kind come. */
+const warmUps = 2;
 /** Streams are a hundred events long, so fewer of them say as much. */
 const streamShare = 0.25;
 
@@ -40,12 +42,11 @@ function lowest(works: readonly Work[]): Work {
 
 async function measureAll(running: Readonly<Record<string, Measured>>, samples: Samples): Promise<void> {
   const measuredRounds: Samples = {};
-  for (let round = 0; round <= rounds; round += 1)
+  for (let round = -warmUps; round < rounds; round += 1)
     for (const [layer, measured] of Object.entries(running))
       for (const [kind, call] of Object.entries(kinds)) {
-        // The first round is thrown away: V8 compiles what runs often.
-        const work = await measured.work(call, round === 0 ? callsOf(call) * 2 : callsOf(call));
-        if (round > 0) ((measuredRounds[layer] ??= {})[kind] ??= []).push(work);
+        const work = await measured.work(call, callsOf(call));
+        if (round >= 0) ((measuredRounds[layer] ??= {})[kind] ??= []).push(work);
       }
   for (const [layer, works] of Object.entries(measuredRounds))
     for (const [kind, all] of Object.entries(works)) ((samples[layer] ??= {})[kind] ??= []).push(lowest(all));
