@@ -74,7 +74,6 @@ describe('a body that is encoded twice', () => {
     const reply = await sendRaw(
       harness.gateway.url,
       request(chunk + request('', 'content-length: 0'), 'transfer-encoding: gzip, chunked'),
-      5000,
     );
     expect(reply).toMatchObject({ statuses: [415], closed: true });
     expect(reply.text).toMatch(/connection: close/i);

@@ -114,7 +114,6 @@ describe('a public listing', () => {
         await sendRaw(
           harness.gateway.url,
           'GET /v1/models HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n',
-          5000,
         )
       ).text,
     ).toContain(whole);

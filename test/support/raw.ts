@@ -17,12 +17,13 @@ export function openSocket(url: string): Promise<Socket> {
 }
 
 /**
- * Sends the pieces one after the other and listens for at most so many milliseconds after the last of them.
+ * Sends the pieces one after the other and listens until the server closes. Only where it must not answer, or
+ * keeps the connection, does a test need fewer milliseconds.
  */
 export async function sendRaw(
   url: string,
   pieces: string | readonly (string | Uint8Array)[],
-  milliseconds = 1000,
+  milliseconds = 120_000,
 ): Promise<RawAnswer> {
   const socket = await openSocket(url);
   socket.removeAllListeners('error').on('error', () => undefined);
