@@ -57,7 +57,7 @@ async function thereAndBack(client: Wire, first: Model, second: Model, thinks: b
   expect((await talk.ask(first, form)).calls, 'the first asks again').toHaveLength(2);
 }
 
-/** Each pair once, since a conversation moves both ways. `wandering.test.ts` starts at any model. */
+/** Each pair once: a conversation moves there and back. `wandering.test.ts` starts at each wire. */
 const moves = models.flatMap((first, at) =>
   models.slice(at + 1).map((second): [Model, Model] => [first, second]),
 );
