@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Price } from '../../core/billing/price.ts';
+import { readCatalogue } from '../../core/model-facts.ts';
 import { catalogues, fileOf, models, vendors } from './catalogues.ts';
 
 describe('every catalogue file', () => {
@@ -75,6 +76,18 @@ describe('every catalogue file', () => {
       'together',
       'huggingface',
     ]);
+  });
+
+  // Without a list a client of another protocol would be refused for its stop sequences.
+  it.each(['openai', 'azure'])('names what each reasoning model of OpenAI takes at %s: no stop', (vendor) => {
+    const reasoning = readCatalogue(fileOf(vendor)).filter(
+      ({ id, capabilities }) => id.startsWith('openai/') && capabilities.reasoning.style !== 'none',
+    );
+    expect(reasoning.length).toBeGreaterThan(20);
+    for (const { id, supportedParameters } of reasoning) {
+      expect(supportedParameters, id).toContain('reasoning');
+      expect(supportedParameters, id).not.toContain('stop');
+    }
   });
 
   it('states what each style of reasoning needs', () => {
