@@ -78,7 +78,8 @@ function project(
       ],
       // Node loads modules 8 % cheaper for the unit tests, but only vitest's own loader can replace them.
       experimental: { viteModuleRunner: isolate, nodeLoader: false },
-      execArgv: ['--conditions=tollgate-source'],
+      // With a large young generation V8 copies less: tests take a tenth less processor time.
+      execArgv: ['--conditions=tollgate-source', '--min-semi-space-size=64', '--max-semi-space-size=64'],
       // Only for what hangs: a slow machine may take ten times as long as a usual one.
       testTimeout: 300_000,
       env: {

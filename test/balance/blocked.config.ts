@@ -8,7 +8,7 @@ import { openai } from '../../plugins/providers/openai.ts';
 
 const { PORT, TOLLGATE_DATA, BLOCKED_LEASE, BLOCKED_LEDGER } = process.env;
 
-/** `GET /block?milliseconds=…` keeps the event loop busy for that long. */
+/** `GET /block?milliseconds=…` blocks the event loop for that long. */
 const block = definePlugin({
   name: 'block',
   options: z.strictObject({}),
@@ -20,8 +20,8 @@ const block = definePlugin({
       access: 'public',
       errors: (error) => ({ status: 500, body: String(error) }),
       async handle({ query }) {
-        const end = performance.now() + Number(query.get('milliseconds'));
-        while (performance.now() < end) Math.sqrt(end);
+        // Asleep, so that it takes no processor time from other tests.
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(query.get('milliseconds')));
         return { status: 204, body: undefined };
       },
     }),
