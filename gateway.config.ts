@@ -2,7 +2,7 @@
  * Which plugins this gateway runs, and with what options. Its imports are the inventory: a plugin that is not
  * in this file is not loaded. A provider is off until its environment variable is set.
  */
-import { defineConfig, fromEnvironment, portText, secondsText } from './core/index.ts';
+import { defineConfig, readEnvironment, portText, secondsText } from './core/index.ts';
 import { apiKeyHeader } from './plugins/auth/api-key-header.ts';
 import { bearer } from './plugins/auth/bearer.ts';
 import { googleApiKey } from './plugins/auth/google-api-key.ts';
@@ -61,8 +61,8 @@ import { throughput } from './plugins/routing/throughput.ts';
 
 // A variable that is set to nothing, as compose files do, is one that is not set.
 const { HOST, TOLLGATE_ADMIN_HOST, TOLLGATE_DATA, TOLLGATE_TOP_UP_SECRET } = process.env;
-const port = fromEnvironment('PORT', portText) ?? 8787;
-const firstByte = fromEnvironment('TOLLGATE_FIRST_BYTE_TIMEOUT', secondsText);
+const port = readEnvironment('PORT', portText) ?? 8787;
+const firstByte = readEnvironment('TOLLGATE_FIRST_BYTE_TIMEOUT', secondsText);
 
 export default defineConfig({
   server: { port, host: HOST || '127.0.0.1' },
@@ -147,7 +147,7 @@ export default defineConfig({
     // The admin listener uses the next port by default.
     admin({
       port:
-        fromEnvironment('TOLLGATE_ADMIN_PORT', portText) ?? (port && (port < 65_535 ? port + 1 : port - 1)),
+        readEnvironment('TOLLGATE_ADMIN_PORT', portText) ?? (port && (port < 65_535 ? port + 1 : port - 1)),
       host: TOLLGATE_ADMIN_HOST || '127.0.0.1',
     }),
   ],

@@ -44,7 +44,7 @@ export class Run implements Attempt {
   }
 }
 
-type AttemptCore = Pick<Core, 'hooks' | 'retries' | 'timeoutsOf'>;
+type AttemptCore = Pick<Core, 'hooks' | 'retries' | 'getTimeouts'>;
 
 /** Starts an attempt with its timeouts, and calls the `attempt` hook at each phase. */
 export class RunningAttempt {
@@ -59,7 +59,7 @@ export class RunningAttempt {
 
   constructor(core: AttemptCore, planned: Planned, grant: Grant, next: Next & { readonly number: number }) {
     this.#core = core;
-    this.#timeouts = core.timeoutsOf(planned, next.target);
+    this.#timeouts = core.getTimeouts(planned, next.target);
     this.#attempt = new Run(next, new Cancellation());
     this.tally = this.#attempt.tally;
     this.#timer = this.#stopAfter(this.#timeouts.firstEvent);
@@ -81,7 +81,7 @@ export class RunningAttempt {
   /**
    * Call it at the first event of the reply. The timeout to the first output starts. Later calls do nothing.
    */
-  opened(): void {
+  noteOpening(): void {
     if (this.#attempt.phase !== 'start') return;
     const { firstEvent, opening } = this.#timeouts;
     this.#begin();
@@ -90,14 +90,14 @@ export class RunningAttempt {
   }
 
   /** Call it at the first output. No timeout runs from then on. */
-  begun(): void {
+  noteOutput(): void {
     if (this.#attempt.phase !== 'start') return clearTimeout(this.#timer);
     this.#begin();
     this.#enter('first-event');
   }
 
   /** Call it at the end of the attempt. It also ends draining. */
-  ended(error: GatewayError | undefined): void {
+  end(error: GatewayError | undefined): void {
     clearTimeout(this.#timer);
     this.#release();
     this.#drain?.end();

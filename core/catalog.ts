@@ -1,6 +1,6 @@
 /** The models on offer: which providers serve each, its names, and when it retires. */
 import { PriceSchedule } from './billing/price-schedule.ts';
-import { freePrice, regionalPrice, type Price } from './billing/price.ts';
+import { freePrice, toRegionalPrice, type Price } from './billing/price.ts';
 import { GatewayError } from './errors.ts';
 import { checkFlags, type ProtocolFlags } from './host/wire-flags.ts';
 import { findWorldwidePrice, type Model } from './model-facts.ts';
@@ -25,7 +25,7 @@ function freeze(facts: object): void {
 const day = 24 * 60 * 60 * 1000;
 
 /** The first moment after the last day of service. */
-function endOf({ expires }: Model): number {
+function computeEnd({ expires }: Model): number {
   return expires === null ? Infinity : Date.parse(expires) + day;
 }
 
@@ -92,12 +92,12 @@ export class Catalog {
     }
     this.#byProvider.set(
       `${provider.name} ${provider.credential ?? 1}`,
-      models.map((model) => this.#offerOf(provider, model)),
+      models.map((model) => this.#buildOffer(provider, model)),
     );
     this.#sort();
   }
 
-  #offerOf(provider: Provider, model: Model): Offer {
+  #buildOffer(provider: Provider, model: Model): Offer {
     const { price = freePrice } = model;
     if (!price.rules) return { provider, model, price };
     return { provider, model, price, schedule: new PriceSchedule(price.rules, this.longestCall) };
@@ -128,15 +128,15 @@ export class Catalog {
     this.#sort();
   }
 
-  #priced(offer: Offer, now: number): Offer {
+  #reprice(offer: Offer, now: number): Offer {
     const { provider, model, price } = offer;
     // An update states the price of calls that may be served anywhere.
     const worldwide = findWorldwidePrice(price);
     const current = this.#prices?.find(provider.name, model, worldwide ?? price, now);
     if (!current) return offer;
-    const repriced = { ...model, free: undefined, price: worldwide ? regionalPrice(current) : current };
+    const repriced = { ...model, free: undefined, price: worldwide ? toRegionalPrice(current) : current };
     freeze(repriced);
-    return this.#offerOf(provider, repriced);
+    return this.#buildOffer(provider, repriced);
   }
 
   /** Adds names for models, looked up in the order of the plugins if no model has the name as id. */
@@ -150,15 +150,15 @@ export class Catalog {
    */
   find(id: string): readonly Offer[] {
     if (Date.now() >= this.#nextEnd) this.#sort();
-    return this.#look(id, mostNames);
+    return this.#resolveName(id, mostNames);
   }
 
-  #look(id: string, mostSteps: number): readonly Offer[] {
+  #resolveName(id: string, mostSteps: number): readonly Offer[] {
     const known = this.#byModel.get(id) ?? this.#byModel.get(this.#aliases.get(id) ?? '');
     if (known || mostSteps === 0) return known ?? [];
     for (const find of this.#names) {
       const [named, ...others] = find(id);
-      const offers = named === undefined ? [] : this.#look(named, mostSteps - 1);
+      const offers = named === undefined ? [] : this.#resolveName(named, mostSteps - 1);
       if (offers.length > 0) return others.length > 0 ? [] : offers;
     }
     return [];
@@ -177,12 +177,12 @@ export class Catalog {
 
   /** The error for a missing model. It names the replacement of a retired one. */
   missing(id: string, param = 'model'): GatewayError {
-    return new GatewayError('model_not_found', this.#whyMissing(id, `The model "${id.slice(0, 200)}"`), {
+    return new GatewayError('model_not_found', this.#describeMissing(id, `The model "${id.slice(0, 200)}"`), {
       param,
     });
   }
 
-  #whyMissing(id: string, model: string): string {
+  #describeMissing(id: string, model: string): string {
     const named = this.candidates(id);
     if (named.length > 1) return `${model} can mean ${named.join(' or ')}: send one of these.`;
     const gone = this.#gone.get(id) ?? this.#gone.get(named[0] ?? '');
@@ -193,8 +193,8 @@ export class Catalog {
 
   #sort(): void {
     const now = Date.now();
-    const offers = [...this.#byProvider.values()].flat().map((offer) => this.#priced(offer, now));
-    const [gone, served] = divide(offers, ({ model }) => endOf(model) <= now);
+    const offers = [...this.#byProvider.values()].flat().map((offer) => this.#reprice(offer, now));
+    const [gone, served] = divide(offers, ({ model }) => computeEnd(model) <= now);
     this.#byModel = Map.groupBy(served, ({ model }) => model.id);
     this.#gone = new Map(gone.map(({ model }) => [model.id, model]));
     this.#aliases = new Map(
@@ -203,7 +203,7 @@ export class Catalog {
       ),
     );
     const nextPrice = this.#prices?.nextChange(now) ?? Infinity;
-    this.#nextEnd = served.reduce((next, { model }) => Math.min(next, endOf(model)), nextPrice);
+    this.#nextEnd = served.reduce((next, { model }) => Math.min(next, computeEnd(model)), nextPrice);
     this.#version += 1;
   }
 }

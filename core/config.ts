@@ -7,11 +7,11 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { z } from 'zod';
-import { faultsOf } from './host/option-errors.ts';
+import { describeFaults } from './host/option-errors.ts';
 import { computeBodiesLimit } from './http/bodies.ts';
-import { pluginInterface, reasonOf, type Plugin, type PluginEntry } from './plugin.ts';
-import { mostConnections } from './process/open-files.ts';
-import { meanRunningCopy } from './process/self-resolution.ts';
+import { pluginInterface, describeReason, type Plugin, type PluginEntry } from './plugin.ts';
+import { computeMostConnections } from './process/open-files.ts';
+import { redirectImports } from './process/self-resolution.ts';
 import { retriesSchema, type RetrySettings } from './retries/policy.ts';
 import { computeRepliesLimit } from './upstream/reply-memory.ts';
 import { longestDeadline } from './util/deadlines.ts';
@@ -150,7 +150,7 @@ export function defineConfig(config: ConfigInput): ConfigInput {
 }
 
 /** Why a plugin cannot run here: it was made for another version of the plugin interface, or names none. */
-function interfaceFault({ name, interface: made }: Plugin): string | undefined {
+function checkInterface({ name, interface: made }: Plugin): string | undefined {
   if (made === pluginInterface) return undefined;
   if (!Number.isInteger(made))
     return (
@@ -170,17 +170,17 @@ function interfaceFault({ name, interface: made }: Plugin): string | undefined {
 /** Checks what a configuration file exports. Throws a `ConfigError` that lists every fault. */
 export function checkConfig(input: unknown, file: string): Config {
   const checked = settingsSchema.safeParse(input);
-  if (!checked.success) throw new ConfigError(`${file}: ${faultsOf(settingsSchema, checked.error)}`);
+  if (!checked.success) throw new ConfigError(`${file}: ${describeFaults(settingsSchema, checked.error)}`);
   const { plugins, ...settings } = checked.data;
   const present = plugins.filter((entry) => isPlugin(entry));
   const repeated = present.find(
     ({ name }, index) => present.findIndex((other) => other.name === name) < index,
   );
   if (repeated) throw new ConfigError(`${file}: the plugin "${repeated.name}" is listed twice`);
-  const faults = present.flatMap((plugin) => interfaceFault(plugin) ?? []);
+  const faults = present.flatMap((plugin) => checkInterface(plugin) ?? []);
   if (faults.length > 0) throw new ConfigError(`${file}: ${faults.join('; ')}`);
   const {
-    maxConnections = mostConnections(),
+    maxConnections = computeMostConnections(),
     bodiesLimit = computeBodiesLimit(settings.server),
     repliesLimit = computeRepliesLimit(settings.server),
   } = settings.server;
@@ -196,14 +196,14 @@ const usualNames = ['gateway.config.ts', 'gateway.config.js', 'gateway.config.mj
  * The configuration file: `TOLLGATE_CONFIG` if it is set and not empty, otherwise the first default name in
  * the working directory.
  */
-export function configFile(): string {
+export function resolveConfigFile(): string {
   return resolve(
     process.env.TOLLGATE_CONFIG || (usualNames.find((name) => existsSync(name)) ?? usualNames[0]),
   );
 }
 
 /** Why a file could not be loaded. For a syntax error it names the file and line. */
-function loadFault(error: unknown, path: string): string {
+function describeLoadFault(error: unknown, path: string): string {
   if (!(error instanceof Error)) return String(error);
   // For example after "npm init", whose package.json makes every .js and .ts file CommonJS.
   if (error instanceof SyntaxError && /outside a module/.test(error.message))
@@ -212,7 +212,7 @@ function loadFault(error: unknown, path: string): string {
       'write "type": "module" into the package.json above it, or name it .mts or .mjs'
     );
   const [, at, line] = (error instanceof SyntaxError && /^(.+?):(\d+)\n/.exec(error.stack ?? '')) || [];
-  if (at === undefined) return reasonOf(error);
+  if (at === undefined) return describeReason(error);
   const file = at.startsWith('file:') ? fileURLToPath(at) : at;
   return `${file === path ? '' : `${file}, `}line ${line}: ${error.message}`;
 }
@@ -229,7 +229,7 @@ export async function loadConfig(path: string): Promise<Config> {
     throw new ConfigError(
       `${path}: there is no such file; "tollgate init" writes one, and TOLLGATE_CONFIG names another`,
     );
-  meanRunningCopy();
+  redirectImports();
   const address = pathToFileURL(path);
   readings += 1;
   address.searchParams.set('reading', String(readings));
@@ -237,7 +237,7 @@ export async function loadConfig(path: string): Promise<Config> {
   try {
     module = await import(address.href);
   } catch (error) {
-    throw new ConfigError(`${path}: ${loadFault(error, path)}`, { cause: error });
+    throw new ConfigError(`${path}: ${describeLoadFault(error, path)}`, { cause: error });
   }
   if (typeof module !== 'object' || module === null || !('default' in module))
     throw new ConfigError(`${path}: it has to export its configuration as default`);

@@ -47,7 +47,7 @@ export interface Core {
   readonly trustedProxies: number;
   /** Whether a call is refused if its target would lose a field. */
   readonly rejectsLoss: boolean;
-  readonly timeoutsOf: (parsed: Parsed, target: Target) => AttemptTimeouts;
+  readonly getTimeouts: (parsed: Parsed, target: Target) => AttemptTimeouts;
   readonly retries: Retries;
   /** Finds the targets of a model, each with the client's own protocol if the provider speaks it. */
   readonly targetsFor: FindTargets;

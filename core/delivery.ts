@@ -7,8 +7,8 @@ import type { RunningAttempt } from './attempt.ts';
 import { computeCharge } from './billing/charge.ts';
 import { isCostWanted, writeCost } from './crossing/write-cost.ts';
 import { GatewayError } from './errors.ts';
-import { endFacts, type Answered, type Attempt } from './exchange.ts';
-import { textOf, type Piece, type Pieces } from './lanes.ts';
+import { buildEndFacts, type Answered, type Attempt } from './exchange.ts';
+import { toText, type Piece, type Pieces } from './lanes.ts';
 import type { Client, Meter } from './pipeline.ts';
 import { toAttemptError } from './upstream/failures.ts';
 import type { StartedReply } from './upstream/first-event.ts';
@@ -60,7 +60,7 @@ export async function deliverReply(
     pieces.return?.().catch(() => undefined);
     // If the client is gone, only the recording for `replay` gets this error. Without it the recording would
     // look complete.
-    const sent = { first: first ? textOf(first) : '', last: last ? textOf(last) : '' };
+    const sent = { first: first ? toText(first) : '', last: last ? toText(last) : '' };
     const lastText = protocol.client.encodeStreamError(error, routed.call, true, sent);
     const { left } = routed.cancellation;
     if (left && hadAll) return settleCall(running, started, delivery, { outcome: 'completed', lastText });
@@ -82,15 +82,15 @@ async function settleCall(
   { outcome, error, lastText }: Outcome,
 ): Promise<Answered> {
   const { routed, tally } = running;
-  running.ended(error);
-  const recording = client.reply.recording(lastText, routed.grant.headers);
+  running.end(error);
+  const recording = client.reply.endRecording(lastText, routed.grant.headers);
   const end: Answered = {
     type: 'answered',
     exchange: routed,
     outcome,
     error,
     charge: computeCharge(outcome, routed, tally),
-    ...endFacts(routed, attempts),
+    ...buildEndFacts(routed, attempts),
     losses: tally.losses.length > 0 ? [...losses, ...tally.losses] : losses,
     recording,
   };
@@ -98,7 +98,7 @@ async function settleCall(
   const { cost } = end.charge;
   client.reply.addCost(cost);
   const showsCost = outcome === 'completed' && !error && isCostWanted(routed);
-  client.reply.finish(showsCost ? writeCost(textOf({ text: lastText }), cost, routed) : lastText);
+  client.reply.finish(showsCost ? writeCost(toText({ text: lastText }), cost, routed) : lastText);
   return end;
 }
 

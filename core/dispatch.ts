@@ -11,7 +11,7 @@ import { advance, type Received, type Routed } from './exchange.ts';
 import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
 import { decompress } from './upstream/decompress.ts';
 import { openOutgoing } from './upstream/outgoing-proxy.ts';
-import { endpointAt, send, smallReads, wasReused } from './upstream/transport.ts';
+import { getEndpoint, send, smallReads, wasReused } from './upstream/transport.ts';
 
 export interface DispatcherOptions {
   /** Milliseconds to connect, and between two chunks of a body. */
@@ -40,7 +40,7 @@ interface Connected {
 }
 
 /** The exchange, with its client connection. */
-export function arriveBy(
+export function attachConnection(
   received: Received,
   request: IncomingMessage,
   response: ServerResponse,
@@ -92,13 +92,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   /** Sends a request, and once more if its kept connection was closed meanwhile. */
   async function ask(request: UpstreamRequest, exchange: Routed): Promise<UpstreamResponse> {
     const { attempt } = exchange;
-    const found = outgoing?.find(endpointAt(request.url).url);
+    const found = outgoing?.find(getEndpoint(request.url).url);
     const way = found ? await found : agent;
     for (let isFirst = true; ; isFirst = false) {
       try {
         return decompress(await send(way, request, attempt.cancellation, () => (attempt.sent = true)));
       } catch (error) {
-        if (!isFirst || !maySendAgain(error, exchange)) throw unreachable(error, exchange);
+        if (!isFirst || !maySendAgain(error, exchange)) throw toUnreachableError(error, exchange);
       }
     }
   }
@@ -110,7 +110,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       const { [connectionOf]: connection } = exchange;
       let response: Promise<UpstreamResponse> | undefined;
       const sending: Sending = {
-        target: endpointAt(request.url).url,
+        target: getEndpoint(request.url).url,
         send() {
           response = ask(request, exchange);
         },
@@ -144,7 +144,7 @@ function maySendAgain(error: unknown, { attempt }: Routed): boolean {
   );
 }
 
-function unreachable(error: unknown, { attempt, cancellation }: Routed): GatewayError {
+function toUnreachableError(error: unknown, { attempt, cancellation }: Routed): GatewayError {
   if (cancellation.cancelled)
     return new GatewayError('client_gone', 'The client left before the provider answered.', { cause: error });
   if (attempt.cancellation.cancelled)

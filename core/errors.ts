@@ -129,6 +129,6 @@ export function toGatewayError(thrown: unknown): GatewayError {
 }
 
 /** The message of anything thrown. */
-export function messageOf(thrown: unknown): string {
+export function getMessage(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

@@ -213,7 +213,7 @@ export interface Replay {
 }
 
 /** Facts of every end, before losses and a recording are known. */
-export function endFacts({ startedAt }: Received, attempts: readonly Attempt[]): EndFacts {
+export function buildEndFacts({ startedAt }: Received, attempts: readonly Attempt[]): EndFacts {
   return { attempts, duration: performance.now() - startedAt, recording: undefined, losses: [] };
 }
 

@@ -22,14 +22,14 @@ import {
   createNotes,
   runNamed,
   takeNotes,
-  withFile,
+  toConfigError,
   type Example,
   type PluginNotes,
 } from './host/plugin-notes.ts';
 import { Registry } from './host/registry.ts';
 import { Resources } from './host/resources.ts';
-import { freezeTaps, tappable } from './host/taps.ts';
-import { configurationOf, noService, toolsOf } from './host/tools.ts';
+import { freezeTaps, wrapHooks } from './host/taps.ts';
+import { createConfiguration, noService, createTools } from './host/tools.ts';
 import { BodyBudget } from './http/bodies.ts';
 import { Routes } from './http/routes.ts';
 import { RunningCalls } from './http/running-calls.ts';
@@ -72,7 +72,7 @@ export interface Gateway extends Core {
 }
 
 /** A reload finds the listener open and switches its routes once all of the configuration is ready. */
-function adminOpener(
+function createAdminOpener(
   core: Core,
   resources: Resources,
   servers: Set<GatewayServer>,
@@ -92,17 +92,17 @@ function adminOpener(
 
 type Settings = Pick<
   Core,
-  'uploadFolder' | 'keepAliveEvery' | 'longestStall' | 'trustedProxies' | 'rejectsLoss' | 'timeoutsOf'
+  'uploadFolder' | 'keepAliveEvery' | 'longestStall' | 'trustedProxies' | 'rejectsLoss' | 'getTimeouts'
 >;
 
-function settingsOf({ dataFolder, loss, server, timeouts }: Config): Settings {
+function buildSettings({ dataFolder, loss, server, timeouts }: Config): Settings {
   return {
     uploadFolder: join(dataFolder, 'uploads'),
     keepAliveEvery: timeouts.keepAlive,
     longestStall: timeouts.write,
     trustedProxies: server.trustedProxies,
     rejectsLoss: loss === 'reject',
-    timeoutsOf: (parsed, target) => computeTimeouts(parsed, target, timeouts),
+    getTimeouts: (parsed, target) => computeTimeouts(parsed, target, timeouts),
   };
 }
 
@@ -166,7 +166,7 @@ function createCore(
     bodies: new BodyBudget(config.server),
     replies: new ReplyBudget(config.server),
     retries: new Retries(config.retries),
-    ...settingsOf(config),
+    ...buildSettings(config),
   };
 }
 
@@ -175,18 +175,18 @@ function createHosts(core: Core, parts: Parts, control: Control): (plugin: Plugi
   const { config, registries, commands, readiness, catalog, resources, notes, adminServers } = parts;
   const { hooks, routes } = core;
   const plugins = new Set(config.plugins.map(({ name }) => name));
-  const openAdminListener = adminOpener(core, resources, adminServers);
-  const configuration = configurationOf(config, control, { ...registries, hooks }, notes.off);
+  const openAdminListener = createAdminOpener(core, resources, adminServers);
+  const configuration = createConfiguration(config, control, { ...registries, hooks }, notes.off);
   return (plugin) => {
     const logger = core.logger.child({ plugin: plugin.name });
     return {
-      hooks: tappable(hooks, logger),
+      hooks: wrapHooks(hooks, logger),
       plugins,
       ...registries,
-      routes: routes.seenBy(plugin.name),
-      familyOf: (route) => routes.ownerOf(route),
-      commands: commands.seenBy(plugin.name),
-      readiness: readiness.seenBy(plugin.name),
+      routes: routes.createView(plugin.name),
+      familyOf: (route) => routes.getOwner(route),
+      commands: commands.createView(plugin.name),
+      readiness: readiness.createView(plugin.name),
       catalog,
       metrics,
       scrape,
@@ -195,7 +195,7 @@ function createHosts(core: Core, parts: Parts, control: Control): (plugin: Plugi
       dataFolder: config.dataFolder,
       resource: resources.open,
       openAdminListener,
-      ...toolsOf(core, config.server, configuration),
+      ...createTools(core, config.server, configuration),
       ...takeNotes(notes, plugin, config.file, logger),
       discover: (provider, source) =>
         watchListing({ hooks, catalog, logger, open: resources.open }, provider, source),
@@ -209,10 +209,10 @@ export function createGateway(config: Config, logger: Logger, control: Control =
   const { registries, resources, notes, adminServers } = parts;
   const core = createCore(parts, logger);
   const { hooks } = core;
-  const hostOf = createHosts(core, parts, control);
+  const createHost = createHosts(core, parts, control);
   logInternalErrors(core);
   for (const plugin of config.plugins)
-    runNamed(plugin, 'apply', config.file, () => plugin.apply(hostOf(plugin)));
+    runNamed(plugin, 'apply', config.file, () => plugin.apply(createHost(plugin)));
   checkTogether(core, notes, config.file);
   let dispatcher: Dispatcher | undefined;
   let ending: NodeJS.Timeout | undefined;
@@ -229,7 +229,9 @@ export function createGateway(config: Config, logger: Logger, control: Control =
       const { createDispatcher } = await import('./dispatch.ts');
       dispatcher = createDispatcher(config.timeouts);
       hooks.dispatch.tapPromise({ name: 'proxy', stage: Number.MAX_SAFE_INTEGER }, dispatcher.dispatch);
-      await hooks.ready.promise().catch((error: unknown) => Promise.reject(withFile(config.file, error)));
+      await hooks.ready
+        .promise()
+        .catch((error: unknown) => Promise.reject(toConfigError(config.file, error)));
       freezeTaps(hooks);
       for (const server of adminServers) server.serve(core);
       ending = setInterval(() => core.calls.endOlderThan(config.timeouts.call), 1000).unref();
@@ -262,7 +264,7 @@ function checkTogether(core: Core, { checks }: PluginNotes, file: string): void 
   try {
     checkFlags(core);
   } catch (error) {
-    throw withFile(file, error);
+    throw toConfigError(file, error);
   }
 }
 
@@ -271,7 +273,7 @@ async function checkServed(core: Core, file: string): Promise<void> {
   try {
     checkRoutes(core);
   } catch (error) {
-    throw withFile(file, error);
+    throw toConfigError(file, error);
   }
 }
 

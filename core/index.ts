@@ -19,12 +19,12 @@ export type { Archive, ArchivedCall } from './host/archive.ts';
 export { isServed } from './http/routes.ts';
 export { examineVendor } from './host/diagnostics.ts';
 export type { Examination, Finding, Probe } from './host/diagnostics.ts';
-export { fileMode, folderMode, tighten } from './process/data-folder.ts';
-export { fromEnvironment, portText, secondsText } from './host/environment.ts';
+export { fileMode, folderMode, restrictAccess } from './process/data-folder.ts';
+export { readEnvironment, portText, secondsText } from './host/environment.ts';
 export {
   addressSchema,
   defineProvider,
-  drainLimits,
+  buildDrainLimits,
   keySchema,
   onAbortSchema,
   patienceSchema,
@@ -41,32 +41,32 @@ export type * from './host/documents.ts';
 export type { GivenOptions, OptionChange, ShownOption } from './host/shown-options.ts';
 export { applyOwnModels, ownModelsSchema } from './host/own-models.ts';
 export type { OwnModel, OwnModels } from './host/own-models.ts';
-export { flagReader } from './host/wire-flags.ts';
+export { createFlagReader } from './host/wire-flags.ts';
 export type * from './exchange.ts';
 export type * from './preview.ts';
 export type { RouteStep, Trace } from './util/trace.ts';
 export type { AlikeEvent } from './crossing/alike-run.ts';
 export type * from './protocol.ts';
-export { chargeSoFar, inputEstimate } from './billing/charge.ts';
-export { errorTable, GatewayError, isGatewayError, messageOf, toGatewayError } from './errors.ts';
+export { computeChargeSoFar, estimateInput } from './billing/charge.ts';
+export { errorTable, GatewayError, isGatewayError, getMessage, toGatewayError } from './errors.ts';
 export type { ErrorCode, ErrorDetails, VendorWords } from './errors.ts';
 export { formatUsd, parseUsd, toUsdNumber, usd } from './money.ts';
 export type { Nano } from './money.ts';
-export { costLines, costOf, ratesIn, unitsPerRate } from './billing/cost.ts';
+export { computeCostLines, computeCost, getModeRates, getRateUnits } from './billing/cost.ts';
 export type { CostLine } from './billing/cost.ts';
-export { discounts, freePrice, priceSchema, scaleTerms, termsOf } from './billing/price.ts';
+export { discounts, freePrice, priceSchema, scaleTerms, getTerms } from './billing/price.ts';
 export type { Price, PriceRule, Terms } from './billing/price.ts';
-export { affordableOutput, worstCost } from './billing/worst-cost.ts';
+export { computeAffordableOutput, computeWorstCost } from './billing/worst-cost.ts';
 export type { UseBound } from './billing/worst-cost.ts';
 export { blockKinds, eventSchema, finishReasons } from './canonical/events.ts';
 export type * from './canonical/events.ts';
 export { requestSchema } from './canonical/request.ts';
 export type * from './canonical/request.ts';
-export { knownCount, usageSchema } from './canonical/usage.ts';
+export { toCount, usageSchema } from './canonical/usage.ts';
 export type { Usage } from './canonical/usage.ts';
-export { inputBound, outputBound, pictureTokens, useBound } from './billing/cost-bounds.ts';
+export { boundInput, boundOutput, countPictureTokens, boundUse } from './billing/cost-bounds.ts';
 export { longestDeadline } from './util/deadlines.ts';
-export { detached } from './util/detached.ts';
+export { detach } from './util/detached.ts';
 export {
   longestTagName,
   longestTagValue,
@@ -80,7 +80,7 @@ export { Form } from './http/form.ts';
 export type { FormFile } from './http/form.ts';
 export { lossCodes } from './loss.ts';
 export type { Loss, LossCode } from './loss.ts';
-export { askedMode, usualMode } from './billing/service-modes.ts';
+export { getAskedMode, usualMode } from './billing/service-modes.ts';
 export type { Mode } from './billing/service-modes.ts';
 export type { Fee, FeeName } from './billing/fees.ts';
 export { resolvePointer } from './util/json-pointer.ts';

@@ -11,12 +11,12 @@ import { decodeWholeReply, decodeStream, type Reading } from './crossing/reply-e
 import { spliceBytes } from './crossing/splice.ts';
 import { completeToolResults, dedupeToolResults, type Answered } from './crossing/tool-results.ts';
 import { transformEvents, writeReply, writeStream } from './crossing/translated-reply.ts';
-import { forwardReply, forwardStream, onlyPiece } from './crossing/verbatim-reply.ts';
+import { forwardReply, forwardStream, toOnlyPiece } from './crossing/verbatim-reply.ts';
 import type { Routed } from './exchange.ts';
 import type { CoreHooks } from './hooks.ts';
-import { conditionOf } from './host/taps.ts';
+import { getCondition } from './host/taps.ts';
 import { Form, encodeForm } from './http/form.ts';
-import { boundLosses, clientPath, inClientWords, type Loss } from './loss.ts';
+import { boundLosses, toClientPath, encodeInClientWords, type Loss } from './loss.ts';
 import type { EncodedRequest, Operation, ReplyContext } from './protocol.ts';
 import type { UpstreamResponse } from './provider.ts';
 
@@ -52,7 +52,7 @@ class WholeReply implements Pieces {
   }
 }
 
-export function textOf({ text }: Pick<Piece, 'text'>): string {
+export function toText({ text }: Pick<Piece, 'text'>): string {
   return typeof text === 'string' ? text : Buffer.from(text).toString();
 }
 
@@ -90,7 +90,7 @@ export function isTapped(
   { taps }: { readonly taps: readonly { readonly name: string }[] },
   exchange: Routed,
 ): boolean {
-  for (const tap of taps) if (conditionOf(tap)(exchange)) return true;
+  for (const tap of taps) if (getCondition(tap)(exchange)) return true;
   return false;
 }
 
@@ -119,10 +119,10 @@ export function encodeTranslated(exchange: Routed, asked: CanonicalRequest): Enc
     count && operation === 'count'
       ? count.encodeRequest(request, model)
       : upstream.encodeRequest(request, model, grant.outputLimit);
-  const encoded = inClientWords(encode, { ...fieldNames, ...request.names });
+  const encoded = encodeInClientWords(encode, { ...fieldNames, ...request.names });
   const lost = boundLosses(encoded.losses).map((loss) => ({
     ...loss,
-    path: clientPath(loss.path, request, fieldNames),
+    path: toClientPath(loss.path, request, fieldNames),
   }));
   const { body } = encoded;
   return {
@@ -173,13 +173,13 @@ export function crossReply(
   const changed =
     stops.length > 0 || transform ? transformEvents(exchange, decoded, stops, transform) : decoded;
   const batches = expects ? checkJson(changed, expects, reading.tally) : changed;
-  const context = replyContext(exchange, reading);
+  const context = buildReplyContext(exchange, reading);
   return call.stream
     ? writeStream(protocol, context, batches)
-    : new WholeReply(writeReply(protocol, context, batches).then(onlyPiece));
+    : new WholeReply(writeReply(protocol, context, batches).then(toOnlyPiece));
 }
 
-function replyContext({ id, receivedAt, call, attempt }: Routed, { tally }: Reading): ReplyContext {
+function buildReplyContext({ id, receivedAt, call, attempt }: Routed, { tally }: Reading): ReplyContext {
   const { model } = attempt.target;
   return {
     id,
@@ -187,7 +187,7 @@ function replyContext({ id, receivedAt, call, attempt }: Routed, { tally }: Read
     created: Math.floor(receivedAt / 1000),
     now: () => Math.floor(Date.now() / 1000),
     call,
-    lost: (kind, reason) => tally.lost(kind, reason),
+    lost: (kind, reason) => tally.noteLoss(kind, reason),
     capabilities: model.capabilities,
   };
 }

@@ -56,13 +56,13 @@ export function boundLosses(losses: readonly Loss[]): readonly Loss[] {
 }
 
 /** `turns[2].blocks[0].cache` → `["turns", 2, "blocks", 0, "cache"]`. */
-function segments(path: string): (string | number)[] {
+function splitPath(path: string): (string | number)[] {
   return [...path.matchAll(/\[(\d+)\]|[^.[\]]+/g)].map(([name, index]) =>
     index === undefined ? name : Number(index),
   );
 }
 
-function joined(parts: readonly (string | number)[]): string {
+function joinPath(parts: readonly (string | number)[]): string {
   return parts.map((part) => (typeof part === 'number' ? `[${part}]` : `.${part}`)).join('');
 }
 
@@ -72,38 +72,41 @@ function joined(parts: readonly (string | number)[]): string {
  * (`tools.cache` of tools only), `..` is a node's name if it is a field of its parent, and `reasoning.`
  * covers fields inside one that the client has under several names.
  */
-export function clientPath(
+export function toClientPath(
   path: string,
   request: CanonicalRequest,
   names: Readonly<Record<string, string>>,
 ): string {
-  const parts = segments(path);
+  const parts = splitPath(path);
   const [first = path] = parts;
   const own = request.names ?? {};
   // A client may name a field `constructor`, which every object has.
-  const named = (name: string | number): string | undefined => {
+  const getName = (name: string | number): string | undefined => {
     const known = Object.hasOwn(own, name) ? own : names;
     return Object.hasOwn(known, name) ? known[name] : undefined;
   };
-  let known = named(path) ?? (named(`${first}.`) ?? named(first) ?? String(first)) + joined(parts.slice(1));
+  let known =
+    getName(path) ?? (getName(`${first}.`) ?? getName(first) ?? String(first)) + joinPath(parts.slice(1));
   let value: unknown = request;
   for (const [index, part] of parts.entries()) {
     value = typeof value === 'object' && value !== null ? Reflect.get(value, part) : undefined;
     if (typeof value !== 'object' || value === null || !('at' in value) || typeof value.at !== 'string')
       continue;
-    const rest = parts.slice(index + 1).map((name) => named(`${first}.${name}`) ?? named(`.${name}`) ?? name);
-    known = within(value.at, rest);
+    const rest = parts
+      .slice(index + 1)
+      .map((name) => getName(`${first}.${name}`) ?? getName(`.${name}`) ?? name);
+    known = appendPath(value.at, rest);
   }
   return known;
 }
 
-function within(at: string, [first, ...rest]: readonly (string | number)[]): string {
+function appendPath(at: string, [first, ...rest]: readonly (string | number)[]): string {
   if (first === undefined) return at;
-  return first === '..' ? at.replace(/\.[^.]*$/, '') + joined(rest) : at + joined([first, ...rest]);
+  return first === '..' ? at.replace(/\.[^.]*$/, '') + joinPath(rest) : at + joinPath([first, ...rest]);
 }
 
 /** Runs an encoder. If it refuses a field of the request, the error names the field as the client does. */
-export function inClientWords<Encoded>(
+export function encodeInClientWords<Encoded>(
   encode: () => Encoded,
   names: Readonly<Record<string, string>>,
 ): Encoded {
@@ -117,26 +120,27 @@ export function inClientWords<Encoded>(
 }
 
 /** The number of losses that the last entry of a bounded list counts. */
-function unlisted(losses: readonly Loss[]): number {
+function countUnlisted(losses: readonly Loss[]): number {
   const { path = '' } = losses.at(-1) ?? {};
   return path.startsWith('+') ? Math.max(0, Number(path) - 1) || 0 : 0;
 }
 
 /** The paths for the `x-tollgate-dropped` header: as many as fit into 2 kB, then `+N`. */
-export function lossHeader(losses: readonly Loss[]): string {
+export function formatLossHeader(losses: readonly Loss[]): string {
   const listed: string[] = [];
   let length = 0;
   for (const [index, { path }] of losses.entries()) {
     const safe = path.replace(/[^\x21-\x2b\x2d-\x7e]/g, '?');
     length += safe.length + 1;
-    if (length > headerBudget) return [...listed, `+${losses.length - index + unlisted(losses)}`].join(',');
+    if (length > headerBudget)
+      return [...listed, `+${losses.length - index + countUnlisted(losses)}`].join(',');
     listed.push(safe);
   }
   return listed.join(',');
 }
 
 /** The error of a call whose losses are not accepted. It names the first one. */
-export function lossRefusal(losses: readonly Loss[], target: string): GatewayError {
+export function toLossError(losses: readonly Loss[], target: string): GatewayError {
   const listed = losses.slice(0, 8).map((loss) => `${loss.path} (${loss.reason})`);
   return new GatewayError('unsupported_parameter', `${target} cannot be given: ${listed.join(', ')}.`, {
     param: losses[0]?.path,

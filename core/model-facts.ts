@@ -5,8 +5,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { type Price, priceSchema, regionalPrice } from './billing/price.ts';
-import { messageOf } from './errors.ts';
+import { type Price, priceSchema, toRegionalPrice } from './billing/price.ts';
+import { getMessage } from './errors.ts';
 import { mergeFlags, rememberFile, wireSchema } from './host/wire-flags.ts';
 
 const modality = z.enum(['text', 'image', 'audio', 'video', 'pdf', 'file']);
@@ -167,7 +167,7 @@ export function findWorldwidePrice(price: Price): Price | undefined {
 /** The model at the prices of calls that stay in one region. They are as old as the worldwide ones. */
 export function toRegional(model: Model): Model {
   if (!model.price) return model;
-  const price = regionalPrice(model.price);
+  const price = toRegionalPrice(model.price);
   if (price !== model.price) worldwide.set(price, model.price);
   const origin = findPriceOrigin(model.price);
   if (origin) origins.set(price, origin);
@@ -184,7 +184,7 @@ function readJson(file: URL): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Error(`${file.pathname}: ${messageOf(error)}`, {
+    throw new Error(`${file.pathname}: ${getMessage(error)}`, {
       cause: error,
     });
   }

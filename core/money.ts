@@ -2,7 +2,7 @@
  * Money is an integer count of nano-USD (10^-9 USD) in a BigInt. No floating-point number takes part.
  */
 import { z } from 'zod';
-import { messageOf } from './errors.ts';
+import { getMessage } from './errors.ts';
 
 export type Nano = bigint;
 
@@ -41,7 +41,7 @@ export const usd = z
     try {
       return parseUsd(text);
     } catch (error) {
-      context.addIssue({ code: 'custom', message: messageOf(error) });
+      context.addIssue({ code: 'custom', message: getMessage(error) });
       return z.NEVER;
     }
   });

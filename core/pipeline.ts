@@ -15,7 +15,7 @@ import { deliverReply } from './delivery.ts';
 import { GatewayError, toGatewayError } from './errors.ts';
 import {
   advance,
-  endFacts,
+  buildEndFacts,
   type Attempt,
   type Authenticated,
   type End,
@@ -42,7 +42,7 @@ import {
   isVerbatim,
   type EncodedBody,
 } from './lanes.ts';
-import { boundLosses, lossRefusal, type Loss } from './loss.ts';
+import { boundLosses, toLossError, type Loss } from './loss.ts';
 import type { Match, Protocol } from './protocol.ts';
 import { planFirstAttempt, type Next, type NoneLeft } from './retries/next-attempt.ts';
 import { toAttemptError, buildFinalError, classifyNoOutput, decodeRefusal } from './upstream/failures.ts';
@@ -99,13 +99,13 @@ async function runToEnd(core: Core, received: Received, client: Client): Promise
       // A replay has its own request id, whatever the stored headers say.
       client.reply.setHead(replay.status, { ...replay.headers, ...buildIdHeaders(parsed.id) });
       client.reply.finish(replay.body);
-      return { type: 'replayed', exchange: parsed, replay, ...endFacts(parsed, []) };
+      return { type: 'replayed', exchange: parsed, replay, ...buildEndFacts(parsed, []) };
     }
     const targets = routeCall(core, parsed);
     planned = advance(parsed, { targets: targets instanceof Promise ? await targets : targets });
     mark(planned, 'routed');
   } catch (thrown) {
-    const end = refusal(received, thrown);
+    const end = buildRefusal(received, thrown);
     sendError(client, end.error);
     return end;
   }
@@ -154,7 +154,7 @@ async function payForCall(core: Core, planned: Planned, client: Client): Promise
     mark(planned, 'authorized');
     return await tryTargets(core, { planned, grant }, client, meter);
   } catch (thrown) {
-    const end = refusal(planned, thrown);
+    const end = buildRefusal(planned, thrown);
     await meter(end);
     sendError(client, end.error, planned.call);
     return end;
@@ -184,15 +184,15 @@ async function tryTargets(core: Core, granted: Granted, client: Client, meter: M
     try {
       started = await rejectAfterCancel(startReply(core, running, client), routed.attempt.cancellation);
     } catch (thrown) {
-      running.ended(toAttemptError(thrown, routed));
+      running.end(toAttemptError(thrown, routed));
       next = await core.retries.planNextAttempt(routed, attempts);
       // The policy may have waited. If the client disconnected meanwhile, that is the error.
       const error = buildFinalError(attempts, toAttemptError(thrown, routed), !next.target && next.isFinal);
       const charge = computeCharge(classifyNoOutput(routed), routed, running.tally);
-      failure = { type: 'failed', exchange: routed, error, charge, ...endFacts(routed, attempts) };
+      failure = { type: 'failed', exchange: routed, error, charge, ...buildEndFacts(routed, attempts) };
       continue;
     }
-    running.begun();
+    running.noteOutput();
     client.reply.setHead(200, buildReplyHeaders(routed, started.losses, started.estimated));
     return await deliverReply(running, started, { client, meter, attempts });
   }
@@ -258,7 +258,7 @@ async function sendRequest(
           routed,
           response,
           { tally, memory },
-          { ...encoded, transform: transformFor(core, routed) },
+          { ...encoded, transform: createTransform(core, routed) },
         );
   return await awaitOutput(running, memory, pieces, { losses, estimated: false });
 }
@@ -278,7 +278,7 @@ export function encodeCall(
 }
 
 /** The `transformStream` hook for one reply; undefined if no tap applies, so that it can stay verbatim. */
-function transformFor(
+function createTransform(
   { hooks: { transformStream } }: Core,
   routed: Routed,
 ): ((events: AsyncIterable<CanonicalEvent>) => AsyncIterable<CanonicalEvent>) | undefined {
@@ -292,9 +292,9 @@ export function refuseLosses(
   losses: readonly Loss[],
 ): void {
   if (losses.length === 0 || !(rejectsLoss || call.preferences.require_parameters)) return;
-  throw lossRefusal(losses, attempt.target.model.id);
+  throw toLossError(losses, attempt.target.model.id);
 }
 
-function refusal(exchange: Received & Partial<Parsed>, thrown: unknown): Refused {
-  return { type: 'refused', exchange, error: toGatewayError(thrown), ...endFacts(exchange, []) };
+function buildRefusal(exchange: Received & Partial<Parsed>, thrown: unknown): Refused {
+  return { type: 'refused', exchange, error: toGatewayError(thrown), ...buildEndFacts(exchange, []) };
 }

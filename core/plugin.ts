@@ -16,7 +16,7 @@ import type { Configuration } from './host/configuration.ts';
 import type { Description } from './host/description.ts';
 import type { Examination } from './host/diagnostics.ts';
 import type { DocumentStore } from './host/documents.ts';
-import { faultsOf } from './host/option-errors.ts';
+import { describeFaults } from './host/option-errors.ts';
 import type { Entries, Registry } from './host/registry.ts';
 import type { GivenOptions } from './host/shown-options.ts';
 import type { Supervisor, Workers } from './host/workers.ts';
@@ -244,7 +244,7 @@ export function isSlip(error: unknown): error is Error {
 }
 
 /** Why something failed, in one line. For a programming error it names the place. */
-export function reasonOf(error: unknown): string {
+export function describeReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const frame = isSlip(error)
     ? error.stack
@@ -256,8 +256,8 @@ export function reasonOf(error: unknown): string {
 }
 
 /** Wraps what a plugin threw, with its name. */
-export function namingPlugin(plugin: string, error: unknown): PluginError {
-  return error instanceof PluginError ? error : new PluginError(plugin, reasonOf(error), error);
+export function toPluginError(plugin: string, error: unknown): PluginError {
+  return error instanceof PluginError ? error : new PluginError(plugin, describeReason(error), error);
 }
 
 interface PluginParts<Options extends z.ZodType> {
@@ -281,9 +281,9 @@ export function definePlugin(
   parts: Omit<PluginParts<z.ZodAny>, 'options'> & { options?: z.ZodType | undefined },
 ): PluginFactory<z.ZodType> {
   const { name, options: schema = noOptions, supervise } = parts;
-  const factory = (options?: unknown): Plugin => {
+  const createPlugin = (options?: unknown): Plugin => {
     const checked = schema.safeParse(options ?? {});
-    if (!checked.success) throw new PluginError(name, faultsOf(schema, checked.error), checked.error);
+    if (!checked.success) throw new PluginError(name, describeFaults(schema, checked.error), checked.error);
     return {
       name,
       interface: pluginInterface,
@@ -292,5 +292,5 @@ export function definePlugin(
       ...(supervise ? { supervise } : {}),
     };
   };
-  return Object.assign(factory, { options: schema });
+  return Object.assign(createPlugin, { options: schema });
 }

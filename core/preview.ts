@@ -78,17 +78,17 @@ type PreviewCore = Pick<Core, 'hooks' | 'protocols' | 'catalog' | 'targetsFor' |
 export async function previewCall(core: Core, request: PreviewRequest): Promise<Preview> {
   const [protocol, match] = findProtocol(core, request);
   const received = receive(core, protocol, match, request);
-  const refused = (thrown: unknown): ErrorReply =>
+  const encodeRefusal = (thrown: unknown): ErrorReply =>
     protocol.client.encodeError(toGatewayError(thrown), received.id, match);
   let parsed: Parsed | undefined;
   try {
     const body = parseJson(Buffer.from(request.body));
     parsed = parseCall(received, body, { protocol, match, reply: { record: () => undefined } });
     const chosen = await routeCall(core, parsed);
-    const all = crossingsOf(core, parsed, chosen, request.everyWire ?? false);
+    const all = listCrossings(core, parsed, chosen, request.everyWire ?? false);
     const crossings: CrossingPreview[] = [];
     for (const crossing of all.slice(0, mostCrossings)) {
-      crossings.push(await previewCrossing(core, parsed, crossing, refused));
+      crossings.push(await previewCrossing(core, parsed, crossing, encodeRefusal));
       await nextTurn();
     }
     const { model } = parsed.call;
@@ -103,7 +103,7 @@ export async function previewCall(core: Core, request: PreviewRequest): Promise<
     return {
       protocol: protocol.name,
       model: parsed?.call.model,
-      error: refused(thrown),
+      error: encodeRefusal(thrown),
       crossings: [],
       omitted: 0,
     };
@@ -154,7 +154,7 @@ interface Crossing extends Pick<CrossingPreview, 'isChosen' | 'isSpoken'> {
 }
 
 /** The chosen targets in order, then the others, each by all its wires. A provider's keys count as one. */
-function crossingsOf(
+function listCrossings(
   core: PreviewCore,
   parsed: Parsed,
   chosen: readonly Target[],
@@ -190,7 +190,7 @@ async function previewCrossing(
   core: Core,
   parsed: Parsed,
   { target, isChosen, isSpoken }: Crossing,
-  refused: (thrown: unknown) => ErrorReply,
+  encodeRefusal: (thrown: unknown) => ErrorReply,
 ): Promise<CrossingPreview> {
   const { cancellation, operation } = parsed;
   const attempt = new Run({ target, isRetry: false, withoutReasoning: false, number: 1 }, cancellation);
@@ -209,21 +209,25 @@ async function previewCrossing(
     const encoded = await encodeCall(core, routed);
     const losses = [...encoded.losses, ...reportLoweredLimit(routed)];
     shown = { ...nothing, lane: encoded.verbatim ? 'verbatim' : 'translated', losses };
-    shown = { ...shown, request: requestOf(routed, encoded, isSpoken) };
+    shown = { ...shown, request: describeRequest(routed, encoded, isSpoken) };
     refuseLosses(core, routed, encoded.losses);
     return shown;
   } catch (thrown) {
-    return { ...shown, error: refused(thrown) };
+    return { ...shown, error: encodeRefusal(thrown) };
   }
 }
 
-function requestOf(routed: Routed, encoded: EncodedBody, isSpoken: boolean): CrossingPreview['request'] {
+function describeRequest(
+  routed: Routed,
+  encoded: EncodedBody,
+  isSpoken: boolean,
+): CrossingPreview['request'] {
   const text = typeof encoded.body === 'string' ? encoded.body : describeBytes(encoded);
   if (!isSpoken) return { method: 'POST', url: undefined, headers: {}, body: text };
   const { method, url, headers, body } = buildUnsigned(routed, encoded);
   return {
     method,
-    url: withoutUser(url),
+    url: omitUser(url),
     headers,
     body: body === encoded.body ? text : describeBytes({ ...encoded, body }),
   };
@@ -234,7 +238,7 @@ function describeBytes({ body, contentType }: EncodedBody): string {
 }
 
 /** An operator may have put a name and a password into a base URL. */
-function withoutUser(address: string): string {
+function omitUser(address: string): string {
   if (!address.includes('@')) return address;
   const url = new URL(address);
   url.username = '';

@@ -8,7 +8,7 @@ import { priceSchema } from './billing/price.ts';
 import type { CanonicalRequest } from './canonical/request.ts';
 import type { Target } from './exchange.ts';
 import { examineVendor } from './host/diagnostics.ts';
-import { fromEnvironment } from './host/environment.ts';
+import { readEnvironment } from './host/environment.ts';
 import { applyOwnModels, ownModelsSchema } from './host/own-models.ts';
 import { readCatalogue, toRegional, type Model } from './model-facts.ts';
 import { definePlugin, type PluginFactory } from './plugin.ts';
@@ -106,7 +106,7 @@ export const onAbortSchema = z
   .default('cancel');
 
 /** Limits of draining. */
-export function drainLimits(choice: z.output<typeof onAbortSchema>): DrainLimits | undefined {
+export function buildDrainLimits(choice: z.output<typeof onAbortSchema>): DrainLimits | undefined {
   if (choice === 'cancel') return undefined;
   return choice === 'drain' ? drainSchema.parse({}) : choice.drain;
 }
@@ -155,16 +155,16 @@ const optionsSchema = z.strictObject({
 export type ProviderOptions = z.output<typeof optionsSchema>;
 
 /** The models of a catalogue file, at the prices of one region if calls stay in it. */
-function listedAt(file: URL, isRegional = false): Model[] {
+function readModels(file: URL, isRegional = false): Model[] {
   const models = readCatalogue(file);
   return isRegional ? models.map(toRegional) : models;
 }
 
-function below(base: string, path: Endpoint): Endpoint {
+function joinEndpoint(base: string, path: Endpoint): Endpoint {
   return typeof path === 'string' ? base + path : (...call) => base + path(...call);
 }
 
-function bearer(key: string): Record<string, string> {
+function buildBearer(key: string): Record<string, string> {
   return { authorization: `Bearer ${key}` };
 }
 
@@ -176,10 +176,10 @@ export function defineProvider(spec: ProviderSpec): PluginFactory<typeof options
     name: spec.name,
     options: optionsSchema,
     apply(host, options) {
-      const keys = [options.apiKey ?? fromEnvironment(spec.env.key, secretSchema) ?? []].flat();
+      const keys = [options.apiKey ?? readEnvironment(spec.env.key, secretSchema) ?? []].flat();
       const base = (
         options.baseUrl ??
-        fromEnvironment(spec.env.baseUrl, addressSchema) ??
+        readEnvironment(spec.env.baseUrl, addressSchema) ??
         spec.baseUrl
       )?.replace(/\/+$/, '');
       if (!base || (spec.baseUrl && keys.length === 0)) {
@@ -189,9 +189,9 @@ export function defineProvider(spec: ProviderSpec): PluginFactory<typeof options
       if (spec.models instanceof URL) host.readsFrom(fileURLToPath(spec.models));
       const models =
         spec.models instanceof URL
-          ? applyOwnModels(spec.name, listedAt(spec.models, spec.isRegional?.(base)), options.models)
+          ? applyOwnModels(spec.name, readModels(spec.models, spec.isRegional?.(base)), options.models)
           : undefined;
-      const credentials = keys.length > 0 ? keys.map(spec.credential ?? bearer) : [{}];
+      const credentials = keys.length > 0 ? keys.map(spec.credential ?? buildBearer) : [{}];
       for (const [index, headers] of credentials.entries()) {
         const number = credentials.length > 1 ? index + 1 : undefined;
         const provider = createProvider(spec, { base, credential: headers, number }, options);
@@ -229,10 +229,10 @@ function createProvider(
     name: spec.name,
     ...(number === undefined ? {} : { credential: number }),
     endpoints: Object.fromEntries(
-      Object.entries(spec.endpoints).map(([protocol, path]) => [protocol, below(base, path)]),
+      Object.entries(spec.endpoints).map(([protocol, path]) => [protocol, joinEndpoint(base, path)]),
     ),
     choose: spec.choose,
-    onAbort: drainLimits(onAbort),
+    onAbort: buildDrainLimits(onAbort),
     patience: spec.patience ? { ...spec.patience, ...timeouts } : timeouts,
     sign: (request) => ({ ...request, headers: { ...request.headers, ...credential } }),
   };

@@ -8,7 +8,7 @@ import type Router from '@koa/router';
 import Koa from 'koa';
 import { LRUCache } from 'lru-cache';
 import type { Core } from './core.ts';
-import { arriveBy } from './dispatch.ts';
+import { attachConnection } from './dispatch.ts';
 import { answerRoute } from './http/answer-route.ts';
 import { Arrival, createMatcher, readTarget, type Call, type ReceivedRequest } from './http/arrival.ts';
 import { refuseCompressed, toWrongBodyError, type BodyShare } from './http/bodies.ts';
@@ -143,7 +143,7 @@ async function takeCall(
 ): Promise<void> {
   const { req, res } = request;
   const { protocol, match } = call;
-  const received = arriveBy(
+  const received = attachConnection(
     new Arrival(core, request, { family: protocol.name, operation: match.operation }),
     req,
     res,
@@ -153,8 +153,8 @@ async function takeCall(
     reply.memory.release();
     if (!res.writableFinished) received.cancellation.cancel();
   });
-  const halfClosed = (): void => reply.probe(req.httpVersion, protocol.client.keepAlive);
-  req.socket.on('end', halfClosed);
+  const probeClient = (): void => reply.probe(req.httpVersion, protocol.client.keepAlive);
+  req.socket.on('end', probeClient);
   const share = core.bodies.openShare();
   const running = core.calls.begin(received);
   try {
@@ -175,7 +175,7 @@ async function takeCall(
   } catch (error) {
     app.createContext(req, res).onerror(toError(error));
   } finally {
-    req.socket.off('end', halfClosed);
+    req.socket.off('end', probeClient);
     core.calls.end(running);
     share.release();
     reply.releaseRecording();

@@ -18,7 +18,7 @@ import {
   type Protocol,
   type ReplyContext,
 } from 'tollgate';
-import { decodeError, encodeError, errorBody } from 'tollgate/kit';
+import { decodeError, encodeError, buildErrorBody } from 'tollgate/kit';
 import { z } from 'zod';
 
 const callSchema = z.strictObject({
@@ -154,7 +154,7 @@ export const protocol: Protocol = {
       return { model: context.model, answer: listener.answer, ...listener.ended };
     },
     encodeError,
-    encodeStreamError: (error) => frame(errorBody(error)),
+    encodeStreamError: (error) => frame(buildErrorBody(error)),
   },
   upstream: {
     headers: () => ({}),

@@ -9,14 +9,14 @@ import type { Charge, Routed } from '../exchange.ts';
 import type { Model } from '../model-facts.ts';
 import type { Nano } from '../money.ts';
 import type { ClientCall } from '../protocol.ts';
-import { outputBound, pictureTokens, useBound } from './cost-bounds.ts';
-import { costLines, nameRule, ratesIn, sumLines } from './cost.ts';
+import { boundOutput, countPictureTokens, boundUse } from './cost-bounds.ts';
+import { computeCostLines, nameRule, getModeRates, sumLines } from './cost.ts';
 import { feeCounts } from './fees.ts';
 import { standard, type Price } from './price.ts';
 import type { Progress } from './reply-progress.ts';
-import { askedMode, usualMode } from './service-modes.ts';
+import { getAskedMode, usualMode } from './service-modes.ts';
 import { checkUsage, capToReservation } from './trusted-usage.ts';
-import { worstCost } from './worst-cost.ts';
+import { computeWorstCost } from './worst-cost.ts';
 
 export type Outcome = 'completed' | 'aborted' | 'cut' | 'left-before-output' | 'failed';
 
@@ -57,31 +57,31 @@ function chargeFigures(outcome: Outcome, exchange: Routed, tally: Progress, repo
   if (isKnown && isComplete(counted, price)) return chargeForUsage(counted, price, 'usage');
   const usage = {
     ...counted,
-    input: reported.input ?? inputEstimate(exchange.call, model),
+    input: reported.input ?? estimateInput(exchange.call, model),
     ...estimateOutput(outcome, exchange, reported, { bytes: tally.deliveredBytes, images }),
   };
   return chargeForUsage(usage, price, 'estimate');
 }
 
 function chargeForUsage(usage: Usage, price: Price, basis: Charge['basis']): Charge {
-  const lines = costLines(usage, price);
+  const lines = computeCostLines(usage, price);
   return { usage, lines, cost: sumLines(lines), rule: nameRule(usage, price), basis, suspect: false };
 }
 
 /** True if the provider served the call in a priced mode that it did not ask for. */
 function isServedUnasked({ mode = usualMode }: Usage, { call }: Routed): boolean {
-  return mode !== usualMode && mode !== askedMode(call);
+  return mode !== usualMode && mode !== getAskedMode(call);
 }
 
 /** The highest expected cost of the call at its rule; at least this much is reserved. */
 function computeReservation({ call, grant, attempt: { target } }: Routed, { rule }: Usage): Nano {
-  return worstCost({ ...useBound(call, target, grant.outputLimit), rules: [rule] }, target.price);
+  return computeWorstCost({ ...boundUse(call, target, grant.outputLimit), rules: [rule] }, target.price);
 }
 
 /** If the provider does not report the mode, the call is charged for the mode it asked for. */
 function addMode(usage: Usage, { call, protocol, attempt: { target } }: Routed): Usage {
-  const mode = askedMode(call);
-  return usage.mode === undefined && target.protocol === protocol && ratesIn(target.price, mode)
+  const mode = getAskedMode(call);
+  return usage.mode === undefined && target.protocol === protocol && getModeRates(target.price, mode)
     ? { ...usage, mode }
     : usage;
 }
@@ -114,7 +114,7 @@ function isUnpriced(
 ): boolean {
   if (model.free) return false;
   const { mode = usualMode } = reported;
-  const served = mode === usualMode ? undefined : ratesIn(price, mode);
+  const served = mode === usualMode ? undefined : getModeRates(price, mode);
   if (mode !== usualMode && !served) return true;
   if (feeCounts.some(([name, counted]) => reported[counted] && price[name] === undefined)) return true;
   // The rates of a mode cover all media.
@@ -127,7 +127,7 @@ function isUnpriced(
 }
 
 /** The charge of a running call if it broke off now. */
-export function chargeSoFar(exchange: Routed): Charge {
+export function computeChargeSoFar(exchange: Routed): Charge {
   const { phase, error, tally } = exchange.attempt;
   if (phase === 'end' && error) return noCharge;
   return computeCharge(phase === 'start' ? 'left-before-output' : 'cut', exchange, tally);
@@ -154,7 +154,7 @@ function isComplete({ input, output, images }: Usage, price: Price): boolean {
 }
 
 /** Estimates the input tokens of a call from bytes. */
-export function inputEstimate(
+export function estimateInput(
   { size: { textBytes, images, mediaBytes } }: ClientCall,
   { capabilities }: Model,
 ): number {
@@ -170,11 +170,11 @@ function estimateOutput(
 ): Usage {
   if (outcome === 'left-before-output') return { output: 0 };
   const { model } = attempt.target;
-  const painted = images > 0 ? images * pictureTokens(call, model) : 0;
+  const painted = images > 0 ? images * countPictureTokens(call, model) : 0;
   const delivered = Math.ceil(bytes / bytesPerToken) + painted;
   const output = Math.min(
     Math.max(usage.output ?? 0, delivered),
-    outputBound(call, model, grant.outputLimit) * call.candidates,
+    boundOutput(call, model, grant.outputLimit) * call.candidates,
   );
   return painted > 0 ? { output, outputImage: Math.min(usage.outputImage ?? painted, output) } : { output };
 }

@@ -3,11 +3,11 @@ import type { Target } from '../exchange.ts';
 import type { Model } from '../model-facts.ts';
 import type { ClientCall } from '../protocol.ts';
 import type { FeeName } from './fees.ts';
-import { askedMode } from './service-modes.ts';
+import { getAskedMode } from './service-modes.ts';
 import type { UseBound } from './worst-cost.ts';
 
 /** The most input tokens of a call: no tokeniser makes more tokens than bytes. */
-export function inputBound(
+export function boundInput(
   { size: { textBytes, images, mediaBytes } }: ClientCall,
   { capabilities }: Model,
 ): number {
@@ -15,18 +15,23 @@ export function inputBound(
 }
 
 /** The most tokens of one picture at the requested quality; 0 if the model produces no pictures. */
-export function pictureTokens(call: ClientCall, { capabilities }: Model): number {
+export function countPictureTokens(call: ClientCall, { capabilities }: Model): number {
   const { image } = capabilities;
   if (!image) return 0;
   const settings = call.decode().image;
   const asked = settings?.quality;
   const dearest = Math.max(...Object.values(image.tokens));
   const known = asked === undefined ? undefined : image.tokens[image.qualities[asked] ?? asked];
-  return known === undefined ? dearest : Math.min(dearest, Math.ceil(known * growth(settings?.size, image)));
+  return known === undefined
+    ? dearest
+    : Math.min(dearest, Math.ceil(known * computeGrowth(settings?.size, image)));
 }
 
 /** The ratio of pixels to the largest listed size, since a larger picture counts as more tokens. */
-function growth(size: string | undefined, { sizes }: NonNullable<Model['capabilities']['image']>): number {
+function computeGrowth(
+  size: string | undefined,
+  { sizes }: NonNullable<Model['capabilities']['image']>,
+): number {
   if (size === undefined || Object.hasOwn(sizes, size)) return 1;
   const largest = Math.max(1, ...Object.values(sizes).map(countPixels));
   return Math.max(1, countPixels(size) / largest);
@@ -42,10 +47,10 @@ function countPixels(size: string): number {
  * picture is produced whole or not at all, so no limit is below one picture. A model without text produces
  * nothing else.
  */
-export function outputBound(call: ClientCall, model: Model, granted: number | undefined): number {
+export function boundOutput(call: ClientCall, model: Model, granted: number | undefined): number {
   const limit = Math.min(granted ?? Infinity, call.outputLimit ?? Infinity, model.outputLimit);
   if (!model.capabilities.image) return limit;
-  const picture = pictureTokens(call, model);
+  const picture = countPictureTokens(call, model);
   return model.output.includes('text') ? Math.min(Math.max(limit, picture), model.outputLimit) : picture;
 }
 
@@ -70,7 +75,7 @@ function countUses({ fees = [] }: ClientCall, name: FeeName, unlimited: number):
 }
 
 /** How often the provider may read the conversation again. */
-export function roundsOf({ size: { rounds = 0 } }: ClientCall, unlimited: number): number {
+export function countRounds({ size: { rounds = 0 } }: ClientCall, unlimited: number): number {
   return rounds === Infinity ? unlimited : Math.min(rounds, mostUses);
 }
 
@@ -78,7 +83,7 @@ export function roundsOf({ size: { rounds = 0 } }: ClientCall, unlimited: number
  * The most that a call can use. `unlimited` replaces the number of tool uses if the call sets no limit. Most
  * providers read the whole conversation again after each use, with the result, and bill every reading.
  */
-export function useBound(
+export function boundUse(
   call: ClientCall,
   target: Pick<Target, 'model' | 'protocol' | 'schedule'>,
   granted: number | undefined,
@@ -94,9 +99,9 @@ export function useBound(
   const { brief, uncached: unmarked } = size;
   const uncached = unmarked === true && caching === 'marked';
   const rules = target.schedule?.rulesFrom(Date.now());
-  const output = outputBound(call, model, granted);
-  const sent = inputBound(call, model);
-  const mode = askedMode(call);
+  const output = boundOutput(call, model, granted);
+  const sent = boundInput(call, model);
+  const mode = getAskedMode(call);
   if (!fees?.length && !size.rounds && !size.fetched && !size.cached) {
     return {
       input: sent,
@@ -112,7 +117,7 @@ export function useBound(
     countUses(call, 'webSearch', unlimited),
     countUses(call, 'fileSearch', unlimited),
   ];
-  const rounds = roundsOf(call, unlimited);
+  const rounds = countRounds(call, unlimited);
   const runs = Math.max(0, rounds - webSearches - fileSearches);
   const found = webSearches * tokensPerSearch + fileSearches * tokensPerFileSearch + runs * tokensPerRun;
   // The provider refuses what does not fit. More bytes than the context may still be fewer tokens.

@@ -8,7 +8,7 @@ import { feeCounts } from './fees.ts';
 import {
   discounts,
   standard,
-  termsOf,
+  getTerms,
   type Price,
   type Rates,
   type Table,
@@ -22,17 +22,17 @@ export const million = 1_000_000n;
  * Rates of a service mode. Undefined for the usual mode and for unknown ones. A discount without rates of its
  * own is charged like the call without it.
  */
-export function ratesIn(terms: Terms, mode: string | undefined): Table | undefined {
+export function getModeRates(terms: Terms, mode: string | undefined): Table | undefined {
   if (mode === undefined) return undefined;
   if (terms.modes && Object.hasOwn(terms.modes, mode)) return terms.modes[mode];
   const words = mode.split(' ');
   const dearer = words.filter((word) => !discounts.has(word));
   if (dearer.length === words.length) return undefined;
-  return dearer.length === 0 ? terms : ratesIn(terms, dearer.join(' '));
+  return dearer.length === 0 ? terms : getModeRates(terms, dearer.join(' '));
 }
 
 /** The longest tier that this much input reaches. */
-function tierOf({ tiers }: Table, input: number): Tier | undefined {
+function findTier({ tiers }: Table, input: number): Tier | undefined {
   if (!tiers) return undefined;
   let longest: Tier | undefined;
   for (const tier of tiers) {
@@ -42,7 +42,7 @@ function tierOf({ tiers }: Table, input: number): Tier | undefined {
 }
 
 /** The name of the rule in what a usage says of its own pricing. */
-function ruleIn({ rule }: Usage): string | undefined {
+function readRule({ rule }: Usage): string | undefined {
   return rule?.split(' ', 1)[0];
 }
 
@@ -51,10 +51,10 @@ function ruleIn({ rule }: Usage): string | undefined {
  * rates of their own, such as `peak flex above-200000`.
  */
 export function nameRule(usage: Usage, price: Price): string {
-  const terms = termsOf(price, ruleIn(usage));
-  const served = ratesIn(terms, usage.mode);
-  const tier = tierOf(served ?? terms, usage.input ?? 0);
-  const words = [terms === price ? (price.name ?? standard) : ruleIn(usage)];
+  const terms = getTerms(price, readRule(usage));
+  const served = getModeRates(terms, usage.mode);
+  const tier = findTier(served ?? terms, usage.input ?? 0);
+  const words = [terms === price ? (price.name ?? standard) : readRule(usage)];
   if (served && served !== terms) words.push(usage.mode);
   if (tier) words.push(`above-${tier.above}`);
   return words.join(' ');
@@ -68,11 +68,11 @@ export function roundMillionths(value: bigint): Nano {
   return quotient;
 }
 
-export function tokens(count: number | undefined): bigint {
-  return BigInt(whole(count));
+export function toUnits(count: number | undefined): bigint {
+  return BigInt(toWhole(count));
 }
 
-function whole(count: number | undefined): number {
+function toWhole(count: number | undefined): number {
   return Math.max(0, Math.trunc(count ?? 0));
 }
 
@@ -87,7 +87,7 @@ export interface CostLine {
 const pieces = new Set<string>(['request', 'image', ...feeCounts.map(([kind]) => kind)]);
 
 /** How many units the rate of a kind of use is for: a million tokens, or one of anything else. */
-export function unitsPerRate(kind: string): bigint {
+export function getRateUnits(kind: string): bigint {
   return pieces.has(kind) ? 1n : million;
 }
 
@@ -101,25 +101,25 @@ type AddPart = (kind: Part, left: number, rate?: bigint, count?: number) => numb
  * What a usage costs, kind by kind. Parts (cached, audio, images, reasoning) without a price of their own
  * cost what the whole costs. A part is never larger than the rest of its whole.
  */
-export function costLines(usage: Usage, price: Price): CostLine[] {
-  const terms = termsOf(price, ruleIn(usage));
-  const table = ratesIn(terms, usage.mode) ?? terms;
-  const rates = tierOf(table, usage.input ?? 0) ?? table;
+export function computeCostLines(usage: Usage, price: Price): CostLine[] {
+  const terms = getTerms(price, readRule(usage));
+  const table = getModeRates(terms, usage.mode) ?? terms;
+  const rates = findTier(table, usage.input ?? 0) ?? table;
   const lines: CostLine[] = [];
   const add: AddPart = (kind, left, rate = rates[kind], count = usage[kind]) => {
     if (!count || rate === undefined) return 0;
-    const units = Math.min(whole(count), left);
+    const units = Math.min(toWhole(count), left);
     if (units > 0) lines.push({ kind, units: BigInt(units), rate, per: million });
     return units;
   };
-  let input = whole(usage.input);
-  const cached = Math.min(whole(usage.cacheRead), input);
+  let input = toWhole(usage.input);
+  const cached = Math.min(toWhole(usage.cacheRead), input);
   const cachedAudio = add('cacheReadAudio', cached);
   input -= cachedAudio + add('cacheRead', cached - cachedAudio);
   input = addWrites(add, rates, input);
-  input -= add('inputAudio', input, rates.inputAudio, freshAudio(usage, rates));
+  input -= add('inputAudio', input, rates.inputAudio, countFreshAudio(usage, rates));
   input -= add('inputImage', input);
-  let output = whole(usage.output);
+  let output = toWhole(usage.output);
   output -= add('reasoning', output);
   output -= add('outputAudio', output);
   output -= add('outputImage', output);
@@ -127,11 +127,11 @@ export function costLines(usage: Usage, price: Price): CostLine[] {
   if (output > 0) lines.push({ kind: 'output', units: BigInt(output), rate: rates.output, per: million });
   if (terms.request !== undefined) lines.push({ kind: 'request', units: 1n, rate: terms.request, per: 1n });
   if (terms.image !== undefined && usage.images)
-    lines.push({ kind: 'image', units: tokens(usage.images), rate: terms.image, per: 1n });
+    lines.push({ kind: 'image', units: toUnits(usage.images), rate: terms.image, per: 1n });
   for (const [kind, counted] of feeCounts) {
     const rate = terms[kind];
     const units = usage[counted];
-    if (rate !== undefined && units) lines.push({ kind, units: tokens(units), rate, per: 1n });
+    if (rate !== undefined && units) lines.push({ kind, units: toUnits(units), rate, per: 1n });
   }
   return lines;
 }
@@ -150,7 +150,7 @@ function addWrites(add: AddPart, rates: Rates, input: number): number {
 }
 
 /** Audio input that was not read from the cache. */
-function freshAudio(
+function countFreshAudio(
   { inputAudio = 0, cacheReadAudio = 0 }: Usage,
   { cacheRead, cacheReadAudio: cachedRate = cacheRead }: Rates,
 ): number {
@@ -165,6 +165,6 @@ export function sumLines(lines: readonly CostLine[]): Nano {
 }
 
 /** What a usage costs. */
-export function costOf(usage: Usage, price: Price): Nano {
-  return sumLines(costLines(usage, price));
+export function computeCost(usage: Usage, price: Price): Nano {
+  return sumLines(computeCostLines(usage, price));
 }

@@ -68,7 +68,7 @@ interface Local {
 }
 
 /** Reads the clock of a time zone. Most gateways never call a model whose price depends on it. */
-function clockOf(zone: string): (at: number) => Local {
+function createClock(zone: string): (at: number) => Local {
   if (zone === 'UTC') {
     return (at) => ({
       day: new Date(at).toISOString().slice(0, 10),
@@ -98,29 +98,29 @@ function clockOf(zone: string): (at: number) => Local {
   };
 }
 
-function minuteOf(time: string): number {
+function toMinute(time: string): number {
   const [hour = 0, rest = 0] = time.split(':').map(Number);
   return hour * 60 + rest;
 }
 
 type Test = (local: Local, at: number) => boolean;
 
-function isWithin(ranges: readonly string[]): (local: Local) => boolean {
+function createDaysTest(ranges: readonly string[]): (local: Local) => boolean {
   const pairs = ranges.map((range) => [range.slice(0, 10), range.slice(-10)] as const);
   return ({ day }) => pairs.some(([first, last]) => first <= day && day <= last);
 }
 
-function isSince(text: string): Test {
+function createSinceTest(text: string): Test {
   if (text.length === 10) return ({ day }) => day >= text;
   const start = Date.parse(text);
   return (_, at) => at >= start;
 }
 
-function testsOf({ from, until, when = {} }: When): Test[] {
+function createTests({ from, until, when = {} }: When): Test[] {
   const tests: Test[] = [];
-  if (from !== undefined) tests.push(isSince(from));
+  if (from !== undefined) tests.push(createSinceTest(from));
   if (until !== undefined) {
-    const isOver = isSince(until);
+    const isOver = createSinceTest(until);
     tests.push((local, at) => !isOver(local, at));
   }
   if (when.days) {
@@ -128,7 +128,7 @@ function testsOf({ from, until, when = {} }: When): Test[] {
     tests.push(({ weekday }) => stated.has(weekday));
   }
   if (when.hours) {
-    const spans = when.hours.map((span) => span.split('-').map(minuteOf));
+    const spans = when.hours.map((span) => span.split('-').map(toMinute));
     tests.push((local) =>
       spans.some(([start = 0, end = 0]) =>
         start < end
@@ -137,9 +137,9 @@ function testsOf({ from, until, when = {} }: When): Test[] {
       ),
     );
   }
-  if (when.only) tests.push(isWithin(when.only));
+  if (when.only) tests.push(createDaysTest(when.only));
   if (when.except) {
-    const isExcepted = isWithin(when.except);
+    const isExcepted = createDaysTest(when.except);
     tests.push((local) => !isExcepted(local));
   }
   return tests;
@@ -149,9 +149,9 @@ export interface ScheduledRule extends When {
   readonly name: string;
 }
 
-function matcherOf(rule: ScheduledRule): (at: number) => boolean {
-  const clock = clockOf(rule.when?.zone ?? 'UTC');
-  const tests = testsOf(rule);
+function createMatcher(rule: ScheduledRule): (at: number) => boolean {
+  const clock = createClock(rule.when?.zone ?? 'UTC');
+  const tests = createTests(rule);
   return (at) => {
     const local = clock(at);
     return tests.every((test) => test(local, at));
@@ -174,7 +174,7 @@ export class PriceSchedule {
 
   /** `longest` is how many milliseconds a call may last. */
   constructor(rules: readonly ScheduledRule[], longest: number) {
-    this.#rules = rules.map((rule) => ({ name: rule.name, matches: matcherOf(rule) }));
+    this.#rules = rules.map((rule) => ({ name: rule.name, matches: createMatcher(rule) }));
     this.#longest = Math.ceil(longest / minute);
   }
 

@@ -168,21 +168,21 @@ function writeOutRule(base: Price, rule: StatedRule): PriceRule {
   return { request, image, webSearch, fileSearch, container, ...writeOut(rule), ...scheduled };
 }
 
-function modeNames({ modes = {} }: StatedTerms): string {
+function joinModes({ modes = {} }: StatedTerms): string {
   return Object.keys(modes).toSorted().join(', ');
 }
 
 /** What is wrong with the rules of a price; undefined if nothing is. */
-function faultOf({ rules = [], ...base }: Stated): string | undefined {
+function findFault({ rules = [], ...base }: Stated): string | undefined {
   const names = rules.map((rule) => rule.name);
   if (new Set(names).size < names.length || names.includes(base.name ?? standard))
     return 'has two rules of one name';
-  const other = rules.find((rule) => !('times' in rule) && modeNames(rule) !== modeNames(base));
+  const other = rules.find((rule) => !('times' in rule) && joinModes(rule) !== joinModes(base));
   return other && `has a rule "${other.name}" with other modes than the price`;
 }
 
 export const priceSchema = statedSchema.transform((stated, context): Price => {
-  const fault = faultOf(stated);
+  const fault = findFault(stated);
   if (fault !== undefined) {
     context.addIssue({ code: 'custom', message: fault, path: ['rules'] });
     return z.NEVER;
@@ -193,7 +193,7 @@ export const priceSchema = statedSchema.transform((stated, context): Price => {
 });
 
 /** The price of calls that the vendor keeps in one region. The names of its rules and rates say so. */
-export function regionalPrice(price: Price): Price {
+export function toRegionalPrice(price: Price): Price {
   const { regional, rules, name: named = standard } = price;
   if (regional === undefined) return price;
   return {
@@ -217,6 +217,6 @@ export const discounts: ReadonlySet<string> = new Set(['flex', 'batch']);
 export const standard = 'standard';
 
 /** What holds at the time of a rule. A rule that the price lacks, or none, means the price's own rates. */
-export function termsOf(price: Price, rule: string | undefined): Terms {
+export function getTerms(price: Price, rule: string | undefined): Terms {
   return price.rules?.find((each) => each.name === rule) ?? price;
 }

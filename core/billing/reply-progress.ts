@@ -63,7 +63,7 @@ export class Tally {
   /** Blocks with pictures, and candidates with a finished or partial picture; created with the first. */
   #pictures: { readonly blocks: Set<number>; readonly candidates: Set<number> } | undefined;
 
-  lost(kind: string, reason: string): void {
+  noteLoss(kind: string, reason: string): void {
     const path = `reply.${kind}`;
     if (this.losses.length < mostLosses && !this.losses.some((loss) => loss.path === path))
       this.losses.push({ path, reason, code: 'reply' });
@@ -118,7 +118,7 @@ export class Tally {
     this.unreadable += 1;
     if (this.unreadable > mostUnreadable)
       throw new GatewayError('upstream_failed', 'The provider sent events that could not be read.');
-    this.lost('event', 'the provider sent an event that could not be read');
+    this.noteLoss('event', 'the provider sent an event that could not be read');
   }
 
   #show(candidate: number): { readonly blocks: Set<number> } {

@@ -6,7 +6,7 @@
 import { GatewayError } from '../errors.ts';
 import type { Parsed, Target } from '../exchange.ts';
 import type { ClientCall } from '../protocol.ts';
-import { ratesIn } from './cost.ts';
+import { getModeRates } from './cost.ts';
 import type { Fee } from './fees.ts';
 import type { Price } from './price.ts';
 
@@ -25,7 +25,7 @@ export interface Mode {
 export const usualMode = 'usual';
 
 /** The joined name of all modes that a call asks for; undefined if it asks for none. */
-export function askedMode({ modes }: ClientCall): string | undefined {
+export function getAskedMode({ modes }: ClientCall): string | undefined {
   return modes?.length ? modes.map(({ name }) => name).join(' ') : undefined;
 }
 
@@ -38,12 +38,12 @@ export function filterPriced(
   targets: readonly Target[],
   { call, operation, protocol }: Parsed,
 ): readonly Target[] {
-  const mode = askedMode(call);
+  const mode = getAskedMode(call);
   const { fees = [] } = call;
   if (operation === 'count' || (mode === undefined && fees.length === 0)) return targets;
   const known = targets.filter(({ protocol: own, model, price }) => {
     if (own !== protocol || model.free) return true;
-    return !findUnpricedFee(fees, price) && (mode === undefined || ratesIn(price, mode));
+    return !findUnpricedFee(fees, price) && (mode === undefined || getModeRates(price, mode));
   });
   if (known.length > 0 || targets.length === 0) return known;
   throw toUnpricedError(targets, call);
@@ -63,7 +63,9 @@ function toUnpricedError(targets: readonly Target[], { fees = [], modes = [] }: 
       { param: fee.field },
     );
   }
-  const { name, field } = modes.find((each) => !targets.some(({ price }) => ratesIn(price, each.name))) ??
+  const { name, field } = modes.find(
+    (each) => !targets.some(({ price }) => getModeRates(price, each.name)),
+  ) ??
     modes.at(-1) ?? { name: '', field: undefined };
   return new GatewayError(
     'unsupported_parameter',

@@ -7,7 +7,7 @@
 import type { Block, CanonicalRequest } from '../canonical/request.ts';
 import type { Usage } from '../canonical/usage.ts';
 import type { Routed } from '../exchange.ts';
-import { outputBound, roundsOf, unlimitedUses, useBound } from './cost-bounds.ts';
+import { boundOutput, countRounds, unlimitedUses, boundUse } from './cost-bounds.ts';
 import { feeCounts } from './fees.ts';
 import type { Progress } from './reply-progress.ts';
 import type { UseBound } from './worst-cost.ts';
@@ -45,29 +45,29 @@ export function checkUsage(exchange: Routed, progress: Progress): CheckedUsage {
     call,
     attempt: { target },
   } = exchange;
-  const most = useBound(call, target, undefined, unlimitedUses.believed);
+  const most = boundUse(call, target, undefined, unlimitedUses.believed);
   if (isFree(progress, most)) return { usage, suspect: spoke };
   const inputFalse = isInputFalse(usage, most, exchange);
   const outputFalse = isOutputFalse(usage, exchange, deliveredBytes > 0 || images > 0);
   const suspect =
     inputFalse ||
     outputFalse ||
-    partsExceed(usage) ||
-    feesExceed(usage, most) ||
-    writesUnasked(usage, most) ||
+    hasExcessParts(usage) ||
+    hasExcessFees(usage, most) ||
+    hasUnaskedWrites(usage, most) ||
     (target.price.image !== undefined && images > call.candidates);
   if (!inputFalse && !outputFalse) return { usage, suspect };
   return {
     suspect,
     usage: {
       ...usage,
-      ...(inputFalse ? withoutFigures(inputFigures) : {}),
-      ...(outputFalse ? withoutFigures(outputFigures) : {}),
+      ...(inputFalse ? buildBlanks(inputFigures) : {}),
+      ...(outputFalse ? buildBlanks(outputFigures) : {}),
     },
   };
 }
 
-function withoutFigures(names: readonly (keyof Usage)[]): Readonly<Record<string, undefined>> {
+function buildBlanks(names: readonly (keyof Usage)[]): Readonly<Record<string, undefined>> {
   return Object.fromEntries(names.map((name) => [name, undefined]));
 }
 
@@ -77,7 +77,7 @@ function withoutFigures(names: readonly (keyof Usage)[]): Readonly<Record<string
  * zeros in the first events of a stream.
  */
 function isFree({ usage, complete, images }: Progress, most: UseBound): boolean {
-  return complete && usage.input === 0 && usage.output === 0 && images === 0 && !feesExceed(usage, most);
+  return complete && usage.input === 0 && usage.output === 0 && images === 0 && !hasExcessFees(usage, most);
 }
 
 /** Caps the figures of a suspect call to what was reserved. */
@@ -90,7 +90,7 @@ export function capToReservation(usage: Usage, { call, grant, attempt }: Routed)
     uncached,
     brief,
     ...bound
-  } = useBound(call, attempt.target, grant.outputLimit);
+  } = boundUse(call, attempt.target, grant.outputLimit);
   const least: Record<string, number> = {};
   const limit = (
     name:
@@ -123,7 +123,7 @@ function isInputFalse({ input, cacheRead = 0 }: Usage, most: UseBound, exchange:
       target: { model },
     },
   } = exchange;
-  const rounds = roundsOf(call, unlimitedUses.believed);
+  const rounds = countRounds(call, unlimitedUses.believed);
   if (input > model.contextLength * (rounds + 1)) return true;
   return rounds === 0 && !mayFetchMore(exchange);
 }
@@ -153,17 +153,17 @@ function mustBeFetched(block: Block): boolean {
 function isOutputFalse({ output }: Usage, { call, attempt }: Routed, delivered: boolean): boolean {
   if (output === undefined) return false;
   const { model } = attempt.target;
-  const most = Math.max(outputBound(call, model, undefined), model.outputLimit) * call.candidates + allowance;
+  const most = Math.max(boundOutput(call, model, undefined), model.outputLimit) * call.candidates + allowance;
   return output > most || (output === 0 && delivered);
 }
 
 /** True if the provider reports more uses with a fee than the call allows. */
-function feesExceed(usage: Usage, most: UseBound): boolean {
+function hasExcessFees(usage: Usage, most: UseBound): boolean {
   return feeCounts.some(([, counted]) => (usage[counted] ?? 0) > (most[counted] ?? 0));
 }
 
 /** True if the provider reports cache writes that the call did not ask for. */
-function writesUnasked(usage: Usage, { uncached, brief }: UseBound): boolean {
+function hasUnaskedWrites(usage: Usage, { uncached, brief }: UseBound): boolean {
   return (
     (uncached === true && countWrites(usage, shortWrites) > 0) ||
     ((uncached === true || brief === true) && countWrites(usage, longWrites) > 0)
@@ -171,7 +171,7 @@ function writesUnasked(usage: Usage, { uncached, brief }: UseBound): boolean {
 }
 
 /** True if a part exceeds its whole. It is then priced as if it filled the whole. */
-function partsExceed(usage: Usage): boolean {
+function hasExcessParts(usage: Usage): boolean {
   const { input, cacheRead = 0, output, reasoning = 0 } = usage;
   return (
     (input !== undefined &&

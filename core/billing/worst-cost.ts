@@ -2,8 +2,8 @@
  * The worst case of a call, for its reservation: the most it can use, at the dearest rates that it can meet.
  */
 import type { Nano } from '../money.ts';
-import { million, ratesIn, roundMillionths, tokens } from './cost.ts';
-import { termsOf, type Price, type Rates, type Table, type Terms, type Tier } from './price.ts';
+import { million, getModeRates, roundMillionths, toUnits } from './cost.ts';
+import { getTerms, type Price, type Rates, type Table, type Terms, type Tier } from './price.ts';
 
 /** The most that a call can use. */
 export interface UseBound {
@@ -27,41 +27,42 @@ export interface UseBound {
 }
 
 /** The terms that a call can meet. Nearly always there is one. */
-function termsFor(price: Price, { rules }: Omit<UseBound, 'output'>): readonly Terms[] {
+function listTerms(price: Price, { rules }: Omit<UseBound, 'output'>): readonly Terms[] {
   if (!price.rules) return [price];
-  return rules ? rules.map((rule) => termsOf(price, rule)) : [price, ...price.rules];
+  return rules ? rules.map((rule) => getTerms(price, rule)) : [price, ...price.rules];
 }
 
 /**
  * The worst case: every input token at the highest input rate, every output token at the highest output rate,
  * at the dearest rule that the call can meet.
  */
-export function worstCost(bound: UseBound, price: Price): Nano {
+export function computeWorstCost(bound: UseBound, price: Price): Nano {
   let worst = 0n;
-  for (const terms of termsFor(price, bound)) {
-    const rates = dearest(terms, bound);
-    const total = inputCost(bound, rates) + tokens(bound.output) * BigInt(bound.candidates) * rates.output;
-    const cost = roundMillionths(total) + fixedCost(bound, terms);
+  for (const terms of listTerms(price, bound)) {
+    const rates = getDearest(terms, bound);
+    const total =
+      computeInputCost(bound, rates) + toUnits(bound.output) * BigInt(bound.candidates) * rates.output;
+    const cost = roundMillionths(total) + computeFixedCost(bound, terms);
     if (cost > worst) worst = cost;
   }
   return worst;
 }
 
-function inputCost({ input, cached }: Omit<UseBound, 'output'>, rates: Dearest): bigint {
-  return tokens(input) * rates.input + (cached ? tokens(cached) * rates.cached : 0n);
+function computeInputCost({ input, cached }: Omit<UseBound, 'output'>, rates: Dearest): bigint {
+  return toUnits(input) * rates.input + (cached ? toUnits(cached) * rates.cached : 0n);
 }
 
 /** Fees apart from tokens. If pictures are counted, each candidate is one. */
-function fixedCost(
+function computeFixedCost(
   { candidates, webSearches, fileSearches, containers }: Omit<UseBound, 'output'>,
   { request = 0n, image = 0n, webSearch = 0n, fileSearch = 0n, container = 0n }: Terms,
 ): Nano {
   return (
     request +
     BigInt(candidates) * image +
-    tokens(webSearches) * webSearch +
-    tokens(fileSearches) * fileSearch +
-    tokens(containers) * container
+    toUnits(webSearches) * webSearch +
+    toUnits(fileSearches) * fileSearch +
+    toUnits(containers) * container
   );
 }
 
@@ -69,13 +70,13 @@ function fixedCost(
  * The largest output limit per candidate whose worst case fits `amount`. Negative if the input alone does not
  * fit.
  */
-export function affordableOutput(amount: Nano, bound: Omit<UseBound, 'output'>, price: Price): number {
-  return Math.min(...termsFor(price, bound).map((terms) => affordableAt(amount, bound, terms)));
+export function computeAffordableOutput(amount: Nano, bound: Omit<UseBound, 'output'>, price: Price): number {
+  return Math.min(...listTerms(price, bound).map((terms) => computeAffordable(amount, bound, terms)));
 }
 
-function affordableAt(amount: Nano, bound: Omit<UseBound, 'output'>, terms: Terms): number {
-  const rates = dearest(terms, bound);
-  const left = (amount - fixedCost(bound, terms)) * million - inputCost(bound, rates);
+function computeAffordable(amount: Nano, bound: Omit<UseBound, 'output'>, terms: Terms): number {
+  const rates = getDearest(terms, bound);
+  const left = (amount - computeFixedCost(bound, terms)) * million - computeInputCost(bound, rates);
   const rate = rates.output * BigInt(bound.candidates);
   if (left < 0n) return -1;
   return rate === 0n ? Number.MAX_SAFE_INTEGER : Number(left / rate);
@@ -94,27 +95,27 @@ interface Dearest {
 const dearestOf = new WeakMap<Rates, Map<string, Dearest>>();
 
 /** The tiers that this much input can reach. A call that stays below a tier never pays its rates. */
-function tiersWithin({ tiers }: Table, { input, cached = 0 }: Omit<UseBound, 'output'>): readonly Tier[] {
+function filterTiers({ tiers }: Table, { input, cached = 0 }: Omit<UseBound, 'output'>): readonly Tier[] {
   return tiers?.length ? tiers.filter(({ above }) => input + cached > above) : [];
 }
 
 /** The cache writes that a call may be billed for. */
-function writesWithin({ uncached, brief }: Pick<UseBound, 'uncached' | 'brief'>): keyof typeof kindsOf {
+function classifyWrites({ uncached, brief }: Pick<UseBound, 'uncached' | 'brief'>): keyof typeof kindsOf {
   if (uncached) return 'none';
   return brief ? 'brief' : 'any';
 }
 
 /** Whether a mode is granted is known at the end, so its rates and the usual ones count. */
-function dearest(terms: Terms, bound: Omit<UseBound, 'output'>): Dearest {
-  const served = ratesIn(terms, bound.mode) ?? terms;
-  const tiers = tiersWithin(terms, bound);
-  const own = served === terms ? [] : [served, ...tiersWithin(served, bound)];
-  const writes = writesWithin(bound);
+function getDearest(terms: Terms, bound: Omit<UseBound, 'output'>): Dearest {
+  const served = getModeRates(terms, bound.mode) ?? terms;
+  const tiers = filterTiers(terms, bound);
+  const own = served === terms ? [] : [served, ...filterTiers(served, bound)];
+  const writes = classifyWrites(bound);
   let known = dearestOf.get(served);
   if (!known) dearestOf.set(served, (known = new Map()));
   const place = `${tiers.length} ${own.length} ${writes}`;
   let found = known.get(place);
-  if (!found) known.set(place, (found = dearestAmong([terms, ...tiers, ...own], kindsOf[writes])));
+  if (!found) known.set(place, (found = computeDearest([terms, ...tiers, ...own], kindsOf[writes])));
   return found;
 }
 
@@ -124,16 +125,16 @@ const inputKinds = [...briefKinds, 'cacheWrite1h', 'cacheWrite12h'] as const;
 const kindsOf = { none: readKinds, brief: briefKinds, any: inputKinds };
 const outputKinds = ['output', 'reasoning', 'outputAudio', 'outputImage'] as const;
 
-function dearestAmong(all: readonly Rates[], kinds: readonly (keyof Rates)[]): Dearest {
-  const input = highest(all, kinds);
+function computeDearest(all: readonly Rates[], kinds: readonly (keyof Rates)[]): Dearest {
+  const input = computeHighest(all, kinds);
   // If one of them has no cached rate, cached input costs what other input does.
   const cached = all.every(({ cacheRead }) => cacheRead !== undefined)
-    ? highest(all, ['cacheRead', 'cacheReadAudio'])
+    ? computeHighest(all, ['cacheRead', 'cacheReadAudio'])
     : input;
-  return { input, cached, output: highest(all, outputKinds) };
+  return { input, cached, output: computeHighest(all, outputKinds) };
 }
 
-function highest(all: readonly Rates[], kinds: readonly (keyof Rates)[]): bigint {
+function computeHighest(all: readonly Rates[], kinds: readonly (keyof Rates)[]): bigint {
   let most = 0n;
   for (const rates of all) {
     for (const kind of kinds) {

@@ -44,6 +44,6 @@ export const usageSchema = z.strictObject({
 export type Usage = z.infer<typeof usageSchema>;
 
 /** Returns a count from a provider. A fraction, a string, or a negative or unsafe number is unknown. */
-export function knownCount(value: unknown): number | undefined {
+export function toCount(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }

@@ -43,7 +43,7 @@ export class AlikeRun {
    * The run that may follow a block; undefined if its bytes do not identify the next event. If the block was
    * forwarded as `written`, the run takes whole events, otherwise their texts alone.
    */
-  static after(raw: string, data: string, event: AlikeEvent, written?: string): AlikeRun | undefined {
+  static startAfter(raw: string, data: string, event: AlikeEvent, written?: string): AlikeRun | undefined {
     const offset = raw.indexOf(data);
     const before = raw.slice(0, offset + event.before.length);
     const rest = raw.slice(before.length);
@@ -59,7 +59,7 @@ export class AlikeRun {
     let end = 0;
     let bytes: Buffer | undefined;
     let length = 0;
-    for (let next = this.#eventEnd(chunk, 0); next > 0; next = this.#eventEnd(chunk, next)) {
+    for (let next = this.#findEventEnd(chunk, 0); next > 0; next = this.#findEventEnd(chunk, next)) {
       // No more of these events fit into the chunk than this.
       const most = Math.ceil(chunk.length / (before + this.#after.length));
       bytes ??= Buffer.allocUnsafe(chunk.length + most * Math.max(0, (sent?.length ?? 0) - before));
@@ -71,14 +71,14 @@ export class AlikeRun {
   }
 
   /** Where the event at `start` ends; 0 if it is not of this run, or not all there. */
-  #eventEnd(chunk: Buffer, start: number): number {
+  #findEventEnd(chunk: Buffer, start: number): number {
     const text = start + this.#before.length;
     if (text >= chunk.length || chunk.compare(this.#before, 0, this.#before.length, start, text) !== 0)
       return 0;
-    const textEnd = plainEnd(chunk, text);
+    const textEnd = findPlainEnd(chunk, text);
     const after = textEnd + this.#after.length;
     if (textEnd === text || !isAt(chunk, this.#after, textEnd)) return 0;
-    const end = this.event.padded ? paddedEnd(chunk, after) : after;
+    const end = this.event.padded ? findPaddedEnd(chunk, after) : after;
     if (end > 0) this.textBytes += textEnd - text;
     this.#textEnd = textEnd;
     return end;
@@ -100,7 +100,7 @@ export class RunSeeker {
   /**
    * The end of the next event, where a run can go on after an event that was cut; or else all of the chunk.
    */
-  blocksEnd(chunk: Buffer, run: AlikeRun | undefined): number {
+  findBlocksEnd(chunk: Buffer, run: AlikeRun | undefined): number {
     const isSingle = run ? this.#reader.waiting > 0 : this.#single < mostSingle;
     if (!isSingle) return chunk.length;
     this.#single += 1;
@@ -113,13 +113,13 @@ export function toBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
-function paddedEnd(chunk: Buffer, from: number): number {
-  const at = plainEnd(chunk, from);
+function findPaddedEnd(chunk: Buffer, from: number): number {
+  const at = findPlainEnd(chunk, from);
   return isAt(chunk, paddingEnd, at) ? at + paddingEnd.length : 0;
 }
 
 /** Where a JSON string without escapes ends. */
-function plainEnd(chunk: Buffer, from: number): number {
+function findPlainEnd(chunk: Buffer, from: number): number {
   let at = from;
   for (; at < chunk.length; at += 1) {
     const byte = chunk[at] ?? quote;

@@ -24,7 +24,7 @@ const mostChecks = 100_000;
 export async function* checkJson(
   batches: Batches,
   { schema }: { readonly schema?: unknown },
-  tally: Pick<Tally, 'lost'>,
+  tally: Pick<Tally, 'noteLoss'>,
 ): Batches {
   const candidates = new Map<number, CandidateText>();
   for await (const events of batches) {
@@ -33,7 +33,7 @@ export async function* checkJson(
       const candidate = candidates.get(event.candidate) ?? new CandidateText();
       candidates.set(event.candidate, candidate);
       const fault = candidate.read(event, schema);
-      if (fault !== undefined) tally.lost('format', fault);
+      if (fault !== undefined) tally.noteLoss('format', fault);
     }
     yield events;
   }
@@ -82,13 +82,13 @@ function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function typeOf(value: unknown): string {
+function getType(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : typeof value;
 }
 
 function hasType(value: unknown, type: unknown): boolean {
-  return type === typeOf(value) || (type === 'integer' && Number.isInteger(value));
+  return type === getType(value) || (type === 'integer' && Number.isInteger(value));
 }
 
 /** Checks what most schemas use: types, members, items and choices. Other keywords are not checked. */
@@ -96,26 +96,26 @@ function fits(value: unknown, schema: unknown, check: Check, depth: number): boo
   if (schema === false) return false;
   check.left -= 1;
   if (!isFields(schema) || depth > deepest || check.left < 0) return true;
-  const inner = (part: unknown, partSchema: unknown): boolean => fits(part, partSchema, check, depth + 1);
+  const fitsPart = (part: unknown, partSchema: unknown): boolean => fits(part, partSchema, check, depth + 1);
   const { $ref: reference, type, enum: values, anyOf, oneOf = anyOf, allOf } = schema;
-  if (typeof reference === 'string' && !inner(value, resolvePointer(check.root, reference))) return false;
+  if (typeof reference === 'string' && !fitsPart(value, resolvePointer(check.root, reference))) return false;
   if (type !== undefined && ![type].flat().some((each) => hasType(value, each))) return false;
   if (Array.isArray(values) && !values.some((each) => isDeepStrictEqual(each, value))) return false;
   if ('const' in schema && !isDeepStrictEqual(schema.const, value)) return false;
-  if (Array.isArray(oneOf) && !oneOf.some((each) => inner(value, each))) return false;
-  if (Array.isArray(allOf) && !allOf.every((each) => inner(value, each))) return false;
-  if (Array.isArray(value)) return value.every((item) => inner(item, schema.items));
-  return !isFields(value) || membersFit(value, schema, inner);
+  if (Array.isArray(oneOf) && !oneOf.some((each) => fitsPart(value, each))) return false;
+  if (Array.isArray(allOf) && !allOf.every((each) => fitsPart(value, each))) return false;
+  if (Array.isArray(value)) return value.every((item) => fitsPart(item, schema.items));
+  return !isFields(value) || fitsMembers(value, schema, fitsPart);
 }
 
-function membersFit(
+function fitsMembers(
   value: Fields,
   { properties = {}, required, additionalProperties: others }: Fields,
-  inner: (part: unknown, schema: unknown) => boolean,
+  fitsPart: (part: unknown, schema: unknown) => boolean,
 ): boolean {
   if (Array.isArray(required) && !required.every((name) => Object.hasOwn(value, String(name)))) return false;
   const known = isFields(properties) ? properties : {};
   return Object.entries(value).every(([name, member]) =>
-    inner(member, Object.hasOwn(known, name) ? known[name] : others),
+    fitsPart(member, Object.hasOwn(known, name) ? known[name] : others),
   );
 }

@@ -2,18 +2,18 @@
  * Reports an output limit that was lowered to what the call is granted. It counts as a loss in the reply, but
  * never refuses the call.
  */
-import { outputBound } from '../billing/cost-bounds.ts';
+import { boundOutput } from '../billing/cost-bounds.ts';
 import type { Routed } from '../exchange.ts';
 import type { Loss } from '../loss.ts';
 
 export function reportLoweredLimit(exchange: Routed): readonly Loss[] {
   const { call, grant, attempt } = exchange;
   const { model } = attempt.target;
-  const limit = outputBound(call, model, grant.outputLimit);
-  if (limit >= outputBound(call, model, undefined)) return [];
+  const limit = boundOutput(call, model, grant.outputLimit);
+  if (limit >= boundOutput(call, model, undefined)) return [];
   return [
     {
-      path: limitField(exchange),
+      path: getLimitField(exchange),
       reason: `sent as ${limit}, the limit granted to this call`,
       code: 'approximated',
     },
@@ -21,7 +21,7 @@ export function reportLoweredLimit(exchange: Routed): readonly Loss[] {
 }
 
 /** The field that the loss names, whether the client set it or not. */
-function limitField({ protocol, canonical }: Routed): string {
+function getLimitField({ protocol, canonical }: Routed): string {
   const { outputLimit: usual = 'outputLimit' } = protocol.client.fieldNames;
   try {
     return canonical().names?.outputLimit ?? usual;

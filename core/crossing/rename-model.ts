@@ -1,7 +1,7 @@
 /** Replaces the provider's model name with ours, in a whole reply and in every event of a stream. */
 import { isAscii } from 'node:buffer';
 import type { UpstreamSide } from '../protocol.ts';
-import { detached } from '../util/detached.ts';
+import { detach } from '../util/detached.ts';
 import { toBuffer } from './alike-run.ts';
 import { locateString } from './splice.ts';
 
@@ -47,8 +47,8 @@ export function createModelRenamer(paths: UpstreamSide['modelPaths'], id: string
     const place = locateModel(data, paths);
     const offset = raw.indexOf(data);
     if (!place || offset < 0) return raw;
-    beginning = detached(raw.slice(0, offset + place.end));
-    renamed = detached(raw.slice(0, offset + place.start) + json);
+    beginning = detach(raw.slice(0, offset + place.end));
+    renamed = detach(raw.slice(0, offset + place.start) + json);
     return renamed + raw.slice(beginning.length);
   };
 }

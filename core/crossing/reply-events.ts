@@ -40,7 +40,7 @@ export async function* decodeStream(
   const { call, attempt, protocol: client } = exchange;
   const reader = new SseReader();
   const seeker = new RunSeeker(reader);
-  const held = memory.slot();
+  const held = memory.openSlot();
   const decoder = protocol.upstream.decodeEvents(call, attempt.target.model);
   let alike: AlikeEvent | undefined;
   let run: AlikeRun | undefined;
@@ -50,7 +50,7 @@ export async function* decodeStream(
     if (events.length === 0) tally.keptLength += event.data.length;
     if (alike !== decoder.alike) {
       alike = decoder.alike;
-      run = alike && AlikeRun.after(raw, event.data, alike);
+      run = alike && AlikeRun.startAfter(raw, event.data, alike);
     }
     return events;
   };
@@ -63,7 +63,7 @@ export async function* decodeStream(
       batch.push(delta);
       return chunk.subarray(taken.end);
     }
-    const end = seeker.blocksEnd(chunk, run);
+    const end = seeker.findBlocksEnd(chunk, run);
     const blocks = reader.push(chunk.subarray(0, end));
     held.set(
       reader.waiting +
@@ -88,7 +88,7 @@ export async function* decodeStream(
   }
   if (tally.complete) return;
   yield* countBatch(reader.end(), decode, tally);
-  if (!tally.complete) yield* countBatch([decoder.end()], asDecoded, tally);
+  if (!tally.complete) yield* countBatch([decoder.end()], passEvents, tally);
 }
 
 /** The memory of the longest event when its JSON is parsed. */
@@ -106,7 +106,7 @@ function sumLarge(blocks: readonly SseBlock[]): number {
 }
 
 const noEvents: readonly CanonicalEvent[] = [];
-const asDecoded = (events: readonly CanonicalEvent[]): readonly CanonicalEvent[] => events;
+const passEvents = (events: readonly CanonicalEvent[]): readonly CanonicalEvent[] => events;
 
 export async function* decodeWholeReply(
   protocol: Protocol,
@@ -117,7 +117,7 @@ export async function* decodeWholeReply(
   // Passed on without a variable: this generator would keep the text alive while it runs.
   yield* countBatch(
     [await readWhole(response, memory).then((bytes) => decodeReply(protocol, exchange, decodeText(bytes)))],
-    asDecoded,
+    passEvents,
     tally,
   );
 }
@@ -175,25 +175,25 @@ export function unwrapCounted(
   memory: ReplyMemory,
   unwrap: (response: UpstreamResponse) => UpstreamResponse | Promise<UpstreamResponse>,
 ): Promise<UpstreamResponse> {
-  const held = memory.slot();
+  const held = memory.openSlot();
   let waiting = 0;
-  async function* taken(): AsyncGenerator<Uint8Array> {
+  async function* takeChunks(): AsyncGenerator<Uint8Array> {
     for await (const chunk of response.body) {
       waiting += chunk.length;
       held.set(waiting);
       yield chunk;
     }
   }
-  async function* given(body: UpstreamResponse['body']): AsyncGenerator<Uint8Array> {
+  async function* giveChunks(body: UpstreamResponse['body']): AsyncGenerator<Uint8Array> {
     for await (const chunk of body) {
       waiting = 0;
       held.set(0);
       yield chunk;
     }
   }
-  return Promise.resolve(unwrap({ ...response, body: taken() })).then((unwrapped) => ({
+  return Promise.resolve(unwrap({ ...response, body: takeChunks() })).then((unwrapped) => ({
     ...unwrapped,
-    body: given(unwrapped.body),
+    body: giveChunks(unwrapped.body),
   }));
 }
 

@@ -48,7 +48,7 @@ class MemberWalk {
   }
 
   /** Goes to the next member. Returns false after the last one. */
-  next(): boolean {
+  advance(): boolean {
     const text = this.#text;
     if (text.charCodeAt(this.#at) !== quote) return false;
     const keyEnd = skipString(text, this.#at);
@@ -64,7 +64,7 @@ class MemberWalk {
 }
 
 /** Writes JSON in ASCII, which is the same in every encoding that contains ASCII. */
-function asciiJson(value: unknown): string {
+function toAsciiJson(value: unknown): string {
   return JSON.stringify(value).replaceAll(/[\u0080-\uffff]/g, escapeUnit);
 }
 
@@ -73,7 +73,7 @@ function escapeUnit(unit: string): string {
 }
 
 /** The members inside an object that these edits set. */
-function innerValues(edits: readonly Edit[]): Record<string, unknown> | undefined {
+function buildInnerValues(edits: readonly Edit[]): Record<string, unknown> | undefined {
   const set = edits.flatMap(({ path: [, inner, ...rest], value }): [string, unknown][] =>
     inner === undefined || value === undefined
       ? []
@@ -89,7 +89,7 @@ function editMember(
   edits: readonly Edit[],
 ): string | undefined {
   const edit = edits[0];
-  if (edit?.path[1] === undefined) return edit?.value === undefined ? undefined : asciiJson(edit.value);
+  if (edit?.path[1] === undefined) return edit?.value === undefined ? undefined : toAsciiJson(edit.value);
   const written = text.slice(valueStart, valueEnd);
   if (text[valueStart] === '{')
     return splice(
@@ -98,8 +98,8 @@ function editMember(
         name === undefined ? [] : [{ path: [name, ...rest], value: wanted }],
       ),
     );
-  const values = innerValues(edits);
-  return values ? asciiJson(values) : written;
+  const values = buildInnerValues(edits);
+  return values ? toAsciiJson(values) : written;
 }
 
 /**
@@ -131,7 +131,7 @@ function spliceParts(text: string, edits: readonly Edit[]): string[] {
   /** Where the last member ends that stays; 0 before the first. */
   let keptEnd = 0;
   const member = new MemberWalk(text, open);
-  while (member.next()) {
+  while (member.advance()) {
     // Without a member before them, removed members take the comma after them.
     if (keptEnd === 0 && at > open + 1) at = member.start;
     const same = takeEdits(left, member.name);
@@ -159,8 +159,9 @@ function writeMissing(left: Edit[]): string {
   for (let edit = left[0]; edit; edit = left[0]) {
     const name = edit.path[0];
     const same = takeEdits(left, name);
-    const value = edit.path.length > 1 ? innerValues(same) : edit.value;
-    if (value !== undefined) added += `${added === '' ? '' : ','}${JSON.stringify(name)}:${asciiJson(value)}`;
+    const value = edit.path.length > 1 ? buildInnerValues(same) : edit.value;
+    if (value !== undefined)
+      added += `${added === '' ? '' : ','}${JSON.stringify(name)}:${toAsciiJson(value)}`;
   }
   return added;
 }
@@ -189,7 +190,7 @@ export function locateString(
   for (const wanted of path) {
     if (text[at] !== '{') return undefined;
     const member = new MemberWalk(text, at);
-    do if (!member.next()) return undefined;
+    do if (!member.advance()) return undefined;
     while (member.name !== wanted);
     at = member.valueStart;
     end = member.valueEnd;

@@ -5,7 +5,7 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { GatewayError } from '../errors.ts';
 import type { WireEvent } from '../protocol.ts';
-import { detached } from '../util/detached.ts';
+import { detach } from '../util/detached.ts';
 
 export interface SseBlock {
   readonly raw: string;
@@ -40,23 +40,23 @@ export class SseReader {
   push(chunk: Uint8Array): SseBlock[] {
     const more = this.#decoder.decode(chunk, { stream: true });
     this.#returns ||= more.includes('\r');
-    if (this.#pending.length > shortPending && this.#blankLineEnd(this.#seam + more, 0) < 0)
+    if (this.#pending.length > shortPending && this.#findBlankLineEnd(this.#seam + more, 0) < 0)
       return this.#wait(more);
     const scanned = Math.max(0, this.#pending.length - longestBlankLine);
     const text = this.#pending + more;
     const blocks: SseBlock[] = [];
     let from = 0;
-    for (let end = this.#blankLineEnd(text, scanned); end >= 0; end = this.#blankLineEnd(text, end)) {
+    for (let end = this.#findBlankLineEnd(text, scanned); end >= 0; end = this.#findBlankLineEnd(text, end)) {
       blocks.push(this.#read(text.slice(from, end)));
       from = end;
     }
     this.#pending = '';
     this.#seam = '';
-    return this.#wait(from === 0 ? text : detached(text.slice(from)), blocks);
+    return this.#wait(from === 0 ? text : detach(text.slice(from)), blocks);
   }
 
   /** The end of the first blank line after `from`; negative if there is none. */
-  #blankLineEnd(text: string, from: number): number {
+  #findBlankLineEnd(text: string, from: number): number {
     if (!this.#returns) {
       const at = text.indexOf('\n\n', from);
       return at < 0 ? at : at + 2;

@@ -60,7 +60,7 @@ export function shortenTo(share: number, request: CanonicalRequest): Shortened |
   const { turns } = request;
   const sizes = turns.map((turn) => JSON.stringify(turn).length);
   const whole = sizes.reduce((sum, size) => sum + size, 0);
-  const from = firstKept(turns, sizes, whole * share);
+  const from = findFirstKept(turns, sizes, whole * share);
   if (from === undefined) return undefined;
   const kept: Turn[] = [];
   const losses: Loss[] = [];
@@ -78,7 +78,7 @@ const tooLong = 'left out, since the conversation is too long for the model';
  * exchange. The first exchange is never kept; undefined if there is no other. One pass, since a sum for each
  * start would take minutes for a long conversation.
  */
-function firstKept(turns: readonly Turn[], sizes: readonly number[], most: number): number | undefined {
+function findFirstKept(turns: readonly Turn[], sizes: readonly number[], most: number): number | undefined {
   let left = sizes.reduce((sum, size) => sum + size, 0);
   let begun = false;
   let last: number | undefined;

@@ -83,7 +83,7 @@ class ForwardedText {
     const { alike } = this.decoder;
     if (this.#alike !== alike) {
       this.#alike = alike;
-      this.run = event && alike && !isLast ? AlikeRun.after(raw, event.data, alike, written) : undefined;
+      this.run = event && alike && !isLast ? AlikeRun.startAfter(raw, event.data, alike, written) : undefined;
     }
     if (this.last.length > longestBlock)
       throw new GatewayError('upstream_failed', 'The provider sent too much after the end of its reply.');
@@ -127,7 +127,7 @@ export async function* forwardStream(
   const forwarded = new ForwardedText(exchange, tally);
   const reader = new SseReader();
   const seeker = new RunSeeker(reader);
-  const held = memory.slot();
+  const held = memory.openSlot();
   for await (const chunk of readToEnd(exchange, response, forwarded.decoder)) {
     if (tally.complete) continue;
     // If a chunk cannot be read to its end, the text before the fault is sent.
@@ -141,7 +141,7 @@ export async function* forwardStream(
           yield forwarded.takePiece(taken.bytes);
           continue;
         }
-        const end = seeker.blocksEnd(rest, run);
+        const end = seeker.findBlocksEnd(rest, run);
         const blocks = reader.push(rest.subarray(0, end));
         rest = rest.subarray(end);
         held.set(reader.waiting + weighLongest(blocks) + text.length + last.length + tally.keptLength);
@@ -177,7 +177,7 @@ function isUnaskedUsage(events: readonly CanonicalEvent[], wanted: boolean): boo
 }
 
 /** The step that has the only piece of a reply. */
-export function onlyPiece(text: Piece['text']): IteratorYieldResult<Piece> {
+export function toOnlyPiece(text: Piece['text']): IteratorYieldResult<Piece> {
   return { done: false, value: { text, last: true, opening: false } };
 }
 
@@ -192,6 +192,6 @@ export function forwardReply(
     const text = decodeText(bytes);
     for (const event of decodeReply(protocol, exchange, text)) tally.read(event);
     if (!tally.complete) throw toCutError();
-    return onlyPiece(renameModelInReply(bytes, text, protocol.upstream.modelPaths, model.id));
+    return toOnlyPiece(renameModelInReply(bytes, text, protocol.upstream.modelPaths, model.id));
   });
 }

@@ -23,7 +23,7 @@ export function isCostWanted({ headers, operation }: Pick<Routed, 'headers' | 'o
 export function writeCost(text: string, cost: Nano, { call, protocol }: Routed): string {
   const { reply, event } = protocol.client.usagePath ?? usual;
   if (!call.stream) return setCost(text, reply, cost);
-  return call.framing === 'array' ? inElements(text, event, cost) : inFrames(text, event, cost);
+  return call.framing === 'array' ? writeInElements(text, event, cost) : writeInFrames(text, event, cost);
 }
 
 function setCost(json: string, path: Path, cost: Nano): string {
@@ -38,15 +38,17 @@ function hasObject(json: string, path: Path): boolean {
   return typeof value === 'object' && value !== null;
 }
 
-function inFrames(text: string, path: Path, cost: Nano): string {
+function writeInFrames(text: string, path: Path, cost: Nano): string {
   const reader = new SseReader();
   const blocks = [...reader.push(Buffer.from(text)), ...reader.end()];
   const last = blocks.findLastIndex(({ event }) => event && hasObject(event.data, path));
-  return blocks.map((block, index) => (index === last ? inBlock(block, path, cost) : block.raw)).join('');
+  return blocks
+    .map((block, index) => (index === last ? writeInBlock(block, path, cost) : block.raw))
+    .join('');
 }
 
 /** Only the data changes. Data of several lines becomes one line. */
-function inBlock({ raw, event }: SseBlock, path: Path, cost: Nano): string {
+function writeInBlock({ raw, event }: SseBlock, path: Path, cost: Nano): string {
   if (!event) return raw;
   const [data, at] = [setCost(event.data, path, cost), raw.indexOf(event.data)];
   return at < 0
@@ -55,7 +57,7 @@ function inBlock({ raw, event }: SseBlock, path: Path, cost: Nano): string {
 }
 
 /** The text is the end of an array: some of its elements, each after a bracket or a comma, and a bracket. */
-function inElements(text: string, path: Path, cost: Nano): string {
+function writeInElements(text: string, path: Path, cost: Nano): string {
   let [found, foundEnd] = [0, 0];
   for (let at = skipSpace(text, 0); at < text.length && text[at] !== ']';) {
     const start = skipSpace(text, at + 1);

@@ -5,7 +5,7 @@
  */
 import { isGatewayError } from '../errors.ts';
 import { findHeaderFault, isStatus } from '../http/valid-headers.ts';
-import { isSlip, PluginError, reasonOf } from '../plugin.ts';
+import { isSlip, PluginError, describeReason } from '../plugin.ts';
 
 interface Tap {
   readonly name: string;
@@ -78,7 +78,7 @@ export const callAsWaterfall: Compile = (hook, taps) => callInTurn(true, hook, t
 /** The first answer that is not undefined ends the call. */
 export const callUntilAnswer: Compile = (hook, taps) => callInTurn(false, hook, taps);
 
-/** All taps at once: one that never returns does not stop another. `tappable` keeps their errors in. */
+/** All taps at once: one that never returns does not stop another. `wrapHooks` keeps their errors in. */
 export const callTogether: Compile = (_, taps) => (given) => {
   let all: unknown;
   for (const { fn } of taps) {
@@ -99,7 +99,7 @@ function hasFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null;
 }
 
-function optional(suits: (fields: Fields) => boolean): (value: unknown) => boolean {
+function allowUndefined(suits: (fields: Fields) => boolean): (value: unknown) => boolean {
   return (value) => value === undefined || (hasFields(value) && suits(value));
 }
 
@@ -118,14 +118,14 @@ function canBeSent(headers: unknown): boolean {
 const answers: Readonly<Record<string, { readonly what: string; suits(value: unknown): boolean }>> = {
   authenticate: {
     what: 'a principal, with kind, account and key, or undefined',
-    suits: optional(
+    suits: allowUndefined(
       ({ kind, account, key }) =>
         (kind === 'user' || kind === 'operator') && typeof account === 'string' && typeof key === 'string',
     ),
   },
   replay: {
     what: 'a stored reply, with status, headers and body, or undefined',
-    suits: optional(
+    suits: allowUndefined(
       ({ status, headers, body }) =>
         isStatus(status) &&
         hasFields(headers) &&
@@ -148,7 +148,7 @@ const answers: Readonly<Record<string, { readonly what: string; suits(value: unk
   },
   dispatch: {
     what: 'a response, with status, headers and an iterable body, or undefined',
-    suits: optional(
+    suits: allowUndefined(
       ({ status, headers, body }) => typeof status === 'number' && hasFields(headers) && hasFields(body),
     ),
   },
@@ -186,7 +186,7 @@ export function nameError(error: unknown, hook: string, tap: string): unknown {
   if (hook === 'dispatch' && (!isSlip(error) || 'code' in error)) return error;
   return error instanceof PluginError
     ? error
-    : new PluginError(tap, `its tap on "${hook}" failed: ${reasonOf(error)}`, error);
+    : new PluginError(tap, `its tap on "${hook}" failed: ${describeReason(error)}`, error);
 }
 
 /** The synchronous hooks, which have no `tapPromise`. */

@@ -37,7 +37,7 @@ export interface CommandResult {
 export const ownVerbs = new Set(['start', 'check', 'doctor', 'init', 'completion']);
 
 /** The words of a verb, and its arguments in commander's syntax. */
-export function verbOf({ name }: Pick<Command, 'name'>): {
+export function splitVerb({ name }: Pick<Command, 'name'>): {
   readonly words: readonly string[];
   readonly parameters: readonly string[];
 } {
@@ -52,7 +52,7 @@ export class Commands extends Registry<Command> {
   }
 
   override add(command: Command): void {
-    const { words } = verbOf(command);
+    const { words } = splitVerb(command);
     const [first = ''] = words;
     if (!words.every((word) => /^[a-z][\w-]*$/i.test(word)) || first === '')
       throw new Error(
@@ -61,11 +61,11 @@ export class Commands extends Registry<Command> {
     if (ownVerbs.has(first) || first === 'help')
       throw new Error(`command "${command.name}": "${first}" is one of the gateway's own verbs`);
     const typed = words.join(' ');
-    const taken = [...this.all()].find((known) => verbOf(known).words.join(' ') === typed);
+    const taken = [...this.all()].find((known) => splitVerb(known).words.join(' ') === typed);
     if (taken)
       throw new Error(
         `command "${command.name}": the verb "${typed}" already belongs ` +
-          `to the plugin "${this.ownerOf(taken)}"`,
+          `to the plugin "${this.getOwner(taken)}"`,
       );
     const reserved = command.options?.find(({ flags }) => /(^|[\s,])(--json|--help|-h)\b/.test(flags));
     if (reserved)

@@ -70,7 +70,7 @@ export interface Configuration extends Omit<Control, 'workers'> {
   view(): ConfigView;
 }
 
-function settingsOf({ given }: Config): GivenOptions {
+function getSettings({ given }: Config): GivenOptions {
   return { schema: settingsSchema.omit({ plugins: true }), given };
 }
 
@@ -88,7 +88,7 @@ export function viewConfig(
     file: config.file,
     dataFolder: config.dataFolder,
     node: process.version,
-    settings: showOptions(settingsOf(config)),
+    settings: showOptions(getSettings(config)),
     plugins: config.plugins.map(({ name, options = nothing }) => ({
       name,
       off: off.get(name),
@@ -105,7 +105,7 @@ export function compareConfigs(before: Config, after: Config): ConfigChanges {
   const stays = (name: string): boolean => old.has(name) && next.has(name);
   const order = (names: Iterable<string>): string => [...names].filter(stays).join(' ');
   return {
-    settings: compareOptions(settingsOf(before), settingsOf(after)),
+    settings: compareOptions(getSettings(before), getSettings(after)),
     added: [...next.keys()].filter((name) => !old.has(name)),
     removed: [...old.keys()].filter((name) => !next.has(name)),
     isReordered: order(old.keys()) !== order(next.keys()),

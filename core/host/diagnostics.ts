@@ -2,7 +2,7 @@
  * Checks of `tollgate doctor`: each finding says what was checked, the result, and how to fix a fault.
  * Plugins add their own. The check of a provider is here, because it is the same for all.
  */
-import { messageOf } from '../errors.ts';
+import { getMessage } from '../errors.ts';
 import type { Provider, UpstreamRequest } from '../provider.ts';
 
 export interface Finding {
@@ -42,7 +42,7 @@ const refused = 60_000;
 /** The subject of clock findings. Every provider sends a `date` header; the doctor reports the worst. */
 export const clock = 'clock';
 
-function clockFinding(date: string | null, host: string, now: number): Finding[] {
+function checkClock(date: string | null, host: string, now: number): Finding[] {
   const theirs = Date.parse(date ?? '');
   if (Number.isNaN(theirs)) return [];
   const off = now - theirs;
@@ -58,7 +58,7 @@ function clockFinding(date: string | null, host: string, now: number): Finding[]
   ];
 }
 
-function findingOf(subject: string, host: string, status: number, variable: string): Finding {
+function describeStatus(subject: string, host: string, status: number, variable: string): Finding {
   if (status === 401 || status === 403)
     return {
       subject,
@@ -101,15 +101,15 @@ export async function examineVendor(provider: Provider, probe: Probe): Promise<F
   const { host } = new URL(probe.url);
   let signed: UpstreamRequest;
   try {
-    signed = await provider.sign(requestOf(probe));
+    signed = await provider.sign(buildRequest(probe));
   } catch (error) {
-    const message = `requests cannot be signed: ${messageOf(error)}`;
+    const message = `requests cannot be signed: ${getMessage(error)}`;
     return [{ subject, state: 'fault', message, remedy: `check ${probe.variable}` }];
   }
   return ask(signed, subject, host, probe.variable);
 }
 
-function requestOf({ url, headers = {}, body }: Probe): UpstreamRequest {
+function buildRequest({ url, headers = {}, body }: Probe): UpstreamRequest {
   const type = body === undefined ? {} : { 'content-type': 'application/json' };
   return {
     method: body === undefined ? 'GET' : 'POST',
@@ -120,9 +120,9 @@ function requestOf({ url, headers = {}, body }: Probe): UpstreamRequest {
 }
 
 /** The code of a system's error, which says enough, or the message of any other, at the root of `error`. */
-function reasonOf(error: unknown): string {
+function describeReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  if (error.cause instanceof Error) return reasonOf(error.cause);
+  if (error.cause instanceof Error) return describeReason(error.cause);
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   return ('errno' in error && code) || error.message || code || error.name;
 }
@@ -145,15 +145,15 @@ async function ask(
     const now = (asked + Date.now()) / 2;
     await response.body?.cancel();
     return [
-      findingOf(subject, host, response.status, variable),
-      ...clockFinding(response.headers.get('date'), host, now),
+      describeStatus(subject, host, response.status, variable),
+      ...checkClock(response.headers.get('date'), host, now),
     ];
   } catch (error) {
     return [
       {
         subject,
         state: 'fault',
-        message: `${host} could not be reached: ${reasonOf(error)}`,
+        message: `${host} could not be reached: ${describeReason(error)}`,
         remedy: 'check its address, name resolution, and the firewall or proxy in between',
       },
     ];

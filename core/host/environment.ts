@@ -7,7 +7,7 @@ import { longestDeadline } from '../util/deadlines.ts';
  * counts as unset. A final line break, which secret files have, is ignored. Errors name the variable, never
  * its value.
  */
-export function fromEnvironment<Value>(variable: string, schema: z.ZodType<Value>): Value | undefined {
+export function readEnvironment<Value>(variable: string, schema: z.ZodType<Value>): Value | undefined {
   const text = process.env[variable]?.trim();
   if (!text) return undefined;
   const checked = schema.safeParse(text);

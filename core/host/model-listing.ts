@@ -36,7 +36,7 @@ type Listed = z.output<typeof listedSchema>;
  * Converts USD per token to USD per million tokens: `"0.00000014"` → `"0.14"`. Exact to the nano-dollar, then
  * rounded up. Undefined if the price varies.
  */
-function perMillion(perToken: unknown): string | undefined {
+function toPerMillion(perToken: unknown): string | undefined {
   const match = typeof perToken === 'string' ? /^(\d+)(?:\.(\d+))?$/.exec(perToken) : undefined;
   if (!match) return undefined;
   const [, whole = '0', fraction = ''] = match;
@@ -45,16 +45,16 @@ function perMillion(perToken: unknown): string | undefined {
 }
 
 /** A listed model's price. A part at "0" has no price of its own; it is not free. */
-function listedPrice(pricing: Listed['pricing']): z.input<typeof priceSchema> | undefined {
-  const input = perMillion(pricing?.prompt);
-  const output = perMillion(pricing?.completion);
+function readPrice(pricing: Listed['pricing']): z.input<typeof priceSchema> | undefined {
+  const input = toPerMillion(pricing?.prompt);
+  const output = toPerMillion(pricing?.completion);
   if (input === undefined || output === undefined) return undefined;
   const { request, web_search: search } = pricing ?? {};
   const parts = {
-    cacheRead: perMillion(pricing?.input_cache_read),
-    cacheWrite5m: perMillion(pricing?.input_cache_write),
-    reasoning: perMillion(pricing?.internal_reasoning),
-    inputAudio: perMillion(pricing?.audio),
+    cacheRead: toPerMillion(pricing?.input_cache_read),
+    cacheWrite5m: toPerMillion(pricing?.input_cache_write),
+    reasoning: toPerMillion(pricing?.internal_reasoning),
+    inputAudio: toPerMillion(pricing?.audio),
     request: typeof request === 'string' && Number(request) > 0 ? request : undefined,
     webSearch: typeof search === 'string' && Number(search) > 0 ? search : undefined,
   };
@@ -68,27 +68,27 @@ function listedPrice(pricing: Listed['pricing']): z.input<typeof priceSchema> | 
 const knownModalities = new Set(['text', 'image', 'audio', 'video', 'pdf', 'file']);
 const modelId = /^[\w.-]+\/./;
 
-function tokenCount(...listed: readonly (number | null | undefined)[]): number | undefined {
+function findCount(...listed: readonly (number | null | undefined)[]): number | undefined {
   return listed.find((count): count is number => Number.isSafeInteger(count) && Number(count) > 0);
 }
 
-function idOf(provider: string, { id }: Listed): string {
+function buildId(provider: string, { id }: Listed): string {
   return modelId.test(id) ? id : `${provider}/${id.replace(/^\/+/, '')}`;
 }
 
-function factsOf(provider: string, listed: Listed, unknownContext: number): object {
+function readFacts(provider: string, listed: Listed, unknownContext: number): object {
   const name = listed.name ?? listed.id;
-  const contextLength = tokenCount(listed.context_length, listed.max_model_len) ?? unknownContext;
+  const contextLength = findCount(listed.context_length, listed.max_model_len) ?? unknownContext;
   const input = listed.architecture?.input_modalities?.filter((modality) => knownModalities.has(modality));
   const parameters = listed.supported_parameters;
   return {
-    id: idOf(provider, listed),
+    id: buildId(provider, listed),
     upstream: listed.id,
     name,
     description: `${name}, as ${provider} lists it.`,
     created: new Date((listed.created ?? 0) * 1000).toISOString().slice(0, 10),
     contextLength,
-    outputLimit: tokenCount(listed.top_provider?.max_completion_tokens) ?? contextLength,
+    outputLimit: findCount(listed.top_provider?.max_completion_tokens) ?? contextLength,
     input: input?.length ? input : ['text'],
     output: ['text'],
     supportedParameters: parameters ?? [],
@@ -107,18 +107,18 @@ function factsOf(provider: string, listed: Listed, unknownContext: number): obje
 type ListingOptions = Pick<ProviderOptions, 'free' | 'price' | 'contextLength' | 'models'>;
 
 /** One row as a model. Undefined if it has no price, or makes more than text. */
-function modelOf(
+function readModel(
   provider: string,
   row: unknown,
   { free, price, contextLength, models = {} }: ListingOptions,
 ): Model | undefined {
   const listed = listedSchema.parse(row);
-  const theirs = listedPrice(listed.pricing);
+  const theirs = readPrice(listed.pricing);
   if (listed.architecture?.output_modalities?.some((modality) => modality !== 'text')) return undefined;
-  const own = models[idOf(provider, listed)] || {};
+  const own = models[buildId(provider, listed)] || {};
   if (!free && !price && !theirs && !own.price && !own.free) return undefined;
   const model = checkModel({
-    ...factsOf(provider, listed, contextLength),
+    ...readFacts(provider, listed, contextLength),
     ...(theirs && !price && !free ? { price: theirs } : { free: true }),
   });
   return price ? { ...model, free: undefined, price } : model;
@@ -129,7 +129,7 @@ export function readListing(provider: string, body: unknown, options: ListingOpt
   const models = new Map<string, Model>();
   for (const row of listSchema.parse(body).data ?? []) {
     try {
-      const model = modelOf(provider, row, options);
+      const model = readModel(provider, row, options);
       // Local servers list a model twice if two names lead to it. The first row counts.
       if (model && !models.has(model.id)) models.set(model.id, model);
     } catch {

@@ -21,7 +21,7 @@ export function unwrap(schema: Schema): Schema[] {
   return [schema];
 }
 
-function below(schema: Schema, step: PropertyKey): Schema[] {
+function stepInto(schema: Schema, step: PropertyKey): Schema[] {
   return unwrap(schema).flatMap((each) => {
     if (each instanceof z.ZodObject) return each.shape[String(step)] ?? [];
     if (each instanceof z.ZodArray) return each.element;
@@ -30,58 +30,58 @@ function below(schema: Schema, step: PropertyKey): Schema[] {
 }
 
 /** The option names allowed at a path, in those branches of a union that do not know `unknown`. */
-function namesAt(schema: Schema, path: readonly PropertyKey[], unknown: readonly string[]): string[] {
-  const here = path.reduce((places, step) => places.flatMap((place) => below(place, step)), [schema]);
+function listNames(schema: Schema, path: readonly PropertyKey[], unknown: readonly string[]): string[] {
+  const here = path.reduce((places, step) => places.flatMap((place) => stepInto(place, step)), [schema]);
   const known = here
     .flatMap(unwrap)
     .flatMap((each) => (each instanceof z.ZodObject ? [Object.keys(each.shape)] : []));
   return [...new Set(known.filter((names) => !unknown.some((name) => names.includes(name))).flat())];
 }
 
-function quoted(names: readonly string[]): string {
+function quoteNames(names: readonly string[]): string {
   return names.map((name) => `"${name}"`).join(', ');
 }
 
 /** The branch of a union that the operator most likely meant: the one whose errors are deepest. */
-function meant({ errors }: z.core.$ZodIssueInvalidUnion): readonly Issue[] {
-  const depth = (issues: readonly Issue[]): number =>
+function guessBranch({ errors }: z.core.$ZodIssueInvalidUnion): readonly Issue[] {
+  const computeDepth = (issues: readonly Issue[]): number =>
     Math.max(0, ...issues.map(({ path, code }) => path.length + (code === 'unrecognized_keys' ? 1 : 0)));
   const sorted = errors
     .filter((issues) => issues.length > 0)
-    .toSorted((first, second) => depth(second) - depth(first));
+    .toSorted((first, second) => computeDepth(second) - computeDepth(first));
   const [best = []] = sorted;
-  return depth(best) > 0 ? best : [];
+  return computeDepth(best) > 0 ? best : [];
 }
 
 /** What zod expects, without its words that something is wrong: an error says so already. */
-function expectationOf({ message }: Issue): string {
+function describeExpectation({ message }: Issue): string {
   return message.replace(/^Invalid input: /, '');
 }
 
-function faultOf(schema: Schema, issue: Issue, at: readonly PropertyKey[]): string[] {
+function describeFault(schema: Schema, issue: Issue, at: readonly PropertyKey[]): string[] {
   const path = [...at, ...issue.path];
   const name = path.join('.');
   if (issue.code === 'unrecognized_keys') {
-    const known = namesAt(schema, path, issue.keys);
+    const known = listNames(schema, path, issue.keys);
     return [
-      `unknown option ${quoted(issue.keys.map((key) => [...path, key].join('.')))}; ` +
-        `${name === '' ? 'it' : `"${name}"`} has ${quoted(known) || 'none'}`,
+      `unknown option ${quoteNames(issue.keys.map((key) => [...path, key].join('.')))}; ` +
+        `${name === '' ? 'it' : `"${name}"`} has ${quoteNames(known) || 'none'}`,
     ];
   }
   if (issue.code === 'invalid_union') {
-    const faults = meant(issue).flatMap((each) => faultOf(schema, each, path));
+    const faults = guessBranch(issue).flatMap((each) => describeFault(schema, each, path));
     if (faults.length > 0) return faults;
-    const messages = [...new Set(issue.errors.flatMap((issues) => issues.map(expectationOf)))];
+    const messages = [...new Set(issue.errors.flatMap((issues) => issues.map(describeExpectation)))];
     return [`option "${name}": ${messages.join(', or: ') || issue.message}`];
   }
   if (issue.code === 'invalid_key')
-    return [`option "${name}": ${issue.issues.map(expectationOf).join(', ')}`];
+    return [`option "${name}": ${issue.issues.map(describeExpectation).join(', ')}`];
   if (issue.message.endsWith('received NaN'))
     return [`option "${name}": must be a number: check where it comes from, perhaps an environment variable`];
-  return [name === '' ? expectationOf(issue) : `option "${name}": ${expectationOf(issue)}`];
+  return [name === '' ? describeExpectation(issue) : `option "${name}": ${describeExpectation(issue)}`];
 }
 
 /** All errors in one line. */
-export function faultsOf(schema: Schema, error: z.core.$ZodError): string {
-  return error.issues.flatMap((issue) => faultOf(schema, issue, [])).join('; ');
+export function describeFaults(schema: Schema, error: z.core.$ZodError): string {
+  return error.issues.flatMap((issue) => describeFault(schema, issue, [])).join('; ');
 }

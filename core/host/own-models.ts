@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { priceSchema } from '../billing/price.ts';
 import { changesSchema, checkModel, type Model, type ModelFacts } from '../model-facts.ts';
 import type { ProviderOptions } from '../provider.ts';
-import { faultsOf } from './option-errors.ts';
+import { describeFaults } from './option-errors.ts';
 import { joinIssues, mergeFlags } from './wire-flags.ts';
 
 /** What an operator says of one model. `false` hides it. */
@@ -21,7 +21,7 @@ export const ownModelsSchema = z
   .record(z.string(), z.custom<OwnModel>(isOwnModel, 'must be an object with facts, or false'))
   .superRefine((models, context) => {
     for (const [id, changes] of Object.entries(models)) {
-      const fault = faultIn(id, changes);
+      const fault = findFault(id, changes);
       if (fault !== undefined) context.addIssue({ code: 'custom', path: [id], message: fault });
     }
   })
@@ -29,12 +29,12 @@ export const ownModelsSchema = z
 
 export type OwnModels = z.output<typeof ownModelsSchema>;
 
-function faultIn(id: string, changes: OwnModel): string | undefined {
+function findFault(id: string, changes: OwnModel): string | undefined {
   if (!/^[\w.-]+\/[\w./:@+-]+$/.test(id)) return 'a model is named <owner>/<name>';
   if (changes === false) return undefined;
   if (changes.price && changes.free) return 'has a price, and is free: say one of the two';
   const { error } = changesSchema.safeParse(changes);
-  return error && faultsOf(changesSchema, error);
+  return error && describeFaults(changesSchema, error);
 }
 
 function change(

@@ -1,7 +1,7 @@
 /** What plugins say about themselves while they are applied, and the errors that name them. */
 import type { Logger } from 'pino';
 import { ConfigError } from '../config.ts';
-import { namingPlugin, reasonOf, type ClientAddress, type Host, type Plugin } from '../plugin.ts';
+import { toPluginError, describeReason, type ClientAddress, type Host, type Plugin } from '../plugin.ts';
 
 /** An example command, and what its model returns. */
 export interface Example {
@@ -53,10 +53,10 @@ export function runNamed(plugin: Plugin, what: string, file: string, action: () 
       `"${what}" returned a promise, which is not awaited; put slow work into the hook "ready"`,
     );
   } catch (error) {
-    throw withFile(file, namingPlugin(plugin.name, error));
+    throw toConfigError(file, toPluginError(plugin.name, error));
   }
 }
 
-export function withFile(file: string, error: unknown): ConfigError {
-  return new ConfigError(`${file}: ${reasonOf(error)}`, { cause: error });
+export function toConfigError(file: string, error: unknown): ConfigError {
+  return new ConfigError(`${file}: ${describeReason(error)}`, { cause: error });
 }

@@ -32,7 +32,7 @@ export class Registry<Entry extends { readonly name: string }> {
   }
 
   /** The registry as one plugin sees it. It records which plugin added an entry. */
-  seenBy(plugin: string): Entries<Entry> {
+  createView(plugin: string): Entries<Entry> {
     const add = (entry: Entry): void => {
       this.add(entry);
       this.#owners.set(entry.name, plugin);
@@ -41,7 +41,7 @@ export class Registry<Entry extends { readonly name: string }> {
   }
 
   /** The plugin that added an entry. */
-  ownerOf({ name }: Entry): string {
+  getOwner({ name }: Entry): string {
     return this.#owners.get(name) ?? name;
   }
 }

@@ -13,7 +13,7 @@ interface Held {
 
 const held = new Map<string, Held>();
 
-function nameOf(key: string, options: object): string {
+function buildName(key: string, options: object): string {
   const sorted = Object.entries(options).toSorted(([first], [second]) => (first < second ? -1 : 1));
   const json = JSON.stringify(sorted, (_, each: unknown) => (typeof each === 'bigint' ? `${each}n` : each));
   return `${key} ${json}`;
@@ -29,7 +29,7 @@ export class Resources {
     open: (options: Options) => Thing | Promise<Thing>,
     close: (thing: Thing) => void | Promise<void>,
   ): Promise<Thing> => {
-    const name = nameOf(key, options);
+    const name = buildName(key, options);
     let entry = held.get(name);
     if (!entry) {
       const thing = (async () => open(options))();

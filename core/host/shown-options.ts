@@ -35,7 +35,7 @@ function isFields(value: unknown): value is Fields {
 }
 
 /** Secrets of the environment that a text could repeat. */
-function environmentSecrets(): string[] {
+function listSecrets(): string[] {
   return Object.entries(process.env).flatMap(([name, value]) =>
     value !== undefined && value.length >= 6 && secretVariable.test(name) ? [value] : [],
   );
@@ -43,7 +43,7 @@ function environmentSecrets(): string[] {
 
 /** A text without the secrets of the environment, and without the passwords of URLs. */
 export function hideSecrets(text: string): string {
-  const plain = environmentSecrets().reduce((rest, secret) => rest.replaceAll(secret, '••••'), text);
+  const plain = listSecrets().reduce((rest, secret) => rest.replaceAll(secret, '••••'), text);
   return plain
     .replaceAll(/\b(\w{1,30}:\/\/)[^\s/@"']+@/g, '$1••••@')
     .replaceAll(/([?&][\w-]*(?:key|token|secret|password|sig)[\w-]*=)[^&\s"']+/gi, '$1••••');
@@ -54,7 +54,7 @@ function isSecretText(value: unknown, name: string, schema: Fields): boolean {
   return schema.secret === true || secretName.test(name) || looksSecret.test(value);
 }
 
-function shownValue(value: unknown): ShownOption['value'] {
+function toShownValue(value: unknown): ShownOption['value'] {
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return value;
   const text = typeof value === 'string' ? hideSecrets(value) : describe(value);
   return text.length > longestValue ? `${text.slice(0, longestValue)}…` : text;
@@ -85,13 +85,13 @@ interface Place {
 }
 
 /** The JSON schema below a member; of several alternatives the first that has it. */
-function below(schema: Fields, name: string): Fields {
+function findMember(schema: Fields, name: string): Fields {
   const { properties, items, additionalProperties } = schema;
   if (isFields(properties) && isFields(properties[name])) return properties[name];
   if (/^\d+$/.test(name) && isFields(items)) return items;
   const alternatives = [schema.anyOf, schema.oneOf, schema.allOf].flat().filter(isFields);
   for (const each of alternatives) {
-    const found = below(each, name);
+    const found = findMember(each, name);
     if (Object.keys(found).length > 0) return found;
   }
   return isFields(additionalProperties) ? additionalProperties : {};
@@ -100,7 +100,7 @@ function below(schema: Fields, name: string): Fields {
 function addLeaves(leaves: Leaf[], value: unknown, place: Place): void {
   const { path, name, schema, isDefault, depth } = place;
   if (leaves.length >= mostLeaves) return;
-  const defaults = defaultsOf(schema, value);
+  const defaults = getDefaults(schema, value);
   if (depth < deepest && (isContainer(value) || Object.keys(defaults).length > 0)) {
     const isIndex = Array.isArray(value);
     const members = isFields(value) ? value : { ...(isIndex ? value : []) };
@@ -111,7 +111,7 @@ function addLeaves(leaves: Leaf[], value: unknown, place: Place): void {
         path: isIndex ? `${path}[${member}]` : `${path}${dot}${member}`,
         // The members of `apiKey: [...]` are as secret as one alone.
         name: isIndex ? name : member,
-        schema: below(schema, member),
+        schema: findMember(schema, member),
         isDefault: isDefault || !Object.hasOwn(members, member),
         depth: depth + 1,
       });
@@ -119,18 +119,17 @@ function addLeaves(leaves: Leaf[], value: unknown, place: Place): void {
     return;
   }
   if (path === '') return;
-  const isSecret =
-    isSecretText(value, name, schema) || environmentSecrets().some((secret) => secret === value);
-  const raw = typeof value === 'function' ? 'function' : String(JSON.stringify(value, bigintText));
-  leaves.push({ path, value: isSecret ? undefined : shownValue(value), isDefault, isSecret, raw });
+  const isSecret = isSecretText(value, name, schema) || listSecrets().some((secret) => secret === value);
+  const raw = typeof value === 'function' ? 'function' : String(JSON.stringify(value, replaceBigint));
+  leaves.push({ path, value: isSecret ? undefined : toShownValue(value), isDefault, isSecret, raw });
 }
 
-function bigintText(_: string, value: unknown): unknown {
+function replaceBigint(_: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value;
 }
 
 /** What the schema adds to an object that does not say it. */
-function defaultsOf({ properties }: Fields, value: unknown): Fields {
+function getDefaults({ properties }: Fields, value: unknown): Fields {
   if (!isFields(properties) || (value !== undefined && !isFields(value))) return {};
   return Object.fromEntries(
     Object.entries(properties).flatMap(([name, member]) =>
@@ -139,7 +138,7 @@ function defaultsOf({ properties }: Fields, value: unknown): Fields {
   );
 }
 
-function jsonSchemaOf(schema: z.ZodType): Fields {
+function toJsonSchema(schema: z.ZodType): Fields {
   try {
     return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
   } catch {
@@ -154,12 +153,12 @@ export interface GivenOptions {
   readonly given: unknown;
 }
 
-function leavesOf({ schema, given }: GivenOptions): Leaf[] {
+function listLeaves({ schema, given }: GivenOptions): Leaf[] {
   const leaves: Leaf[] = [];
   addLeaves(leaves, given ?? {}, {
     path: '',
     name: '',
-    schema: jsonSchemaOf(schema),
+    schema: toJsonSchema(schema),
     isDefault: false,
     depth: 0,
   });
@@ -167,7 +166,7 @@ function leavesOf({ schema, given }: GivenOptions): Leaf[] {
 }
 
 export function showOptions(options: GivenOptions): ShownOption[] {
-  return leavesOf(options).map(({ path, value, isDefault, isSecret }) => ({
+  return listLeaves(options).map(({ path, value, isDefault, isSecret }) => ({
     path,
     value,
     isDefault,
@@ -185,7 +184,7 @@ export interface OptionChange {
 
 export function compareOptions(before: GivenOptions, after: GivenOptions): OptionChange[] {
   const [old, next] = [before, after].map(
-    (options) => new Map(leavesOf(options).map((leaf) => [leaf.path, leaf])),
+    (options) => new Map(listLeaves(options).map((leaf) => [leaf.path, leaf])),
   );
   const paths = new Set([...(old?.keys() ?? []), ...(next?.keys() ?? [])]);
   return [...paths].flatMap((path) => {

@@ -5,18 +5,18 @@
 import type { Logger } from 'pino';
 import type { End, Parsed, Routed, Target } from '../exchange.ts';
 import type { AsyncTap, ConditionalTapPlace, CoreHooks, Hooks, TapPlace } from '../hooks.ts';
-import { namingPlugin } from '../plugin.ts';
+import { toPluginError } from '../plugin.ts';
 import { checkAnswer, isPromise, nameError, requireSyncResult } from './call-taps.ts';
 
-const always = (): boolean => true;
+const appliesAlways = (): boolean => true;
 const conditions = new WeakMap<object, (exchange: Routed) => boolean>();
 
 /** When a tap of `transformRequest` or `transformStream` applies. */
-export function conditionOf(tap: object): (exchange: Routed) => boolean {
-  return conditions.get(tap) ?? always;
+export function getCondition(tap: object): (exchange: Routed) => boolean {
+  return conditions.get(tap) ?? appliesAlways;
 }
 
-function placeOf(place: string | TapPlace): TapPlace {
+function toPlace(place: string | TapPlace): TapPlace {
   return typeof place === 'string' ? { name: place } : place;
 }
 
@@ -27,10 +27,10 @@ interface Tapped<Args extends unknown[], Result> {
 }
 
 /** The answers of these hooks are checked, and their errors named, by the loop that calls the taps. */
-function checked<Args extends unknown[], Result>(hook: Tapped<Args, Result>): Tapped<Args, Result> {
+function wrapHook<Args extends unknown[], Result>(hook: Tapped<Args, Result>): Tapped<Args, Result> {
   return {
-    tapPromise: (place, tap) => hook.tapPromise(placeOf(place), tap),
-    tap: (place, tap) => hook.tap(placeOf(place), tap),
+    tapPromise: (place, tap) => hook.tapPromise(toPlace(place), tap),
+    tap: (place, tap) => hook.tap(toPlace(place), tap),
   };
 }
 
@@ -44,14 +44,14 @@ function noteStep(
 }
 
 /** Notes which targets each tap of `route` removed or moved. */
-function noted({ tap, tapPromise }: Hooks['route']): Hooks['route'] {
+function wrapRoute({ tap, tapPromise }: Hooks['route']): Hooks['route'] {
   return {
     tap(place, route) {
-      const at = placeOf(place);
+      const at = toPlace(place);
       tap(at, (given, parsed) => noteStep(at, parsed, given, route(given, parsed)));
     },
     tapPromise(place, route) {
-      const at = placeOf(place);
+      const at = toPlace(place);
       tapPromise(at, async (given, parsed) => noteStep(at, parsed, given, await route(given, parsed)));
     },
   };
@@ -64,54 +64,54 @@ const longReady = 10_000;
  * A `ready` tap holds back the start, or this and all later reloads. Its error names its plugin, and the log
  * does if it takes long.
  */
-function opening(hook: Tapped<[], void>, logger: Logger): Tapped<[], void> {
+function wrapReady(hook: Tapped<[], void>, logger: Logger): Tapped<[], void> {
   const tapPromise = (place: string | TapPlace, tap: () => void | Promise<void>): void => {
-    const at = placeOf(place);
+    const at = toPlace(place);
     hook.tapPromise(at, () => {
       const slow = setTimeout(
         () => logger.warn({ tap: at.name }, 'the start or reload waits for a tap of "ready"'),
         longReady,
       );
       return Promise.try(tap)
-        .catch((error: unknown) => Promise.reject(namingPlugin(at.name, error)))
+        .catch((error: unknown) => Promise.reject(toPluginError(at.name, error)))
         .finally(() => clearTimeout(slow));
     });
   };
   return {
     tapPromise,
-    tap: (place, tap) => tapPromise(place, () => requireSyncResult(tap(), 'ready', placeOf(place).name)),
+    tap: (place, tap) => tapPromise(place, () => requireSyncResult(tap(), 'ready', toPlace(place).name)),
   };
 }
 
 /** One tap that throws never stops another: what it threw goes to the log. */
-function isolated<Args extends unknown[]>(
+function isolateTaps<Args extends unknown[]>(
   name: string,
   hook: Tapped<Args, void>,
   logger: Logger,
-  callOf?: (...args: Args) => string,
+  identifyCall?: (...args: Args) => string,
 ): AsyncTap<Args, void> {
-  const failed = (error: unknown, tap: string, args: Args): void =>
-    logger.error({ error, call: callOf?.(...args), hook: name, tap }, 'a tap failed');
+  const logFailure = (error: unknown, tap: string, args: Args): void =>
+    logger.error({ error, call: identifyCall?.(...args), hook: name, tap }, 'a tap failed');
   return {
     tapPromise(place, tap) {
-      const at = placeOf(place);
+      const at = toPlace(place);
       hook.tapPromise(at, (...args) => {
         try {
           const turn = tap(...args);
           if (!isPromise(turn)) return turn;
-          return Promise.resolve(turn).catch((error: unknown) => failed(error, at.name, args));
+          return Promise.resolve(turn).catch((error: unknown) => logFailure(error, at.name, args));
         } catch (error) {
-          return failed(error, at.name, args);
+          return logFailure(error, at.name, args);
         }
       });
     },
     tap(place, tap) {
-      const at = placeOf(place);
+      const at = toPlace(place);
       hook.tap(at, (...args) => {
         try {
           requireSyncResult(tap(...args), name, at.name);
         } catch (error) {
-          failed(error, at.name, args);
+          logFailure(error, at.name, args);
         }
       });
     },
@@ -119,7 +119,7 @@ function isolated<Args extends unknown[]>(
 }
 
 /** Passed how a tap is added; without its condition it would take every call out of the verbatim lane. */
-function conditional(
+function addConditional(
   name: string,
   { name: tap, when }: ConditionalTapPlace,
   hook: { taps: object[] },
@@ -140,15 +140,15 @@ function conditional(
   if (added) conditions.set(added, applies);
 }
 
-function transforms({
+function wrapTransforms({
   transformRequest,
   transformStream,
 }: CoreHooks): Pick<Hooks, 'transformRequest' | 'transformStream'> {
   return {
     transformRequest: {
       tapPromise(place, tap) {
-        conditional('transformRequest', place, transformRequest, (applies) =>
-          checked(transformRequest).tapPromise(place, (request, exchange) =>
+        addConditional('transformRequest', place, transformRequest, (applies) =>
+          wrapHook(transformRequest).tapPromise(place, (request, exchange) =>
             applies(exchange) ? tap(request, exchange) : request,
           ),
         );
@@ -156,8 +156,8 @@ function transforms({
     },
     transformStream: {
       tap(place, tap) {
-        conditional('transformStream', place, transformStream, (applies) =>
-          transformStream.tap(placeOf(place), (events, exchange) => {
+        addConditional('transformStream', place, transformStream, (applies) =>
+          transformStream.tap(toPlace(place), (events, exchange) => {
             if (!applies(exchange)) return events;
             try {
               const changed = requireSyncResult(tap(events, exchange), 'transformStream', place.name);
@@ -173,22 +173,22 @@ function transforms({
   };
 }
 
-function idOf({ exchange }: End): string {
+function getCallId({ exchange }: End): string {
   return exchange.id;
 }
 
 /** The hooks as one plugin may tap them. */
-export function tappable(hooks: CoreHooks, logger: Logger): Hooks {
+export function wrapHooks(hooks: CoreHooks, logger: Logger): Hooks {
   const sides: Hooks = {
-    ready: opening(hooks.ready, logger),
-    authenticate: checked(hooks.authenticate),
-    replay: checked(hooks.replay),
-    route: noted(checked(hooks.route)),
-    authorize: checked(hooks.authorize),
-    ...transforms(hooks),
+    ready: wrapReady(hooks.ready, logger),
+    authenticate: wrapHook(hooks.authenticate),
+    replay: wrapHook(hooks.replay),
+    route: wrapRoute(wrapHook(hooks.route)),
+    authorize: wrapHook(hooks.authorize),
+    ...wrapTransforms(hooks),
     attempt: {
       tap(place, tap) {
-        const at = placeOf(place);
+        const at = toPlace(place);
         hooks.attempt.tap(at, (attempt, exchange) => {
           try {
             requireSyncResult(tap(attempt, exchange), 'attempt', at.name);
@@ -198,10 +198,10 @@ export function tappable(hooks: CoreHooks, logger: Logger): Hooks {
         });
       },
     },
-    dispatch: checked(hooks.dispatch),
-    meter: isolated('meter', hooks.meter, logger, idOf),
-    observe: isolated('observe', hooks.observe, logger, idOf),
-    close: isolated('close', hooks.close, logger),
+    dispatch: wrapHook(hooks.dispatch),
+    meter: isolateTaps('meter', hooks.meter, logger, getCallId),
+    observe: isolateTaps('observe', hooks.observe, logger, getCallId),
+    close: isolateTaps('close', hooks.close, logger),
   };
   return new Proxy(Object.freeze(sides), {
     get(target, name, receiver) {

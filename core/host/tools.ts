@@ -3,12 +3,12 @@ import type { Config } from '../config.ts';
 import type { Core } from '../core.ts';
 import { GatewayError } from '../errors.ts';
 import type { Host } from '../plugin.ts';
-import { shortcomingsOf, warningsOf } from '../process/config-warnings.ts';
-import { ownVersion } from '../process/peer-versions.ts';
+import { listShortcomings, listWarnings } from '../process/config-warnings.ts';
+import { readOwnVersion } from '../process/peer-versions.ts';
 import { viewConfig, type Configuration, type ConfigView, type Control } from './configuration.ts';
 
 /** What plugins may do with the finished core. */
-export function toolsOf(
+export function createTools(
   core: Core,
   listener: Host['listener'],
   configuration: Configuration,
@@ -29,16 +29,16 @@ export function toolsOf(
 }
 
 /** The configuration as operators see it. */
-export function configurationOf(
+export function createConfiguration(
   config: Config,
   { workers, ...control }: Control,
-  parts: Parameters<typeof shortcomingsOf>[0],
+  parts: Parameters<typeof listShortcomings>[0],
   off: ReadonlyMap<string, string>,
 ): Configuration {
   const readAt = Date.now();
   const view = (): ConfigView => {
-    const warnings = [...shortcomingsOf(parts), ...warningsOf(config)];
-    return viewConfig(config, { version: ownVersion(), readAt, warnings, workers, off });
+    const warnings = [...listShortcomings(parts), ...listWarnings(config)];
+    return viewConfig(config, { version: readOwnVersion(), readAt, warnings, workers, off });
   };
   return { ...control, view };
 }

@@ -15,7 +15,7 @@ export type ProtocolFlags = ReadonlyMap<string, z.ZodType>;
  * Makes a function that returns the flags in `capabilities.wire[protocol]`, with the schema's defaults. It
  * checks each model's flags once. Throws a ZodError if they are wrong.
  */
-export function flagReader<Flags>(
+export function createFlagReader<Flags>(
   protocol: string,
   schema: z.ZodType<Flags>,
 ): (capabilities: Capabilities) => Flags {

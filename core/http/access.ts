@@ -20,14 +20,14 @@ export function requireAccess(
   if (principal.kind !== access)
     throw new GatewayError(
       'forbidden',
-      `This endpoint needs ${withArticle(access)} key; ${withArticle(principal.kind)} key was sent.`,
+      `This endpoint needs ${addArticle(access)} key; ${addArticle(principal.kind)} key was sent.`,
     );
   if (principal.readOnly && method !== 'GET' && method !== 'HEAD')
     throw new GatewayError('forbidden', 'This operator key may only read. Use a key that may also change.');
   return principal;
 }
 
-function withArticle(kind: Principal['kind']): string {
+function addArticle(kind: Principal['kind']): string {
   return kind === 'user' ? 'a user' : 'an operator';
 }
 

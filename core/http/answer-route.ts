@@ -18,7 +18,7 @@ function authenticate(
   { core, route, context, id }: Asked,
   access: Principal['kind'],
 ): Promise<Principal | undefined> | Principal | undefined {
-  const family = core.routes.ownerOf(route);
+  const family = core.routes.getOwner(route);
   return core.hooks.authenticate.promise(
     new Arrival(core, context, { family, operation: 'generate', access }, id),
   );

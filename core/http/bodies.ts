@@ -87,7 +87,7 @@ export class BodyShare {
   /** Reads the whole body of a request. Throws before it holds more than the limits allow. */
   read(request: IncomingMessage): Promise<Buffer> {
     const { limit } = this.#bodies;
-    if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
+    if (Number(request.headers['content-length'] ?? 0) > limit) throw toTooLargeError(limit);
     // If the client disconnected during authentication, the request emits no further event, not even an
     // error.
     if (request.destroyed) throw toClientGoneError();
@@ -100,7 +100,7 @@ export class BodyShare {
       };
       request.on('data', (chunk: Buffer) => {
         length += chunk.length;
-        if (length > limit) return refuse(tooLarge(limit));
+        if (length > limit) return refuse(toTooLargeError(limit));
         try {
           this.take(chunk.length);
         } catch (error) {
@@ -133,7 +133,7 @@ export function refuseCompressed({ headers }: IncomingMessage): void {
     );
 }
 
-function tooLarge(limit: number): GatewayError {
+function toTooLargeError(limit: number): GatewayError {
   return new GatewayError(
     'body_too_large',
     `The body is larger than the ${limit} bytes this gateway accepts.`,

@@ -77,17 +77,17 @@ class CarefulReader {
   }
 
   read(path: string): unknown {
-    const code = this.#next();
-    if (code === quote) return this.#string();
-    if (code === 123) return this.#object(path);
-    if (code === 91) return this.#list(path);
+    const code = this.#peek();
+    if (code === quote) return this.#readString();
+    if (code === 123) return this.#readObject(path);
+    if (code === 91) return this.#readList(path);
     const from = this.#at;
     this.#at = skipScalar(this.#text, from);
     return JSON.parse(this.#text.slice(from, this.#at));
   }
 
   /** Skips white space. Returns the next character. */
-  #next(): number {
+  #peek(): number {
     this.#at = skipSpace(this.#text, this.#at);
     return this.#text.charCodeAt(this.#at);
   }
@@ -95,40 +95,40 @@ class CarefulReader {
   /** Steps past an opening bracket or a comma. Returns false at the end of the object or list. */
   #enter(end: number): boolean {
     this.#at += 1;
-    if (this.#next() !== end) return true;
+    if (this.#peek() !== end) return true;
     this.#at += 1;
     return false;
   }
 
-  #string(): string {
+  #readString(): string {
     const from = this.#at;
     this.#at = skipString(this.#text, from);
     const written = this.#text.slice(from, this.#at);
     return written.includes('\\') ? String(JSON.parse(written)) : written.slice(1, -1);
   }
 
-  #object(path: string): unknown {
+  #readObject(path: string): unknown {
     const members = new Map<string, unknown>();
-    for (let more = this.#enter(125); more; more = this.#more(125)) {
-      const name = this.#string();
+    for (let more = this.#enter(125); more; more = this.#enterNext(125)) {
+      const name = this.#readString();
       const place = `${path === '' ? '' : `${path}.`}${name.slice(0, longestName)}`;
       if (members.has(name)) throw toDuplicateError(place);
-      this.#next();
+      this.#peek();
       this.#at += 1;
       members.set(name, this.read(place));
     }
     return Object.fromEntries(members);
   }
 
-  #list(path: string): unknown[] {
+  #readList(path: string): unknown[] {
     const items: unknown[] = [];
-    for (let more = this.#enter(93); more; more = this.#more(93))
+    for (let more = this.#enter(93); more; more = this.#enterNext(93))
       items.push(this.read(`${path}[${items.length}]`));
     return items;
   }
 
-  #more(end: number): boolean {
-    if (this.#next() !== end) return this.#enter(end);
+  #enterNext(end: number): boolean {
+    if (this.#peek() !== end) return this.#enter(end);
     this.#at += 1;
     return false;
   }

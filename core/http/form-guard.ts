@@ -13,7 +13,7 @@ export class FormGuard extends Transform {
   /** The parser expects a request, with headers. */
   readonly headers: IncomingHttpHeaders;
   readonly #limit: number;
-  readonly #tooLarge: () => GatewayError;
+  readonly #toTooLargeError: () => GatewayError;
   readonly #delimiter: Buffer;
   #length = 0;
   /** The end of the last chunk, which may be the beginning of a delimiter. */
@@ -21,11 +21,11 @@ export class FormGuard extends Transform {
   /** Bytes seen of the current part head; undefined between heads. */
   #head: number | undefined;
 
-  constructor(headers: IncomingHttpHeaders, limit: number, tooLarge: () => GatewayError) {
+  constructor(headers: IncomingHttpHeaders, limit: number, toTooLargeError: () => GatewayError) {
     super();
     this.headers = headers;
     this.#limit = limit;
-    this.#tooLarge = tooLarge;
+    this.#toTooLargeError = toTooLargeError;
     // The same pattern as in the parser.
     const [, quoted, plain = ''] =
       /boundary=(?:"([^"]+)"|([^;]+))/i.exec(headers['content-type'] ?? '') ?? [];
@@ -34,7 +34,7 @@ export class FormGuard extends Transform {
 
   override _transform(bytes: Buffer, _: BufferEncoding, done: TransformCallback): void {
     this.#length += bytes.length;
-    if (this.#length > this.#limit) return done(this.#tooLarge());
+    if (this.#length > this.#limit) return done(this.#toTooLargeError());
     if (this.#hasLongHead(bytes))
       return done(
         new GatewayError(

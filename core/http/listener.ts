@@ -128,12 +128,12 @@ export function closeListener(server: Server, grace = 0): Promise<void> {
     if (performance.now() - began >= grace) setImmediate(closeIdle);
   }, 50);
   return new Promise((resolve) => {
-    const closed = (): void => {
+    const finish = (): void => {
       clearInterval(sweep);
       resolve();
     };
     // The HTTP server's own `close` closes idle connections at once.
-    if (grace > 0) NetServer.prototype.close.call(server, closed);
-    else server.close(closed);
+    if (grace > 0) NetServer.prototype.close.call(server, finish);
+    else server.close(finish);
   });
 }

@@ -1,6 +1,6 @@
 /** Collects the faults that `/readyz` reports: every reason to send the gateway no calls. */
 import type { Core } from '../core.ts';
-import { messageOf } from '../errors.ts';
+import { getMessage } from '../errors.ts';
 import type { Readiness } from '../plugin.ts';
 
 /** Runs a check. A plugin in plain JavaScript may return anything. */
@@ -20,9 +20,9 @@ export function findReadinessFaults({ calls, readiness, logger }: Core): string[
       const fault = runCheck(check);
       return fault === undefined ? [] : [`${check.name}: ${fault}`];
     } catch (error) {
-      const plugin = readiness.ownerOf(check);
+      const plugin = readiness.getOwner(check);
       logger.error({ error, plugin, readiness: check.name }, 'a readiness check failed');
-      return [`${check.name}: the check of the plugin "${plugin}" failed: ${messageOf(error)}`];
+      return [`${check.name}: the check of the plugin "${plugin}" failed: ${getMessage(error)}`];
     }
   });
   return calls.draining ? ['the gateway is stopping', ...faults] : faults;

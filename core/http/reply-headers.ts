@@ -1,7 +1,7 @@
 /** Builds the headers of replies, and sends errors in the format of the client's protocol. */
 import type { GatewayError } from '../errors.ts';
 import type { Routed } from '../exchange.ts';
-import { lossHeader, type Loss } from '../loss.ts';
+import { formatLossHeader, type Loss } from '../loss.ts';
 import type { ClientCall, Match, Protocol } from '../protocol.ts';
 import type { Reply } from './reply.ts';
 
@@ -27,7 +27,7 @@ export function buildReplyHeaders(
       ? { 'x-tollgate-estimate': 'true' }
       : { 'x-tollgate-provider': attempt.target.provider.name, [modelHeader]: attempt.target.model.id }),
     'x-tollgate-attempts': String(attempt.number),
-    ...(losses.length > 0 ? { 'x-tollgate-dropped': lossHeader(losses) } : {}),
+    ...(losses.length > 0 ? { 'x-tollgate-dropped': formatLossHeader(losses) } : {}),
   };
 }
 

@@ -122,7 +122,7 @@ export class Reply {
    * Ends the recording and returns it, with the last text that is still held back. It leaves out the request
    * id and the allowance headers, since both belong to this call alone.
    */
-  recording(
+  endRecording(
     lastText: string | Uint8Array,
     allowances: Readonly<Record<string, string>> = {},
   ): Recording | undefined {

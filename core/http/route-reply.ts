@@ -4,7 +4,7 @@
  */
 import { Readable } from 'node:stream';
 import type { Core } from '../core.ts';
-import { messageOf, toGatewayError, type GatewayError } from '../errors.ts';
+import { getMessage, toGatewayError, type GatewayError } from '../errors.ts';
 import { PluginError, type Route, type RouteReply } from '../plugin.ts';
 import { findHeaderFault, isStatus } from './valid-headers.ts';
 
@@ -48,8 +48,8 @@ function checkReply(
     if (!reply) throw new TypeError('nothing');
     return serializeReply(reply);
   } catch (error) {
-    const text = `"${by}" of its route "${route.name}" returned ${messageOf(error)}`;
-    throw new PluginError(routes.ownerOf(route), text, error);
+    const text = `"${by}" of its route "${route.name}" returned ${getMessage(error)}`;
+    throw new PluginError(routes.getOwner(route), text, error);
   }
 }
 
@@ -70,7 +70,7 @@ export async function buildRouteReply(
         method: route.method,
         path: route.path,
         route: route.name,
-        plugin: core.routes.ownerOf(route),
+        plugin: core.routes.getOwner(route),
       },
       'a route failed',
     );

@@ -1,6 +1,6 @@
 /** The HTTP routes of all plugins, each with the plugin that added it. */
 import { Registry } from '../host/registry.ts';
-import { PluginError, reasonOf, type Route } from '../plugin.ts';
+import { PluginError, describeReason, type Route } from '../plugin.ts';
 import type { Protocol } from '../protocol.ts';
 
 const accesses = new Set<unknown>(['public', 'user', 'operator'] satisfies Route['access'][]);
@@ -47,8 +47,8 @@ export class Routes extends Registry<Route> {
       register();
     } catch (error) {
       throw new PluginError(
-        this.ownerOf(route),
-        `route "${name}" cannot be reached: ${reasonOf(error)}`,
+        this.getOwner(route),
+        `route "${name}" cannot be reached: ${describeReason(error)}`,
         error,
       );
     }

@@ -27,7 +27,7 @@ export class RunningCalls {
   }
 
   /** Resolves when no call is running. */
-  whenIdle(): Promise<void> {
+  waitForIdle(): Promise<void> {
     if (this.#running.size === 0) return Promise.resolve();
     return new Promise((resolve) => void this.#idle.push(resolve));
   }

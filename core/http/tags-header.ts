@@ -41,21 +41,21 @@ export function readTagsHeader(header: string | readonly string[] | undefined): 
     const text = part.trim();
     if (text === '') continue;
     if (!form.test(text)) {
-      throw fault(
+      throw toTagsError(
         `"${text.slice(0, 100)}" is not a tag. A tag is name:value or a name: ` +
           `the name has 1 to ${longestTagName} letters, digits and . _ - @ + /, ` +
           `the value 1 to ${longestTagValue} characters without a comma`,
       );
     }
     const [name, value] = splitTag(text);
-    if (tags.has(name)) throw fault(`it has more than one tag named "${name}"`);
+    if (tags.has(name)) throw toTagsError(`it has more than one tag named "${name}"`);
     tags.set(name, value);
   }
-  if (tags.size > mostTags) throw fault(`it has more than ${mostTags} tags`);
+  if (tags.size > mostTags) throw toTagsError(`it has more than ${mostTags} tags`);
   return [...tags];
 }
 
-function fault(message: string): GatewayError {
+function toTagsError(message: string): GatewayError {
   return new GatewayError('invalid_request', `The header ${tagsHeader} is wrong: ${message}.`, {
     param: tagsHeader,
   });

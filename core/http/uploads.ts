@@ -37,7 +37,7 @@ export function isUpload(headers: IncomingHttpHeaders): boolean {
  * a form.
  */
 export async function readUpload(context: Context, limit: number, folder: string): Promise<Form> {
-  if (Number(context.req.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
+  if (Number(context.req.headers['content-length'] ?? 0) > limit) throw toTooLargeError(limit);
   const name = `${process.pid}-${randomUUID()}`;
   const own = join(folder, name);
   running.add(name);
@@ -75,7 +75,10 @@ async function parse(context: Context, limit: number, uploadDir: string): Promis
     return failed ? stream.destroy() : stream;
   };
   // The parser handles the error too and closes its files, but it starts to listen only later.
-  const guard = new FormGuard(context.req.headers, limit, () => tooLarge(limit)).on('error', () => undefined);
+  const guard = new FormGuard(context.req.headers, limit, () => toTooLargeError(limit)).on(
+    'error',
+    () => undefined,
+  );
   const guarded: Context = Object.create(context, { req: { value: guard } });
   try {
     const disconnected = rejectOnDisconnect(context.req);
@@ -156,7 +159,7 @@ const ownFaults = new Set('ENOSPC EDQUOT EROFS EIO EACCES EPERM EMFILE ENFILE EN
 function toUploadError(error: unknown, limit: number): GatewayError {
   if (isGatewayError(error)) return error;
   const facts = typeof error === 'object' && error !== null ? error : {};
-  if ('httpCode' in facts && facts.httpCode === 413) return tooLarge(limit, error);
+  if ('httpCode' in facts && facts.httpCode === 413) return toTooLargeError(limit, error);
   const message = error instanceof Error ? error.message : '';
   if (/aborted/i.test(message)) return toClientGoneError(error);
   const fault = 'code' in facts ? String(facts.code) : '';
@@ -171,7 +174,7 @@ function toUploadError(error: unknown, limit: number): GatewayError {
   });
 }
 
-function tooLarge(limit: number, cause?: unknown): GatewayError {
+function toTooLargeError(limit: number, cause?: unknown): GatewayError {
   return new GatewayError(
     'body_too_large',
     `The form exceeds the limit of ${limit} bytes, ${mostFiles} files and ${mostFields} fields.`,
@@ -234,7 +237,7 @@ function decodeText(name: string, text: string): string {
 export async function sweepUploads(folder: string): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {
     const path = join(folder, name);
-    if (running.has(name) || (isAlive(name) && (await ageOf(path)) < oldest)) continue;
+    if (running.has(name) || (isAlive(name) && (await computeAge(path)) < oldest)) continue;
     await rm(path, { recursive: true, force: true });
   }
 }
@@ -253,7 +256,7 @@ function isAlive(name: string): boolean {
   }
 }
 
-async function ageOf(path: string): Promise<number> {
+async function computeAge(path: string): Promise<number> {
   const found = await stat(path).catch(() => undefined);
   return found ? Date.now() - found.mtimeMs : Infinity;
 }

@@ -8,14 +8,14 @@ import { ConfigError, type Config } from '../config.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Model } from '../model-facts.ts';
 import type { Nano } from '../money.ts';
-import { reasonOf } from '../plugin.ts';
-import { shortcomingsOf } from './config-warnings.ts';
+import { describeReason } from '../plugin.ts';
+import { listShortcomings } from './config-warnings.ts';
 import { nameOption } from './name-option.ts';
 
 const width = 110;
 
 /** Folds a text to the width of a terminal; all lines but the first are indented. */
-function folded(text: string): string[] {
+function foldText(text: string): string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
     const line = lines.at(-1);
@@ -27,32 +27,34 @@ function folded(text: string): string[] {
 }
 
 /** The base URL of each SDK, once, with its protocols. */
-function addressLines({ addresses }: Gateway, url: string): string[] {
+function formatAddresses({ addresses }: Gateway, url: string): string[] {
   const bases = [...Map.groupBy(addresses, ({ path, client }) => `${url}${path} ${client}`).values()];
-  const longest = (of: (base: (typeof bases)[number]) => string): number =>
+  const computeWidth = (of: (base: (typeof bases)[number]) => string): number =>
     Math.max(0, ...bases.map((base) => of(base).length));
-  const clientOf = ([first]: (typeof bases)[number]): string => first?.client ?? '';
-  const addressOf = ([first]: (typeof bases)[number]): string => url + (first?.path ?? '');
+  const getClient = ([first]: (typeof bases)[number]): string => first?.client ?? '';
+  const getAddress = ([first]: (typeof bases)[number]): string => url + (first?.path ?? '');
   return bases.map((base) => {
-    const [client, address] = [clientOf, addressOf].map((of) => of(base).padEnd(longest(of)));
+    const [client, address] = [getClient, getAddress].map((of) => of(base).padEnd(computeWidth(of)));
     return `  ${client}  ${address}  ${base.map(({ protocol }) => protocol).join(', ')}`;
   });
 }
 
-function providerLines({ providers, off }: Gateway): string[] {
+function formatProviders({ providers, off }: Gateway): string[] {
   const on = [...providers.all()].map(({ name }) => name).join(', ');
   const missing = [...off].map(([name, remedy]) => `${name} (${remedy})`).join(', ');
-  return [...folded(`Providers: ${on || 'none'}.`), ...(missing ? folded(`Off: ${missing}.`) : [])];
+  return [...foldText(`Providers: ${on || 'none'}.`), ...(missing ? foldText(`Off: ${missing}.`) : [])];
 }
 
 /** A figure to compare models' prices: output dominates a call's cost. */
-function costOfTrying({ price = freePrice }: Model): Nano {
+function computeTrialCost({ price = freePrice }: Model): Nano {
   return price.image ?? price.output;
 }
 
 /** Example commands, each with a model that exists and can answer. */
-function exampleLines({ examples, catalog }: Gateway, url: string): string[] {
-  const models = catalog.models().toSorted((one, other) => Number(costOfTrying(one) - costOfTrying(other)));
+function formatExamples({ examples, catalog }: Gateway, url: string): string[] {
+  const models = catalog
+    .models()
+    .toSorted((one, other) => Number(computeTrialCost(one) - computeTrialCost(other)));
   return examples.flatMap(({ line, output }) => {
     const model = models.find((each) => each.output[0] === output);
     if (!model && line.includes('{model}')) return [];
@@ -60,20 +62,20 @@ function exampleLines({ examples, catalog }: Gateway, url: string): string[] {
   });
 }
 
-export function banner(
+export function formatBanner(
   gateway: Gateway,
   url: string,
   { first, milliseconds }: { readonly first: boolean; readonly milliseconds: number },
 ): string {
-  const examples = first ? exampleLines(gateway, url) : [];
+  const examples = first ? formatExamples(gateway, url) : [];
   const ready = `Tollgate is ready at ${url} (${milliseconds.toFixed(0)} ms)`;
-  const shortcomings = shortcomingsOf(gateway).flatMap(folded);
+  const shortcomings = listShortcomings(gateway).flatMap(foldText);
   return [
-    ...providerLines(gateway),
+    ...formatProviders(gateway),
     ...shortcomings,
     ...examples,
     ready,
-    ...addressLines(gateway, url),
+    ...formatAddresses(gateway, url),
     ...gateway.notes,
   ].join('\n');
 }
@@ -87,7 +89,7 @@ export function isFirstStart({ file, dataFolder }: Config): boolean {
     return !existsSync(dataFolder) || readdirSync(dataFolder).length === 0;
   } catch (error) {
     throw new ConfigError(
-      `${file}: the data folder cannot be used: ${reasonOf(error)}; ` +
+      `${file}: the data folder cannot be used: ${describeReason(error)}; ` +
         `set ${nameOption(file, 'dataFolder')} to another, or give it to the user who runs the gateway`,
       { cause: error },
     );

@@ -1,22 +1,22 @@
 /** Reads the configuration as a reload would, and says what would change. Nothing is opened. */
 import type { Logger } from 'pino';
 import { loadConfig, type Config } from '../config.ts';
-import { messageOf } from '../errors.ts';
+import { getMessage } from '../errors.ts';
 import { createGateway } from '../gateway.ts';
 import { compareConfigs, type ConfigCheck } from '../host/configuration.ts';
 import { hideSecrets } from '../host/shown-options.ts';
-import { shortcomingsOf, warningsOf } from './config-warnings.ts';
+import { listShortcomings, listWarnings } from './config-warnings.ts';
 
 /** Settings of a new configuration that change only with the next start. */
-export function unchangeable(before: Config['server'], after: Config['server']): string[] {
+export function listUnchangeable(before: Config['server'], after: Config['server']): string[] {
   return (['host', 'port', 'maxConnections', 'workers'] as const)
     .filter((name) => before[name] !== after[name])
     .map((name) => `server.${name}`);
 }
 
 /** The reason of a refusal, for operators. */
-export function faultOf(error: unknown): string {
-  return hideSecrets(messageOf(error));
+export function describeFault(error: unknown): string {
+  return hideSecrets(getMessage(error));
 }
 
 /** `first` is the configuration of the start, `current` the one in force. */
@@ -25,16 +25,16 @@ export async function checkConfigFile(first: Config, current: Config, logger: Lo
     const next = await loadConfig(current.file);
     const trial = createGateway(next, logger);
     await trial.check();
-    const warnings = [...shortcomingsOf(trial), ...warningsOf(next)];
+    const warnings = [...listShortcomings(trial), ...listWarnings(next)];
     await trial.close();
     return {
       ok: true,
       fault: undefined,
       changes: compareConfigs(current, next),
       warnings,
-      waiting: unchangeable(first.server, next.server),
+      waiting: listUnchangeable(first.server, next.server),
     };
   } catch (error) {
-    return { ok: false, fault: faultOf(error), changes: undefined, warnings: [], waiting: [] };
+    return { ok: false, fault: describeFault(error), changes: undefined, warnings: [], waiting: [] };
   }
 }

@@ -6,21 +6,21 @@ import cluster from 'node:cluster';
 import { flushCompileCache } from 'node:module';
 import { setFlagsFromString } from 'node:v8';
 import type { Command as Program } from 'commander';
-import { ConfigError, configFile, loadConfig } from '../config.ts';
-import { messageOf } from '../errors.ts';
+import { ConfigError, resolveConfigFile, loadConfig } from '../config.ts';
+import { getMessage } from '../errors.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
-import { ownVerbs, verbOf } from '../host/commands.ts';
+import { ownVerbs, splitVerb } from '../host/commands.ts';
 import type { Command } from '../host/commands.ts';
-import { namingPlugin, PluginError } from '../plugin.ts';
+import { toPluginError, PluginError } from '../plugin.ts';
 import { useOutgoingProxies } from '../upstream/outgoing-proxy.ts';
-import { banner, isFirstStart } from './banner.ts';
+import { formatBanner, isFirstStart } from './banner.ts';
 import { shells, writeCompletion, type Shell } from './completion.ts';
-import { shortcomingsOf, warningsOf } from './config-warnings.ts';
+import { listShortcomings, listWarnings } from './config-warnings.ts';
 import { describeGroups, orderVerbs, pointToHelp } from './help.ts';
-import { allWritten, createLogger } from './log.ts';
+import { flushLog, createLogger } from './log.ts';
 import { releaseSoon } from './memory.ts';
 import { nameOption } from './name-option.ts';
-import { ownVersion } from './peer-versions.ts';
+import { readOwnVersion } from './peer-versions.ts';
 import type { Service } from './service.ts';
 import { EarlyEnd, isFirstWorker, superviseWorkers, reportReady } from './workers.ts';
 
@@ -33,12 +33,12 @@ for (const output of [process.stdout, process.stderr]) output.on('error', () => 
  * Removes control characters, which could steer the terminal: names may come from a provider's model list.
  * A carriage return before a line feed stays, because CSV lines end with it.
  */
-function printable(text: string): string {
+function toPrintable(text: string): string {
   return text.replaceAll(/\r(?!\n)|[^\P{Cc}\r\n\t]/gu, '\u{fffd}');
 }
 
 function print(text: string): void {
-  process.stdout.write(`${printable(text)}\n`);
+  process.stdout.write(`${toPrintable(text)}\n`);
 }
 
 /** Lets V8 optimise hot code. The entry point turned that off, because it slows loading. */
@@ -53,7 +53,7 @@ async function start(): Promise<void> {
   process.on('SIGHUP', () => void served.then(({ reload }) => reload()));
   // Node keeps what it read from the compile cache until it writes it back. Flushing frees 3 MB.
   flushCompileCache();
-  const config = await loadConfig(configFile());
+  const config = await loadConfig(resolveConfigFile());
   const { workers } = config.server;
   if (workers > 1 && cluster.isPrimary) return superviseWorkers(workers, config.plugins, logger);
   const first = isFirstStart(config);
@@ -67,7 +67,7 @@ async function start(): Promise<void> {
     stopping = true;
     if (speaks) print('Stopping: calls that run may finish. Press Ctrl-C again to stop at once.');
     await service.stop();
-    await allWritten(logger);
+    await flushLog(logger);
     process.exit();
   };
   // A terminal signals Ctrl-C to the workers too, and so does the parent process. One signal is enough.
@@ -84,8 +84,8 @@ async function start(): Promise<void> {
   if (speaks)
     print(
       [
-        ...warningsOf(config),
-        banner(service.first, service.url, { first, milliseconds: performance.now() - began }),
+        ...listWarnings(config),
+        formatBanner(service.first, service.url, { first, milliseconds: performance.now() - began }),
       ].join('\n'),
     );
   else logger.info({ worker: Number(process.env.TOLLGATE_WORKER) }, 'a worker is ready');
@@ -95,17 +95,17 @@ async function start(): Promise<void> {
   releaseSoon();
 }
 
-async function doctor(options: { json?: boolean }): Promise<void> {
-  const { diagnose, diagnosisText } = await import('./doctor.ts');
-  const diagnosis = await diagnose(configFile(), logger);
-  print(options.json ? JSON.stringify(diagnosis) : diagnosisText(diagnosis));
+async function runDoctor(options: { json?: boolean }): Promise<void> {
+  const { diagnose, formatDiagnosis } = await import('./doctor.ts');
+  const diagnosis = await diagnose(resolveConfigFile(), logger);
+  print(options.json ? JSON.stringify(diagnosis) : formatDiagnosis(diagnosis));
   if (!diagnosis.ok) process.exitCode = 1;
 }
 
 async function init(options: { json?: boolean; force?: boolean }): Promise<void> {
-  const { writeFirstConfig, writtenText } = await import('./init.ts');
+  const { writeFirstConfig, formatSummary } = await import('./init.ts');
   const written = await writeFirstConfig(logger, options);
-  print(options.json ? JSON.stringify(written) : writtenText(written));
+  print(options.json ? JSON.stringify(written) : formatSummary(written));
 }
 
 /** An invalid configuration is a result of this verb, not a failure: `--json` prints it as JSON. */
@@ -120,13 +120,13 @@ async function check(options: { json?: boolean }): Promise<void> {
 }
 
 async function printConfig(options: { json?: boolean }): Promise<void> {
-  const config = await loadConfig(configFile());
+  const config = await loadConfig(resolveConfigFile());
   const gateway = createGateway(config, logger);
   await gateway.check();
   const plugins = config.plugins.map(({ name }) => name);
   const protocols = [...gateway.protocols.all()].map(({ name }) => name);
-  const lacks = shortcomingsOf(gateway);
-  const warnings = warningsOf(config);
+  const lacks = listShortcomings(gateway);
+  const warnings = listWarnings(config);
   const verdict =
     lacks.length > 0
       ? 'The configuration is valid, but cannot serve calls yet.'
@@ -144,7 +144,7 @@ async function printConfig(options: { json?: boolean }): Promise<void> {
 
 /** Adds a plugin's verb, such as `keys create`, below the command of its first words. */
 function addVerb(program: Program, command: Command, gateway: Gateway): void {
-  const { words, parameters } = verbOf(command);
+  const { words, parameters } = splitVerb(command);
   let leaf = program;
   for (const word of words) leaf = leaf.commands.find((known) => known.name() === word) ?? leaf.command(word);
   for (const parameter of parameters) leaf.argument(parameter);
@@ -159,7 +159,7 @@ function addVerb(program: Program, command: Command, gateway: Gateway): void {
       if (text !== '') print(text);
       if (result.failed) process.exitCode = 1;
     } catch (error) {
-      process.stderr.write(`tollgate ${words.join(' ')}: ${printable(messageOf(error))}\n`);
+      process.stderr.write(`tollgate ${words.join(' ')}: ${toPrintable(getMessage(error))}\n`);
       process.exitCode = 1;
     } finally {
       await gateway.close();
@@ -171,13 +171,13 @@ function addVerb(program: Program, command: Command, gateway: Gateway): void {
 async function addPluginVerbs(program: Program, wanted: string | undefined): Promise<void> {
   if (wanted !== undefined && wanted !== 'completion' && ownVerbs.has(wanted)) return;
   try {
-    const gateway = createGateway(await loadConfig(configFile()), logger);
+    const gateway = createGateway(await loadConfig(resolveConfigFile()), logger);
     const commands = orderVerbs(gateway.commands.all());
     for (const command of commands) {
       try {
         addVerb(program, command, gateway);
       } catch (error) {
-        throw namingPlugin(gateway.commands.ownerOf(command), error);
+        throw toPluginError(gateway.commands.getOwner(command), error);
       }
     }
     describeGroups(program, commands);
@@ -186,7 +186,7 @@ async function addPluginVerbs(program: Program, wanted: string | undefined): Pro
     program.addHelpText(
       'after',
       "\nThe plugins' verbs are missing, because the configuration could not be read: " +
-        `${printable(faultText(error))}`,
+        `${toPrintable(formatFault(error))}`,
     );
   }
 }
@@ -203,7 +203,7 @@ const addressRemedies: ReadonlyMap<string, readonly ['server.port' | 'server.hos
 const listenCalls = new Set<unknown>(['listen', 'bind', 'getaddrinfo']);
 
 /** One line if the cause is known, otherwise the stack. */
-function faultText(error: unknown): string {
+function formatFault(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof ConfigError || error instanceof PluginError || error instanceof EarlyEnd)
     return error.message;
@@ -213,7 +213,7 @@ function faultText(error: unknown): string {
       : undefined;
   if (!remedy) return error.stack ?? error.message;
   const [option, value] = remedy;
-  return `${error.message}: set ${nameOption(configFile(), option)} to ${value}`;
+  return `${error.message}: set ${nameOption(resolveConfigFile(), option)} to ${value}`;
 }
 
 function addOwnVerbs(program: Program): void {
@@ -227,7 +227,7 @@ function addOwnVerbs(program: Program): void {
     .command('doctor')
     .description('check machine, ledger and providers; exits with 1 if one has a fault')
     .option('--json', 'print one JSON object')
-    .action(doctor);
+    .action(runDoctor);
   program
     .command('init')
     .description('write a first configuration with the providers whose keys are in the environment')
@@ -248,7 +248,7 @@ async function main(): Promise<void> {
   const { Command: Program } = await import('commander');
   const program = new Program('tollgate')
     .description('A gateway in front of generative models.')
-    .version(ownVersion(), '-V, --version', 'print the version')
+    .version(readOwnVersion(), '-V, --version', 'print the version')
     .enablePositionalOptions();
   addOwnVerbs(program);
   await addPluginVerbs(program, process.argv[2]);
@@ -259,7 +259,7 @@ async function main(): Promise<void> {
 try {
   await main();
 } catch (error) {
-  await allWritten(logger);
-  process.stderr.write(`tollgate: ${printable(faultText(error))}\n`);
+  await flushLog(logger);
+  process.stderr.write(`tollgate: ${toPrintable(formatFault(error))}\n`);
   process.exit(1);
 }

@@ -37,7 +37,7 @@ function listPaths(verbs: readonly Verb[], separator: string): string {
     .join(separator);
 }
 
-function wordsOf({ next }: Verb): string {
+function joinWords({ next }: Verb): string {
   return next.map(({ word }) => word).join(' ');
 }
 
@@ -50,7 +50,7 @@ function writePosix(verbs: readonly Verb[], typed: string, offer: (words: string
     `    case "$at $word" in ${listPaths(verbs, '|')}) at="$at $word" ;; esac`,
     '  done',
     '  case "$at" in',
-    ...verbs.map((verb) => `    ${quote(verb.path)}) ${offer(wordsOf(verb))} ;;`),
+    ...verbs.map((verb) => `    ${quote(verb.path)}) ${offer(joinWords(verb))} ;;`),
     '  esac',
     '}',
   ];

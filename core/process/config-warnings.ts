@@ -1,10 +1,10 @@
 /** Warnings about a configuration that is valid but would refuse every call. */
 import type { Config } from '../config.ts';
 import type { Gateway } from '../gateway.ts';
-import { connectionFault } from './open-files.ts';
+import { checkConnections } from './open-files.ts';
 
 /** One line for each problem, with what to add. */
-export function shortcomingsOf({
+export function listShortcomings({
   protocols,
   providers,
   keyrings,
@@ -27,7 +27,7 @@ export function shortcomingsOf({
 }
 
 /** What the configuration asks for and this machine has no room for. */
-export function warningsOf({ server }: Config): string[] {
-  const fault = connectionFault(server.maxConnections);
+export function listWarnings({ server }: Config): string[] {
+  const fault = checkConnections(server.maxConnections);
   return fault === undefined ? [] : [`Warning: ${fault}`];
 }

@@ -17,7 +17,7 @@ const foreign = 0o077;
 const sticky = 0o1000;
 
 /** Undefined if there is nothing, or nothing readable: opening it reports why. */
-function look(path: string): Stats | undefined {
+function readStats(path: string): Stats | undefined {
   try {
     return lstatSync(path);
   } catch {
@@ -25,7 +25,7 @@ function look(path: string): Stats | undefined {
   }
 }
 
-function contentsOf(folder: string): string[] {
+function listContents(folder: string): string[] {
   try {
     const entries = readdirSync(folder, { withFileTypes: true });
     return entries
@@ -52,8 +52,8 @@ function isShared(folder: string, { mode }: Stats): boolean {
  * Removes the rights of group and others from a file or folder of this process's user. Returns false if it
  * cannot.
  */
-export function tighten(path: string): boolean {
-  const facts = look(path);
+export function restrictAccess(path: string): boolean {
+  const facts = readStats(path);
   if (!facts || (facts.mode & foreign) === 0) return true;
   // A symbolic link's rights mean nothing, and its target is not ours to change.
   if (facts.isSymbolicLink() || !isOwn(facts)) return false;
@@ -69,19 +69,21 @@ export function tighten(path: string): boolean {
 /** Tightens the folder and its files, if the folder exists. */
 export function tightenFolder(path: string): void {
   const folder = resolve(path);
-  const facts = look(folder);
+  const facts = readStats(folder);
   if (!facts?.isDirectory() || !isOwn(facts) || isShared(folder, facts)) return;
-  tighten(folder);
-  for (const path of contentsOf(folder)) tighten(path);
+  restrictAccess(folder);
+  for (const path of listContents(folder)) restrictAccess(path);
 }
 
 /** The doctor's finding about the rights of the folder and its files. */
 export function examineRights({ dataFolder, file }: Pick<Config, 'dataFolder' | 'file'>): Finding[] {
   const folder = resolve(dataFolder);
   const subject = 'rights';
-  const facts = look(folder);
+  const facts = readStats(folder);
   if (!facts?.isDirectory() || !process.getuid) return [];
-  const open = [folder, ...contentsOf(folder)].filter((each) => ((look(each)?.mode ?? 0) & foreign) !== 0);
+  const open = [folder, ...listContents(folder)].filter(
+    (each) => ((readStats(each)?.mode ?? 0) & foreign) !== 0,
+  );
   if (open.length === 0)
     return [{ subject, state: 'well', message: `only their owner can read ${folder} and its files` }];
   const [first = folder] = open;

@@ -8,12 +8,12 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { ConfigError, loadConfig, type Config } from '../config.ts';
-import { messageOf } from '../errors.ts';
+import { getMessage } from '../errors.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
 import { clock, type Finding } from '../host/diagnostics.ts';
 import { examineRights, folderMode } from './data-folder.ts';
 import { nameOption } from './name-option.ts';
-import { connectionFault, openFiles } from './open-files.ts';
+import { checkConnections, readOpenFilesLimit } from './open-files.ts';
 
 export interface Diagnosis {
   readonly ok: boolean;
@@ -25,12 +25,12 @@ const leastDescriptors = 1024;
 
 function examineDescriptors(maxConnections: number): Finding {
   const subject = 'descriptors';
-  const files = openFiles();
+  const files = readOpenFilesLimit();
   if (files === undefined)
     return { subject, state: 'note', message: 'this system does not say how many files may be open' };
   const limit = files === Infinity ? 'any number of' : files;
   const message = `${limit} files and connections may be open, for ${maxConnections} clients at once`;
-  const fault = connectionFault(maxConnections, files);
+  const fault = checkConnections(maxConnections, files);
   if (fault !== undefined)
     return { subject, state: files < leastDescriptors ? 'fault' : 'note', message, remedy: fault };
   if (files >= leastDescriptors) return { subject, state: 'well', message };
@@ -47,7 +47,7 @@ const slowSync = 20;
 const uselessSync = 200;
 const rounds = 15;
 
-async function syncTimes(file: string): Promise<number[]> {
+async function measureSyncTimes(file: string): Promise<number[]> {
   const handle = await open(file, 'w');
   try {
     const times: number[] = [];
@@ -78,7 +78,8 @@ async function examineDisk({ dataFolder: folder, file }: Config): Promise<Findin
   const option = nameOption(file, 'dataFolder');
   try {
     await mkdir(folder, { recursive: true, mode: folderMode });
-    const median = (await syncTimes(join(folder, `.doctor-${process.pid}`)))[Math.floor(rounds / 2)] ?? 0;
+    const median =
+      (await measureSyncTimes(join(folder, `.doctor-${process.pid}`)))[Math.floor(rounds / 2)] ?? 0;
     const message = `${folder} syncs writes in ${median.toFixed(1)} ms`;
     if (median <= slowSync) return { subject, state: 'well', message };
     return {
@@ -88,7 +89,7 @@ async function examineDisk({ dataFolder: folder, file }: Config): Promise<Findin
       remedy: `with a SQLite ledger each call waits for two syncs: put ${option} on a local disk`,
     };
   } catch (error) {
-    const reason = messageOf(error);
+    const reason = getMessage(error);
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     const remedy = diskRemedies.get(code) ?? 'give the folder to the user who runs the gateway';
     return {
@@ -159,7 +160,7 @@ async function examinePlugins(config: Config, logger: Logger): Promise<Finding[]
 const severity = { well: 0, note: 1, fault: 2 };
 
 /** Keeps only the worst finding about our clock, or a note if no provider sent its time. */
-function agreed(findings: readonly Finding[]): Finding[] {
+function keepWorstClock(findings: readonly Finding[]): Finding[] {
   const [
     worst = {
       subject: clock,
@@ -190,7 +191,7 @@ async function examineConfig(file: string, logger: Logger): Promise<Finding[]> {
       await examinePort(config),
       await examineDisk(config),
       ...rights,
-      ...agreed(examined),
+      ...keepWorstClock(examined),
     ];
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
@@ -216,7 +217,7 @@ export async function diagnose(file: string, logger: Logger): Promise<Diagnosis>
 const marks = { well: 'ok   ', note: 'note ', fault: 'FAULT' };
 
 /** One line for each finding, and its remedy below it. */
-export function diagnosisText({ ok, findings }: Diagnosis): string {
+export function formatDiagnosis({ ok, findings }: Diagnosis): string {
   const width = Math.max(...findings.map(({ subject }) => subject.length));
   const lines = findings.flatMap(({ subject, state, message, remedy }) => {
     const line = `${marks[state]}  ${subject.padEnd(width)}  ${message}`;

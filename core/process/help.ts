@@ -1,6 +1,6 @@
 /** What `--help` shows: verbs in the order of use. Errors of usage say where to find help. */
 import type { Command as Program } from 'commander';
-import { verbOf, type Command } from '../host/commands.ts';
+import { splitVerb, type Command } from '../host/commands.ts';
 
 /** The empty word is for all others, which stay as their plugin added them. */
 const orderOfUse = [
@@ -17,21 +17,25 @@ const orderOfUse = [
   'remove',
 ];
 
-function rankOf(command: Command): number {
-  const rank = orderOfUse.indexOf(verbOf(command).words.at(-1) ?? '');
+function getRank(command: Command): number {
+  const rank = orderOfUse.indexOf(splitVerb(command).words.at(-1) ?? '');
   return rank < 0 ? orderOfUse.indexOf('') : rank;
 }
 
 /** The verbs, with those of one first word together and in the order of use. */
 export function orderVerbs(commands: Iterable<Command>): Command[] {
-  const groups = Map.groupBy(commands, (command) => verbOf(command).words[0]);
-  return [...groups.values()].flatMap((group) => group.toSorted((one, other) => rankOf(one) - rankOf(other)));
+  const groups = Map.groupBy(commands, (command) => splitVerb(command).words[0]);
+  return [...groups.values()].flatMap((group) =>
+    group.toSorted((one, other) => getRank(one) - getRank(other)),
+  );
 }
 
 /** Describes the first words of verbs, by `group` or else by the words after them. */
 export function describeGroups(program: Program, commands: readonly Command[]): void {
   for (const group of program.commands.filter((each) => each.description() === '')) {
-    const known = commands.find((each) => each.group !== undefined && verbOf(each).words[0] === group.name());
+    const known = commands.find(
+      (each) => each.group !== undefined && splitVerb(each).words[0] === group.name(),
+    );
     group.description(known?.group ?? group.commands.map((each) => each.name()).join(', '));
   }
 }

@@ -9,8 +9,8 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { checkConfig, ConfigError } from '../config.ts';
 import { createGateway } from '../gateway.ts';
-import { reasonOf, type Plugin } from '../plugin.ts';
-import { meanRunningCopy } from './self-resolution.ts';
+import { describeReason, type Plugin } from '../plugin.ts';
+import { redirectImports } from './self-resolution.ts';
 
 export interface Written {
   readonly file: string;
@@ -30,7 +30,7 @@ const command = isClone ? 'npm run --silent tollgate --' : 'npx tollgate';
  * Node strips types only in a clone, so an install gets JavaScript: `.mjs`, unless its package.json makes
  * `.js` files modules.
  */
-function usualName(): string {
+function chooseFileName(): string {
   if (isClone) return 'gateway.config.ts';
   const packageSchema = z.looseObject({ type: z.string().optional() });
   const type = existsSync('package.json')
@@ -40,14 +40,14 @@ function usualName(): string {
 }
 
 /** Package names to import from, in place of the project's own paths. */
-function asPackage(text: string): string {
+function toPackageNames(text: string): string {
   return text
     .replaceAll("'./core/index.ts'", "'tollgate'")
     .replaceAll(/'\.(\/plugins\/[\w/-]+?)(?:\/index)?\.ts'/g, "'tollgate$1'");
 }
 
 /** Each provider of the template: its name, and the path it is imported from. */
-function providersOf(text: string): { readonly name: string; readonly from: string }[] {
+function listProviders(text: string): { readonly name: string; readonly from: string }[] {
   return [...text.matchAll(/^import \{ (\w+) \} from '(tollgate\/plugins\/providers\/[\w/-]+)';$/gm)].map(
     ([, name = '', from = '']) => ({ name, from }),
   );
@@ -69,7 +69,7 @@ async function makePlugin(name: string, from: string): Promise<Plugin> {
 }
 
 /** Removes a provider: its import goes, and a comment takes its place in the list. */
-function without(
+function omitProvider(
   text: string,
   { name, from }: { readonly name: string; readonly from: string },
   remedy: string,
@@ -87,14 +87,14 @@ export async function writeFirstConfig(
   logger: Logger,
   { force = false }: { readonly force?: boolean },
 ): Promise<Written> {
-  const file = resolve(process.env.TOLLGATE_CONFIG || usualName());
+  const file = resolve(process.env.TOLLGATE_CONFIG || chooseFileName());
   if (existsSync(file) && !force)
     throw new ConfigError(`${file} already exists and was not changed; --force replaces it`);
-  meanRunningCopy();
-  let text = asPackage(readFileSync(template, 'utf8'));
+  redirectImports();
+  let text = toPackageNames(readFileSync(template, 'utf8'));
   const on: string[] = [];
   const off: Record<string, string> = {};
-  for (const provider of providersOf(text)) {
+  for (const provider of listProviders(text)) {
     const plugin = await makePlugin(provider.name, provider.from);
     // The provider itself decides whether it is on, as at a start.
     const gateway = createGateway(checkConfig({ plugins: [plugin] }, fileURLToPath(template)), logger);
@@ -103,18 +103,18 @@ export async function writeFirstConfig(
     if (remedy === undefined) on.push(plugin.name);
     else {
       off[plugin.name] = remedy;
-      text = without(text, provider, remedy);
+      text = omitProvider(text, provider, remedy);
     }
   }
   try {
     writeFileSync(file, text, { flag: force ? 'w' : 'wx' });
   } catch (error) {
-    throw new ConfigError(`${file} cannot be written: ${reasonOf(error)}`, { cause: error });
+    throw new ConfigError(`${file} cannot be written: ${describeReason(error)}`, { cause: error });
   }
   return { file, on, off };
 }
 
-export function writtenText({ file, on, off }: Written): string {
+export function formatSummary({ file, on, off }: Written): string {
   const missing = Object.entries(off).map(([name, remedy]) => `  ${name}: ${remedy}`);
   return [
     `Wrote ${file}.`,

@@ -54,6 +54,6 @@ export function createLogger(file: string | number = 2): Logger {
 }
 
 /** Resolves when all lines are written, or cannot be. The process may then exit. */
-export async function allWritten(logger: Logger): Promise<void> {
+export async function flushLog(logger: Logger): Promise<void> {
   await withTimeout(new Promise<void>((resolve) => logger.flush(() => resolve())), longestEnd);
 }

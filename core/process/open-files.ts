@@ -28,7 +28,7 @@ function readLimit(): string | undefined {
 }
 
 /** Undefined if the system does not say. */
-export function openFiles(): number | undefined {
+export function readOpenFilesLimit(): number | undefined {
   const limit = readLimit();
   if (limit !== undefined) return limit === 'unlimited' ? Infinity : Number(limit);
   // Resolving the names of remote addresses would take long.
@@ -37,22 +37,25 @@ export function openFiles(): number | undefined {
 }
 
 /** Files needed to serve so many clients at once. */
-export function filesFor(connections: number): number {
+export function computeNeededFiles(connections: number): number {
   return connections * 2 + own;
 }
 
 /** Clients that may be connected at once if the configuration sets no limit. */
-export function mostConnections(files = openFiles() ?? Infinity): number {
+export function computeMostConnections(files = readOpenFilesLimit() ?? Infinity): number {
   return Math.max(1, Math.min(usual, Math.floor((files - own) / 2)));
 }
 
 /** Why the configured number of connections is too high; undefined if it is fine. */
-export function connectionFault(connections: number, files = openFiles() ?? Infinity): string | undefined {
-  if (filesFor(connections) <= files) return undefined;
+export function checkConnections(
+  connections: number,
+  files = readOpenFilesLimit() ?? Infinity,
+): string | undefined {
+  if (computeNeededFiles(connections) <= files) return undefined;
   return (
     `server.maxConnections is ${connections}, and this system lets a process open ${files} files: ` +
     'a crowd could take those that the vendors, the ledger and the operators need. ' +
-    `Raise the limit to ${filesFor(connections)} (ulimit -n, or LimitNOFILE of the service), ` +
-    `or lower server.maxConnections to ${mostConnections(files)}.`
+    `Raise the limit to ${computeNeededFiles(connections)} (ulimit -n, or LimitNOFILE of the service), ` +
+    `or lower server.maxConnections to ${computeMostConnections(files)}.`
   );
 }

@@ -17,13 +17,13 @@ const packageSchema = z.object({
 const require = createRequire(import.meta.url);
 const fitting = new Set<string>();
 
-function read(file: string): z.output<typeof packageSchema> {
+function readPackage(file: string): z.output<typeof packageSchema> {
   return packageSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
 }
 
 /** The version in this copy's package.json. */
-export function ownVersion(): string {
-  return read(findPackageJSON(import.meta.url) ?? '').version ?? '';
+export function readOwnVersion(): string {
+  return readPackage(findPackageJSON(import.meta.url) ?? '').version ?? '';
 }
 
 /** `module` is the importing module. Throws if its package works with other versions than this one. */
@@ -31,7 +31,7 @@ export function checkPeer(module: string | undefined): void {
   const file = module === undefined ? undefined : findPackageJSON(module);
   // If there is none, Node returns a folder.
   if (file === undefined || basename(file) !== 'package.json' || fitting.has(file)) return;
-  const { name = file, peerDependencies } = read(file);
+  const { name = file, peerDependencies } = readPackage(file);
   const range = peerDependencies?.tollgate;
   if (range !== undefined) checkRange(name, range);
   fitting.add(file);
@@ -41,7 +41,7 @@ function checkRange(name: string, range: string): void {
   // Read on demand, synchronously, because a module is being resolved. Most gateways have no third-party
   // plugins.
   const semver: typeof Semver = require('semver');
-  const version = ownVersion();
+  const version = readOwnVersion();
   // A peer may also be a path or a tag, which has no version.
   if (semver.validRange(range) === null || semver.satisfies(version, range, { includePrerelease: true }))
     return;

@@ -15,7 +15,7 @@ const extension = here.endsWith('.ts') ? '.ts' : '.js';
 const root = new URL('../../', here);
 
 /** Where the package keeps an export of this name. The rules are those of `exports` in package.json. */
-function exported(name: string): URL | undefined {
+function findExport(name: string): URL | undefined {
   if (name === '') return new URL(`core/index${extension}`, root);
   if (name === '/testing') return new URL(`test/contract/index${extension}`, root);
   if (name === '/kit') return new URL(`plugins/shared/kit${extension}`, root);
@@ -24,12 +24,12 @@ function exported(name: string): URL | undefined {
   const file = [plugin + extension, `${plugin}/index${extension}`]
     .map((path) => new URL(path, root))
     .find((url) => existsSync(url));
-  if (!file) throw new Error(`there is no tollgate${name}; ${siblings(plugin)}`);
+  if (!file) throw new Error(`there is no tollgate${name}; ${describeSiblings(plugin)}`);
   return file;
 }
 
 /** The plugins that exist next to a missing one. */
-function siblings(plugin: string): string {
+function describeSiblings(plugin: string): string {
   const folder = new URL(`${dirname(plugin)}/`, root);
   if (!existsSync(folder)) return `nor a folder ${dirname(plugin)}`;
   const entries = readdirSync(folder, { withFileTypes: true });
@@ -55,7 +55,7 @@ function isKept(url: string): boolean {
 }
 
 /** The URL of a module that a configuration imports has a number, so that each reading loads it again. */
-function withReading(url: string, parent: string | undefined): string {
+function addReading(url: string, parent: string | undefined): string {
   const [, reading] = /[?&]reading=(\d+)$/.exec(parent ?? '') ?? [];
   if (reading === undefined || isKept(url)) return url;
   ownModules.add(fileURLToPath(url));
@@ -65,17 +65,17 @@ function withReading(url: string, parent: string | undefined): string {
 let registered = false;
 
 /** Once is enough for a process. */
-export function meanRunningCopy(): void {
+export function redirectImports(): void {
   if (registered) return;
   registered = true;
   registerHooks({
     resolve(specifier, context, next) {
       const name = /^tollgate(?=$|\/)/.test(specifier)
-        ? exported(specifier.slice('tollgate'.length))
+        ? findExport(specifier.slice('tollgate'.length))
         : undefined;
       if (!name) {
         const found = next(specifier, context);
-        return { ...found, url: withReading(found.url, context.parentURL) };
+        return { ...found, url: addReading(found.url, context.parentURL) };
       }
       checkPeer(context.parentURL);
       return next(name.href, context);

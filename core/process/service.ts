@@ -10,7 +10,7 @@ import { createGateway, type Gateway } from '../gateway.ts';
 import type { Control, Reloaded } from '../host/configuration.ts';
 import { openServer, type GatewayServer } from '../server.ts';
 import { withTimeout } from '../util/timeouts.ts';
-import { checkConfigFile, faultOf, unchangeable } from './check-config.ts';
+import { checkConfigFile, describeFault, listUnchangeable } from './check-config.ts';
 import { ownModules } from './self-resolution.ts';
 import { watchFiles } from './watch.ts';
 import { workers } from './worker-messages.ts';
@@ -54,7 +54,7 @@ async function openGateway(config: Config, logger: Logger, control: Control): Pr
 /** Closes a replaced configuration after its last call. */
 async function leave(old: Gateway, logger: Logger): Promise<void> {
   try {
-    await old.calls.whenIdle();
+    await old.calls.waitForIdle();
     await old.close();
   } catch (error) {
     logger.error({ error }, 'the old configuration could not be closed');
@@ -65,7 +65,7 @@ interface Queue<Result> {
   /** Runs after what runs now. Those who ask before it begins share the run. */
   run(): Promise<Result>;
   /** Resolves when what runs now has ended. */
-  whenIdle(): Promise<unknown>;
+  waitForIdle(): Promise<unknown>;
 }
 
 function queueRuns<Result>(work: () => Promise<Result>): Queue<Result> {
@@ -81,7 +81,7 @@ function queueRuns<Result>(work: () => Promise<Result>): Queue<Result> {
       });
       return waiting;
     },
-    whenIdle: () => running,
+    waitForIdle: () => running,
   };
 }
 
@@ -98,10 +98,16 @@ async function drain(gateways: readonly Gateway[], server: GatewayServer, patien
   for (const calls of all) calls.draining = true;
   const closed = server.close(grace);
   await withTimeout(closed, grace);
-  await withTimeout(Promise.all(all.map((calls) => calls.whenIdle())), patience);
+  await withTimeout(Promise.all(all.map((calls) => calls.waitForIdle())), patience);
   for (const calls of all) calls.stop();
   await withTimeout(closed, longestEnd);
   server.disconnect();
+}
+
+function refuseConfig(error: unknown, logger: Logger): Outcome {
+  const fault = describeFault(error);
+  logger.error({ fault }, 'the new configuration was refused and the old one stays');
+  return { ok: false, fault, waiting: [] };
 }
 
 /** Opens the gateway of a configuration. Throws if it cannot. */
@@ -117,8 +123,8 @@ export async function serve(first: Config, logger: Logger): Promise<Service> {
   /** Replaced configurations that still have calls, each with its end. */
   const leaving = new Map<Gateway, Promise<void>>();
   let stopping = false;
-  const filesOf = (): string[] => [config.file, ...ownModules, ...gateway.files];
-  const watcher = watchFiles(filesOf(), () => void reload(), logger);
+  const listFiles = (): string[] => [config.file, ...ownModules, ...gateway.files];
+  const watcher = watchFiles(listFiles(), () => void reload(), logger);
 
   async function replace(): Promise<Outcome> {
     try {
@@ -129,13 +135,13 @@ export async function serve(first: Config, logger: Logger): Promise<Service> {
         await opened.close();
         return { ok: false, fault: 'The gateway is stopping.', waiting: [] };
       }
-      const later = unchangeable(first.server, next.server);
+      const later = listUnchangeable(first.server, next.server);
       if (later.length > 0) logger.warn(`${later.join(', ')} will change with the next start`);
       const old = gateway;
       gateway = opened;
       config = next;
       server.serve(gateway);
-      watcher.watch(filesOf());
+      watcher.watch(listFiles());
       leaving.set(
         old,
         leave(old, logger).then(() => void leaving.delete(old)),
@@ -143,8 +149,7 @@ export async function serve(first: Config, logger: Logger): Promise<Service> {
       logger.info('the configuration was read again');
       return { ok: true, fault: undefined, waiting: later };
     } catch (error) {
-      logger.error({ fault: faultOf(error) }, 'the new configuration was refused and the old one stays');
-      return { ok: false, fault: faultOf(error), waiting: [] };
+      return refuseConfig(error, logger);
     }
   }
 
@@ -165,7 +170,7 @@ export async function serve(first: Config, logger: Logger): Promise<Service> {
       watcher.close();
       // Calls of replaced configurations may finish too.
       await drain([gateway, ...leaving.keys()], server, config.server.drain);
-      await withTimeout(Promise.all([reloads.whenIdle(), ...leaving.values()]), longestEnd);
+      await withTimeout(Promise.all([reloads.waitForIdle(), ...leaving.values()]), longestEnd);
       await gateway.close();
     },
   };

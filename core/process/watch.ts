@@ -10,7 +10,7 @@ import type { Logger } from 'pino';
 const quiet = 100;
 
 /** Identifies a version of a file; undefined while it does not exist. */
-function stateOf(file: string): string | undefined {
+function readState(file: string): string | undefined {
   const found = statSync(file, { throwIfNoEntry: false });
   return found && `${found.mtimeMs} ${found.ino} ${found.size}`;
 }
@@ -32,7 +32,7 @@ export function watchFiles(files: readonly string[], onChange: () => void, logge
   function look(): void {
     let changed = false;
     for (const [file, before] of states) {
-      const now = stateOf(file);
+      const now = readState(file);
       if (now === before || now === undefined) continue;
       states.set(file, now);
       changed = true;
@@ -50,12 +50,12 @@ export function watchFiles(files: readonly string[], onChange: () => void, logge
    * SIGHUP still works.
    */
   function watchFolder(folder: string): void {
-    const failed = (error: unknown): void =>
+    const logFailure = (error: unknown): void =>
       logger.warn({ error, folder }, 'changes here are not seen; send SIGHUP after one');
     try {
-      folders.set(folder, watch(folder, { persistent: false }, lookSoon).on('error', failed));
+      folders.set(folder, watch(folder, { persistent: false }, lookSoon).on('error', logFailure));
     } catch (error) {
-      failed(error);
+      logFailure(error);
     }
   }
 
@@ -69,14 +69,14 @@ export function watchFiles(files: readonly string[], onChange: () => void, logge
     for (const folder of wanted) if (!folders.has(folder)) watchFolder(folder);
     const before = new Map(states);
     states.clear();
-    for (const file of next) states.set(file, before.get(file) ?? stateOf(file));
+    for (const file of next) states.set(file, before.get(file) ?? readState(file));
   }
 
   follow(files);
   return {
     watch: follow,
     reading() {
-      for (const file of states.keys()) states.set(file, stateOf(file));
+      for (const file of states.keys()) states.set(file, readState(file));
     },
     close() {
       clearTimeout(timer);

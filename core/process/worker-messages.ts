@@ -56,7 +56,7 @@ class Waiting {
 }
 
 /** The first actual answer. A failure counts as none. */
-async function firstOf(answers: readonly Promise<unknown>[]): Promise<unknown> {
+async function awaitFirst(answers: readonly Promise<unknown>[]): Promise<unknown> {
   const given = answers.map(async (answer) => (await answer) ?? Promise.reject(new Error('no answer')));
   return Promise.any(given).catch(() => undefined);
 }
@@ -73,7 +73,7 @@ function openLine(): Workers {
     const { success, data } = questionSchema.safeParse(message);
     if (!success) return;
     const { id, topic, question } = data;
-    void firstOf([...(answers.get(topic) ?? [])].map(async (answer) => answer(question))).then((answer) =>
+    void awaitFirst([...(answers.get(topic) ?? [])].map(async (answer) => answer(question))).then((answer) =>
       send({ type: 'tollgate:answer', id, answer }),
     );
   });
@@ -123,17 +123,17 @@ export function openSwitchboard(): Supervisor {
       waiting.ask(patience.worker, (id) => void worker.send({ ...question, id } satisfies Question)),
     );
   };
-  const answersTo = async (worker: Worker, data: Question): Promise<unknown> => {
-    if (data.to === 'others') return firstOf(askOthers(worker, data));
+  const answerQuestion = async (worker: Worker, data: Question): Promise<unknown> => {
+    if (data.to === 'others') return awaitFirst(askOthers(worker, data));
     if (data.to === 'each')
       return (await Promise.all(askOthers(worker, data))).filter((given) => given !== undefined);
-    return firstOf([(async () => answers.get(data.topic)?.(data.question, worker.id))()]);
+    return awaitFirst([(async () => answers.get(data.topic)?.(data.question, worker.id))()]);
   };
   cluster.on('message', (worker, message) => {
     waiting.read(message);
     const { success, data } = questionSchema.safeParse(message);
     if (!success) return;
-    void answersTo(worker, data).then((answer) =>
+    void answerQuestion(worker, data).then((answer) =>
       worker.send({ type: 'tollgate:answer', id: data.id, answer } satisfies Answer),
     );
   });

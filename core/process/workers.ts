@@ -68,7 +68,7 @@ function reload(worker: Worker): void {
  * Collects the metrics of all workers. A worker that dies meanwhile never answers, so the others are asked
  * again without it.
  */
-async function figuresOfAll(ask: () => Promise<string>): Promise<string> {
+async function collectFigures(ask: () => Promise<string>): Promise<string> {
   const settled = new AbortController();
   const again = once(cluster, 'exit', { signal: settled.signal }).then(ask);
   try {
@@ -81,7 +81,7 @@ async function figuresOfAll(ask: () => Promise<string>): Promise<string> {
 /** Returns a function that collects the metrics of all workers, and adds those of this process. */
 function collectMetrics(): () => Promise<string> {
   const all = new AggregatorRegistry();
-  return () => figuresOfAll(async () => `${await all.clusterMetrics()}\n${await metrics.metrics()}`);
+  return () => collectFigures(async () => `${await all.clusterMetrics()}\n${await metrics.metrics()}`);
 }
 
 /** Runs `count` workers until this process is asked to stop. Rejects if the first one cannot start. */
@@ -116,17 +116,17 @@ export async function superviseWorkers(
   const keep = async (number: number): Promise<void> => {
     const worker = await startWorker(number);
     worker.once('exit', (code) => {
-      if (!stopping) return void again(number);
+      if (!stopping) return void restart(number);
       if (code !== 0) process.exitCode = 1;
       // The rest of the port's handles must not keep this process alive.
       if (Object.keys(cluster.workers ?? {}).length === 0) process.exit();
     });
   };
-  const again = async (number: number): Promise<void> => {
+  const restart = async (number: number): Promise<void> => {
     await sleep(pause);
     if (stopping) return;
     // If it cannot start either, it is tried again, as long as the others serve.
-    await keep(number).catch(() => again(number));
+    await keep(number).catch(() => restart(number));
   };
   try {
     await keep(1);
@@ -138,6 +138,6 @@ export async function superviseWorkers(
   // A first worker that cannot start prints the reason itself.
   cluster.on('exit', noteDeath);
   await Promise.all(
-    Array.from({ length: count - 1 }, (_, index) => keep(index + 2).catch(() => again(index + 2))),
+    Array.from({ length: count - 1 }, (_, index) => keep(index + 2).catch(() => restart(index + 2))),
   );
 }

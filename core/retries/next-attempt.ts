@@ -43,7 +43,7 @@ export class Retries {
 
   /** Records each phase of each attempt. */
   note(attempt: Attempt): void {
-    const reliability = this.#reliabilityOf(attempt.target);
+    const reliability = this.#getReliability(attempt.target);
     if (attempt.phase !== 'start') return reliability.record(judgeAttempt(attempt));
     if (attempt.number === 1) this.#budget.noteFirst();
     reliability.begin();
@@ -71,7 +71,7 @@ export class Retries {
     }
     if (step.type === 'next') {
       for (const target of step.targets)
-        if (await this.#admits(target, cancellation)) return planFirstAttempt(target);
+        if (await this.#admit(target, cancellation)) return planFirstAttempt(target);
     }
     return { target: undefined, isFinal: step.type === 'stop' ? step.isFinal : !cancellation.cancelled };
   }
@@ -80,9 +80,9 @@ export class Retries {
    * A reliable target accepts any number of calls. For a target without results, the first call is a probe
    * and the others wait for its result.
    */
-  async #admits(target: Target, cancellation: Cancellation): Promise<boolean> {
-    const reliability = this.#reliabilityOf(target);
-    const firstResult = reliability.firstResult();
+  async #admit(target: Target, cancellation: Cancellation): Promise<boolean> {
+    const reliability = this.#getReliability(target);
+    const firstResult = reliability.getFirstResult();
     const isFirst = reliability.isUnknown && !firstResult;
     if (isFirst) reliability.begin();
     if (firstResult) await Promise.race([firstResult, pause(this.#settings.longestWait, cancellation)]);
@@ -93,7 +93,7 @@ export class Retries {
     return isAllowed;
   }
 
-  #reliabilityOf({ provider, model }: Pick<Target, 'provider' | 'model'>): Reliability {
+  #getReliability({ provider, model }: Pick<Target, 'provider' | 'model'>): Reliability {
     let byModel = this.#reliabilities.get(provider);
     if (!byModel) this.#reliabilities.set(provider, (byModel = new Map()));
     let reliability = byModel.get(model.id);

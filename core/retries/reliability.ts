@@ -27,7 +27,7 @@ export class Reliability {
   }
 
   /** The pending first result of a target; undefined if a result is known or no call was sent. */
-  firstResult(): Promise<void> | undefined {
+  getFirstResult(): Promise<void> | undefined {
     return this.#share === undefined ? this.#firstResult?.promise : undefined;
   }
 

@@ -6,7 +6,7 @@ import { readText } from '../crossing/reply-events.ts';
 import { GatewayError, toGatewayError, type ErrorCode } from '../errors.ts';
 import type { Attempt, Routed, Target } from '../exchange.ts';
 import type { UpstreamRequest, UpstreamResponse } from '../provider.ts';
-import { inClientNames, withoutSecrets } from './vendor-names.ts';
+import { renameModel, redactSecrets } from './vendor-names.ts';
 
 const longestErrorBody = 1024 * 1024;
 
@@ -34,7 +34,7 @@ export function toAttemptError(thrown: unknown, { cancellation, attempt }: Route
       'The connection to the provider broke before its reply was complete.',
       { cause: thrown },
     );
-  return inClientNames(toGatewayError(thrown), attempt.target.model);
+  return renameModel(toGatewayError(thrown), attempt.target.model);
 }
 
 /**
@@ -67,7 +67,7 @@ export async function decodeRefusal(
   request: UpstreamRequest,
 ): Promise<GatewayError> {
   const text = await readText(response, longestErrorBody).catch(() => '');
-  const error = protocol.upstream.decodeError(response.status, withoutSecrets(text, request));
+  const error = protocol.upstream.decodeError(response.status, redactSecrets(text, request));
   const retryAfter = readRetryAfter(response.headers);
   // The provider may know the model by another name than the client.
   const message =

@@ -4,7 +4,7 @@
  */
 import type { RunningAttempt } from '../attempt.ts';
 import { GatewayError } from '../errors.ts';
-import { textOf, type Piece, type Pieces } from '../lanes.ts';
+import { toText, type Piece, type Pieces } from '../lanes.ts';
 import type { Loss } from '../loss.ts';
 import type { ReplyMemory } from './reply-memory.ts';
 
@@ -28,19 +28,19 @@ export async function awaitOutput(
   pieces: Pieces,
   facts: Pick<StartedReply, 'losses' | 'estimated'>,
 ): Promise<StartedReply> {
-  const opening = memory.slot();
+  const opening = memory.openSlot();
   let first = await pieces.next();
   let held = '';
   while (!first.done && first.value.opening) {
-    running.opened();
-    held += textOf(first.value);
+    running.noteOpening();
+    held += toText(first.value);
     if (held.length > longestOpening)
       throw new GatewayError('upstream_failed', 'The provider sent too much before its first output.');
     opening.set(held.length);
     first = await pieces.next();
   }
   if (first.done) throw new GatewayError('upstream_failed', 'The provider sent no reply.');
-  if (held !== '') first = { done: false, value: { ...first.value, text: held + textOf(first.value) } };
+  if (held !== '') first = { done: false, value: { ...first.value, text: held + toText(first.value) } };
   opening.set(0);
   return { losses: facts.losses, estimated: facts.estimated, pieces, first };
 }

@@ -12,13 +12,13 @@ import { setGlobalProxyFromEnv } from '../http/node-http.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The lower-case name wins, as in curl. */
-function read(environment: Environment, name: string): string {
+function readVariable(environment: Environment, name: string): string {
   return (environment[name.toLowerCase()] ?? environment[name] ?? '').trim();
 }
 
 /** Throws a `ConfigError` that names the variable. */
 function readProxy(environment: Environment, name: string): string | undefined {
-  const value = read(environment, name);
+  const value = readVariable(environment, name);
   if (value === '') return undefined;
   const text = value.includes('://') ? value : `http://${value}`;
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -85,7 +85,7 @@ export class OutgoingProxies {
       ['http:', plain],
       ['https:', readProxy(environment, 'HTTPS_PROXY') ?? plain],
     ]);
-    const entries = read(environment, 'NO_PROXY').split(/[\s,]+/);
+    const entries = readVariable(environment, 'NO_PROXY').split(/[\s,]+/);
     this.#exceptions = entries.filter((entry) => entry !== '').map(readException);
   }
 
@@ -118,7 +118,7 @@ export function useOutgoingProxies(): void {
   if (new OutgoingProxies().isEmpty) return;
   const { env } = process;
   const [http_proxy, https_proxy] = [readProxy(env, 'HTTP_PROXY'), readProxy(env, 'HTTPS_PROXY')];
-  const no_proxy = `${loopbacks},${read(env, 'NO_PROXY')}`;
+  const no_proxy = `${loopbacks},${readVariable(env, 'NO_PROXY')}`;
   setGlobalProxyFromEnv({
     ...(http_proxy && { http_proxy }),
     ...(https_proxy && { https_proxy }),

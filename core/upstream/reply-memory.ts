@@ -21,7 +21,7 @@ interface Machine {
   readonly heap: number;
 }
 
-function thisMachine(): Machine {
+function describeMachine(): Machine {
   return {
     memory: Math.min(totalmem(), process.constrainedMemory() || Infinity),
     heap: getHeapStatistics().heap_size_limit,
@@ -31,12 +31,12 @@ function thisMachine(): Machine {
 /** The default for bytes of all replies. Workers share the memory, but each has a heap. */
 export function computeRepliesLimit(
   { workers }: { readonly workers: number },
-  { memory, heap }: Machine = thisMachine(),
+  { memory, heap }: Machine = describeMachine(),
 ): number {
   return Math.max(uncounted, Math.floor(Math.min((memory * memoryShare) / workers, heap * memoryShare)));
 }
 
-function overloaded(): GatewayError {
+function toOverloadedError(): GatewayError {
   return new GatewayError(
     'overloaded',
     'The gateway has reached its limit for large replies in memory; try again soon.',
@@ -55,7 +55,7 @@ export class ReplyBudget {
 
   /** Throws `overloaded` if there is no room for another reply. */
   checkRoom(): void {
-    if (this.#held > this.limit * nearlyAll) throw overloaded();
+    if (this.#held > this.limit * nearlyAll) throw toOverloadedError();
   }
 
   /** Whether so many more bytes leave the larger part of the budget to replies. */
@@ -65,7 +65,7 @@ export class ReplyBudget {
 
   /** Throws `overloaded` if the budget cannot hold so many more bytes. */
   hold(bytes: number): void {
-    if (this.#held + bytes > this.limit) throw overloaded();
+    if (this.#held + bytes > this.limit) throw toOverloadedError();
     this.#held += bytes;
   }
 
@@ -107,7 +107,7 @@ export class ReplyMemory {
   }
 
   /** Opens a part that grows and shrinks. */
-  slot(): Slot {
+  openSlot(): Slot {
     return new Slot(this);
   }
 

@@ -76,12 +76,12 @@ function fitWire(target: Target, { operation, canonical, protocol, call }: Parse
   if (!wires) return target;
   const isOwn = target.protocol === protocol;
   if (isOwn && (operation !== 'generate' || !call.needsOtherWire?.(model))) return target;
-  if (operation === 'count') return withWire(target, ({ count }) => count !== undefined);
+  if (operation === 'count') return switchWire(target, ({ count }) => count !== undefined);
   const wanted = provider.choose?.(canonical(), model);
-  return withWire(target, ({ name }) => name === wanted);
+  return switchWire(target, ({ name }) => name === wanted);
 }
 
-function withWire(target: Target, isWanted: (wire: Protocol) => boolean): Target {
+function switchWire(target: Target, isWanted: (wire: Protocol) => boolean): Target {
   const chosen = target.wires?.find(isWanted);
   return chosen && chosen !== target.protocol ? { ...target, protocol: chosen } : target;
 }

@@ -118,7 +118,7 @@ interface Endpoint {
 const endpoints = new LRUCache<string, Endpoint>({ max: 1000 });
 
 /** Caches parsed URLs, since a gateway calls few endpoints. */
-export function endpointAt(address: string): Endpoint {
+export function getEndpoint(address: string): Endpoint {
   const known = endpoints.get(address);
   if (known) return known;
   const url = new URL(address);
@@ -156,11 +156,11 @@ export function send(
   cancellation: Cancellation,
   onSent: () => void,
 ): Promise<UpstreamResponse> {
-  const { origin, path } = endpointAt(url);
+  const { origin, path } = getEndpoint(url);
   return new Promise((resolve, reject) => {
     let connection: Dispatcher.DispatchController | undefined;
     let reply: Body | undefined;
-    const over = (error?: Error): void => {
+    const finish = (error?: Error): void => {
       release();
       reply?.end(error);
       if (error) reject(error);
@@ -168,7 +168,7 @@ export function send(
     const stop = (): void => {
       const error = new Error(cancelledText);
       if (connection) connection.abort(error);
-      else over(error);
+      else finish(error);
     };
     if (cancellation.cancelled) return reject(new Error(cancelledText));
     const release = cancellation.onCancel(stop);
@@ -187,8 +187,8 @@ export function send(
           resolve({ status, headers: responseHeaders, body: reply });
         },
         onResponseData: (_, chunk) => reply?.push(chunk),
-        onResponseEnd: () => over(),
-        onResponseError: (_, error) => over(error),
+        onResponseEnd: () => finish(),
+        onResponseError: (_, error) => finish(error),
       },
     );
   });

@@ -21,14 +21,14 @@ export function formatTable(
     const isRight = cells.every(isNumber);
     return [{ place, heading, total, width, isRight }];
   });
-  const line = (cellOf: (column: (typeof columns)[number]) => string): string =>
+  const formatLine = (getCell: (column: (typeof columns)[number]) => string): string =>
     columns
-      .map((column) => cellOf(column)[column.isRight ? 'padStart' : 'padEnd'](column.width))
+      .map((column) => getCell(column)[column.isRight ? 'padStart' : 'padEnd'](column.width))
       .join('  ')
       .trimEnd();
   return [
-    line(({ heading }) => heading),
-    ...rows.map((row) => line(({ place }) => row[place] ?? '')),
-    ...(totals ? [line(({ width }) => '-'.repeat(width)), line(({ total }) => total)] : []),
+    formatLine(({ heading }) => heading),
+    ...rows.map((row) => formatLine(({ place }) => row[place] ?? '')),
+    ...(totals ? [formatLine(({ width }) => '-'.repeat(width)), formatLine(({ total }) => total)] : []),
   ].join('\n');
 }

@@ -5,7 +5,7 @@
 import { symbols } from 'pino';
 import { z } from 'zod';
 import { definePlugin, type Host } from '../../core/index.ts';
-import { levelOf, loggedText } from '../shared/calls/record.ts';
+import { chooseLevel, buildLoggedText } from '../shared/calls/record.ts';
 
 const lineFeed = 10;
 
@@ -18,7 +18,7 @@ function hasStream(logger: Host['logger']): logger is Host['logger'] & Streaming
 }
 
 /** The text with a line feed. To join them as texts would copy a kilobyte to V8's heap. */
-function lineOf(text: string): Buffer {
+function buildLine(text: string): Buffer {
   const line = Buffer.allocUnsafe(Buffer.byteLength(text) + 1);
   line.writeUInt8(lineFeed, line.write(text));
   return line;
@@ -31,7 +31,8 @@ export const callLog = definePlugin({
     if (!hasStream(logger)) throw new TypeError('the call log needs a logger that writes to a stream');
     // The record is a line as pino writes it.
     hooks.observe.tap('call-log', (end) => {
-      if (logger.isLevelEnabled(levelOf(end))) logger[symbols.streamSym].write(lineOf(loggedText(end)));
+      if (logger.isLevelEnabled(chooseLevel(end)))
+        logger[symbols.streamSym].write(buildLine(buildLoggedText(end)));
     });
   },
 });

@@ -15,9 +15,9 @@ import {
   type Principal,
   type Workers,
 } from '../../core/index.ts';
-import { recordText } from '../shared/calls/record.ts';
-import { shownRecord } from '../shared/calls/shown.ts';
-import { errors, noStore } from '../shared/operator-routes.ts';
+import { buildRecordText } from '../shared/calls/record.ts';
+import { readShownRecord } from '../shared/calls/shown.ts';
+import { buildErrorReply, noStore } from '../shared/operator-routes.ts';
 import { encodeError } from '../shared/wire-kit/openai-error.ts';
 import { LiveCalls } from './calls/live.ts';
 
@@ -47,7 +47,7 @@ interface Memory {
   close(): void;
 }
 
-function remember(most: number, workers: Workers): Memory {
+function createMemory(most: number, workers: Workers): Memory {
   const calls = new LRUCache<string, Kept>({
     max: most,
     maxSize: most * usualLength,
@@ -60,7 +60,7 @@ function remember(most: number, workers: Workers): Memory {
 }
 
 /** Asks memory first, then the other workers, then what keeps calls for longer. */
-async function find(
+async function findCall(
   memory: Memory | undefined,
   id: string,
   { key }: Principal,
@@ -88,17 +88,17 @@ export const calls = definePlugin({
       memory = await resource(
         'calls',
         { most },
-        () => remember(most, workers),
+        () => createMemory(most, workers),
         ({ close }) => close(),
       );
     });
     hooks.observe.tap('calls', (end) => {
       const { id, principal } = end.exchange;
-      live?.ended(end);
-      if (principal) memory?.calls.set(id, { key: principal.key, body: recordText(end) });
+      live?.addEnd(end);
+      if (principal) memory?.calls.set(id, { key: principal.key, body: buildRecordText(end) });
     });
     hooks.attempt.tap('calls', (attempt, exchange) => {
-      if (attempt.phase === 'start' && attempt.number === 1) live?.started(attempt, exchange);
+      if (attempt.phase === 'start' && attempt.number === 1) live?.addStart(attempt, exchange);
     });
     hooks.close.tapPromise('calls', async () => live?.close());
     routes.add({
@@ -106,7 +106,7 @@ export const calls = definePlugin({
       method: 'GET',
       path: '/admin/events',
       access: 'operator',
-      errors,
+      errors: buildErrorReply,
       openapi: async () => (await import('./calls/description.ts')).liveCalls,
       async handle() {
         if (!live) throw new GatewayError('not_found', 'The gateway is not ready yet.');
@@ -125,11 +125,11 @@ export const calls = definePlugin({
       errors: (error) => encodeError(toGatewayError(error)),
       openapi: async () => (await import('./calls/description.ts')).oneCall,
       handle: async ({ params: { id = '' } }, principal) => {
-        const { body } = await find(memory, id, principal, host);
+        const { body } = await findCall(memory, id, principal, host);
         return {
           status: 200,
           headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
-          body: JSON.stringify(shownRecord(body)),
+          body: JSON.stringify(readShownRecord(body)),
         };
       },
     });

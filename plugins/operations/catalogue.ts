@@ -14,27 +14,27 @@ import {
   type Documents,
   type Model,
 } from '../../core/index.ts';
-import { differences, lineOf } from './catalogue/difference.ts';
+import { findDifferences, formatDifference } from './catalogue/difference.ts';
 import { publicKeySchema } from './catalogue/load-feed.ts';
-import { priceCommands, type PriceWork } from './catalogue/price-commands.ts';
+import { createPriceCommands, type PriceWork } from './catalogue/price-commands.ts';
 import { watchPriceDates } from './catalogue/price-dates.ts';
-import { rateFigures } from './catalogue/price-list.ts';
+import { flattenRates } from './catalogue/price-list.ts';
 import { PriceService } from './catalogue/price-service.ts';
-import { modelsOf } from './catalogue/price-updates.ts';
-import { catalogueRoutes } from './catalogue/routes.ts';
-import { figuresOf, readSnapshot, type Facts } from './catalogue/snapshot.ts';
+import { findModels } from './catalogue/price-updates.ts';
+import { createCatalogueRoutes } from './catalogue/routes.ts';
+import { flattenModel, readSnapshot, type Facts } from './catalogue/snapshot.ts';
 
-function providersOf(catalog: Catalog, id: string): string[] {
+function listProviders(catalog: Catalog, id: string): string[] {
   return [...new Set(catalog.find(id).map(({ provider }) => provider.name))];
 }
 
-function describe(catalog: Catalog, model: Model): object {
+function describeModel(catalog: Catalog, model: Model): object {
   const { id, name, contextLength, outputLimit, input, output, expires, successor, aliases, price } = model;
   return {
     id,
     name,
-    providers: providersOf(catalog, id),
-    prices: Object.fromEntries(rateFigures(price ?? {})),
+    providers: listProviders(catalog, id),
+    prices: Object.fromEntries(flattenRates(price ?? {})),
     free: model.free ?? false,
     contextLength,
     outputLimit,
@@ -49,7 +49,7 @@ function describe(catalog: Catalog, model: Model): object {
 function listModels(catalog: Catalog, owner: string | undefined): CommandResult {
   const owned = catalog.models().filter(({ id }) => owner === undefined || id.startsWith(`${owner}/`));
   const models = owned.toSorted((first, second) => (first.id < second.id ? -1 : 1));
-  const json = models.map((model) => describe(catalog, model));
+  const json = models.map((model) => describeModel(catalog, model));
   if (models.length === 0)
     return {
       json,
@@ -65,7 +65,7 @@ function listModels(catalog: Catalog, owner: string | undefined): CommandResult 
       price ? formatUsd(price.input) : 'free',
       price ? formatUsd(price.output) : 'free',
       String(contextLength),
-      providersOf(catalog, id).join(', '),
+      listProviders(catalog, id).join(', '),
       expires ?? '',
     ]),
   );
@@ -73,9 +73,11 @@ function listModels(catalog: Catalog, owner: string | undefined): CommandResult 
 }
 
 /** The catalogue's facts about a vendor's models. */
-function ownFacts(catalog: Catalog, vendor: string): Facts | undefined {
-  const models = modelsOf(catalog, vendor);
-  return models.length > 0 ? new Map(models.map((model) => [model.upstream, figuresOf(model)])) : undefined;
+function findFacts(catalog: Catalog, vendor: string): Facts | undefined {
+  const models = findModels(catalog, vendor);
+  return models.length > 0
+    ? new Map(models.map((model) => [model.upstream, flattenModel(model)]))
+    : undefined;
 }
 
 function comparePrices(catalog: Catalog, file: string, vendor: string | undefined): CommandResult {
@@ -83,10 +85,10 @@ function comparePrices(catalog: Catalog, file: string, vendor: string | undefine
   const snapshot = [...vendors].filter(([name]) => vendor === undefined || name === vendor);
   const compared: string[] = [];
   const found = snapshot.flatMap(([name, theirs]) => {
-    const ours = ownFacts(catalog, name);
+    const ours = findFacts(catalog, name);
     if (!ours) return [];
     compared.push(name);
-    return differences(name, ours, theirs, complete);
+    return findDifferences(name, ours, theirs, complete);
   });
   if (compared.length === 0) {
     const names = snapshot.map(([name]) => `"${name}"`).join(', ');
@@ -97,7 +99,10 @@ function comparePrices(catalog: Catalog, file: string, vendor: string | undefine
     );
   }
   const summary = `${found.length} differences in ${compared.join(', ')}. Nothing was applied.`;
-  return { json: { compared, differences: found }, text: [...found.map(lineOf), summary].join('\n') };
+  return {
+    json: { compared, differences: found },
+    text: [...found.map(formatDifference), summary].join('\n'),
+  };
 }
 
 const options = z.strictObject({
@@ -135,8 +140,8 @@ export const catalogue = definePlugin({
       publicKey: prices.publicKey,
     });
     watchPriceDates(host, prices.maxAge);
-    for (const command of priceCommands(work)) commands.add(command);
-    for (const route of catalogueRoutes(work, () => void service.look())) host.routes.add(route);
+    for (const command of createPriceCommands(work)) commands.add(command);
+    for (const route of createCatalogueRoutes(work, () => void service.look())) host.routes.add(route);
     // After the plugin that keeps documents has opened its store.
     hooks.ready.tapPromise({ name: 'catalogue', stage: 10 }, async () => {
       if (documents.all().next().done !== true) await service.start();

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { definePlugin } from '../../core/index.ts';
-import { operatorRoutes } from '../shared/operator-routes.ts';
+import { buildOperatorRoutes } from '../shared/operator-routes.ts';
 
 export const configuration = definePlugin({
   name: 'configuration',
@@ -18,7 +18,7 @@ export const configuration = definePlugin({
       'POST /admin/config/check': () => configuration.check(),
       'POST /admin/reload': () => configuration.reload(),
     };
-    const all = operatorRoutes(
+    const all = buildOperatorRoutes(
       handlers,
       () => import('./configuration/description.ts'),
       'POST /admin/config/check',

@@ -13,7 +13,7 @@ import {
   type Preview,
   type RouteRequest,
 } from '../../core/index.ts';
-import { operatorRoutes, read } from '../shared/operator-routes.ts';
+import { buildOperatorRoutes, readInput } from '../shared/operator-routes.ts';
 import { crossingOrder, type Order } from './crossing/order.ts';
 
 interface Endpoint {
@@ -24,7 +24,7 @@ interface Endpoint {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-function usualHeaders(described: Description['headers']): Endpoint['headers'] {
+function selectUsualHeaders(described: Description['headers']): Endpoint['headers'] {
   const usual = Object.entries(described?.shape ?? {}).map(([name, schema]) => [
     name,
     schema.meta()?.default,
@@ -45,7 +45,7 @@ async function findEndpoint(host: Host, order: Order, model: string): Promise<En
     const path = template.replace('{model}', () => model);
     const match = protocol.client.match(method, path, 'alt=sse');
     if (match?.operation === order.operation && (match.stream ?? order.stream) === order.stream)
-      return { path, named, headers: usualHeaders(headers) };
+      return { path, named, headers: selectUsualHeaders(headers) };
   }
   throw new GatewayError('invalid_request', `${protocol.name} has no operation "${order.operation}".`, {
     param: 'operation',
@@ -53,7 +53,7 @@ async function findEndpoint(host: Host, order: Order, model: string): Promise<En
 }
 
 /** The text of the body, with the chosen model. A body that cannot be parsed stays as it is. */
-function bodyText({ body, model }: Order, named: boolean): string {
+function buildBody({ body, model }: Order, named: boolean): string {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   if (named || model === undefined) return text;
   try {
@@ -75,12 +75,12 @@ async function preview(host: Host, order: Order): Promise<Preview> {
     path,
     query: 'alt=sse',
     headers: { ...headers, ...order.headers },
-    body: bodyText(order, named),
+    body: buildBody(order, named),
     everyWire: order.everyWire,
   });
 }
 
-async function capabilities(): Promise<object> {
+async function readCapabilities(): Promise<object> {
   const { default: groups } = await import('./crossing/capabilities.json', { with: { type: 'json' } });
   return {
     groups: Object.entries(groups).map(([name, rows]) => ({
@@ -95,10 +95,14 @@ export const crossing = definePlugin({
   options: z.strictObject({}),
   apply(host) {
     const handlers = {
-      'POST /admin/crossing': ({ body }: RouteRequest) => preview(host, read(crossingOrder, body)),
-      'GET /admin/capabilities': capabilities,
+      'POST /admin/crossing': ({ body }: RouteRequest) => preview(host, readInput(crossingOrder, body)),
+      'GET /admin/capabilities': readCapabilities,
     };
-    const all = operatorRoutes(handlers, () => import('./crossing/description.ts'), 'POST /admin/crossing');
+    const all = buildOperatorRoutes(
+      handlers,
+      () => import('./crossing/description.ts'),
+      'POST /admin/crossing',
+    );
     for (const route of all) host.routes.add(route);
   },
 });

@@ -6,9 +6,9 @@
 import { bulkhead, BulkheadRejectedError } from 'cockatiel';
 import { z } from 'zod';
 import { definePlugin, GatewayError, type CanonicalRequest, type Routed } from '../../core/index.ts';
-import { fetchPicture, orAborted, Unfetched, type Picture } from './fetch-images/fetch.ts';
-import { picturesIn, withPictures, type Named } from './fetch-images/pictures.ts';
-import { reachOf } from './fetch-images/reach.ts';
+import { fetchPicture, raceAbort, Unfetched, type Picture } from './fetch-images/fetch.ts';
+import { listPictures, insertPictures, type Named } from './fetch-images/pictures.ts';
+import { createReach } from './fetch-images/reach.ts';
 
 const types = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'] as const;
 const megabyte = 1024 * 1024;
@@ -75,7 +75,7 @@ function needsBytes({ protocol, attempt: { target } }: Routed, providers: readon
  */
 function namesPictures({ canonical }: Routed): boolean {
   try {
-    return picturesIn(canonical()).length > 0;
+    return listPictures(canonical()).length > 0;
   } catch {
     return false;
   }
@@ -97,14 +97,14 @@ interface Fetched {
 
 class Fetching {
   readonly #options: Options;
-  readonly #reach: ReturnType<typeof reachOf>;
+  readonly #reach: ReturnType<typeof createReach>;
   readonly #turns: ReturnType<typeof bulkhead>;
   readonly #calls = new Map<string, Fetched>();
   #held = 0;
 
   constructor(wanted: Options) {
     this.#options = wanted;
-    this.#reach = reachOf(wanted.hosts, wanted.privateHosts);
+    this.#reach = createReach(wanted.hosts, wanted.privateHosts);
     this.#turns = bulkhead(wanted.parallel, wanted.parallel * 8);
   }
 
@@ -113,17 +113,17 @@ class Fetching {
    * fetched.
    */
   async fill(request: CanonicalRequest, exchange: Routed): Promise<CanonicalRequest> {
-    const named = picturesIn(request);
-    if (exchange.preview) return withPictures(request, new Map(named.map(({ url }) => [url, placeholder])));
+    const named = listPictures(request);
+    if (exchange.preview) return insertPictures(request, new Map(named.map(({ url }) => [url, placeholder])));
     const { maxImages } = this.#options;
     const extra = named[maxImages];
     if (extra)
-      throw refusal(exchange, extra, `is one more than the ${maxImages} that are fetched for one call`);
-    const pictures = await orAborted(
-      Promise.all(named.map((each) => this.#one(each, exchange))),
+      throw buildRefusal(exchange, extra, `is one more than the ${maxImages} that are fetched for one call`);
+    const pictures = await raceAbort(
+      Promise.all(named.map((each) => this.#fetchOnce(each, exchange))),
       exchange.signal,
     );
-    return withPictures(
+    return insertPictures(
       request,
       new Map(named.flatMap(({ url }, index) => (pictures[index] ? [[url, pictures[index]]] : []))),
     );
@@ -138,7 +138,7 @@ class Fetching {
     call.over.abort();
   }
 
-  async #one(named: Named, exchange: Routed): Promise<Picture> {
+  async #fetchOnce(named: Named, exchange: Routed): Promise<Picture> {
     const call = this.#calls.get(exchange.id) ?? {
       held: 0,
       over: new AbortController(),
@@ -150,7 +150,7 @@ class Fetching {
     try {
       return await fetching;
     } catch (error) {
-      if (error instanceof Unfetched) throw refusal(exchange, named, error.message);
+      if (error instanceof Unfetched) throw buildRefusal(exchange, named, error.message);
       throw error;
     }
   }
@@ -158,19 +158,22 @@ class Fetching {
   async #fetch(url: string, call: Fetched): Promise<Picture> {
     const late = AbortSignal.timeout(this.#options.timeout);
     const signal = AbortSignal.any([late, call.over.signal]);
-    const took = (bytes: number): void => {
+    const reserveBytes = (bytes: number): void => {
       signal.throwIfAborted();
-      if (this.#held + bytes > this.#options.heldBytes) throw tooMuch();
+      if (this.#held + bytes > this.#options.heldBytes) throw buildOverloadError();
       this.#held += bytes;
       call.held += bytes;
     };
     try {
-      return await orAborted(
-        this.#turns.execute(() => fetchPicture(url, this.#options, this.#reach, { signal, took }), signal),
+      return await raceAbort(
+        this.#turns.execute(
+          () => fetchPicture(url, this.#options, this.#reach, { signal, onBytes: reserveBytes }),
+          signal,
+        ),
         signal,
       );
     } catch (error) {
-      if (error instanceof BulkheadRejectedError) throw tooMuch();
+      if (error instanceof BulkheadRejectedError) throw buildOverloadError();
       if (late.aborted && !(error instanceof Unfetched))
         throw new Unfetched(`did not come within ${this.#options.timeout / 1000} seconds`);
       throw error;
@@ -178,7 +181,7 @@ class Fetching {
   }
 }
 
-function tooMuch(): GatewayError {
+function buildOverloadError(): GatewayError {
   return new GatewayError(
     'overloaded',
     'The gateway fetches as many pictures as it can at the moment; ' +
@@ -188,7 +191,7 @@ function tooMuch(): GatewayError {
 }
 
 /** Another target may still fetch the picture itself, so the client only sees this error of the last one. */
-function refusal({ protocol }: Routed, { at }: Named, why: string): GatewayError {
+function buildRefusal({ protocol }: Routed, { at }: Named, why: string): GatewayError {
   const field = protocol.client.fieldNames['.source'];
   const param = at !== undefined && field !== undefined ? `${at}.${field}` : at;
   const picture = param === undefined ? 'The picture' : `The picture of "${param}"`;
@@ -202,9 +205,9 @@ export const fetchImages = definePlugin({
   options,
   apply({ hooks }, wanted) {
     const fetching = new Fetching(wanted);
-    const when = (exchange: Routed): boolean =>
+    const needsFetch = (exchange: Routed): boolean =>
       exchange.call.size.images > 0 && needsBytes(exchange, wanted.providers) && namesPictures(exchange);
-    hooks.transformRequest.tapPromise({ name: 'fetch-images', when }, (request, exchange) =>
+    hooks.transformRequest.tapPromise({ name: 'fetch-images', when: needsFetch }, (request, exchange) =>
       fetching.fill(request, exchange),
     );
     hooks.observe.tap('fetch-images', ({ exchange }) => void fetching.forget(exchange.id));

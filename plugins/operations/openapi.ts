@@ -12,11 +12,11 @@ import type { Audience } from './openapi/document.ts';
  * The document as it is sent. It is made once, for the first request: what it describes only changes with a
  * reload.
  */
-function documentReply(host: Host, audience: Audience): () => Promise<RouteReply> {
+function createDocumentHandler(host: Host, audience: Audience): () => Promise<RouteReply> {
   let reply: Promise<RouteReply> | undefined;
   async function make(): Promise<RouteReply> {
-    const { documentOf } = await import('./openapi/document.ts');
-    const body = Buffer.from(JSON.stringify(await documentOf(host, audience)));
+    const { buildDocument } = await import('./openapi/document.ts');
+    const body = Buffer.from(JSON.stringify(await buildDocument(host, audience)));
     return {
       status: 200,
       headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-cache' },
@@ -26,9 +26,9 @@ function documentReply(host: Host, audience: Audience): () => Promise<RouteReply
   return () => (reply ??= make());
 }
 
-async function viewer(file: string): Promise<RouteReply> {
-  const { viewerFile } = await import('./openapi/viewer.ts');
-  return viewerFile(file);
+async function serveViewer(file: string): Promise<RouteReply> {
+  const { serveFile } = await import('./openapi/viewer.ts');
+  return serveFile(file);
 }
 
 export const openapi = definePlugin({
@@ -41,7 +41,7 @@ export const openapi = definePlugin({
       errors: (error: unknown) => encodeError(toGatewayError(error)),
     } as const;
     // Each listener describes what it serves, so that calls can be tried from its own page.
-    const routesOf = (audience: Audience): Route[] => {
+    const createRoutes = (audience: Audience): Route[] => {
       const place = audience === 'operators' ? ({ ...shared, adminOnly: true } as const) : shared;
       const name = audience === 'operators' ? 'operators ' : '';
       return [
@@ -49,26 +49,26 @@ export const openapi = definePlugin({
           ...place,
           name: `${name}openapi`,
           path: '/openapi.json',
-          handle: documentReply(host, audience),
+          handle: createDocumentHandler(host, audience),
           openapi: async () => (await import('./openapi/own-pages.ts')).document,
         },
         {
           ...place,
           name: `${name}docs`,
           path: '/docs',
-          handle: () => viewer('index.html'),
+          handle: () => serveViewer('index.html'),
           openapi: async () => (await import('./openapi/own-pages.ts')).page,
         },
         {
           ...place,
           name: `${name}docs-file`,
           path: '/docs/:file',
-          handle: ({ params: { file = '' } }) => viewer(file),
+          handle: ({ params: { file = '' } }) => serveViewer(file),
           openapi: false,
         },
       ];
     };
-    const routes = [...routesOf('everyone'), ...routesOf('operators')];
+    const routes = [...createRoutes('everyone'), ...createRoutes('operators')];
     for (const route of routes) host.routes.add(route);
   },
 });

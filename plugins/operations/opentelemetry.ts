@@ -17,7 +17,7 @@ import {
 } from '@opentelemetry/api';
 import { z } from 'zod';
 import { definePlugin, type Attempt, type End } from '../../core/index.ts';
-import { attributionOf } from '../shared/attribution.ts';
+import { getAttribution } from '../shared/attribution.ts';
 import { sumCacheWrites } from '../shared/wire-kit/cache-writes.ts';
 
 /** The conventions' names of providers, if they differ from ours. */
@@ -36,7 +36,7 @@ const operationNames: Readonly<Record<string, string>> = {
 };
 
 /** What the call asked for, which is on its own span and on those of its attempts. */
-function requestAttributes({ exchange }: End): Attributes {
+function describeRequest({ exchange }: End): Attributes {
   const { family, call } = exchange;
   return {
     'gen_ai.operation.name': operationNames[family] ?? 'chat',
@@ -47,7 +47,7 @@ function requestAttributes({ exchange }: End): Attributes {
   };
 }
 
-function usageAttributes(end: End): Attributes {
+function describeUsage(end: End): Attributes {
   if (end.type !== 'answered' && end.type !== 'failed') return {};
   const { usage } = end.charge;
   return {
@@ -59,7 +59,7 @@ function usageAttributes(end: End): Attributes {
   };
 }
 
-function attemptAttributes({ target, number, firstEventAfter, error, status }: Attempt): Attributes {
+function describeAttempt({ target, number, firstEventAfter, error, status }: Attempt): Attributes {
   return {
     'gen_ai.provider.name': providerNames[target.provider.name] ?? target.provider.name,
     'gen_ai.response.model': target.model.upstream,
@@ -71,8 +71,8 @@ function attemptAttributes({ target, number, firstEventAfter, error, status }: A
 }
 
 /** The tags of a call; its session and end user have names in the conventions. */
-function tagAttributes({ exchange }: End): Attributes {
-  const { byName, texts } = attributionOf(exchange);
+function describeTags({ exchange }: End): Attributes {
+  const { byName, texts } = getAttribution(exchange);
   if (texts.length === 0) return {};
   return {
     'gen_ai.conversation.id': byName.session,
@@ -82,7 +82,7 @@ function tagAttributes({ exchange }: End): Attributes {
   };
 }
 
-const headersOf = {
+const headerGetter = {
   get: (headers: End['exchange']['headers'], name: string): string | string[] | undefined => headers[name],
   keys: (headers: End['exchange']['headers']): string[] => Object.keys(headers),
 };
@@ -91,7 +91,7 @@ function traceEnd(tracer: Tracer, end: End, parent: Context): void {
   const { exchange, attempts, duration } = end;
   const error = end.type === 'replayed' ? undefined : end.error;
   const status = end.type === 'replayed' ? end.replay.status : (error?.status ?? 200);
-  const asked = requestAttributes(end);
+  const asked = describeRequest(end);
   const { receivedAt, startedAt, method, path } = exchange;
   const outcome = end.type === 'answered' ? end.outcome : end.type;
   const server = {
@@ -109,8 +109,8 @@ function traceEnd(tracer: Tracer, end: End, parent: Context): void {
       attributes: {
         ...asked,
         ...server,
-        ...tagAttributes(end),
-        ...usageAttributes(end),
+        ...describeTags(end),
+        ...describeUsage(end),
         'error.type': error?.code,
       },
     },
@@ -121,7 +121,7 @@ function traceEnd(tracer: Tracer, end: End, parent: Context): void {
   for (const attempt of attempts) {
     const began = receivedAt + (attempt.startedAt - startedAt);
     const last = attempt === attempts.at(-1);
-    const attributes = { ...asked, ...attemptAttributes(attempt), ...(last ? usageAttributes(end) : {}) };
+    const attributes = { ...asked, ...describeAttempt(attempt), ...(last ? describeUsage(end) : {}) };
     const child = tracer.startSpan(
       `${asked['gen_ai.operation.name']} ${attempt.target.model.upstream}`,
       { kind: SpanKind.CLIENT, startTime: began, attributes },
@@ -139,7 +139,7 @@ export const opentelemetry = definePlugin({
   apply({ hooks }) {
     const tracer = trace.getTracer('tollgate');
     hooks.observe.tap('opentelemetry', (end) => {
-      traceEnd(tracer, end, propagation.extract(context.active(), end.exchange.headers, headersOf));
+      traceEnd(tracer, end, propagation.extract(context.active(), end.exchange.headers, headerGetter));
     });
   },
 });

@@ -7,7 +7,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 import { z } from 'zod';
 import { definePlugin, GatewayError } from '../../core/index.ts';
-import { knownCounter } from '../shared/metric.ts';
+import { defineKnownCounter } from '../shared/metric.ts';
 
 const options = z.strictObject({
   /**
@@ -37,7 +37,7 @@ export const overload = definePlugin({
   apply(host, limits) {
     const { hooks, running, readiness, logger } = host;
     const delay = monitorEventLoopDelay({ resolution: 20 });
-    const shed = knownCounter(host.metrics, {
+    const shed = defineKnownCounter(host.metrics, {
       name: 'tollgate_overload_shed_total',
       help: 'Calls refused because of overload, by its cause.',
       label: 'reason',

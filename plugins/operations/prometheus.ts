@@ -13,7 +13,7 @@ import {
   type End,
   type Host,
 } from '../../core/index.ts';
-import { counter, gauge, histogram } from '../shared/metric.ts';
+import { defineCounter, defineGauge, defineHistogram } from '../shared/metric.ts';
 import { sumCacheWrites } from '../shared/wire-kit/cache-writes.ts';
 
 const seconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320, 640];
@@ -25,36 +25,39 @@ const none = 'none';
 const placeLabels: ('protocol' | 'model' | 'provider')[] = ['protocol', 'model', 'provider'];
 
 /** How calls end, as their clients see it. */
-function callMetrics(registry: Registry) {
+function createCallMetrics(registry: Registry) {
   return {
-    requests: counter(
+    requests: defineCounter(
       registry,
       'tollgate_requests_total',
       'Calls by how they ended: 200 is a whole reply, 499 a client that disconnected.',
       [...placeLabels, 'code'],
     ),
-    duration: histogram(
+    duration: defineHistogram(
       registry,
       'tollgate_request_duration_seconds',
       'Seconds from the headers of a call to its end.',
       { buckets: seconds, labelNames: placeLabels },
     ),
-    aborts: counter(
+    aborts: defineCounter(
       registry,
       'tollgate_client_aborts_total',
       'Clients that disconnected: before a provider was called, while waiting for it, or during the reply.',
       ['phase'],
     ),
-    refusals: counter(registry, 'tollgate_refusals_total', 'Calls refused before any provider was called.', [
-      'code',
-    ]),
-    strangers: counter(
+    refusals: defineCounter(
+      registry,
+      'tollgate_refusals_total',
+      'Calls refused before any provider was called.',
+      ['code'],
+    ),
+    strangers: defineCounter(
       registry,
       'tollgate_auth_failures_total',
       'Calls without a known key, or with one that must not be used.',
       ['protocol'],
     ),
-    dropped: counter(
+    dropped: defineCounter(
       registry,
       'tollgate_dropped_fields_total',
       'Parts of requests and replies that were lost in translation, ' +
@@ -65,50 +68,50 @@ function callMetrics(registry: Registry) {
 }
 
 /** What providers answer, how fast, and what it costs. */
-function providerMetrics(registry: Registry) {
+function createProviderMetrics(registry: Registry) {
   return {
-    firstToken: histogram(
+    firstToken: defineHistogram(
       registry,
       'tollgate_time_to_first_token_seconds',
       'Seconds from the headers of a streamed call to the first event of its reply.',
       { buckets: firstTokenSeconds, labelNames: ['model', 'provider'] },
     ),
-    overhead: histogram(
+    overhead: defineHistogram(
       registry,
       'tollgate_overhead_seconds',
       'Seconds of a call outside its providers: reading, checking, reserving, settling.',
       { buckets: overheadSeconds, labelNames: ['protocol'] },
     ),
-    streams: gauge(registry, 'tollgate_streams_open', 'Streamed replies that are open.'),
-    tokens: counter(
+    streams: defineGauge(registry, 'tollgate_streams_open', 'Streamed replies that are open.'),
+    tokens: defineCounter(
       registry,
       'tollgate_tokens_total',
       'Tokens charged. Types do not overlap: cached and reasoning tokens count as such only.',
       ['type'],
     ),
-    cost: counter(registry, 'tollgate_cost_usd_total', 'What calls were charged, in USD.', [
+    cost: defineCounter(registry, 'tollgate_cost_usd_total', 'What calls were charged, in USD.', [
       'model',
       'provider',
     ]),
-    attempts: counter(
+    attempts: defineCounter(
       registry,
       'tollgate_upstream_attempts_total',
       'Attempts at a provider: ok, or why there was no whole reply.',
       ['provider', 'outcome'],
     ),
-    fallbacks: counter(
+    fallbacks: defineCounter(
       registry,
       'tollgate_fallbacks_total',
       'Failed attempts followed by one at another target, by the provider that failed.',
       ['provider'],
     ),
-    retries: counter(
+    retries: defineCounter(
       registry,
       'tollgate_retries_total',
       'Failed attempts followed by one at the same target, by the provider.',
       ['provider'],
     ),
-    unreadable: counter(
+    unreadable: defineCounter(
       registry,
       'tollgate_unreadable_events_total',
       'Events of streamed replies that could not be read and were skipped.',
@@ -118,13 +121,13 @@ function providerMetrics(registry: Registry) {
 }
 
 function createMetrics(registry: Registry) {
-  return { ...callMetrics(registry), ...providerMetrics(registry) };
+  return { ...createCallMetrics(registry), ...createProviderMetrics(registry) };
 }
 
 type Metrics = ReturnType<typeof createMetrics>;
 
 /** The labels of the place where a call ended. A model that does not exist is `other`. */
-function placeOf(end: End, { catalog }: Host): { protocol: string; model: string; provider: string } {
+function describePlace(end: End, { catalog }: Host): { protocol: string; model: string; provider: string } {
   const protocol = end.exchange.family;
   if (end.type === 'failed' || end.type === 'answered') {
     const { model, provider } = end.exchange.attempt.target;
@@ -138,14 +141,14 @@ function placeOf(end: End, { catalog }: Host): { protocol: string; model: string
   };
 }
 
-function codeOf(end: End, isAborted: boolean): string {
+function getCode(end: End, isAborted: boolean): string {
   if (end.type === 'replayed') return String(end.replay.status);
   if (isAborted) return '499';
   return String(end.error?.status ?? 200);
 }
 
 /** When the client disconnected; undefined if it did not. */
-function abortPhase(end: End): 'before-attempt' | 'waiting' | 'reply' | undefined {
+function findAbortPhase(end: End): 'before-attempt' | 'waiting' | 'reply' | undefined {
   if (end.type === 'answered') return end.outcome === 'aborted' ? 'reply' : undefined;
   if (end.type === 'replayed' || !(end.error.code === 'client_gone' || end.exchange.signal.aborted))
     return undefined;
@@ -170,16 +173,16 @@ function countTokens({ tokens }: Metrics, { usage }: Charge): void {
 }
 
 /** Milliseconds from the first attempt's start to the last one's end. */
-function vendorTime({ attempts }: End): number {
+function computeVendorTime({ attempts }: End): number {
   const last = attempts.at(-1);
   return last ? last.startedAt + (last.duration ?? 0) - (attempts[0]?.startedAt ?? 0) : 0;
 }
 
 function countEnd(metrics: Metrics, end: End, host: Host): undefined {
-  const place = placeOf(end, host);
+  const place = describePlace(end, host);
   const { protocol, model, provider } = place;
-  const phase = abortPhase(end);
-  metrics.requests.inc({ ...place, code: codeOf(end, phase !== undefined) });
+  const phase = findAbortPhase(end);
+  metrics.requests.inc({ ...place, code: getCode(end, phase !== undefined) });
   metrics.duration.observe(place, end.duration / 1000);
   if (phase) metrics.aborts.inc({ phase });
   if (end.losses.length > 0)
@@ -196,7 +199,7 @@ function countEnd(metrics: Metrics, end: End, host: Host): undefined {
     (end.attempts[index]?.isRetry ? metrics.retries : metrics.fallbacks).inc({ provider: failed });
   }
   if (end.attempts.length > 0)
-    metrics.overhead.observe({ protocol }, Math.max(0, end.duration - vendorTime(end)) / 1000);
+    metrics.overhead.observe({ protocol }, Math.max(0, end.duration - computeVendorTime(end)) / 1000);
   if (end.type === 'failed' || end.type === 'answered') {
     countTokens(metrics, end.charge);
     if (end.charge.cost > 0n) metrics.cost.inc({ model, provider }, Number(end.charge.cost) / nanoPerUsd);

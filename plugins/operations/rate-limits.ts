@@ -7,7 +7,7 @@
 import { z } from 'zod';
 import { definePlugin, type Host } from '../../core/index.ts';
 import { Gate, limitsSchema, type Limits } from './rate-limits/gate.ts';
-import { inMemory, openStore, type Store } from './rate-limits/store.ts';
+import { createMemoryCounter, openStore, type Store } from './rate-limits/store.ts';
 import { superviseLimits } from './rate-limits/supervised.ts';
 import { Visitors } from './rate-limits/visitors.ts';
 
@@ -80,5 +80,5 @@ export const rateLimits = definePlugin({
     host.guards.add({ name: 'rate-limits', admit: (address) => visitors.admit(address) });
     if (isLimited(wanted.perKey) || isLimited(wanted.perAccount)) openGate(host, wanted);
   },
-  supervise: (supervisor) => superviseLimits(supervisor, inMemory),
+  supervise: (supervisor) => superviseLimits(supervisor, createMemoryCounter),
 });

@@ -1,7 +1,7 @@
 /** Alibaba Cloud Model Studio (Qwen); https://www.alibabacloud.com/help/en/model-studio. */
-import { chatProvider } from '../shared/chat-provider.ts';
+import { defineChatProvider } from '../shared/chat-provider.ts';
 
-export const alibaba = chatProvider(
+export const alibaba = defineChatProvider(
   'alibaba',
   'DASHSCOPE',
   'https://dashscope-intl.aliyuncs.com/compatible-mode/v1',

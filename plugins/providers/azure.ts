@@ -3,32 +3,32 @@
  * https://learn.microsoft.com/azure/ai-services/openai.
  */
 import { definePlugin } from '../../core/index.ts';
-import { offer } from '../shared/cloud/offer.ts';
+import { offerCloud } from '../shared/cloud/offer.ts';
 import { chooseWire } from '../shared/wire-kit/choose-openai-wire.ts';
-import { endpointsAt, listingAt } from './azure/address.ts';
-import { signedIn, withKey } from './azure/credential.ts';
-import { deployed, optionsSchema, resourceOf } from './azure/options.ts';
+import { buildEndpoints, buildListingAddress } from './azure/address.ts';
+import { signWithToken, signWithKey } from './azure/credential.ts';
+import { listDeployedModels, optionsSchema, completeOptions } from './azure/options.ts';
 
 export const azure = definePlugin({
   name: 'azure',
   options: optionsSchema,
   apply(host, options) {
-    const { baseUrl, apiKey, apiVersion } = resourceOf(options);
+    const { baseUrl, apiKey, apiVersion } = completeOptions(options);
     if (baseUrl === undefined) return host.off('set AZURE_OPENAI_ENDPOINT');
-    offer(host, {
+    offerCloud(host, {
       provider: {
         name: 'azure',
-        endpoints: endpointsAt(baseUrl, apiVersion),
+        endpoints: buildEndpoints(baseUrl, apiVersion),
         choose: chooseWire,
       },
-      keys: apiKey === undefined ? [signedIn()] : [apiKey].flat().map(withKey),
+      keys: apiKey === undefined ? [signWithToken()] : [apiKey].flat().map(signWithKey),
       probe: {
-        url: listingAt(baseUrl, apiVersion),
+        url: buildListingAddress(baseUrl, apiVersion),
         variable: 'AZURE_OPENAI_API_KEY, or who this machine is to Entra ID',
       },
       catalogue: new URL('catalogue/azure.json', import.meta.url),
       options,
-      choose: (models) => deployed(models, options.deployments),
+      choose: (models) => listDeployedModels(models, options.deployments),
     });
   },
 });

@@ -1,4 +1,4 @@
 /** Cerebras; https://inference-docs.cerebras.ai/resources/openai. */
-import { chatProvider } from '../shared/chat-provider.ts';
+import { defineChatProvider } from '../shared/chat-provider.ts';
 
-export const cerebras = chatProvider('cerebras', 'CEREBRAS', 'https://api.cerebras.ai/v1');
+export const cerebras = defineChatProvider('cerebras', 'CEREBRAS', 'https://api.cerebras.ai/v1');

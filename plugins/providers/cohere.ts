@@ -1,4 +1,4 @@
 /** Cohere, by its compatibility API; https://docs.cohere.com/docs/compatibility-api. */
-import { chatProvider } from '../shared/chat-provider.ts';
+import { defineChatProvider } from '../shared/chat-provider.ts';
 
-export const cohere = chatProvider('cohere', 'COHERE', 'https://api.cohere.ai/compatibility/v1');
+export const cohere = defineChatProvider('cohere', 'COHERE', 'https://api.cohere.ai/compatibility/v1');

@@ -1,4 +1,4 @@
 /** DeepSeek; https://api-docs.deepseek.com. */
-import { chatProvider } from '../shared/chat-provider.ts';
+import { defineChatProvider } from '../shared/chat-provider.ts';
 
-export const deepseek = chatProvider('deepseek', 'DEEPSEEK', 'https://api.deepseek.com/v1');
+export const deepseek = defineChatProvider('deepseek', 'DEEPSEEK', 'https://api.deepseek.com/v1');

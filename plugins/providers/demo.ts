@@ -14,11 +14,11 @@ import { echo, painter } from './demo/models.ts';
 import { replyTo } from './demo/reply.ts';
 
 const origin = 'http://demo.invalid/v1';
-const images = (_target: unknown, operation: string): string =>
+const buildImagesAddress = (_target: unknown, operation: string): string =>
   `${origin}/images/${operation === 'edit' ? 'edits' : 'generations'}`;
 const provider: Provider = {
   name: 'demo',
-  endpoints: { 'chat-completions': `${origin}/chat/completions`, images },
+  endpoints: { 'chat-completions': `${origin}/chat/completions`, images: buildImagesAddress },
   sign: (request) => request,
 };
 
@@ -37,8 +37,8 @@ export const demo = definePlugin({
       const context = { id, created: Math.floor(receivedAt / 1000), pace, signal: attempt.signal };
       if (attempt.target.model !== painter) return replyTo(request.body, context);
       // Loaded with the first picture: its compression takes a megabyte of memory that few gateways need.
-      const { pictureFor } = await import('./demo/picture-reply.ts');
-      return pictureFor(request, context);
+      const { replyWithPicture } = await import('./demo/picture-reply.ts');
+      return replyWithPicture(request, context);
     };
     host.hooks.dispatch.tapPromise('demo', (request, routed) =>
       routed.attempt.target.provider === provider ? answer(request, routed) : undefined,

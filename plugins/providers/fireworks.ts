@@ -1,4 +1,8 @@
 /** Fireworks AI; https://docs.fireworks.ai/tools-sdks/openai-compatibility. */
-import { chatProvider } from '../shared/chat-provider.ts';
+import { defineChatProvider } from '../shared/chat-provider.ts';
 
-export const fireworks = chatProvider('fireworks', 'FIREWORKS', 'https://api.fireworks.ai/inference/v1');
+export const fireworks = defineChatProvider(
+  'fireworks',
+  'FIREWORKS',
+  'https://api.fireworks.ai/inference/v1',
+);

@@ -3,27 +3,27 @@
  * https://cloud.google.com/vertex-ai/generative-ai/docs.
  */
 import { definePlugin, toRegional } from '../../core/index.ts';
-import { offer } from '../shared/cloud/offer.ts';
-import { countAt, endpointsAt } from './google-vertex/address.ts';
-import { signedIn } from './google-vertex/credential.ts';
-import { optionsSchema, placeOf } from './google-vertex/options.ts';
+import { offerCloud } from '../shared/cloud/offer.ts';
+import { buildCountRequest, buildEndpoints } from './google-vertex/address.ts';
+import { signWithToken } from './google-vertex/credential.ts';
+import { optionsSchema, findPlace } from './google-vertex/options.ts';
 import { wrap } from './google-vertex/wrapping.ts';
 
 export const googleVertex = definePlugin({
   name: 'google-vertex',
   options: optionsSchema,
   apply(host, options) {
-    const place = placeOf(options);
+    const place = findPlace(options);
     if (!place) return host.off('set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION');
-    offer(host, {
+    offerCloud(host, {
       provider: {
         name: 'google-vertex',
-        endpoints: endpointsAt(place),
+        endpoints: buildEndpoints(place),
         wrap,
       },
-      keys: [options.credentials].flat().map(signedIn),
+      keys: [options.credentials].flat().map(signWithToken),
       probe: {
-        ...countAt(place, 'gemini-2.5-flash'),
+        ...buildCountRequest(place, 'gemini-2.5-flash'),
         variable: 'GOOGLE_APPLICATION_CREDENTIALS, or who this machine is to Google',
       },
       catalogue: new URL('catalogue/google-vertex.json', import.meta.url),

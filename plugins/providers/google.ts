@@ -1,13 +1,13 @@
 /** Google's Gemini API; https://ai.google.dev/api. The URL holds the model and the operation. */
 import { defineProvider } from '../../core/index.ts';
-import { geminiPath } from '../shared/cloud/url-path.ts';
+import { buildGeminiPath } from '../shared/cloud/url-path.ts';
 
 export const google = defineProvider({
   name: 'google',
   env: { key: 'GEMINI_API_KEY', baseUrl: 'GOOGLE_GEMINI_BASE_URL' },
   baseUrl: 'https://generativelanguage.googleapis.com',
   endpoints: {
-    'generate-content': (...call) => `/v1beta/${geminiPath(...call)}`,
+    'generate-content': (...call) => `/v1beta/${buildGeminiPath(...call)}`,
   },
   models: new URL('catalogue/google.json', import.meta.url),
   probe: { path: '/v1beta/models' },

@@ -1,8 +1,8 @@
 /** Meta (Muse); https://dev.meta.ai/docs. */
-import { chatProvider } from '../shared/chat-provider.ts';
+import { defineChatProvider } from '../shared/chat-provider.ts';
 import { chooseWire } from '../shared/wire-kit/choose-openai-wire.ts';
 
-export const meta = chatProvider('meta', 'META', 'https://api.meta.ai/v1', {
+export const meta = defineChatProvider('meta', 'META', 'https://api.meta.ai/v1', {
   endpoints: { responses: '/responses', 'chat-completions': '/chat/completions' },
   choose: chooseWire,
 });

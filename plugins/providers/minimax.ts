@@ -1,4 +1,4 @@
 /** MiniMax; https://platform.minimax.io/docs/api-reference/text-openai-api. */
-import { chatProvider } from '../shared/chat-provider.ts';
+import { defineChatProvider } from '../shared/chat-provider.ts';
 
-export const minimax = chatProvider('minimax', 'MINIMAX', 'https://api.minimax.io/v1');
+export const minimax = defineChatProvider('minimax', 'MINIMAX', 'https://api.minimax.io/v1');

@@ -1,4 +1,4 @@
 /** Mistral; https://docs.mistral.ai/api. */
-import { chatProvider } from '../shared/chat-provider.ts';
+import { defineChatProvider } from '../shared/chat-provider.ts';
 
-export const mistral = chatProvider('mistral', 'MISTRAL', 'https://api.mistral.ai/v1');
+export const mistral = defineChatProvider('mistral', 'MISTRAL', 'https://api.mistral.ai/v1');

@@ -1,4 +1,4 @@
 /** Moonshot AI (Kimi); https://platform.moonshot.ai/docs/api/chat. */
-import { chatProvider } from '../shared/chat-provider.ts';
+import { defineChatProvider } from '../shared/chat-provider.ts';
 
-export const moonshot = chatProvider('moonshot', 'MOONSHOT', 'https://api.moonshot.ai/v1');
+export const moonshot = defineChatProvider('moonshot', 'MOONSHOT', 'https://api.moonshot.ai/v1');

@@ -1,4 +1,4 @@
 /** NVIDIA NIM; https://docs.api.nvidia.com/nim. */
-import { chatProvider } from '../shared/chat-provider.ts';
+import { defineChatProvider } from '../shared/chat-provider.ts';
 
-export const nvidia = chatProvider('nvidia', 'NVIDIA', 'https://integrate.api.nvidia.com/v1');
+export const nvidia = defineChatProvider('nvidia', 'NVIDIA', 'https://integrate.api.nvidia.com/v1');

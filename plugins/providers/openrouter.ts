@@ -2,9 +2,9 @@
  * OpenRouter; https://openrouter.ai/docs/api-reference. Its list of models states their prices and changes
  * daily, so it is read from the vendor.
  */
-import { chatProvider } from '../shared/chat-provider.ts';
+import { defineChatProvider } from '../shared/chat-provider.ts';
 
-export const openrouter = chatProvider('openrouter', 'OPENROUTER', 'https://openrouter.ai/api/v1', {
+export const openrouter = defineChatProvider('openrouter', 'OPENROUTER', 'https://openrouter.ai/api/v1', {
   models: { discover: '/models' },
   // Its list of models is public, so the key is probed at another address.
   probe: { path: '/key' },

@@ -2,6 +2,6 @@
  * Together AI; https://docs.together.ai/docs/inference/openai-compatibility. Its model ids name the owner
  * already.
  */
-import { chatProvider } from '../shared/chat-provider.ts';
+import { defineChatProvider } from '../shared/chat-provider.ts';
 
-export const together = chatProvider('together', 'TOGETHER', 'https://api.together.ai/v1');
+export const together = defineChatProvider('together', 'TOGETHER', 'https://api.together.ai/v1');

@@ -1,7 +1,7 @@
 /** vLLM on a machine of one's own: on once `VLLM_BASE_URL` is set, with `/v1`: `http://127.0.0.1:8000/v1`. */
-import { chatProvider } from '../shared/chat-provider.ts';
+import { defineChatProvider } from '../shared/chat-provider.ts';
 
-export const vllm = chatProvider('vllm', 'VLLM', undefined, {
+export const vllm = defineChatProvider('vllm', 'VLLM', undefined, {
   models: { discover: '/models' },
   // It may load the model first.
   patience: { firstEvent: 300_000, reply: 600_000 },

@@ -1,10 +1,10 @@
 /**
  * xAI; https://docs.x.ai/docs/api-reference. Its multi-agent model is served by the responses endpoint alone.
  */
-import { chatProvider } from '../shared/chat-provider.ts';
+import { defineChatProvider } from '../shared/chat-provider.ts';
 import { chooseWire } from '../shared/wire-kit/choose-openai-wire.ts';
 
-export const xai = chatProvider('xai', 'XAI', 'https://api.x.ai/v1', {
+export const xai = defineChatProvider('xai', 'XAI', 'https://api.x.ai/v1', {
   endpoints: { 'chat-completions': '/chat/completions', responses: '/responses' },
   choose: chooseWire,
 });

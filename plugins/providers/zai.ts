@@ -1,4 +1,4 @@
 /** Z.AI (GLM); https://docs.z.ai/api-reference. */
-import { chatProvider } from '../shared/chat-provider.ts';
+import { defineChatProvider } from '../shared/chat-provider.ts';
 
-export const zai = chatProvider('zai', 'ZAI', 'https://api.z.ai/api/paas/v4');
+export const zai = defineChatProvider('zai', 'ZAI', 'https://api.z.ai/api/paas/v4');

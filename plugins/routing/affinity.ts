@@ -6,10 +6,10 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { definePlugin, type Target } from '../../core/index.ts';
-import { conversationOf } from '../shared/routing/conversation.ts';
+import { hashConversation } from '../shared/routing/conversation.ts';
 import { keepThroughReloads } from '../shared/routing/kept.ts';
 import { stages } from '../shared/routing/ranking.ts';
-import { upTo } from '../shared/up-to.ts';
+import { limitEntries } from '../shared/up-to.ts';
 
 const options = z.strictObject({
   /** Conversations of fewer bytes are not remembered, since no vendor caches them. */
@@ -32,7 +32,7 @@ function isSame(one: Home, { name, credential }: Home): boolean {
 }
 
 /** Moves the conversation's target in front of the others of the same model. */
-function first(targets: readonly Target[], home: Home): readonly Target[] {
+function moveFirst(targets: readonly Target[], home: Home): readonly Target[] {
   const model = targets[0]?.model.id;
   const index = targets.findIndex((target) => target.model.id === model && isSame(target.provider, home));
   const found = targets[index];
@@ -47,7 +47,11 @@ export const affinity = definePlugin({
     const homes = keepThroughReloads(
       host,
       'affinity',
-      new LRUCache<string, Home>({ ...upTo(most), ttl: keep * 1000, perf: { now: () => Date.now() } }),
+      new LRUCache<string, Home>({
+        ...limitEntries(most),
+        ttl: keep * 1000,
+        perf: { now: () => Date.now() },
+      }),
       { from, keep, most },
     );
     let stopHearing: (() => void) | undefined;
@@ -69,16 +73,16 @@ export const affinity = definePlugin({
     hooks.route.tap({ name: 'affinity', stage: stages.affinity }, (targets, parsed) => {
       const { call } = parsed;
       if (targets.length < 2 || call.size.textBytes < from || call.preferences.order) return targets;
-      const conversation = conversationOf(parsed);
+      const conversation = hashConversation(parsed);
       const home = homes().get(conversation);
-      const ordered = home ? first(targets, home) : targets;
+      const ordered = home ? moveFirst(targets, home) : targets;
       if (ordered[0] && !parsed.preview) settle(conversation, ordered[0].provider, home);
       return ordered;
     });
     // If the first target failed, the conversation moves to the one that answered.
     hooks.attempt.tap('affinity', ({ phase, number, target }, routed) => {
       if (phase !== 'first-event' || number === 1 || routed.call.size.textBytes < from) return;
-      const conversation = conversationOf(routed);
+      const conversation = hashConversation(routed);
       settle(conversation, target.provider, homes().get(conversation));
     });
   },

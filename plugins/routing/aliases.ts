@@ -34,7 +34,7 @@ function matchStar(pattern: string, asked: string): string | undefined {
 }
 
 /** Exact names first, then the patterns that say most. */
-function inOrder(aliases: readonly Alias[]): Alias[] {
+function sortAliases(aliases: readonly Alias[]): Alias[] {
   const rank = ({ pattern }: Alias): number => (pattern.includes('*') ? pattern.length : Infinity);
   return aliases.toSorted((first, second) => (rank(second) > rank(first) ? 1 : -1));
 }
@@ -62,7 +62,7 @@ export const aliases = definePlugin({
     }),
   ),
   apply(host, options) {
-    const known = inOrder(Object.entries(options).map(([pattern, models]) => ({ pattern, models })));
+    const known = sortAliases(Object.entries(options).map(([pattern, models]) => ({ pattern, models })));
     if (known.length === 0) return;
     host.catalog.addNames((asked) => {
       const models = findModels(known, asked);

@@ -11,12 +11,12 @@ import { strategyOptions, tapRanking } from '../shared/routing/ranking.ts';
 const tolerance = 1.3;
 
 /** Draws two at random and returns the less busy one. */
-function choose(quick: readonly Target[], paceOf: (target: Target) => Pace): Target | undefined {
+function choose(quick: readonly Target[], getPace: (target: Target) => Pace): Target | undefined {
   const first = Math.floor(Math.random() * quick.length);
   // Drawn from all but the first.
   const second = (first + 1 + Math.floor(Math.random() * (quick.length - 1))) % quick.length;
   const [one, other] = [quick[first], quick[second]];
-  return one && other && paceOf(other).load < paceOf(one).load ? other : one;
+  return one && other && getPace(other).load < getPace(one).load ? other : one;
 }
 
 export const balanced = definePlugin({
@@ -26,12 +26,12 @@ export const balanced = definePlugin({
     const paces = keepPaces(host, 'balanced');
     tapRanking(host, 'balanced', byDefault, (targets, { call }) => {
       const now = performance.now();
-      const paceOf = (target: Target): Pace => paces().of(target, call.stream);
-      const estimates = targets.map((target) => paceOf(target).estimate(now));
+      const getPace = (target: Target): Pace => paces().getPace(target, call.stream);
+      const estimates = targets.map((target) => getPace(target).estimate(now));
       const most = estimates.reduce((least, estimate) => Math.min(least, estimate), Infinity) * tolerance;
       const isQuick = (_: Target, index: number): boolean => (estimates[index] ?? Infinity) <= most;
       const quick = targets.filter(isQuick);
-      const chosen = choose(quick, paceOf);
+      const chosen = choose(quick, getPace);
       const slow = targets.filter((target, index) => !isQuick(target, index));
       return chosen ? [chosen, ...quick.filter((target) => target !== chosen), ...slow] : targets;
     });

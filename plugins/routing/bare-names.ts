@@ -9,11 +9,11 @@ import { definePlugin, type Catalog } from '../../core/index.ts';
 /** `-2025-04-14`, `-20250929`, `@20250929`, `-latest`. */
 const dated = /^(.+)[-@](?:20\d{2}-\d{2}-\d{2}|20\d{6}|latest)$/;
 
-function ownerOf(id: string): string {
+function getOwner(id: string): string {
   return id.slice(0, id.indexOf('/'));
 }
 
-function withoutOwner(id: string): string {
+function omitOwner(id: string): string {
   return id.slice(id.indexOf('/') + 1);
 }
 
@@ -24,9 +24,9 @@ class Index {
 
   constructor(catalog: Catalog) {
     for (const { id, aliases, canonicalSlug, upstream } of catalog.models()) {
-      add(this.#byName, withoutOwner(id), id);
+      add(this.#byName, omitOwner(id), id);
       for (const alias of [...aliases, ...(canonicalSlug ? [canonicalSlug] : [])])
-        add(this.#byOtherName, withoutOwner(alias), id);
+        add(this.#byOtherName, omitOwner(alias), id);
       // The vendor's own name is the one that its clients send.
       add(this.#byOtherName, upstream, id);
     }
@@ -35,7 +35,7 @@ class Index {
   /** The model that has the name, or one of each owner if there are several. */
   find(name: string): readonly string[] {
     const ids = [...(this.#byName.get(name) ?? this.#byOtherName.get(name) ?? [])];
-    return [...new Map(ids.toReversed().map((id) => [ownerOf(id), id])).values()].toReversed();
+    return [...new Map(ids.toReversed().map((id) => [getOwner(id), id])).values()].toReversed();
   }
 }
 

@@ -4,8 +4,8 @@
  */
 import {
   definePlugin,
-  inputEstimate,
-  termsOf,
+  estimateInput,
+  getTerms,
   type End,
   type Parsed,
   type Price,
@@ -14,7 +14,7 @@ import {
 } from '../../core/index.ts';
 import { keepThroughReloads } from '../shared/routing/kept.ts';
 import { PerTarget } from '../shared/routing/per-target.ts';
-import { lowestFirst, strategyOptions, tapRanking } from '../shared/routing/ranking.ts';
+import { sortLowestFirst, strategyOptions, tapRanking } from '../shared/routing/ranking.ts';
 
 /** Tokens of output that are expected of a call whose limit is higher. */
 const usualOutput = 1000;
@@ -46,7 +46,7 @@ const free: Rates = { input: 0, output: 0, cacheRead: 0, request: 0 };
 const million = 1_000_000;
 
 /** Nano-USD per million tokens. Without a cache price, cached input costs the full price. */
-function ratesOf(
+function toRates(
   { input, output, cacheRead = input }: Pick<Price, 'input' | 'output' | 'cacheRead'>,
   request = 0n,
 ): Rates {
@@ -59,34 +59,34 @@ function ratesOf(
 }
 
 /** A call long enough for a dearer tier is charged entirely at that tier. */
-function ratesFor({ price: stated, schedule }: Target, known: Known, input: number): Rates {
-  const price = schedule ? termsOf(stated, schedule.ruleAt(Date.now())) : stated;
-  if (known.price !== price) Object.assign(known, { price, rates: ratesOf(price, price.request) });
+function selectRates({ price: stated, schedule }: Target, known: Known, input: number): Rates {
+  const price = schedule ? getTerms(stated, schedule.ruleAt(Date.now())) : stated;
+  if (known.price !== price) Object.assign(known, { price, rates: toRates(price, price.request) });
   if (price.tiers.length === 0) return known.rates;
   const longest = price.tiers
     .filter(({ above }) => input > above)
     .toSorted((first, second) => second.above - first.above)[0];
-  return longest ? ratesOf(longest, price.request) : known.rates;
+  return longest ? toRates(longest, price.request) : known.rates;
 }
 
 function learn(known: PerTarget<Known>, end: End): undefined {
   if (end.type !== 'answered' || end.charge.basis !== 'usage') return;
   const { input = 0, cacheRead = 0 } = end.charge.usage;
   if (input === 0) return;
-  const target = known.of(end.exchange.attempt.target);
+  const target = known.getEntry(end.exchange.attempt.target);
   target.hits += (Math.min(1, cacheRead / input) - target.hits) * share;
 }
 
-function expectedCost({ call }: Parsed, target: Target, known: Known): number {
+function estimateCost({ call }: Parsed, target: Target, known: Known): number {
   const { model } = target;
-  const input = inputEstimate(call, model);
+  const input = estimateInput(call, model);
   const output = Math.min(call.outputLimit ?? usualOutput, usualOutput, model.outputLimit) * call.candidates;
-  const rates = ratesFor(target, known, input);
+  const rates = selectRates(target, known, input);
   const cached = input * known.hits;
   return (input - cached) * rates.input + cached * rates.cacheRead + output * rates.output + rates.request;
 }
 
-function makeKnown(): Known {
+function createKnown(): Known {
   return { hits: 0, price: undefined, rates: free };
 }
 
@@ -94,9 +94,9 @@ export const cost = definePlugin({
   name: 'cost',
   options: strategyOptions,
   apply(host, { byDefault }) {
-    const known = keepThroughReloads(host, 'cost', new PerTarget(makeKnown));
+    const known = keepThroughReloads(host, 'cost', new PerTarget(createKnown));
     tapRanking(host, 'cost', byDefault, (targets, parsed) =>
-      lowestFirst(targets, (target) => expectedCost(parsed, target, known().of(target))),
+      sortLowestFirst(targets, (target) => estimateCost(parsed, target, known().getEntry(target))),
     );
     host.hooks.observe.tap('cost', (end) => learn(known(), end));
   },

@@ -5,17 +5,17 @@
  */
 import { z } from 'zod';
 import { definePlugin } from '../../core/index.ts';
-import { gauge } from '../shared/metric.ts';
+import { defineGauge } from '../shared/metric.ts';
 import type { Named } from '../shared/routing/per-target.ts';
 import { stages } from '../shared/routing/ranking.ts';
 import { HealthBook, type PassOn } from './health/book.ts';
-import { shut, type Change } from './health/breaker.ts';
+import { buildCircuitError, type Change } from './health/breaker.ts';
 import { readHolds } from './health/kept-holds.ts';
-import { providerRoutes } from './health/routes.ts';
+import { createProviderRoutes } from './health/routes.ts';
 import { hear, passOn } from './health/worker-news.ts';
 import { shareBook } from './health/workers.ts';
 
-const seconds = (fallback: number) =>
+const buildSeconds = (fallback: number) =>
   z
     .number()
     .positive()
@@ -24,11 +24,11 @@ const seconds = (fallback: number) =>
 
 const options = z.strictObject({
   /** Seconds until one call is let through to a target that failed. */
-  pause: seconds(5),
+  pause: buildSeconds(5),
   /** Seconds a key rests after a rate limit without `retry-after`. */
-  restWhenFull: seconds(10),
+  restWhenFull: buildSeconds(10),
   /** Seconds a key rests after the vendor has refused it. */
-  restWhenBarred: seconds(60),
+  restWhenBarred: buildSeconds(60),
   /**
    * What happens to a call when all of its targets fail: the first is called anyway, or the call is refused.
    */
@@ -40,7 +40,7 @@ export const health = definePlugin({
   options,
   apply(host, settings) {
     const { hooks, logger, metrics, resource, workers } = host;
-    const breakers = gauge(
+    const breakers = defineGauge(
       metrics,
       'tollgate_breaker_state',
       '1 while a target fails and gets no calls, 0 once it answers again.',
@@ -52,7 +52,7 @@ export const health = definePlugin({
         provider: { name, credential },
         model,
       } = target;
-      if (change !== 'closes') report(target, settings.pause, shut(settings.pause));
+      if (change !== 'closes') report(target, settings.pause, buildCircuitError(settings.pause));
       if (change === 'stays open') return;
       breakers.set({ provider: name, model: model.id }, change === 'opens' ? 1 : 0);
       const message =
@@ -61,7 +61,7 @@ export const health = definePlugin({
     };
     let book = new HealthBook(settings, onChange, report);
     const stopHearing: (() => void)[] = [];
-    for (const route of providerRoutes(host, () => book)) host.routes.add(route);
+    for (const route of createProviderRoutes(host, () => book)) host.routes.add(route);
     hooks.ready.tapPromise('health', async () => {
       book = await resource(
         'health',
@@ -72,7 +72,9 @@ export const health = definePlugin({
         },
         () => undefined,
       );
-      stopHearing.push(hear(host, (target, ...rest) => book.targets.of(target).condition.rest(...rest)));
+      stopHearing.push(
+        hear(host, (target, ...rest) => book.targets.getEntry(target).condition.startRest(...rest)),
+      );
       stopHearing.push(...(await shareBook(workers, () => book)));
     });
     hooks.close.tapPromise('health', async () => stopHearing.forEach((stop) => stop()));
@@ -83,7 +85,7 @@ export const health = definePlugin({
         // A preview must not take the turn of the one call that tests a failing target.
         if (targets.length < 2 || preview) return targets;
         const now = Date.now();
-        const well = targets.filter((target) => book.targets.of(target).condition.isWell(now));
+        const well = targets.filter((target) => book.targets.getEntry(target).condition.isWell(now));
         return well.length === 0 || well.length === targets.length ? targets : well;
       },
     );

@@ -6,7 +6,7 @@ import { definePlugin, type Target } from '../../core/index.ts';
 import { stages } from '../shared/routing/ranking.ts';
 
 /** How many targets in a row, beginning at `start`, are the same model at the same provider. */
-function runFrom(targets: readonly Target[], start: number): number {
+function countRun(targets: readonly Target[], start: number): number {
   const first = targets[start];
   let end = start + 1;
   while (
@@ -27,7 +27,7 @@ export const keys = definePlugin({
       turn += 1;
       const rotated: Target[][] = [];
       for (let start = 0; start < targets.length;) {
-        const end = start + runFrom(targets, start);
+        const end = start + countRun(targets, start);
         const first = start + (turn % (end - start));
         rotated.push(targets.slice(first, end), targets.slice(start, first));
         start = end;

@@ -1,7 +1,7 @@
 /** Asks the target first whose time to the first event has been shortest recently. */
 import { definePlugin } from '../../core/index.ts';
 import { keepPaces } from '../shared/routing/pace.ts';
-import { lowestFirst, strategyOptions, tapRanking } from '../shared/routing/ranking.ts';
+import { sortLowestFirst, strategyOptions, tapRanking } from '../shared/routing/ranking.ts';
 
 export const latency = definePlugin({
   name: 'latency',
@@ -10,7 +10,7 @@ export const latency = definePlugin({
     const paces = keepPaces(host, 'latency');
     tapRanking(host, 'latency', byDefault, (targets, { call }) => {
       const now = performance.now();
-      return lowestFirst(targets, (target) => paces().of(target, call.stream).estimate(now));
+      return sortLowestFirst(targets, (target) => paces().getPace(target, call.stream).estimate(now));
     });
   },
 });

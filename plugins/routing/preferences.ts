@@ -4,12 +4,12 @@
  * is left to the plugin of that name.
  */
 import {
-  askedMode,
+  getAskedMode,
   definePlugin,
   GatewayError,
   parseUsd,
-  ratesIn,
-  termsOf,
+  getModeRates,
+  getTerms,
   type ClientCall,
   type Host,
   type Parsed,
@@ -18,16 +18,16 @@ import {
   type Target,
   type Terms,
 } from '../../core/index.ts';
-import { askedFor, stages } from '../shared/routing/ranking.ts';
+import { findStrategy, stages } from '../shared/routing/ranking.ts';
 import { noPreferences } from '../shared/wire-kit/provider-object.ts';
 
 /** Throws if two wishes contradict each other, or no plugin of this gateway can fulfil one. */
 function checkRanking(wanted: Preferences, { plugins }: Host): void {
   const { routing, sort } = wanted;
-  const strategy = askedFor(wanted);
+  const strategy = findStrategy(wanted);
   if (strategy === undefined) return;
   const field = routing ? 'routing' : 'sort';
-  if (routing && sort && askedFor({ sort }) !== routing) {
+  if (routing && sort && findStrategy({ sort }) !== routing) {
     throw new GatewayError(
       'invalid_request',
       `"provider.sort" is "${sort}", and "provider.routing" is "${routing}": send one of the two.`,
@@ -42,7 +42,7 @@ function checkRanking(wanted: Preferences, { plugins }: Host): void {
   );
 }
 
-function inOrder(targets: readonly Target[], order: readonly string[]): Target[] {
+function sortTargets(targets: readonly Target[], order: readonly string[]): Target[] {
   const rank = ({ provider }: Target): number =>
     order.includes(provider.name) ? order.indexOf(provider.name) : order.length;
   return targets.toSorted((first, second) => rank(first) - rank(second));
@@ -55,8 +55,8 @@ function isWithin(rate: bigint, most: string | undefined): boolean {
 /**
  * All rates that a call may be charged at. Tiers that need more tokens than the call has bytes cannot apply.
  */
-function ratesFor(call: ClientCall, terms: Terms): Pick<Price, 'input' | 'output'>[] {
-  const served = ratesIn(terms, askedMode(call)) ?? terms;
+function listRates(call: ClientCall, terms: Terms): Pick<Price, 'input' | 'output'>[] {
+  const served = getModeRates(terms, getAskedMode(call)) ?? terms;
   return [terms, served, ...terms.tiers, ...(served.tiers ?? [])].filter(
     (rates) => !('above' in rates) || call.size.textBytes > rates.above,
   );
@@ -69,10 +69,10 @@ function isAffordable(
 ): boolean {
   const met = schedule?.rulesFrom(Date.now()) ?? [undefined];
   return met.every((rule) => {
-    const terms = termsOf(price, rule);
+    const terms = getTerms(price, rule);
     return (
       isWithin(terms.request ?? 0n, limit.request) &&
-      ratesFor(call, terms).every(
+      listRates(call, terms).every(
         ({ input, output }) => isWithin(input, limit.prompt) && isWithin(output, limit.completion),
       )
     );
@@ -80,7 +80,7 @@ function isAffordable(
 }
 
 /** The targets that the caller's wishes allow. Those in the caller's order come first. */
-function filtered(targets: readonly Target[], { call }: Parsed): Target[] {
+function filterTargets(targets: readonly Target[], { call }: Parsed): Target[] {
   const { only, ignore, order, max_price: most } = call.preferences;
   const left = targets.filter(
     (target) =>
@@ -88,7 +88,7 @@ function filtered(targets: readonly Target[], { call }: Parsed): Target[] {
       !ignore?.includes(target.provider.name) &&
       (most === undefined || isAffordable(target, call, most)),
   );
-  return order ? inOrder(left, order) : left;
+  return order ? sortTargets(left, order) : left;
 }
 
 export const preferences = definePlugin({
@@ -107,9 +107,9 @@ export const preferences = definePlugin({
         const fallbacks = [...others].map((model) => {
           const found = host.targetsFor(model, protocol);
           if (found.length === 0) throw catalog.missing(model, 'provider.fallback');
-          return filtered(found, parsed);
+          return filterTargets(found, parsed);
         });
-        const left = [filtered(targets, parsed), ...fallbacks].flat();
+        const left = [filterTargets(targets, parsed), ...fallbacks].flat();
         if (targets.length > 0 && left.length === 0) {
           throw new GatewayError(
             'model_not_found',

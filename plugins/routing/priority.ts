@@ -1,7 +1,7 @@
 /** Asks providers in the operator's order: as named here, and the others as the configuration lists them. */
 import { z } from 'zod';
 import { definePlugin } from '../../core/index.ts';
-import { lowestFirst, tapRanking } from '../shared/routing/ranking.ts';
+import { sortLowestFirst, tapRanking } from '../shared/routing/ranking.ts';
 
 export const priority = definePlugin({
   name: 'priority',
@@ -20,7 +20,7 @@ export const priority = definePlugin({
     });
     const place = new Map(order.map((name, index) => [name, index]));
     tapRanking(host, 'priority', byDefault, (targets) =>
-      lowestFirst(targets, ({ provider }) => place.get(provider.name) ?? order.length),
+      sortLowestFirst(targets, ({ provider }) => place.get(provider.name) ?? order.length),
     );
   },
 });

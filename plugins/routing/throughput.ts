@@ -5,7 +5,7 @@
 import { definePlugin, type End } from '../../core/index.ts';
 import { keepThroughReloads } from '../shared/routing/kept.ts';
 import { PerTarget } from '../shared/routing/per-target.ts';
-import { lowestFirst, strategyOptions, tapRanking } from '../shared/routing/ranking.ts';
+import { sortLowestFirst, strategyOptions, tapRanking } from '../shared/routing/ranking.ts';
 
 /** The weight of the last reply in the average. */
 const share = 0.2;
@@ -22,12 +22,12 @@ function learn(rates: PerTarget<Rate>, end: End): undefined {
   const { output = 0 } = end.charge.usage;
   const seconds = (duration - firstEventAfter) / 1000;
   if (output < leastTokens || seconds <= 0) return;
-  const rate = rates.of(target);
+  const rate = rates.getEntry(target);
   rate.tokensPerSecond =
     (rate.tokensPerSecond ?? output / seconds) * (1 - share) + (output / seconds) * share;
 }
 
-function makeRate(): Rate {
+function createRate(): Rate {
   return { tokensPerSecond: undefined };
 }
 
@@ -35,10 +35,10 @@ export const throughput = definePlugin({
   name: 'throughput',
   options: strategyOptions,
   apply(host, { byDefault }) {
-    const rates = keepThroughReloads(host, 'throughput', new PerTarget(makeRate));
+    const rates = keepThroughReloads(host, 'throughput', new PerTarget(createRate));
     // A target that has no figures yet is asked first: one reply gives it some.
     tapRanking(host, 'throughput', byDefault, (targets) =>
-      lowestFirst(targets, (target) => -(rates().of(target).tokensPerSecond ?? Infinity)),
+      sortLowestFirst(targets, (target) => -(rates().getEntry(target).tokensPerSecond ?? Infinity)),
     );
     host.hooks.observe.tap('throughput', (end) => learn(rates(), end));
   },

@@ -14,7 +14,7 @@ import {
   type End,
   type Tag,
 } from '../../core/index.ts';
-import { tagText } from './calls/tag-text.ts';
+import { formatTag } from './calls/tag-text.ts';
 import { sessionHeaders } from './routing/conversation.ts';
 
 type Exchange = Pick<End['exchange'], 'headers' | 'principal' | 'call'>;
@@ -40,7 +40,7 @@ const parentHeaders = ['x-claude-code-parent-agent-id', 'x-codex-parent-thread-i
 const known = new WeakMap<Exchange, Attribution>();
 
 /** The tags of a call. It is asked for several times, and read once. */
-export function attributionOf(exchange: Exchange): Attribution {
+export function getAttribution(exchange: Exchange): Attribution {
   if (!isAttributed(exchange)) return nothing;
   let attribution = known.get(exchange);
   if (!attribution) known.set(exchange, (attribution = readAttribution(exchange)));
@@ -68,14 +68,14 @@ function readAttribution(exchange: Exchange): Attribution {
     else byName.set(name, value);
   }
   const { user, session: userSession } = readUser(call?.labels?.user);
-  const session = first(headers, sessionHeaders) ?? userSession;
-  const agent = first(headers, agentHeaders);
+  const session = readFirstHeader(headers, sessionHeaders) ?? userSession;
+  const agent = readFirstHeader(headers, agentHeaders);
   const given: (readonly [string, string | undefined])[] = [
-    ...callersTags(headers[tagsHeader]),
+    ...readCallerTags(headers[tagsHeader]),
     ['session', session],
     // Codex names a thread for the main conversation too, which is the session.
     ['agent', agent === session ? undefined : agent],
-    ['parent-agent', first(headers, parentHeaders)],
+    ['parent-agent', readFirstHeader(headers, parentHeaders)],
     ['user', user],
     ...Object.entries(call?.labels?.metadata ?? {}),
   ];
@@ -83,15 +83,15 @@ function readAttribution(exchange: Exchange): Attribution {
     if (byName.size >= mostOfCall) break;
     const name = given_.slice(0, longestTagName).replace(/[^\w.@+/-]/g, '_');
     if (text === undefined || name === '' || byName.has(name)) continue;
-    const value = trimmed(text);
+    const value = cleanText(text);
     byName.set(name, value);
-    texts.add(tagText(name, value));
+    texts.add(formatTag(name, value));
   }
   return { texts: [...texts], byName: Object.fromEntries(byName) };
 }
 
 /** A wrong header refuses its call, which still has an end that is logged. */
-function callersTags(header: Parameters<typeof readTagsHeader>[0]): readonly Tag[] {
+function readCallerTags(header: Parameters<typeof readTagsHeader>[0]): readonly Tag[] {
   try {
     return readTagsHeader(header);
   } catch {
@@ -99,7 +99,7 @@ function callersTags(header: Parameters<typeof readTagsHeader>[0]): readonly Tag
   }
 }
 
-function first(headers: Exchange['headers'], names: readonly string[]): string | undefined {
+function readFirstHeader(headers: Exchange['headers'], names: readonly string[]): string | undefined {
   for (const name of names) {
     const value = String(headers[name] ?? '').trim();
     if (value !== '') return value;
@@ -108,7 +108,7 @@ function first(headers: Exchange['headers'], names: readonly string[]): string |
 }
 
 /** PostgreSQL takes neither NUL nor half a surrogate pair. */
-function trimmed(text: string): string {
+function cleanText(text: string): string {
   return text
     .slice(0, longestTagValue)
     .replace(/\p{Cc}+/gu, ' ')
@@ -129,9 +129,12 @@ function readUser(text = ''): { readonly user?: string | undefined; readonly ses
   try {
     const value: unknown = JSON.parse(text);
     const parts = new Map(Object.entries(value ?? {}).filter(([, part]) => typeof part === 'string' && part));
-    const part = (name: string): string | undefined =>
+    const readPart = (name: string): string | undefined =>
       parts.has(name) ? String(parts.get(name)) : undefined;
-    return { user: part('account_uuid') ?? part('device_id') ?? text, session: part('session_id') };
+    return {
+      user: readPart('account_uuid') ?? readPart('device_id') ?? text,
+      session: readPart('session_id'),
+    };
   } catch {
     return { user: text };
   }

@@ -2,7 +2,7 @@
 import { defineProvider, type ProviderSpec } from '../../core/index.ts';
 
 /** `prefix` begins its environment variables: `GROQ_API_KEY`, `GROQ_BASE_URL`. `own`: what differs. */
-export function chatProvider(
+export function defineChatProvider(
   name: string,
   prefix: string,
   baseUrl: string | undefined,

@@ -37,7 +37,7 @@ export function defineCredential({ usual, openapi, secretIn, ...place }: Scheme)
       host.applied(() => checkFamilies(host, named ?? []));
       host.hooks.authenticate.tapPromise(place, (received) => {
         const secret = !families || families.includes(received.family) ? secretIn(received) : undefined;
-        return secret ? principalOf(host.keyrings.all(), secret) : undefined;
+        return secret ? findPrincipal(host.keyrings.all(), secret) : undefined;
       });
     },
   });
@@ -58,11 +58,11 @@ function checkFamilies({ protocols, routes, familyOf }: Host, named: readonly st
  * The owner of the secret; a promise only if a keyring has to look. Throws `invalid_api_key` without the
  * secret if no keyring knows it.
  */
-function principalOf(keyrings: Iterator<Keyring>, secret: string): Principal | Promise<Principal> {
+function findPrincipal(keyrings: Iterator<Keyring>, secret: string): Principal | Promise<Principal> {
   for (let next = keyrings.next(); !next.done; next = keyrings.next()) {
     const found = next.value.verify(secret);
     if (found instanceof Promise)
-      return found.then((principal) => principal ?? principalOf(keyrings, secret));
+      return found.then((principal) => principal ?? findPrincipal(keyrings, secret));
     if (found) return found;
   }
   throw new GatewayError('invalid_api_key', 'The API key is invalid, disabled or expired.');

@@ -4,10 +4,10 @@
  */
 
 /** Metrics that keep their values when plugins are reloaded. */
-export { counter, gauge, histogram } from './metric.ts';
+export { defineCounter, defineGauge, defineHistogram } from './metric.ts';
 
 /** Errors in chat-completions' body, `{ error: { message, type, param, code } }`, in both directions. */
-export { decodeError, encodeError, errorBody, errorEvent } from './wire-kit/openai-error.ts';
+export { decodeError, encodeError, buildErrorBody, buildErrorEvent } from './wire-kit/openai-error.ts';
 
 /** `checkWire` parses a body with a zod schema, and throws a 400 that names the first field at fault. */
 /** `buildFieldError` builds such a 400 for checks that a schema cannot express. */

@@ -3,7 +3,7 @@
  */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
-export function counter<Label extends string = never>(
+export function defineCounter<Label extends string = never>(
   registry: Registry,
   name: string,
   help: string,
@@ -19,16 +19,16 @@ export function counter<Label extends string = never>(
  * A counter of one label whose values are known. Each begins at 0: an alert does not see the first increase
  * of a series that appears with it.
  */
-export function knownCounter<Label extends string>(
+export function defineKnownCounter<Label extends string>(
   registry: Registry,
   { name, help, label, values }: { name: string; help: string; label: Label; values: readonly string[] },
 ): Counter<Label> {
-  const made = counter(registry, name, help, [label]);
+  const made = defineCounter(registry, name, help, [label]);
   for (const value of values) made.labels(value).inc(0);
   return made;
 }
 
-export function histogram<Label extends string = never>(
+export function defineHistogram<Label extends string = never>(
   registry: Registry,
   name: string,
   help: string,
@@ -49,7 +49,7 @@ interface GaugeOptions<Label extends string> {
   readonly labelNames?: Label[];
 }
 
-export function gauge<Label extends string = never>(
+export function defineGauge<Label extends string = never>(
   registry: Registry,
   name: string,
   help: string,

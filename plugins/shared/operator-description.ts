@@ -4,12 +4,12 @@ import type { Content } from '../../core/index.ts';
 
 export const csv: Content = { 'text/csv': z.string() };
 
-export function json(schema: z.ZodType): Content {
+export function describeJson(schema: z.ZodType): Content {
   return { 'application/json': schema };
 }
 
 /** A page of a list; `next` is the `after` of the next page. */
-export function list(item: z.ZodType, next: z.ZodType = z.string()): z.ZodObject {
+export function describeList(item: z.ZodType, next: z.ZodType = z.string()): z.ZodObject {
   return z.looseObject({ data: z.array(item), next: next.nullable() });
 }
 

@@ -13,11 +13,11 @@ import {
 /** Secrets and balances must not be kept by a cache. */
 export const noStore = { 'cache-control': 'no-store' };
 
-export function json(body: unknown, status = 200): RouteReply {
+export function buildReply(body: unknown, status = 200): RouteReply {
   return { status, headers: noStore, body };
 }
 
-export function errors(error: unknown): RouteReply {
+export function buildErrorReply(error: unknown): RouteReply {
   const { code, message, status, details } = toGatewayError(error);
   const retry = details.retryAfter === undefined ? {} : { 'retry-after': String(details.retryAfter) };
   return {
@@ -28,7 +28,7 @@ export function errors(error: unknown): RouteReply {
 }
 
 /** Throws `invalid_request` with everything that is wrong. */
-export function read<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+export function readInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map(({ path, message }) =>
@@ -53,7 +53,7 @@ export type Descriptions = Readonly<Record<string, Omit<Description, 'error'>>>;
  * are loaded when somebody asks for them. `harmless` names the one that changes nothing
  * although it is no GET, so keys that may only read have it too.
  */
-export function operatorRoutes(
+export function buildOperatorRoutes(
   handlers: Readonly<Record<string, Handle>>,
   describe: () => Promise<{ readonly descriptions: Descriptions }>,
   harmless?: string,
@@ -66,13 +66,13 @@ export function operatorRoutes(
       path,
       access: 'operator',
       ...(name === harmless ? { changesNothing: true } : {}),
-      errors,
+      errors: buildErrorReply,
       async openapi() {
         const { [name]: description } = (await describe()).descriptions;
         if (!description) throw new Error(`no description of ${name}`);
         return { ...description, error: (await import('./operator-description.ts')).operatorError };
       },
-      handle: async (request, principal) => json(await handle(request, principal)),
+      handle: async (request, principal) => buildReply(await handle(request, principal)),
     };
   });
 }

@@ -1,7 +1,7 @@
 /** Headers of HTML pages, with a policy that lets nothing in but our own files. */
 
 /** `script` is another source of scripts that the policy allows. */
-export function pageHeaders(script = ''): Readonly<Record<string, string>> {
+export function buildPageHeaders(script = ''): Readonly<Record<string, string>> {
   const policy = [
     "default-src 'none'",
     `script-src 'self' ${script}`.trimEnd(),

@@ -1,7 +1,7 @@
 /** Files with secrets that plugins make on the first start, readable by their owner only. */
 import { linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { fileMode, folderMode, tighten } from '../../core/index.ts';
+import { fileMode, folderMode, restrictAccess } from '../../core/index.ts';
 
 function isTaken(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EEXIST';
@@ -34,6 +34,6 @@ export function readPrivateFile(
   const text = readFileSync(file, 'utf8').trim();
   const found = fault(text);
   if (found !== undefined) throw new Error(`${file} ${found}; delete the file to have one made`);
-  tighten(file);
+  restrictAccess(file);
   return text;
 }

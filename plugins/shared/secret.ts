@@ -16,7 +16,7 @@ const randomLength = 36;
 const checksumLength = 6;
 const shape = new RegExp(`^[0-9A-Za-z]{${randomLength + checksumLength}}$`);
 
-function checksum(text: string): string {
+function computeChecksum(text: string): string {
   let rest = crc32(text);
   let digits = '';
   for (let place = 0; place < checksumLength; place += 1) {
@@ -30,7 +30,7 @@ export function createSecret(kind: SecretKind = 'user'): string {
   const random = Array.from({ length: randomLength }, () => alphabet.charAt(randomInt(alphabet.length))).join(
     '',
   );
-  return prefixes[kind] + random + checksum(prefixes[kind] + random);
+  return prefixes[kind] + random + computeChecksum(prefixes[kind] + random);
 }
 
 /** Whether a text has the form of our secrets of this kind. */
@@ -39,7 +39,7 @@ export function isSecret(text: string, kind: SecretKind = 'user'): boolean {
   return (
     text.startsWith(prefix) &&
     shape.test(text.slice(prefix.length)) &&
-    checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength)
+    computeChecksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength)
   );
 }
 

@@ -1,5 +1,5 @@
 /** What vendors bill for calls charged at another price: records show it, and the ledger books it. */
-import { costOf, type Charge, type Nano, type Price } from '../../core/index.ts';
+import { computeCost, type Charge, type Nano, type Price } from '../../core/index.ts';
 
 const origins = new WeakMap<Price, Price>();
 
@@ -9,12 +9,12 @@ export function rememberVendorPrice(price: Price, origin: Price): void {
 }
 
 /** The vendor's price behind a price with a markup; undefined without one. */
-export function vendorPrice(price: Price): Price | undefined {
+export function getVendorPrice(price: Price): Price | undefined {
   return origins.get(price);
 }
 
 /** What the vendor bills for a charge; undefined if it is what was charged. */
-export function vendorCost({ usage, rule, basis }: Charge, price: Price): Nano | undefined {
+export function computeVendorCost({ usage, rule, basis }: Charge, price: Price): Nano | undefined {
   const own = basis === 'none' ? undefined : origins.get(price);
-  return own && costOf(rule ? { ...usage, rule } : usage, own);
+  return own && computeCost(rule ? { ...usage, rule } : usage, own);
 }

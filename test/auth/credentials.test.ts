@@ -4,7 +4,7 @@ import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { googleApiKey } from '../../plugins/auth/google-api-key.ts';
 import { received } from '../support/exchange.ts';
-import { hostWith } from '../support/host.ts';
+import { createHost } from '../support/host.ts';
 import { plainProtocol } from '../support/plain-protocol.ts';
 
 function keyring(name: string, keys: Record<string, string>, requests: string[] = []): Keyring {
@@ -23,7 +23,7 @@ async function accountBy(
   plugins: Plugin[],
   ...head: Parameters<typeof received>
 ): Promise<string | undefined> {
-  const host = hostWith(plugins);
+  const host = createHost(plugins);
   host.keyrings.add(keyring('keys', { 'sk-ann': 'ann', 'sk-bob': 'bob', 'two words': 'odd' }));
   return (await host.calls.authenticate.promise(received(...head)))?.account;
 }
@@ -71,8 +71,8 @@ describe('families', () => {
   } as const;
 
   /** A host with a protocol, a route for users and a public route. */
-  function openHarness(plugin: Plugin): ReturnType<typeof hostWith> {
-    const host = hostWith([plugin]);
+  function openHarness(plugin: Plugin): ReturnType<typeof createHost> {
+    const host = createHost([plugin]);
     host.protocols.add(plainProtocol);
     host.routes.add({ ...page, name: 'account', access: 'user' });
     host.routes.add({ ...page, name: 'news', access: 'public' });
@@ -163,7 +163,7 @@ describe('keyrings', () => {
 
   it('are asked in order until one knows the key, including those added later', async () => {
     const requests: string[] = [];
-    const host = hostWith([apiKeyHeader()]);
+    const host = createHost([apiKeyHeader()]);
     host.keyrings.add(keyring('first', {}, requests));
     host.keyrings.add(keyring('second', { 'sk-ann': 'ann' }, requests));
     host.keyrings.add(keyring('third', { 'sk-ann': 'other' }, requests));
@@ -185,7 +185,7 @@ describe('keyrings', () => {
   );
 
   it('fail the call with a server error if unavailable, and do not call the key invalid', async () => {
-    const host = hostWith([bearer()]);
+    const host = createHost([bearer()]);
     host.keyrings.add({ name: 'down', verify: () => Promise.reject(new Error('store is down')) });
     await expect(
       host.calls.authenticate.promise(received('messages', { authorization: 'Bearer sk-ann' })),

@@ -1,15 +1,15 @@
 /** What the gateway quotes a call at, and how it narrows the grant once an amount is reserved. */
 import { describe, expect, it } from 'vitest';
 import { PriceSchedule } from '../../core/billing/price-schedule.ts';
-import { costOf, type Target } from '../../core/index.ts';
-import { narrow, quotesFor } from '../../plugins/meters/balance/admission.ts';
-import { presumed } from '../../plugins/meters/balance/decisions.ts';
+import { computeCost, type Target } from '../../core/index.ts';
+import { narrowGrant, listQuotes } from '../../plugins/meters/balance/admission.ts';
+import { presumeProgress } from '../../plugins/meters/balance/decisions.ts';
 import { cheap, grant, lower, planned } from './sample-grant.ts';
 import { target } from './targets.ts';
 
 describe('a quote', () => {
   it('is the most the call can cost: a token for each byte, and the whole output', () => {
-    expect(quotesFor(grant(cheap), planned({ outputLimit: 50 }), lower)).toEqual([
+    expect(listQuotes(grant(cheap), planned({ outputLimit: 50 }), lower)).toEqual([
       {
         model: 'house/model',
         provider: 'cheap',
@@ -24,13 +24,13 @@ describe('a quote', () => {
 
   it("takes the model's own limit if the client states none or a larger one", () => {
     const most = 100_000n + 1000n * 2000n;
-    expect(quotesFor(grant(cheap), planned(), lower)[0]?.most).toBe(most);
-    expect(quotesFor(grant(cheap), planned({ outputLimit: 5000 }), lower)[0]?.most).toBe(most);
+    expect(listQuotes(grant(cheap), planned(), lower)[0]?.most).toBe(most);
+    expect(listQuotes(grant(cheap), planned({ outputLimit: 5000 }), lower)[0]?.most).toBe(most);
   });
 
   it("counts each candidate, each image by the catalogue's rule, and media by its bytes", () => {
     const pictured = target('cheap', { input: '1', output: '2' }, { capabilities: { imageTokens: 300 } });
-    const [quoted] = quotesFor(
+    const [quoted] = listQuotes(
       grant(pictured),
       planned({ outputLimit: 10, candidates: 3, size: { images: 2, mediaBytes: 50 } }),
       lower,
@@ -51,12 +51,12 @@ describe('a quote', () => {
     );
     const found = count * 10_000n < 60_000n ? count * 10_000n : 60_000n;
     const most = 100_000n + found * 1000n + count * 10_000_000n + 50n * 2000n;
-    expect(quotesFor(grant(searching), planned({ outputLimit: 50, searches }), lower)[0]).toMatchObject({
+    expect(listQuotes(grant(searching), planned({ outputLimit: 50, searches }), lower)[0]).toMatchObject({
       most,
       owed: 25_000n,
     });
     expect(
-      narrow(
+      narrowGrant(
         grant(searching),
         planned({ outputLimit: 50, searches }),
         { status: 'reserved', quote: 0, amount: most - 40n * 2000n },
@@ -77,7 +77,8 @@ describe('a quote', () => {
     );
     const { protocol } = searching;
     const reading = { ...searching, protocol: { ...protocol, upstream: { ...protocol.upstream, caching } } };
-    return quotesFor(grant(reading), planned({ outputLimit: 1, searches, size: { rounds } }), lower)[0]?.most;
+    return listQuotes(grant(reading), planned({ outputLimit: 1, searches, size: { rounds } }), lower)[0]
+      ?.most;
   };
 
   it('covers all readings of a conversation that grows with each search', () => {
@@ -98,7 +99,7 @@ describe('a quote', () => {
 
   it('covers a cache that the call names, at the price of cached tokens', () => {
     const quoted = (price: { readonly cacheRead?: string }): bigint | undefined =>
-      quotesFor(
+      listQuotes(
         grant(target('cheap', { input: '1', output: '2', ...price })),
         planned({ outputLimit: 1, size: { cached: true } }),
         lower,
@@ -116,9 +117,9 @@ describe('a quote', () => {
       output: '2',
       tiers: [{ above: 100, input: '3', output: '4' }],
     });
-    expect(quotesFor(grant(tiered), planned({ outputLimit: 50, size: { textBytes } }), lower)[0]?.most).toBe(
-      most,
-    );
+    expect(
+      listQuotes(grant(tiered), planned({ outputLimit: 50, size: { textBytes } }), lower)[0]?.most,
+    ).toBe(most);
   });
 
   it('covers cache writes unless the call marks nothing and the provider caches only what is marked', () => {
@@ -131,7 +132,7 @@ describe('a quote', () => {
       },
     };
     const quoted = (to: Target, uncached: boolean): bigint | undefined =>
-      quotesFor(grant(to), planned({ outputLimit: 1, size: { uncached } }), lower)[0]?.most;
+      listQuotes(grant(to), planned({ outputLimit: 1, size: { uncached } }), lower)[0]?.most;
     expect([quoted(marked, true), quoted(marked, false), quoted(writing, true)]).toEqual([
       102_000n,
       202_000n,
@@ -140,13 +141,13 @@ describe('a quote', () => {
   });
 
   it('keeps a limit that an earlier plugin granted', () => {
-    expect(quotesFor({ targets: [cheap], outputLimit: 20 }, planned(), lower)[0]?.most).toBe(
+    expect(listQuotes({ targets: [cheap], outputLimit: 20 }, planned(), lower)[0]?.most).toBe(
       100_000n + 20n * 2000n,
     );
   });
 
   it('asks no more than the client if that is below the minimum', () => {
-    expect(quotesFor(grant(cheap), planned({ outputLimit: 3 }), lower)[0]).toMatchObject({
+    expect(listQuotes(grant(cheap), planned({ outputLimit: 3 }), lower)[0]).toMatchObject({
       least: 106_000n,
       most: 106_000n,
     });
@@ -159,27 +160,27 @@ describe('a quote', () => {
       modes: { fast: { input: '10', output: '20' } },
     });
     const asking = planned({ outputLimit: 50 });
-    const [quote] = quotesFor(
+    const [quote] = listQuotes(
       grant(first),
       { ...asking, call: { ...asking.call, modes: [{ name: 'fast', field: 'service_tier' }] } },
       lower,
     );
     if (!quote) throw new Error('nothing was quoted');
     expect(quote.most).toBe(1_000_000n + 50n * 20_000n);
-    expect(costOf(JSON.parse(presumed('call', quote).usage), first.price)).toBe(quote.owed);
+    expect(computeCost(JSON.parse(presumeProgress('call', quote).usage), first.price)).toBe(quote.owed);
   });
 
   it('covers what is owed for a call whose end is unknown, even while a cheaper rule applies', () => {
     const sale = target('sale', { input: '1', output: '2', rules: [{ name: 'sale', times: '0.01' }] });
     const schedule = new PriceSchedule(sale.price.rules ?? [], 1000);
-    const [quote] = quotesFor(grant({ ...sale, schedule }), planned({ outputLimit: 50 }), lower);
+    const [quote] = listQuotes(grant({ ...sale, schedule }), planned({ outputLimit: 50 }), lower);
     if (!quote) throw new Error('nothing was quoted');
     expect([quote.owed, quote.least, quote.most]).toEqual([25_000n, 25_000n, 25_000n]);
-    expect(costOf(JSON.parse(presumed('call', quote).usage), sale.price)).toBe(quote.owed);
+    expect(computeCost(JSON.parse(presumeProgress('call', quote).usage), sale.price)).toBe(quote.owed);
   });
 
   it('has no lower end if the options refuse short balances', () => {
-    expect(quotesFor(grant(cheap), planned(), { ...lower, whenShort: 'refuse' })[0]).toMatchObject({
+    expect(listQuotes(grant(cheap), planned(), { ...lower, whenShort: 'refuse' })[0]).toMatchObject({
       least: 2_100_000n,
       most: 2_100_000n,
     });

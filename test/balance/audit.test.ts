@@ -4,7 +4,7 @@
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { AuditReport } from '../../plugins/meters/balance/audit-report.ts';
-import { ledgerCommands } from '../../plugins/meters/balance/commands.ts';
+import { listCommands } from '../../plugins/meters/balance/commands.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { newKey, price, quote, settlement } from './calls.ts';
 import { openTemporary, withDatabase, type OpenedFile } from './ledger-file.ts';
@@ -238,7 +238,7 @@ describe('an audit', () => {
 describe('tollgate audit', () => {
   it('prints findings as lines and as JSON, and exits with 1 if there are any', async () => {
     const { file } = await books();
-    const [verb] = ledgerCommands(() => openSqlite({ file })).filter(({ name }) => name === 'audit');
+    const [verb] = listCommands(() => openSqlite({ file })).filter(({ name }) => name === 'audit');
     expect(await verb?.run([], {}, () => undefined)).toMatchObject({
       text: 'The books are sound: 9 entries of 1 account, 1 reservation pending.',
       json: { ok: true },

@@ -27,7 +27,7 @@ it('the backup heartbeat sends nothing while the event loop sends its own', asyn
   heartbeat.begin();
   for (let round = 0; round < 20; round += 1) {
     await vi.advanceTimersByTimeAsync(200);
-    heartbeat.beaten();
+    heartbeat.noteBeat();
   }
   expect(beat).not.toHaveBeenCalled();
 });

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { costLines, roundMillionths, sumLines } from '../../core/billing/cost.ts';
+import { computeCostLines, roundMillionths, sumLines } from '../../core/billing/cost.ts';
 import { formatUsd } from '../../core/money.ts';
-import { billOf } from '../../plugins/meters/balance/operator/bill.ts';
+import { computeBill } from '../../plugins/meters/balance/operator/bill.ts';
 
 const count = fc.integer({ min: 0, max: 100_000_000 });
 const rate = fc.bigInt({ min: 0n, max: 10n ** 13n });
@@ -25,10 +25,10 @@ function exact(amount: string): bigint {
 it('the lines of a bill add up to its total, which rounds to the charge', () => {
   fc.assert(
     fc.property(usage, price, (used, rates) => {
-      const lines = costLines(used, { ...rates, tiers: [] });
+      const lines = computeCostLines(used, { ...rates, tiers: [] });
       // As the settlement books them.
       const booked = lines.map(({ kind, units, rate: each }) => [kind, Number(units), formatUsd(each)]);
-      const bill = billOf(JSON.parse(JSON.stringify(booked)));
+      const bill = computeBill(JSON.parse(JSON.stringify(booked)));
       expect(bill.lines.map(({ per }) => BigInt(per))).toEqual(lines.map(({ per }) => per));
       const sum = bill.lines.reduce((total, { amount }) => total + exact(amount), 0n);
       expect(exact(bill.total)).toBe(sum);
@@ -38,5 +38,5 @@ it('the lines of a bill add up to its total, which rounds to the charge', () => 
 });
 
 it('an entry without lines has an empty bill', () => {
-  for (const costs of [undefined, []]) expect(billOf(costs)).toEqual({ lines: [], total: '0' });
+  for (const costs of [undefined, []]) expect(computeBill(costs)).toEqual({ lines: [], total: '0' });
 });

@@ -7,7 +7,7 @@ import {
   keepDelivering,
   type Delivery,
 } from '../../plugins/meters/balance/budgets/webhook.ts';
-import { ledgerMetrics } from '../../plugins/meters/balance/metrics.ts';
+import { registerLedgerMetrics } from '../../plugins/meters/balance/metrics.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { budgetOf, newBudget } from '../contract/made-budgets.ts';
 import { request } from '../contract/store.ts';
@@ -43,7 +43,7 @@ async function delivering(store: Store, receiver?: Receiver): Promise<Delivering
     store,
     log,
     logger: pino({ level: 'warn', errorKey: 'error' }, { write: (line: string) => void log.push(line) }),
-    metrics: ledgerMetrics(registry),
+    metrics: registerLedgerMetrics(registry),
     webhook: receiver && { url: receiver.url, secret: receiverSecret, timeout: 5 },
     every: 5,
     firstPause: 5,

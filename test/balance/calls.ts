@@ -1,6 +1,6 @@
 /** Calls as the ledger sees them, for tests that need nothing else of a call. */
 import type { Nano } from '../../core/index.ts';
-import { storeOf } from '../../plugins/meters/balance/operations.ts';
+import { createStore } from '../../plugins/meters/balance/operations.ts';
 import type { NewKey, Progress, Quote, Settlement, Store } from '../../plugins/meters/balance/store.ts';
 
 /** A price of one nano-USD a token, which calls here are charged at. */
@@ -75,5 +75,5 @@ export function storeWith(operations: Partial<Store>): Store {
     throw new Error('the store was asked for what it should not be');
   };
   const rest = { owner: 'test', health: () => undefined, audit: unasked, close: unasked };
-  return { ...storeOf(unasked, rest), ...operations };
+  return { ...createStore(unasked, rest), ...operations };
 }

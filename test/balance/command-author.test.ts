@@ -1,7 +1,7 @@
 import { syncBuiltinESMExports } from 'node:module';
 import os from 'node:os';
 import { afterEach, expect, it, vi } from 'vitest';
-import { commandAuthor } from '../../plugins/meters/balance/operator/actions.ts';
+import { findCommandAuthor } from '../../plugins/meters/balance/operator/actions.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -9,10 +9,10 @@ afterEach(() => {
 });
 
 it('a command is run by a user, who has a number where the system knows no name', () => {
-  expect(commandAuthor()).toBe(`cli:${os.userInfo().username}`);
+  expect(findCommandAuthor()).toBe(`cli:${os.userInfo().username}`);
   vi.spyOn(os, 'userInfo').mockImplementation(() => {
     throw new Error('uv_os_get_passwd returned ENOENT');
   });
   syncBuiltinESMExports();
-  expect(commandAuthor()).toBe(`cli:${process.getuid?.() ?? 'unknown'}`);
+  expect(findCommandAuthor()).toBe(`cli:${process.getuid?.() ?? 'unknown'}`);
 });

@@ -1,8 +1,13 @@
 /** What is left of a grant that the balance does not cover in full. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { worstCost } from '../../core/index.ts';
-import { narrow, outOfBalance, quotesFor, type Policy } from '../../plugins/meters/balance/admission.ts';
+import { computeWorstCost } from '../../core/index.ts';
+import {
+  narrowGrant,
+  buildBalanceError,
+  listQuotes,
+  type Policy,
+} from '../../plugins/meters/balance/admission.ts';
 import { cheap, grant, lower, planned } from './sample-grant.ts';
 import { target } from './targets.ts';
 
@@ -11,16 +16,16 @@ const dear = target('dear', { input: '1', output: '20' });
 describe('a grant', () => {
   it('is unchanged if everything was reserved', () => {
     expect(
-      narrow(grant(cheap), planned(), { status: 'reserved', quote: 0, amount: 2_100_000n }, lower),
+      narrowGrant(grant(cheap), planned(), { status: 'reserved', quote: 0, amount: 2_100_000n }, lower),
     ).toEqual({ targets: [cheap] });
   });
 
   it('has its limit lowered to what the amount covers', () => {
     expect(
-      narrow(grant(cheap), planned(), { status: 'reserved', quote: 0, amount: 200_000n }, lower),
+      narrowGrant(grant(cheap), planned(), { status: 'reserved', quote: 0, amount: 200_000n }, lower),
     ).toEqual({ targets: [cheap], outputLimit: 50 });
     expect(
-      narrow(
+      narrowGrant(
         grant(cheap),
         planned({ candidates: 2 }),
         { status: 'reserved', quote: 0, amount: 200_000n },
@@ -32,24 +37,24 @@ describe('a grant', () => {
   it('is unchanged if everything was reserved and rounding made it cheaper than its parts', () => {
     const tiny = target('tiny', { input: '0', output: '0.0004' });
     const call = planned({ outputLimit: 31 });
-    expect(quotesFor(grant(tiny), call, lower)[0]?.most).toBe(12n);
-    expect(narrow(grant(tiny), call, { status: 'reserved', quote: 0, amount: 12n }, lower)).toEqual({
+    expect(listQuotes(grant(tiny), call, lower)[0]?.most).toBe(12n);
+    expect(narrowGrant(grant(tiny), call, { status: 'reserved', quote: 0, amount: 12n }, lower)).toEqual({
       targets: [tiny],
     });
   });
 
   it('begins with the target that was affordable', () => {
-    const quotes = quotesFor(grant(dear, cheap), planned(), lower);
+    const quotes = listQuotes(grant(dear, cheap), planned(), lower);
     expect(quotes.map(({ least }) => least)).toEqual([420_000n, 132_000n]);
     expect(
-      narrow(grant(dear, cheap), planned(), { status: 'reserved', quote: 1, amount: 200_000n }, lower),
+      narrowGrant(grant(dear, cheap), planned(), { status: 'reserved', quote: 1, amount: 200_000n }, lower),
     ).toEqual({ targets: [cheap], outputLimit: 50 });
   });
 
   it('drops later targets that could cost more than the amount at this limit, and keeps the others', () => {
     const alike = target('alike', { input: '1', output: '2' });
     expect(
-      narrow(
+      narrowGrant(
         grant(cheap, dear, alike),
         planned(),
         { status: 'reserved', quote: 0, amount: 2_100_000n },
@@ -57,14 +62,19 @@ describe('a grant', () => {
       ),
     ).toEqual({ targets: [cheap, alike] });
     expect(
-      narrow(grant(dear, cheap), planned(), { status: 'reserved', quote: 0, amount: 500_000n }, lower),
+      narrowGrant(grant(dear, cheap), planned(), { status: 'reserved', quote: 0, amount: 500_000n }, lower),
     ).toEqual({ targets: [dear, cheap], outputLimit: 20 });
   });
 
   it('drops a later target whose own larger limit could cost more', () => {
     const longer = target('longer', { input: '1', output: '2' }, { outputLimit: 2000 });
     expect(
-      narrow(grant(cheap, longer), planned(), { status: 'reserved', quote: 0, amount: 2_100_000n }, lower),
+      narrowGrant(
+        grant(cheap, longer),
+        planned(),
+        { status: 'reserved', quote: 0, amount: 2_100_000n },
+        lower,
+      ),
     ).toEqual({ targets: [cheap] });
   });
 
@@ -72,7 +82,7 @@ describe('a grant', () => {
     const dearest = target('dearest', { input: '1', output: '90' });
     const targets = grant(cheap, dearest, dear);
     const policy: Policy = { ...lower, reserve: 'dearest' };
-    const quotes = quotesFor(targets, planned(), policy);
+    const quotes = listQuotes(targets, planned(), policy);
     expect(quotes.slice(0, 3)).toMatchObject([
       { provider: 'cheap', least: 90_100_000n, most: 90_100_000n },
       { provider: 'cheap', least: 20_100_000n, most: 20_100_000n },
@@ -80,7 +90,7 @@ describe('a grant', () => {
     ]);
     const taken = { status: 'reserved', quotes: quotes.length } as const;
     const left = (quote: number, amount: bigint): string[] =>
-      narrow(targets, planned(), { ...taken, quote, amount }, policy).targets.map(
+      narrowGrant(targets, planned(), { ...taken, quote, amount }, policy).targets.map(
         ({ provider }) => provider.name,
       );
     expect([left(0, 90_100_000n), left(1, 20_100_000n), left(2, 2_100_000n)]).toEqual([
@@ -89,8 +99,8 @@ describe('a grant', () => {
       ['cheap'],
     ]);
     expect(left(4, 20_100_000n)).toEqual(['dear']);
-    expect(quotesFor(grant(dear, cheap), planned(), policy)).toEqual(
-      quotesFor(grant(dear, cheap), planned(), lower),
+    expect(listQuotes(grant(dear, cheap), planned(), policy)).toEqual(
+      listQuotes(grant(dear, cheap), planned(), lower),
     );
   });
 
@@ -113,11 +123,11 @@ describe('a grant', () => {
           const policy: Policy = { ...lower, reserve };
           const call = planned(size);
           const before = grant(...prices.map((price, index) => target(`p${index}`, price)));
-          const quotes = quotesFor(before, call, policy);
+          const quotes = listQuotes(before, call, policy);
           const index = Math.floor(share * (quotes.length - 1));
           const { least, most } = quotes[index] ?? { least: 0n, most: 0n };
           const amount = least + ((most - least) * BigInt(Math.round(share * 1000))) / 1000n;
-          const after = narrow(
+          const after = narrowGrant(
             before,
             call,
             { status: 'reserved', quote: index, amount, quotes: quotes.length },
@@ -132,7 +142,10 @@ describe('a grant', () => {
             );
             expect(output).toBeGreaterThanOrEqual(Math.min(16, call.call.outputLimit ?? 16));
             expect(
-              worstCost({ input: call.call.size.textBytes, output, candidates: call.call.candidates }, price),
+              computeWorstCost(
+                { input: call.call.size.textBytes, output, candidates: call.call.candidates },
+                price,
+              ),
             ).toBeLessThanOrEqual(amount);
           }
         },
@@ -144,15 +157,15 @@ describe('a grant', () => {
 
 describe('a refusal for lack of balance', () => {
   it('states the least the call could cost, the balance, and how to add to it', () => {
-    const quotes = quotesFor(grant(dear, cheap), planned(), lower);
+    const quotes = listQuotes(grant(dear, cheap), planned(), lower);
     const someone = { kind: 'user', account: 'someone', key: 'key-1' } as const;
-    const error = outOfBalance(quotes, someone, { status: 'short', by: 'balance', available: 100_000n });
+    const error = buildBalanceError(quotes, someone, { status: 'short', by: 'balance', available: 100_000n });
     expect(error).toMatchObject({ code: 'out_of_balance', status: 402, retry: false });
     expect(error.message).toContain('could cost 0.000132 USD');
     expect(error.message).toContain('has 0.0001 USD besides what running calls reserve');
     expect(error.message).toContain('tollgate credit add someone <usd>');
-    expect(outOfBalance(quotes, someone, { status: 'short', by: 'cap', available: 5n }).message).toContain(
-      'the key key-1 has 0.000000005 USD left to spend',
-    );
+    expect(
+      buildBalanceError(quotes, someone, { status: 'short', by: 'cap', available: 5n }).message,
+    ).toContain('the key key-1 has 0.000000005 USD left to spend');
   });
 });

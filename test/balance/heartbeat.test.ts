@@ -34,10 +34,10 @@ function sent(id: string, delivered: number): Routed {
 describe('a beat', () => {
   it('is not sent while nothing is reserved, unless the ledger failed', async () => {
     const own = heartbeat();
-    await own.beat();
+    await own.sendBeat();
     expect(beat).not.toHaveBeenCalled();
     breakStore();
-    await own.beat();
+    await own.sendBeat();
     expect(beat).toHaveBeenCalledWith({ lease: 3000, progress: [] });
   });
 
@@ -45,7 +45,7 @@ describe('a beat', () => {
     const own = heartbeat();
     const exchange = sent('call-1', 8);
     own.begin(exchange);
-    await own.beat();
+    await own.sendBeat();
     expect(beat).toHaveBeenLastCalledWith({
       lease: 3000,
       progress: [
@@ -58,19 +58,19 @@ describe('a beat', () => {
         }),
       ],
     });
-    await own.beat();
+    await own.sendBeat();
     expect(beat).toHaveBeenLastCalledWith({ lease: 3000, progress: [] });
     Object.assign(exchange.attempt.tally, { deliveredBytes: 12 });
     beat.mockRejectedValueOnce(new GatewayError('ledger_unavailable', 'busy'));
-    await own.beat().catch(() => undefined);
-    await own.beat();
+    await own.sendBeat().catch(() => undefined);
+    await own.sendBeat();
     expect(beat).toHaveBeenLastCalledWith({
       lease: 3000,
       progress: [expect.objectContaining({ delivered: 12, output: 3 })],
     });
     own.end('call-1');
     beat.mockClear();
-    await own.beat();
+    await own.sendBeat();
     expect(beat).not.toHaveBeenCalled();
   });
 
@@ -78,15 +78,15 @@ describe('a beat', () => {
     const own = heartbeat();
     own.begin(sent('call-1', 8));
     own.end('call-1');
-    await own.beat();
-    await own.beat();
+    await own.sendBeat();
+    await own.sendBeat();
     expect(beat).toHaveBeenCalledOnce();
   });
 
   it('reports nothing about a call that no provider was sent', async () => {
     const own = heartbeat();
     own.begin({ ...routed(target('house', { input: '1', output: '2' })), id: 'call-2' });
-    await own.beat();
+    await own.sendBeat();
     expect(beat).toHaveBeenCalledWith({ lease: 3000, progress: [] });
   });
 
@@ -95,7 +95,7 @@ describe('a beat', () => {
     const exchange = sent('call-3', 0);
     Object.assign(exchange.attempt, { phase: 'end', error: new GatewayError('upstream_failed', 'no') });
     own.begin(exchange);
-    await own.beat();
+    await own.sendBeat();
     expect(beat).toHaveBeenCalledWith({
       lease: 3000,
       progress: [expect.objectContaining({ id: 'call-3', owed: 0n })],
@@ -116,7 +116,7 @@ describe('another process', () => {
     for (const [index, count] of beats.entries()) {
       if (count === 'fails') owners.mockRejectedValueOnce(new Error('away'));
       else owners.mockResolvedValueOnce([other(count), { owner: 'me', beat: 1, lease: 3000, pending: 3 }]);
-      await own.look((from + index) * 1000).catch(() => own.forget());
+      await own.checkOwners((from + index) * 1000).catch(() => own.forgetSeen());
     }
   }
 
@@ -140,18 +140,18 @@ describe('another process', () => {
     const idle: OwnerRecord = { ...other(7), pending: 0 };
     for (const [second, record] of [idle, idle, idle, other(7), other(7), other(7)].entries()) {
       owners.mockResolvedValueOnce([record]);
-      await own.look(second * 1000);
+      await own.checkOwners(second * 1000);
     }
     expect(recover).not.toHaveBeenCalled();
     owners.mockResolvedValueOnce([other(7)]);
-    await own.look(6000);
+    await own.checkOwners(6000);
     expect(recover).toHaveBeenCalledOnce();
   });
 
   it('is only forgotten if it has nothing reserved, even if it reserves at that moment', async () => {
     const own = heartbeat();
     owners.mockResolvedValue([{ ...other(7), pending: 0 }]);
-    for (let second = 0; second < 4; second += 1) await own.look(second * 1000);
+    for (let second = 0; second < 4; second += 1) await own.checkOwners(second * 1000);
     expect(recover).toHaveBeenCalledWith(expect.objectContaining({ owner: 'other', limit: 0 }));
   });
 
@@ -163,9 +163,9 @@ describe('another process', () => {
   it('gets the longer of both leases', async () => {
     const own = heartbeat();
     owners.mockResolvedValue([other(1, 5000)]);
-    for (const second of [0, 1, 2, 3, 4]) await own.look(second * 1000);
+    for (const second of [0, 1, 2, 3, 4]) await own.checkOwners(second * 1000);
     expect(recover).not.toHaveBeenCalled();
-    await own.look(5000);
+    await own.checkOwners(5000);
     expect(recover).toHaveBeenCalledTimes(1);
   });
 
@@ -184,7 +184,7 @@ describe('a machine that sleeps for a moment', () => {
   it('takes no other process for dead when it wakes', async () => {
     const own = heartbeat();
     owners.mockResolvedValue([{ owner: 'other', beat: 1, lease: 3000, pending: 1 }]);
-    for (const now of [0, 1000, 3900]) await own.look(now);
+    for (const now of [0, 1000, 3900]) await own.checkOwners(now);
     expect(recover).not.toHaveBeenCalled();
   });
 });

@@ -5,7 +5,7 @@ import { balance } from '../../plugins/meters/balance/index.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { createSecret } from '../../plugins/shared/secret.ts';
 import { type TestGateway } from '../support/gateway.ts';
-import { hostWith, type TestHost } from '../support/host.ts';
+import { createHost, type TestHost } from '../support/host.ts';
 import { newKey as keyRecord } from './calls.ts';
 import { books, call, dataFolder, newKey, start, useFolder } from './paid-harness.ts';
 
@@ -71,7 +71,7 @@ describe('the balance endpoint', () => {
   });
 
   it('answers 500 in its own format while the ledger fails', async () => {
-    const host = hostWith([balance()]);
+    const host = createHost([balance()]);
     const [route] = host.routes.all();
     if (route?.access !== 'user') throw new Error('the balance endpoint is for users');
     const request = {
@@ -101,7 +101,7 @@ describe('a first start', () => {
     const messages: string[] = [];
     const closers: (() => unknown)[] = [];
     const host: TestHost = {
-      ...hostWith([]),
+      ...createHost([]),
       dataFolder,
       announce: (line) => void messages.push(line),
       async resource(_key, options, open, close) {

@@ -1,7 +1,7 @@
 /** Secrets, and how the keyring finds their owners. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createKeyring } from '../../plugins/meters/balance/keyring.ts';
-import { keyId, noLimits } from '../../plugins/meters/balance/keys.ts';
+import { toKeyId, noLimits } from '../../plugins/meters/balance/keys.ts';
 import type { KeyRecord, Store } from '../../plugins/meters/balance/store.ts';
 import { createSecret, hashSecret, isSecret } from '../../plugins/shared/secret.ts';
 import { storeWith } from './calls.ts';
@@ -53,7 +53,7 @@ describe('a secret', () => {
 
   it('is stored as its SHA-256', () => {
     expect(hashSecret('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
-    expect(keyId(hashSecret('abc'))).toBe('ba7816bf8f01cfea');
+    expect(toKeyId(hashSecret('abc'))).toBe('ba7816bf8f01cfea');
   });
 });
 
@@ -69,7 +69,7 @@ describe('the keyring', () => {
     const secret = createSecret(more.kind);
     const hash = hashSecret(secret);
     const record = {
-      id: keyId(hash),
+      id: toKeyId(hash),
       hash,
       lastFour: secret.slice(-4),
       name: '',
@@ -99,7 +99,7 @@ describe('the keyring', () => {
     expect(await createKeyring(() => store).verify(secret)).toMatchObject({
       kind: 'user',
       account: 'someone',
-      key: keyId(hashSecret(secret)),
+      key: toKeyId(hashSecret(secret)),
     });
   });
 

@@ -5,7 +5,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { integer, maybe, text } from '../../plugins/meters/balance/rows.ts';
+import { readInteger, readOptional, readText } from '../../plugins/meters/balance/rows.ts';
 import { openSqlite, type SqliteOptions } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { Books, OpenedStore } from '../contract/books.ts';
 import { makeFolder } from '../support/folder.ts';
@@ -43,24 +43,24 @@ export function readBooks(file: string): Books {
         ORDER BY entries.number`)
       .all()
       .map((row) => ({
-        kind: text(row, 'kind'),
-        account: text(row, 'name'),
-        call: maybe(row, 'call_id', text),
-        reason: maybe(row, 'reason', text),
-        flags: text(row, 'flags'),
-        credits: integer(row, 'credits'),
-        available: integer(row, 'available'),
-        reserved: integer(row, 'reserved'),
-        revenue: integer(row, 'revenue'),
+        kind: readText(row, 'kind'),
+        account: readText(row, 'name'),
+        call: readOptional(row, 'call_id', readText),
+        reason: readOptional(row, 'reason', readText),
+        flags: readText(row, 'flags'),
+        credits: readInteger(row, 'credits'),
+        available: readInteger(row, 'available'),
+        reserved: readInteger(row, 'reserved'),
+        revenue: readInteger(row, 'revenue'),
       }));
     const accounts = database
       .prepare('SELECT name, total, used, pending FROM accounts')
       .all()
       .map((row) => ({
-        name: text(row, 'name'),
-        total: integer(row, 'total'),
-        used: integer(row, 'used'),
-        pending: integer(row, 'pending'),
+        name: readText(row, 'name'),
+        total: readInteger(row, 'total'),
+        used: readInteger(row, 'used'),
+        pending: readInteger(row, 'pending'),
       }));
     return { entries, accounts };
   });

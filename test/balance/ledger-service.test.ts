@@ -9,7 +9,7 @@ import type { Workers } from '../../core/host/workers.ts';
 import { GatewayError } from '../../core/index.ts';
 import type { AuditReport } from '../../plugins/meters/balance/audit-report.ts';
 import { LedgerService, type LedgerServiceOptions } from '../../plugins/meters/balance/ledger-service.ts';
-import { ledgerMetrics } from '../../plugins/meters/balance/metrics.ts';
+import { registerLedgerMetrics } from '../../plugins/meters/balance/metrics.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { request } from '../contract/store.ts';
 import { settlement, storeWith } from './calls.ts';
@@ -62,7 +62,7 @@ beforeEach(() => {
   options = {
     store,
     logger,
-    metrics: ledgerMetrics(registry),
+    metrics: registerLedgerMetrics(registry),
     lease: 60,
     longestCall: 1e9,
     auditEvery: 0,

@@ -7,7 +7,14 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { costOf, formatUsd, parseUsd, priceSchema, worstCost, type Principal } from '../../core/index.ts';
+import {
+  computeCost,
+  formatUsd,
+  parseUsd,
+  priceSchema,
+  computeWorstCost,
+  type Principal,
+} from '../../core/index.ts';
 import {
   findMarkup,
   markPrice,
@@ -15,7 +22,7 @@ import {
   type MarkupInput,
 } from '../../plugins/meters/balance/markup/marked-prices.ts';
 import { admin } from '../../plugins/operations/admin/index.ts';
-import { vendorPrice } from '../../plugins/shared/vendor-price.ts';
+import { getVendorPrice } from '../../plugins/shared/vendor-price.ts';
 import { askAdmin } from '../support/admin-listener.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
@@ -61,12 +68,12 @@ describe('a marked price', () => {
             cached * times(rates.cacheRead) +
             BigInt(usage.output) * times(rates.output);
           const fee = times(rates.request) + fixed;
-          const charge = costOf(usage, marked);
+          const charge = computeCost(usage, marked);
           expect(charge).toBe(halfEven(sum + fee * 1_000_000n, 1_000_000n));
           expect(
-            worstCost({ input: usage.input, output: usage.output, candidates: 1 }, marked),
+            computeWorstCost({ input: usage.input, output: usage.output, candidates: 1 }, marked),
           ).toBeGreaterThanOrEqual(charge);
-          expect(vendorPrice(marked)).toBe(price);
+          expect(getVendorPrice(marked)).toBe(price);
         },
       ),
     );

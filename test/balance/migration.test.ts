@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
-import { missingSteps, newestVersion } from '../../plugins/meters/balance/versions.ts';
+import { selectSteps, computeNewest } from '../../plugins/meters/balance/versions.ts';
 import { freshDatabase } from '../support/database.ts';
 import { temporaryFolder, withDatabase } from './ledger-file.ts';
 import { inDatabase } from './postgres-database.ts';
@@ -16,8 +16,8 @@ it.each([
   [6, ['add']],
   [7, []],
 ])('a database of version %i takes the steps that it lacks, in their order', (version, steps) => {
-  expect(newestVersion(migrations)).toBe(7);
-  expect(missingSteps(migrations, version)).toEqual(steps);
+  expect(computeNewest(migrations)).toBe(7);
+  expect(selectSteps(migrations, version)).toEqual(steps);
 });
 
 it.each([
@@ -25,7 +25,7 @@ it.each([
   [4, /version 4, which was never released/],
   [8, /version 8 and this program knows up to 7: a newer one wrote it/],
 ])('a database of version %i takes no step, and the error says what to do', (version, message) => {
-  expect(() => missingSteps(migrations, version)).toThrow(message);
+  expect(() => selectSteps(migrations, version)).toThrow(message);
 });
 
 interface OldLedger {

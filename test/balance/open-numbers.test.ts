@@ -1,6 +1,6 @@
 /** Which transactions hold back the numbers of a sequence in PostgreSQL. */
 import { expect, it } from 'vitest';
-import { noneOpen } from '../../plugins/meters/balance/postgres/open-numbers.ts';
+import { buildNoneOpenSql } from '../../plugins/meters/balance/postgres/open-numbers.ts';
 import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
 import { freshDatabase } from '../support/database.ts';
 import { inDatabase, startHolder } from './postgres-database.ts';
@@ -9,8 +9,9 @@ it('a transaction below the horizon holds back its numbers until it ends, in any
   const { url, drop } = await freshDatabase();
   const store = await openPostgres({ url });
   const ask = async (horizon: bigint): Promise<unknown> =>
-    (await inDatabase(url, `SELECT ${noneOpen("'entry_numbers'", '$1::bigint')} AS free`, [horizon]))[0]
-      ?.free;
+    (
+      await inDatabase(url, `SELECT ${buildNoneOpenSql("'entry_numbers'", '$1::bigint')} AS free`, [horizon])
+    )[0]?.free;
   const holder = await startHolder(url);
   await holder.takeNumber();
   const [row] = await inDatabase(

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isZone, periodAt, type PeriodName } from '../../plugins/meters/balance/budgets/periods.ts';
+import { isZone, findPeriod, type PeriodName } from '../../plugins/meters/balance/budgets/periods.ts';
 
 const zones = Intl.supportedValuesOf('timeZone');
 const from = Date.UTC(1972, 0, 1);
@@ -45,7 +45,7 @@ describe('a period', () => {
   it('is what the calendar of its zone says, in any zone at any moment', () => {
     fc.assert(
       fc.property(zone, calendarPeriod, fc.integer({ min: from, max: to }), (name, per, at) => {
-        expect(periodAt(per, name, at)).toEqual(expected(per, name, at));
+        expect(findPeriod(per, name, at)).toEqual(expected(per, name, at));
       }),
       { numRuns: 1500 },
     );
@@ -57,7 +57,7 @@ describe('a period', () => {
     for (const name of zones) {
       for (const change of changes(name, Date.UTC(2025, 0, 1), Date.UTC(2027, 0, 1))) {
         for (const by of around) {
-          expect([name, change + by, periodAt('day', name, change + by)]).toEqual([
+          expect([name, change + by, findPeriod('day', name, change + by)]).toEqual([
             name,
             change + by,
             expected('day', name, change + by),
@@ -81,12 +81,12 @@ describe('a period', () => {
             somewhen,
             ...near.flatMap((change) => [change - 1, change, change + 1_900_000]),
           ]) {
-            const { start, ends = Infinity } = periodAt(per, name, at);
+            const { start, ends = Infinity } = findPeriod(per, name, at);
             expect(start).toBeLessThanOrEqual(at);
             expect(ends).toBeGreaterThan(at);
-            expect(periodAt(per, name, start)).toEqual({ start, ends });
-            expect(periodAt(per, name, ends - 1)).toEqual({ start, ends });
-            expect(periodAt(per, name, ends).start).toBe(ends);
+            expect(findPeriod(per, name, start)).toEqual({ start, ends });
+            expect(findPeriod(per, name, ends - 1)).toEqual({ start, ends });
+            expect(findPeriod(per, name, ends).start).toBe(ends);
           }
         },
       ),
@@ -99,19 +99,19 @@ describe('a period', () => {
     ['25 hours when it ends', '2026-10-25T12:00:00Z', 25],
     ['24 hours otherwise', '2026-07-01T12:00:00Z', 24],
   ])('of a day in Berlin has %s', (_, at, hours) => {
-    const { start, ends = 0 } = periodAt('day', 'Europe/Berlin', Date.parse(at));
+    const { start, ends = 0 } = findPeriod('day', 'Europe/Berlin', Date.parse(at));
     expect((ends - start) / 3_600_000).toBe(hours);
   });
 
   it('of an hour is the hour that the clocks of its zone show, and shorter if they change within it', () => {
     const at = Date.parse('2026-07-01T12:10:00Z');
-    expect(periodAt('hour', 'Asia/Kathmandu', at)).toEqual({
+    expect(findPeriod('hour', 'Asia/Kathmandu', at)).toEqual({
       start: Date.parse('2026-07-01T11:15:00Z'),
       ends: Date.parse('2026-07-01T12:15:00Z'),
     });
     // Lord Howe sets its clocks by half an hour: from 02:00 back to 01:30.
     const change = Date.parse('2026-04-04T15:00:00Z');
-    expect(periodAt('hour', 'Australia/Lord_Howe', change)).toEqual({
+    expect(findPeriod('hour', 'Australia/Lord_Howe', change)).toEqual({
       start: change,
       ends: change + 1_800_000,
     });
@@ -120,12 +120,12 @@ describe('a period', () => {
   it('starts at the first moment after midnight if the clocks skip midnight', () => {
     // Beirut goes from 00:00 to 01:00.
     const change = Date.parse('2026-03-28T22:00:00Z');
-    expect(periodAt('day', 'Asia/Beirut', change)).toMatchObject({ start: change });
-    expect(periodAt('day', 'Asia/Beirut', change - 1)).toMatchObject({ ends: change });
+    expect(findPeriod('day', 'Asia/Beirut', change)).toMatchObject({ start: change });
+    expect(findPeriod('day', 'Asia/Beirut', change - 1)).toMatchObject({ ends: change });
   });
 
   it('without a reset has no start and no end', () => {
-    expect(periodAt('total', 'UTC', 5)).toEqual({ start: 0, ends: undefined });
+    expect(findPeriod('total', 'UTC', 5)).toEqual({ start: 0, ends: undefined });
   });
 });
 

@@ -8,7 +8,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { CallBatch } from '../../plugins/meters/balance/postgres/call-batch.ts';
 import type { Query } from '../../plugins/meters/balance/postgres/connection.ts';
 import { openDatabase } from '../../plugins/meters/balance/sqlite/database.ts';
-import { handlersOn } from '../../plugins/meters/balance/sqlite/handlers.ts';
+import { createConnection } from '../../plugins/meters/balance/sqlite/handlers.ts';
 import type { OpenedStore } from '../contract/books.ts';
 import { newBudget } from '../contract/made-budgets.ts';
 import { request } from '../contract/store.ts';
@@ -55,12 +55,12 @@ describe('a reservation and its end', () => {
       }
       return statement;
     });
-    const { handlers, calls } = handlersOn(database, 'o', undefined);
+    const { handlers, calls } = createConnection(database, 'o', undefined);
     for (const id of ['first', 'second'])
       expect(handlers.reserve(asked(id))).toMatchObject({ status: 'reserved' });
-    calls.write();
+    calls.writeChanges();
     expect(handlers.settle(settlement('first', 8n))).toMatchObject({ status: 'posted' });
-    calls.write();
+    calls.writeChanges();
     expect(handlers.settle(settlement('first', 8n))).toMatchObject({ status: 'already_posted' });
     database.close();
     expect(run.size).toBeGreaterThan(15);
@@ -90,7 +90,7 @@ describe('a reservation and its end', () => {
       run.push({ text, values });
       return inDatabase(opened.url, text, [...values]);
     };
-    const batch = await CallBatch.find(recording, 'o', {
+    const batch = await CallBatch.readBatch(recording, 'o', {
       accounts: ['a'],
       keys: [key],
       claims: ['claim third'],
@@ -100,7 +100,7 @@ describe('a reservation and its end', () => {
     });
     expect(batch.calls.reserve(asked('third'))).toMatchObject({ status: 'reserved' });
     expect(batch.calls.settle(settlement('first', 8n))).toMatchObject({ status: 'posted' });
-    await Promise.all(batch.write());
+    await Promise.all(batch.sendWrites());
     expect(run.length).toBeGreaterThan(12);
     const scans: string[] = [];
     for (const { text, values } of run) {

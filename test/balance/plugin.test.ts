@@ -4,7 +4,7 @@ import { GatewayError, type Host } from '../../core/index.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { expectSound } from '../contract/books.ts';
 import { routed } from '../support/exchange.ts';
-import { hostWith } from '../support/host.ts';
+import { createHost } from '../support/host.ts';
 import { type Options, type Vendor, books, call, newKey, start, useFolder } from './paid-harness.ts';
 import { target } from './targets.ts';
 
@@ -119,7 +119,7 @@ describe('a call', () => {
 
 describe('a token count', () => {
   it('reserves nothing: it does not even ask the ledger', async () => {
-    const { calls } = hostWith([balance()]);
+    const { calls } = createHost([balance()]);
     const exchange = routed(target('house', { input: '1', output: '2' }));
     const grant = { targets: exchange.targets };
     await expect(calls.authorize.promise(grant, exchange)).rejects.toMatchObject({

@@ -5,7 +5,7 @@
 import { Client } from 'pg';
 import { openPostgres, type PostgresOptions } from '../../plugins/meters/balance/postgres/open.ts';
 import { typeParsers } from '../../plugins/meters/balance/postgres/values.ts';
-import { integer, maybe, text, type Row } from '../../plugins/meters/balance/rows.ts';
+import { readInteger, readOptional, readText, type Row } from '../../plugins/meters/balance/rows.ts';
 import type { Books, OpenedStore } from '../contract/books.ts';
 import { freshDatabase } from '../support/database.ts';
 
@@ -42,21 +42,21 @@ async function readBooks(url: string): Promise<Books> {
   const accounts = await inDatabase(url, 'SELECT name, total, used, pending FROM accounts');
   return {
     entries: entries.map((row) => ({
-      kind: text(row, 'kind'),
-      account: text(row, 'name'),
-      call: maybe(row, 'call', text),
-      reason: maybe(row, 'reason', text),
-      flags: text(row, 'flags'),
-      credits: integer(row, 'credits'),
-      available: integer(row, 'available'),
-      reserved: integer(row, 'reserved'),
-      revenue: integer(row, 'revenue'),
+      kind: readText(row, 'kind'),
+      account: readText(row, 'name'),
+      call: readOptional(row, 'call', readText),
+      reason: readOptional(row, 'reason', readText),
+      flags: readText(row, 'flags'),
+      credits: readInteger(row, 'credits'),
+      available: readInteger(row, 'available'),
+      reserved: readInteger(row, 'reserved'),
+      revenue: readInteger(row, 'revenue'),
     })),
     accounts: accounts.map((row) => ({
-      name: text(row, 'name'),
-      total: integer(row, 'total'),
-      used: integer(row, 'used'),
-      pending: integer(row, 'pending'),
+      name: readText(row, 'name'),
+      total: readInteger(row, 'total'),
+      used: readInteger(row, 'used'),
+      pending: readInteger(row, 'pending'),
     })),
   };
 }

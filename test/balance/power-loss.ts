@@ -5,7 +5,7 @@
  */
 import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { auditor } from '../../plugins/meters/balance/sqlite/auditing.ts';
+import { createAudit } from '../../plugins/meters/balance/sqlite/auditing.ts';
 import { openDatabase } from '../../plugins/meters/balance/sqlite/database.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { expectSound } from '../contract/books.ts';
@@ -61,7 +61,7 @@ async function write(file: string, turns: number, draw: (below: number) => numbe
 function look(file: string): number {
   const database = openDatabase(file, 1000);
   try {
-    const report = auditor(database, undefined).auditPart(undefined);
+    const report = createAudit(database, undefined).auditPart(undefined);
     if (!report?.ok) throw new Error(JSON.stringify(report?.findings));
   } finally {
     database.close();

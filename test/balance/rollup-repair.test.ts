@@ -1,7 +1,7 @@
 /** Sums of usage that differ from the entries are found and corrected, while calls and folds go on. */
 import * as fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { ledgerCommands } from '../../plugins/meters/balance/commands.ts';
+import { listCommands } from '../../plugins/meters/balance/commands.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { foldAll } from '../contract/fold-all.ts';
 import { price, quote, settlement } from './calls.ts';
@@ -154,7 +154,7 @@ describe.each([
     disposals.push(bench.dispose);
     await fill(bench.store);
     const run = async (name: string) => {
-      const verb = ledgerCommands(() => bench.another()).find((each) => each.name === name);
+      const verb = listCommands(() => bench.another()).find((each) => each.name === name);
       return verb?.run([], {}, () => undefined);
     };
     await bench.tamper("DELETE FROM rollups WHERE account = 'a' AND hour = 0");

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { namedTexts, texts } from '../../plugins/meters/balance/rows.ts';
+import { readNamedTexts, readTexts } from '../../plugins/meters/balance/rows.ts';
 
 describe('texts stored as JSON', () => {
   it('are read as they were written', () => {
-    expect(texts({ models: '["demo/*","openai/gpt-5"]' }, 'models')).toEqual(['demo/*', 'openai/gpt-5']);
-    expect(namedTexts({ headers: '{"content-type":"text/plain"}' }, 'headers')).toEqual({
+    expect(readTexts({ models: '["demo/*","openai/gpt-5"]' }, 'models')).toEqual(['demo/*', 'openai/gpt-5']);
+    expect(readNamedTexts({ headers: '{"content-type":"text/plain"}' }, 'headers')).toEqual({
       'content-type': 'text/plain',
     });
   });
@@ -12,14 +12,14 @@ describe('texts stored as JSON', () => {
   it.each(['{}', '"demo/*"', '[1]', '["demo/*",null]'])(
     'throw if the column holds %s instead of a list',
     (models) => {
-      expect(() => texts({ models }, 'models')).toThrow('column models');
+      expect(() => readTexts({ models }, 'models')).toThrow('column models');
     },
   );
 
   it.each(['[1]', 'null', '"text"', '{"age":1}'])(
     'throw if the column holds %s instead of an object of texts',
     (headers) => {
-      expect(() => namedTexts({ headers }, 'headers')).toThrow('column headers');
+      expect(() => readNamedTexts({ headers }, 'headers')).toThrow('column headers');
     },
   );
 });

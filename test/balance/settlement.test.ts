@@ -2,15 +2,15 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
-  costLines,
+  computeCostLines,
   GatewayError,
   type Answered,
   type Failed,
   type Refused,
   type Target,
 } from '../../core/index.ts';
-import { priceRecord } from '../../plugins/meters/balance/prices.ts';
-import { settleDurably, settlementOf } from '../../plugins/meters/balance/settlement.ts';
+import { getPriceRecord } from '../../plugins/meters/balance/prices.ts';
+import { settleDurably, buildSettlement } from '../../plugins/meters/balance/settlement.ts';
 import type { Settlement, Store } from '../../plugins/meters/balance/store.ts';
 import { routed } from '../support/exchange.ts';
 import { settlement, storeWith } from './calls.ts';
@@ -23,7 +23,7 @@ describe('the settlement of an end', () => {
   const error = new GatewayError('upstream_failed', 'no');
 
   it('posts what an answered call costs, with what a usage report needs', () => {
-    const lines = costLines({ input: 3, output: 4 }, inHouse.price);
+    const lines = computeCostLines({ input: 3, output: 4 }, inHouse.price);
     const charge = {
       cost: 12n,
       lines,
@@ -41,7 +41,7 @@ describe('the settlement of an end', () => {
       error: undefined,
       charge,
     };
-    expect(settlementOf(end, 77)).toEqual({
+    expect(buildSettlement(end, 77)).toEqual({
       id: 'call-1',
       amount: 12n,
       reason: 'aborted',
@@ -51,7 +51,7 @@ describe('the settlement of an end', () => {
       input: 3,
       output: 4,
       costs: '[["input",3,"1"],["output",4,"2.5"]]',
-      price: priceRecord(inHouse.price).version,
+      price: getPriceRecord(inHouse.price).version,
       model: 'house/model',
       provider: 'house',
       attempts: 1,
@@ -68,7 +68,7 @@ describe('the settlement of an end', () => {
       error: undefined,
       charge: { cost: 0n, lines: [], usage: {}, rule: 'standard', basis: 'usage', suspect: false },
     };
-    expect(settlementOf(free, 1)).toMatchObject({ amount: 0n, reason: 'completed' });
+    expect(buildSettlement(free, 1)).toMatchObject({ amount: 0n, reason: 'completed' });
     const failed: Failed = {
       ...facts,
       type: 'failed',
@@ -76,7 +76,7 @@ describe('the settlement of an end', () => {
       error,
       charge: { cost: 0n, lines: [], usage: {}, rule: '', basis: 'none', suspect: false },
     };
-    expect(settlementOf(failed, 1)).toMatchObject({
+    expect(buildSettlement(failed, 1)).toMatchObject({
       amount: undefined,
       reason: 'upstream_failed',
       provider: 'house',
@@ -90,7 +90,7 @@ describe('the settlement of an end', () => {
       exchange,
       error: new GatewayError('rate_limited', 'slow down'),
     };
-    expect(settlementOf(refused, 1)).toMatchObject({
+    expect(buildSettlement(refused, 1)).toMatchObject({
       id: 'call-1',
       amount: undefined,
       reason: 'rate_limited',

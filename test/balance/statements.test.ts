@@ -5,7 +5,7 @@
 import * as fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
 import { formatUsd, parseUsd } from '../../core/index.ts';
-import { statement, statementQuery } from '../../plugins/meters/balance/operator/statement.ts';
+import { computeStatement, statementQuery } from '../../plugins/meters/balance/operator/statement.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { price, quote, settlement } from './calls.ts';
 import { openTemporary } from './ledger-file.ts';
@@ -58,7 +58,7 @@ afterAll(async () => {
   for (const each of opened) await each.dispose();
 });
 
-type Statement = Awaited<ReturnType<typeof statement>>;
+type Statement = Awaited<ReturnType<typeof computeStatement>>;
 
 /** What lines say, day by day, as sums of nano-USD. */
 function byDay(
@@ -83,7 +83,7 @@ async function expectBalanced(store: Store, account: string, zone: string): Prom
     formatUsd(entries.reduce((sum, [at, , amount]) => (at < time ? sum + amount : sum), 0n));
   let last: Statement | undefined;
   for (const month of months) {
-    const made = await statement(store, account, statementQuery.parse({ month, zone }));
+    const made = await computeStatement(store, account, statementQuery.parse({ month, zone }));
     const first = Temporal.PlainDate.from(`${month}-01`);
     const [from = 0, to = 0] = [first, first.add({ months: 1 })].map((date) =>
       startOf(zone, date.toString()),

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { RouteReply } from '../../core/index.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import type { Credit, Store } from '../../plugins/meters/balance/store.ts';
-import { checkSignature, topUpRoute } from '../../plugins/meters/balance/top-ups.ts';
+import { checkSignature, createTopUpRoute } from '../../plugins/meters/balance/top-ups.ts';
 import { storeWith } from './calls.ts';
 
 const secret = 'a shared secret of enough characters';
@@ -76,7 +76,7 @@ describe('the webhook', () => {
       pending: 0n,
     }),
   };
-  const route = topUpRoute(options, () => storeWith(credited));
+  const route = createTopUpRoute(options, () => storeWith(credited));
 
   async function post(text: string, header = sign(text, Math.floor(Date.now() / 1000))): Promise<RouteReply> {
     if (route.access !== 'public') throw new Error('whoever pays has no key');

@@ -17,7 +17,7 @@ import { priority } from '../../plugins/routing/priority.ts';
 import { throughput } from '../../plugins/routing/throughput.ts';
 import { noPreferences } from '../../plugins/shared/wire-kit/provider-object.ts';
 import { routed } from '../support/exchange.ts';
-import { hostWith, type TestHost } from '../support/host.ts';
+import { createHost, type TestHost } from '../support/host.ts';
 import { targetAt } from '../support/traffic.ts';
 import { median } from './statistics.ts';
 
@@ -105,7 +105,7 @@ async function microseconds(
 }
 
 async function opened(plugins: readonly Plugin[]): Promise<TestHost> {
-  const host = hostWith(plugins);
+  const host = createHost(plugins);
   await host.calls.ready.promise();
   return host;
 }

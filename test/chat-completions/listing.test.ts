@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RouteReply } from '../../core/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { formatUsdPerToken } from '../../plugins/shared/wire-kit/model-listing.ts';
-import { hostWith, type TestHost } from '../support/host.ts';
+import { createHost, type TestHost } from '../support/host.ts';
 import { modelWith } from './bodies.ts';
 
 const priced = modelWith({
@@ -21,7 +21,7 @@ const nested = modelWith({ id: 'vendor/family/model:free', name: 'Free' });
 const provider = { name: 'p', endpoints: {}, sign: <Request>(request: Request): Request => request };
 
 function listed(): TestHost {
-  const host = hostWith([chatCompletions()]);
+  const host = createHost([chatCompletions()]);
   host.catalog.offer(provider, [priced, nested]);
   return host;
 }

@@ -3,9 +3,9 @@ import type { Model } from '../../core/index.ts';
 import { deepseek } from '../../plugins/providers/deepseek.ts';
 import { groq } from '../../plugins/providers/groq.ts';
 import { mistral } from '../../plugins/providers/mistral.ts';
-import { hostWith } from '../support/host.ts';
+import { createHost } from '../support/host.ts';
 
-const host = hostWith([mistral({ apiKey: 'k' }), groq({ apiKey: 'k' }), deepseek({ apiKey: 'k' })]);
+const host = createHost([mistral({ apiKey: 'k' }), groq({ apiKey: 'k' }), deepseek({ apiKey: 'k' })]);
 
 export function modelOf(id: string): Model {
   const [offer] = host.catalog.find(id);

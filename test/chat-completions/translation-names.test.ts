@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CanonicalRequest, ClientCall } from '../../core/index.ts';
-import { clientPath } from '../../core/loss.ts';
+import { toClientPath } from '../../core/loss.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
 import { isObject } from '../support/json.ts';
 import { ahoy, assistant, call, result, tool } from '../support/turns.ts';
@@ -80,7 +80,7 @@ describe('a loss', () => {
       'topP',
       'reasoning.budget',
       'logit_bias',
-    ].map((path) => clientPath(path, request, protocol.client.fieldNames));
+    ].map((path) => toClientPath(path, request, protocol.client.fieldNames));
     expect(words).toEqual([
       'messages[1].content[1].x_new',
       'tools[0].x_tool',

@@ -5,11 +5,11 @@
  */
 export { testProtocol, type ProtocolFacts } from './protocol.ts';
 export type { Arbitraries } from './laws.ts';
-export { mutated } from './mutation.ts';
+export { mutate } from './mutation.ts';
 export { checkEvents } from './events.ts';
 export { decodeAll, fold, readStream, type Folded, type Said, type SaidCall } from './replies.ts';
 export { testProvider, type ProviderFacts } from './provider.ts';
 export { testStore } from './store.ts';
 export { expectSound, type BookedEntry, type Books, type OpenedStore } from './books.ts';
-export { hostWith, type TestHost } from '../support/host.ts';
+export { createHost, type TestHost } from '../support/host.ts';
 export { startGateway, type TestGateway } from '../support/gateway.ts';

@@ -12,7 +12,7 @@ import {
   type ClientCall,
 } from '../../core/index.ts';
 import { checkEvents } from './events.ts';
-import { mutated } from './mutation.ts';
+import { mutate } from './mutation.ts';
 import type { ProtocolFacts } from './protocol.ts';
 import { decodeAll, fold, readStream } from './replies.ts';
 
@@ -89,7 +89,7 @@ export function testRequestLaws(
   it('a request with one thing wrong is a call or is refused as such, and nothing else happens', () => {
     const model = modelFor(requests[0]);
     fc.assert(
-      fc.property(mutated(requests), (body) => {
+      fc.property(mutate(requests), (body) => {
         const text = JSON.stringify(body ?? null);
         try {
           const decoded = callOf(text).decode();
@@ -120,7 +120,7 @@ export function testReplyLaws(
   if (arbitrary) testReplyLaw(facts, arbitrary, callFor);
 
   it('a stream with one thing wrong in each event gives events in their shape and order', () => {
-    const wrong = arbitrary?.event ? fc.oneof(mutated(examples), arbitrary.event) : mutated(examples);
+    const wrong = arbitrary?.event ? fc.oneof(mutate(examples), arbitrary.event) : mutate(examples);
     fc.assert(
       fc.property(fc.array(wrong, { maxLength: 8 }), (values) => {
         const wire = values.map((value) => ({ event: undefined, data: JSON.stringify(value ?? null) }));

@@ -51,7 +51,7 @@ const anything = fc.oneof(
 );
 
 /** An example with something at one place of it replaced or taken away. */
-export function mutated(examples: readonly unknown[]): fc.Arbitrary<unknown> {
+export function mutate(examples: readonly unknown[]): fc.Arbitrary<unknown> {
   return fc
     .constantFrom(...examples)
     .chain((example) => fc.tuple(fc.constant(example), fc.constantFrom([], ...places(example)), anything))

@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { checkModel, pluginInterface, type Operation, type Plugin, type Target } from '../../core/index.ts';
-import { hostWith, type TestHost } from '../support/host.ts';
+import { createHost, type TestHost } from '../support/host.ts';
 import { plainProtocol } from '../support/plain-protocol.ts';
 
 export interface ProviderFacts {
@@ -75,7 +75,7 @@ export function testProvider({
   const switchOn = (base?: string): TestHost => {
     if (!keyless) vi.stubEnv(env.key, 'vendor-key');
     if (base !== undefined || keyless) vi.stubEnv(env.baseUrl, base ?? address);
-    return hostWith([plugin()]);
+    return createHost([plugin()]);
   };
   const calls = Object.entries(paths).flatMap(([protocol, byOperation]) =>
     operations.flatMap((operation): [string, Operation, string][] => {
@@ -97,21 +97,21 @@ export function testProvider({
 
     it('is off until it is switched on', () => {
       vi.stubEnv(keyless ? env.key : env.baseUrl, keyless ? 'vendor-key' : 'http://127.0.0.1:1');
-      const host = hostWith([plugin()]);
+      const host = createHost([plugin()]);
       expect(host.providers.find(name)).toBeUndefined();
       expect([host.catalog.models(), host.discoveries]).toEqual([[], []]);
     });
 
     it('takes a variable set to an empty string for an unset one', () => {
       vi.stubEnv(keyless ? env.baseUrl : env.key, '');
-      expect(hostWith([plugin()]).providers.find(name)).toBeUndefined();
+      expect(createHost([plugin()]).providers.find(name)).toBeUndefined();
     });
 
     it('leaves out of its key the line break that a file of secrets ends in', async () => {
       vi.stubEnv(env.key, 'vendor-key\n');
       if (keyless) vi.stubEnv(env.baseUrl, `${address}\n`);
       const request = { method: 'POST', url: `${address}/x`, headers: {}, body: '{}' } as const;
-      expect(await hostWith([plugin()]).providers.get(name).sign(request)).toMatchObject({
+      expect(await createHost([plugin()]).providers.get(name).sign(request)).toMatchObject({
         headers: credential,
       });
     });

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Tally } from '../../core/billing/reply-progress.ts';
 import { freePrice, type Provider } from '../../core/index.ts';
-import { crossReply, textOf } from '../../core/lanes.ts';
+import { crossReply, toText } from '../../core/lanes.ts';
 import { ReplyBudget, ReplyMemory } from '../../core/upstream/reply-memory.ts';
 import { protocol as chat } from '../../plugins/protocols/chat-completions/index.ts';
 import { modelWith } from '../chat-completions/bodies.ts';
@@ -64,7 +64,7 @@ async function cross(
   const memory = new ReplyMemory(new ReplyBudget({ repliesLimit: 1e9 }));
   let sent = '';
   const lane = { verbatim: client === chat, stops: [], expects: undefined, transform: undefined };
-  for await (const piece of crossReply(exchange, response, { tally, memory }, lane)) sent += textOf(piece);
+  for await (const piece of crossReply(exchange, response, { tally, memory }, lane)) sent += toText(piece);
   return { sent, tally };
 }
 

@@ -2,7 +2,7 @@
 import { pino } from 'pino';
 import { beforeEach } from 'vitest';
 import { createHooks, type CoreHooks, type Hooks } from '../../core/hooks.ts';
-import { tappable } from '../../core/host/taps.ts';
+import { wrapHooks } from '../../core/host/taps.ts';
 
 export let core: CoreHooks;
 export let hooks: Hooks;
@@ -12,7 +12,7 @@ export function useHooks(): void {
   beforeEach(() => {
     core = createHooks();
     log = [];
-    hooks = tappable(core, pino({ errorKey: 'error' }, { write: (line: string) => void log.push(line) }));
+    hooks = wrapHooks(core, pino({ errorKey: 'error' }, { write: (line: string) => void log.push(line) }));
   });
 }
 

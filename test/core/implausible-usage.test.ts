@@ -1,7 +1,7 @@
 /** Figures that no model can have used. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { worstCost } from '../../core/billing/worst-cost.ts';
+import { computeWorstCost } from '../../core/billing/worst-cost.ts';
 import type { Usage } from '../../core/index.ts';
 import { bytes, charged, estimate, inHouse } from './charged.ts';
 
@@ -73,7 +73,7 @@ const anyUsage = fc.record(
 
 describe('arbitrary figures', () => {
   it('charges something, and never more than the model can cost for so many bytes', () => {
-    const most = worstCost(
+    const most = computeWorstCost(
       { input: bytes + 4096, output: inHouse.model.outputLimit + 4096, candidates: 1 },
       inHouse.price,
     );

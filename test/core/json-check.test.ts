@@ -16,7 +16,11 @@ async function check(answer: unknown, schema: unknown): Promise<string[]> {
     yield events;
   })();
   const passed: CanonicalEvent[] = [];
-  for await (const batch of checkJson(batches, { schema }, { lost: (_, fault) => void faults.push(fault) }))
+  for await (const batch of checkJson(
+    batches,
+    { schema },
+    { noteLoss: (_, fault) => void faults.push(fault) },
+  ))
     passed.push(...batch);
   expect(passed).toEqual(events);
   return faults;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Tally } from '../../core/billing/reply-progress.ts';
 import { freePrice, type Provider } from '../../core/index.ts';
-import { crossReply, textOf as pieceText, type Piece } from '../../core/lanes.ts';
+import { crossReply, toText as pieceText, type Piece } from '../../core/lanes.ts';
 import { ReplyBudget, ReplyMemory } from '../../core/upstream/reply-memory.ts';
 import { protocol as chat } from '../../plugins/protocols/chat-completions/index.ts';
 import { modelWith } from '../chat-completions/bodies.ts';

@@ -2,16 +2,16 @@ import { expect, it } from 'vitest';
 import { GatewayError } from '../../core/errors.ts';
 import {
   boundLosses,
-  clientPath,
-  inClientWords,
-  lossHeader,
-  lossRefusal,
+  toClientPath,
+  encodeInClientWords,
+  formatLossHeader,
+  toLossError,
   type Loss,
 } from '../../core/loss.ts';
 
 it('a loss report names each lost field by its path', () => {
   expect(
-    lossHeader([
+    formatLossHeader([
       { path: 'tools[2].strict', reason: 'x', code: 'unsupported' },
       { path: 'messages[0].name', reason: 'y', code: 'unsupported' },
     ]),
@@ -24,7 +24,7 @@ it('the loss header stops at 2 kB and counts the rest', () => {
     reason: 'no names',
     code: 'unsupported' as const,
   }));
-  const header = lossHeader(losses);
+  const header = formatLossHeader(losses);
   const named = header.split(',').length - 1;
   expect(Buffer.byteLength(header)).toBeLessThanOrEqual(2048 + 5);
   expect(header.endsWith(`,+${300 - named}`)).toBe(true);
@@ -38,25 +38,25 @@ it('a loss report lists each path once, at most a thousand, and counts the other
     lost('x_999'),
     { path: '+59000', reason: '59000 more are not listed', code: 'unsupported' },
   ]);
-  const header = lossHeader(many);
+  const header = formatLossHeader(many);
   expect(header.endsWith(`,+${60_000 - (header.split(',').length - 1)}`)).toBe(true);
 });
 
 it('the loss header has only the count if the first path is too long', () => {
   expect(
-    lossHeader(['x'.repeat(3000), 'seed'].map((path) => ({ path, reason: '', code: 'unsupported' }))),
+    formatLossHeader(['x'.repeat(3000), 'seed'].map((path) => ({ path, reason: '', code: 'unsupported' }))),
   ).toBe('+2');
 });
 
 it('the loss header escapes a path that would break it or look like two', () => {
-  expect(lossHeader([{ path: 'a\r\nset-cookie: b é', reason: '', code: 'unsupported' }])).toBe(
+  expect(formatLossHeader([{ path: 'a\r\nset-cookie: b é', reason: '', code: 'unsupported' }])).toBe(
     'a??set-cookie:?b??',
   );
-  expect(lossHeader([{ path: 'a,b', reason: '', code: 'unsupported' }])).toBe('a?b');
+  expect(formatLossHeader([{ path: 'a,b', reason: '', code: 'unsupported' }])).toBe('a?b');
 });
 
 it('a refusal for losses names the first lost field', () => {
-  expect(lossRefusal([{ path: 'seed', reason: 'no seed there', code: 'unsupported' }], 'a/b')).toMatchObject({
+  expect(toLossError([{ path: 'seed', reason: 'no seed there', code: 'unsupported' }], 'a/b')).toMatchObject({
     code: 'unsupported_parameter',
     details: { param: 'seed' },
   });
@@ -85,7 +85,7 @@ it("a loss report uses the client's own path", () => {
     'topP',
     'logprobs.top',
     'seed',
-  ].map((path) => clientPath(path, request, names));
+  ].map((path) => toClientPath(path, request, names));
   expect(messages).toEqual([
     'messages[4].content[1].cache',
     'messages[4].blocks[1].cache',
@@ -101,14 +101,14 @@ it("a refused field has the client's own name", () => {
     throw new GatewayError('unsupported_parameter', 'no', { param });
   };
   const names = { candidates: 'n', tools: 'offers' };
-  expect(() => inClientWords(refuse('candidates'), names)).toThrow(
+  expect(() => encodeInClientWords(refuse('candidates'), names)).toThrow(
     expect.objectContaining({
       code: 'unsupported_parameter',
       details: expect.objectContaining({ param: 'n' }),
     }),
   );
-  expect(() => inClientWords(refuse('tools[0].x'), names)).toThrow(
+  expect(() => encodeInClientWords(refuse('tools[0].x'), names)).toThrow(
     expect.objectContaining({ details: { param: 'tools[0].x' } }),
   );
-  expect(inClientWords(() => 1, names)).toBe(1);
+  expect(encodeInClientWords(() => 1, names)).toBe(1);
 });

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { checkConfig } from '../../core/config.ts';
-import { connectionFault, filesFor, mostConnections, openFiles } from '../../core/process/open-files.ts';
+import {
+  checkConnections,
+  computeNeededFiles,
+  computeMostConnections,
+  readOpenFilesLimit,
+} from '../../core/process/open-files.ts';
 
 describe('the default number of connections', () => {
   it.each([
@@ -10,19 +15,19 @@ describe('the default number of connections', () => {
     [1_048_576, 20_000],
     [Infinity, 20_000],
   ])('is, for %d file descriptors, %d', (files, connections) => {
-    expect(mostConnections(files)).toBe(connections);
-    expect(filesFor(connections)).toBeLessThanOrEqual(files);
-    expect(connectionFault(connections, files)).toBeUndefined();
+    expect(computeMostConnections(files)).toBe(connections);
+    expect(computeNeededFiles(connections)).toBeLessThanOrEqual(files);
+    expect(checkConnections(connections, files)).toBeUndefined();
   });
 
   it('is at least one, however few file descriptors there are', () => {
-    expect(mostConnections(10)).toBe(1);
+    expect(computeMostConnections(10)).toBe(1);
   });
 
   it('follows the file descriptors of this process', () => {
-    const files = openFiles() ?? Infinity;
+    const files = readOpenFilesLimit() ?? Infinity;
     expect(files).toBeGreaterThan(100);
-    expect(checkConfig({ plugins: [] }, 'test').server.maxConnections).toBe(mostConnections(files));
+    expect(checkConfig({ plugins: [] }, 'test').server.maxConnections).toBe(computeMostConnections(files));
   });
 });
 
@@ -31,9 +36,9 @@ describe('configured connections', () => {
     expect(
       checkConfig({ server: { maxConnections: 1_000_000 }, plugins: [] }, 'test').server.maxConnections,
     ).toBe(1_000_000);
-    expect(connectionFault(481, 1024)).toMatch(
+    expect(checkConnections(481, 1024)).toMatch(
       /maxConnections is 481.*1024 files.*Raise the limit to 1026 .*or lower server.maxConnections to 480\./,
     );
-    expect(connectionFault(20_000, Infinity)).toBeUndefined();
+    expect(checkConnections(20_000, Infinity)).toBeUndefined();
   });
 });

@@ -3,10 +3,10 @@ import { Decimal } from 'decimal.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { computeCharge } from '../../core/billing/charge.ts';
-import { useBound } from '../../core/billing/cost-bounds.ts';
-import { costLines } from '../../core/billing/cost.ts';
+import { boundUse } from '../../core/billing/cost-bounds.ts';
+import { computeCostLines } from '../../core/billing/cost.ts';
 import { Tally } from '../../core/billing/reply-progress.ts';
-import { worstCost } from '../../core/billing/worst-cost.ts';
+import { computeWorstCost } from '../../core/billing/worst-cost.ts';
 import type { Fee, Model, ModelFacts, Price, Routed, Usage } from '../../core/index.ts';
 import { target } from '../balance/targets.ts';
 import { anyRates } from '../support/any-rates.ts';
@@ -76,7 +76,7 @@ function exchangeOf(
 }
 
 function reservedFor({ call, grant, attempt }: Routed): bigint {
-  return worstCost(useBound(call, attempt.target, grant.outputLimit), attempt.target.price);
+  return computeWorstCost(boundUse(call, attempt.target, grant.outputLimit), attempt.target.price);
 }
 
 const figure = fc.oneof(fc.nat(50), fc.nat(3000), fc.nat(60_000), fc.maxSafeNat());
@@ -134,7 +134,7 @@ describe('arbitrary reported usage', () => {
 
 /** Usage within what a call states, and within what a provider is expected to find. */
 function honest({ call, attempt, grant }: Routed, shares: readonly number[]): Usage {
-  const bound = useBound(call, attempt.target, grant.outputLimit);
+  const bound = boundUse(call, attempt.target, grant.outputLimit);
   let place = 0;
   const upTo = (limit: number | undefined): number =>
     Math.floor((shares[place++ % shares.length] ?? 0) * (limit ?? 0));
@@ -175,7 +175,7 @@ describe('an honest provider', () => {
           tally.read({ type: 'response-end' });
           const { cost, lines, usage, basis } = computeCharge('completed', exchange, tally);
           expect(basis).toBe('usage');
-          expect(lines).toEqual(costLines(usage, exchange.attempt.target.price));
+          expect(lines).toEqual(computeCostLines(usage, exchange.attempt.target.price));
           expect(cost).toBeLessThanOrEqual(reservedFor(exchange));
         },
       ),

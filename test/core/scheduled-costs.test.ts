@@ -6,12 +6,12 @@ import { Decimal } from 'decimal.js';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { computeCharge } from '../../core/billing/charge.ts';
-import { useBound } from '../../core/billing/cost-bounds.ts';
-import { costOf, nameRule } from '../../core/billing/cost.ts';
+import { boundUse } from '../../core/billing/cost-bounds.ts';
+import { computeCost, nameRule } from '../../core/billing/cost.ts';
 import { PriceSchedule } from '../../core/billing/price-schedule.ts';
 import { priceSchema, type Price } from '../../core/billing/price.ts';
 import { Tally } from '../../core/billing/reply-progress.ts';
-import { affordableOutput, worstCost } from '../../core/billing/worst-cost.ts';
+import { computeAffordableOutput, computeWorstCost } from '../../core/billing/worst-cost.ts';
 import type { ModelFacts, Usage } from '../../core/index.ts';
 import { target } from '../balance/targets.ts';
 import { routed } from '../support/exchange.ts';
@@ -112,7 +112,7 @@ describe('the cost at a rule', () => {
         const rule = schedule.ruleAt(at);
         const others = { ...usage, ...(isFlex ? { mode: 'flex' } : {}) };
         const expected = costByHand(facts, others, at);
-        expect(costOf(rule === undefined ? others : { ...others, rule }, price).toString()).toBe(
+        expect(computeCost(rule === undefined ? others : { ...others, rule }, price).toString()).toBe(
           expected.toFixed(),
         );
       }),
@@ -165,8 +165,8 @@ describe('the reservation of a call', () => {
           const { price, schedule } = scheduled(facts, longest * minute);
           const bound = { input, output, candidates: 1, rules: schedule.rulesFrom(now) };
           if (bound.rules.length > 1) crossed += 1;
-          const reserved = worstCost(bound, price);
-          const each = bound.rules.map((rule) => worstCost({ ...bound, rules: [rule] }, price));
+          const reserved = computeWorstCost(bound, price);
+          const each = bound.rules.map((rule) => computeWorstCost({ ...bound, rules: [rule] }, price));
           expect(reserved).toBe(each.reduce((most, cost) => (cost > most ? cost : most)));
           for (const place of [0, longest / 2, longest]) {
             const at = now + Math.floor(place * minute);
@@ -175,7 +175,7 @@ describe('the reservation of a call', () => {
               `at ${new Date(at).toISOString()}`,
             ).toBe(true);
           }
-          const limited = affordableOutput(reserved + 1n, bound, price);
+          const limited = computeAffordableOutput(reserved + 1n, bound, price);
           expect(limited).toBeGreaterThanOrEqual(output);
         },
       ),
@@ -188,7 +188,7 @@ describe('the reservation of a call', () => {
     const { price } = scheduled({ input: '1', output: '0', cacheWrite30m: '1.25', cacheWrite12h: '2.5' });
     const bound = { input: 1_000_000, output: 0, candidates: 1 };
     const costs = [{ uncached: true }, { brief: true }, {}].map((asked) =>
-      worstCost({ ...bound, ...asked }, price),
+      computeWorstCost({ ...bound, ...asked }, price),
     );
     expect(costs).toEqual([1_000_000_000n, 1_250_000_000n, 2_500_000_000n]);
   });
@@ -215,16 +215,16 @@ describe('a call across an hour at which the price changes', () => {
     const exchange = routed({ ...target('house', { input: '1', output: '1' }), price, schedule });
     const started = { ...exchange.attempt, sent: true, startedAt: performance.now() };
     const running = { ...exchange, attempt: started };
-    const reserved = worstCost(useBound(running.call, running.attempt.target, 1000), price);
+    const reserved = computeWorstCost(boundUse(running.call, running.attempt.target, 1000), price);
     vi.advanceTimersByTime(2 * minute);
     const tally = new Tally();
     tally.read({ type: 'usage', usage: { input: 500, output: 500 } });
     tally.read({ type: 'response-end' });
     const charge = computeCharge('completed', running, tally);
     expect(charge).toMatchObject({ rule, cost, usage: { rule } });
-    expect(costOf(charge.usage, price)).toBe(cost);
+    expect(computeCost(charge.usage, price)).toBe(cost);
     expect(reserved).toBeGreaterThanOrEqual(
-      worstCost({ ...useBound(running.call, running.attempt.target, 1000), rules: ['peak'] }, price),
+      computeWorstCost({ ...boundUse(running.call, running.attempt.target, 1000), rules: ['peak'] }, price),
     );
   });
 });

@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { GatewayError } from '../../core/errors.ts';
-import { conditionOf } from '../../core/host/taps.ts';
+import { getCondition } from '../../core/host/taps.ts';
 import { core, hooks, untyped, useHooks } from './hooks-of-a-test.ts';
 
 useHooks();
@@ -111,7 +111,7 @@ describe('faulty taps', () => {
   it('names the plugin whose `when` throws, wherever it is evaluated', async () => {
     hooks.transformRequest.tapPromise({ name: 'mine', when: slip }, async (request) => request);
     const [tap] = core.transformRequest.taps;
-    expect(() => tap && conditionOf(tap)(untyped({}))).toThrow(
+    expect(() => tap && getCondition(tap)(untyped({}))).toThrow(
       'plugin "mine": its tap on "transformRequest" failed: slip',
     );
     await expect(core.transformRequest.promise(untyped({ turns: [] }), untyped({}))).rejects.toThrow(

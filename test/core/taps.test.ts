@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { conditionOf, freezeTaps } from '../../core/host/taps.ts';
+import { getCondition, freezeTaps } from '../../core/host/taps.ts';
 import { Trace } from '../../core/util/trace.ts';
 import { core, hooks, log, untyped, useHooks } from './hooks-of-a-test.ts';
 
@@ -184,7 +184,7 @@ describe('conditions', () => {
     const [tap] = core.transformRequest.taps;
     const streamed = untyped({ call: { stream: true } });
     const whole = untyped({ call: { stream: false } });
-    expect(tap && [conditionOf(tap)(streamed), conditionOf(tap)(whole)]).toEqual([true, false]);
+    expect(tap && [getCondition(tap)(streamed), getCondition(tap)(whole)]).toEqual([true, false]);
     expect(
       await core.transformRequest.promise({ model: 'a', stream: true, turns: [] }, streamed),
     ).toMatchObject({ model: 'A' });

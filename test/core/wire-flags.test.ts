@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { Catalog } from '../../core/catalog.ts';
-import { checkModel, flagReader, type Provider } from '../../core/index.ts';
+import { checkModel, createFlagReader, type Provider } from '../../core/index.ts';
 import { readCatalogue, type Model } from '../../core/model-facts.ts';
 import { modelFacts } from '../support/station.ts';
 
@@ -51,7 +51,7 @@ function offerAndCheck(models: readonly Model[]): void {
 
 describe("a protocol's flags in a catalogue file", () => {
   it('are read with the schema of the protocol, which gives the defaults', () => {
-    const read = flagReader('telegram', schema);
+    const read = createFlagReader('telegram', schema);
     const [model] = readFile({}, { telegram: { short: true } }).models;
     expect(model && read(model.capabilities)).toEqual({ short: true, ids: 'any' });
     expect(read(checkModel(modelFacts()).capabilities)).toEqual({ short: false, ids: 'any' });

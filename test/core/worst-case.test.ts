@@ -1,9 +1,9 @@
 /** The most that a call can cost, against computations of its cost. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { costOf } from '../../core/billing/cost.ts';
+import { computeCost } from '../../core/billing/cost.ts';
 import { type Price } from '../../core/billing/price.ts';
-import { affordableOutput, worstCost } from '../../core/billing/worst-cost.ts';
+import { computeAffordableOutput, computeWorstCost } from '../../core/billing/worst-cost.ts';
 import { anyRates } from '../support/any-rates.ts';
 
 const rate = fc.bigInt({ min: 0n, max: 10n ** 12n });
@@ -30,11 +30,11 @@ describe('the worst case', () => {
         (usual, fastRates, input, output, part, fast) => {
           const price = { ...usual, modes: { fast: fastRates } };
           return (
-            costOf(
+            computeCost(
               { input, output, cacheWrite1h: part % (input + 1), mode: fast ? 'fast' : 'usual' },
               price,
             ) <=
-            worstCost({ input, output, candidates: 1, mode: 'fast' }, price) + 1n
+            computeWorstCost({ input, output, candidates: 1, mode: 'fast' }, price) + 1n
           );
         },
       ),
@@ -50,7 +50,7 @@ describe('the worst case', () => {
           output,
           reasoning: reasoning % (output + 1),
         };
-        return costOf(usage, price) <= worstCost({ input, output, candidates: 1 }, price) + 1n;
+        return computeCost(usage, price) <= computeWorstCost({ input, output, candidates: 1 }, price) + 1n;
       }),
     );
   });
@@ -119,8 +119,8 @@ describe('the worst case', () => {
             images: Math.min(images, candidates),
             ...(mode === undefined ? {} : { mode }),
           };
-          expect(costOf(usage, price)).toBeLessThanOrEqual(
-            worstCost(
+          expect(computeCost(usage, price)).toBeLessThanOrEqual(
+            computeWorstCost(
               {
                 input,
                 output,
@@ -147,10 +147,11 @@ describe('the worst case', () => {
         tokens,
         fc.integer({ min: 1, max: 8 }),
         (price, amount, input, candidates) => {
-          const output = affordableOutput(amount, { input, candidates }, price);
-          if (output < 0) return worstCost({ input, output: 0, candidates }, price) >= amount;
+          const output = computeAffordableOutput(amount, { input, candidates }, price);
+          if (output < 0) return computeWorstCost({ input, output: 0, candidates }, price) >= amount;
           return (
-            output === Number.MAX_SAFE_INTEGER || worstCost({ input, output, candidates }, price) <= amount
+            output === Number.MAX_SAFE_INTEGER ||
+            computeWorstCost({ input, output, candidates }, price) <= amount
           );
         },
       ),

@@ -5,9 +5,9 @@ import { rmSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { mostConnections } from '../../core/process/open-files.ts';
+import { computeMostConnections } from '../../core/process/open-files.ts';
 import { createKeyring } from '../../plugins/meters/balance/keyring.ts';
-import { keyId, noLimits } from '../../plugins/meters/balance/keys.ts';
+import { toKeyId, noLimits } from '../../plugins/meters/balance/keys.ts';
 import type { KeyRecord } from '../../plugins/meters/balance/store.ts';
 import { createSecret, hashSecret } from '../../plugins/shared/secret.ts';
 import { storeWith } from '../balance/calls.ts';
@@ -19,7 +19,7 @@ function keyringOf(secret: string): { readonly keyring: ReturnType<typeof create
   const hash = hashSecret(secret);
   const known: KeyRecord = {
     ...noLimits,
-    id: keyId(hash),
+    id: toKeyId(hash),
     hash,
     lastFour: secret.slice(-4),
     kind: 'user',
@@ -82,7 +82,7 @@ describe('twenty thousand connections to a process with a limit of 4096 files', 
       );
       if (count % 500 === 0) await look();
     }
-    await until(() => shed >= 20_000 - mostConnections(4096));
+    await until(() => shed >= 20_000 - computeMostConnections(4096));
     process.stdout.write(`${shed} shed\n`);
     await look();
     for (const socket of sockets) socket.destroy();

@@ -8,7 +8,7 @@ import { crc32 } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createKeyring } from '../../plugins/meters/balance/keyring.ts';
-import { keyId, noLimits } from '../../plugins/meters/balance/keys.ts';
+import { toKeyId, noLimits } from '../../plugins/meters/balance/keys.ts';
 import type { KeyRecord } from '../../plugins/meters/balance/store.ts';
 import { createSecret, hashSecret } from '../../plugins/shared/secret.ts';
 import { storeWith } from '../balance/calls.ts';
@@ -69,7 +69,7 @@ describe('the duration of a refusal', () => {
         hash,
         {
           ...noLimits,
-          id: keyId(hash),
+          id: toKeyId(hash),
           hash,
           lastFour: secret.slice(-4),
           kind: 'user',

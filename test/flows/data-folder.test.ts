@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { examineRights, tighten, tightenFolder } from '../../core/process/data-folder.ts';
+import { examineRights, restrictAccess, tightenFolder } from '../../core/process/data-folder.ts';
 import { runVerb, startProcess } from '../support/process.ts';
 
 let place: string;
@@ -73,7 +73,7 @@ it('a start leaves a folder that serves others unchanged, and what a link points
   tightenFolder(folder);
   expect(modes()).toEqual({ '.': '1777', other: '644' });
   symlinkSync(join(folder, 'other'), join(place, 'link'));
-  expect([tighten(join(place, 'link')), modeOf(join(folder, 'other'))]).toEqual([false, '644']);
+  expect([restrictAccess(join(place, 'link')), modeOf(join(folder, 'other'))]).toEqual([false, '644']);
 });
 
 it('a start leaves the modes of its working directory unchanged', () => {

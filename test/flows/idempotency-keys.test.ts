@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { keyId } from '../../plugins/meters/balance/keys.ts';
+import { toKeyId } from '../../plugins/meters/balance/keys.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { hashSecret } from '../../plugins/shared/secret.ts';
 import { openHarness } from '../support/harness.ts';
@@ -134,7 +134,7 @@ describe('a key', () => {
   ])('repeats no stored reply to a key that is %s', async (_state, change) => {
     const secret = await newKey('tester', {});
     expect((await send(chat(false), order, secret)).status).toBe(200);
-    await change(keyId(hashSecret(secret)));
+    await change(toKeyId(hashSecret(secret)));
     await expect.poll(async () => (await send(chat(false), order, secret)).status).toBe(401);
   });
 

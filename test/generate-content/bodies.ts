@@ -1,10 +1,10 @@
 /** Helpers for this protocol's bodies: models, matches and calls. */
 import type { ClientCall, Match, Model, ModelFacts } from '../../core/index.ts';
-import { protocolAt } from '../../plugins/protocols/generate-content/index.ts';
+import { createProtocol } from '../../plugins/protocols/generate-content/index.ts';
 import { modelFrom } from '../support/model-from.ts';
 import { encoderOf } from '../support/turns.ts';
 
-export const protocol = protocolAt('/beta');
+export const protocol = createProtocol('/beta');
 
 /** A Gemini with every capability, except for the given changes. */
 export const modelWith = modelFrom({

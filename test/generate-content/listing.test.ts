@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RouteReply } from '../../core/index.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
-import { hostWith, type TestHost } from '../support/host.ts';
+import { createHost, type TestHost } from '../support/host.ts';
 import { modelWith } from './bodies.ts';
 
 const priced = modelWith({
@@ -20,7 +20,7 @@ const nested = modelWith({ id: 'vendor/family/model:free', name: 'Free' });
 const provider = { name: 'p', endpoints: {}, sign: <Request>(request: Request): Request => request };
 
 function listed(mount?: string): TestHost {
-  const host = hostWith([generateContent(mount === undefined ? {} : { mount })]);
+  const host = createHost([generateContent(mount === undefined ? {} : { mount })]);
   host.catalog.offer(provider, [priced, nested]);
   return host;
 }

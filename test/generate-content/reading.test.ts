@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ClientCall } from '../../core/index.ts';
-import { protocolAt } from '../../plugins/protocols/generate-content/index.ts';
+import { createProtocol } from '../../plugins/protocols/generate-content/index.ts';
 import { seal } from '../../plugins/shared/wire-kit/envelope.ts';
 import { refusal, within } from '../support/refusals.ts';
 import { callWith, matchOf, protocol } from './bodies.ts';
@@ -72,7 +72,7 @@ describe('a call address', () => {
   });
 
   it('is below the mount that the operator chooses', () => {
-    expect(protocolAt('').client.match('POST', '/v1beta/models/a/b:countTokens', '')).toMatchObject({
+    expect(createProtocol('').client.match('POST', '/v1beta/models/a/b:countTokens', '')).toMatchObject({
       model: 'a/b',
     });
   });

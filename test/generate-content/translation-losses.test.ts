@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Block, CanonicalRequest, Turn } from '../../core/index.ts';
-import { clientPath } from '../../core/loss.ts';
+import { toClientPath } from '../../core/loss.ts';
 import { refusal } from '../support/refusals.ts';
 import { ahoy, call, assistant, file, result, text, tool, user } from '../support/turns.ts';
 import { callWith, older, protocol, encode } from './bodies.ts';
@@ -64,7 +64,7 @@ describe('a request that Google cannot fulfil', () => {
     const request = callWith({
       generationConfig: { responseMimeType: 'application/json', responseSchema: { type: 'ARRAY' } },
     }).decode();
-    expect(clientPath('format.schema', request, protocol.client.fieldNames)).toBe(
+    expect(toClientPath('format.schema', request, protocol.client.fieldNames)).toBe(
       'generationConfig.responseSchema',
     );
   });
@@ -96,7 +96,7 @@ describe('a request that Google cannot fulfil', () => {
       'generationConfig.mediaResolution',
       'safetySettings',
       'serviceTier',
-    ].map((path) => clientPath(path, request, protocol.client.fieldNames));
+    ].map((path) => toClientPath(path, request, protocol.client.fieldNames));
     expect(paths).toEqual([
       'generation_config.top_p',
       'generation_config.topK',
@@ -234,7 +234,7 @@ describe('decoding a request of this protocol', () => {
 
   it("reports losses by the client's own path", () => {
     const { fieldNames } = protocol.client;
-    const asWritten = (path: string): string => clientPath(path, decoded, fieldNames);
+    const asWritten = (path: string): string => toClientPath(path, decoded, fieldNames);
     expect(
       [
         'turns[1].blocks[1].detail',

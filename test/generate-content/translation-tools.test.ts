@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CanonicalRequest, Turn } from '../../core/index.ts';
-import { clientPath } from '../../core/loss.ts';
+import { toClientPath } from '../../core/loss.ts';
 import { listForeignFields } from '../../plugins/shared/wire-kit/foreign-fields.ts';
 import { ahoy, call, assistant } from '../support/turns.ts';
 import { callWith, older, protocol, encode } from './bodies.ts';
@@ -124,7 +124,7 @@ describe('encoding tools', () => {
     }).decode();
     expect(
       listForeignFields({ model: 'a/b', stream: false, turns: [], toolChoice }, 'responses').map(({ path }) =>
-        clientPath(path, { model: 'a/b', stream: false, turns: [] }, protocol.client.fieldNames),
+        toClientPath(path, { model: 'a/b', stream: false, turns: [] }, protocol.client.fieldNames),
       ),
     ).toEqual(['toolConfig.functionCallingConfig.mode']);
   });

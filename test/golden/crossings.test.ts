@@ -13,7 +13,7 @@ import {
   type GatewayError,
   type ReplyContext,
 } from '../../core/index.ts';
-import { clientPath, inClientWords } from '../../core/loss.ts';
+import { toClientPath, encodeInClientWords } from '../../core/loss.ts';
 import { decodeAll, fold, readStream } from '../contract/replies.ts';
 import { families, readCall, wires, type Wire } from '../support/families.ts';
 import { expectSnapshot } from '../support/snapshot.ts';
@@ -54,13 +54,13 @@ function requestOn(other: Wire, own: Wire, body: unknown): unknown {
   const { protocol, model } = families[other];
   const { fieldNames } = families[own].protocol.client;
   const sent = attempted(() =>
-    inClientWords(() => protocol.upstream.encodeRequest(request, model, undefined), fieldNames),
+    encodeInClientWords(() => protocol.upstream.encodeRequest(request, model, undefined), fieldNames),
   );
   if (isGatewayError(sent)) return { refused: sent.message, param: sent.details.param, code: sent.code };
   const { body: encoded, losses } = sent;
   return {
     lost: Object.fromEntries(
-      losses.map(({ path, reason }) => [clientPath(path, request, fieldNames), reason]),
+      losses.map(({ path, reason }) => [toClientPath(path, request, fieldNames), reason]),
     ),
     body: encoded,
   };

@@ -7,7 +7,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { isGatewayError, type CanonicalRequest } from '../../core/index.ts';
-import { clientPath } from '../../core/loss.ts';
+import { toClientPath } from '../../core/loss.ts';
 import { families, readCall, wires, type Wire } from '../support/families.ts';
 
 /** Members, with their values as JSON, whose absence means the same. */
@@ -104,7 +104,7 @@ function cross(client: Wire, wire: Wire, body: unknown): Crossed | undefined {
   try {
     const { body: sent, losses, stops } = protocol.upstream.encodeRequest(request, model, undefined);
     return {
-      lost: losses.map(({ path }) => clientPath(path, request, fieldNames)),
+      lost: losses.map(({ path }) => toClientPath(path, request, fieldNames)),
       sent: JSON.stringify([sent, stops ?? [], losses.map(({ reason }) => reason)]),
     };
   } catch (thrown) {

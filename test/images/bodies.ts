@@ -2,9 +2,9 @@
 import { fileURLToPath } from 'node:url';
 import { Form } from '../../core/http/form.ts';
 import { readCatalogue, type ClientCall, type Model, type Operation } from '../../core/index.ts';
-import { protocolWith } from '../../plugins/protocols/images/index.ts';
+import { createProtocol } from '../../plugins/protocols/images/index.ts';
 
-export const protocol = protocolWith({ quality: 'required' });
+export const protocol = createProtocol({ quality: 'required' });
 
 const known = ['openai', 'google'].flatMap((vendor) =>
   readCatalogue(new URL(`../../plugins/providers/catalogue/${vendor}.json`, import.meta.url)),

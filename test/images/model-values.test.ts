@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pictureTokens } from '../../core/billing/cost-bounds.ts';
+import { countPictureTokens } from '../../core/billing/cost-bounds.ts';
 import { checkModel, isGatewayError } from '../../core/index.ts';
 import { modelOf, protocol, readJson } from './bodies.ts';
 
@@ -188,6 +188,6 @@ describe('a model with more than the interface lists', () => {
     ['more than the dearest quality costs', { size: '4096x4096', quality: 'high' }, 64_000],
     ['the best quality there is', { quality: 'max' }, 64_000],
   ])('reserves the tokens of %s', (_, fields, tokens) => {
-    expect(pictureTokens(readJson(fields), studio)).toBe(tokens);
+    expect(countPictureTokens(readJson(fields), studio)).toBe(tokens);
   });
 });

@@ -13,12 +13,12 @@ import {
   type Tool,
   type Turn,
 } from '../../core/index.ts';
-import { protocolAt } from '../../plugins/protocols/messages/index.ts';
+import { createProtocol } from '../../plugins/protocols/messages/index.ts';
 import { isObject } from '../support/json.ts';
 import { modelFrom } from '../support/model-from.ts';
 import { ahoy, call } from '../support/turns.ts';
 
-export const protocol = protocolAt('/alpha');
+export const protocol = createProtocol('/alpha');
 export const version = { 'anthropic-version': '2023-06-01' };
 
 /** A model that supports everything, except for the stated differences. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CanonicalEvent, Opaque } from '../../core/index.ts';
-import { clientPath } from '../../core/loss.ts';
+import { toClientPath } from '../../core/loss.ts';
 import { StreamEncoder } from '../../plugins/protocols/messages/encode-events.ts';
 import { seal } from '../../plugins/shared/wire-kit/envelope.ts';
 import { isObject } from '../support/json.ts';
@@ -104,7 +104,7 @@ describe('encrypted state of another provider', () => {
       ],
     }).decode();
     const { losses } = protocol.upstream.encodeRequest(request, modelWith(), undefined);
-    expect(losses.map(({ path }) => clientPath(path, request, protocol.client.fieldNames))).toEqual([
+    expect(losses.map(({ path }) => toClientPath(path, request, protocol.client.fieldNames))).toEqual([
       'messages[0].content[1]',
     ]);
   });

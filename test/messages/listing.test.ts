@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RouteReply } from '../../core/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
-import { hostWith, type TestHost } from '../support/host.ts';
+import { createHost, type TestHost } from '../support/host.ts';
 import { modelWith } from './bodies.ts';
 
 const priced = modelWith({
@@ -19,7 +19,7 @@ const painter = modelWith({ id: 'vendor/painter', output: ['image'] });
 const provider = { name: 'p', endpoints: {}, sign: <Request>(request: Request): Request => request };
 
 function listed(mount?: string): TestHost {
-  const host = hostWith([messages(mount === undefined ? {} : { mount })]);
+  const host = createHost([messages(mount === undefined ? {} : { mount })]);
   host.catalog.offer(provider, [priced, nested, painter]);
   return host;
 }

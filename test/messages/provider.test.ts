@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { anthropic } from '../../plugins/providers/anthropic.ts';
-import { hostWith } from '../support/host.ts';
+import { createHost } from '../support/host.ts';
 
 it('the catalogue states how every model of Anthropic reasons', () => {
-  const models = hostWith([anthropic({ apiKey: 'vendor-key' })]).catalog.models();
+  const models = createHost([anthropic({ apiKey: 'vendor-key' })]).catalog.models();
   expect(models.length).toBeGreaterThan(5);
   for (const { id, capabilities } of models)
     expect(['none', 'budget', 'adaptive'], id).toContain(capabilities.reasoning.style);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ClientCall, Match } from '../../core/index.ts';
-import { protocolAt } from '../../plugins/protocols/messages/index.ts';
+import { createProtocol } from '../../plugins/protocols/messages/index.ts';
 import { refusal } from '../support/refusals.ts';
 import { callWith, protocol, version } from './bodies.ts';
 
@@ -29,10 +29,10 @@ describe('the paths of messages', () => {
   });
 
   it('can be served below another mount, and below none', () => {
-    expect(protocolAt('/claude').client.match('POST', '/claude/v1/messages')).toEqual({
+    expect(createProtocol('/claude').client.match('POST', '/claude/v1/messages')).toEqual({
       operation: 'generate',
     });
-    expect(protocolAt('').client.match('POST', '/v1/messages')).toEqual({ operation: 'generate' });
+    expect(createProtocol('').client.match('POST', '/v1/messages')).toEqual({ operation: 'generate' });
   });
 });
 

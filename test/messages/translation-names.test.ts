@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clientPath } from '../../core/loss.ts';
+import { toClientPath } from '../../core/loss.ts';
 import { callWith, protocol, version } from './bodies.ts';
 
 describe('a request of this protocol on another', () => {
@@ -58,7 +58,9 @@ describe('a request of this protocol on another', () => {
     [{ output_config: { effort: 'low' } }, 'output_config.effort'],
     [{ thinking: { type: 'adaptive' }, output_config: { effort: 'low' } }, 'output_config.effort'],
   ])('names an effort as the client did that asked by %j', (fields, name) => {
-    expect(clientPath('reasoning.effort', callWith(fields).decode(), protocol.client.fieldNames)).toBe(name);
+    expect(toClientPath('reasoning.effort', callWith(fields).decode(), protocol.client.fieldNames)).toBe(
+      name,
+    );
   });
 
   it('has its fields under their canonical names', () => {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { catalogue } from '../../plugins/operations/catalogue.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { openAdminListener } from '../support/admin-listener.ts';
-import { hostWith } from '../support/host.ts';
+import { createHost } from '../support/host.ts';
 import { station } from '../support/station.ts';
 
 let folder: string;
@@ -16,7 +16,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const facts = {
   price: { input: '1', output: '2', cacheRead: '0.1', tiers: [{ above: 200_000, input: '2', output: '4' }] },
 };
-const host = hostWith([
+const host = createHost([
   catalogue(),
   station({
     name: 'inhouse',

@@ -9,7 +9,7 @@ import {
   type Limits,
   type Picture,
 } from '../../plugins/operations/fetch-images/fetch.ts';
-import { isPublic, reachOf, type Reach } from '../../plugins/operations/fetch-images/reach.ts';
+import { isPublic, createReach, type Reach } from '../../plugins/operations/fetch-images/reach.ts';
 import { jpeg, png, startPictureServer, type PictureServer } from '../support/picture-server.ts';
 
 let server: PictureServer;
@@ -30,7 +30,7 @@ beforeEach(() => void server.asked.splice(0));
 /** A name server that resolves every name to this machine. */
 const loopback = async () => [{ address: '127.0.0.1', family: 4 }];
 /** The server may be reached by its name, as an internal one may. */
-const friendly = (): Reach => reachOf(undefined, ['127.0.0.1']);
+const friendly = (): Reach => createReach(undefined, ['127.0.0.1']);
 
 function fetched(
   url: string,
@@ -38,10 +38,15 @@ function fetched(
     reach = friendly(),
     wanted = {},
     signal = AbortSignal.timeout(20_000),
-    took = () => undefined,
-  }: { reach?: Reach; wanted?: Partial<Limits>; signal?: AbortSignal; took?: (bytes: number) => void } = {},
+    onBytes = () => undefined,
+  }: {
+    reach?: Reach;
+    wanted?: Partial<Limits>;
+    signal?: AbortSignal;
+    onBytes?: (bytes: number) => void;
+  } = {},
 ): Promise<Picture> {
-  return fetchPicture(url, { ...limits, ...wanted }, reach, { signal, took });
+  return fetchPicture(url, { ...limits, ...wanted }, reach, { signal, onBytes });
 }
 
 const at = (path: string): string => server.origin + path;
@@ -80,12 +85,12 @@ describe('a picture', () => {
 
   it('is counted piece by piece, and the fetch stops at the memory limit', async () => {
     let sum = 0;
-    await fetched(at('/picture.png'), { took: (bytes) => void (sum += bytes) });
+    await fetched(at('/picture.png'), { onBytes: (bytes) => void (sum += bytes) });
     expect(sum).toBe(png.length);
     await expect(
       fetched(at('/endless'), {
         wanted: { maxBytes: 1e9 },
-        took: (bytes) => {
+        onBytes: (bytes) => {
           sum += bytes;
           if (sum > 50_000) throw new RangeError('full');
         },
@@ -129,7 +134,7 @@ describe('a URL that leads to a private address', () => {
   ])('is not connected to: %s', async (url) => {
     const port = new URL(url);
     port.port = String(server.port);
-    await expect(fetched(port.href, { reach: reachOf(undefined, []) })).rejects.toThrow(
+    await expect(fetched(port.href, { reach: createReach(undefined, []) })).rejects.toThrow(
       'does not fetch from',
     );
     expect(server.asked).toEqual([]);
@@ -142,7 +147,7 @@ describe('a URL that leads to a private address', () => {
     'http://127.0.0.1.anything.test/',
   ])('is not connected to by a name: %s', async (url) => {
     await expect(
-      fetched(url.replace(/\/$/, `:${server.port}/`), { reach: reachOf(undefined, [], loopback) }),
+      fetched(url.replace(/\/$/, `:${server.port}/`), { reach: createReach(undefined, [], loopback) }),
     ).rejects.toThrow('does not fetch from');
     expect(server.asked).toEqual([]);
   });
@@ -153,7 +158,7 @@ describe('a URL that leads to a private address', () => {
       { address: '127.0.0.1', family: 4 },
     ];
     await expect(
-      fetched(`http://mixed.test:${server.port}/picture.png`, { reach: reachOf(undefined, [], mixed) }),
+      fetched(`http://mixed.test:${server.port}/picture.png`, { reach: createReach(undefined, [], mixed) }),
     ).rejects.toThrow('does not fetch from');
   });
 
@@ -168,8 +173,8 @@ describe('a URL that leads to a private address', () => {
   it('gets the same error as an unknown name', async () => {
     const faultOf = (reach: Reach): Promise<unknown> =>
       fetched(`http://some.test:${server.port}/`, { reach }).catch((error: unknown) => error);
-    expect(await faultOf(reachOf(undefined, [], async () => []))).toEqual(
-      await faultOf(reachOf(undefined, [], loopback)),
+    expect(await faultOf(createReach(undefined, [], async () => []))).toEqual(
+      await faultOf(createReach(undefined, [], loopback)),
     );
   });
 });
@@ -178,7 +183,7 @@ describe('a name whose address changes', () => {
   it('is resolved once, and the connection goes to that address', async () => {
     let requestCount = 0;
     const flipping = async () => [{ address: requestCount++ === 0 ? '127.0.0.1' : '10.0.0.1', family: 4 }];
-    const reach = reachOf(undefined, [], flipping, (address) => address === '127.0.0.1');
+    const reach = createReach(undefined, [], flipping, (address) => address === '127.0.0.1');
     expect(await fetched(`http://flip.test:${server.port}/picture.png`, { reach })).toMatchObject({
       mediaType: 'image/png',
     });
@@ -187,7 +192,7 @@ describe('a name whose address changes', () => {
 
   it('is checked again after a redirect', async () => {
     let requestCount = 0;
-    const reach = reachOf(undefined, [], loopback, () => requestCount++ === 0);
+    const reach = createReach(undefined, [], loopback, () => requestCount++ === 0);
     await expect(
       fetched(`http://flip.test:${server.port}/to?${encodeURIComponent('/picture.png')}`, { reach }),
     ).rejects.toThrow('does not fetch from');
@@ -209,7 +214,7 @@ describe('a URL that is refused before any lookup', () => {
     ['http://a.test:6379/a.png', /one of the ports/],
   ])('%s', async (url, message, wanted) => {
     let requestCount = 0;
-    const reach = reachOf(undefined, [], async () => [
+    const reach = createReach(undefined, [], async () => [
       { address: `8.8.8.${(requestCount += 1)}`, family: 4 },
     ]);
     const error = await fetched(url, { reach, ...(wanted ? { wanted } : {}) }).catch(
@@ -221,7 +226,7 @@ describe('a URL that is refused before any lookup', () => {
   });
 
   it('is at a host that the option does not allow', async () => {
-    const reach = reachOf(['images.test', '*.below.test'], [], loopback, () => true);
+    const reach = createReach(['images.test', '*.below.test'], [], loopback, () => true);
     const to = (host: string): Promise<unknown> =>
       fetched(`http://${host}:${server.port}/picture.png`, { reach });
     for (const host of ['images.test', 'IMAGES.test', 'a.below.test', 'a.b.below.test'])
@@ -264,7 +269,7 @@ describe('a faulty server', () => {
   });
 
   it('times out while its name is resolved', async () => {
-    const endless = reachOf(undefined, [], () => new Promise(() => undefined));
+    const endless = createReach(undefined, [], () => new Promise(() => undefined));
     await expect(
       fetched('http://slow.test/', { reach: endless, signal: AbortSignal.timeout(50) }),
     ).rejects.toMatchObject({ name: 'TimeoutError' });

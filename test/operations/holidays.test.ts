@@ -6,14 +6,14 @@ import { PriceSchedule } from '../../core/billing/price-schedule.ts';
 import { readCatalogue } from '../../core/index.ts';
 import { catalogue } from '../../plugins/operations/catalogue.ts';
 import { findHolidayEnds } from '../../plugins/operations/catalogue/price-dates.ts';
-import { hostWith, type TestHost } from '../support/host.ts';
+import { createHost, type TestHost } from '../support/host.ts';
 
 const models = readCatalogue(
   pathToFileURL(join(import.meta.dirname, '../../plugins/providers/catalogue/deepseek.json')),
 );
 
 function open(): TestHost {
-  const host = hostWith([catalogue()]);
+  const host = createHost([catalogue()]);
   const provider = { name: 'deepseek', endpoints: {}, sign: (request: never): never => request };
   host.catalog.offer(provider, models);
   return host;

@@ -149,10 +149,10 @@ describe('events of other workers', () => {
     if (!here || !there) throw new Error('there are two');
     opened.push(here, there);
     let reads = 0;
-    there.ended(refused('unheard', () => (reads += 1)));
+    there.addEnd(refused('unheard', () => (reads += 1)));
     expect(reads).toBe(0);
     const stream = here.open();
-    there.ended(refused('heard', () => (reads += 1)));
+    there.addEnd(refused('heard', () => (reads += 1)));
     expect(reads).toBeGreaterThan(0);
     let text = '';
     await vi.waitFor(() => {
@@ -169,7 +169,7 @@ describe('events of other workers', () => {
     if (!here || !there) throw new Error('there are two');
     opened.push(here, there);
     const stream = here.open();
-    for (let index = 0; index < 500; index += 1) there.ended(refused(`call-${index}`));
+    for (let index = 0; index < 500; index += 1) there.addEnd(refused(`call-${index}`));
     let text = '';
     await vi.waitFor(() => {
       text += textOf(stream);
@@ -191,14 +191,14 @@ describe('a client that reads nothing', () => {
     const long = 'x'.repeat(1_000_000);
     let isSlow = true;
     for (let batch = 0; batch < 100 && isSlow; batch += 1) {
-      live.ended(refused(`${batch}-${long}`));
+      live.addEnd(refused(`${batch}-${long}`));
       await vi.waitFor(() => expect(heard.join('')).toContain(`"${batch}-`));
       isSlow = !slow.readableEnded && slow.readableLength < 4.2 * 1024 * 1024;
     }
     let text = '';
     for await (const piece of slow) text += String(piece);
     expect(text).toMatch(/event: dropped\ndata: \{"message":"This client reads too slowly[^\n]*\}\n\n$/);
-    live.ended(refused('last'));
+    live.addEnd(refused('last'));
     await vi.waitFor(() => expect(heard.join('')).toContain('"id":"last"'));
   });
 });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { overload } from '../../plugins/operations/overload.ts';
 import { received } from '../support/exchange.ts';
-import { hostWith, type TestHost } from '../support/host.ts';
+import { createHost, type TestHost } from '../support/host.ts';
 
 const lag = vi.hoisted(() => ({ nanoseconds: 0 }));
 vi.mock('node:perf_hooks', () => ({
@@ -14,7 +14,7 @@ vi.mock('node:perf_hooks', () => ({
 }));
 
 function busyHost(options: Parameters<typeof overload>[0], calls = 0): TestHost {
-  const host = hostWith([overload(options)]);
+  const host = createHost([overload(options)]);
   Object.assign(host.running, { count: calls });
   return host;
 }

@@ -7,7 +7,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { readCatalogue } from '../../core/index.ts';
 import { catalogue } from '../../plugins/operations/catalogue.ts';
 import { findPriceAges } from '../../plugins/operations/catalogue/price-dates.ts';
-import { hostWith, type TestHost } from '../support/host.ts';
+import { createHost, type TestHost } from '../support/host.ts';
 
 const model = {
   upstream: 'one',
@@ -30,7 +30,7 @@ function offer({ catalog }: TestHost, vendor: string, asOf: string): void {
 }
 
 function hostOf(options: Parameters<typeof catalogue>[0] = {}): TestHost {
-  const host = hostWith([catalogue(options)]);
+  const host = createHost([catalogue(options)]);
   offer(host, 'fresh', '2026-11-10');
   offer(host, 'stale', '2026-07-02');
   return host;
@@ -83,7 +83,7 @@ it.each([
 });
 
 it('prices that an operator states cause no warning', async () => {
-  const host = hostWith([catalogue()]);
+  const host = createHost([catalogue()]);
   expect(findPriceAges(host.catalog, Date.now())).toEqual([]);
   expect(await findings(host)).toEqual([]);
 });

@@ -10,7 +10,7 @@ import {
 } from '../../plugins/operations/catalogue/price-updates.ts';
 import { readSnapshot } from '../../plugins/operations/catalogue/snapshot.ts';
 import { openai } from '../../plugins/providers/openai.ts';
-import { hostWith } from '../support/host.ts';
+import { createHost } from '../support/host.ts';
 import { station } from '../support/station.ts';
 
 /** Documents in memory. `interrupt` runs once before the next write, as another process would. */
@@ -30,7 +30,7 @@ function memory(): Documents & { interrupt: (() => Promise<unknown>) | undefined
   };
 }
 
-const { catalog } = hostWith([
+const { catalog } = createHost([
   station({
     name: 'inhouse',
     endpoints: {},
@@ -101,7 +101,7 @@ describe('prices in effect', () => {
     ['https://api.openai.com/v1', '3'],
     ['https://eu.api.openai.com/v1', '3.3'],
   ])('reach calls at %s, with the surcharge of the region', async (baseUrl, input) => {
-    const { catalog: offered } = hostWith([openai({ apiKey: 'k', baseUrl })]);
+    const { catalog: offered } = createHost([openai({ apiKey: 'k', baseUrl })]);
     const own = (): string[] => offered.find('openai/gpt-6.1-sol').map(({ price }) => formatUsd(price.input));
     const models = { 'gpt-6.1-sol': { id: 'gpt-6.1-sol', cost: { input: 3, output: 10 } } };
     const snapshot = readSnapshot(JSON.stringify({ openai: { models } }), 'feed');

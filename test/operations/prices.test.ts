@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { formatUsd, parseUsd } from '../../core/index.ts';
-import { perMillion } from '../../plugins/operations/catalogue/litellm.ts';
+import { toPerMillion } from '../../plugins/operations/catalogue/litellm.ts';
 import { until } from '../support/operated.ts';
 import {
   catalogueCost,
@@ -150,7 +150,7 @@ describe('a price update', () => {
 
 describe('LiteLLM’s numbers', () => {
   it('become decimal strings without a rounding error', () => {
-    expect([2.5e-6, 1.5e-7, 0, 1e-12, 0.00003, 1].map(perMillion)).toEqual([
+    expect([2.5e-6, 1.5e-7, 0, 1e-12, 0.00003, 1].map(toPerMillion)).toEqual([
       '2.5',
       '0.15',
       '0',
@@ -158,11 +158,11 @@ describe('LiteLLM’s numbers', () => {
       '30',
       '1000000',
     ]);
-    expect([-1, NaN, Infinity].map(perMillion)).toEqual([undefined, undefined, undefined]);
+    expect([-1, NaN, Infinity].map(toPerMillion)).toEqual([undefined, undefined, undefined]);
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 10 ** 9 }), (micros) => {
         // Each is a number of millionths of a USD for a million tokens.
-        expect(perMillion(Number(`${micros}e-12`))).toBe(formatUsd(BigInt(micros) * 1000n));
+        expect(toPerMillion(Number(`${micros}e-12`))).toBe(formatUsd(BigInt(micros) * 1000n));
       }),
     );
   });

@@ -6,7 +6,7 @@ import { demo } from '../../plugins/providers/demo.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
 import { routed } from '../support/exchange.ts';
 import { startGateway } from '../support/gateway.ts';
-import { hostWith } from '../support/host.ts';
+import { createHost } from '../support/host.ts';
 import {
   answered,
   clearRegistries,
@@ -54,13 +54,13 @@ describe('GET /metrics', () => {
   );
 
   it('cannot be for the admin listener alone where there is none', () => {
-    expect(() => hostWith([prometheus({ listener: 'admin' })])).toThrow(/needs the plugin "admin"/);
+    expect(() => createHost([prometheus({ listener: 'admin' })])).toThrow(/needs the plugin "admin"/);
   });
 
   it('keeps counting after a reload', async () => {
     const before = watched();
     await before.calls.observe.promise(answered(before));
-    const after = hostWith([demo(), prometheus()], before.metrics);
+    const after = createHost([demo(), prometheus()], before.metrics);
     expect(await samplesAfter(after, answered(after))).toContain(
       'tollgate_requests_total{protocol="plain",model="demo/echo",provider="demo",code="200"} 2',
     );

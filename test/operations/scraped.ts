@@ -5,7 +5,7 @@ import { type Answered, type Charge, type End, type Target } from '../../core/in
 import { prometheus } from '../../plugins/operations/prometheus.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { routed, type Routing } from '../support/exchange.ts';
-import { hostWith, type TestHost } from '../support/host.ts';
+import { createHost, type TestHost } from '../support/host.ts';
 import { plainProtocol } from '../support/plain-protocol.ts';
 
 const registries: MetricsRegistry[] = [];
@@ -13,7 +13,7 @@ const registries: MetricsRegistry[] = [];
 export function watched(): TestHost {
   const metrics = new MetricsRegistry();
   registries.push(metrics);
-  return hostWith([demo(), prometheus()], metrics);
+  return createHost([demo(), prometheus()], metrics);
 }
 
 /** The metrics that Prometheus reads. */

@@ -8,7 +8,7 @@ import { Visitors } from '../../plugins/operations/rate-limits/visitors.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
-import { networkOf } from '../../plugins/shared/network.ts';
+import { toNetwork } from '../../plugins/shared/network.ts';
 import { startGateway } from '../support/gateway.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { station } from '../support/station.ts';
@@ -158,26 +158,26 @@ describe('an address', () => {
     ['', ''],
     ['no address:', 'no address:'],
   ])('%s counts as %s', (address, network) => {
-    expect(networkOf(address)).toBe(network);
+    expect(toNetwork(address)).toBe(network);
   });
 
   it('has one of a fixed number of counters, which it shares with its network and few others', () => {
     const visitors = new Visitors(1, 60);
     const drawers = new Set(
       Array.from({ length: 100_000 }, (_, count) =>
-        visitors.drawerOf(`10.${count >> 16}.${(count >> 8) & 255}.${count & 255}`),
+        visitors.computeDrawer(`10.${count >> 16}.${(count >> 8) & 255}.${count & 255}`),
       ),
     );
     expect(drawers.size).toBeLessThanOrEqual(65_536);
     expect(drawers.size).toBeGreaterThan(45_000);
-    expect(visitors.drawerOf('2001:db8:1:2::9')).toBe(visitors.drawerOf('2001:db8:1:2:3:4:5:6'));
+    expect(visitors.computeDrawer('2001:db8:1:2::9')).toBe(visitors.computeDrawer('2001:db8:1:2:3:4:5:6'));
   });
 
   it('has a counter that an outsider cannot predict', () => {
     const [one, other] = [new Visitors(1, 60), new Visitors(1, 60)];
     const addresses = Array.from({ length: 20 }, (_, count) => `203.0.113.${count}`);
-    expect(addresses.map((address) => one.drawerOf(address))).not.toEqual(
-      addresses.map((address) => other.drawerOf(address)),
+    expect(addresses.map((address) => one.computeDrawer(address))).not.toEqual(
+      addresses.map((address) => other.computeDrawer(address)),
     );
   });
 });

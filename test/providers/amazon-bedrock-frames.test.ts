@@ -1,7 +1,7 @@
 /** Frames of bytes to events: cut anywhere, damaged anywhere, and exceptions in the protocol's words. */
 import { describe, expect, it } from 'vitest';
 import { isGatewayError } from '../../core/index.ts';
-import { serverSentEvents } from '../../plugins/providers/amazon-bedrock/frames.ts';
+import { toServerSentEvents } from '../../plugins/providers/amazon-bedrock/frames.ts';
 import { chunkFrame, eventFrame, exceptionFrame } from '../support/cloud/event-frames.ts';
 
 async function* inChunks(...chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
@@ -9,7 +9,7 @@ async function* inChunks(...chunks: readonly Uint8Array[]): AsyncGenerator<Uint8
 }
 
 async function read(...chunks: readonly Uint8Array[]): Promise<string> {
-  return Buffer.concat(await Array.fromAsync(serverSentEvents(inChunks(...chunks)))).toString();
+  return Buffer.concat(await Array.fromAsync(toServerSentEvents(inChunks(...chunks)))).toString();
 }
 
 const start =
@@ -47,7 +47,7 @@ describe('a stream of frames', () => {
     const damaged = Buffer.concat([chunkFrame(start), Buffer.alloc(40, 7)]);
     const messages: string[] = [];
     const reading = (async () => {
-      for await (const event of serverSentEvents(inChunks(damaged)))
+      for await (const event of toServerSentEvents(inChunks(damaged)))
         messages.push(Buffer.from(event).toString());
     })();
     await expect(reading).rejects.toMatchObject({ code: 'upstream_failed' });

@@ -1,7 +1,7 @@
 /** The signer held against AWS's published vectors, and against a verifier that shares no code with it. */
 import { SignatureV4 } from '@smithy/signature-v4';
 import { describe, expect, it } from 'vitest';
-import { Sha256, signerFor } from '../../plugins/providers/amazon-bedrock/signature.ts';
+import { Sha256, createSigner } from '../../plugins/providers/amazon-bedrock/signature.ts';
 import { signatureFault } from '../support/cloud/sigv4.ts';
 
 /** The key and the moment of AWS's own test suite for Signature Version 4. */
@@ -90,7 +90,7 @@ describe("AWS's published vectors", () => {
 });
 
 describe('a signed call', () => {
-  const sign = signerFor('eu-central-1', { ...credentials, sessionToken: 'session' });
+  const sign = createSigner('eu-central-1', { ...credentials, sessionToken: 'session' });
   const request = {
     method: 'POST',
     url: 'https://bedrock.example:8443/model/global.anthropic.claude%3A0/invoke',

@@ -8,7 +8,7 @@ import { parseUsd } from '../../core/index.ts';
 import { amazonBedrock } from '../../plugins/providers/amazon-bedrock.ts';
 import { keys } from '../support/cloud/bedrock.ts';
 import { expectToolLoop, openCloudHarness } from '../support/cloud/harness.ts';
-import { hostWith } from '../support/host.ts';
+import { createHost } from '../support/host.ts';
 import { after, cloud, credentials, hello, harness, model, openBedrock, path } from './bedrock-harness.ts';
 
 openBedrock();
@@ -160,7 +160,7 @@ describe('the switch', () => {
   ];
   const isOn = (set: Record<string, string>): boolean => {
     for (const name of variables) vi.stubEnv(name, set[name] ?? '');
-    const on = hostWith([amazonBedrock()]).providers.find('amazon-bedrock') !== undefined;
+    const on = createHost([amazonBedrock()]).providers.find('amazon-bedrock') !== undefined;
     vi.unstubAllEnvs();
     return on;
   };
@@ -187,7 +187,7 @@ describe('the switch', () => {
   ] as const)(
     'offers the profile %s of a new model of OpenAI, which no region has by its plain name',
     (profile, upstream, input) => {
-      const { catalog } = hostWith([amazonBedrock({ region: 'eu-west-1', apiKey: 'k', profile })]);
+      const { catalog } = createHost([amazonBedrock({ region: 'eu-west-1', apiKey: 'k', profile })]);
       const [sol, ...others] = catalog.find('openai/gpt-6-sol');
       expect([sol?.model.upstream, sol?.price.input, others]).toEqual([
         upstream,
@@ -206,7 +206,7 @@ describe('the switch', () => {
     ['in', 'in.', '5.5'],
     ['region', '', '5.5'],
   ] as const)('offers the models of the profile %s, at its prices', (profile, prefix, input) => {
-    const { catalog } = hostWith([amazonBedrock({ region: 'eu-west-1', apiKey: 'k', profile })]);
+    const { catalog } = createHost([amazonBedrock({ region: 'eu-west-1', apiKey: 'k', profile })]);
     const [opus] = catalog.find(profile === 'in' ? 'anthropic/claude-opus-5' : 'anthropic/claude-opus-4-8');
     expect(opus?.model.upstream).toMatch(new RegExp(`^${prefix}anthropic\\.claude-opus-`));
     expect(opus?.price.input).toBe(parseUsd(input));

@@ -6,7 +6,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { azure } from '../../plugins/providers/azure.ts';
 import { key } from '../support/cloud/azure.ts';
 import { expectToolLoop, openCloudHarness } from '../support/cloud/harness.ts';
-import { hostWith } from '../support/host.ts';
+import { createHost } from '../support/host.ts';
 import { pixel } from '../support/vendor/images.ts';
 import { cloud, hello, harness, model, old, openAzure } from './azure-harness.ts';
 
@@ -160,14 +160,14 @@ describe('the switch', () => {
   it("is the resource's address", () => {
     vi.stubEnv('AZURE_OPENAI_ENDPOINT', '');
     vi.stubEnv('AZURE_OPENAI_API_KEY', 'k');
-    expect(hostWith([azure()]).providers.find('azure')).toBeUndefined();
+    expect(createHost([azure()]).providers.find('azure')).toBeUndefined();
     vi.stubEnv('AZURE_OPENAI_ENDPOINT', 'https://house.openai.azure.com/');
-    expect(hostWith([azure()]).providers.get('azure').endpoints).toHaveProperty('chat-completions');
+    expect(createHost([azure()]).providers.get('azure').endpoints).toHaveProperty('chat-completions');
   });
 
   it('lists the known models if a deployment names an unknown one', () => {
     expect(() =>
-      hostWith([azure({ baseUrl: cloud.origin, apiKey: key, deployments: { 'gpt-9': 'x' } })]),
+      createHost([azure({ baseUrl: cloud.origin, apiKey: key, deployments: { 'gpt-9': 'x' } })]),
     ).toThrow(/Azure has no model "gpt-9"; it has .*gpt-5/);
   });
 });

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { regionalPrice } from '../../core/billing/price.ts';
+import { toRegionalPrice } from '../../core/billing/price.ts';
 import type { CanonicalRequest, Plugin, Target } from '../../core/index.ts';
 import { readCatalogue } from '../../core/model-facts.ts';
 import { parseUsd } from '../../core/money.ts';
@@ -10,7 +10,7 @@ import { amazonBedrock } from '../../plugins/providers/amazon-bedrock.ts';
 import { azure } from '../../plugins/providers/azure.ts';
 import { googleVertex } from '../../plugins/providers/google-vertex.ts';
 import { families, type Wire } from '../support/families.ts';
-import { hostWith } from '../support/host.ts';
+import { createHost } from '../support/host.ts';
 import { expectSnapshot } from '../support/snapshot.ts';
 
 const files = ['azure', 'google-vertex', 'amazon-bedrock'] as const;
@@ -72,7 +72,7 @@ it('Bedrock sells a model with the same limits everywhere, and for a tenth more 
     const worldwide = variants.find(({ upstream }) => upstream.startsWith('global.'));
     if (!worldwide?.price) continue;
     const regional = { ...worldwide.price, regional: parseUsd('1.1') };
-    const dearer = { ...regionalPrice(regional), name: undefined, regional: undefined };
+    const dearer = { ...toRegionalPrice(regional), name: undefined, regional: undefined };
     for (const { upstream, price, contextLength, outputLimit, capabilities } of variants) {
       const facts = { contextLength, outputLimit, capabilities };
       expect(worldwide, upstream).toMatchObject(facts);
@@ -178,7 +178,7 @@ it.each([
     'anthropic/claude-sonnet-4-5',
   ],
 ])('%s with several keys is a provider with each of them', (name, plugin, model) => {
-  const offers = hostWith([plugin]).catalog.find(model);
+  const offers = createHost([plugin]).catalog.find(model);
   expect(offers.map(({ provider }) => [provider.name, provider.credential, provider.patience])).toEqual([
     [name, 1, { reply: 5000 }],
     [name, 2, { reply: 5000 }],
@@ -205,7 +205,7 @@ describe.each(Object.entries(clouds))('%s', (name, { plugin, model: id, wire }) 
   it.each(protocol.count ? (['generate', 'count'] as const) : (['generate'] as const))(
     'receives a request for a %s as its snapshot says',
     async (operation) => {
-      const [offer] = hostWith([plugin]).catalog.find(id);
+      const [offer] = createHost([plugin]).catalog.find(id);
       if (!offer) throw new Error('not offered');
       const { provider, model } = offer;
       const target: Target = { ...offer, protocol };

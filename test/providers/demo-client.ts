@@ -4,7 +4,7 @@ import type { Routed, Target, UpstreamResponse } from '../../core/index.ts';
 import { Cancellation } from '../../core/util/cancellation.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { routed } from '../support/exchange.ts';
-import { hostWith, type TestHost } from '../support/host.ts';
+import { createHost, type TestHost } from '../support/host.ts';
 import { plainProtocol } from '../support/plain-protocol.ts';
 
 /** Cancelled when the signal fires. */
@@ -35,7 +35,7 @@ export async function ask(
 }
 
 /** The official SDK, with the demo model at the other end of its `fetch`. */
-export function clientOf(host: TestHost = hostWith([demo({ pace: 0 })])): OpenAI {
+export function clientOf(host: TestHost = createHost([demo({ pace: 0 })])): OpenAI {
   return new OpenAI({
     apiKey: 'unused',
     maxRetries: 0,

@@ -3,7 +3,7 @@ import type OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { demo } from '../../plugins/providers/demo.ts';
 import { routed } from '../support/exchange.ts';
-import { hostWith } from '../support/host.ts';
+import { createHost } from '../support/host.ts';
 import { ask, clientOf, following, hello, targetIn } from './demo-client.ts';
 
 describe('its stream', () => {
@@ -41,7 +41,7 @@ describe('its stream', () => {
   });
 
   it('ends with [DONE]', async () => {
-    const host = hostWith([demo({ pace: 0 })]);
+    const host = createHost([demo({ pace: 0 })]);
     const response = await ask(
       host,
       routed(targetIn(host, 'demo/echo')),
@@ -52,7 +52,7 @@ describe('its stream', () => {
   });
 
   it.each([0, 60_000])('stops at once when the client disconnects, %i ms between its words', async (pace) => {
-    const host = hostWith([demo({ pace })]);
+    const host = createHost([demo({ pace })]);
     const gone = new AbortController();
     const exchange = routed(targetIn(host, 'demo/echo'), { cancellation: following(gone.signal) });
     const response = await ask(host, exchange, JSON.stringify({ ...hello, stream: true }));
@@ -67,7 +67,7 @@ describe('its stream', () => {
   it('pauses between words as long as the option says', async () => {
     const started = performance.now();
     await Array.fromAsync(
-      await clientOf(hostWith([demo({ pace: 5 })])).chat.completions.create({
+      await clientOf(createHost([demo({ pace: 5 })])).chat.completions.create({
         ...hello,
         max_tokens: 10,
         stream: true,

@@ -5,9 +5,9 @@ import { describe, expect, it } from 'vitest';
 import type { UpstreamResponse } from '../../core/index.ts';
 import { Cancellation } from '../../core/util/cancellation.ts';
 import { demo } from '../../plugins/providers/demo.ts';
-import { exampleOf } from '../../plugins/providers/demo/example.ts';
+import { buildExample } from '../../plugins/providers/demo/example.ts';
 import { routed } from '../support/exchange.ts';
-import { hostWith } from '../support/host.ts';
+import { createHost } from '../support/host.ts';
 import { clientOf, hello, introduction, model, targetIn } from './demo-client.ts';
 
 const weather: OpenAI.ChatCompletionFunctionTool = {
@@ -102,7 +102,7 @@ describe('its pictures', () => {
     fields: object,
     cancellation = new Cancellation(),
   ): Promise<UpstreamResponse | undefined> {
-    const host = hostWith([demo()]);
+    const host = createHost([demo()]);
     const body = JSON.stringify({ model: 'paint', prompt: 'A lighthouse', size: '256x256', ...fields });
     return host.calls.dispatch.promise(
       { method: 'POST', url: 'http://demo.invalid/v1/images/generations', headers: {}, body },
@@ -191,7 +191,7 @@ describe('the value made up for a schema', () => {
     [{ type: 'object', required: ['undescribed'] }, { undescribed: 'example' }],
     ['no schema', null],
   ])('%o is given %o', (schema, value) => {
-    expect(exampleOf(schema)).toEqual(value);
+    expect(buildExample(schema)).toEqual(value);
   });
 
   it('stays small whatever a schema asks for', () => {
@@ -200,10 +200,11 @@ describe('the value made up for a schema', () => {
       properties: { a: { $ref: '#' }, b: { $ref: '#' }, c: { $ref: '#' } },
       required: ['a', 'b', 'c'],
     };
-    expect(JSON.stringify(exampleOf(greedy)).length).toBeLessThan(5000);
+    expect(JSON.stringify(buildExample(greedy)).length).toBeLessThan(5000);
     expect(
-      JSON.stringify(exampleOf({ type: 'array', minItems: 1e9, items: { type: 'string', minLength: 1e9 } }))
-        .length,
+      JSON.stringify(
+        buildExample({ type: 'array', minItems: 1e9, items: { type: 'string', minLength: 1e9 } }),
+      ).length,
     ).toBeLessThan(10_000);
   });
 });

@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { demo } from '../../plugins/providers/demo.ts';
 import { groq } from '../../plugins/providers/groq.ts';
 import { routed } from '../support/exchange.ts';
-import { hostWith } from '../support/host.ts';
+import { createHost } from '../support/host.ts';
 import { ask, clientOf, hello, introduction, model, targetIn } from './demo-client.ts';
 
 describe('the demo provider', () => {
   it('offers one cheap text model', () => {
-    const { model: facts, price } = targetIn(hostWith([demo()]), 'demo/echo');
+    const { model: facts, price } = targetIn(createHost([demo()]), 'demo/echo');
     expect(facts).toMatchObject({
       upstream: 'echo',
       output: ['text'],
@@ -18,14 +18,14 @@ describe('the demo provider', () => {
   });
 
   it('answers for its own model alone', async () => {
-    const host = hostWith([groq({ apiKey: 'k' }), demo()]);
+    const host = createHost([groq({ apiKey: 'k' }), demo()]);
     expect(
       await ask(host, routed(targetIn(host, 'groq/llama-3.1-8b-instant')), JSON.stringify(hello)),
     ).toBeUndefined();
   });
 
   it('marks the attempt as sent, as every transport does', async () => {
-    const host = hostWith([demo()]);
+    const host = createHost([demo()]);
     const exchange = routed(targetIn(host, 'demo/echo'));
     await ask(host, exchange, JSON.stringify(hello));
     expect(exchange.attempt.sent).toBe(true);
@@ -167,7 +167,7 @@ describe('a request that makes no sense', () => {
     [{ ...hello, max_tokens: 0 }, 'max_tokens'],
     [{ ...hello, n: 0 }, 'n'],
   ])('is refused as a vendor would: %o', async (request, param) => {
-    const host = hostWith([demo()]);
+    const host = createHost([demo()]);
     const response = await ask(host, routed(targetIn(host, 'demo/echo')), JSON.stringify(request));
     const body: unknown = JSON.parse(Buffer.concat(await Array.fromAsync(response?.body ?? [])).toString());
     expect(response?.status).toBe(400);
@@ -183,7 +183,7 @@ describe('a request that makes no sense', () => {
   });
 
   it('is reported as invalid if it is no JSON', async () => {
-    const host = hostWith([demo()]);
+    const host = createHost([demo()]);
     expect((await ask(host, routed(targetIn(host, 'demo/echo')), '{"model":'))?.status).toBe(400);
   });
 });

@@ -8,7 +8,7 @@ import { googleVertex } from '../../plugins/providers/google-vertex.ts';
 import { startSignIn, type SignIn } from '../support/cloud/google-sign-in.ts';
 import { expectToolLoop, openCloudHarness, type CloudHarness } from '../support/cloud/harness.ts';
 import { startVertex, type Vertex } from '../support/cloud/vertex.ts';
-import { hostWith } from '../support/host.ts';
+import { createHost } from '../support/host.ts';
 import { plainProtocol } from '../support/plain-protocol.ts';
 import { refusals } from '../support/vendor/index.ts';
 
@@ -245,7 +245,7 @@ describe('the switch', () => {
   const placeOf = (set: Record<string, string>): string | undefined => {
     for (const name of ['GOOGLE_CLOUD_PROJECT', 'GOOGLE_CLOUD_LOCATION', 'GOOGLE_VERTEX_BASE_URL'])
       vi.stubEnv(name, set[name] ?? '');
-    const host = hostWith([googleVertex()]);
+    const host = createHost([googleVertex()]);
     vi.unstubAllEnvs();
     const [offer] = host.catalog.find(models.gemini);
     const endpoint = offer?.provider.endpoints['generate-content'];
@@ -274,7 +274,7 @@ describe('the switch', () => {
     ['global', ['0.75', '2', '0.3', '0.09']],
     ['eu', ['0.825', '2.2', '0.3', '0.09']],
   ])('in %s, costs a tenth more only for Gemini since 3 and Claude since 4.5', (location, inputs) => {
-    const { catalog } = hostWith([googleVertex({ project: 'p', location })]);
+    const { catalog } = createHost([googleVertex({ project: 'p', location })]);
     expect(
       ['google/gemini-3.7-flash', 'anthropic/claude-sonnet-5-5', models.gemini, 'openai/gpt-oss-120b'].map(
         (id) => catalog.find(id).map(({ price }) => formatUsd(price.input)),

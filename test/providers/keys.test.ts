@@ -5,7 +5,7 @@ import { chatCompletions } from '../../plugins/protocols/chat-completions/index.
 import { health } from '../../plugins/routing/health.ts';
 import { keys } from '../../plugins/routing/keys.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { hostWith } from '../support/host.ts';
+import { createHost } from '../support/host.ts';
 import { chatReply } from '../support/replies.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { acceptAnyKey } from '../support/station.ts';
@@ -84,14 +84,14 @@ describe('over sockets', () => {
 });
 
 it('one key makes one provider, which has no number', () => {
-  const host = hostWith([listed({ apiKey: 'only' })]);
+  const host = createHost([listed({ apiKey: 'only' })]);
   expect(host.catalog.find('deepseek/deepseek-v4-pro').map(({ provider }) => provider.credential)).toEqual([
     undefined,
   ]);
 });
 
 it('the provider is asked for the models of each key', () => {
-  const host = hostWith([
+  const host = createHost([
     defineProvider({ ...spec, models: { discover: '/models' } })({ apiKey: ['a', 'b'] }),
   ]);
   expect(host.discoveries.map(({ provider, headers }) => [provider.credential, headers])).toEqual([

@@ -1,8 +1,8 @@
 /** Models and prices that came in November 2026. */
 import { describe, expect, it } from 'vitest';
-import { costOf } from '../../core/billing/cost.ts';
+import { computeCost } from '../../core/billing/cost.ts';
 import { PriceSchedule } from '../../core/billing/price-schedule.ts';
-import { freePrice, regionalPrice } from '../../core/billing/price.ts';
+import { freePrice, toRegionalPrice } from '../../core/billing/price.ts';
 import { readCatalogue } from '../../core/model-facts.ts';
 import { formatUsd } from '../../core/money.ts';
 import { catalogues, fileOf, modelOf, models } from './catalogues.ts';
@@ -35,7 +35,7 @@ describe('models and prices of November 2026', () => {
       '2026-10-02T09:00Z',
     ].map((at) => {
       const rule = schedule.ruleAt(Date.parse(at));
-      return formatUsd(costOf({ input: 1_000_000, output: 0, ...(rule ? { rule } : {}) }, price));
+      return formatUsd(computeCost({ input: 1_000_000, output: 0, ...(rule ? { rule } : {}) }, price));
     });
     expect(costs).toEqual(['0.15', '0.3', '0.15', '0.3', '0.15', '0.15']);
   });
@@ -80,7 +80,7 @@ describe('models and prices of November 2026', () => {
     }
     const { price = freePrice } = modelOf('openai', 'gpt-6.1-sol');
     expect(price.modes?.flex).toMatchObject({ input: price.input / 2n, output: price.output / 2n });
-    expect(regionalPrice(price)).toMatchObject({
+    expect(toRegionalPrice(price)).toMatchObject({
       name: 'standard-regional',
       input: (price.input * 11n) / 10n,
       modes: { flex: { output: (price.output * 11n) / 20n } },

@@ -9,15 +9,15 @@ import { ollama } from '../../plugins/providers/ollama.ts';
 import { openai } from '../../plugins/providers/openai.ts';
 import { startGateway } from '../support/gateway.ts';
 import { openHarness } from '../support/harness.ts';
-import { hostWith } from '../support/host.ts';
+import { createHost } from '../support/host.ts';
 
 type Own = NonNullable<NonNullable<Parameters<typeof openai>[0]>['models']>;
 
-const plain = hostWith([openai({ apiKey: 'key' })]).catalog;
+const plain = createHost([openai({ apiKey: 'key' })]).catalog;
 
 /** The models of OpenAI with these of the operator. */
 function offered(models: Own): Map<string, Model> {
-  const { catalog } = hostWith([openai({ apiKey: 'key', models })]);
+  const { catalog } = createHost([openai({ apiKey: 'key', models })]);
   return new Map(catalog.models().map((model) => [model.id, model]));
 }
 
@@ -86,7 +86,7 @@ describe('a model that the catalogue does not have', () => {
       models,
     });
     for (const plugin of [bedrock, deployed])
-      expect(hostWith([plugin]).catalog.find('house/claude')[0]?.model.upstream).toBe('eu.house');
+      expect(createHost([plugin]).catalog.find('house/claude')[0]?.model.upstream).toBe('eu.house');
   });
 
   it('is called with its own price, by an official SDK', async () => {

@@ -23,7 +23,7 @@ import { vllm } from '../../plugins/providers/vllm.ts';
 import { xai } from '../../plugins/providers/xai.ts';
 import { zai } from '../../plugins/providers/zai.ts';
 import { testProvider } from '../contract/provider.ts';
-import { hostWith } from '../support/host.ts';
+import { createHost } from '../support/host.ts';
 
 const chat = { 'chat-completions': { generate: '/chat/completions' } };
 const hosted = [
@@ -126,7 +126,7 @@ for (const [name, plugin, prefix, address] of local) {
 }
 
 it('two providers that serve one model are both found, in the order of the configuration', () => {
-  const host = hostWith([together({ apiKey: 'k' }), groq({ apiKey: 'k' })]);
+  const host = createHost([together({ apiKey: 'k' }), groq({ apiKey: 'k' })]);
   expect(host.catalog.find('openai/gpt-oss-120b').map(({ provider }) => provider.name)).toEqual([
     'together',
     'groq',
@@ -142,7 +142,7 @@ it.each([
   ['https://eu.api.openai.com/v1', 'standard-regional', '2.2'],
   ['https://eu.api.openai.com.example/v1', undefined, '2'],
 ])('OpenAI at %s has the rates named %s', (baseUrl, name, input) => {
-  const { catalog } = hostWith([openai({ apiKey: 'k', baseUrl })]);
+  const { catalog } = createHost([openai({ apiKey: 'k', baseUrl })]);
   const [offer] = catalog.find('openai/gpt-6.1-sol');
   expect([offer?.price.name, offer?.price.input]).toEqual([name, parseUsd(input)]);
   expect(offer && findPriceOrigin(offer.price)?.asOf).toBe('2026-11-10');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CanonicalRequest, Model, Turn } from '../../core/index.ts';
-import { clientPath } from '../../core/loss.ts';
+import { toClientPath } from '../../core/loss.ts';
 import { protocol } from '../../plugins/protocols/responses/index.ts';
 import { isObject } from '../support/json.ts';
 import { refusal } from '../support/refusals.ts';
@@ -175,11 +175,11 @@ describe('losses', () => {
       tools: [{ type: 'namespace', name: 'n', tools: [{ type: 'function', name: 'f' }] }],
     }).decode();
     expect(
-      clientPath('user', callWith({ safety_identifier: 's' }).decode(), protocol.client.fieldNames),
+      toClientPath('user', callWith({ safety_identifier: 's' }).decode(), protocol.client.fieldNames),
     ).toBe('safety_identifier');
     const [thought, said] = request.turns[0]?.blocks ?? [];
     const turns = [assistant(...(said && thought ? [said, thought] : []))];
-    expect(clientPath(path, { ...request, turns }, protocol.client.fieldNames)).toBe(expected);
+    expect(toClientPath(path, { ...request, turns }, protocol.client.fieldNames)).toBe(expected);
   });
 
   it('reports fields that only this protocol has, but not those that agents send needlessly', () => {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { readTagsHeader } from '../../core/index.ts';
 import { ChatCall } from '../../plugins/protocols/chat-completions/read-request.ts';
-import { attributionOf } from '../../plugins/shared/attribution.ts';
+import { getAttribution } from '../../plugins/shared/attribution.ts';
 
-type Exchange = Parameters<typeof attributionOf>[0];
+type Exchange = Parameters<typeof getAttribution>[0];
 
 function tagsOf(
   headers: Exchange['headers'],
@@ -11,7 +11,7 @@ function tagsOf(
   tags: readonly string[] = [],
 ) {
   const call = new ChatCall({ model: 'm', messages: [], ...body }, '');
-  return attributionOf({ headers, call, principal: { kind: 'user', account: 'a', key: 'k', tags } });
+  return getAttribution({ headers, call, principal: { kind: 'user', account: 'a', key: 'k', tags } });
 }
 
 describe('the header of tags', () => {

@@ -3,7 +3,7 @@
  * every model.
  */
 import { describe, expect, it } from 'vitest';
-import { clientPath } from '../../core/loss.ts';
+import { toClientPath } from '../../core/loss.ts';
 import { families, readCall } from '../support/families.ts';
 
 const schema = {
@@ -44,7 +44,7 @@ describe('a schema of a chat directly in its format', () => {
   });
 
   it('is named by its path if something of it is lost', () => {
-    expect(clientPath('format.schema', readCall('chat-completions', request).decode(), {})).toBe(
+    expect(toClientPath('format.schema', readCall('chat-completions', request).decode(), {})).toBe(
       'response_format.schema',
     );
   });

@@ -1,6 +1,6 @@
 /** What callers and operators are shown of the records that a ledger holds. */
 import { expect, it } from 'vitest';
-import { shownRecord } from '../../plugins/shared/calls/shown.ts';
+import { readShownRecord } from '../../plugins/shared/calls/shown.ts';
 
 it('shows a call as it is, if the ledger is older than the record and holds what was shown', () => {
   const stored = {
@@ -26,5 +26,5 @@ it('shows a call as it is, if the ledger is older than the record and holds what
       { number: 1, provider: 'house', model: 'house/model', outcome: 'completed', cost: '0.0000121' },
     ],
   };
-  expect(shownRecord(JSON.stringify(stored))).toEqual(stored);
+  expect(readShownRecord(JSON.stringify(stored))).toEqual(stored);
 });

@@ -2,13 +2,13 @@
 import { pino } from 'pino';
 import { loadConfig } from '../../core/config.ts';
 import { createGateway } from '../../core/gateway.ts';
-import { shortcomingsOf } from '../../core/process/config-warnings.ts';
+import { listShortcomings } from '../../core/process/config-warnings.ts';
 
 async function checked(file: string): Promise<string> {
   try {
     const gateway = createGateway(await loadConfig(file), pino({ level: 'silent' }));
     await gateway.check();
-    const lacks = shortcomingsOf(gateway);
+    const lacks = listShortcomings(gateway);
     await gateway.close();
     return lacks.join('\n');
   } catch (error) {

@@ -13,7 +13,7 @@ import {
   type Routed,
 } from '../../core/index.ts';
 import { crossReply, encodeTranslated, encodeVerbatim } from '../../core/lanes.ts';
-import { lossHeader } from '../../core/loss.ts';
+import { formatLossHeader } from '../../core/loss.ts';
 import { ReplyBudget, ReplyMemory } from '../../core/upstream/reply-memory.ts';
 import { modelOf, protocol as images } from '../images/bodies.ts';
 import { received } from './exchange.ts';
@@ -105,7 +105,7 @@ export function crossRequest(client: Side, vendor: Side, body: Buffer): Promise<
     shortenTo(1 / 2, exchange.canonical());
     const verbatim = client === vendor && client !== 'images';
     const { losses } = verbatim ? encodeVerbatim(exchange) : encodeTranslated(exchange, exchange.canonical());
-    lossHeader(losses);
+    formatLossHeader(losses);
   });
 }
 

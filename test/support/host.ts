@@ -8,7 +8,7 @@ import { checkConfig } from '../../core/config.ts';
 import { createHooks, type CoreHooks } from '../../core/hooks.ts';
 import { viewConfig } from '../../core/host/configuration.ts';
 import { Registry } from '../../core/host/registry.ts';
-import { tappable } from '../../core/host/taps.ts';
+import { wrapHooks } from '../../core/host/taps.ts';
 import type {
   Archive,
   Command,
@@ -39,7 +39,7 @@ export interface TestHost extends Host {
  * A host with these plugins applied, in their order; pass `metrics` if two hosts share them, as before and
  * after a reload.
  */
-export function hostWith(
+export function createHost(
   plugins: readonly Plugin[],
   metrics = new MetricsRegistry(),
   workers = alone,
@@ -53,7 +53,7 @@ export function hostWith(
     discoveries,
     logger,
     metrics,
-    hooks: tappable(calls, logger),
+    hooks: wrapHooks(calls, logger),
     plugins: new Set(plugins.map(({ name }) => name)),
     protocols: new Registry<Protocol>('protocol'),
     providers: new Registry<Provider>('provider'),

@@ -23,7 +23,7 @@ import { retriesSchema } from '../../core/retries/policy.ts';
 import { buildFinalError } from '../../core/upstream/failures.ts';
 import { Cancellation } from '../../core/util/cancellation.ts';
 import { routed } from './exchange.ts';
-import { hostWith, type TestHost } from './host.ts';
+import { createHost, type TestHost } from './host.ts';
 import { plainProtocol } from './plain-protocol.ts';
 import { modelFacts } from './station.ts';
 
@@ -107,7 +107,7 @@ export class Traffic {
   /** Call `vi.useFakeTimers()` first. */
   constructor(plugins: readonly Plugin[], vendor: Vendor, { workers, retries = {} }: Surroundings = {}) {
     this.#retries = new Retries(retriesSchema.parse(retries));
-    this.host = hostWith(plugins, undefined, workers);
+    this.host = createHost(plugins, undefined, workers);
     this.#vendor = vendor;
   }
 

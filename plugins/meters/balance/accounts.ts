@@ -1,16 +1,16 @@
 /** The accounts of a ledger, their credit and their keys, and what each key may do. */
 import type { Nano } from '../../../core/index.ts';
 import {
-  count,
-  flag,
-  from,
-  integer,
-  list,
-  optional,
-  reader,
-  text,
-  texts,
-  word,
+  readCount,
+  readFlag,
+  pickColumn,
+  readInteger,
+  readList,
+  allowNull,
+  createReader,
+  readText,
+  readTexts,
+  matchWord,
   type RecordOf,
 } from './rows.ts';
 
@@ -19,20 +19,20 @@ export const accountStates = ['open', 'disabled', 'closed'] as const;
 export type AccountState = (typeof accountStates)[number];
 
 /** Posted amounts, except `pending`, which is what reservations hold at the moment. */
-const balanceFields = { total: integer, used: integer, pending: integer };
+const balanceFields = { total: readInteger, used: readInteger, pending: readInteger };
 export type Balance = RecordOf<typeof balanceFields>;
-export const balanceOf = reader(balanceFields);
+export const readBalance = createReader(balanceFields);
 
 const accountFields = {
   ...balanceFields,
-  name: text,
+  name: readText,
   /** The names of the accounts above it, nearest first. */
-  line: list,
-  state: word(accountStates),
-  created: count,
+  line: readList,
+  state: matchWord(accountStates),
+  created: readCount,
 };
 export type AccountRecord = RecordOf<typeof accountFields>;
-export const accountOf = reader(accountFields);
+export const readAccount = createReader(accountFields);
 
 export const creditKinds = ['top-up', 'bonus', 'gift-card'] as const;
 
@@ -65,7 +65,7 @@ export interface Credit {
   readonly at: number;
 }
 
-export function isFitting({ amount, kind }: Pick<Credit, 'amount' | 'kind'>): boolean {
+export function fitsKind({ amount, kind }: Pick<Credit, 'amount' | 'kind'>): boolean {
   if (kind === 'adjustment') return amount !== 0n;
   return kind === 'chargeback' ? amount < 0n : amount > 0n;
 }
@@ -87,31 +87,31 @@ const limitFields = {
    * All it may ever spend. `reserve` checks this and `callsPerMinute`; the other limits are checked before it
    * is called.
    */
-  spendCap: optional(integer),
+  spendCap: allowNull(readInteger),
   /** The ids of the models it may call. */
-  models: optional(texts),
+  models: allowNull(readTexts),
   /** Since when it is refused. */
-  expires: optional(count),
+  expires: allowNull(readCount),
   /** Calls are counted together with those of the keys that it replaced. */
-  callsPerMinute: optional(count),
+  callsPerMinute: allowNull(readCount),
   /** Tags that all its calls have. */
-  tags: list,
+  tags: readList,
   /** Whether an operator key may only read. */
-  readOnly: flag,
+  readOnly: readFlag,
 };
 export type KeyLimits = RecordOf<typeof limitFields>;
 
 const identityFields = {
   /** The start of its hash, which names it in every list and message. */
-  id: text,
+  id: readText,
   /** SHA-256 of the secret, in hexadecimal digits. The secret itself is not kept anywhere. */
-  hash: text,
-  lastFour: text,
-  name: text,
+  hash: readText,
+  lastFour: readText,
+  name: readText,
   /** `user` keys spend from an account; `operator` keys have none and spend nothing. */
-  kind: word(['user', 'operator']),
+  kind: matchWord(['user', 'operator']),
   /** Undefined only for operator keys. */
-  account: from('account_name', optional(text)),
+  account: pickColumn('account_name', allowNull(readText)),
 };
 
 export interface NewKey extends RecordOf<typeof identityFields>, KeyLimits {
@@ -121,19 +121,19 @@ export interface NewKey extends RecordOf<typeof identityFields>, KeyLimits {
 const keyFields = {
   ...identityFields,
   ...limitFields,
-  disabled: flag,
+  disabled: readFlag,
   /** The state of its account; `open` for operator keys. */
-  accountState: word(accountStates),
-  created: count,
+  accountState: matchWord(accountStates),
+  created: readCount,
   /** What its calls have cost, and what their reservations hold: both count against `spendCap`. */
-  used: from('root_used', integer),
-  pending: from('root_pending', integer),
+  used: pickColumn('root_used', readInteger),
+  pending: pickColumn('root_pending', readInteger),
   /** The key that took its place, once it was rotated; this one works until it expires. */
-  rotatedTo: optional(text),
+  rotatedTo: allowNull(readText),
 };
 export type KeyRecord = RecordOf<typeof keyFields>;
 /** Reads a row of a key, joined with its root and its account. */
-export const keyOf = reader(keyFields);
+export const readKey = createReader(keyFields);
 
 /** The changes to a key. What is not named stays as it is; null takes a limit away. */
 export interface KeyChanges {

@@ -4,14 +4,14 @@
  * Where the balance is below the worst case, the limit is lowered instead of the call refused.
  */
 import {
-  affordableOutput,
-  costOf,
+  computeAffordableOutput,
+  computeCost,
   formatUsd,
   GatewayError,
-  inputEstimate,
-  pictureTokens,
-  useBound,
-  worstCost,
+  estimateInput,
+  countPictureTokens,
+  boundUse,
+  computeWorstCost,
   type Grant,
   type Nano,
   type Planned,
@@ -19,7 +19,7 @@ import {
   type Target,
 } from '../../../core/index.ts';
 import type { ShortBudget } from './budgets/budget.ts';
-import { priceRecord } from './prices.ts';
+import { getPriceRecord } from './prices.ts';
 import type { Quote, Reserved } from './store.ts';
 
 export interface Policy {
@@ -39,15 +39,15 @@ type Granted = Extract<Reserved, { status: 'reserved' }>;
 /**
  * The smallest output worth calling for. A part of a picture is of no use, so all its tokens belong to it.
  */
-function leastOf({ leastOutput }: Policy, { call }: Planned, { model }: Target): number {
-  return Math.max(leastOutput, pictureTokens(call, model));
+function computeLeastOutput({ leastOutput }: Policy, { call }: Planned, { model }: Target): number {
+  return Math.max(leastOutput, countPictureTokens(call, model));
 }
 
 /**
  * The quotes, and before them some that reserve more for the first target: as much as each dearer target
  * could cost, the dearest first. So the dearest that the balance affords is taken.
  */
-function withDearer(quotes: readonly Quote[]): Quote[] {
+function addDearerQuotes(quotes: readonly Quote[]): Quote[] {
   const [first] = quotes;
   if (!first) return [];
   const dearer = new Set(quotes.map(({ most }) => most).filter((most) => most > first.most));
@@ -59,7 +59,7 @@ function withDearer(quotes: readonly Quote[]): Quote[] {
   ];
 }
 
-function larger(first: Nano, second: Nano): Nano {
+function pickLarger(first: Nano, second: Nano): Nano {
   return first > second ? first : second;
 }
 
@@ -67,37 +67,37 @@ function larger(first: Nano, second: Nano): Nano {
  * What each target of a grant could cost, at least and at most, and what is owed for it if the call's end is
  * never known.
  */
-export function quotesFor({ targets, outputLimit }: Grant, planned: Planned, policy: Policy): Quote[] {
+export function listQuotes({ targets, outputLimit }: Grant, planned: Planned, policy: Policy): Quote[] {
   const quotes = targets.map((target) => {
-    const bound = useBound(planned.call, target, outputLimit);
-    const input = inputEstimate(planned.call, target.model);
+    const bound = boundUse(planned.call, target, outputLimit);
+    const input = estimateInput(planned.call, target.model);
     // At the price's own rates: where the call's end is not known, no one knows in which mode, or by which
     // rule, it was served. A rule that is cheaper must still leave enough for that.
-    const owed = costOf({ input, output: 0 }, target.price);
-    const most = larger(owed, worstCost(bound, target.price));
-    const leastOutput = Math.min(bound.output, leastOf(policy, planned, target));
+    const owed = computeCost({ input, output: 0 }, target.price);
+    const most = pickLarger(owed, computeWorstCost(bound, target.price));
+    const leastOutput = Math.min(bound.output, computeLeastOutput(policy, planned, target));
     const least =
       policy.whenShort === 'refuse'
         ? most
-        : larger(owed, worstCost({ ...bound, output: leastOutput }, target.price));
+        : pickLarger(owed, computeWorstCost({ ...bound, output: leastOutput }, target.price));
     return {
       model: target.model.id,
       provider: target.provider.name,
-      price: priceRecord(target.price).version,
+      price: getPriceRecord(target.price).version,
       least,
       most,
       input,
       owed,
     };
   });
-  return policy.reserve === 'dearest' ? withDearer(quotes) : quotes;
+  return policy.reserve === 'dearest' ? addDearerQuotes(quotes) : quotes;
 }
 
 /**
  * The grant that a reservation pays for: its target first, a lower limit where needed, and no later target
  * that could cost more. `quotes` is how many were offered.
  */
-export function narrow(
+export function narrowGrant(
   grant: Grant,
   planned: Planned,
   { quote, amount, quotes = grant.targets.length }: Granted & { readonly quotes?: number },
@@ -105,24 +105,27 @@ export function narrow(
 ): Grant {
   const [first, ...rest] = grant.targets.slice(Math.max(0, quote - (quotes - grant.targets.length)));
   if (!first) throw new RangeError(`quote ${quote} was taken and there are ${grant.targets.length}`);
-  const bound = useBound(planned.call, first, grant.outputLimit);
+  const bound = boundUse(planned.call, first, grant.outputLimit);
   // Where the balance is short, the sum is exact to the token, except that `least` is granted in full though
   // it was rounded.
   const affordable =
-    amount < worstCost(bound, first.price)
-      ? Math.max(affordableOutput(amount, bound, first.price), leastOf(policy, planned, first))
+    amount < computeWorstCost(bound, first.price)
+      ? Math.max(
+          computeAffordableOutput(amount, bound, first.price),
+          computeLeastOutput(policy, planned, first),
+        )
       : Infinity;
   const outputLimit = affordable < bound.output ? affordable : grant.outputLimit;
   const targets = [
     first,
     ...rest.filter(
-      (target) => worstCost(useBound(planned.call, target, outputLimit), target.price) <= amount,
+      (target) => computeWorstCost(boundUse(planned.call, target, outputLimit), target.price) <= amount,
     ),
   ];
   return { ...grant, targets, ...(outputLimit === undefined ? {} : { outputLimit }) };
 }
 
-function couldCost(quotes: readonly Quote[]): string {
+function describeNeed(quotes: readonly Quote[]): string {
   const needed = quotes.reduce(
     (least, quote) => (quote.least < least ? quote.least : least),
     quotes[0]?.least ?? 0n,
@@ -131,12 +134,12 @@ function couldCost(quotes: readonly Quote[]): string {
 }
 
 /** The error for a call of which no quote is affordable. */
-export function outOfBalance(
+export function buildBalanceError(
   quotes: readonly Quote[],
   { account, key }: Principal,
   { by, available }: Extract<Reserved, { by: 'balance' | 'cap' }>,
 ): GatewayError {
-  const could = couldCost(quotes);
+  const could = describeNeed(quotes);
   const shorten = 'Shorten the input, lower the output limit, or have';
   if (by === 'cap') {
     return new GatewayError(
@@ -152,7 +155,7 @@ export function outOfBalance(
 }
 
 /** The error for a call that exceeds its key's rate. */
-export function tooOften(
+export function buildRateError(
   { key }: Principal,
   { rate, wait }: Extract<Reserved, { status: 'limited' }>,
 ): GatewayError {
@@ -165,13 +168,13 @@ export function tooOften(
 const near = 3_600_000;
 
 /** A moment on the clocks of a zone: `2026-11-23 00:00 (Europe/Berlin)`. */
-function localMoment(at: number, zone: string): string {
+function formatMoment(at: number, zone: string): string {
   const format = { timeZone: zone, dateStyle: 'short', timeStyle: 'short' } as const;
   return `${new Intl.DateTimeFormat('sv-SE', format).format(at)} (${zone})`;
 }
 
 /** The error for a call that a budget refuses: which budget, what is left, and when it starts again. */
-export function budgetExceeded(
+export function buildBudgetError(
   quotes: readonly Quote[],
   { available, budget }: { readonly available: Nano; readonly budget: ShortBudget },
   at: number,
@@ -179,10 +182,10 @@ export function budgetExceeded(
   const { id, scope, subject, per, zone, allowed, resets } = budget;
   const left = formatUsd(available > 0n ? available : 0n);
   const period = per === 'total' ? '' : ` for this ${per}`;
-  const reset = resets === undefined ? '' : ` It resets at ${localMoment(resets, zone)}.`;
+  const reset = resets === undefined ? '' : ` It resets at ${formatMoment(resets, zone)}.`;
   return new GatewayError(
     'budget_exceeded',
-    `${couldCost(quotes)} the budget ${id} of the ${scope} "${subject}" ` +
+    `${describeNeed(quotes)} the budget ${id} of the ${scope} "${subject}" ` +
       `has ${left} of ${formatUsd(allowed)} USD left${period}.${reset} ` +
       'Shorten the input, lower the output limit, or have it raised: ' +
       `tollgate budgets raise ${id} <usd> --until <time>.`,

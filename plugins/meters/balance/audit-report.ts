@@ -82,7 +82,7 @@ export interface Known {
   audits: number;
 }
 
-export function nothingKnown(): Known {
+export function createKnown(): Known {
   return {
     accounts: new Map(),
     keys: new Map(),
@@ -103,22 +103,22 @@ export function nothingKnown(): Known {
 export type RatesOf = (version: string) => string | undefined;
 
 /** Reads each price once. */
-export function priceReader(ratesOf: RatesOf): (version: string) => Price | undefined {
+export function createPriceReader(ratesOf: RatesOf): (version: string) => Price | undefined {
   const known = new Map<string, Price>();
   return (version) => {
     const found = known.get(version);
     if (found) return found;
-    const price = priceSchema.safeParse(parsed(ratesOf(version)));
+    const price = priceSchema.safeParse(parseJson(ratesOf(version)));
     if (price.success) known.set(version, price.data);
     return price.data;
   };
 }
 
-export function usageReader(text: string): Usage | undefined {
-  return usageSchema.safeParse(parsed(text)).data;
+export function readUsage(text: string): Usage | undefined {
+  return usageSchema.safeParse(parseJson(text)).data;
 }
 
-function parsed(text: string | undefined): unknown {
+function parseJson(text: string | undefined): unknown {
   try {
     return text === undefined ? undefined : JSON.parse(text);
   } catch {

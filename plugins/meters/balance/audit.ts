@@ -7,12 +7,12 @@
  * that day. I9: totals only change by credits. I10 and I11 are about budgets, in `budgets/audit.ts`,
  * and I12 about roll-ups, in `calls/rollup-audit.ts`.
  */
-import { costOf, formatUsd, type Nano } from '../../../core/index.ts';
-import { accountOf, isCorrection, isFitting, keyOf } from './accounts.ts';
+import { computeCost, formatUsd, type Nano } from '../../../core/index.ts';
+import { readAccount, isCorrection, fitsKind, readKey } from './accounts.ts';
 import {
-  nothingKnown,
-  priceReader,
-  usageReader,
+  createKnown,
+  createPriceReader,
+  readUsage,
   type About,
   type AuditReport,
   type Kept,
@@ -21,20 +21,20 @@ import {
   type Rule,
   type Sums,
 } from './audit-report.ts';
-import { entryOf } from './books.ts';
+import { readEntry } from './books.ts';
 import { BudgetAudit } from './budgets/audit.ts';
-import { periodOf } from './budgets/budget.ts';
+import { readPeriod } from './budgets/budget.ts';
 import { RollupAudit } from './calls/rollup-audit.ts';
-import { count, from, integer, reader, text, type Row } from './rows.ts';
+import { readCount, pickColumn, readInteger, createReader, readText, type Row } from './rows.ts';
 import type { AccountRecord, Entry, KeyRecord } from './store.ts';
 
 const mostFindings = 50;
 
-const pendingOf = reader({
-  call: text,
-  number: count,
-  account: from('account_name', text),
-  amount: integer,
+const readPending = createReader({
+  call: readText,
+  number: readCount,
+  account: pickColumn('account_name', readText),
+  amount: readInteger,
 });
 
 /** Which books an entry of each kind may touch. All others have to be zero. */
@@ -54,34 +54,34 @@ const books = ['credits', 'available', 'reserved', 'revenue'] as const;
 
 export class Auditor {
   readonly known: Known;
-  readonly #priceOf: ReturnType<typeof priceReader>;
+  readonly #priceOf: ReturnType<typeof createPriceReader>;
   readonly #budgets: BudgetAudit;
   readonly #rollups: RollupAudit;
 
-  constructor(ratesOf: RatesOf, known = nothingKnown()) {
-    this.#priceOf = priceReader(ratesOf);
+  constructor(ratesOf: RatesOf, known = createKnown()) {
+    this.#priceOf = createPriceReader(ratesOf);
     this.known = known;
-    this.#budgets = new BudgetAudit(known.budgets, (...found) => this.#found(...found));
-    this.#rollups = new RollupAudit(known.rollups, (message) => this.#found('I12', {}, message));
+    this.#budgets = new BudgetAudit(known.budgets, (...found) => this.#addFinding(...found));
+    this.#rollups = new RollupAudit(known.rollups, (message) => this.#addFinding('I12', {}, message));
   }
 
   /** To be called with the row of every entry, in the order of their numbers. */
-  entry(row: Row): void {
-    const entry = entryOf(row);
+  addEntry(row: Row): void {
+    const entry = readEntry(row);
     const { number, account, credits, available, reserved, revenue } = entry;
     this.known.entries += 1;
     this.known.last = number;
     if (credits + available + reserved + revenue !== 0n)
-      this.#found('I1', entry, `its legs sum to ${credits + available + reserved + revenue}`);
+      this.#addFinding('I1', entry, `its legs sum to ${credits + available + reserved + revenue}`);
     const stray = books.filter((book) => entry[book] !== 0n && !touches[entry.kind].includes(book));
     const rule = stray.includes('credits') ? 'I9' : 'I1';
-    if (stray.length > 0) this.#found(rule, entry, `a ${entry.kind} moves ${stray.join(' and ')}`);
-    const sums = this.#sumsOf(account);
+    if (stray.length > 0) this.#addFinding(rule, entry, `a ${entry.kind} moves ${stray.join(' and ')}`);
+    const sums = this.#getSums(account);
     for (const book of books) sums[book] += entry[book];
-    if (entry.key !== undefined) this.#spend(entry.key, revenue, reserved);
-    this.#byKind(entry, sums);
-    this.#budgets.entry(entry);
-    this.#rollups.entry(entry);
+    if (entry.key !== undefined) this.#addSpending(entry.key, revenue, reserved);
+    this.#checkKind(entry, sums);
+    this.#budgets.addEntry(entry);
+    this.#rollups.addEntry(entry);
   }
 
   /** The periods that the next report compares, each as budget and start; undefined: all of them. */
@@ -90,24 +90,24 @@ export class Auditor {
   }
 
   /** Compares the kept sums with those of the entries, and returns everything found so far. */
-  report({ accounts, keys, pending, periods, rollups }: Kept): AuditReport {
+  buildReport({ accounts, keys, pending, periods, rollups }: Kept): AuditReport {
     const before = { findings: this.known.findings, broken: this.known.broken };
     this.known.findings = [...before.findings];
     let [accountCount, pendingCount] = [0, 0];
     for (const row of accounts) {
       accountCount += 1;
-      this.#compareAccount(accountOf(row));
+      this.#compareAccount(readAccount(row));
     }
-    this.#compareKeys([...keys].map((row) => ({ ...keyOf(row), root: text(row, 'root') })));
-    this.#budgets.compare(Iterator.from(periods).map(periodOf));
-    for (const checked of rollups) this.#rollups.compare(checked);
+    this.#compareKeys([...keys].map((row) => ({ ...readKey(row), root: readText(row, 'root') })));
+    this.#budgets.comparePeriods(Iterator.from(periods).map(readPeriod));
+    for (const checked of rollups) this.#rollups.compareRollups(checked);
     const open = new Map(this.known.open);
-    for (const row of Iterator.from(pending).map(pendingOf)) {
+    for (const row of Iterator.from(pending).map(readPending)) {
       pendingCount += 1;
       const made = open.get(row.number);
       open.delete(row.number);
       if (made?.call !== row.call || made.account !== row.account || made.amount !== row.amount) {
-        this.#found(
+        this.#addFinding(
           'I4',
           { number: row.number, account: row.account },
           `the call ${row.call} is kept as pending, and no open reservation says so`,
@@ -115,8 +115,8 @@ export class Auditor {
       }
     }
     for (const [number, { call, account }] of open)
-      this.#found('I4', { number, account }, `the reservation of ${call} has no end and is not pending`);
-    for (const { cost, entry } of this.known.full.values()) this.#foundCost(entry, cost);
+      this.#addFinding('I4', { number, account }, `the reservation of ${call} has no end and is not pending`);
+    for (const { cost, entry } of this.known.full.values()) this.#reportCost(entry, cost);
     this.known.audits += 1;
     const report = {
       ok: this.known.broken === 0,
@@ -132,26 +132,26 @@ export class Auditor {
     return report;
   }
 
-  #byKind(entry: Entry, sums: Sums): void {
+  #checkKind(entry: Entry, sums: Sums): void {
     const { kind, number, call, account } = entry;
     if (kind === 'credit') {
       const { source: kind = 'top-up', available: amount } = entry;
-      if (!isFitting({ amount, kind })) this.#found('I9', entry, `a ${kind} of ${formatUsd(amount)}`);
+      if (!fitsKind({ amount, kind })) this.#addFinding('I9', entry, `a ${kind} of ${formatUsd(amount)}`);
       if (isCorrection(kind) && (entry.reason === undefined || entry.author === undefined))
-        this.#found('I9', entry, `a ${kind} without a reason or an author`);
+        this.#addFinding('I9', entry, `a ${kind} without a reason or an author`);
     } else if (call === undefined) {
-      this.#found('I7', entry, `a ${kind} without a reservation`);
+      this.#addFinding('I7', entry, `a ${kind} without a reservation`);
     } else if (kind === 'reserve') {
-      if (entry.reserved < 0n) this.#found('I3', entry, `a reservation of ${formatUsd(entry.reserved)}`);
+      if (entry.reserved < 0n) this.#addFinding('I3', entry, `a reservation of ${formatUsd(entry.reserved)}`);
       if (entry.reserved > 0n && sums.available + sums.excess < 0n) {
-        this.#found('I3', entry, `it reserves ${formatUsd(-sums.available)} more than the account has`);
+        this.#addFinding('I3', entry, `it reserves ${formatUsd(-sums.available)} more than the account has`);
       }
       this.known.open.set(number, { call, account, amount: entry.reserved, budgets: entry.budgets });
     } else if (kind === 'overage') {
       this.#checkOverage(entry, sums);
     } else if (kind === 'adjustment') {
       if (entry.reservation !== undefined && this.known.adjusted.has(entry.reservation))
-        this.#found('I5', entry, 'a second adjustment of one reservation');
+        this.#addFinding('I5', entry, 'a second adjustment of one reservation');
       if (entry.reservation !== undefined) this.known.adjusted.add(entry.reservation);
       if (entry.revenue > 0n) sums.excess += entry.revenue;
     } else {
@@ -164,9 +164,9 @@ export class Auditor {
     const made = reservation === undefined ? undefined : this.known.open.get(reservation);
     if (reservation !== undefined) this.known.open.delete(reservation);
     const twice = kind === 'post' ? 'I5' : 'I4';
-    if (!made) return this.#found(twice, entry, `a ${kind} of ${call}, whose reservation is not open`);
+    if (!made) return this.#addFinding(twice, entry, `a ${kind} of ${call}, whose reservation is not open`);
     if (made.account !== account || made.amount !== -reserved) {
-      this.#found(
+      this.#addFinding(
         'I4',
         entry,
         `it ends ${formatUsd(-reserved)} of ${account}, and ${formatUsd(made.amount)} ` +
@@ -174,21 +174,22 @@ export class Auditor {
       );
     }
     if (made.budgets !== entry.budgets)
-      this.#found('I10', entry, 'it does not count in the budgets in which its call was reserved');
-    if (reason === undefined || reason === '') this.#found('I6', entry, `a ${kind} that does not say why`);
+      this.#addFinding('I10', entry, 'it does not count in the budgets in which its call was reserved');
+    if (reason === undefined || reason === '')
+      this.#addFinding('I6', entry, `a ${kind} that does not say why`);
     if (kind !== 'post') return;
     if (revenue < 0n || revenue > made.amount)
-      this.#found('I3', entry, `it posts ${formatUsd(revenue)} of ${formatUsd(made.amount)} reserved`);
-    const cost = this.#costOf(entry);
+      this.#addFinding('I3', entry, `it posts ${formatUsd(revenue)} of ${formatUsd(made.amount)} reserved`);
+    const cost = this.#computeCost(entry);
     if (cost === undefined || cost === revenue) return;
     if (cost > revenue && revenue === made.amount && reservation !== undefined)
       this.known.full.set(reservation, { cost, entry });
-    else this.#foundCost(entry, cost);
+    else this.#reportCost(entry, cost);
   }
 
-  #foundCost(entry: Entry, cost: Nano): void {
+  #reportCost(entry: Entry, cost: Nano): void {
     const { revenue } = entry;
-    this.#found('I8', entry, `its usage costs ${formatUsd(cost)} and ${formatUsd(revenue)} was charged`);
+    this.#addFinding('I8', entry, `its usage costs ${formatUsd(cost)} and ${formatUsd(revenue)} was charged`);
   }
 
   #checkOverage(entry: Entry, sums: Sums): void {
@@ -196,27 +197,27 @@ export class Auditor {
     if (entry.reservation !== undefined) this.known.full.delete(entry.reservation);
     const charged = full ? full.entry.revenue + entry.revenue : 0n;
     if (full && full.cost !== charged)
-      this.#found(
+      this.#addFinding(
         'I8',
         entry,
         `the call cost ${formatUsd(full.cost)}, and ${formatUsd(charged)} was charged`,
       );
-    if (entry.revenue <= 0n) this.#found('I1', entry, 'an overage of nothing');
+    if (entry.revenue <= 0n) this.#addFinding('I1', entry, 'an overage of nothing');
     sums.excess += entry.revenue;
   }
 
   /** What an entry's own figures cost; undefined where it has none to compare. */
-  #costOf(entry: Entry): Nano | undefined {
+  #computeCost(entry: Entry): Nano | undefined {
     if (entry.price === undefined || entry.usage === undefined) return undefined;
-    const [price, usage] = [this.#priceOf(entry.price), usageReader(entry.usage)];
-    if (price && usage) return costOf(usage, price);
+    const [price, usage] = [this.#priceOf(entry.price), readUsage(entry.usage)];
+    if (price && usage) return computeCost(usage, price);
     const message = price ? 'its usage cannot be read' : `its price "${entry.price}" is not on record`;
-    this.#found('I8', entry, message);
+    this.#addFinding('I8', entry, message);
     return undefined;
   }
 
   #compareAccount({ name, total, used, pending }: AccountRecord): void {
-    const sums = this.#sumsOf(name);
+    const sums = this.#getSums(name);
     const about = { account: name };
     const columns = [
       ['total', total, -sums.credits],
@@ -226,10 +227,10 @@ export class Auditor {
     for (const [column, kept, booked] of columns) {
       const sum = formatUsd(booked);
       const differs = `its ${column} is kept as ${formatUsd(kept)}, and its entries sum to ${sum}`;
-      if (kept !== booked) this.#found('I2', about, differs);
+      if (kept !== booked) this.#addFinding('I2', about, differs);
     }
     if (total - used - pending !== sums.available)
-      this.#found('I9', about, 'its balance is not its total less what was used');
+      this.#addFinding('I9', about, 'its balance is not its total less what was used');
   }
 
   #compareKeys(keys: readonly (KeyRecord & { readonly root: string })[]): void {
@@ -241,7 +242,7 @@ export class Auditor {
     for (const { id, root, account, used, pending } of keys) {
       const sums = roots.get(root);
       if (sums && (sums.used !== used || sums.pending !== pending)) {
-        this.#found(
+        this.#addFinding(
           'I2',
           { account },
           `its key ${id} is kept as having used ${formatUsd(used)}, ` +
@@ -251,7 +252,7 @@ export class Auditor {
     }
   }
 
-  #sumsOf(account: string): Sums {
+  #getSums(account: string): Sums {
     const known = this.known.accounts.get(account);
     if (known) return known;
     const sums = { credits: 0n, available: 0n, reserved: 0n, revenue: 0n, excess: 0n };
@@ -259,14 +260,14 @@ export class Auditor {
     return sums;
   }
 
-  #spend(key: string, used: Nano, pending: Nano): void {
+  #addSpending(key: string, used: Nano, pending: Nano): void {
     const known = this.known.keys.get(key);
     if (!known) return void this.known.keys.set(key, { used, pending });
     known.used += used;
     known.pending += pending;
   }
 
-  #found(rule: Rule, { number, account }: About, message: string): void {
+  #addFinding(rule: Rule, { number, account }: About, message: string): void {
     this.known.broken += 1;
     if (this.known.findings.length < mostFindings)
       this.known.findings.push({ rule, entry: number, account, message });

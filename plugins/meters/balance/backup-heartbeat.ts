@@ -30,7 +30,7 @@ export class BackupHeartbeat {
   }
 
   /** Call it when the event loop has sent a heartbeat itself. */
-  beaten(): void {
+  noteBeat(): void {
     this.#beatenAt = performance.now();
     this.#askedAt = this.#beatenAt;
   }

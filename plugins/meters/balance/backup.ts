@@ -14,15 +14,15 @@ import {
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
-import { fileMode, messageOf, type Command, type CommandResult } from '../../../core/index.ts';
-import { ledgerFile, openStore, type StoreOptions } from './open-store.ts';
-import { actionOfVerb, commandAuthor } from './operator/actions.ts';
-import { counted } from './operator/verbs.ts';
+import { fileMode, getMessage, type Command, type CommandResult } from '../../../core/index.ts';
+import { getLedgerFile, openStore, type StoreOptions } from './open-store.ts';
+import { buildVerbAction, findCommandAuthor } from './operator/actions.ts';
+import { formatCount } from './operator/verbs.ts';
 import type { Action } from './store.ts';
 import { NoLedger } from './versions.ts';
 
-function fileOf(options: StoreOptions, dataFolder: string): string {
-  if (options.kind === 'sqlite') return ledgerFile(options, dataFolder);
+function requireFile(options: StoreOptions, dataFolder: string): string {
+  if (options.kind === 'sqlite') return getLedgerFile(options, dataFolder);
   throw new Error(
     options.kind === 'postgres'
       ? 'this ledger is in PostgreSQL: copy it with pg_dump and pg_restore'
@@ -48,7 +48,7 @@ function checkVersion(copy: string, from: string): void {
     if (database.prepare('PRAGMA user_version').get()?.user_version === 0)
       throw new Error('it has no tables of a ledger');
   } catch (error) {
-    throw new Error(`${from} is not a ledger: ${messageOf(error)}`, { cause: error });
+    throw new Error(`${from} is not a ledger: ${getMessage(error)}`, { cause: error });
   } finally {
     database.close();
   }
@@ -59,7 +59,8 @@ async function auditCopy(file: string, action?: Action): Promise<number> {
   const copy = await openStore({ kind: 'sqlite', file }, '', { mustExist: true });
   try {
     const { ok, entries, broken } = await copy.audit();
-    if (!ok) throw new Error(`the books in ${file} break ${counted(broken, 'rule')}; nothing was changed`);
+    if (!ok)
+      throw new Error(`the books in ${file} break ${formatCount(broken, 'rule')}; nothing was changed`);
     if (action) await copy.recordAction(action);
     return entries;
   } finally {
@@ -82,7 +83,7 @@ function closeLog(file: string): void {
   }
 }
 
-async function backUp(from: string, target: string): Promise<CommandResult> {
+async function backUpLedger(from: string, target: string): Promise<CommandResult> {
   const to = resolve(target);
   if (!existsSync(from)) throw new NoLedger(from);
   if (existsSync(to)) throw new Error(`${to} already exists: name a new file`);
@@ -91,11 +92,11 @@ async function backUp(from: string, target: string): Promise<CommandResult> {
   const entries = await auditCopy(to);
   return {
     json: { file: to, entries },
-    text: `Copied ${counted(entries, 'entry', 'entries')} to ${to}; the books are sound.`,
+    text: `Copied ${formatCount(entries, 'entry', 'entries')} to ${to}; the books are sound.`,
   };
 }
 
-async function restore(to: string, source: string): Promise<CommandResult> {
+async function restoreLedger(to: string, source: string): Promise<CommandResult> {
   const from = resolve(source);
   if (!existsSync(from)) throw new Error(`there is no file ${from}`);
   const incoming = `${to}.incoming`;
@@ -104,7 +105,7 @@ async function restore(to: string, source: string): Promise<CommandResult> {
     copyFileSync(from, incoming);
     chmodSync(incoming, fileMode);
     checkVersion(incoming, from);
-    const entries = await auditCopy(incoming, actionOfVerb(commandAuthor(), 'restore', [from], {}));
+    const entries = await auditCopy(incoming, buildVerbAction(findCommandAuthor(), 'restore', [from], {}));
     const kept = `${to}.before-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
     const hadLedger = existsSync(to);
     if (hadLedger) {
@@ -115,24 +116,24 @@ async function restore(to: string, source: string): Promise<CommandResult> {
     const previous = hadLedger ? ` The ledger before it is kept as ${kept}.` : '';
     return {
       json: { file: to, entries, kept: hadLedger ? kept : null },
-      text: `Restored ${counted(entries, 'entry', 'entries')} from ${from}.${previous}`,
+      text: `Restored ${formatCount(entries, 'entry', 'entries')} from ${from}.${previous}`,
     };
   } finally {
     for (const suffix of ['', '-wal', '-shm']) rmSync(incoming + suffix, { force: true });
   }
 }
 
-export function backupCommands(options: StoreOptions, dataFolder: string): Command[] {
+export function listBackupCommands(options: StoreOptions, dataFolder: string): Command[] {
   return [
     {
       name: 'backup <file>',
       description: 'copy the ledger to a new file, also while the gateway runs',
-      run: ([file = '']) => backUp(fileOf(options, dataFolder), file),
+      run: ([file = '']) => backUpLedger(requireFile(options, dataFolder), file),
     },
     {
       name: 'restore <file>',
       description: 'put a copy in the place of the ledger, while no gateway runs',
-      run: ([file = '']) => restore(fileOf(options, dataFolder), file),
+      run: ([file = '']) => restoreLedger(requireFile(options, dataFolder), file),
     },
   ];
 }

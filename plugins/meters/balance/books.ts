@@ -1,55 +1,66 @@
 /** What a store reads out of the books: entries, usage, pending reservations and totals. */
 import { creditSources } from './accounts.ts';
 import { consumedFields } from './reservations.ts';
-import { count, flag, from, integer, optional, reader, text, word, type RecordOf, type Row } from './rows.ts';
+import {
+  readCount,
+  readFlag,
+  pickColumn,
+  readInteger,
+  allowNull,
+  createReader,
+  readText,
+  matchWord,
+  type RecordOf,
+  type Row,
+} from './rows.ts';
 
 export const entryKinds = ['credit', 'reserve', 'post', 'void', 'expire', 'overage', 'adjustment'] as const;
 export type EntryKind = (typeof entryKinds)[number];
 
 const flags = ['recovered', 'late', 'suspect'] as const;
 
-function flagsOf(row: Row, column: string): readonly (typeof flags)[number][] {
-  const noted = text(row, column).split(' ');
+function readFlags(row: Row, column: string): readonly (typeof flags)[number][] {
+  const noted = readText(row, column).split(' ');
   return flags.filter((each) => noted.includes(each));
 }
 
 const entryFields = {
   /** Grows from entry to entry. */
-  number: count,
-  kind: word(entryKinds),
-  account: from('account_name', text),
-  at: count,
-  credits: integer,
-  available: integer,
-  reserved: integer,
-  revenue: integer,
+  number: readCount,
+  kind: matchWord(entryKinds),
+  account: pickColumn('account_name', readText),
+  at: readCount,
+  credits: readInteger,
+  available: readInteger,
+  reserved: readInteger,
+  revenue: readInteger,
   /** On all entries but credits: the id of the call, and of the key that pays. */
-  call: from('call_id', optional(text)),
-  key: optional(text),
+  call: pickColumn('call_id', allowNull(readText)),
+  key: allowNull(readText),
   /** The number of the `reserve` entry that this one ends or follows. */
-  reservation: optional(count),
+  reservation: allowNull(readCount),
   /** On credits: their kind and reference, and who made a correction. */
-  source: optional(word(creditSources)),
-  reference: optional(text),
-  author: optional(text),
+  source: allowNull(matchWord(creditSources)),
+  reference: allowNull(readText),
+  author: allowNull(readText),
   /**
    * On entries that end a call: what `Settlement` says; on corrections: why. A `reserve` has the quote's
    * model, provider and price.
    */
-  reason: optional(text),
-  basis: optional(word(['usage', 'estimate', 'none'])),
+  reason: allowNull(readText),
+  basis: allowNull(matchWord(['usage', 'estimate', 'none'])),
   ...consumedFields,
-  usage: optional(text),
-  costs: optional(text),
+  usage: allowNull(readText),
+  costs: allowNull(readText),
   /** What the vendor bills; undefined if it is what was charged. */
-  vendor: optional(integer),
+  vendor: allowNull(readInteger),
   /** The periods of budgets that the call counts in, as `readShares` reads them. */
-  budgets: optional(text),
+  budgets: allowNull(readText),
   /**
    * `recovered`: another process ended it. `late`: it came after a recovery or an expiry. `suspect`: figures
    * were bounded, or their price is not known.
    */
-  flags: flagsOf,
+  flags: readFlags,
 };
 /**
  * One immutable row of the books. Its legs move money between four books of one account and sum to zero:
@@ -57,7 +68,7 @@ const entryFields = {
  */
 export type Entry = RecordOf<typeof entryFields>;
 /** Reads a row of an entry, joined with its account and the entry that reserved. */
-export const entryOf = reader(entryFields);
+export const readEntry = createReader(entryFields);
 
 /**
  * Selects rows after the one numbered `after`, in the order in which they were written. Fields that are
@@ -92,19 +103,19 @@ export interface UsageQuery {
 }
 
 const usageFields = {
-  calls: count,
-  input: count,
-  output: count,
-  cost: integer,
+  calls: readCount,
+  input: readCount,
+  output: readCount,
+  cost: readInteger,
   /** What the vendors bill. */
-  vendor: integer,
+  vendor: readInteger,
 };
 /**
  * The sum of calls that were posted. Overages and adjustments are part of `cost`. It has the groups that were
  * asked for; a day is an ISO date in UTC.
  */
 export type UsageRow = RecordOf<typeof usageFields> & Readonly<Partial<Record<UsageGroup, string>>>;
-export const sumsOf = reader(usageFields);
+export const readSums = createReader(usageFields);
 
 /** Rows after the one named `after`, in the order of their names. */
 export interface Page {
@@ -119,27 +130,27 @@ export interface KeyPage extends Page {
 }
 
 const pendingFields = {
-  call: text,
-  account: from('account_name', text),
-  key: text,
-  amount: integer,
-  owner: text,
-  created: count,
-  sent: flag,
-  delivered: count,
+  call: readText,
+  account: pickColumn('account_name', readText),
+  key: readText,
+  amount: readInteger,
+  owner: readText,
+  created: readCount,
+  sent: readFlag,
+  delivered: readCount,
 };
 /** A pending reservation, with what its owner's last beat said of the call. */
 export type PendingRecord = RecordOf<typeof pendingFields>;
 /** Reads a row of a pending reservation, joined with its account. */
-export const pendingOf = reader(pendingFields);
+export const readPending = createReader(pendingFields);
 
 const totalFields = {
-  accounts: count,
-  keys: count,
-  pendingCalls: count,
-  pendingAmount: integer,
+  accounts: readCount,
+  keys: readCount,
+  pendingCalls: readCount,
+  pendingAmount: readInteger,
   /** When the oldest pending reservation was made; undefined where there is none. */
-  oldestPending: optional(count),
+  oldestPending: allowNull(readCount),
 };
 export type Totals = RecordOf<typeof totalFields>;
-export const totalsOf = reader(totalFields);
+export const readTotals = createReader(totalFields);

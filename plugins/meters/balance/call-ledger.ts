@@ -7,13 +7,13 @@ import type { Nano } from '../../../core/index.ts';
 import type { Line, Sheet, Spender } from './budgets/sheet.ts';
 import type { FoundAccount, FoundKey, Held, PastCall, Pending } from './call-rows.ts';
 import {
-  end,
+  endReservation,
   endLate,
-  expire,
-  limited,
-  minuteOf,
-  recover,
-  take,
+  expireReservation,
+  checkRate,
+  findMinute,
+  recoverReservation,
+  takeQuote,
   wasSent,
   type Ended,
   type Ending,
@@ -57,23 +57,23 @@ export interface CallTables {
   readonly budgets: {
     readonly sheet: Sheet;
     /** The periods that a call counts in. */
-    linesOf(spender: Spender, at: number): readonly Line[];
+    getLines(spender: Spender, at: number): readonly Line[];
   };
-  account(name: string): FoundAccount | undefined;
-  key(id: string): FoundKey | undefined;
+  findAccount(name: string): FoundAccount | undefined;
+  findKey(id: string): FoundKey | undefined;
   /** The call that has a claim at this moment. */
-  holder(claim: string, at: number): ClaimRecord | undefined;
+  findHolder(claim: string, at: number): ClaimRecord | undefined;
   /** Returns a reservation that is pending, and removes it. */
   takePending(call: string): Pending | undefined;
   /** A reservation that has ended. */
-  past(call: string): PastCall | undefined;
+  findPast(call: string): PastCall | undefined;
   addReservation(request: ReserveRequest, reservation: Reservation): void;
   addEnd(held: Held, ending: Ending): void;
   takeClaim(claim: Claim, call: string): void;
   settleClaim(name: string, outcome: StoredOutcome | 'free' | undefined): void;
 }
 
-function changeOf<Id>(changes: Map<Id, Change<Id>>, id: Id): Change<Id> {
+function getChange<Id>(changes: Map<Id, Change<Id>>, id: Id): Change<Id> {
   const known = changes.get(id);
   if (known) return known;
   const change = { id, used: 0n, pending: 0n, minute: undefined, calls: undefined };
@@ -82,7 +82,7 @@ function changeOf<Id>(changes: Map<Id, Change<Id>>, id: Id): Change<Id> {
 }
 
 /** What is left of an amount that was read before the change. */
-function leftOf(found: Nano, change: Change<unknown> | undefined): Nano {
+function computeLeft(found: Nano, change: Change<unknown> | undefined): Nano {
   return change ? found - change.used - change.pending : found;
 }
 
@@ -98,29 +98,30 @@ export class CallLedger {
 
   reserve(request: ReserveRequest): Reserved {
     const { id, account: name, key, quotes, claim, tags = [], at } = request;
-    const account = this.#tables.account(name);
+    const account = this.#tables.findAccount(name);
     if (!account) return { status: 'short', by: 'balance', available: 0n };
-    const paying = this.#tables.key(key);
-    const tooMany = paying && limited(paying.rate, this.#minuteOf(paying), at);
+    const paying = this.#tables.findKey(key);
+    const tooMany = paying && checkRate(paying.rate, this.#getMinute(paying), at);
     if (tooMany) return tooMany;
-    const holder = claim && this.#tables.holder(claim.name, at);
+    const holder = claim && this.#tables.findHolder(claim.name, at);
     if (holder) return { status: 'claimed', claim: holder };
     const root = paying?.root;
     const { budgets } = this.#tables;
-    const lines = budgets.linesOf({ account: name, line: account.line, root, tags }, at);
-    const found = take(quotes, leftOf(account.available, this.accounts.get(account.id)), {
-      leftOfCap: paying?.left === undefined ? undefined : leftOf(paying.left, this.roots.get(paying.root)),
-      budget: budgets.sheet.tightest(lines, at),
+    const lines = budgets.getLines({ account: name, line: account.line, root, tags }, at);
+    const found = takeQuote(quotes, computeLeft(account.available, this.accounts.get(account.id)), {
+      leftOfCap:
+        paying?.left === undefined ? undefined : computeLeft(paying.left, this.roots.get(paying.root)),
+      budget: budgets.sheet.findTightest(lines, at),
     });
     if (found.status === 'short') {
-      if (found.by === 'budget') budgets.sheet.refuse(lines, found.budget, at);
+      if (found.by === 'budget') budgets.sheet.noteRefusal(lines, found.budget, at);
       return found;
     }
     const { quote, amount, taken } = found;
-    const shares = budgets.sheet.hold(lines, amount, at);
+    const shares = budgets.sheet.holdAmount(lines, amount, at);
     this.#tables.addReservation(request, { account: account.id, root, amount, taken, budgets: shares });
-    this.#spend(account.id, root, 0n, amount);
-    if (paying?.rate !== undefined) this.#count(paying, at);
+    this.#addSpending(account.id, root, 0n, amount);
+    if (paying?.rate !== undefined) this.#countCall(paying, at);
     if (claim) this.#tables.takeClaim(claim, id);
     return { status: 'reserved', quote, amount };
   }
@@ -129,11 +130,11 @@ export class CallLedger {
     const { id, amount: owed, suspect, outcome } = settlement;
     const pending = this.#tables.takePending(id);
     if (pending) {
-      const ended = end(pending.amount, owed, settlement, suspect ? 'suspect' : '');
-      return this.#end(pending, ended, owed === undefined ? 'free' : outcome);
+      const ended = endReservation(pending.amount, owed, settlement, suspect ? 'suspect' : '');
+      return this.#endPending(pending, ended, owed === undefined ? 'free' : outcome);
     }
-    const past = this.#tables.past(id);
-    return past ? this.#add(past.held, endLate(past, settlement)) : { status: 'not_found' };
+    const past = this.#tables.findPast(id);
+    return past ? this.#addEndings(past.held, endLate(past, settlement)) : { status: 'not_found' };
   }
 
   /** Ends a pending call whose owner is dead. Undefined: it has ended meanwhile. */
@@ -142,14 +143,14 @@ export class CallLedger {
     const pending = this.#tables.takePending(id);
     if (!pending) return undefined;
     const sent = wasSent(progress);
-    this.#end(pending, recover(pending.amount, progress, at), sent ? undefined : 'free');
+    this.#endPending(pending, recoverReservation(pending.amount, progress, at), sent ? undefined : 'free');
     return { id, status: sent ? 'posted' : 'voided', amount: sent ? owed : 0n };
   }
 
   /** Ends a pending call that is too old. False: it has ended meanwhile. */
   expire(call: string, at: number): boolean {
     const pending = this.#tables.takePending(call);
-    if (pending) this.#end(pending, expire(pending.amount, at), 'free');
+    if (pending) this.#endPending(pending, expireReservation(pending.amount, at), 'free');
     return pending !== undefined;
   }
 
@@ -159,40 +160,40 @@ export class CallLedger {
     this.roots.clear();
   }
 
-  #end(pending: Pending, ended: Ended, outcome: StoredOutcome | 'free' | undefined): Settled {
+  #endPending(pending: Pending, ended: Ended, outcome: StoredOutcome | 'free' | undefined): Settled {
     if (pending.claim !== undefined) this.#tables.settleClaim(pending.claim, outcome);
-    return this.#add(pending, ended);
+    return this.#addEndings(pending, ended);
   }
 
-  #add(held: Held, { endings, settled }: Ended): Settled {
+  #addEndings(held: Held, { endings, settled }: Ended): Settled {
     for (const ending of endings) {
       const { revenue, reserved, facts } = ending;
       this.#tables.addEnd(held, ending);
-      this.#spend(held.account, held.root, revenue, reserved);
-      this.#tables.budgets.sheet.spend(held.budgets, revenue, reserved, facts.at);
+      this.#addSpending(held.account, held.root, revenue, reserved);
+      this.#tables.budgets.sheet.addSpending(held.budgets, revenue, reserved, facts.at);
     }
     return settled;
   }
 
-  #spend(account: bigint, root: string | undefined, used: Nano, pending: Nano): void {
-    const change = changeOf(this.accounts, account);
+  #addSpending(account: bigint, root: string | undefined, used: Nano, pending: Nano): void {
+    const change = getChange(this.accounts, account);
     change.used += used;
     change.pending += pending;
     if (root === undefined) return;
-    const spent = changeOf(this.roots, root);
+    const spent = getChange(this.roots, root);
     spent.used += used;
     spent.pending += pending;
   }
 
-  #minuteOf({ root, minute }: FoundKey): Minute {
+  #getMinute({ root, minute }: FoundKey): Minute {
     const change = this.roots.get(root);
     if (change?.minute === undefined || change.calls === undefined) return minute;
     return { began: change.minute, calls: change.calls };
   }
 
-  #count(key: FoundKey, at: number): void {
-    const { began, calls } = minuteOf(this.#minuteOf(key), at);
-    const change = changeOf(this.roots, key.root);
+  #countCall(key: FoundKey, at: number): void {
+    const { began, calls } = findMinute(this.#getMinute(key), at);
+    const change = getChange(this.roots, key.root);
     change.minute = began;
     change.calls = calls + 1;
   }

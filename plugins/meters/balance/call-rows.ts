@@ -1,7 +1,7 @@
 /** What both stores read of a call before it is decided. */
 import type { Nano } from '../../../core/index.ts';
 import type { Minute, Past } from './decisions.ts';
-import { count, flag, integer, maybe, text, texts, type Row } from './rows.ts';
+import { readCount, readFlag, readInteger, readOptional, readText, readTexts, type Row } from './rows.ts';
 
 /** An account before this transaction changes anything. */
 export interface FoundAccount {
@@ -43,44 +43,48 @@ export interface PastCall extends Past {
   readonly held: Held;
 }
 
-export function foundAccountOf(row: Row): FoundAccount {
+export function readFoundAccount(row: Row): FoundAccount {
   return {
-    id: integer(row, 'id'),
-    available: integer(row, 'available'),
-    line: maybe(row, 'line', texts) ?? [],
+    id: readInteger(row, 'id'),
+    available: readInteger(row, 'available'),
+    line: readOptional(row, 'line', readTexts) ?? [],
   };
 }
 
-export function foundKeyOf(row: Row): FoundKey {
+export function readFoundKey(row: Row): FoundKey {
   return {
-    root: text(row, 'root'),
-    left: maybe(row, 'left_of_cap', integer),
-    rate: maybe(row, 'calls_per_minute', count),
-    minute: { began: count(row, 'minute'), calls: count(row, 'calls') },
+    root: readText(row, 'root'),
+    left: readOptional(row, 'left_of_cap', readInteger),
+    rate: readOptional(row, 'calls_per_minute', readCount),
+    minute: { began: readCount(row, 'minute'), calls: readCount(row, 'calls') },
   };
 }
 
-function heldOf(row: Row): Held {
+function readHeld(row: Row): Held {
   return {
-    call: text(row, 'call'),
-    number: integer(row, 'number'),
-    account: integer(row, 'account'),
-    key: maybe(row, 'key', text),
-    root: maybe(row, 'root', text),
-    budgets: maybe(row, 'budgets', text),
+    call: readText(row, 'call'),
+    number: readInteger(row, 'number'),
+    account: readInteger(row, 'account'),
+    key: readOptional(row, 'key', readText),
+    root: readOptional(row, 'root', readText),
+    budgets: readOptional(row, 'budgets', readText),
   };
 }
 
-export function heldPendingOf(row: Row): Pending {
-  return { ...heldOf(row), amount: integer(row, 'amount'), claim: maybe(row, 'claim', text) };
+export function readPending(row: Row): Pending {
+  return {
+    ...readHeld(row),
+    amount: readInteger(row, 'amount'),
+    claim: readOptional(row, 'claim', readText),
+  };
 }
 
-export function pastOf(row: Row): PastCall {
+export function readPast(row: Row): PastCall {
   return {
-    held: heldOf(row),
-    kind: text(row, 'kind'),
-    flags: text(row, 'flags'),
-    posted: integer(row, 'posted'),
-    isAdjusted: flag(row, 'adjusted'),
+    held: readHeld(row),
+    kind: readText(row, 'kind'),
+    flags: readText(row, 'flags'),
+    posted: readInteger(row, 'posted'),
+    isAdjusted: readFlag(row, 'adjusted'),
   };
 }

@@ -3,10 +3,10 @@
  * a running server.
  */
 import { formatTable, formatUsd, parseUsd, type Command } from '../../../core/index.ts';
-import { read } from '../../shared/operator-routes.ts';
+import { readInput } from '../../shared/operator-routes.ts';
 import { markupVerbs } from './markup/rules.ts';
 import {
-  accountBalance,
+  requireBalance,
   accountOrder,
   addCredit,
   createAccount,
@@ -14,7 +14,7 @@ import {
   listAccounts,
   type ShownBalance,
 } from './operator/accounts.ts';
-import { actionOfVerb, commandAuthor } from './operator/actions.ts';
+import { buildVerbAction, findCommandAuthor } from './operator/actions.ts';
 import { budgetVerbs } from './operator/budget-commands.ts';
 import { callVerbs } from './operator/call-commands.ts';
 import { correctionVerbs } from './operator/correction-commands.ts';
@@ -22,24 +22,24 @@ import { exportVerb } from './operator/export.ts';
 import { keyVerbs } from './operator/key-commands.ts';
 import { ledgerVerbs } from './operator/ledger-commands.ts';
 import { page } from './operator/reading.ts';
-import { usage, usageCsv, usageQuery } from './operator/reports.ts';
-import { nameTyped } from './operator/typed-names.ts';
-import { all, only, type Bench, type Verb, type Work } from './operator/verbs.ts';
+import { reportUsage, formatUsageCsv, usageQuery } from './operator/reports.ts';
+import { rewordError } from './operator/typed-names.ts';
+import { readAll, only, type Bench, type Verb, type Work } from './operator/verbs.ts';
 import { creditKinds, usageGroups, type Store } from './store.ts';
 
-function balanceLine({ account, balance, total, used, pending, available }: ShownBalance): string {
+function formatBalance({ account, balance, total, used, pending, available }: ShownBalance): string {
   return (
     `${account}: ${balance} USD (${total} credited, ${used} used); ` +
     `${pending} reserved, ${available} available`
   );
 }
 
-const addCreditWork: Work = async ({ store }, [account, amount], { kind, reference }) => {
-  const added = await addCredit(store, read(creditOrder, { account, amount, kind, reference }));
+const runAddCredit: Work = async ({ store }, [account, amount], { kind, reference }) => {
+  const added = await addCredit(store, readInput(creditOrder, { account, amount, kind, reference }));
   return {
     json: added,
     text:
-      balanceLine(added) +
+      formatBalance(added) +
       (added.status === 'already_credited' ? ' (that reference was credited before; nothing was added)' : ''),
   };
 };
@@ -48,7 +48,7 @@ const amounts = ['balance', 'total', 'used', 'pending', 'available'] as const;
 
 type ListedAccount = Awaited<ReturnType<typeof listAccounts>>['data'][number];
 
-function accountsTable(accounts: readonly ListedAccount[]): string {
+function formatAccounts(accounts: readonly ListedAccount[]): string {
   const totals = amounts.map((name) =>
     formatUsd(accounts.reduce((sum, account) => sum + parseUsd(account[name]), 0n)),
   );
@@ -59,9 +59,9 @@ function accountsTable(accounts: readonly ListedAccount[]): string {
   );
 }
 
-const listAccountsWork: Work = async ({ store }) => {
-  const accounts = await all((after) => listAccounts(store, read(page, { after, limit: 1000 })));
-  return { json: accounts, text: accounts.length > 0 ? accountsTable(accounts) : 'There are no accounts.' };
+const runListAccounts: Work = async ({ store }) => {
+  const accounts = await readAll((after) => listAccounts(store, readInput(page, { after, limit: 1000 })));
+  return { json: accounts, text: accounts.length > 0 ? formatAccounts(accounts) : 'There are no accounts.' };
 };
 
 /** The columns of usage that are counts. */
@@ -73,11 +73,11 @@ const money = new Map([
   ['margin', 'MARGIN USD'],
 ]);
 
-const usageWork: Work = async ({ store }, _, { csv, ...options }) => {
-  const query = read(usageQuery, options);
-  const found = await usage(store, query);
+const runUsage: Work = async ({ store }, _, { csv, ...options }) => {
+  const query = readInput(usageQuery, options);
+  const found = await reportUsage(store, query);
   const { data } = found;
-  if (csv === true) return { json: data, text: usageCsv(found).trimEnd() };
+  if (csv === true) return { json: data, text: formatUsageCsv(found).trimEnd() };
   if (data.length === 0) return { json: data, text: 'There is no usage.' };
   const columns = Object.keys(data[0] ?? {});
   const rows = data.map((row) => Object.values(row).map((cell) => String(cell ?? '')));
@@ -98,11 +98,11 @@ const verbs: readonly Verb[] = [
     changes: true,
     creates: true,
     async work({ store }, [name]) {
-      const made = await createAccount(store, read(accountOrder, { name }));
-      return { json: made, text: balanceLine(made) };
+      const made = await createAccount(store, readInput(accountOrder, { name }));
+      return { json: made, text: formatBalance(made) };
     },
   },
-  { name: 'accounts list', description: 'show all accounts and what they have', work: listAccountsWork },
+  { name: 'accounts list', description: 'show all accounts and what they have', work: runListAccounts },
   {
     name: 'credit add <account> <usd>',
     changes: true,
@@ -111,14 +111,14 @@ const verbs: readonly Verb[] = [
       { flags: '--kind <kind>', description: `${creditKinds.join(', ')} (top-up unless given)` },
       { flags: '--reference <text>', description: 'what the credit is known by elsewhere: it is added once' },
     ],
-    work: addCreditWork,
+    work: runAddCredit,
   },
   {
     name: 'balance <account>',
     description: 'show what an account has',
     async work({ store }, [account = '']) {
-      const shown = await accountBalance(store, account);
-      return { json: shown, text: balanceLine(shown) };
+      const shown = await requireBalance(store, account);
+      return { json: shown, text: formatBalance(shown) };
     },
   },
   {
@@ -129,7 +129,7 @@ const verbs: readonly Verb[] = [
       ...Object.values(only),
       { flags: '--csv', description: 'as CSV' },
     ],
-    work: usageWork,
+    work: runUsage,
   },
   ...correctionVerbs,
   ...budgetVerbs,
@@ -153,21 +153,21 @@ const groups: Readonly<Record<string, string>> = {
 };
 
 /** The verbs, on a ledger that `open` opens. `models` are the ids of the models on offer. */
-export function ledgerCommands(
+export function listCommands(
   open: (settings: { readonly mustExist: boolean }) => Promise<Store>,
   models: Bench['models'] = () => [],
 ): Command[] {
-  const author = commandAuthor();
+  const author = findCommandAuthor();
   return verbs.map(({ work, creates = false, changes = false, ...verb }) => ({
     ...verb,
     group: groups[verb.name.split(' ')[0] ?? ''],
     async run(args, options, print) {
       const store = await open({ mustExist: !creates });
       try {
-        const ledger = changes ? store.recording(actionOfVerb(author, verb.name, args, options)) : store;
+        const ledger = changes ? store.recording(buildVerbAction(author, verb.name, args, options)) : store;
         return await work({ store: ledger, models, print, author }, args, options);
       } catch (error) {
-        throw nameTyped(error, verb, options);
+        throw rewordError(error, verb, options);
       } finally {
         await store.close();
       }

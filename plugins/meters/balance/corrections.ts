@@ -3,24 +3,24 @@
  * only grows.
  */
 import type { AccountState, StateChanged } from './accounts.ts';
-import { count, reader, text, type RecordOf } from './rows.ts';
+import { readCount, createReader, readText, type RecordOf } from './rows.ts';
 
 const actionFields = {
-  number: count,
-  at: count,
+  number: readCount,
+  at: readCount,
   /** An operator key's id, `operator-secret`, or `cli:` and the name of the system's user. */
-  author: text,
+  author: readText,
   /** The route or the verb. */
-  action: text,
+  action: readText,
   /** What it was done to, as in the path or the arguments. */
-  subject: text,
+  subject: readText,
   /** The body or the options, as JSON text; never a secret. */
-  detail: text,
+  detail: readText,
 };
 /** One change that an operator made. */
 export type ActionRecord = RecordOf<typeof actionFields>;
 export type Action = Omit<ActionRecord, 'number'>;
-export const actionOf = reader(actionFields);
+export const readAction = createReader(actionFields);
 
 /** Whether the answer of an operation says that it changed anything. */
 export function isChange(answer: unknown): boolean {
@@ -29,7 +29,7 @@ export function isChange(answer: unknown): boolean {
 }
 
 /** Why an account cannot take a state; undefined if it can. */
-export function refuseState(
+export function findStateRefusal(
   current: AccountState,
   pending: bigint,
   state: AccountState,

@@ -34,7 +34,7 @@ export interface Limits {
  * Finds the first quote whose `least` is affordable, and how much of its `most` can be reserved. What costs
  * nothing is always affordable.
  */
-export function take(
+export function takeQuote(
   quotes: readonly Quote[],
   available: Nano,
   { leftOfCap, budget }: Limits = {},
@@ -84,7 +84,7 @@ export interface Ended {
 }
 
 /** Ends a reservation: what is `owed` is posted, and the rest given back. Undefined voids it. */
-export function end(reserved: Nano, owed: Nano | undefined, facts: Facts, flags: string): Ended {
+export function endReservation(reserved: Nano, owed: Nano | undefined, facts: Facts, flags: string): Ended {
   if (owed === undefined) {
     return {
       endings: [{ kind: 'void', available: reserved, reserved: -reserved, revenue: 0n, facts, flags }],
@@ -119,7 +119,7 @@ export function end(reserved: Nano, owed: Nano | undefined, facts: Facts, flags:
 }
 
 /** Ends a reservation that is too old. */
-export function expire(reserved: Nano, at: number): Ended {
+export function expireReservation(reserved: Nano, at: number): Ended {
   const facts: Facts = { ...nothing, reason: 'expired', at };
   return {
     endings: [{ kind: 'expire', available: reserved, reserved: -reserved, revenue: 0n, facts, flags: '' }],
@@ -136,20 +136,25 @@ export function wasSent({ sent, attempts }: Progress): boolean {
 }
 
 /** Ends a reservation whose owner is dead, by how far its call had come. */
-export function recover(reserved: Nano, progress: Progress, at: number): Ended {
+export function recoverReservation(reserved: Nano, progress: Progress, at: number): Ended {
   if (!wasSent(progress))
-    return end(reserved, undefined, { ...progress, reason: 'never_sent', basis: 'none', at }, 'recovered');
+    return endReservation(
+      reserved,
+      undefined,
+      { ...progress, reason: 'never_sent', basis: 'none', at },
+      'recovered',
+    );
   const facts: Facts = {
     ...progress,
     reason: progress.sent ? 'recovered' : 'presumed_sent',
     basis: 'estimate',
     at,
   };
-  return end(reserved, progress.owed, facts, 'recovered');
+  return endReservation(reserved, progress.owed, facts, 'recovered');
 }
 
 /** What is known of a call that no beat has reported: only its quote. */
-export function presumed(id: string, { input, owed, model, provider, price }: Quote): Progress {
+export function presumeProgress(id: string, { input, owed, model, provider, price }: Quote): Progress {
   return {
     id,
     model,
@@ -178,18 +183,18 @@ const minute = 60_000;
  * The minute in which a call at this moment is counted. It is a new one if the last is over, or if the clock
  * was set back by more than a minute.
  */
-export function minuteOf(last: Minute, at: number): Minute {
+export function findMinute(last: Minute, at: number): Minute {
   return Math.abs(at - last.began) < minute ? last : { began: at, calls: 0 };
 }
 
 /** Whether a call at this moment exceeds the key's rate, which is undefined where it has none. */
-export function limited(
+export function checkRate(
   rate: number | undefined,
   last: Minute,
   at: number,
 ): Extract<Reserved, { status: 'limited' }> | undefined {
   if (rate === undefined) return undefined;
-  const { began, calls } = minuteOf(last, at);
+  const { began, calls } = findMinute(last, at);
   return calls < rate ? undefined : { status: 'limited', rate, wait: began + minute - at };
 }
 

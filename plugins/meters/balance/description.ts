@@ -1,7 +1,7 @@
 /** What the ledger's addresses take and return, for the OpenAPI document. */
 import { z } from 'zod';
 import type { Content, Description } from '../../../core/index.ts';
-import { csv, json, list, operatorError } from '../../shared/operator-description.ts';
+import { csv, describeJson, describeList, operatorError } from '../../shared/operator-description.ts';
 import { account, accountDetails, key, listedAccount, newKey } from '../../shared/replies/accounts.ts';
 import { budget, warning } from '../../shared/replies/budgets.ts';
 import { time, usd } from '../../shared/replies/values.ts';
@@ -23,7 +23,7 @@ const balance = z
 
 export const ownBalance: Description = {
   summary: 'Balance of the account of the key',
-  replies: { 200: json(balance) },
+  replies: { 200: describeJson(balance) },
   error: refusal,
 };
 
@@ -95,7 +95,7 @@ interface Described {
 }
 
 const routes: Readonly<Record<string, Described>> = {
-  'GET /admin/accounts': { summary: 'Accounts', reply: list(listedAccount) },
+  'GET /admin/accounts': { summary: 'Accounts', reply: describeList(listedAccount) },
   'POST /admin/accounts': { summary: 'Make an account', reply: account },
   'GET /admin/accounts/:account': {
     summary: 'One account, with what it was credited',
@@ -111,7 +111,7 @@ const routes: Readonly<Record<string, Described>> = {
       'The keys of a disabled or closed account are refused within a second. A closed account stays closed.',
     reply: account,
   },
-  'GET /admin/budgets': { summary: 'Budgets', reply: list(budget, z.int()) },
+  'GET /admin/budgets': { summary: 'Budgets', reply: describeList(budget, z.int()) },
   'POST /admin/budgets': {
     summary: 'Make a budget',
     details: 'A subject has one budget for each period. It counts calls from then on.',
@@ -126,9 +126,9 @@ const routes: Readonly<Record<string, Described>> = {
   'POST /admin/budgets/:budget/raises': { summary: 'Raise a budget for a time', reply: budget },
   'GET /admin/budget-warnings': {
     summary: 'Thresholds that budgets reached, and budgets that refused calls',
-    reply: list(warning, z.int()),
+    reply: describeList(warning, z.int()),
   },
-  'GET /admin/credits': { summary: 'Credits', reply: list(creditRow, z.int()) },
+  'GET /admin/credits': { summary: 'Credits', reply: describeList(creditRow, z.int()) },
   'POST /admin/credits': {
     summary: 'Credit an account',
     details: 'A reference is credited once. The same order again changes nothing and gets 200.',
@@ -146,21 +146,24 @@ const routes: Readonly<Record<string, Described>> = {
     summary: 'Take back a credit whose payment was reversed, once',
     reply: corrected,
   },
-  'GET /admin/actions': { summary: 'What operators changed, newest first', reply: list(action, z.int()) },
+  'GET /admin/actions': {
+    summary: 'What operators changed, newest first',
+    reply: describeList(action, z.int()),
+  },
   'DELETE /admin/keys/:key': {
     summary: 'Delete a key; its calls and entries stay',
     reply: key.extend({ deleted: z.literal(true) }).meta({ title: 'DeletedKey' }),
   },
-  'GET /admin/keys': { summary: 'Keys', reply: list(key) },
+  'GET /admin/keys': { summary: 'Keys', reply: describeList(key) },
   'POST /admin/keys': { summary: 'Make a key', reply: newKey },
   'GET /admin/keys/:key': { summary: 'One key, by its id or its last four characters', reply: key },
   'PATCH /admin/keys/:key': { summary: 'Rename, limit or disable a key', reply: key },
   'POST /admin/keys/:key/rotate': { summary: 'Give a key a new secret', reply: newKey },
   'GET /admin/usage': { summary: 'Usage, summed up', reply: usage, or: csv },
-  'GET /admin/entries': { summary: 'Entries of the ledger', reply: list(entry, z.int()), or: csv },
+  'GET /admin/entries': { summary: 'Entries of the ledger', reply: describeList(entry, z.int()), or: csv },
   'GET /admin/reservations': {
     summary: 'What is reserved for calls that run',
-    reply: list(pending).extend({ totals }),
+    reply: describeList(pending).extend({ totals }),
   },
   'GET /admin/markups': { summary: 'Markups that operators have set', reply: markups },
   'POST /admin/markups': {
@@ -182,12 +185,12 @@ const exported: Omit<Description, 'error' | 'query'> = {
 };
 
 /** Describes an operators' route, which is named by its method and path. */
-export function operatorDescription(name: string, { query, body, statuses }: Handler): Description {
-  const taken = { ...(query && { query }), ...(body && { body: json(body) }), error: operatorError };
+export function describeOperatorRoute(name: string, { query, body, statuses }: Handler): Description {
+  const taken = { ...(query && { query }), ...(body && { body: describeJson(body) }), error: operatorError };
   const described = routes[name];
   if (!described) return { ...exported, ...taken };
   const { reply, or, ...said } = described;
-  const content = { ...json(reply), ...or };
+  const content = { ...describeJson(reply), ...or };
   return { ...taken, ...said, replies: Object.fromEntries(statuses.map((status) => [status, content])) };
 }
 
@@ -198,7 +201,7 @@ export const topUp: Description = {
   headers: z.object({
     'tollgate-signature': z.string().meta({ description: '`t=<Unix seconds>,v1=<signature>`' }),
   }),
-  body: json(creditOrder.extend({ reference })),
-  replies: { 200: json(credited) },
+  body: describeJson(creditOrder.extend({ reference })),
+  replies: { 200: describeJson(credited) },
   error: operatorError,
 };

@@ -1,11 +1,11 @@
 /** What the doctor checks of the ledger: that it opens, and that its books keep their rules. */
-import { messageOf, type Examination, type Finding } from '../../../core/index.ts';
-import { counted } from './operator/verbs.ts';
+import { getMessage, type Examination, type Finding } from '../../../core/index.ts';
+import { formatCount } from './operator/verbs.ts';
 import type { Store } from './store.ts';
 
 const subject = 'ledger';
 
-async function audited(store: Store): Promise<Finding> {
+async function auditStore(store: Store): Promise<Finding> {
   const { ok, entries, accounts, broken } = await store.audit();
   if (ok)
     return {
@@ -13,25 +13,25 @@ async function audited(store: Store): Promise<Finding> {
       state: 'well',
       message:
         `opens, and its books are sound: ` +
-        `${counted(entries, 'entry', 'entries')} of ${counted(accounts, 'account')}`,
+        `${formatCount(entries, 'entry', 'entries')} of ${formatCount(accounts, 'account')}`,
     };
   const remedy = 'tollgate audit names each of them; keep the file as it is until the cause is known';
-  return { subject, state: 'fault', message: `its books break ${counted(broken, 'rule')}`, remedy };
+  return { subject, state: 'fault', message: `its books break ${formatCount(broken, 'rule')}`, remedy };
 }
 
-export function ledgerExamination(open: () => Promise<Store>): Examination {
+export function createExamination(open: () => Promise<Store>): Examination {
   return {
     name: subject,
     async examine() {
       try {
         const store = await open();
         try {
-          return [await audited(store)];
+          return [await auditStore(store)];
         } finally {
           await store.close();
         }
       } catch (error) {
-        const message = `it cannot be opened or read: ${messageOf(error)}`;
+        const message = `it cannot be opened or read: ${getMessage(error)}`;
         const remedy =
           'look at its disk and its rights, or at the database and its address; ' +
           'without a ledger no call is served';

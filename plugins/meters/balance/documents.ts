@@ -1,13 +1,13 @@
 /** Documents as stores know them. Each write replaces the version that its writer has read. */
 import type { Documents, DocumentStore, StoredDocument } from '../../../core/index.ts';
-import { count, text, type Row } from './rows.ts';
+import { readCount, readText, type Row } from './rows.ts';
 import type { Store } from './store.ts';
 
-export function documentOf(row: Row): StoredDocument {
-  return { version: count(row, 'version'), text: text(row, 'body') };
+export function readDocument(row: Row): StoredDocument {
+  return { version: readCount(row, 'version'), text: readText(row, 'body') };
 }
 
-function documentsIn(store: Store): Documents {
+function createDocuments(store: Store): Documents {
   return {
     read: (name) => store.readDocument(name),
     write: (name, body, replaces) => store.writeDocument({ name, text: body, replaces }),
@@ -15,15 +15,18 @@ function documentsIn(store: Store): Documents {
 }
 
 /** The ledger's documents: in the running store, or in one that is opened for the work. */
-export function documentStore(running: () => Store | undefined, open: () => Promise<Store>): DocumentStore {
+export function createDocumentStore(
+  running: () => Store | undefined,
+  open: () => Promise<Store>,
+): DocumentStore {
   return {
     name: 'ledger',
     async use(work) {
       const store = running();
-      if (store) return work(documentsIn(store));
+      if (store) return work(createDocuments(store));
       const opened = await open();
       try {
-        return await work(documentsIn(opened));
+        return await work(createDocuments(opened));
       } finally {
         await opened.close();
       }

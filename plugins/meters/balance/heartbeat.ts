@@ -7,7 +7,7 @@
  */
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import { formatUsd, Running, type Host, type Planned } from '../../../core/index.ts';
-import { currentProgress } from './settlement.ts';
+import { findProgress } from './settlement.ts';
 import type { OwnerRecord, Progress, RecoveredCall, Store } from './store.ts';
 
 export interface HeartbeatOptions {
@@ -89,7 +89,7 @@ export class Heartbeat {
   }
 
   start(): void {
-    this.#beating = this.#run();
+    this.#beating = this.#runRounds();
   }
 
   async stop(): Promise<void> {
@@ -97,19 +97,19 @@ export class Heartbeat {
     await this.#beating;
   }
 
-  async #run(): Promise<void> {
+  async #runRounds(): Promise<void> {
     const { signal } = this.#stopping;
     for (let round = 0; !signal.aborted; round += 1) {
       try {
         this.#checkClock();
-        await this.beat();
+        await this.sendBeat();
         await this.#options.onBeat();
-        await this.look(performance.now());
-        if (round % expireEvery === expireEvery - 1) await this.#expire();
+        await this.checkOwners(performance.now());
+        if (round % expireEvery === expireEvery - 1) await this.#expireReservations();
         this.#options.onRound(undefined);
       } catch (error) {
         this.#options.onRound(error);
-        this.forget();
+        this.forgetSeen();
       }
       await pauseFor(this.#options.every, undefined, { signal, ref: false }).catch(() => undefined);
     }
@@ -119,14 +119,14 @@ export class Heartbeat {
    * Sends one heartbeat. Without reservations none is needed, unless the ledger failed: then the beat shows
    * when it works again.
    */
-  async beat(): Promise<void> {
+  async sendBeat(): Promise<void> {
     const { store, lease } = this.#options;
     if (this.#live.size === 0 && !this.#hasBegun && !store.health()) return;
     this.#hasBegun = false;
     const progress: Progress[] = [];
     const reporting: [live: Live, reported: string][] = [];
     for (const live of this.#live) {
-      const known = currentProgress(live.exchange);
+      const known = findProgress(live.exchange);
       const reported = known ? `${known.attempts} ${known.delivered} ${known.owed}` : '';
       if (!known || reported === live.reported) continue;
       reporting.push([live, reported]);
@@ -140,7 +140,7 @@ export class Heartbeat {
    * Reads every owner's beat and recovers the calls of dead owners. `now` is a time of the process's own
    * clock.
    */
-  async look(now: number): Promise<void> {
+  async checkOwners(now: number): Promise<void> {
     const { store, every, lease } = this.#options;
     // After a long gap this process may have slept, and the others with it. So a gap counts for little, or
     // not at all.
@@ -159,18 +159,18 @@ export class Heartbeat {
       else seen.set(other.owner, { beat: other.beat, isIdle, still });
     }
     this.#seen = seen;
-    for (const owner of dead) await this.#recover(owner);
+    for (const owner of dead) await this.#recoverCalls(owner);
   }
 
   /**
    * Called after the ledger failed. No process could beat meanwhile, so the silence seen so far proves
    * nothing.
    */
-  forget(): void {
+  forgetSeen(): void {
     this.#seen.clear();
   }
 
-  async #recover({ owner, beat, pending }: OwnerRecord): Promise<void> {
+  async #recoverCalls({ owner, beat, pending }: OwnerRecord): Promise<void> {
     const { store, logger, onRecovered } = this.#options;
     // An owner that had nothing reserved is only forgotten. A limit of 0 keeps what it may have reserved
     // since from being recovered.
@@ -201,7 +201,7 @@ export class Heartbeat {
    * Gives back reservations that are too old. Ages are not known across a jump of the wall clock, or from
    * before this process began to watch it, so it first waits for the full time.
    */
-  async #expire(): Promise<void> {
+  async #expireReservations(): Promise<void> {
     const { store, longestCall } = this.#options;
     if (performance.now() - this.#evenSince < longestCall) return;
     const at = Date.now();

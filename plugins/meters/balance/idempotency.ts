@@ -32,13 +32,13 @@ const retryAfter = 1;
 const sweepEvery = 60_000;
 const sweepSize = 500;
 
-async function sweep(store: Store): Promise<void> {
+async function sweepOutcomes(store: Store): Promise<void> {
   while ((await store.sweep({ at: Date.now(), limit: sweepSize })) === sweepSize);
 }
 
 /** Deletes outcomes whose time is over, from time to time. Returns a function that stops it. */
-export function keepSwept(store: Store): () => void {
-  const timer = setInterval(() => void sweep(store).catch(() => undefined), sweepEvery).unref();
+export function keepSweeping(store: Store): () => void {
+  const timer = setInterval(() => void sweepOutcomes(store).catch(() => undefined), sweepEvery).unref();
   return () => clearInterval(timer);
 }
 
@@ -46,7 +46,7 @@ export function keepSwept(store: Store): () => void {
  * The claim of a call; undefined where it sent no key. Throws `invalid_request` for a key that cannot be
  * meant.
  */
-export function wantedClaim(parsed: Parsed, { ttl }: IdempotencyOptions): Claim | undefined {
+export function readClaim(parsed: Parsed, { ttl }: IdempotencyOptions): Claim | undefined {
   const key = parsed.headers[header];
   if (key === undefined || parsed.operation === 'count') return undefined;
   if (typeof key !== 'string' || key.length > longestKey || !/^[\x20-\x7e]+$/.test(key)) {
@@ -58,7 +58,7 @@ export function wantedClaim(parsed: Parsed, { ttl }: IdempotencyOptions): Claim 
   }
   return {
     name: hash('sha256', JSON.stringify([parsed.principal.account, key]), 'hex'),
-    fingerprint: fingerprintOf(parsed),
+    fingerprint: computeFingerprint(parsed),
     expires: parsed.receivedAt + ttl * 1000,
   };
 }
@@ -67,7 +67,7 @@ export function wantedClaim(parsed: Parsed, { ttl }: IdempotencyOptions): Claim 
  * Of a JSON body the text is compared. The text of a form lacks its files, and boundaries differ each time,
  * so a form is compared by what it decodes to.
  */
-function fingerprintOf({ protocol, operation, call, text, canonical }: Parsed): string {
+function computeFingerprint({ protocol, operation, call, text, canonical }: Parsed): string {
   const { model, stream, framing } = call;
   const digest = createHash('sha256')
     .update(JSON.stringify([protocol.name, operation, model, stream, framing, text.length]))
@@ -77,7 +77,7 @@ function fingerprintOf({ protocol, operation, call, text, canonical }: Parsed): 
 }
 
 /** The error for a call that wants a claim which another call has. */
-export function claimRefusal(held: ClaimRecord, wanted: Claim | undefined): GatewayError {
+export function buildClaimError(held: ClaimRecord, wanted: Claim | undefined): GatewayError {
   if (held.fingerprint !== wanted?.fingerprint) {
     return new GatewayError(
       'idempotency_mismatch',
@@ -96,7 +96,7 @@ export function claimRefusal(held: ClaimRecord, wanted: Claim | undefined): Gate
  * The stored outcome to send again; undefined if no call holds the claim: this one is recorded. Throws if the
  * outcome cannot be sent.
  */
-export async function replayOf(
+export async function findReplay(
   parsed: Parsed,
   claim: Claim,
   store: Store,
@@ -107,18 +107,18 @@ export async function replayOf(
     parsed.record(largest);
     return undefined;
   }
-  if (held.state === 'running' || held.fingerprint !== claim.fingerprint) throw claimRefusal(held, claim);
+  if (held.state === 'running' || held.fingerprint !== claim.fingerprint) throw buildClaimError(held, claim);
   const { outcome } = held;
-  if (!outcome || (!outcome.whole && !parsed.call.stream)) throw lost(held);
+  if (!outcome || (!outcome.whole && !parsed.call.stream)) throw buildLossError(held);
   return {
     status: outcome.status,
     headers: { ...outcome.headers, 'idempotent-replayed': 'true' },
-    body: outcome.whole ? outcome.body : withError(outcome.body, lost(held), parsed),
+    body: outcome.whole ? outcome.body : appendError(outcome.body, buildLossError(held), parsed),
   };
 }
 
 /** The part of a stream that was kept, which ends with a whole frame, followed by the error. */
-function withError(body: Uint8Array, error: GatewayError, { protocol, call }: Parsed): Uint8Array {
+function appendError(body: Uint8Array, error: GatewayError, { protocol, call }: Parsed): Uint8Array {
   const kept = Buffer.from(body);
   const text = kept.toString('utf8');
   return Buffer.concat([
@@ -127,7 +127,7 @@ function withError(body: Uint8Array, error: GatewayError, { protocol, call }: Pa
   ]);
 }
 
-function lost({ call }: ClaimRecord): GatewayError {
+function buildLossError({ call }: ClaimRecord): GatewayError {
   const charged =
     `The first call with this Idempotency-Key (${call}) was charged, ` +
     'and not all of its reply could be kept.';

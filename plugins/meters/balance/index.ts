@@ -5,28 +5,28 @@
  */
 import { z } from 'zod';
 import { definePlugin, GatewayError, longestDeadline, usd, type Host } from '../../../core/index.ts';
-import { attributionOf } from '../../shared/attribution.ts';
-import { budgetExceeded, narrow, outOfBalance, quotesFor, tooOften } from './admission.ts';
-import { backupCommands } from './backup.ts';
+import { getAttribution } from '../../shared/attribution.ts';
+import { buildBudgetError, narrowGrant, buildBalanceError, listQuotes, buildRateError } from './admission.ts';
+import { listBackupCommands } from './backup.ts';
 import { keepDelivering, webhookOptions } from './budgets/webhook.ts';
-import { ledgerCommands } from './commands.ts';
-import { ledgerExamination } from './diagnostics.ts';
-import { documentStore } from './documents.ts';
+import { listCommands } from './commands.ts';
+import { createExamination } from './diagnostics.ts';
+import { createDocumentStore } from './documents.ts';
 import { makeFirstKey } from './first-key.ts';
-import { wantedClaim, claimRefusal, idempotencyOptions, keepSwept, replayOf } from './idempotency.ts';
+import { readClaim, buildClaimError, idempotencyOptions, keepSweeping, findReplay } from './idempotency.ts';
 import { createKeyring } from './keyring.ts';
 import { LedgerService } from './ledger-service.ts';
 import { Markups, markupSchema } from './markup/marked-prices.ts';
 import { keepFollowing } from './markup/rules.ts';
-import { ledgerMetrics } from './metrics.ts';
+import { registerLedgerMetrics } from './metrics.ts';
 import { openStore, storeOptions } from './open-store.ts';
-import { operatorRoutes } from './operator/routes.ts';
-import { ownKeyRoutes } from './own-key.ts';
+import { listOperatorRoutes } from './operator/routes.ts';
+import { listOwnKeyRoutes } from './own-key.ts';
 import { PriceBook } from './prices.ts';
-import { balanceRoutes } from './routes.ts';
-import { settlementOf } from './settlement.ts';
+import { listBalanceRoutes } from './routes.ts';
+import { buildSettlement } from './settlement.ts';
 import type { Store } from './store.ts';
-import { topUpOptions, topUpRoute } from './top-ups.ts';
+import { topUpOptions, createTopUpRoute } from './top-ups.ts';
 
 /** Types for authors of custom stores. */
 export type * from './store.ts';
@@ -88,9 +88,9 @@ function register(
   { store, addresses, topUps }: Options,
   opened: () => LedgerService | undefined,
 ): void {
-  const service = (): LedgerService => openedOrThrow(opened());
-  const ledger = (): Store => service().store;
-  const models = (): string[] => host.catalog.models().map(({ id }) => id);
+  const requireService = (): LedgerService => requireOpened(opened());
+  const getLedger = (): Store => requireService().store;
+  const listModels = (): string[] => host.catalog.models().map(({ id }) => id);
   const open = (settings?: { readonly mustExist: boolean }): Promise<Store> =>
     openStore(store, host.dataFolder, settings);
   host.readiness.add({
@@ -100,28 +100,28 @@ function register(
       return service ? service.store.health()?.message : 'it is not open yet';
     },
   });
-  host.examinations.add(ledgerExamination(open));
-  host.documents.add(documentStore(() => opened()?.store, open));
-  host.keyrings.add(createKeyring(ledger));
+  host.examinations.add(createExamination(open));
+  host.documents.add(createDocumentStore(() => opened()?.store, open));
+  host.keyrings.add(createKeyring(getLedger));
   host.archives.add({
     name: 'balance',
     async find(id) {
-      await service().calls.flush();
-      return ledger().storedCall(id);
+      await requireService().calls.flush();
+      return getLedger().storedCall(id);
     },
   });
   const routes = [
-    ...balanceRoutes(addresses, ledger),
-    ...operatorRoutes(service, models),
-    ...ownKeyRoutes(service),
-    ...(topUps ? [topUpRoute(topUps, ledger)] : []),
+    ...listBalanceRoutes(addresses, getLedger),
+    ...listOperatorRoutes(requireService, listModels),
+    ...listOwnKeyRoutes(requireService),
+    ...(topUps ? [createTopUpRoute(topUps, getLedger)] : []),
   ];
   for (const route of routes) host.routes.add(route);
-  for (const command of [...ledgerCommands(open, models), ...backupCommands(store, host.dataFolder)])
+  for (const command of [...listCommands(open, listModels), ...listBackupCommands(store, host.dataFolder)])
     host.commands.add(command);
 }
 
-function openedOrThrow(service: LedgerService | undefined): LedgerService {
+function requireOpened(service: LedgerService | undefined): LedgerService {
   if (service) return service;
   throw new GatewayError('ledger_unavailable', 'The ledger is not open yet; try again soon.', {
     retryAfter: 1,
@@ -139,39 +139,39 @@ function tapCalls(
   const reserved = new Set<string>();
 
   hooks.replay.tapPromise('balance', (parsed) => {
-    const claim = wantedClaim(parsed, idempotency);
-    return claim && replayOf(parsed, claim, service().store, idempotency);
+    const claim = readClaim(parsed, idempotency);
+    return claim && findReplay(parsed, claim, service().store, idempotency);
   });
 
   // After all other taps, which choose by the vendors' prices.
   hooks.route.tap({ name: 'balance', stage: 100 }, (targets, { principal }) =>
-    markups.apply(targets, principal),
+    markups.applyRules(targets, principal),
   );
 
   hooks.authorize.tapPromise('balance', async (grant, planned) => {
     if (planned.operation === 'count') return grant;
     const { account, key } = planned.principal;
-    const quotes = quotesFor(grant, planned, policy);
-    for (const { price } of grant.targets) prices.define(service().store, price);
-    const claim = wantedClaim(planned, idempotency);
-    const [at, { texts: tags }] = [Date.now(), attributionOf(planned)];
+    const quotes = listQuotes(grant, planned, policy);
+    for (const { price } of grant.targets) prices.definePrice(service().store, price);
+    const claim = readClaim(planned, idempotency);
+    const [at, { texts: tags }] = [Date.now(), getAttribution(planned)];
     const taken = await service().reserve({ id: planned.id, account, key, quotes, claim, tags, at });
     if (taken.status === 'short') {
-      if (taken.by !== 'budget') throw outOfBalance(quotes, planned.principal, taken);
-      throw budgetExceeded(quotes, taken, at);
+      if (taken.by !== 'budget') throw buildBalanceError(quotes, planned.principal, taken);
+      throw buildBudgetError(quotes, taken, at);
     }
-    if (taken.status === 'limited') throw tooOften(planned.principal, taken);
-    if (taken.status === 'claimed') throw claimRefusal(taken.claim, claim);
+    if (taken.status === 'limited') throw buildRateError(planned.principal, taken);
+    if (taken.status === 'claimed') throw buildClaimError(taken.claim, claim);
     reserved.add(planned.id);
     service().begin(planned);
     // All of its only target is paid for.
     if (quotes.length === 1 && taken.amount === quotes[0]?.most) return grant;
-    return narrow(grant, planned, { ...taken, quotes: quotes.length }, policy);
+    return narrowGrant(grant, planned, { ...taken, quotes: quotes.length }, policy);
   });
 
   hooks.meter.tapPromise('balance', (end) => {
     if (end.type === 'replayed' || !reserved.delete(end.exchange.id)) return undefined;
-    const settled = service().settle(settlementOf(end, Date.now()));
+    const settled = service().settle(buildSettlement(end, Date.now()));
     return settle === 'before-reply' || end.recording ? settled : undefined;
   });
 
@@ -184,7 +184,7 @@ export const balance = definePlugin({
   apply(host, chosen) {
     const { hooks, logger, dataFolder } = host;
     const { store, firstCredit } = chosen;
-    const metrics = ledgerMetrics(host.metrics);
+    const metrics = registerLedgerMetrics(host.metrics);
     const times = {
       lease: chosen.lease * 1000,
       longestCall: chosen.longestCall * 3_600_000,
@@ -211,14 +211,14 @@ export const balance = definePlugin({
       opened = await host.resource('ledger', shared, open, (service) => service.close());
       const { webhook } = chosen.budgets;
       stops.push(
-        keepSwept(opened.store),
+        keepSweeping(opened.store),
         await keepFollowing(opened.store, markups, logger),
         keepDelivering({ store: opened.store, logger, metrics, webhook }),
       );
       const notice = await makeFirstKey(opened.store, firstCredit);
       if (notice) host.announce(notice);
     });
-    tapCalls(host, chosen, () => openedOrThrow(opened), markups);
+    tapCalls(host, chosen, () => requireOpened(opened), markups);
     hooks.close.tapPromise('balance', async () => {
       for (const stop of stops) stop();
     });

@@ -7,7 +7,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { GatewayError, type Keyring } from '../../../core/index.ts';
 import { hashSecret, isSecret } from '../../shared/secret.ts';
-import { upTo } from '../../shared/up-to.ts';
+import { limitEntries } from '../../shared/up-to.ts';
 import type { KeyRecord, Store } from './store.ts';
 
 /**
@@ -17,24 +17,24 @@ import type { KeyRecord, Store } from './store.ts';
 const ttl = 900;
 
 /** A key as calls carry it: its account, and what it may do. */
-function holderOf({ account = '', id: key, expires = Infinity, ...record }: KeyRecord) {
+function toHolder({ account = '', id: key, expires = Infinity, ...record }: KeyRecord) {
   const { kind, disabled, models, tags, accountState, readOnly } = record;
   return { kind, account, key, disabled, expires, models, tags, accountState, readOnly };
 }
 
-type KeyHolder = ReturnType<typeof holderOf>;
+type KeyHolder = ReturnType<typeof toHolder>;
 
-function refusal(message: string): GatewayError {
+function buildRefusal(message: string): GatewayError {
   return new GatewayError('invalid_api_key', message);
 }
 
 /** Throws `invalid_api_key` for a key that is disabled or has expired, or whose account is not open. */
 function checkInForce(holder: KeyHolder): KeyHolder {
   const { key, disabled, accountState, expires } = holder;
-  if (disabled) throw refusal(`The API key ${key} is disabled.`);
-  if (accountState !== 'open') throw refusal(`The account of the API key ${key} is ${accountState}.`);
+  if (disabled) throw buildRefusal(`The API key ${key} is disabled.`);
+  if (accountState !== 'open') throw buildRefusal(`The account of the API key ${key} is ${accountState}.`);
   if (expires <= Date.now())
-    throw refusal(`The API key ${key} expired at ${new Date(expires).toISOString()}.`);
+    throw buildRefusal(`The API key ${key} expired at ${new Date(expires).toISOString()}.`);
   return holder;
 }
 
@@ -42,19 +42,19 @@ export function createKeyring(store: () => Store): Keyring {
   const unknown = new LRUCache<string, true>({ max: 1000, ttl });
   // Cached by the whole hash: by a part of it, one key could be taken for another.
   const known = new LRUCache<string, KeyHolder>({
-    ...upTo(10_000),
+    ...limitEntries(10_000),
     ttl,
     async fetchMethod(hash, _, { options }) {
       const asked = performance.now();
-      const holder = await lookUp(hash);
+      const holder = await findHolder(hash);
       options.ttl = Math.max(1, ttl - (performance.now() - asked));
       return holder;
     },
   });
 
-  async function lookUp(hash: string): Promise<KeyHolder | undefined> {
+  async function findHolder(hash: string): Promise<KeyHolder | undefined> {
     const key = await store().findKey(hash);
-    if (key && timingSafeEqual(Buffer.from(key.hash), Buffer.from(hash))) return holderOf(key);
+    if (key && timingSafeEqual(Buffer.from(key.hash), Buffer.from(hash))) return toHolder(key);
     unknown.set(hash, true);
     return undefined;
   }

@@ -5,7 +5,7 @@ import type { KeyLimits, NewKey, Store } from './store.ts';
 const idLength = 16;
 
 /** The public id of a key: the start of its hash. */
-export function keyId(keyHash: string): string {
+export function toKeyId(keyHash: string): string {
   return keyHash.slice(0, idLength);
 }
 
@@ -19,13 +19,13 @@ export const noLimits: KeyLimits = {
 };
 
 /** A new secret, and the parts of it that may be kept. */
-export function newSecret(kind: SecretKind): {
+export function createKeySecret(kind: SecretKind): {
   secret: string;
   kept: Pick<NewKey, 'id' | 'hash' | 'lastFour' | 'at'>;
 } {
   const secret = createSecret(kind);
   const hash = hashSecret(secret);
-  return { secret, kept: { id: keyId(hash), hash, lastFour: secret.slice(-4), at: Date.now() } };
+  return { secret, kept: { id: toKeyId(hash), hash, lastFour: secret.slice(-4), at: Date.now() } };
 }
 
 export interface KeyOrder extends Partial<KeyLimits> {
@@ -40,7 +40,7 @@ export async function issueKey(
   order: KeyOrder,
 ): Promise<{ secret: string; id: string } | undefined> {
   const kind = order.account === undefined ? 'operator' : 'user';
-  const { secret, kept } = newSecret(kind);
+  const { secret, kept } = createKeySecret(kind);
   const isMade = await store.createKey({ ...noLimits, ...order, ...kept, kind });
   return isMade ? { secret, id: kept.id } : undefined;
 }

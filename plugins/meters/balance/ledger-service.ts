@@ -7,7 +7,7 @@ import { formatUsd, isGatewayError, Running, type Host, type Planned } from '../
 import { CallKeeper } from './calls/keeper.ts';
 import { Heartbeat } from './heartbeat.ts';
 import type { LedgerMetrics } from './metrics.ts';
-import { settleDurably, unsent, type Retrying } from './settlement.ts';
+import { settleDurably, buildUnsent, type Retrying } from './settlement.ts';
 import type { RecoveredCall, Reserved, ReserveRequest, Settled, Settlement, Store } from './store.ts';
 
 export interface LedgerServiceOptions {
@@ -67,7 +67,7 @@ export class LedgerService {
       every: lease / beatsPerLease,
       longestCall,
       onRecovered,
-      onBeat: () => this.#giveBack(),
+      onBeat: () => this.#giveBackDoubtful(),
       onRound: (failure) => this.#noteOutage(failure),
     });
     this.#heartbeat.start();
@@ -99,7 +99,7 @@ export class LedgerService {
     const settling = settleDurably(this.store, settlement, this.#retrying).then((settled) => {
       this.#settling.remove(place);
       this.#heartbeat.end(settlement.id);
-      this.#note(settlement, settled);
+      this.#noteSettled(settlement, settled);
     });
     const place = this.#settling.add(settling);
     return settling;
@@ -126,11 +126,11 @@ export class LedgerService {
    * Gives back reservations whose answers were lost. It runs after each beat that succeeds: before, the
    * ledger would fail again.
    */
-  async #giveBack(): Promise<void> {
+  async #giveBackDoubtful(): Promise<void> {
     const ids = [...this.#doubtful];
     await Promise.all(
       ids.map(async (id) => {
-        await this.store.settle(unsent(id, 'ledger_unavailable', Date.now()));
+        await this.store.settle(buildUnsent(id, 'ledger_unavailable', Date.now()));
         this.#doubtful.delete(id);
       }),
     );
@@ -157,7 +157,7 @@ export class LedgerService {
     try {
       const report = await this.store.audit();
       this.#auditedAt = performance.now();
-      this.#keep({ ok: report.ok, at: Date.now(), findings: report.broken });
+      this.#keepAudit({ ok: report.ok, at: Date.now(), findings: report.broken });
       if (!report.ok)
         logger.error(
           { broken: report.broken, findings: report.findings.slice(0, 5) },
@@ -173,11 +173,11 @@ export class LedgerService {
     const { success, data } = lastAuditSchema.safeParse(
       await this.#options.workers.askOthers(auditTopic, {}),
     );
-    if (success) this.#keep(data);
+    if (success) this.#keepAudit(data);
     else await this.audit();
   }
 
-  #keep(audit: LastAudit): void {
+  #keepAudit(audit: LastAudit): void {
     this.#options.metrics.audited(audit.findings);
     this.#lastAudit = audit;
   }
@@ -196,7 +196,7 @@ export class LedgerService {
     await this.store.close();
   }
 
-  #note({ id, suspect, provider, model, usage }: Settlement, settled: Settled | undefined): void {
+  #noteSettled({ id, suspect, provider, model, usage }: Settlement, settled: Settled | undefined): void {
     const { logger, metrics } = this.#options;
     if (suspect) {
       metrics.suspect.inc();

@@ -1,6 +1,6 @@
 /** The ledger's metrics: how it writes, what is pending, and everything that should not happen. */
 import { toUsdNumber, type Host } from '../../../core/index.ts';
-import { counter, gauge, histogram, knownCounter } from '../../shared/metric.ts';
+import { defineCounter, defineGauge, defineHistogram, defineKnownCounter } from '../../shared/metric.ts';
 import { scopes } from './budgets/budget.ts';
 import type { GroupAnswer } from './queue.ts';
 import type { Store, Totals } from './store.ts';
@@ -13,7 +13,7 @@ const operations = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 /** The store that a scrape reads from. There is only one, since the metrics belong to the process. */
 let watched: Store | undefined;
 
-function age({ oldestPending }: Totals): number {
+function computeAge({ oldestPending }: Totals): number {
   return oldestPending === undefined ? 0 : Math.max(0, (Date.now() - oldestPending) / 1000);
 }
 
@@ -22,8 +22,8 @@ function age({ oldestPending }: Totals): number {
  * values.
  */
 function registerTotals(metrics: Metrics): void {
-  const total = (name: string, help: string, read: (totals: Totals) => number): void => {
-    const made = gauge(metrics, `tollgate_ledger_${name}`, help, { together: 'max' });
+  const registerTotal = (name: string, help: string, read: (totals: Totals) => number): void => {
+    const made = defineGauge(metrics, `tollgate_ledger_${name}`, help, { together: 'max' });
     Object.assign(made, {
       async collect() {
         // If the ledger fails, the gauge keeps its last value; readiness reports the failure.
@@ -32,25 +32,25 @@ function registerTotals(metrics: Metrics): void {
       },
     });
   };
-  total('pending_calls', 'Reservations that have not ended.', ({ pendingCalls }) => pendingCalls);
-  total('pending_usd', 'What reservations that have not ended hold.', ({ pendingAmount }) =>
+  registerTotal('pending_calls', 'Reservations that have not ended.', ({ pendingCalls }) => pendingCalls);
+  registerTotal('pending_usd', 'What reservations that have not ended hold.', ({ pendingAmount }) =>
     toUsdNumber(pendingAmount),
   );
-  total('oldest_pending_seconds', 'Age of the oldest reservation that has not ended.', age);
+  registerTotal('oldest_pending_seconds', 'Age of the oldest reservation that has not ended.', computeAge);
 }
 
 /** Registers a gauge that is 0 while the ledger fails. */
 function registerHealth(metrics: Metrics): void {
-  const up = gauge(metrics, 'tollgate_ledger_up', '1, or 0 while the ledger cannot be used.', {
+  const up = defineGauge(metrics, 'tollgate_ledger_up', '1, or 0 while the ledger cannot be used.', {
     together: 'min',
   });
   Object.assign(up, { collect: () => up.set(watched?.health() ? 0 : 1) });
 }
 
 /** Returns a function that sets the gauges of the last audit. */
-function auditGauges(metrics: Metrics): (broken: number) => void {
+function registerAudit(metrics: Metrics): (broken: number) => void {
   const isNew = !metrics.getSingleMetric('tollgate_ledger_audit_ok');
-  const ok = gauge(
+  const ok = defineGauge(
     metrics,
     'tollgate_ledger_audit_ok',
     '1 while the last audit found nothing wrong, 0 otherwise.',
@@ -58,9 +58,14 @@ function auditGauges(metrics: Metrics): (broken: number) => void {
   );
   // Before the first audit nothing is known to be wrong.
   if (isNew) ok.set(1);
-  const findings = gauge(metrics, 'tollgate_ledger_audit_findings', 'What the last audit found wrong.', {
-    together: 'max',
-  });
+  const findings = defineGauge(
+    metrics,
+    'tollgate_ledger_audit_findings',
+    'What the last audit found wrong.',
+    {
+      together: 'max',
+    },
+  );
   return (broken) => {
     ok.set(broken === 0 ? 1 : 0);
     findings.set(broken);
@@ -70,39 +75,41 @@ function auditGauges(metrics: Metrics): (broken: number) => void {
 /**
  * Returns the metrics of one configuration. Metrics of the same name are shared with earlier configurations.
  */
-export function ledgerMetrics(metrics: Metrics) {
+export function registerLedgerMetrics(metrics: Metrics) {
   const help = 'Seconds from sending a group of writes to its answer.';
-  const commits = histogram(metrics, 'tollgate_ledger_commit_seconds', help, { buckets: seconds });
-  const sizes = histogram(metrics, 'tollgate_ledger_group_size', 'Operations that shared a commit.', {
+  const commits = defineHistogram(metrics, 'tollgate_ledger_commit_seconds', help, { buckets: seconds });
+  const sizes = defineHistogram(metrics, 'tollgate_ledger_group_size', 'Operations that shared a commit.', {
     buckets: operations,
   });
   registerTotals(metrics);
   registerHealth(metrics);
-  const count = <Label extends string = never>(name: string, help: string, labels?: Label[]) =>
-    counter(metrics, `tollgate_ledger_${name}_total`, help, labels);
-  const budget = (name: string, help: string, label: string, values: readonly string[]) =>
-    knownCounter(metrics, { name: `tollgate_budget_${name}_total`, help, label, values });
+  const registerCount = <Label extends string = never>(name: string, help: string, labels?: Label[]) =>
+    defineCounter(metrics, `tollgate_ledger_${name}_total`, help, labels);
+  const registerBudget = (name: string, help: string, label: string, values: readonly string[]) =>
+    defineKnownCounter(metrics, { name: `tollgate_budget_${name}_total`, help, label, values });
   return {
-    overages: count('overage', 'Calls that cost more than was reserved for them.'),
-    suspect: count(
+    overages: registerCount('overage', 'Calls that cost more than was reserved for them.'),
+    suspect: registerCount(
       'suspect',
       "Calls whose vendor's figures could not be true, or that it charged for what they did not ask for.",
     ),
-    late: count('late', 'Calls that were settled after they had been recovered or had expired.'),
-    recovered: count('recovered', 'Calls of dead processes that were settled by this one.', ['status']),
-    budgetRefusals: budget('refusals', 'Calls refused by a budget.', 'scope', scopes),
-    budgetWarnings: budget(
+    late: registerCount('late', 'Calls that were settled after they had been recovered or had expired.'),
+    recovered: registerCount('recovered', 'Calls of dead processes that were settled by this one.', [
+      'status',
+    ]),
+    budgetRefusals: registerBudget('refusals', 'Calls refused by a budget.', 'scope', scopes),
+    budgetWarnings: registerBudget(
       'warnings',
       'Thresholds that budgets reached, and budgets that began to refuse calls.',
       'event',
       ['threshold', 'exhausted'],
     ),
-    budgetWebhooks: budget('webhooks', 'Tries to deliver a warning.', 'outcome', [
+    budgetWebhooks: registerBudget('webhooks', 'Tries to deliver a warning.', 'outcome', [
       'ok',
       'failed',
       'given-up',
     ]),
-    lost: counter(metrics, 'tollgate_calls_lost_total', 'Ended calls that could not be stored.'),
+    lost: defineCounter(metrics, 'tollgate_calls_lost_total', 'Ended calls that could not be stored.'),
     /** Counts one group of writes. */
     onGroup({ operations: size, seconds: duration }: Pick<GroupAnswer, 'operations' | 'seconds'>) {
       commits.observe(duration);
@@ -113,8 +120,8 @@ export function ledgerMetrics(metrics: Metrics) {
       watched = store;
     },
     /** Sets the number of findings of the last audit. */
-    audited: auditGauges(metrics),
+    audited: registerAudit(metrics),
   };
 }
 
-export type LedgerMetrics = ReturnType<typeof ledgerMetrics>;
+export type LedgerMetrics = ReturnType<typeof registerLedgerMetrics>;

@@ -56,7 +56,7 @@ export interface OpenSettings extends Partial<Serving> {
   readonly mustExist?: boolean | undefined;
 }
 
-export function ledgerFile({ file }: { readonly file?: string | undefined }, dataFolder: string): string {
+export function getLedgerFile({ file }: { readonly file?: string | undefined }, dataFolder: string): string {
   return file ?? join(dataFolder, 'ledger.db');
 }
 
@@ -71,7 +71,7 @@ export async function openStore(
     const { openPostgres } = await import('./postgres/open.ts');
     return openPostgres({ url: options.url, connections: options.connections, mustExist, ...serving });
   }
-  const file = ledgerFile(options, dataFolder);
+  const file = getLedgerFile(options, dataFolder);
   if (mustExist && !existsSync(file)) throw new NoLedger(file);
   // A command waits for each answer, so it needs no thread, which takes 0.1 s to load.
   return openSqlite({ file, threads: serving.onGroup !== undefined, ...serving });

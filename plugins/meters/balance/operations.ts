@@ -2,15 +2,15 @@
 import { randomBytes } from 'node:crypto';
 import type { AuditReport } from './audit-report.ts';
 import { isChange, type Action } from './corrections.ts';
-import { operations, report, type Methods, type QueueName, type Store } from './store.ts';
+import { operations, defineReport, type Methods, type QueueName, type Store } from './store.ts';
 
 /** The store's operations, and two that only SQLite's threads have. */
 const all = {
   ...operations,
   /** Audits for a moment and returns; undefined: there is more to audit. */
-  auditPart: report<() => AuditReport | undefined>(),
+  auditPart: defineReport<() => AuditReport | undefined>(),
   /** What the auditor knows, for another thread to continue with. */
-  auditState: report<() => Uint8Array>(),
+  auditState: defineReport<() => Uint8Array>(),
 };
 
 type All = Methods<typeof all>;
@@ -40,12 +40,12 @@ export type Operation<Name extends OperationName = OperationName> = {
   };
 }[Name];
 
-export function queueOf(name: OperationName): QueueName {
+export function getQueue(name: OperationName): QueueName {
   return all[name].queue;
 }
 
 export function isWrite(operation: StoreOperation): operation is Operation<NameIn<'writes'>> {
-  return queueOf(operation.name) === 'writes';
+  return getQueue(operation.name) === 'writes';
 }
 
 type StoreOperation = Operation<StoreOperationName>;
@@ -55,7 +55,9 @@ type StoreOperation = Operation<StoreOperationName>;
  * types of its argument and its answer through a loop, hence the two casts; the callers are checked against
  * `Store`.
  */
-export function methodsOf(ask: (operation: StoreOperation) => Promise<unknown>): Methods<typeof operations> {
+export function createMethods(
+  ask: (operation: StoreOperation) => Promise<unknown>,
+): Methods<typeof operations> {
   const methods = Object.keys(operations).map((name) => [
     name,
     (argument: unknown) => ask({ name, argument } as StoreOperation),
@@ -77,11 +79,11 @@ function recordOnce(ask: Ask, action: Action): Ask {
 }
 
 /** A store that passes every operation to `ask`, with what no operation does. */
-export function storeOf(ask: Ask, rest: Omit<Store, keyof typeof operations | 'recording'>): Store {
+export function createStore(ask: Ask, rest: Omit<Store, keyof typeof operations | 'recording'>): Store {
   const store: Store = {
-    ...methodsOf(ask),
+    ...createMethods(ask),
     ...rest,
-    recording: (action) => ({ ...store, ...methodsOf(recordOnce(ask, action)) }),
+    recording: (action) => ({ ...store, ...createMethods(recordOnce(ask, action)) }),
   };
   return store;
 }
@@ -109,6 +111,6 @@ export interface WorkerData {
 }
 
 /** A name for a store's reservations; every process has another. */
-export function randomOwner(): string {
+export function createOwner(): string {
   return `${process.pid}-${randomBytes(6).toString('hex')}`;
 }

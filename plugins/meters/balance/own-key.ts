@@ -1,46 +1,46 @@
 /** What the holder of a key reads of it: its balance, limits and usage, and its own calls. */
 import { z } from 'zod';
 import { formatUsd, toGatewayError, type Principal, type Route } from '../../../core/index.ts';
-import { read } from '../../shared/operator-routes.ts';
+import { readInput } from '../../shared/operator-routes.ts';
 import { encodeError } from '../../shared/wire-kit/openai-error.ts';
 import { units } from './calls/figures.ts';
 import type { LedgerService } from './ledger-service.ts';
-import { accountBalance } from './operator/accounts.ts';
+import { requireBalance } from './operator/accounts.ts';
 import { listOwnCalls, ownCallQuery } from './operator/calls.ts';
-import { totalsOf } from './operator/overview.ts';
-import { wholeNumber } from './operator/reading.ts';
-import { iso, refusal, usdOrNull } from './operator/replies.ts';
+import { computeTotals } from './operator/overview.ts';
+import { buildNumberSchema } from './operator/reading.ts';
+import { toIso, buildRefusal, toUsdOrNull } from './operator/replies.ts';
 import type { KeyRecord, Store } from './store.ts';
 
 const day = units['1d'];
 
-export const keyQuery = z.strictObject({ days: wholeNumber(1, 366).default(30) });
+export const keyQuery = z.strictObject({ days: buildNumberSchema(1, 366).default(30) });
 
-async function recordOf(store: Store, { key }: Principal): Promise<KeyRecord> {
+async function requireRecord(store: Store, { key }: Principal): Promise<KeyRecord> {
   const found = await store.listKeys({ wanted: key, limit: 20 });
   const record = found.find(({ id }) => id === key);
   if (record) return record;
-  throw refusal('not_found', 'The key is in no ledger of this gateway.');
+  throw buildRefusal('not_found', 'The key is in no ledger of this gateway.');
 }
 
 /** How often each model was called on each day. */
-async function usageOf(store: Store, { account, key }: Principal, days: number) {
+async function computeUsage(store: Store, { account, key }: Principal, days: number) {
   const to = Math.ceil(Date.now() / day) * day;
   const from = to - days * day;
   const rows = await store.overview({ account, key, from, to, by: 'model', unit: '1d', top: 10_000 });
   const data = rows
     .toSorted((one, other) => other.start - one.start || one.place - other.place)
     .map((row) => {
-      const { cost, calls, errors, input, output, cached, reasoning } = totalsOf([row]);
+      const { cost, calls, errors, input, output, cached, reasoning } = computeTotals([row]);
       const sums = { calls, errors, cost, input, output, cached, reasoning };
       return { day: new Date(row.start).toISOString().slice(0, 10), model: row.name ?? null, ...sums };
     });
-  return { from: iso(from), to: iso(to), data };
+  return { from: toIso(from), to: toIso(to), data };
 }
 
-async function ownKey(store: Store, principal: Principal, { days }: z.output<typeof keyQuery>) {
-  const record = await recordOf(store, principal);
-  const { account: _account, currency, ...balance } = await accountBalance(store, principal.account);
+async function describeOwnKey(store: Store, principal: Principal, { days }: z.output<typeof keyQuery>) {
+  const record = await requireRecord(store, principal);
+  const { account: _account, currency, ...balance } = await requireBalance(store, principal.account);
   const { spendCap, used, pending, models, expires, callsPerMinute } = record;
   return {
     object: 'key',
@@ -48,23 +48,23 @@ async function ownKey(store: Store, principal: Principal, { days }: z.output<typ
     name: record.name,
     last_four: record.lastFour,
     account: principal.account,
-    created: iso(record.created),
+    created: toIso(record.created),
     currency,
     balance,
     limits: {
-      spend_cap: usdOrNull(spendCap),
+      spend_cap: toUsdOrNull(spendCap),
       spend_used: formatUsd(used),
       spend_left: spendCap === undefined ? null : formatUsd(spendCap - used - pending),
       models: models ?? null,
-      expires: iso(expires),
+      expires: toIso(expires),
       calls_per_minute: callsPerMinute ?? null,
     },
-    usage: await usageOf(store, principal, days),
+    usage: await computeUsage(store, principal, days),
   };
 }
 
 /** `opened` is the ledger of this process. */
-export function ownKeyRoutes(opened: () => LedgerService): Route[] {
+export function listOwnKeyRoutes(opened: () => LedgerService): Route[] {
   const shared = {
     method: 'GET',
     access: 'user',
@@ -80,7 +80,7 @@ export function ownKeyRoutes(opened: () => LedgerService): Route[] {
       handle: async ({ query }, principal) => ({
         status: 200,
         headers,
-        body: await ownKey(opened().store, principal, read(keyQuery, Object.fromEntries(query))),
+        body: await describeOwnKey(opened().store, principal, readInput(keyQuery, Object.fromEntries(query))),
       }),
     },
     {
@@ -89,7 +89,7 @@ export function ownKeyRoutes(opened: () => LedgerService): Route[] {
       path: '/v1/calls',
       openapi: async () => (await import('./calls/description.ts')).ownCalls,
       async handle({ query }, { key }) {
-        const asked = read(ownCallQuery, Object.fromEntries(query));
+        const asked = readInput(ownCallQuery, Object.fromEntries(query));
         await opened().calls.flush();
         return { status: 200, headers, body: await listOwnCalls(opened().store, key, asked) };
       },

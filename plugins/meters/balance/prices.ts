@@ -17,7 +17,7 @@ export interface PriceRecord {
 /** One record for each price, made once: all calls of a model share it. */
 const records = new WeakMap<Price, PriceRecord>();
 
-export function priceRecord(price: Price): PriceRecord {
+export function getPriceRecord(price: Price): PriceRecord {
   const known = records.get(price);
   if (known) return known;
   const rates = JSON.stringify(price, (_, value: unknown) =>
@@ -35,8 +35,8 @@ export class PriceBook {
   readonly #defined = new Set<string>();
 
   /** Call it in the same turn as `reserve`, so that both share a transaction. */
-  define(store: Store, price: Price): void {
-    const { version, rates } = priceRecord(price);
+  definePrice(store: Store, price: Price): void {
+    const { version, rates } = getPriceRecord(price);
     if (this.#defined.has(version)) return;
     this.#defined.add(version);
     store.definePrice({ version, rates, at: Date.now() }).catch(() => this.#defined.delete(version));

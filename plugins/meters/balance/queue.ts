@@ -10,7 +10,7 @@ import type { QueueName } from './store.ts';
 /** Seconds after which a client may try again when the database has failed. */
 const retryAfter = 1;
 
-export function unavailable(cause: Error): GatewayError {
+export function buildOutageError(cause: Error): GatewayError {
   return new GatewayError('ledger_unavailable', 'The ledger cannot be used at the moment; try again soon.', {
     retryAfter,
     cause,
@@ -55,7 +55,7 @@ export class Queue<Asked extends Operation = Operation> {
   }
 
   /** Resolves once everything that was added is answered. */
-  async drain(): Promise<void> {
+  async waitUntilIdle(): Promise<void> {
     if (this.#isIdle) return;
     await new Promise<void>((resolve) => {
       this.#drained = resolve;
@@ -94,21 +94,21 @@ export class Queue<Asked extends Operation = Operation> {
     });
   }
 
-  answered(outcomes: readonly Outcome[]): GroupAnswer {
+  settleGroup(outcomes: readonly Outcome[]): GroupAnswer {
     const sent = this.#sent;
     this.#sent = [];
     let failure: Error | undefined;
     outcomes.forEach((outcome, index) => {
       if ('value' in outcome) return sent[index]?.resolve(outcome.value);
       if (outcome.unavailable) failure = outcome.error;
-      sent[index]?.reject(outcome.unavailable ? unavailable(outcome.error) : outcome.error);
+      sent[index]?.reject(outcome.unavailable ? buildOutageError(outcome.error) : outcome.error);
     });
     this.#schedule();
     if (this.#isIdle) this.#drained?.();
     return { operations: sent.length, seconds: (performance.now() - this.#sentAt) / 1000, failure };
   }
 
-  fail(error: Error): void {
+  rejectAll(error: Error): void {
     const all = [...this.#sent, ...this.#waiting];
     [this.#sent, this.#waiting] = [[], []];
     for (const { reject } of all) reject(error);

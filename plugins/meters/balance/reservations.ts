@@ -4,16 +4,16 @@
 import type { Charge, Nano } from '../../../core/index.ts';
 import type { ShortBudget } from './budgets/budget.ts';
 import {
-  bytes,
-  count,
-  flag,
-  from,
-  integer,
-  namedTexts,
-  optional,
-  reader,
-  text,
-  word,
+  readBytes,
+  readCount,
+  readFlag,
+  pickColumn,
+  readInteger,
+  readNamedTexts,
+  allowNull,
+  createReader,
+  readText,
+  matchWord,
   type RecordOf,
   type Row,
 } from './rows.ts';
@@ -81,13 +81,13 @@ export const consumedFields = {
    * The target that was asked last, and the version of the price that was charged; undefined where no vendor
    * was asked.
    */
-  model: optional(text),
-  provider: optional(text),
-  price: optional(text),
+  model: allowNull(readText),
+  provider: allowNull(readText),
+  price: allowNull(readText),
   /** All tokens in and out, with cached, audio and reasoning tokens. */
-  input: count,
-  output: count,
-  attempts: count,
+  input: readCount,
+  output: readCount,
+  attempts: readCount,
 };
 
 /**
@@ -104,15 +104,15 @@ export interface Consumption extends RecordOf<typeof consumedFields> {
 }
 
 const outcomeFields = {
-  status: count,
-  headers: namedTexts,
-  body: bytes,
+  status: readCount,
+  headers: readNamedTexts,
+  body: readBytes,
   /** False where only the beginning was kept. */
-  whole: flag,
+  whole: readFlag,
 };
 /** A reply as it was sent, kept for a retry of its call. */
 export type StoredOutcome = RecordOf<typeof outcomeFields>;
-const outcomeOf = reader(outcomeFields);
+const readOutcome = createReader(outcomeFields);
 
 export interface Settlement extends Consumption {
   readonly id: string;
@@ -145,23 +145,23 @@ export type Settled =
   | { readonly status: 'voided' | 'already_posted' | 'already_voided' | 'already_adjusted' | 'not_found' };
 
 const progressFields = {
-  id: from('call', text),
+  id: pickColumn('call', readText),
   ...consumedFields,
-  usage: text,
-  costs: text,
+  usage: readText,
+  costs: readText,
   /** Whether it was sent to a vendor. A call that never was is voided. */
-  sent: flag,
+  sent: readFlag,
   /** UTF-8 bytes of output that went to the client. */
-  delivered: count,
+  delivered: readCount,
   /** What would be owed, by the written policy, if the call ended here. */
-  owed: integer,
+  owed: readInteger,
 };
 /**
  * How far a call has come. It is settled by this if its process dies. Until a beat reports otherwise, it
  * counts as sent and owes what its quote says.
  */
 export type Progress = RecordOf<typeof progressFields>;
-export const progressOf = reader(progressFields);
+export const readProgress = createReader(progressFields);
 
 /** A heartbeat: it keeps its owner's reservations from being recovered for another `lease` milliseconds. */
 export interface Beat {
@@ -171,18 +171,18 @@ export interface Beat {
 }
 
 const ownerFields = {
-  owner: text,
+  owner: readText,
   /**
    * Grows with each beat, also when an owner was recovered and comes back; 0 where it never beat. Any process
    * that sees no new beat for `lease` milliseconds of its own clock may recover the owner.
    */
-  beat: count,
-  lease: count,
-  pending: count,
+  beat: readCount,
+  lease: readCount,
+  pending: readCount,
 };
 /** An owner that has pending reservations, or was alive until recently. */
 export type OwnerRecord = RecordOf<typeof ownerFields>;
-export const ownerOf = reader(ownerFields);
+export const readOwner = createReader(ownerFields);
 
 export interface RecoverRequest {
   readonly owner: string;
@@ -204,16 +204,16 @@ export interface RecoveredCall {
 
 const claimFields = {
   /** A digest of the account and the client's own key. At most one call has it at a time. */
-  name: text,
+  name: readText,
   /** A digest of the body, which distinguishes a retry from a different call with the same key. */
-  fingerprint: text,
+  fingerprint: readText,
   /** Until when its outcome is kept. While its call is pending the claim is kept anyway. */
-  expires: count,
+  expires: readCount,
   /** The id of the call. */
-  call: text,
-  state: word(['running', 'done']),
+  call: readText,
+  state: matchWord(['running', 'done']),
   /** Undefined while the call runs, and where a process died before the outcome was kept. */
-  outcome: (row: Row) => (row.body === null ? undefined : outcomeOf(row)),
+  outcome: (row: Row) => (row.body === null ? undefined : readOutcome(row)),
 };
 export type ClaimRecord = RecordOf<typeof claimFields>;
-export const claimOf = reader(claimFields);
+export const readClaim = createReader(claimFields);

@@ -12,19 +12,19 @@ const unauthenticated: RouteReply = { status: 401, body: { error: 'unauthenticat
 const internalError: RouteReply = { status: 500, body: { error: 'internal error', is_active: false } };
 
 /** The endpoint has two errors: one for a key that is not accepted here, and one for everything else. */
-function errors(error: unknown): RouteReply {
+function buildErrorReply(error: unknown): RouteReply {
   return isGatewayError(error) && (error.status === 401 || error.status === 403)
     ? unauthenticated
     : internalError;
 }
 
-export function balanceRoutes(addresses: readonly string[], store: () => Store): Route[] {
+export function listBalanceRoutes(addresses: readonly string[], store: () => Store): Route[] {
   return addresses.map((path) => ({
     name: `balance ${path}`,
     method: 'GET',
     path,
     access: 'user',
-    errors,
+    errors: buildErrorReply,
     openapi: async () => (await import('./description.ts')).ownBalance,
     async handle(_request, { account }) {
       const balance = await store().balance(account);

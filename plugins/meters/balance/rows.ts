@@ -10,13 +10,13 @@ type Fields = Readonly<Record<string, Read<unknown>>>;
 /** A record as its fields say. */
 export type RecordOf<Shape extends Fields> = { readonly [Name in keyof Shape]: ReturnType<Shape[Name]> };
 
-export function columnOf(field: string): string {
+export function toColumn(field: string): string {
   return field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /** Reads records with these fields. */
-export function reader<const Shape extends Fields>(fields: Shape): (row: Row) => RecordOf<Shape> {
-  const columns = Object.entries(fields).map(([name, read]) => ({ name, column: columnOf(name), read }));
+export function createReader<const Shape extends Fields>(fields: Shape): (row: Row) => RecordOf<Shape> {
+  const columns = Object.entries(fields).map(([name, read]) => ({ name, column: toColumn(name), read }));
   // A copy with all fields takes half as long as an object to which they are added one by one.
   const empty: Readonly<Record<string, unknown>> = Object.fromEntries(
     columns.map(({ name }) => [name, null]),
@@ -29,31 +29,31 @@ export function reader<const Shape extends Fields>(fields: Shape): (row: Row) =>
   };
 }
 
-export function integer(row: Row, column: string): bigint {
+export function readInteger(row: Row, column: string): bigint {
   const value = row[column];
   if (typeof value !== 'bigint') throw new TypeError(`column ${column} holds no integer`);
   return value;
 }
 
 /** An integer that is not money: a time, a count, a number. */
-export function count(row: Row, column: string): number {
-  return Number(integer(row, column));
+export function readCount(row: Row, column: string): number {
+  return Number(readInteger(row, column));
 }
 
-export function text(row: Row, column: string): string {
+export function readText(row: Row, column: string): string {
   const value = row[column];
   if (typeof value !== 'string') throw new TypeError(`column ${column} holds no text`);
   return value;
 }
 
 /** A boolean, which is 1 or 0 in a database that has none. */
-export function flag(row: Row, column: string): boolean {
+export function readFlag(row: Row, column: string): boolean {
   const value = row[column];
-  return typeof value === 'boolean' ? value : integer(row, column) === 1n;
+  return typeof value === 'boolean' ? value : readInteger(row, column) === 1n;
 }
 
 /** One of the values that a column may hold. */
-export function word<const Known extends string>(known: readonly Known[]): Read<Known> {
+export function matchWord<const Known extends string>(known: readonly Known[]): Read<Known> {
   return (row, column) => {
     const found = known.find((each) => each === row[column]);
     if (found === undefined) throw new TypeError(`column ${column} holds an unknown value`);
@@ -62,21 +62,21 @@ export function word<const Known extends string>(known: readonly Known[]): Read<
 }
 
 /** What `read` returns for a column; undefined where the column is null. */
-export function maybe<Value>(row: Row, column: string, read: Read<Value>): Value | undefined {
+export function readOptional<Value>(row: Row, column: string, read: Read<Value>): Value | undefined {
   return row[column] === null ? undefined : read(row, column);
 }
 
 /** A field that may be null. */
-export function optional<Value>(read: Read<Value>): Read<Value | undefined> {
-  return (row, column) => maybe(row, column, read);
+export function allowNull<Value>(read: Read<Value>): Read<Value | undefined> {
+  return (row, column) => readOptional(row, column, read);
 }
 
 /** A field whose column has another name. */
-export function from<Value>(column: string, read: Read<Value>): Read<Value> {
+export function pickColumn<Value>(column: string, read: Read<Value>): Read<Value> {
   return (row) => read(row, column);
 }
 
-export function bytes(row: Row, column: string): Uint8Array {
+export function readBytes(row: Row, column: string): Uint8Array {
   const value = row[column];
   if (!(value instanceof Uint8Array)) throw new TypeError(`column ${column} holds no bytes`);
   return new Uint8Array(value);
@@ -87,21 +87,21 @@ function isText(value: unknown): value is string {
 }
 
 /** A list of texts, kept as JSON. */
-export function texts(row: Row, column: string): string[] {
-  const value: unknown = JSON.parse(text(row, column));
+export function readTexts(row: Row, column: string): string[] {
+  const value: unknown = JSON.parse(readText(row, column));
   if (!Array.isArray(value) || !value.every(isText))
     throw new TypeError(`column ${column} holds no list of texts`);
   return value;
 }
 
 /** The same, where an empty list is null. */
-export function list(row: Row, column: string): readonly string[] {
-  return maybe(row, column, texts) ?? [];
+export function readList(row: Row, column: string): readonly string[] {
+  return readOptional(row, column, readTexts) ?? [];
 }
 
 /** Texts by their names, kept as JSON. */
-export function namedTexts(row: Row, column: string): Record<string, string> {
-  const value: unknown = JSON.parse(text(row, column));
+export function readNamedTexts(row: Row, column: string): Record<string, string> {
+  const value: unknown = JSON.parse(readText(row, column));
   if (typeof value !== 'object' || value === null)
     throw new TypeError(`column ${column} holds no texts by name`);
   return Object.fromEntries(

@@ -5,7 +5,7 @@
  */
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import {
-  chargeSoFar,
+  computeChargeSoFar,
   formatUsd,
   isGatewayError,
   type Charge,
@@ -17,13 +17,13 @@ import {
   type Routed,
   type Target,
 } from '../../../core/index.ts';
-import { vendorCost } from '../../shared/vendor-price.ts';
+import { computeVendorCost } from '../../shared/vendor-price.ts';
 import { nothing } from './decisions.ts';
-import { priceRecord } from './prices.ts';
+import { getPriceRecord } from './prices.ts';
 import type { Consumption, Progress, Settled, Settlement, Store } from './store.ts';
 
 /** What was used and what it comes to, as the ledger keeps it. */
-function consumptionOf(
+function buildConsumption(
   { usage, lines, rule }: Charge,
   { model, provider, price }: Target,
   attempts: number,
@@ -31,11 +31,11 @@ function consumptionOf(
   return {
     model: model.id,
     provider: provider.name,
-    price: priceRecord(price).version,
+    price: getPriceRecord(price).version,
     input: usage.input ?? 0,
     output: usage.output ?? 0,
     usage: JSON.stringify(rule ? { ...usage, rule } : usage),
-    costs: costsText(lines),
+    costs: encodeCosts(lines),
     attempts,
   };
 }
@@ -43,7 +43,7 @@ function consumptionOf(
 /** The rates of prices as texts: they are few, and every call writes some. */
 const rateTexts = new Map<bigint, string>();
 
-function rateText(rate: bigint): string {
+function formatRate(rate: bigint): string {
   let text = rateTexts.get(rate);
   if (text === undefined) rateTexts.set(rate, (text = formatUsd(rate)));
   return text;
@@ -53,12 +53,12 @@ function rateText(rate: bigint): string {
  * The lines of a bill as JSON text: of each its kind, its units, and the price of one unit (or of a million
  * tokens) in USD.
  */
-function costsText(lines: readonly CostLine[]): string {
-  return JSON.stringify(lines.map(({ kind, units, rate }) => [kind, Number(units), rateText(rate)]));
+function encodeCosts(lines: readonly CostLine[]): string {
+  return JSON.stringify(lines.map(({ kind, units, rate }) => [kind, Number(units), formatRate(rate)]));
 }
 
 /** The entry that gives back a reservation whose call was sent to no vendor. */
-export function unsent(id: string, reason: string, at: number, attempts = 0): Settlement {
+export function buildUnsent(id: string, reason: string, at: number, attempts = 0): Settlement {
   return { ...nothing, id, attempts, at, amount: undefined, reason, suspect: false };
 }
 
@@ -66,18 +66,18 @@ export function unsent(id: string, reason: string, at: number, attempts = 0): Se
  * How an ended call is settled. Where nothing is owed its reservation is voided, but a charge of 0 (a free
  * model) is posted.
  */
-export function settlementOf(end: Exclude<End, Replayed>, at: number): Settlement {
+export function buildSettlement(end: Exclude<End, Replayed>, at: number): Settlement {
   const { id } = end.exchange;
   const attempts = end.attempts.length;
-  if (end.type === 'refused') return unsent(id, end.error.code, at, attempts);
+  if (end.type === 'refused') return buildUnsent(id, end.error.code, at, attempts);
   const { basis, cost, suspect } = end.charge;
   return {
-    ...consumptionOf(end.charge, end.exchange.attempt.target, attempts),
+    ...buildConsumption(end.charge, end.exchange.attempt.target, attempts),
     id,
     at,
     basis,
     suspect,
-    vendor: vendorCost(end.charge, end.exchange.attempt.target.price),
+    vendor: computeVendorCost(end.charge, end.exchange.attempt.target.price),
     amount: basis === 'none' ? undefined : cost,
     reason: end.type === 'failed' ? end.error.code : end.outcome,
     outcome: end.recording,
@@ -89,12 +89,12 @@ function isRouted(exchange: Planned | Routed): exchange is Routed {
 }
 
 /** How far a running call has come; undefined while no vendor was asked. */
-export function currentProgress(exchange: Planned): Progress | undefined {
+export function findProgress(exchange: Planned): Progress | undefined {
   if (!isRouted(exchange) || !exchange.attempt.sent) return undefined;
   const { attempt, id } = exchange;
-  const charge = chargeSoFar(exchange);
+  const charge = computeChargeSoFar(exchange);
   return {
-    ...consumptionOf(charge, attempt.target, attempt.number),
+    ...buildConsumption(charge, attempt.target, attempt.number),
     id,
     sent: true,
     delivered: attempt.tally.deliveredBytes,

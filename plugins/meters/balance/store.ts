@@ -71,10 +71,10 @@ export interface Definition<Queue extends QueueName, Run> {
   readonly run?: Run;
 }
 
-const write = <Run>(): Definition<'writes', Run> => ({ queue: 'writes' });
-const upkeep = <Run>(): Definition<'upkeep', Run> => ({ queue: 'upkeep' });
-const read = <Run>(): Definition<'reads', Run> => ({ queue: 'reads' });
-export const report = <Run>(): Definition<'reports', Run> => ({ queue: 'reports' });
+const defineWrite = <Run>(): Definition<'writes', Run> => ({ queue: 'writes' });
+const defineUpkeep = <Run>(): Definition<'upkeep', Run> => ({ queue: 'upkeep' });
+const defineRead = <Run>(): Definition<'reads', Run> => ({ queue: 'reads' });
+export const defineReport = <Run>(): Definition<'reports', Run> => ({ queue: 'reports' });
 
 type KeySecret = Pick<NewKey, 'id' | 'hash' | 'lastFour' | 'at'>;
 
@@ -96,123 +96,131 @@ export interface BudgetQuery extends NumberPage {
  */
 export const operations = {
   /** Reserves the first quote whose `least` the account can pay within the key's cap. */
-  reserve: write<(request: ReserveRequest) => Reserved>(),
+  reserve: defineWrite<(request: ReserveRequest) => Reserved>(),
   /**
    * Ends a reservation. It posts no more than was reserved; an overage entry holds the rest of what is owed.
    */
-  settle: write<(settlement: Settlement) => Settled>(),
+  settle: defineWrite<(settlement: Settlement) => Settled>(),
   /** Records a heartbeat and how far calls have come. */
-  beat: write<(beat: Beat) => void>(),
+  beat: defineWrite<(beat: Beat) => void>(),
   /**
    * Ends the reservations of a dead owner by their last progress, with a flag. Returns none if none are left,
    * or if the owner has beaten since.
    */
-  recover: write<(request: RecoverRequest) => readonly RecoveredCall[]>(),
+  recover: defineWrite<(request: RecoverRequest) => readonly RecoveredCall[]>(),
   /** Ends and gives back reservations made before a time, of every owner. Returns their ids. */
-  expire: write<(asked: Readonly<{ before: number; limit: number; at: number }>) => readonly string[]>(),
+  expire:
+    defineWrite<(asked: Readonly<{ before: number; limit: number; at: number }>) => readonly string[]>(),
   /** Stores a price: its version, and its rates as JSON text. A version is stored once. */
-  definePrice: write<(price: Readonly<{ version: string; rates: string; at: number }>) => void>(),
+  definePrice: defineWrite<(price: Readonly<{ version: string; rates: string; at: number }>) => void>(),
   /** Deletes up to `limit` expired claims; returns how many. */
-  sweep: write<(request: Readonly<{ at: number; limit: number }>) => number>(),
+  sweep: defineWrite<(request: Readonly<{ at: number; limit: number }>) => number>(),
 
   /** Makes an account; false if it exists. */
-  createAccount: write<(account: Readonly<{ name: string; at: number }>) => boolean>(),
+  createAccount: defineWrite<(account: Readonly<{ name: string; at: number }>) => boolean>(),
   /** Opens, disables or closes an account. */
-  setAccountState: write<(change: Readonly<{ account: string; state: AccountState }>) => StateChanged>(),
+  setAccountState:
+    defineWrite<(change: Readonly<{ account: string; state: AccountState }>) => StateChanged>(),
   /** Moves an account, with all accounts below it, below another one or to the top. */
-  moveAccount: write<(move: Move) => Moved>(),
+  moveAccount: defineWrite<(move: Move) => Moved>(),
   /** Adds a credit; the answer says whether it was added now, or why not. */
-  credit: write<(credit: Credit) => Credited>(),
+  credit: defineWrite<(credit: Credit) => Credited>(),
   /** Stores a new key; false if there is no such account. */
-  createKey: write<(key: NewKey) => boolean>(),
+  createKey: defineWrite<(key: NewKey) => boolean>(),
   /** Changes a key; false if there is no such key. */
-  changeKey: write<(change: Readonly<{ id: string; changes: KeyChanges }>) => boolean>(),
+  changeKey: defineWrite<(change: Readonly<{ id: string; changes: KeyChanges }>) => boolean>(),
   /**
    * Replaces a key by another with the same name, account, limits and spending; the old one works `until`
    * then. False if there is no such key, or it was replaced before.
    */
-  rotateKey: write<(rotation: Readonly<{ id: string; until: number; key: KeySecret }>) => boolean>(),
+  rotateKey: defineWrite<(rotation: Readonly<{ id: string; until: number; key: KeySecret }>) => boolean>(),
   /** Deletes a key: it is refused and no longer listed. Its entries stay. False if there is no such key. */
-  deleteKey: write<(deletion: Readonly<{ id: string; at: number }>) => boolean>(),
+  deleteKey: defineWrite<(deletion: Readonly<{ id: string; at: number }>) => boolean>(),
 
   /** Stores a budget; if one of this scope, subject and period exists, it stays as it is. */
-  createBudget: write<(budget: NewBudget) => CreatedBudget>(),
+  createBudget: defineWrite<(budget: NewBudget) => CreatedBudget>(),
   /** Changes a budget for its current period too; false if there is no such budget. */
-  changeBudget: write<(change: Readonly<{ id: number; changes: Partial<Terms>; at: number }>) => boolean>(),
+  changeBudget:
+    defineWrite<(change: Readonly<{ id: number; changes: Partial<Terms>; at: number }>) => boolean>(),
   /** Raises a budget's limit until a moment; false if there is no such budget. */
-  raiseBudget: write<(raise: Readonly<{ id: number; amount: Nano; until: number; at: number }>) => boolean>(),
+  raiseBudget:
+    defineWrite<(raise: Readonly<{ id: number; amount: Nano; until: number; at: number }>) => boolean>(),
   /** Deletes a budget; false if there is no such budget. */
-  deleteBudget: write<(budget: Readonly<{ id: number; at: number }>) => boolean>(),
+  deleteBudget: defineWrite<(budget: Readonly<{ id: number; at: number }>) => boolean>(),
   /** Takes warnings that are due, and counts a try of each. Until `until` no other caller gets them. */
   takeWarnings:
-    write<(claim: Readonly<{ at: number; until: number; limit: number }>) => readonly Warning[]>(),
+    defineWrite<(claim: Readonly<{ at: number; until: number; limit: number }>) => readonly Warning[]>(),
   /** Notes that a warning is tried again when it is `due`; undefined: it is delivered, or given up. */
-  endWarning: write<(warning: Readonly<{ id: number; due?: number | undefined }>) => void>(),
+  endWarning: defineWrite<(warning: Readonly<{ id: number; due?: number | undefined }>) => void>(),
   /** Writes a document; false if another process wrote it since the version that it `replaces`, or 0. */
-  writeDocument: write<(document: Readonly<{ name: string; text: string; replaces: number }>) => boolean>(),
+  writeDocument:
+    defineWrite<(document: Readonly<{ name: string; text: string; replaces: number }>) => boolean>(),
   /** Adds to the log of operators' actions. */
-  recordAction: write<(action: Action) => void>(),
+  recordAction: defineWrite<(action: Action) => void>(),
 
   /** Stores ended calls, as JSON text. A call is stored once. */
-  addCalls: upkeep<(batch: Readonly<{ calls: readonly string[] }>) => void>(),
+  addCalls: defineUpkeep<(batch: Readonly<{ calls: readonly string[] }>) => void>(),
   /** Adds up to `limit` numbers of each log to the roll-ups; says whether there are no more at the moment. */
-  fold: upkeep<(request: Readonly<{ limit: number }>) => { readonly isDone: boolean }>(),
+  fold: defineUpkeep<(request: Readonly<{ limit: number }>) => { readonly isDone: boolean }>(),
   /** Deletes up to `limit` calls that ended before a time, and old roll-ups. Returns how many calls. */
-  sweepCalls: upkeep<(request: Readonly<{ before: number; limit: number; at: number }>) => number>(),
+  sweepCalls: defineUpkeep<(request: Readonly<{ before: number; limit: number; at: number }>) => number>(),
   /** Adds gaps that were found to the roll-ups; false if there was another repair since. */
-  closeGaps: upkeep<(request: RollupGaps & { readonly at: number }) => boolean>(),
+  closeGaps: defineUpkeep<(request: RollupGaps & { readonly at: number }) => boolean>(),
 
   /** A document by its name; undefined if it was never written. */
-  readDocument: read<(name: string) => StoredDocument | undefined>(),
+  readDocument: defineRead<(name: string) => StoredDocument | undefined>(),
   /** All owners that have pending reservations or have beaten, this store's among them. */
-  owners: read<() => readonly OwnerRecord[]>(),
+  owners: defineRead<() => readonly OwnerRecord[]>(),
   /** Finds a claim by its name; undefined if no call holds it, or it has expired. */
-  findClaim: read<(request: Readonly<{ name: string; at: number }>) => ClaimRecord | undefined>(),
+  findClaim: defineRead<(request: Readonly<{ name: string; at: number }>) => ClaimRecord | undefined>(),
   /** An account's balance; undefined if there is no such account. */
-  balance: read<(account: string) => Balance | undefined>(),
+  balance: defineRead<(account: string) => Balance | undefined>(),
   /** Finds a key by the hash of its secret. Finds disabled and expired keys too, and says that they are. */
-  findKey: read<(hash: string) => KeyRecord | undefined>(),
-  hasKeys: read<() => boolean>(),
+  findKey: defineRead<(hash: string) => KeyRecord | undefined>(),
+  hasKeys: defineRead<() => boolean>(),
   /** Whether any warning is due. */
-  hasDueWarnings: read<(moment: { readonly at: number }) => boolean>(),
+  hasDueWarnings: defineRead<(moment: { readonly at: number }) => boolean>(),
 
   /** Accounts, in the order of their names. */
-  listAccounts: report<(page: Page & { readonly wanted?: string }) => readonly AccountRecord[]>(),
+  listAccounts: defineReport<(page: Page & { readonly wanted?: string }) => readonly AccountRecord[]>(),
   /** Keys, in the order of their ids. */
-  listKeys: report<(page: KeyPage) => readonly KeyRecord[]>(),
+  listKeys: defineReport<(page: KeyPage) => readonly KeyRecord[]>(),
   /** Rows of the books, for lists and for the record of a call. */
-  entries: report<(query: EntryQuery) => readonly Entry[]>(),
+  entries: defineReport<(query: EntryQuery) => readonly Entry[]>(),
   /** The entries of a slice as lines, in the order of their numbers. */
-  exportEntries: report<(slice: ExportSlice) => string>(),
+  exportEntries: defineReport<(slice: ExportSlice) => string>(),
   /** The highest number up to which no entry can still appear: an export up to it is complete. */
-  lastEntry: report<() => number>(),
+  lastEntry: defineReport<() => number>(),
   /** Sums of calls and their cost, in the order of what they are grouped by. */
-  usage: report<(query: UsageQuery) => readonly UsageRow[]>(),
+  usage: defineReport<(query: UsageQuery) => readonly UsageRow[]>(),
   /** Pending reservations, in the order of their calls; only those of `account` if it is given. */
-  listPending: report<(page: Page & { readonly account?: string | undefined }) => readonly PendingRecord[]>(),
-  totals: report<() => Totals>(),
+  listPending:
+    defineReport<(page: Page & { readonly account?: string | undefined }) => readonly PendingRecord[]>(),
+  totals: defineReport<() => Totals>(),
   /** Budgets in their periods at a moment, by their ids; deleted ones only if asked for by id. */
-  listBudgets: report<(query: BudgetQuery) => readonly BudgetRecord[]>(),
+  listBudgets: defineReport<(query: BudgetQuery) => readonly BudgetRecord[]>(),
   /** Warnings, the newest last. */
   listWarnings:
-    report<(query: NumberPage & { readonly budget?: number | undefined }) => readonly Warning[]>(),
+    defineReport<(query: NumberPage & { readonly budget?: number | undefined }) => readonly Warning[]>(),
   /** The log of operators' actions, newest first, before the number `before`. */
   listActions:
-    report<(query: Readonly<{ before?: number | undefined; limit: number }>) => readonly ActionRecord[]>(),
+    defineReport<
+      (query: Readonly<{ before?: number | undefined; limit: number }>) => readonly ActionRecord[]
+    >(),
   /** Stored calls, newest first. */
-  listCalls: report<(query: CallQuery) => readonly CallRow[]>(),
+  listCalls: defineReport<(query: CallQuery) => readonly CallRow[]>(),
   /** A stored call with its record; undefined if there is none. */
-  storedCall: report<(id: string) => StoredCall | undefined>(),
+  storedCall: defineReport<(id: string) => StoredCall | undefined>(),
   /** Roll-ups and what is beyond them, by one dimension and step. */
-  overview: report<(query: OverviewQuery) => readonly OverviewRow[]>(),
+  overview: defineReport<(query: OverviewQuery) => readonly OverviewRow[]>(),
   /** How many numbers of both logs are beyond the roll-ups. */
-  behind: report<() => number>(),
+  behind: defineReport<() => number>(),
   /** What an account was charged in some hours, for days that begin within an hour of UTC. */
-  chargedByMinute: report<(query: MinuteQuery) => readonly MinuteRow[]>(),
+  chargedByMinute: defineReport<(query: MinuteQuery) => readonly MinuteRow[]>(),
   /** What an account was credited before a time, less what was taken back. */
-  creditedBefore: report<(asked: Readonly<{ account: string; at: number }>) => Nano>(),
+  creditedBefore: defineReport<(asked: Readonly<{ account: string; at: number }>) => Nano>(),
   /** Up to `limit` sums of roll-ups that differ from the entries. */
-  findGaps: report<(request: { readonly limit: number }) => RollupGaps>(),
+  findGaps: defineReport<(request: { readonly limit: number }) => RollupGaps>(),
 };
 
 type Functions<Table> = {

@@ -7,7 +7,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { GatewayError, type Route } from '../../../core/index.ts';
-import { errors, read } from '../../shared/operator-routes.ts';
+import { buildErrorReply, readInput } from '../../shared/operator-routes.ts';
 import { addCredit, creditOrder } from './operator/accounts.ts';
 import { reference } from './operator/reading.ts';
 import type { Store } from './store.ts';
@@ -41,7 +41,7 @@ const header = 'tollgate-signature';
  * Reads `t=<Unix seconds>,v1=<hexadecimal digits>`. There are several `v1` while the sender changes its
  * secret.
  */
-function partsOf(value: string): { time: string; signatures: string[] } {
+function readParts(value: string): { time: string; signatures: string[] } {
   const parts = value.split(',').map((part) => part.trim());
   const time = parts.find((part) => /^t=\d{1,12}$/.test(part))?.slice(2) ?? '';
   return {
@@ -57,7 +57,7 @@ export function checkSignature(
   { secret, tolerance }: TopUpOptions,
   now: number,
 ): void {
-  const { time, signatures } = partsOf(typeof value === 'string' ? value : '');
+  const { time, signatures } = readParts(typeof value === 'string' ? value : '');
   const expected = createHmac('sha256', secret).update(`${time}.${body}`).digest();
   const isSigned = signatures.some((signature) => timingSafeEqual(Buffer.from(signature, 'hex'), expected));
   if (!isSigned || time === '')
@@ -73,17 +73,17 @@ export function checkSignature(
   }
 }
 
-export function topUpRoute(options: TopUpOptions, store: () => Store): Route {
+export function createTopUpRoute(options: TopUpOptions, store: () => Store): Route {
   return {
     name: 'top-ups',
     method: 'POST',
     path: options.path,
     access: 'public',
-    errors,
+    errors: buildErrorReply,
     openapi: async () => (await import('./description.ts')).topUp,
     async handle({ headers, body, text }) {
       checkSignature(headers[header], text, options, Date.now());
-      const { account, reference: credited, kind, amount } = read(message, body);
+      const { account, reference: credited, kind, amount } = readInput(message, body);
       const { status, total } = await addCredit(store(), { account, amount, kind, reference: credited });
       return {
         status: 200,

@@ -14,14 +14,14 @@ export interface Migrations {
   readonly steps: readonly string[];
 }
 
-export function newestVersion({ first, steps }: Migrations): number {
+export function computeNewest({ first, steps }: Migrations): number {
   return first + steps.length - 1;
 }
 
 /** The steps that a database of this version needs. Throws if this program cannot use that version. */
-export function missingSteps(migrations: Migrations, version: number): readonly string[] {
+export function selectSteps(migrations: Migrations, version: number): readonly string[] {
   const { first, steps } = migrations;
-  const newest = newestVersion(migrations);
+  const newest = computeNewest(migrations);
   if (version === 0) return steps;
   if (version > newest)
     throw new Error(`it has version ${version} and this program knows up to ${newest}: a newer one wrote it`);

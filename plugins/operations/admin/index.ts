@@ -47,7 +47,7 @@ function digest(text: string): Buffer {
  * Digests are compared instead of texts: they have the same length, and the time to compare them says nothing
  * about the secret.
  */
-function keyringOf(kept: () => Buffer | undefined): Keyring {
+function createKeyring(kept: () => Buffer | undefined): Keyring {
   return {
     name: 'admin',
     async verify(secret) {
@@ -82,7 +82,7 @@ export const admin = definePlugin({
     let kept: Buffer | undefined;
     let waiting: Promise<void> | undefined;
     const closing = new AbortController();
-    host.keyrings.add(keyringOf(() => kept));
+    host.keyrings.add(createKeyring(() => kept));
 
     /** Undefined if the port is taken. */
     async function openListener(): Promise<string | undefined> {

@@ -5,8 +5,8 @@
  */
 import { Readable } from 'node:stream';
 import { GatewayError, type Attempt, type End, type Routed, type Workers } from '../../../core/index.ts';
-import { recordText } from '../../shared/calls/record.ts';
-import { shownCall } from '../../shared/calls/shown.ts';
+import { buildRecordText } from '../../shared/calls/record.ts';
+import { describeCall } from '../../shared/calls/shown.ts';
 
 /** Milliseconds between two batches, between two comments, and between two calls to the other workers. */
 const batchEvery = 250;
@@ -29,7 +29,7 @@ function isBatch(question: unknown): question is Batch {
   return typeof question === 'object' && question !== null && 'starts' in question && 'ends' in question;
 }
 
-function event(name: string, texts: readonly string[]): string {
+function buildEvent(name: string, texts: readonly string[]): string {
   return texts.length === 0 ? '' : `event: ${name}\ndata: [${texts.join(',')}]\n\n`;
 }
 
@@ -72,7 +72,7 @@ export class LiveCalls {
     return stream;
   }
 
-  started({ target }: Attempt, { id, receivedAt, family, operation, principal, call }: Routed): void {
+  addStart({ target }: Attempt, { id, receivedAt, family, operation, principal, call }: Routed): void {
     if (!this.#isWanted) return;
     this.#add(this.#starts, {
       id,
@@ -87,8 +87,8 @@ export class LiveCalls {
     });
   }
 
-  ended(end: End): void {
-    if (this.#isWanted) this.#add(this.#ends, shownCall(JSON.parse(recordText(end))));
+  addEnd(end: End): void {
+    if (this.#isWanted) this.#add(this.#ends, describeCall(JSON.parse(buildRecordText(end))));
   }
 
   close(): void {
@@ -118,7 +118,7 @@ export class LiveCalls {
   }
 
   #show({ starts, ends }: Batch): void {
-    if (this.#streams.size > 0) this.#send(event('start', starts) + event('end', ends));
+    if (this.#streams.size > 0) this.#send(buildEvent('start', starts) + buildEvent('end', ends));
   }
 
   #send(text: string): void {

@@ -1,6 +1,6 @@
 /** Describes the routes of models and prices for the OpenAPI document. */
 import { z } from 'zod';
-import { json } from '../../shared/operator-description.ts';
+import { describeJson } from '../../shared/operator-description.ts';
 import type { Descriptions } from '../../shared/operator-routes.ts';
 import { modelList } from '../../shared/replies/models.ts';
 
@@ -26,16 +26,16 @@ const update = z
   })
   .meta({ title: 'PriceUpdate' });
 
-const one = { 200: json(update) };
+const one = { 200: describeJson(update) };
 
 export const descriptions: Descriptions = {
   'GET /admin/models': {
     summary: 'All models on offer, with prices and providers',
-    replies: { 200: json(modelList) },
+    replies: { 200: describeJson(modelList) },
   },
   'GET /admin/prices': {
     summary: 'Price updates, the oldest first',
-    replies: { 200: json(z.object({ data: z.array(update) })) },
+    replies: { 200: describeJson(z.object({ data: z.array(update) })) },
   },
   'POST /admin/prices/:update/confirm': {
     summary: 'Apply a price update that was held back',

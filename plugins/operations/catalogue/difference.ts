@@ -13,7 +13,7 @@ export interface Difference {
 }
 
 /** `complete` means that the snapshot holds everything, so what it lacks is gone. */
-export function differences(vendor: string, ours: Facts, theirs: Facts, complete: boolean): Difference[] {
+export function findDifferences(vendor: string, ours: Facts, theirs: Facts, complete: boolean): Difference[] {
   const found: Difference[] = [];
   for (const [model, figures] of ours) {
     const other = theirs.get(model);
@@ -38,7 +38,7 @@ export function differences(vendor: string, ours: Facts, theirs: Facts, complete
   return found;
 }
 
-export function lineOf({ vendor, model, change, figure, from, to }: Difference): string {
+export function formatDifference({ vendor, model, change, figure, from, to }: Difference): string {
   const name = `${vendor} ${model}`;
   if (change !== 'changed') return `${change === 'added' ? '+' : '-'} ${name}`;
   return `~ ${name}: ${figure} ${from ?? 'unstated'} → ${to ?? 'unstated'}`;

@@ -39,7 +39,7 @@ const variant = /^(.+?)(?:_above_(\d+)k_tokens)?(?:_(priority|flex))?$/;
 const digitsBehind = 15;
 
 /** USD per token → USD per million tokens: exact to the nano, the rest rounded to the nearest. */
-export function perMillion(perToken: number): string | undefined {
+export function toPerMillion(perToken: number): string | undefined {
   if (!Number.isFinite(perToken) || perToken < 0 || perToken > 1000) return undefined;
   const [, whole = '0', fraction = '', exponent = '0'] =
     /^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(perToken)) ?? [];
@@ -50,24 +50,24 @@ export function perMillion(perToken: number): string | undefined {
   return formatUsd((digits + unit / 2n) / unit);
 }
 
-function figureOf(name: string, value: unknown): [string, string][] {
+function readFigure(name: string, value: unknown): [string, string][] {
   const [, base = '', above, mode] = variant.exec(name) ?? [];
   const known = [name, base].find((each) => Object.hasOwn(kinds, each));
   const kind = known === undefined ? undefined : kinds[known];
-  const rate = typeof value === 'number' ? perMillion(value) : undefined;
+  const rate = typeof value === 'number' ? toPerMillion(value) : undefined;
   // A mode of long inputs has no name of ours.
   if (kind === undefined || rate === undefined || (above && mode)) return [];
   if (Object.hasOwn(kinds, name)) return [[kind, rate]];
   return [[kind + (above ? ` above ${above}000` : ` served ${mode}`), rate]];
 }
 
-function figuresOf(facts: Readonly<Record<string, unknown>>): Figures {
+function readFigures(facts: Readonly<Record<string, unknown>>): Figures {
   const limits = [
     ['contextLength', facts.max_input_tokens],
     ['outputLimit', facts.max_output_tokens],
   ].flatMap(([name, limit]) => (Number.isSafeInteger(limit) ? [[name, String(limit)]] : []));
   return Object.fromEntries([
-    ...Object.entries(facts).flatMap(([name, value]) => figureOf(name, value)),
+    ...Object.entries(facts).flatMap(([name, value]) => readFigure(name, value)),
     ...limits,
   ]);
 }
@@ -91,7 +91,7 @@ export function readLiteLlm(content: unknown): ReadonlyMap<string, Facts> {
     const model = name.startsWith(`${theirs}/`)
       ? name.slice(theirs.length + 1)
       : name.replace(/^vertex_ai\//, '');
-    const figures = figuresOf(data);
+    const figures = readFigures(data);
     if (figures.input === undefined || figures.output === undefined) continue;
     const models = found.get(provider) ?? new Map<string, Figures>();
     found.set(provider, models.set(model, figures));

@@ -44,13 +44,13 @@ function isAddress(source: string): boolean {
 }
 
 /** The place of a feed as it may be shown: an address can hold a password or a token. */
-export function nameOf(source: string): string {
+export function formatSource(source: string): string {
   if (!isAddress(source)) return source;
   const { origin, pathname } = new URL(source);
   return origin + pathname;
 }
 
-async function follow(source: string, signal: AbortSignal): Promise<Response> {
+async function followRedirects(source: string, signal: AbortSignal): Promise<Response> {
   let address = new URL(source);
   for (let left = mostRedirects; ; left -= 1) {
     const response = await fetch(address, { redirect: 'manual', signal });
@@ -67,7 +67,7 @@ async function follow(source: string, signal: AbortSignal): Promise<Response> {
 
 async function download(source: string, most: number): Promise<Buffer> {
   const signal = AbortSignal.timeout(patience);
-  const response = await follow(source, signal);
+  const response = await followRedirects(source, signal);
   if (!response.ok || !response.body) {
     await response.body?.cancel();
     throw new Error(`it answers ${response.status}`);
@@ -93,7 +93,7 @@ async function readFromDisk(path: string, most: number): Promise<Buffer> {
   }
 }
 
-function behind(source: string): string {
+function toSignatureSource(source: string): string {
   if (!isAddress(source)) return `${source}.sig`;
   const address = new URL(source);
   address.pathname += '.sig';
@@ -104,12 +104,12 @@ async function readSignature(source: string): Promise<Buffer> {
   try {
     return await (isAddress(source) ? download : readFromDisk)(source, mostSignature);
   } catch (error) {
-    throw new Error(`its signature, ${nameOf(source)}: ${reasonOf(error)}`, { cause: error });
+    throw new Error(`its signature, ${formatSource(source)}: ${describeFailure(error)}`, { cause: error });
   }
 }
 
 /** Why a place could not be read. `fetch` throws a TypeError, whose cause says it. */
-function reasonOf(error: unknown): string {
+function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return (error instanceof TypeError && error.cause instanceof Error ? error.cause : error).message;
 }
@@ -117,15 +117,15 @@ function reasonOf(error: unknown): string {
 /** Throws an Error that names the place and the reason. */
 export async function loadFeed(source: string, publicKey?: KeyObject): Promise<Feed> {
   const read = isAddress(source) ? download : readFromDisk;
-  const name = nameOf(source);
+  const name = formatSource(source);
   try {
     const bytes = await read(source, mostBytes);
     if (publicKey) {
-      const signature = Buffer.from((await readSignature(behind(source))).toString(), 'base64');
+      const signature = Buffer.from((await readSignature(toSignatureSource(source))).toString(), 'base64');
       if (!verify(null, bytes, publicKey, signature)) throw new Error('its signature does not fit');
     }
     return { name, text: bytes.toString() };
   } catch (error) {
-    throw new Error(`the price feed ${name} cannot be read: ${reasonOf(error)}`, { cause: error });
+    throw new Error(`the price feed ${name} cannot be read: ${describeFailure(error)}`, { cause: error });
   }
 }

@@ -3,8 +3,8 @@
  * new price, and why a person has to look at it first. Models that the catalogue does not have are left out.
  */
 import { formatTable, formatUsd, parseUsd, priceSchema, type Price } from '../../../core/index.ts';
-import { priceVersion, writePrice, type PriceChange } from './price-history.ts';
-import { priceFigures } from './price-list.ts';
+import { computeVersion, writePrice, type PriceChange } from './price-history.ts';
+import { flattenPrice } from './price-list.ts';
 import type { Facts, Figures, Snapshot } from './snapshot.ts';
 
 /** A model of the catalogue, with the price of its file and the price that it has now. */
@@ -37,29 +37,29 @@ interface Place {
   readonly rule: string | undefined;
 }
 
-function placeOf(figure: string): Place {
+function parseFigure(figure: string): Place {
   const [, kind = '', above, mode, rule] =
     /^(\w+)(?: above (\d+)| served (.+)| by (.+))?$/s.exec(figure) ?? [];
   return { kind, above: above === undefined ? undefined : Number(above), mode, rule };
 }
 
 /** The kind whose rate holds for a kind that has none. */
-function wholeOf(kind: string): string {
+function toWholeKind(kind: string): string {
   return /^(?:reasoning|output)/.test(kind) ? 'output' : 'input';
 }
 
 /** What a figure costs in a price: its own rate, else that of the kind it is part of, else the usual one. */
-function effective(figures: Figures, figure: string): string | undefined {
-  const { kind } = placeOf(figure);
+function findRate(figures: Figures, figure: string): string | undefined {
+  const { kind } = parseFigure(figure);
   const suffix = figure.slice(kind.length);
-  const known = [figure, wholeOf(kind) + suffix, kind, wholeOf(kind)];
+  const known = [figure, toWholeKind(kind) + suffix, kind, toWholeKind(kind)];
   return fees.has(kind)
     ? figures[figure]
     : known.map((name) => figures[name]).find((rate) => rate !== undefined);
 }
 
 /** A copy of the price with these figures. New tiers and modes inherit the rates that they do not state. */
-function withFigures(price: Price, figures: Figures): Price {
+function applyFigures(price: Price, figures: Figures): Price {
   const { input, output } = price;
   const tiers = price.tiers.map((tier) => ({ ...tier }));
   const modes = Object.fromEntries(
@@ -67,7 +67,7 @@ function withFigures(price: Price, figures: Figures): Price {
   );
   const plain: Record<string, bigint> = {};
   for (const [figure, rate] of Object.entries(figures)) {
-    const { kind, above, mode, rule } = placeOf(figure);
+    const { kind, above, mode, rule } = parseFigure(figure);
     if (limits.has(kind) || rule !== undefined) continue;
     if (above !== undefined) {
       const tier = tiers.find((each) => each.above === above) ?? { above, input, output };
@@ -80,10 +80,10 @@ function withFigures(price: Price, figures: Figures): Price {
   return { ...price, ...plain, tiers, ...(Object.keys(modes).length > 0 ? { modes } : {}) };
 }
 
-function dropsIn(before: Figures, after: Figures): string[] {
+function findDrops(before: Figures, after: Figures): string[] {
   const reasons = new Set<string>();
   for (const figure of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    const [old, rate] = [effective(before, figure), effective(after, figure)];
+    const [old, rate] = [findRate(before, figure), findRate(after, figure)];
     if (old === undefined || rate === undefined || limits.has(figure)) continue;
     if (parseUsd(old) > 0n && parseUsd(rate) === 0n) reasons.add('becomes free');
     else if (parseUsd(rate) * 2n < parseUsd(old)) reasons.add('drops by more than half');
@@ -92,9 +92,9 @@ function dropsIn(before: Figures, after: Figures): string[] {
 }
 
 /** Rates that a feed leaves as they are although it changes others of the price. */
-function unstatedIn(before: Figures, stated: Figures): string[] {
+function findUnstated(before: Figures, stated: Figures): string[] {
   const left = Object.keys(before).filter((figure) => {
-    const { kind } = placeOf(figure);
+    const { kind } = parseFigure(figure);
     return stated[figure] === undefined && !fees.has(kind) && before[figure] !== '0';
   });
   return left.length > 0 ? [`does not state ${left.join(', ')}`] : [];
@@ -107,26 +107,30 @@ export interface Compared {
   readonly matched: number;
 }
 
-function compareOne(model: PricedModel, stated: Figures, whole: Price | undefined): PriceChange | undefined {
-  const before = priceFigures(model.now);
-  const price = priceSchema.parse(writePrice(whole ?? withFigures(model.now, stated)));
-  if (priceVersion(price) === priceVersion(model.now)) return undefined;
+function compareModel(
+  model: PricedModel,
+  stated: Figures,
+  whole: Price | undefined,
+): PriceChange | undefined {
+  const before = flattenPrice(model.now);
+  const price = priceSchema.parse(writePrice(whole ?? applyFigures(model.now, stated)));
+  if (computeVersion(price) === computeVersion(model.now)) return undefined;
   const { provider, id, alone } = model;
   return {
     provider,
     model: model.model,
     id,
     alone,
-    base: priceVersion(model.own),
+    base: computeVersion(model.own),
     was: writePrice(model.now),
     price: writePrice(price),
-    reasons: [...dropsIn(before, priceFigures(price)), ...(whole ? [] : unstatedIn(before, stated))],
+    reasons: [...findDrops(before, flattenPrice(price)), ...(whole ? [] : findUnstated(before, stated))],
   };
 }
 
 /** The figures that differ between the old and the new price of a change. */
-export function fieldsOf({ provider, model, was, price }: PriceChange): FieldChange[] {
-  const [before, after] = [priceFigures(priceSchema.parse(was)), priceFigures(priceSchema.parse(price))];
+export function listFields({ provider, model, was, price }: PriceChange): FieldChange[] {
+  const [before, after] = [flattenPrice(priceSchema.parse(was)), flattenPrice(priceSchema.parse(price))];
   return [...new Set([...Object.keys(before), ...Object.keys(after)])]
     .filter((field) => before[field] !== after[field])
     .map((field) => ({ provider, model, field, old: before[field], new: after[field] }));
@@ -140,12 +144,12 @@ export function comparePrices(models: readonly PricedModel[], { vendors, prices 
     const stated = facts?.get(model.model);
     if (!stated) return [];
     matched += 1;
-    return compareOne(model, stated, prices?.get(model.provider)?.get(model.model)) ?? [];
+    return compareModel(model, stated, prices?.get(model.provider)?.get(model.model)) ?? [];
   });
-  return { changes, fields: changes.flatMap(fieldsOf), matched };
+  return { changes, fields: changes.flatMap(listFields), matched };
 }
 
-export function fieldTable(fields: readonly FieldChange[]): string {
+export function formatFields(fields: readonly FieldChange[]): string {
   return formatTable(
     ['MODEL', 'FIELD', 'OLD', 'NEW'],
     fields.map((each) => [

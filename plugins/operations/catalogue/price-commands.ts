@@ -7,8 +7,8 @@ import {
   type CommandResult,
   type Documents,
 } from '../../../core/index.ts';
-import { loadFeed, nameOf, type PublicKey } from './load-feed.ts';
-import { fieldTable } from './price-changes.ts';
+import { loadFeed, formatSource, type PublicKey } from './load-feed.ts';
+import { formatFields } from './price-changes.ts';
 import { priceListSchema } from './price-list.ts';
 import {
   applyFeed,
@@ -47,7 +47,7 @@ function readNumber(text: string | undefined): number {
   return Number(text);
 }
 
-function summaryOf({ applied, held, matched, fields }: FeedResult, isDry: boolean): string[] {
+function describeResult({ applied, held, matched, fields }: FeedResult, isDry: boolean): string[] {
   if (fields.length === 0) return [`The prices of ${matched} models are as in the feed.`];
   if (isDry) return ['Nothing was applied.'];
   return [
@@ -58,14 +58,14 @@ function summaryOf({ applied, held, matched, fields }: FeedResult, isDry: boolea
   ];
 }
 
-async function update(
+async function updatePrices(
   { catalog, publicKey, use }: PriceWork,
   source: string,
   options: Parameters<Command['run']>[1],
 ): Promise<CommandResult> {
   const { from, yes, vendor, dryRun } = options;
   const order = {
-    source: nameOf(source),
+    source: formatSource(source),
     from: readMoment(from),
     by: byCommand,
     confirmed: yes === true,
@@ -81,14 +81,14 @@ async function update(
     ({ provider, model, reasons }) => `${provider} ${model}: ${reasons.join('; ')}`,
   );
   const lines = [
-    ...(result.fields.length > 0 ? [fieldTable(result.fields)] : []),
+    ...(result.fields.length > 0 ? [formatFields(result.fields)] : []),
     ...doubts,
-    ...summaryOf(result, order.dry),
+    ...describeResult(result, order.dry),
   ];
   return { json: result, text: lines.join('\n') };
 }
 
-function listText(updates: readonly ShownUpdate[]): string {
+function formatUpdates(updates: readonly ShownUpdate[]): string {
   if (updates.length === 0) return 'There are no price updates.';
   return formatTable(
     ['UPDATE', 'STATE', 'FROM', 'MADE', 'MODELS', 'BY', 'SOURCE', 'REASONS'],
@@ -105,11 +105,11 @@ function listText(updates: readonly ShownUpdate[]): string {
   );
 }
 
-function shown(update: ShownUpdate): CommandResult {
-  return { json: update, text: `${listText([update])}\n${fieldTable(update.fields)}` };
+function buildResult(update: ShownUpdate): CommandResult {
+  return { json: update, text: `${formatUpdates([update])}\n${formatFields(update.fields)}` };
 }
 
-export function priceCommands(work: PriceWork): Command[] {
+export function createPriceCommands(work: PriceWork): Command[] {
   const { use } = work;
   return [
     {
@@ -126,27 +126,29 @@ export function priceCommands(work: PriceWork): Command[] {
         { flags: '--dry-run', description: 'only show what would change' },
         { flags: '--vendor <name>', description: 'the vendor of the prices, if the feed does not name it' },
       ],
-      run: ([source = ''], options) => update(work, source, options),
+      run: ([source = ''], options) => updatePrices(work, source, options),
     },
     {
       name: 'prices list',
       description: 'show all price updates, and which are held back',
       async run() {
         const updates = await use(listUpdates);
-        return { json: updates, text: listText(updates) };
+        return { json: updates, text: formatUpdates(updates) };
       },
     },
     {
       name: 'prices confirm <update>',
       description: 'apply a price update that was held back',
       run: async ([id]) =>
-        shown(showUpdate(await use((documents) => confirmUpdate(documents, readNumber(id), byCommand)))),
+        buildResult(
+          showUpdate(await use((documents) => confirmUpdate(documents, readNumber(id), byCommand))),
+        ),
     },
     {
       name: 'prices undo [update]',
       description: 'take a price update back (the last one unless named), or refuse one that is held back',
       run: async ([id]) =>
-        shown(
+        buildResult(
           showUpdate(
             await use((documents) =>
               undoUpdate(documents, id === undefined ? undefined : readNumber(id), byCommand),

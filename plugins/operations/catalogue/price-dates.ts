@@ -4,14 +4,17 @@
  * none were a holiday.
  */
 import { findPriceOrigin, type Catalog, type Finding, type Host } from '../../../core/index.ts';
-import { gauge } from '../../shared/metric.ts';
+import { defineGauge } from '../../shared/metric.ts';
 
 const day = 24 * 60 * 60 * 1000;
 /** Days before the end of the known holidays from which on it is time to add the next ones. */
 const notice = 30;
 
 /** The earliest date of each provider's prices. Prices that an operator states have none. */
-function earliest(catalog: Catalog, member: 'asOf' | 'holidaysThrough'): [provider: string, date: string][] {
+function findEarliestDates(
+  catalog: Catalog,
+  member: 'asOf' | 'holidaysThrough',
+): [provider: string, date: string][] {
   const found = new Map<string, string>();
   for (const { provider, price } of catalog.models().flatMap(({ id }) => catalog.find(id))) {
     const date = findPriceOrigin(price)?.[member];
@@ -23,14 +26,14 @@ function earliest(catalog: Catalog, member: 'asOf' | 'holidaysThrough'): [provid
 
 /** The day on which the oldest price of each provider was checked, and how many days ago that was. */
 export function findPriceAges(catalog: Catalog, now: number) {
-  return earliest(catalog, 'asOf').map(([provider, asOf]) => {
+  return findEarliestDates(catalog, 'asOf').map(([provider, asOf]) => {
     return { provider, asOf, days: Math.max(0, Math.floor((now - Date.parse(asOf)) / day)) };
   });
 }
 
 /** The last day of each provider whose holidays are known, and the days left after today. */
 export function findHolidayEnds(catalog: Catalog, now: number) {
-  return earliest(catalog, 'holidaysThrough').map(([provider, through]) => {
+  return findEarliestDates(catalog, 'holidaysThrough').map(([provider, through]) => {
     return { provider, through, days: Math.floor((Date.parse(through) - now) / day) + 1 };
   });
 }
@@ -61,7 +64,7 @@ function watch<Found extends { readonly provider: string; readonly days: number 
     return [{ subject: 'prices', message: text, ...verdict }];
   }
   examinations.add({ name, examine });
-  const days = gauge(metrics, metric, help, { together, labelNames: ['provider'] });
+  const days = defineGauge(metrics, metric, help, { together, labelNames: ['provider'] });
   // A reload makes a new catalogue and keeps the metric.
   Object.assign(days, {
     collect(): void {

@@ -60,7 +60,7 @@ export function writePrice(price: Price): unknown {
 }
 
 /** JSON with sorted keys, so that equal prices have equal versions. */
-function canonical(value: unknown): string {
+function toSortedJson(value: unknown): string {
   return JSON.stringify(value, (_, each: unknown) =>
     typeof each === 'object' && each !== null && !Array.isArray(each)
       ? Object.fromEntries(Object.entries(each).toSorted(([one], [other]) => (one < other ? -1 : 1)))
@@ -70,10 +70,10 @@ function canonical(value: unknown): string {
 
 const versions = new WeakMap<Price, string>();
 
-export function priceVersion(price: Price): string {
+export function computeVersion(price: Price): string {
   const known = versions.get(price);
   if (known) return known;
-  const version = hash('sha256', canonical(writePrice(price)), 'hex').slice(0, 16);
+  const version = hash('sha256', toSortedJson(writePrice(price)), 'hex').slice(0, 16);
   versions.set(price, version);
   return version;
 }
@@ -109,7 +109,7 @@ export async function editHistory<Result>(
   throw new Error('the prices are being changed by others: try again');
 }
 
-function keyOf({ provider, model }: Pick<PriceChange, 'provider' | 'model'>): string {
+function toKey({ provider, model }: Pick<PriceChange, 'provider' | 'model'>): string {
   return JSON.stringify([provider, model]);
 }
 
@@ -124,7 +124,7 @@ function prune(history: PriceHistory): PriceHistory {
           later.state === 'applied' &&
           isLater(later, update) &&
           Date.parse(later.from) <= now &&
-          later.changes.some((each) => keyOf(each) === keyOf(change)),
+          later.changes.some((each) => toKey(each) === toKey(change)),
       ),
     );
   const updates = history.updates.filter((update) => {
@@ -171,7 +171,7 @@ export class AppliedPrices {
       for (const { provider, model, id, alone, base, price } of update.changes) {
         const inEffect = { from: Date.parse(update.from), base, price: priceSchema.parse(price) };
         for (const name of alone && id !== model ? [model, id] : [model]) {
-          const key = keyOf({ provider, model: name });
+          const key = toKey({ provider, model: name });
           const known = this.#prices.get(key);
           if (known) known.push(inEffect);
           else this.#prices.set(key, [inEffect]);
@@ -188,10 +188,10 @@ export class AppliedPrices {
     at: number,
   ): Price | undefined {
     const known =
-      this.#prices.get(keyOf({ provider, model: upstream })) ??
-      this.#prices.get(keyOf({ provider, model: id }));
+      this.#prices.get(toKey({ provider, model: upstream })) ??
+      this.#prices.get(toKey({ provider, model: id }));
     const found = known?.find(({ from }) => from <= at);
-    return found?.base === priceVersion(own) ? found.price : undefined;
+    return found?.base === computeVersion(own) ? found.price : undefined;
   }
 
   /** When another price takes effect. */

@@ -27,19 +27,19 @@ export function isPriceList(content: unknown): boolean {
 }
 
 /** The rates and fees of an object; `suffix` follows their names. */
-export function rateFigures(rates: object, suffix = ''): [string, string][] {
+export function flattenRates(rates: object, suffix = ''): [string, string][] {
   return Object.entries(rates).flatMap(([name, rate]) =>
     typeof rate === 'bigint' ? [[name + suffix, formatUsd(rate)]] : [],
   );
 }
 
 /** All rates and fees of a price, by names such as `input above 200000`, `input by night`. */
-export function priceFigures({ tiers, modes = {}, rules = [], ...plain }: Price): Figures {
+export function flattenPrice({ tiers, modes = {}, rules = [], ...plain }: Price): Figures {
   return Object.fromEntries([
-    ...rateFigures(plain),
-    ...Object.entries(modes).flatMap(([name, mode]) => rateFigures(mode, ` served ${name}`)),
-    ...tiers.flatMap(({ above, ...tier }) => rateFigures(tier, ` above ${above}`)),
-    ...rules.flatMap((rule) => rateFigures(rule, ` by ${rule.name}`)),
+    ...flattenRates(plain),
+    ...Object.entries(modes).flatMap(([name, mode]) => flattenRates(mode, ` served ${name}`)),
+    ...tiers.flatMap(({ above, ...tier }) => flattenRates(tier, ` above ${above}`)),
+    ...rules.flatMap((rule) => flattenRates(rule, ` by ${rule.name}`)),
   ]);
 }
 

@@ -3,9 +3,9 @@
  * at the history every few seconds, so that a change reaches all workers and machines without a restart. One
  * of them reads the feed when it is due.
  */
-import { messageOf, type Catalog, type Documents, type Host } from '../../../core/index.ts';
-import { counter, gauge } from '../../shared/metric.ts';
-import { loadFeed, nameOf, type PublicKey } from './load-feed.ts';
+import { getMessage, type Catalog, type Documents, type Host } from '../../../core/index.ts';
+import { defineCounter, defineGauge } from '../../shared/metric.ts';
+import { loadFeed, formatSource, type PublicKey } from './load-feed.ts';
 import { AppliedPrices, editHistory, readHistory, type PriceHistory } from './price-history.ts';
 import { applyFeed } from './price-updates.ts';
 import { readSnapshot } from './snapshot.ts';
@@ -26,19 +26,19 @@ const lookEvery = 2000;
 
 type Use = <Result>(work: (documents: Documents) => Promise<Result>) => Promise<Result>;
 
-function metricsIn(registry: Host['metrics']) {
+function createMetrics(registry: Host['metrics']) {
   return {
-    ok: gauge(registry, 'tollgate_price_feed_ok', '1, or 0 after the price feed could not be read', {
+    ok: defineGauge(registry, 'tollgate_price_feed_ok', '1, or 0 after the price feed could not be read', {
       together: 'min',
     }),
-    succeeded: gauge(
+    succeeded: defineGauge(
       registry,
       'tollgate_price_feed_last_success_timestamp_seconds',
       'When the price feed was read last',
       { together: 'max' },
     ),
-    failures: counter(registry, 'tollgate_price_feed_failures_total', 'Failed reads of the price feed'),
-    held: gauge(
+    failures: defineCounter(registry, 'tollgate_price_feed_failures_total', 'Failed reads of the price feed'),
+    held: defineGauge(
       registry,
       'tollgate_price_updates_held',
       'Price updates that wait for an operator to confirm them',
@@ -52,7 +52,7 @@ export class PriceService {
   readonly #logger: Host['logger'];
   readonly #use: Use;
   readonly #options: PriceServiceOptions;
-  readonly #metrics: ReturnType<typeof metricsIn>;
+  readonly #metrics: ReturnType<typeof createMetrics>;
   #version = -1;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
@@ -68,7 +68,7 @@ export class PriceService {
     this.#logger = logger;
     this.#use = use;
     this.#options = options;
-    this.#metrics = metricsIn(metrics);
+    this.#metrics = createMetrics(metrics);
     this.#metrics.ok.set(1);
   }
 
@@ -136,10 +136,10 @@ export class PriceService {
           'the price feed has prices that an operator has to confirm: run `tollgate prices list`',
         );
     } catch (error) {
-      fault = messageOf(error).slice(0, 500);
+      fault = getMessage(error).slice(0, 500);
       this.#metrics.failures.inc();
       this.#logger.error(
-        { error, source: nameOf(source) },
+        { error, source: formatSource(source) },
         'the price feed failed and prices stay as they are: check it, or run `tollgate prices update <file>`',
       );
     }

@@ -9,7 +9,7 @@ import {
   type Documents,
   type Model,
 } from '../../../core/index.ts';
-import { comparePrices, fieldsOf, type FieldChange, type PricedModel } from './price-changes.ts';
+import { comparePrices, listFields, type FieldChange, type PricedModel } from './price-changes.ts';
 import {
   addUpdate,
   AppliedPrices,
@@ -27,7 +27,7 @@ const folder = new URL('../../providers/catalogue/', import.meta.url);
  * The models of a vendor: of its catalogue file, even if the provider is off, or else those that a provider
  * of that name offers.
  */
-export function modelsOf(catalog: Catalog, vendor: string): Model[] {
+export function findModels(catalog: Catalog, vendor: string): Model[] {
   if (readdirSync(folder).includes(`${vendor}.json`)) return readCatalogue(new URL(`${vendor}.json`, folder));
   return catalog
     .models()
@@ -36,13 +36,13 @@ export function modelsOf(catalog: Catalog, vendor: string): Model[] {
 }
 
 /** The models of these vendors, with the prices that they have once all updates are in effect. */
-async function pricedModels(
+async function createPricer(
   catalog: Catalog,
   vendors: Iterable<string>,
 ): Promise<(applied: AppliedPrices) => PricedModel[]> {
   const found: (readonly [vendor: string, model: Model, alone: boolean])[] = [];
   for (const vendor of vendors) {
-    const models = modelsOf(catalog, vendor);
+    const models = findModels(catalog, vendor);
     const byId = Map.groupBy(models, ({ id }) => id);
     for (const model of models) found.push([vendor, model, byId.get(model.id)?.length === 1]);
     // A feed has dozens of vendors, and calls wait meanwhile.
@@ -86,10 +86,14 @@ export interface FeedResult {
 }
 
 function isSame(one: PriceChange, other: PriceChange): boolean {
-  return one.provider === other.provider && one.model === other.model && versionOf(one) === versionOf(other);
+  return (
+    one.provider === other.provider &&
+    one.model === other.model &&
+    serializePrice(one) === serializePrice(other)
+  );
 }
 
-function versionOf({ price }: PriceChange): string {
+function serializePrice({ price }: PriceChange): string {
   return JSON.stringify(price);
 }
 
@@ -106,15 +110,15 @@ export async function applyFeed(
   snapshot: Snapshot,
   order: FeedOrder,
 ): Promise<FeedResult> {
-  const priced = await pricedModels(catalog, snapshot.vendors.keys());
+  const priceModels = await createPricer(catalog, snapshot.vendors.keys());
   return editHistory(documents, (history) => {
-    const { changes, matched } = comparePrices(priced(new AppliedPrices(history)), snapshot);
+    const { changes, matched } = comparePrices(priceModels(new AppliedPrices(history)), snapshot);
     const wanted = order.automatic ? changes.filter((change) => !wasRefused(history, change)) : changes;
     const held = order.confirmed ? [] : wanted.filter(({ reasons }) => reasons.length > 0);
     const known = wanted.filter((change) => !held.includes(change));
     const shown = {
       matched,
-      fields: wanted.flatMap(fieldsOf),
+      fields: wanted.flatMap(listFields),
       doubtful: wanted
         .filter(({ reasons }) => reasons.length > 0)
         .map(({ provider, model, reasons }) => ({ provider, model, reasons })),
@@ -141,7 +145,7 @@ export async function applyFeed(
   });
 }
 
-function noUpdate(id: number): GatewayError {
+function buildMissingError(id: number): GatewayError {
   return new GatewayError(
     'not_found',
     `there is no price update ${id}; \`prices list\` shows those there are`,
@@ -165,7 +169,7 @@ function replaceUpdate(
 function findById(id: number): (history: PriceHistory) => PriceUpdate {
   return ({ updates }) => {
     const found = updates.find((update) => update.id === id);
-    if (!found) throw noUpdate(id);
+    if (!found) throw buildMissingError(id);
     return found;
   };
 }
@@ -198,7 +202,7 @@ export function undoUpdate(documents: Documents, id: number | undefined, by: str
 /** An update as it is shown. */
 export function showUpdate({ changes, ...update }: PriceUpdate) {
   const reasons = [...new Set(changes.flatMap((change) => change.reasons))];
-  return { ...update, models: changes.length, reasons, fields: changes.flatMap(fieldsOf) };
+  return { ...update, models: changes.length, reasons, fields: changes.flatMap(listFields) };
 }
 
 export type ShownUpdate = ReturnType<typeof showUpdate>;

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import {
-  costOf,
+  computeCost,
   findPriceOrigin,
   formatUsd,
   type Catalog,
@@ -15,7 +15,7 @@ import {
   type Route,
   type RouteRequest,
 } from '../../../core/index.ts';
-import { operatorRoutes, read } from '../../shared/operator-routes.ts';
+import { buildOperatorRoutes, readInput } from '../../shared/operator-routes.ts';
 import type { PriceWork } from './price-commands.ts';
 import { writePrice } from './price-history.ts';
 import { confirmUpdate, listUpdates, showUpdate, undoUpdate } from './price-updates.ts';
@@ -40,7 +40,7 @@ function describeOffer({ provider, model, price }: Offer): object {
     free: isFree,
     price: isFree ? null : writePrice(price),
     ...(isFree ? { price_date: null, price_source: null } : describeOrigin(price)),
-    example_cost: formatUsd(costOf(model.output.includes('image') ? picture : example, price)),
+    example_cost: formatUsd(computeCost(model.output.includes('image') ? picture : example, price)),
   };
 }
 
@@ -67,14 +67,14 @@ function describeModel(catalog: Catalog, model: Model): object {
 
 const number = z.object({ update: z.coerce.number().int().positive() });
 
-/** `changed` runs after each change of a price. */
-export function catalogueRoutes({ catalog, use }: PriceWork, changed: () => void): Route[] {
+/** `onChange` runs after each change of a price. */
+export function createCatalogueRoutes({ catalog, use }: PriceWork, onChange: () => void): Route[] {
   const edit =
     (change: typeof confirmUpdate) =>
     async ({ params }: RouteRequest, { key }: Principal): Promise<object> => {
-      const { update } = read(number, params);
+      const { update } = readInput(number, params);
       const done = await use((documents) => change(documents, update, `key ${key}`));
-      changed();
+      onChange();
       return showUpdate(done);
     };
   const handlers = {
@@ -86,5 +86,5 @@ export function catalogueRoutes({ catalog, use }: PriceWork, changed: () => void
     'POST /admin/prices/:update/confirm': edit(confirmUpdate),
     'POST /admin/prices/:update/undo': edit(undoUpdate),
   };
-  return operatorRoutes(handlers, () => import('./description.ts'));
+  return buildOperatorRoutes(handlers, () => import('./description.ts'));
 }

@@ -7,7 +7,7 @@ import { basename } from 'node:path';
 import { z } from 'zod';
 import { formatUsd, parseUsd, priceSchema, type Model, type Price } from '../../../core/index.ts';
 import { isLiteLlm, readLiteLlm } from './litellm.ts';
-import { isPriceList, priceFigures, readPriceList } from './price-list.ts';
+import { isPriceList, flattenPrice, readPriceList } from './price-list.ts';
 
 /** The figures of one model by their names: `input`, `cacheRead`, `input above 200000`, `contextLength`. */
 export type Figures = Readonly<Record<string, string>>;
@@ -91,9 +91,9 @@ const names = [
   ['output_audio', 'outputAudio'],
 ] as const;
 
-const inMode = (name: string): string => ` served ${name}`;
+const toModeSuffix = (name: string): string => ` served ${name}`;
 
-function ratesOf(listed: ListedRates, suffix = ''): Figures {
+function readRates(listed: ListedRates, suffix = ''): Figures {
   return Object.fromEntries(
     names.flatMap(([theirs, ours]) =>
       listed[theirs] === undefined ? [] : [[ours + suffix, listed[theirs]]],
@@ -101,36 +101,36 @@ function ratesOf(listed: ListedRates, suffix = ''): Figures {
   );
 }
 
-function listedFigures({ cost = {}, limit = {}, experimental }: ListedModel): Figures {
-  const tiers = cost.tiers?.map((tier) => ratesOf(tier, ` above ${tier.tier.size}`)) ?? [];
+function readFigures({ cost = {}, limit = {}, experimental }: ListedModel): Figures {
+  const tiers = cost.tiers?.map((tier) => readRates(tier, ` above ${tier.tier.size}`)) ?? [];
   const long =
-    cost.context_over_200k && tiers.length === 0 ? ratesOf(cost.context_over_200k, ' above 200000') : {};
-  const fast = ratesOf(experimental?.modes?.fast?.cost ?? {}, inMode('fast'));
+    cost.context_over_200k && tiers.length === 0 ? readRates(cost.context_over_200k, ' above 200000') : {};
+  const fast = readRates(experimental?.modes?.fast?.cost ?? {}, toModeSuffix('fast'));
   const limits = {
     ...(limit.context ? { contextLength: String(limit.context) } : {}),
     ...(limit.output ? { outputLimit: String(limit.output) } : {}),
   };
-  return Object.assign({}, ratesOf(cost), ...tiers, long, fast, limits);
+  return Object.assign({}, readRates(cost), ...tiers, long, fast, limits);
 }
 
 /** A model in our own catalogue form. */
-export function figuresOf({
+export function flattenModel({
   price,
   contextLength,
   outputLimit,
 }: Pick<Model, 'price' | 'contextLength' | 'outputLimit'>): Figures {
   return {
-    ...(price ? priceFigures(price) : {}),
+    ...(price ? flattenPrice(price) : {}),
     contextLength: String(contextLength),
     outputLimit: String(outputLimit),
   };
 }
 
-function pricedModels(listed: readonly ListedModel[]): Facts {
+function readFacts(listed: readonly ListedModel[]): Facts {
   return new Map(
     listed.flatMap((model) =>
       model.cost?.input !== undefined && model.cost.output !== undefined
-        ? [[model.id, listedFigures(model)]]
+        ? [[model.id, readFigures(model)]]
         : [],
     ),
   );
@@ -155,13 +155,13 @@ export function readSnapshot(text: string, name: string, vendor?: string): Snaps
     const prices = readPriceList(content);
     const vendors = [...prices].map(([provider, models]): [string, Facts] => [
       provider,
-      new Map([...models].map(([model, price]) => [model, priceFigures(price)])),
+      new Map([...models].map(([model, price]) => [model, flattenPrice(price)])),
     ]);
     return { complete: true, vendors: new Map(vendors), prices };
   }
   const own = ownFile.safeParse(content);
   if (own.success) {
-    const facts = new Map(own.data.models.map((model) => [model.upstream, figuresOf(model)]));
+    const facts = new Map(own.data.models.map((model) => [model.upstream, flattenModel(model)]));
     const prices = own.data.models.flatMap(({ upstream, price }): [string, Price][] =>
       price ? [[upstream, price]] : [],
     );
@@ -172,7 +172,7 @@ export function readSnapshot(text: string, name: string, vendor?: string): Snaps
   const one = oneVendor.safeParse(content);
   if (one.success) {
     const file = basename(name, '.json');
-    const facts = pricedModels(one.data.models);
+    const facts = readFacts(one.data.models);
     return { complete: false, vendors: new Map([[vendor ?? otherNames[file] ?? file, facts]]) };
   }
   const all = allVendors.safeParse(content);
@@ -186,7 +186,7 @@ export function readSnapshot(text: string, name: string, vendor?: string): Snaps
     vendors: new Map(
       Object.entries(all.data).map(([each, { models: listed }]) => [
         otherNames[each] ?? each,
-        pricedModels(listed),
+        readFacts(listed),
       ]),
     ),
   };

@@ -50,7 +50,7 @@ export interface Assets {
 const folder = join(import.meta.dirname, 'pages');
 
 /** Node warns that stripping is experimental, which is no concern of who starts the gateway. */
-function strip(code: string): string {
+function stripTypes(code: string): string {
   const { emitWarning } = process;
   process.emitWarning = () => undefined;
   try {
@@ -80,12 +80,12 @@ async function readPages(): Promise<Map<string, string>> {
   for (const name of (await readdir(folder)).toSorted()) {
     if (types[extname(name)] === undefined || name.endsWith('.d.ts')) continue;
     const text = await readFile(join(folder, name), 'utf8');
-    texts.set(name, name.endsWith('.ts') ? trimLines(strip(text)) : text);
+    texts.set(name, name.endsWith('.ts') ? trimLines(stripTypes(text)) : text);
   }
   return texts;
 }
 
-function libraryFile(name: string): string {
+function toFileName(name: string): string {
   return `${name.replaceAll(/[@/]/g, '-').replace(/^-/, '')}.js`;
 }
 
@@ -94,12 +94,12 @@ async function readLibraries(): Promise<Map<string, string>> {
   const texts = new Map<string, string>();
   for (const [name, [from, path]] of Object.entries(libraries)) {
     const text = await readFile(join(dirname(resolve(from)), path), 'utf8');
-    texts.set(libraryFile(name), text.replace(/\n\/\/# sourceMappingURL=.*\s*$/, '\n'));
+    texts.set(toFileName(name), text.replace(/\n\/\/# sourceMappingURL=.*\s*$/, '\n'));
   }
   return texts;
 }
 
-function assetOf(name: string, text: string): Asset {
+function createAsset(name: string, text: string): Asset {
   const plain = Buffer.from(text);
   const params = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_SIZE_HINT]: plain.length };
   const made = new Map<Packing, Promise<Buffer>>();
@@ -118,7 +118,7 @@ function listNeeded(texts: ReadonlyMap<string, string>, file: string): string[] 
   const needed = new Set([file]);
   for (const each of needed)
     for (const [, name = ''] of (texts.get(each) ?? '').matchAll(imported)) {
-      const found = name.startsWith('./') ? name.slice(2) : libraryFile(name);
+      const found = name.startsWith('./') ? name.slice(2) : toFileName(name);
       if (texts.has(found)) needed.add(found);
     }
   return [...needed];
@@ -134,9 +134,9 @@ export async function loadAssets(): Promise<Assets> {
   for (const [name, text] of texts) hash.update(`${name}\n${text}\n`);
   const path = hash.digest('hex').slice(0, 12);
   const files = new Map<string, Asset>();
-  for (const [name, text] of texts) files.set(name, assetOf(name, text));
+  for (const [name, text] of texts) files.set(name, createAsset(name, text));
   const imports = Object.fromEntries(
-    Object.keys(libraries).map((name) => [name, `/console/${path}/${libraryFile(name)}`]),
+    Object.keys(libraries).map((name) => [name, `/console/${path}/${toFileName(name)}`]),
   );
   return {
     hash: path,

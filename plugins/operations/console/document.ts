@@ -4,10 +4,10 @@
  */
 import { createHash } from 'node:crypto';
 import { extname } from 'node:path';
-import { pageHeaders } from '../../shared/page-headers.ts';
+import { buildPageHeaders } from '../../shared/page-headers.ts';
 import type { Assets } from './assets.ts';
 
-function digest(text: string): string {
+function hashText(text: string): string {
   return createHash('sha256').update(text).digest('base64');
 }
 
@@ -80,13 +80,13 @@ export function buildDocument(
 ): BuiltDocument {
   const { title, entry, shell, first, asks }: Document = documents[name];
   // A built package has JavaScript.
-  const fileOf = (name: string): string => (files.has(name) ? name : name.replace(/\.ts$/, '.js'));
-  const script = fileOf(entry);
-  const url = (name: string): string => `/console/${hash}/${name}`;
-  const needed = [script, ...(first === undefined ? [] : [fileOf(first)])].flatMap(neededBy);
+  const resolveFile = (name: string): string => (files.has(name) ? name : name.replace(/\.ts$/, '.js'));
+  const script = resolveFile(entry);
+  const buildUrl = (name: string): string => `/console/${hash}/${name}`;
+  const needed = [script, ...(first === undefined ? [] : [resolveFile(first)])].flatMap(neededBy);
   const preloads = [...new Set(needed)]
     .filter((name) => extname(name) !== '.css')
-    .map((name) => `<link rel="modulepreload" href="${url(name)}">`);
+    .map((name) => `<link rel="modulepreload" href="${buildUrl(name)}">`);
   if (asks !== undefined)
     preloads.unshift(`<link rel="preload" href="${asks}" as="fetch" crossorigin="anonymous">`);
   const html = `<!doctype html>
@@ -97,22 +97,22 @@ export function buildDocument(
 <meta name="color-scheme" content="light dark">
 <title>${title}</title>
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="${url('style.css')}">
+<link rel="stylesheet" href="${buildUrl('style.css')}">
 <script type="importmap">${importMap}</script>
 ${preloads.join('\n')}
 </head>
 <body>
 <noscript>This page needs JavaScript.</noscript>
 <div id="app">${shell}</div>
-<script type="module" src="${url(script)}"></script>
+<script type="module" src="${buildUrl(script)}"></script>
 </body>
 </html>
 `;
   return {
     html,
     headers: {
-      ...pageHeaders(`'sha256-${digest(importMap)}'`),
-      etag: `"${digest(html).slice(0, 22)}"`,
+      ...buildPageHeaders(`'sha256-${hashText(importMap)}'`),
+      etag: `"${hashText(html).slice(0, 22)}"`,
     },
   };
 }

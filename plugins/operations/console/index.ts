@@ -13,7 +13,7 @@ import type { BuiltDocument, DocumentName } from './document.ts';
 import { keep } from './keep.ts';
 import { checkHost } from './same-origin.ts';
 import { createSessions, keyBytes, type Sessions } from './sessions.ts';
-import { consoleRoute, principalOf, sessionRoutes } from './sign-in.ts';
+import { buildRoute, findPrincipal, buildSessionRoutes } from './sign-in.ts';
 
 const options = z.strictObject({
   /** Host names by which browsers reach the admin listener, besides IP addresses and `localhost`. */
@@ -47,14 +47,14 @@ function loadOnce(): Promise<Assets> {
 
 const encodings = ['br', 'gzip'] as const satisfies Packing[];
 
-function encodingFor({
+function findEncoding({
   'accept-encoding': accepted,
 }: Readonly<Record<string, unknown>>): Packing | undefined {
   const names: readonly string[] = String(accepted ?? '').match(/\w+/g) ?? [];
   return encodings.find((encoding) => names.includes(encoding));
 }
 
-async function assetReply(asset: Asset, encoding: Packing | undefined): Promise<RouteReply> {
+async function buildAssetReply(asset: Asset, encoding: Packing | undefined): Promise<RouteReply> {
   return {
     status: 200,
     headers: {
@@ -78,7 +78,7 @@ function buildOnce(document: DocumentName): Promise<BuiltDocument> {
   });
 }
 
-async function documentReply(
+async function buildDocumentReply(
   document: DocumentName,
   headers: Readonly<Record<string, unknown>>,
 ): Promise<RouteReply> {
@@ -87,11 +87,11 @@ async function documentReply(
   return { status: isKnown ? 304 : 200, headers: page.headers, body: isKnown ? null : page.html };
 }
 
-const publicPage = consoleRoute('GET /', {}, ({ headers }) => documentReply('holders', headers));
+const publicPage = buildRoute('GET /', {}, ({ headers }) => buildDocumentReply('holders', headers));
 
 /** What pages of both listeners say about the gateway. */
-function factsRoute({ addresses, listener }: Host, url: string | undefined): Route {
-  return consoleRoute('GET /console/facts', { everywhere: true }, async () => ({
+function buildFactsRoute({ addresses, listener }: Host, url: string | undefined): Route {
+  return buildRoute('GET /console/facts', { everywhere: true }, async () => ({
     status: 200,
     body: {
       url: url?.replace(/\/$/, '') ?? null,
@@ -101,21 +101,21 @@ function factsRoute({ addresses, listener }: Host, url: string | undefined): Rou
   }));
 }
 
-function pageRoutes(hosts: readonly string[]): Route[] {
+function buildPageRoutes(hosts: readonly string[]): Route[] {
   return [
-    consoleRoute('GET /', { adminOnly: true }, async ({ headers }) => {
+    buildRoute('GET /', { adminOnly: true }, async ({ headers }) => {
       checkHost(headers, hosts);
       const isKnown = String(headers['cookie'] ?? '').includes('tollgate-console-');
-      return documentReply(isKnown ? 'returners' : 'operators', headers);
+      return buildDocumentReply(isKnown ? 'returners' : 'operators', headers);
     }),
-    consoleRoute(
+    buildRoute(
       'GET /console/:hash/:file',
       { everywhere: true },
       async ({ params: { hash, file = '' }, headers }) => {
         const all = await loadOnce();
         const asset = hash === all.hash ? all.files.get(file) : undefined;
         if (!asset) throw new GatewayError('not_found', `The console has no file "${file.slice(0, 100)}".`);
-        return assetReply(asset, encodingFor(headers));
+        return buildAssetReply(asset, findEncoding(headers));
       },
     ),
   ];
@@ -127,11 +127,11 @@ export const webConsole = definePlugin({
   apply(host, { hosts, session, publicPage: isPublic, publicUrl }) {
     const { keyrings, logger, hooks } = host;
     let sessions: Sessions | undefined;
-    const opened = (): Sessions => {
+    const requireSessions = (): Sessions => {
       if (sessions) return sessions;
       throw new GatewayError('overloaded', 'The console is not open yet; try again soon.', { retryAfter: 1 });
     };
-    const signIn = { keyrings, logger, hosts, sessions: opened };
+    const signIn = { keyrings, logger, hosts, sessions: requireSessions };
 
     hooks.ready.tapPromise('console', async () => {
       sessions = createSessions({
@@ -146,9 +146,13 @@ export const webConsole = definePlugin({
     host.serveCalls('/console/calls');
     host.credentials.add({ name: 'console', openapi: {} });
     hooks.authenticate.tapPromise('console', ({ access, headers, method }) =>
-      access === 'operator' ? principalOf(signIn, headers, method) : undefined,
+      access === 'operator' ? findPrincipal(signIn, headers, method) : undefined,
     );
-    for (const route of [...sessionRoutes(signIn), ...pageRoutes(hosts), factsRoute(host, publicUrl)])
+    for (const route of [
+      ...buildSessionRoutes(signIn),
+      ...buildPageRoutes(hosts),
+      buildFactsRoute(host, publicUrl),
+    ])
       host.routes.add(route);
     if (isPublic) host.routes.add(publicPage);
   },

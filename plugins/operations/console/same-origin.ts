@@ -7,7 +7,7 @@ import { GatewayError, type Received } from '../../../core/index.ts';
 
 type Headers = Received['headers'] | Readonly<Record<string, string | string[] | undefined>>;
 
-function nameOf(host: string): string {
+function readHostName(host: string): string {
   return URL.parse(`http://${host}`)?.hostname.replace(/^\[|\]$/g, '') ?? '';
 }
 
@@ -16,7 +16,7 @@ function nameOf(host: string): string {
  * options: a site could have pointed its own name at this address (DNS rebinding).
  */
 export function checkHost({ host }: Headers, hosts: readonly string[]): void {
-  const name = nameOf(String(host ?? ''));
+  const name = readHostName(String(host ?? ''));
   if (isIP(name) !== 0 || name === 'localhost' || name.endsWith('.localhost') || hosts.includes(name)) return;
   throw new GatewayError(
     'forbidden',

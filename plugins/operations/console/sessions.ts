@@ -9,7 +9,7 @@ import { appendFileSync, readFileSync, statSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { fileMode } from '../../../core/index.ts';
-import { upTo } from '../../shared/up-to.ts';
+import { limitEntries } from '../../shared/up-to.ts';
 
 const algorithm = 'aes-256-gcm';
 export const keyBytes = 32;
@@ -49,7 +49,7 @@ const mostEnded = 10_000;
 
 export function createSessions({ key, duration, endedFile }: SessionOptions): Sessions {
   /** Ids of sessions that were ended before they expired. */
-  const ended = new LRUCache<string, true>({ ...upTo(mostEnded), ttl: duration });
+  const ended = new LRUCache<string, true>({ ...limitEntries(mostEnded), ttl: duration });
   let sizeRead = 0;
 
   /** The size of the file tells whether another process added to it. */

@@ -12,9 +12,9 @@ import {
   type RouteReply,
   type RouteRequest,
 } from '../../../core/index.ts';
-import { networkOf } from '../../shared/network.ts';
-import { errors, noStore } from '../../shared/operator-routes.ts';
-import { upTo } from '../../shared/up-to.ts';
+import { toNetwork } from '../../shared/network.ts';
+import { buildErrorReply, noStore } from '../../shared/operator-routes.ts';
+import { limitEntries } from '../../shared/up-to.ts';
 import { checkHost, checkOrigin } from './same-origin.ts';
 import type { Session, Sessions } from './sessions.ts';
 
@@ -27,21 +27,22 @@ const order = z.strictObject({ secret: z.string().min(1).max(1000) });
 type Headers = Parameters<typeof checkOrigin>[0];
 
 /** Browsers share the cookies of all ports, so the name holds the port: two gateways do not collide. */
-function cookieName({ host }: Headers): string {
+function buildCookieName({ host }: Headers): string {
   return `tollgate-console-${/:(\d+)$/.exec(String(host))?.[1] ?? 'default'}`;
 }
 
-function cookieOf(headers: Headers): string | undefined {
-  const name = cookieName(headers);
+function readCookie(headers: Headers): string | undefined {
+  const name = buildCookieName(headers);
   return String(headers['cookie'] ?? '')
     .split('; ')
     .find((part) => part.startsWith(`${name}=`))
     ?.slice(name.length + 1);
 }
 
-function setCookie(headers: Headers, value: string, seconds: number): string {
+function buildCookie(headers: Headers, value: string, seconds: number): string {
   const secure = String(headers['origin']).startsWith('https:') ? '; Secure' : '';
-  return `${cookieName(headers)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
+  const name = buildCookieName(headers);
+  return `${name}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
 }
 
 interface SignIn extends Pick<Host, 'keyrings' | 'logger'> {
@@ -49,7 +50,7 @@ interface SignIn extends Pick<Host, 'keyrings' | 'logger'> {
   readonly sessions: () => Sessions;
 }
 
-async function operatorOf({ keyrings }: SignIn, secret: string): Promise<Principal | undefined> {
+async function findOperator({ keyrings }: SignIn, secret: string): Promise<Principal | undefined> {
   for (const keyring of keyrings.all()) {
     const principal = await keyring.verify(secret);
     if (principal) return principal.kind === 'operator' ? principal : undefined;
@@ -58,25 +59,25 @@ async function operatorOf({ keyrings }: SignIn, secret: string): Promise<Princip
 }
 
 /** The operator of a request's cookie; undefined without a valid one. */
-export async function principalOf(
+export async function findPrincipal(
   signIn: SignIn,
   headers: Headers,
   method: string,
 ): Promise<Principal | undefined> {
-  const sealed = cookieOf(headers);
+  const sealed = readCookie(headers);
   const session = sealed === undefined ? undefined : signIn.sessions().read(sealed);
   if (!session) return undefined;
   checkHost(headers, signIn.hosts);
   checkOrigin(headers, method);
-  return operatorOf(signIn, session.secret);
+  return findOperator(signIn, session.secret);
 }
 
-function shown({ key, readOnly = false }: Principal, { expires }: Session) {
+function describeSession({ key, readOnly = false }: Principal, { expires }: Session) {
   return { signedIn: true, key, readOnly, expires: new Date(expires).toISOString() };
 }
 
 /** A route of the console, which the OpenAPI document leaves out. */
-export function consoleRoute(
+export function buildRoute(
   address: string,
   place: Pick<Route, 'adminOnly' | 'everywhere'>,
   handle: (request: RouteRequest) => Promise<RouteReply>,
@@ -89,7 +90,7 @@ export function consoleRoute(
     method: verb,
     path,
     access: 'public',
-    errors,
+    errors: buildErrorReply,
     openapi: false,
     handle,
   };
@@ -97,11 +98,15 @@ export function consoleRoute(
 
 /** Failed attempts to sign in, by network. */
 class Failures {
-  readonly #counts = new LRUCache<string, number>({ ...upTo(10_000), ttl: failureWindow, noUpdateTTL: true });
+  readonly #counts = new LRUCache<string, number>({
+    ...limitEntries(10_000),
+    ttl: failureWindow,
+    noUpdateTTL: true,
+  });
 
   /** Counts the attempt before the secret is checked, so that many at once cannot pass the limit. */
   countAttempt(address: string): void {
-    const network = networkOf(address);
+    const network = toNetwork(address);
     const count = this.#counts.get(network) ?? 0;
     if (count >= mostFailures)
       throw new GatewayError('rate_limited', 'Too many failed attempts to sign in. Wait five minutes.', {
@@ -111,7 +116,7 @@ class Failures {
   }
 
   forget(address: string): void {
-    this.#counts.delete(networkOf(address));
+    this.#counts.delete(toNetwork(address));
   }
 }
 
@@ -124,7 +129,7 @@ async function startSession(
   checkOrigin(headers, 'POST');
   failures.countAttempt(address);
   const sent = order.safeParse(body);
-  const operator = sent.success && (await operatorOf(signIn, sent.data.secret.trim()));
+  const operator = sent.success && (await findOperator(signIn, sent.data.secret.trim()));
   if (!sent.success || !operator) {
     signIn.logger.warn({ address }, 'an attempt to sign in to the console failed');
     throw new GatewayError('invalid_api_key', 'This is neither the operator secret nor an operator key.');
@@ -135,31 +140,31 @@ async function startSession(
   const seconds = Math.floor((session.expires - Date.now()) / 1000);
   return {
     status: 200,
-    headers: { ...noStore, 'set-cookie': setCookie(headers, sealed, seconds) },
-    body: shown(operator, session),
+    headers: { ...noStore, 'set-cookie': buildCookie(headers, sealed, seconds) },
+    body: describeSession(operator, session),
   };
 }
 
 function endSession(signIn: SignIn, { headers }: RouteRequest): RouteReply {
   checkHost(headers, signIn.hosts);
   checkOrigin(headers, 'DELETE');
-  const session = signIn.sessions().read(cookieOf(headers) ?? '');
+  const session = signIn.sessions().read(readCookie(headers) ?? '');
   if (session) signIn.sessions().end(session.id);
-  return { status: 204, headers: { ...noStore, 'set-cookie': setCookie(headers, '', 0) }, body: null };
+  return { status: 204, headers: { ...noStore, 'set-cookie': buildCookie(headers, '', 0) }, body: null };
 }
 
-export function sessionRoutes(signIn: SignIn): Route[] {
+export function buildSessionRoutes(signIn: SignIn): Route[] {
   const failures = new Failures();
   const onAdmin = { adminOnly: true } as const;
   return [
-    consoleRoute('GET /console/session', onAdmin, async ({ headers }) => {
+    buildRoute('GET /console/session', onAdmin, async ({ headers }) => {
       checkHost(headers, signIn.hosts);
-      const session = signIn.sessions().read(cookieOf(headers) ?? '');
-      const operator = session && (await operatorOf(signIn, session.secret).catch(() => undefined));
-      const body = session && operator ? shown(operator, session) : { signedIn: false };
+      const session = signIn.sessions().read(readCookie(headers) ?? '');
+      const operator = session && (await findOperator(signIn, session.secret).catch(() => undefined));
+      const body = session && operator ? describeSession(operator, session) : { signedIn: false };
       return { status: 200, headers: noStore, body };
     }),
-    consoleRoute('POST /console/session', onAdmin, (request) => startSession(signIn, failures, request)),
-    consoleRoute('DELETE /console/session', onAdmin, async (request) => endSession(signIn, request)),
+    buildRoute('POST /console/session', onAdmin, (request) => startSession(signIn, failures, request)),
+    buildRoute('DELETE /console/session', onAdmin, async (request) => endSession(signIn, request)),
   ];
 }

@@ -1,5 +1,5 @@
 /** What the routes of crossings take and return, for the OpenAPI document. */
-import { json } from '../../shared/operator-description.ts';
+import { describeJson } from '../../shared/operator-description.ts';
 import type { Descriptions } from '../../shared/operator-routes.ts';
 import { capabilities, crossingPreview } from '../../shared/replies/crossing.ts';
 import { crossingOrder } from './order.ts';
@@ -10,14 +10,14 @@ export const descriptions: Descriptions = {
     details:
       'Shows the request to each provider of the model, by each wire, and what is lost on the way. ' +
       'Nothing is sent, reserved or charged.',
-    body: json(crossingOrder),
-    replies: { 200: json(crossingPreview) },
+    body: describeJson(crossingOrder),
+    replies: { 200: describeJson(crossingPreview) },
   },
   'GET /admin/capabilities': {
     summary: 'What crosses between the protocols',
     details:
       'Outcomes by capability, the protocol of the client and the wire of the provider, ' +
       'as tests measured them.',
-    replies: { 200: json(capabilities) },
+    replies: { 200: describeJson(capabilities) },
   },
 };

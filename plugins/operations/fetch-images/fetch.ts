@@ -36,7 +36,7 @@ const usualPorts: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 44
 interface Fetching {
   readonly signal: AbortSignal;
   /** Is called with the size of each piece that arrives, and throws if that exceeds the limit. */
-  readonly took: (bytes: number) => void;
+  readonly onBytes: (bytes: number) => void;
 }
 
 export async function fetchPicture(
@@ -46,19 +46,20 @@ export async function fetchPicture(
   fetching: Fetching,
 ): Promise<Picture> {
   const { signal } = fetching;
-  let url = checked(address, undefined, limits);
+  let url = checkAddress(address, undefined, limits);
   for (let left = limits.maxRedirects; ; left -= 1) {
-    const reply = await ask(url, await addressesOf(url, reach, signal), signal);
+    const reply = await ask(url, await requireAddresses(url, reach, signal), signal);
     const { statusCode = 0, headers } = reply;
-    if (!redirects.has(statusCode) || headers.location === undefined) return read(reply, limits, fetching);
+    if (!redirects.has(statusCode) || headers.location === undefined)
+      return readPicture(reply, limits, fetching);
     reply.destroy();
     if (left <= 0) throw new Unfetched('is behind more redirects than are followed');
-    url = checked(headers.location, url, limits);
+    url = checkAddress(headers.location, url, limits);
   }
 }
 
 /** Checks an address. For a redirect, `from` is the address that led there. */
-function checked(address: string, from: URL | undefined, limits: Limits): URL {
+function checkAddress(address: string, from: URL | undefined, limits: Limits): URL {
   const url = URL.parse(address, from?.href);
   const schemes = limits.http ? ['https://', 'http://'] : ['https://'];
   if (!url || !schemes.includes(`${url.protocol}//`))
@@ -77,12 +78,12 @@ function checked(address: string, from: URL | undefined, limits: Limits): URL {
  * The addresses of a host. An unknown name gets the same error as a forbidden one, so that no caller can
  * learn which internal names exist.
  */
-async function addressesOf(
+async function requireAddresses(
   { hostname }: URL,
   reach: Reach,
   signal: AbortSignal,
 ): Promise<readonly LookupAddress[]> {
-  const found = await orAborted(reach.addresses(hostname), signal);
+  const found = await raceAbort(reach.findAddresses(hostname), signal);
   if (found.length === 0) throw new Unfetched('is at a host that this gateway does not fetch from');
   return found;
 }
@@ -92,7 +93,7 @@ function ask(
   addresses: readonly LookupAddress[],
   signal: AbortSignal,
 ): Promise<http.IncomingMessage> {
-  const known: LookupFunction = (_, { all }, answer) => {
+  const answerLookup: LookupFunction = (_, { all }, answer) => {
     const [first] = addresses;
     if (all) answer(null, [...addresses]);
     else answer(null, first?.address ?? '', first?.family);
@@ -101,7 +102,7 @@ function ask(
   const headers = { accept: 'image/*', 'accept-encoding': 'identity', 'user-agent': 'tollgate' };
   return new Promise((resolve, reject) => {
     // Without the process's agent: that one may have a proxy, which would resolve the name itself.
-    request(url, { agent: false, lookup: known, signal, headers })
+    request(url, { agent: false, lookup: answerLookup, signal, headers })
       .on('response', resolve)
       .on('error', (error) =>
         reject(
@@ -114,10 +115,10 @@ function ask(
   });
 }
 
-async function read(
+async function readPicture(
   reply: http.IncomingMessage,
   { maxBytes, types }: Limits,
-  { signal, took }: Fetching,
+  { signal, onBytes }: Fetching,
 ): Promise<Picture> {
   const tooLong = new Unfetched(`has more than the ${maxBytes} bytes that are taken`);
   const chunks: Buffer[] = [];
@@ -129,12 +130,12 @@ async function read(
     if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLong;
     for await (const chunk of reply) {
       if (!Buffer.isBuffer(chunk)) continue;
-      took(chunk.length);
+      onBytes(chunk.length);
       chunks.push(chunk);
       const known = length < beginning && length + chunk.length >= beginning;
       length += chunk.length;
       if (length > maxBytes) throw tooLong;
-      if (known) typeOf(Buffer.concat(chunks), types);
+      if (known) requireType(Buffer.concat(chunks), types);
     }
   } catch (error) {
     if (error instanceof Unfetched || isGatewayError(error) || signal.aborted) throw error;
@@ -143,10 +144,10 @@ async function read(
     reply.destroy();
   }
   const bytes = Buffer.concat(chunks);
-  return { mediaType: typeOf(bytes, types), data: bytes.toString('base64') };
+  return { mediaType: requireType(bytes, types), data: bytes.toString('base64') };
 }
 
-function typeOf(bytes: Buffer, types: readonly string[]): string {
+function requireType(bytes: Buffer, types: readonly string[]): string {
   const type = detectPictureType(bytes);
   if (type !== undefined && types.includes(type)) return type;
   throw new Unfetched(`is none of the pictures that are taken: ${types.join(', ')}`);
@@ -156,10 +157,10 @@ function typeOf(bytes: Buffer, types: readonly string[]): string {
  * Settles with the work or with the abort, whichever comes first. Aborted work continues, but nothing waits
  * for it.
  */
-export function orAborted<Result>(working: Promise<Result>, signal: AbortSignal): Promise<Result> {
+export function raceAbort<Result>(working: Promise<Result>, signal: AbortSignal): Promise<Result> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const aborted = (): void => reject(signal.reason);
-  if (signal.aborted) aborted();
-  signal.addEventListener('abort', aborted, { once: true });
-  return Promise.race([working, promise]).finally(() => signal.removeEventListener('abort', aborted));
+  const onAbort = (): void => reject(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  return Promise.race([working, promise]).finally(() => signal.removeEventListener('abort', onAbort));
 }

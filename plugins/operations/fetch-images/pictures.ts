@@ -12,7 +12,7 @@ export interface Named {
 }
 
 /** The picture that a block names by an `http` or `https` address, if any. */
-function namedIn(block: Block): Named | undefined {
+function findPicture(block: Block): Named | undefined {
   if (
     block.type !== 'media' ||
     block.kind !== 'image' ||
@@ -24,27 +24,27 @@ function namedIn(block: Block): Named | undefined {
 }
 
 /** In the order of the request, with those in results of tools. */
-export function picturesIn({ turns }: CanonicalRequest): Named[] {
+export function listPictures({ turns }: CanonicalRequest): Named[] {
   const blocks = turns.flatMap((turn) =>
     turn.blocks.flatMap((block): Block[] => (block.type === 'tool-result' ? block.content : [block])),
   );
-  return blocks.flatMap((block) => namedIn(block) ?? []);
+  return blocks.flatMap((block) => findPicture(block) ?? []);
 }
 
 /** A new request, with fetched pictures in place of their addresses. */
-export function withPictures(
+export function insertPictures(
   request: CanonicalRequest,
   fetched: ReadonlyMap<string, Picture>,
 ): CanonicalRequest {
-  const filled = <Kind extends Block>(block: Kind): Kind | MediaBlock => {
-    const picture = fetched.get(namedIn(block)?.url ?? '');
+  const fillBlock = <Kind extends Block>(block: Kind): Kind | MediaBlock => {
+    const picture = fetched.get(findPicture(block)?.url ?? '');
     if (!picture || block.type !== 'media') return block;
     return { ...block, source: { type: 'base64', data: picture.data }, mediaType: picture.mediaType };
   };
   const turns = request.turns.map((turn) => ({
     ...turn,
     blocks: turn.blocks.map((block): Block =>
-      block.type === 'tool-result' ? { ...block, content: block.content.map(filled) } : filled(block),
+      block.type === 'tool-result' ? { ...block, content: block.content.map(fillBlock) } : fillBlock(block),
     ),
   }));
   return { ...request, turns };

@@ -56,18 +56,18 @@ function resolvePrivate(host: string): Promise<readonly LookupAddress[]> {
 
 export interface Reach {
   /** The addresses that a connection to this host may use; empty if it must not be reached. */
-  addresses(host: string): Promise<readonly LookupAddress[]>;
+  findAddresses(host: string): Promise<readonly LookupAddress[]>;
 }
 
 /** `hosts` are the only ones allowed, if given; `privateHosts` may have any address. */
-export function reachOf(
+export function createReach(
   hosts: readonly string[] | undefined,
   privateHosts: readonly string[],
   resolve: Resolve = resolvePublic,
   fits = isPublic,
 ): Reach {
   return {
-    async addresses(host) {
+    async findAddresses(host) {
       const bare = host.replace(/^\[|\]$/g, '');
       const isOwn = privateHosts.includes(bare);
       if (!isOwn && hosts && !hosts.some((pattern) => isMeant(pattern, bare))) return [];

@@ -20,7 +20,7 @@ import { errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
 import { headerParameters, idempotencyKey } from './call-headers.ts';
 import { health, readiness } from './own-pages.ts';
 import { Schemas, type Direction, type Json } from './schemas.ts';
-import { credentialsFor, schemesOf } from './security.ts';
+import { listCredentials, mergeSchemes } from './security.ts';
 
 interface Operation {
   readonly method: string;
@@ -39,14 +39,14 @@ const callHeaders: Readonly<Record<string, string>> = {
   'x-tollgate-dropped': 'Parts of the request that the model that answered could not be sent.',
 };
 
-function contentOf(schemas: Schemas, content: Content, direction: Direction): Json {
+function describeContent(schemas: Schemas, content: Content, direction: Direction): Json {
   return Object.fromEntries(
     Object.entries(content).map(([type, schema]) => [type, { schema: schemas.use(schema, direction) }]),
   );
 }
 
 /** The parameters that a path names, such as `{name}`. */
-function pathParameters(path: string): Json[] {
+function listPathParameters(path: string): Json[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -55,23 +55,23 @@ function pathParameters(path: string): Json[] {
   }));
 }
 
-function parametersOf(schemas: Schemas, path: string, { query, headers }: Partial<Description>): Json[] {
-  const named = (place: string, object: z.ZodObject | undefined): Json[] => {
+function listParameters(schemas: Schemas, path: string, { query, headers }: Partial<Description>): Json[] {
+  const listMembers = (place: string, object: z.ZodObject | undefined): Json[] => {
     if (!object) return [];
-    return schemas.parts(object).map(([name, { description, ...schema }, required]) => {
+    return schemas.listParts(object).map(([name, { description, ...schema }, required]) => {
       return { name, in: place, required, ...(description === undefined ? {} : { description }), schema };
     });
   };
-  return [...pathParameters(path), ...named('query', query), ...named('header', headers)];
+  return [...listPathParameters(path), ...listMembers('query', query), ...listMembers('header', headers)];
 }
 
-function bodyOf(schemas: Schemas, body: Content | undefined): Json {
+function describeBody(schemas: Schemas, body: Content | undefined): Json {
   if (!body) return {};
   const required = !Object.values(body).every((schema) => schema.safeParse(undefined).success);
-  return { requestBody: { required, content: contentOf(schemas, body, 'input') } };
+  return { requestBody: { required, content: describeContent(schemas, body, 'input') } };
 }
 
-function repliesOf(schemas: Schemas, replies: Description['replies'], headers: Json): Json {
+function describeReplies(schemas: Schemas, replies: Description['replies'], headers: Json): Json {
   return Object.fromEntries(
     Object.entries(replies).map(([status, content]) => {
       const streamed =
@@ -80,37 +80,46 @@ function repliesOf(schemas: Schemas, replies: Description['replies'], headers: J
           : '';
       return [
         status,
-        { description: `The answer${streamed}.`, ...headers, content: contentOf(schemas, content, 'output') },
+        {
+          description: `The answer${streamed}.`,
+          ...headers,
+          content: describeContent(schemas, content, 'output'),
+        },
       ];
     }),
   );
 }
 
 /** A name that generated clients can give to a method: letters, digits and dashes. */
-function identifier(name: string): string {
+function toIdentifier(name: string): string {
   return name.replace(/\W+/g, '-').replace(/^-|-$/g, '');
 }
 
-function describe(schemas: Schemas, id: string, path: string, description: Partial<Description>): Json {
+function describeOperation(
+  schemas: Schemas,
+  id: string,
+  path: string,
+  description: Partial<Description>,
+): Json {
   const { summary = id, details, body, replies = { 200: {} }, error = errorSchema } = description;
   return {
-    operationId: identifier(id),
+    operationId: toIdentifier(id),
     summary,
     ...(details === undefined ? {} : { description: details }),
-    parameters: parametersOf(schemas, path, description),
-    ...bodyOf(schemas, body),
+    parameters: listParameters(schemas, path, description),
+    ...describeBody(schemas, body),
     responses: {
-      ...repliesOf(schemas, replies, {}),
+      ...describeReplies(schemas, replies, {}),
       default: {
         description: 'What went wrong.',
-        content: contentOf(schemas, { 'application/json': error }, 'output'),
+        content: describeContent(schemas, { 'application/json': error }, 'output'),
       },
     },
   };
 }
 
 /** Error codes by their status in the protocol, without `client_gone`, which no client can read. */
-function errorsOf({ client }: Protocol): Map<number, ErrorCode[]> {
+function groupErrors({ client }: Protocol): Map<number, ErrorCode[]> {
   const codes = Object.keys(errorTable).filter(
     (code): code is ErrorCode => code in errorTable && code !== 'client_gone',
   );
@@ -124,9 +133,9 @@ function describeCall(
   description: CallDescription,
 ): Operation {
   const { method, path, replies, error } = description;
-  const item = describe(schemas, `${protocol.name} ${method} ${path}`, path, description);
-  const content = contentOf(schemas, { 'application/json': error }, 'output');
-  const failures = [...errorsOf(protocol)].map(([status, codes]) => [
+  const item = describeOperation(schemas, `${protocol.name} ${method} ${path}`, path, description);
+  const content = describeContent(schemas, { 'application/json': error }, 'output');
+  const failures = [...groupErrors(protocol)].map(([status, codes]) => [
     status,
     { description: `${codes.join(', ')}.`, content },
   ]);
@@ -135,7 +144,7 @@ function describeCall(
       Object.keys(callHeaders).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
     ),
   };
-  const parameters = parametersOf(schemas, path, description);
+  const parameters = listParameters(schemas, path, description);
   const isKept = host.plugins.has('balance') && protocol.client.match(method, path)?.operation !== 'count';
   return {
     method,
@@ -143,9 +152,9 @@ function describeCall(
     item: {
       ...item,
       tags: [protocol.name],
-      security: credentialsFor(host, protocol.name),
+      security: listCredentials(host, protocol.name),
       parameters: [...parameters, ...headerParameters, ...(isKept ? [idempotencyKey] : [])],
-      responses: { ...repliesOf(schemas, replies, headers), ...Object.fromEntries(failures) },
+      responses: { ...describeReplies(schemas, replies, headers), ...Object.fromEntries(failures) },
     },
   };
 }
@@ -160,7 +169,7 @@ async function describeCalls(schemas: Schemas, host: Host, protocol: Protocol): 
 }
 
 /** A router's path in OpenAPI's form: `/v1/models/*id` → `/v1/models/{id}`. */
-function pathOf({ path }: Route): string {
+function toOpenapiPath({ path }: Route): string {
   return path.replace(/[:*](\w+)/g, '{$1}');
 }
 
@@ -177,15 +186,15 @@ async function describeRoute(schemas: Schemas, host: Host, route: Route): Promis
   const { name, method, access, openapi } = route;
   if (openapi === false) return [];
   const description = openapi ? await openapi() : {};
-  const path = pathOf(route);
+  const path = toOpenapiPath(route);
   return [
     {
       method,
       path,
       item: {
-        ...describe(schemas, name, path, description),
+        ...describeOperation(schemas, name, path, description),
         tags: [tags[access]],
-        security: access === 'public' ? [] : credentialsFor(host, host.familyOf(route)),
+        security: access === 'public' ? [] : listCredentials(host, host.familyOf(route)),
       },
     },
   ];
@@ -195,7 +204,7 @@ function describeHealth(schemas: Schemas): Operation[] {
   const pages = Object.entries({ '/healthz': health, '/readyz': readiness });
   return pages.map(([path, description]) => {
     const item = {
-      ...describe(schemas, path.slice(1), path, description),
+      ...describeOperation(schemas, path.slice(1), path, description),
       tags: [tags.public],
       security: [],
     };
@@ -204,7 +213,7 @@ function describeHealth(schemas: Schemas): Operation[] {
 }
 
 /** One entry for each path, with all its methods. */
-function pathsOf(operations: readonly Operation[]): Json {
+function groupByPath(operations: readonly Operation[]): Json {
   const paths: Record<string, Json> = {};
   for (const { method, path, item } of operations)
     paths[path] = { ...paths[path], [method.toLowerCase()]: item };
@@ -212,7 +221,7 @@ function pathsOf(operations: readonly Operation[]): Json {
 }
 
 /** A part that fails to describe itself is left out of the document; all others remain. */
-async function orNothing(
+async function tolerateFailure(
   { logger }: Host,
   described: string,
   operations: Promise<Operation[]>,
@@ -226,7 +235,7 @@ async function orNothing(
 }
 
 /** One operation per turn of the event loop: calls that run must not wait for the whole document. */
-async function operationsOf(
+async function listOperations(
   schemas: Schemas,
   host: Host,
   protocols: readonly Protocol[],
@@ -234,10 +243,10 @@ async function operationsOf(
 ): Promise<Operation[]> {
   const groups: Operation[][] = [];
   for (const protocol of protocols)
-    groups.push(await orNothing(host, protocol.name, describeCalls(schemas, host, protocol)));
+    groups.push(await tolerateFailure(host, protocol.name, describeCalls(schemas, host, protocol)));
   for (const route of host.routes.all()) {
     if (!isServed(route, audience === 'operators')) continue;
-    groups.push(await orNothing(host, route.name, describeRoute(schemas, host, route)));
+    groups.push(await tolerateFailure(host, route.name, describeRoute(schemas, host, route)));
     await nextTurn();
   }
   return [...groups.flat(), ...describeHealth(schemas)];
@@ -247,10 +256,10 @@ const about =
   'A model is named `<owner>/<name>`, and every protocol reaches every model. ' +
   'Unknown fields of a request pass on to vendors that speak its protocol.';
 
-export async function documentOf(host: Host, audience: Audience): Promise<Json> {
+export async function buildDocument(host: Host, audience: Audience): Promise<Json> {
   const schemas = new Schemas();
   const protocols = audience === 'operators' ? [] : [...host.protocols.all()];
-  const operations = await operationsOf(schemas, host, protocols, audience);
+  const operations = await listOperations(schemas, host, protocols, audience);
   const used = new Set(operations.flatMap(({ item }) => item.tags));
   return {
     openapi: '3.1.1',
@@ -265,16 +274,16 @@ export async function documentOf(host: Host, audience: Audience): Promise<Json> 
     tags: [...protocols.map(({ name }) => name), ...Object.values(tags)]
       .filter((name) => used.has(name))
       .map((name) => ({ name })),
-    paths: pathsOf(operations),
+    paths: groupByPath(operations),
     components: {
-      schemas: schemas.components(),
+      schemas: schemas.getComponents(),
       headers: Object.fromEntries(
         Object.entries(callHeaders).map(([name, description]) => [
           name,
           { description, schema: { type: 'string' } },
         ]),
       ),
-      securitySchemes: schemesOf(host),
+      securitySchemes: mergeSchemes(host),
     },
   };
 }

@@ -5,11 +5,11 @@ import { z } from 'zod';
 import type { Description } from '../../../core/index.ts';
 import { errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
 
-const json = (schema: z.ZodType) => ({ 'application/json': schema });
+const wrapSchema = (schema: z.ZodType) => ({ 'application/json': schema });
 
 export const document: Description = {
   summary: 'This description of the gateway',
-  replies: { 200: json(z.looseObject({ openapi: z.string() })) },
+  replies: { 200: wrapSchema(z.looseObject({ openapi: z.string() })) },
   error: errorSchema,
 };
 
@@ -21,15 +21,15 @@ export const page: Description = {
 
 export const health: Description = {
   summary: 'Whether the process lives',
-  replies: { 200: json(z.object({ status: z.literal('ok') })) },
+  replies: { 200: wrapSchema(z.object({ status: z.literal('ok') })) },
   error: errorSchema,
 };
 
 export const readiness: Description = {
   summary: 'Whether it should be given calls',
   replies: {
-    200: json(z.object({ status: z.literal('ready') })),
-    503: json(z.object({ status: z.literal('not ready'), faults: z.array(z.string()) })),
+    200: wrapSchema(z.object({ status: z.literal('ready') })),
+    503: wrapSchema(z.object({ status: z.literal('not ready'), faults: z.array(z.string()) })),
   },
   error: errorSchema,
 };

@@ -52,7 +52,7 @@ export class Schemas {
   }
 
   /** The members of an object schema, and whether each is required. */
-  parts(schema: z.ZodObject): [name: string, part: Json, required: boolean][] {
+  listParts(schema: z.ZodObject): [name: string, part: Json, required: boolean][] {
     return Object.entries(schema.shape).map(([name, part]) => {
       const type = z.toJSONSchema(z.object({ [name]: part }), {
         io: 'input',
@@ -64,7 +64,7 @@ export class Schemas {
     });
   }
 
-  components(): Json {
+  getComponents(): Json {
     return Object.fromEntries(
       [...this.#components].toSorted(([first], [second]) => (first < second ? -1 : 1)),
     );

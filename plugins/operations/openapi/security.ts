@@ -2,7 +2,7 @@
 import type { Credential, Host } from '../../../core/index.ts';
 import type { Json } from './schemas.ts';
 
-export function schemesOf({ credentials }: Host): Json {
+export function mergeSchemes({ credentials }: Host): Json {
   return Object.assign({}, ...[...credentials.all()].map(({ openapi }) => openapi));
 }
 
@@ -11,7 +11,7 @@ function isTakenBy({ families }: Credential, family: string): boolean {
 }
 
 /** Any one of these credentials is enough at an address of this family. */
-export function credentialsFor({ credentials }: Host, family: string): Json[] {
+export function listCredentials({ credentials }: Host, family: string): Json[] {
   const taken = [...credentials.all()].filter((credential) => isTakenBy(credential, family));
   return taken.flatMap(({ openapi }) => Object.keys(openapi).map((name) => ({ [name]: [] })));
 }

@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { GatewayError, type RouteReply } from '../../../core/index.ts';
-import { pageHeaders } from '../../shared/page-headers.ts';
+import { buildPageHeaders } from '../../shared/page-headers.ts';
 
 const page = `<!doctype html>
 <html lang="en">
@@ -53,7 +53,7 @@ const foreign: Readonly<Record<string, string>> = {
 };
 
 /** The folder of Swagger UI. Throws if it is not installed. */
-function installed(): string {
+function requireFolder(): string {
   try {
     return dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
   } catch (cause) {
@@ -67,17 +67,17 @@ function installed(): string {
 }
 
 /** Serves one file of the page, by its name. */
-export async function viewerFile(name: string): Promise<RouteReply> {
-  const folder = installed();
+export async function serveFile(name: string): Promise<RouteReply> {
+  const folder = requireFolder();
   const [ownType, text] = (Object.hasOwn(own, name) ? own[name] : undefined) ?? [];
   if (ownType !== undefined)
-    return { status: 200, headers: { ...pageHeaders(), 'content-type': ownType }, body: text };
+    return { status: 200, headers: { ...buildPageHeaders(), 'content-type': ownType }, body: text };
   const type = Object.hasOwn(foreign, name) ? foreign[name] : undefined;
   if (type === undefined)
     throw new GatewayError('not_found', `The viewer has no file "${name.slice(0, 100)}".`);
   return {
     status: 200,
-    headers: { ...pageHeaders(), 'content-type': type },
+    headers: { ...buildPageHeaders(), 'content-type': type },
     body: await readFile(join(folder, name)),
   };
 }

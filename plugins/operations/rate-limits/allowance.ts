@@ -29,10 +29,10 @@ export class Allowance {
   /** Takes what a call needs. If less is left, it takes nothing. */
   async take(name: string, amount: number): Promise<Left & { readonly taken: boolean }> {
     try {
-      return { ...this.#left(await this.#limiter.consume(name, amount)), taken: true };
+      return { ...this.#toLeft(await this.#limiter.consume(name, amount)), taken: true };
     } catch (thrown) {
       if (!isRefusal(thrown)) throw thrown;
-      const left = this.#left(await this.#limiter.reward(name, amount));
+      const left = this.#toLeft(await this.#limiter.reward(name, amount));
       return { ...left, resetAfter: thrown.msBeforeNext, taken: false };
     }
   }
@@ -43,7 +43,7 @@ export class Allowance {
     if (difference < 0) await this.#limiter.reward(name, -difference);
   }
 
-  #left({ remainingPoints, msBeforeNext }: RateLimiterRes): Left {
+  #toLeft({ remainingPoints, msBeforeNext }: RateLimiterRes): Left {
     return { limit: this.limit, remaining: Math.max(0, remainingPoints), resetAfter: msBeforeNext };
   }
 }

@@ -63,23 +63,23 @@ export class Counter implements Counts {
 
   async give(call: string, wants: readonly Want[]): Promise<void> {
     for (const want of wants) {
-      if (want.kind === 'parallel') await this.#slots.give(slotsOf(want), call);
-      else await this.#allowance(want).correct(want.name, -want.amount);
+      if (want.kind === 'parallel') await this.#slots.give(toSlotName(want), call);
+      else await this.#openAllowance(want).correct(want.name, -want.amount);
     }
   }
 
   async #takeOne(call: string, want: Want, holder: number): Promise<Left & { readonly taken: boolean }> {
     const { name, kind, limit, amount } = want;
-    if (kind !== 'parallel') return this.#allowance(want).take(name, amount);
+    if (kind !== 'parallel') return this.#openAllowance(want).take(name, amount);
     return {
       limit,
       remaining: 0,
       resetAfter: untilOneEnds,
-      taken: await this.#slots.take(slotsOf(want), limit, call, holder),
+      taken: await this.#slots.take(toSlotName(want), limit, call, holder),
     };
   }
 
-  #allowance({ whose, kind, limit }: Want): Allowance {
+  #openAllowance({ whose, kind, limit }: Want): Allowance {
     const key = `${whose}-${kind} ${limit}`;
     const known = this.#allowances.get(key);
     if (known) return known;
@@ -89,6 +89,6 @@ export class Counter implements Counts {
   }
 }
 
-function slotsOf({ whose, name }: Want): string {
+function toSlotName({ whose, name }: Want): string {
   return `${whose}:${name}`;
 }

@@ -3,10 +3,10 @@
  * and returns the rest at the end.
  */
 import { z } from 'zod';
-import { GatewayError, inputEstimate, type End, type Planned, type Principal } from '../../../core/index.ts';
+import { GatewayError, estimateInput, type End, type Planned, type Principal } from '../../../core/index.ts';
 import type { Left } from './allowance.ts';
 import type { Counts, Want } from './counter.ts';
-import { headersFor, type Tightest } from './headers.ts';
+import { buildHeaders, type Tightest } from './headers.ts';
 
 export const limitsSchema = z.strictObject({
   /** Calls in a window. */
@@ -25,13 +25,13 @@ export interface Party {
   readonly limits: Limits;
 }
 
-function estimate({ call, operation, targets }: Planned): number {
+function estimateTokens({ call, operation, targets }: Planned): number {
   const [first] = targets;
-  return operation === 'count' || !first ? 0 : inputEstimate(call, first.model);
+  return operation === 'count' || !first ? 0 : estimateInput(call, first.model);
 }
 
 /** Everything a call needs. Concurrent calls come first, since they are cheap to give back. */
-function wantsOf(parties: readonly Party[], principal: Principal, tokens: number): Want[] {
+function listWants(parties: readonly Party[], principal: Principal, tokens: number): Want[] {
   const wants: Want[] = [];
   for (const kind of ['parallel', 'requests', 'tokens'] as const) {
     for (const { whose, limits } of parties) {
@@ -66,7 +66,7 @@ export class Gate {
   /** Takes everything the call needs, or nothing. Returns the headers that report what is left. */
   async enter(planned: Planned): Promise<Record<string, string>> {
     const { id, family, principal } = planned;
-    const wants = wantsOf(this.#parties, principal, estimate(planned));
+    const wants = listWants(this.#parties, principal, estimateTokens(planned));
     const neverFits = wants.find(({ amount, limit }) => amount > limit);
     if (neverFits) {
       const { amount, limit, whose } = neverFits;
@@ -79,7 +79,7 @@ export class Gate {
     const { left, refused, from } = await this.#counts.take(id, wants);
     const last = left.at(-1);
     const want = wants[left.length - 1];
-    if (refused && last && want) throw this.#tooMany(want, last, family);
+    if (refused && last && want) throw this.#buildLimitError(want, last, family);
     const now = performance.now();
     this.#taken.set(id, { wants, from, until: left.map(({ resetAfter }) => now + resetAfter) });
     const tightest: Tightest = {};
@@ -89,10 +89,10 @@ export class Gate {
       if (one && kind !== 'parallel' && one.remaining <= (tightest[kind]?.remaining ?? Infinity))
         tightest[kind] = one;
     }
-    return headersFor(family, tightest);
+    return buildHeaders(family, tightest);
   }
 
-  #tooMany({ whose, kind, limit }: Want, left: Left, family: string): GatewayError {
+  #buildLimitError({ whose, kind, limit }: Want, left: Left, family: string): GatewayError {
     const retryAfter = Math.max(1, Math.ceil(left.resetAfter / 1000));
     if (kind === 'parallel')
       return new GatewayError(
@@ -100,7 +100,7 @@ export class Gate {
         `This ${whose} may make ${limit} concurrent calls. Try again later.`,
         { retryAfter },
       );
-    const headers = headersFor(family, { [kind]: left });
+    const headers = buildHeaders(family, { [kind]: left });
     return new GatewayError(
       'rate_limited',
       `This ${whose} may use ${limit} ${kind} in ${this.#window} seconds. Try again later.`,

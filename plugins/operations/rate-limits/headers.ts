@@ -6,22 +6,22 @@ export type Tightest = Partial<Record<'requests' | 'tokens', Left>>;
 type Headers = Record<string, string>;
 
 /** OpenAI writes a duration, such as `1s` or `6m0s`. */
-function span(milliseconds: number): string {
+function formatDuration(milliseconds: number): string {
   const seconds = Math.ceil(milliseconds / 1000);
   const minutes = Math.floor(seconds / 60);
   return minutes > 0 ? `${minutes}m${seconds % 60}s` : `${seconds}s`;
 }
 
-function plainWords(name: string, { limit, remaining, resetAfter }: Left): Headers {
+function buildPlainHeaders(name: string, { limit, remaining, resetAfter }: Left): Headers {
   return {
     [`x-ratelimit-limit-${name}`]: String(limit),
     [`x-ratelimit-remaining-${name}`]: String(remaining),
-    [`x-ratelimit-reset-${name}`]: span(resetAfter),
+    [`x-ratelimit-reset-${name}`]: formatDuration(resetAfter),
   };
 }
 
 /** Anthropic writes the time itself. */
-function messagesWords(name: string, { limit, remaining, resetAfter }: Left): Headers {
+function buildMessagesHeaders(name: string, { limit, remaining, resetAfter }: Left): Headers {
   const reset = new Date(Date.now() + resetAfter).toISOString().replace(/\.\d+Z$/, 'Z');
   return {
     [`anthropic-ratelimit-${name}-limit`]: String(limit),
@@ -30,7 +30,7 @@ function messagesWords(name: string, { limit, remaining, resetAfter }: Left): He
   };
 }
 
-export function headersFor(family: string, tightest: Tightest): Headers {
-  const words = family === 'messages' ? messagesWords : plainWords;
-  return Object.assign({}, ...Object.entries(tightest).map(([name, left]) => words(name, left)));
+export function buildHeaders(family: string, tightest: Tightest): Headers {
+  const build = family === 'messages' ? buildMessagesHeaders : buildPlainHeaders;
+  return Object.assign({}, ...Object.entries(tightest).map(([name, left]) => build(name, left)));
 }

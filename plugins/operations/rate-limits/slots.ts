@@ -30,7 +30,7 @@ export class MemorySlots implements Slots {
   }
 
   /** Gives back all places of a holder that is gone. */
-  gone(holder: number): void {
+  releaseHolder(holder: number): void {
     for (const [name, calls] of this.#running) {
       for (const [call, other] of calls) if (other === holder) this.give(name, call);
     }

@@ -34,7 +34,10 @@ const tables = `
   ${slotTables}`;
 
 /** Imports what it needs only when called, since most gateways limit nothing. */
-export async function inMemory(window: number, slots: Slots = new MemorySlots()): Promise<Counter> {
+export async function createMemoryCounter(
+  window: number,
+  slots: Slots = new MemorySlots(),
+): Promise<Counter> {
   const { RateLimiterMemory } = await import('rate-limiter-flexible');
   return new Counter(
     (keyPrefix, points) => new Allowance(new RateLimiterMemory({ keyPrefix, points, duration: window })),
@@ -43,15 +46,15 @@ export async function inMemory(window: number, slots: Slots = new MemorySlots())
 }
 
 export async function openStore({ window, url }: StoreOptions, workers: Workers): Promise<Store> {
-  if (url !== undefined) return inPostgres(window, url);
-  const own = await inMemory(window);
+  if (url !== undefined) return openPostgresStore(window, url);
+  const own = await createMemoryCounter(window);
   return {
     counts: workers.several ? new SupervisedCounter(workers, window, own) : own,
     close: async () => undefined,
   };
 }
 
-async function inPostgres(window: number, url: string): Promise<Store> {
+async function openPostgresStore(window: number, url: string): Promise<Store> {
   const { RateLimiterMemory, RateLimiterPostgres } = await import('rate-limiter-flexible');
   const { Pool } = await import('pg');
   const pool = new Pool({
@@ -64,7 +67,7 @@ async function inPostgres(window: number, url: string): Promise<Store> {
   pool.on('error', () => undefined);
   await pool.query(tables);
   const slots = await PostgresSlots.open(pool);
-  const allowance = (keyPrefix: string, points: number): Allowance => {
+  const createAllowance = (keyPrefix: string, points: number): Allowance => {
     const limits = { keyPrefix, points, duration: window };
     const insuranceLimiter = new RateLimiterMemory(limits);
     return new Allowance(
@@ -78,7 +81,7 @@ async function inPostgres(window: number, url: string): Promise<Store> {
     );
   };
   return {
-    counts: new Counter(allowance, slots),
+    counts: new Counter(createAllowance, slots),
     async close() {
       await slots.close();
       await pool.end();

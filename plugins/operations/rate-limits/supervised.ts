@@ -63,7 +63,7 @@ export function superviseLimits(
   // Shared by all counters: concurrent calls do not depend on the window.
   const slots = new MemorySlots();
   const counters = new Map<number, Promise<Counter>>();
-  supervisor.onGone((worker) => slots.gone(worker));
+  supervisor.onGone((worker) => slots.releaseHolder(worker));
   supervisor.answer(topic, async (question, worker): Promise<Taking | undefined> => {
     const { window, call, act, wants } = questionSchema.parse(question);
     const counter = counters.get(window) ?? open(window, slots);

@@ -5,7 +5,7 @@
  */
 import { hash, randomUUID } from 'node:crypto';
 import { GatewayError } from '../../../core/index.ts';
-import { networkOf } from '../../shared/network.ts';
+import { toNetwork } from '../../shared/network.ts';
 import { Allowance } from './allowance.ts';
 
 /** Hexadecimal digits of a drawer's name; four make 65 536 drawers. */
@@ -32,11 +32,11 @@ export class Visitors {
    * counted.
    */
   admit(address: string): Promise<void> | undefined {
-    return isThisMachine(address) ? undefined : this.#look(this.drawerOf(address));
+    return isThisMachine(address) ? undefined : this.#look(this.computeDrawer(address));
   }
 
-  drawerOf(address: string): string {
-    return hash('sha256', this.#salt + networkOf(address)).slice(0, drawerDigits);
+  computeDrawer(address: string): string {
+    return hash('sha256', this.#salt + toNetwork(address)).slice(0, drawerDigits);
   }
 
   async #look(drawer: string): Promise<void> {

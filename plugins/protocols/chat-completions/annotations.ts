@@ -1,7 +1,7 @@
 /**
  * Citations of a reply, in both directions. Their offsets count characters in the whole text of the message.
  */
-import { knownCount, type Annotation } from '../../../core/index.ts';
+import { toCount, type Annotation } from '../../../core/index.ts';
 import { readString } from '../../shared/wire-kit/values.ts';
 import { isObject, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
@@ -13,8 +13,8 @@ export function decodeAnnotation(wire: Fields): Annotation {
     kind: 'url',
     url: readString(citation.url),
     title: readString(citation.title),
-    start: knownCount(citation.start_index),
-    end: knownCount(citation.end_index),
+    start: toCount(citation.start_index),
+    end: toCount(citation.end_index),
     // OpenRouter adds the cited passage.
     citedText: readString(citation.content),
     ...bag.keep(pickUnread(citation, ['url', 'title', 'start_index', 'end_index', 'content'])),

@@ -1,8 +1,8 @@
 /** Checks a client's request: its shape by the wire schema, then the rules that concern several fields. */
-import { choiceWithoutTools } from '../../shared/wire-kit/offered-tools.ts';
+import { buildChoiceError } from '../../shared/wire-kit/offered-tools.ts';
 import { refuseOtherModels } from '../../shared/wire-kit/provider-object.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
-import { referredName } from './decode-tools.ts';
+import { readReferredName } from './decode-tools.ts';
 import * as WireMessages from './wire-messages.ts';
 import * as Wire from './wire.ts';
 
@@ -32,7 +32,7 @@ function checkTogether(wire: Wire.Request): void {
 }
 
 function checkToolChoice({ tool_choice: choice, tools }: Wire.Request): void {
-  if ((choice === 'required' || choice === 'any') && !tools?.length) throw choiceWithoutTools(choice);
+  if ((choice === 'required' || choice === 'any') && !tools?.length) throw buildChoiceError(choice);
   if (!choice || typeof choice === 'string' || !Wire.isNamedChoice(choice)) return;
   const known = new Set(
     tools
@@ -40,7 +40,7 @@ function checkToolChoice({ tool_choice: choice, tools }: Wire.Request): void {
       .map((tool) => (tool.type === 'custom' ? tool.custom.name : tool.function.name)),
   );
   const wanted = choice.type === 'allowed_tools' ? choice.allowed_tools.tools : [choice];
-  const missing = wanted.flatMap(referredName).find((name) => !known.has(name));
+  const missing = wanted.flatMap(readReferredName).find((name) => !known.has(name));
   if (missing !== undefined)
     throw buildFieldError('tool_choice', `names "${missing}", which is not in "tools"`, oneOfThem);
 }

@@ -67,7 +67,7 @@ export class ChoiceParts {
         return this.#cite(event);
       case 'logprobs': {
         const refused = this.#blocks.get(event.block)?.start.kind === 'refusal';
-        this.#candidate(event.candidate).logprobs = refused
+        this.#ensureCandidate(event.candidate).logprobs = refused
           ? { content: null, refusal: event.content }
           : { content: event.content, refusal: null };
         return undefined;
@@ -82,7 +82,7 @@ export class ChoiceParts {
     }
   }
 
-  #candidate(index: number): Candidate {
+  #ensureCandidate(index: number): Candidate {
     const known = this.#candidates.get(index);
     if (known) return known;
     const candidate: Candidate = { calls: 0, entries: 0, length: 0, logprobs: undefined };
@@ -91,7 +91,7 @@ export class ChoiceParts {
   }
 
   #start(start: EventOf<'block-start'>): ChoicePart | undefined {
-    const candidate = this.#candidate(start.candidate);
+    const candidate = this.#ensureCandidate(start.candidate);
     const call = candidate.calls;
     this.#blocks.set(start.block, {
       start,
@@ -102,7 +102,7 @@ export class ChoiceParts {
       isOver: false,
     });
     if (start.kind === 'audio')
-      return { candidate: start.candidate, delta: { audio: this.#audioHead(start) } };
+      return { candidate: start.candidate, delta: { audio: this.#buildAudioHead(start) } };
     if (start.kind === 'server-tool' || start.kind === 'code')
       this.#context.lost?.(start.kind, 'chat-completions does not show what a vendor ran itself');
     if (start.kind !== 'tool-call') return undefined;
@@ -123,7 +123,7 @@ export class ChoiceParts {
   }
 
   /** Audio of other protocols has no id, transcript or expiry, which clients expect next to its data. */
-  #audioHead({ id }: EventOf<'block-start'>): Fields {
+  #buildAudioHead({ id }: EventOf<'block-start'>): Fields {
     return id === undefined
       ? { id: `audio_${this.#context.id}`, transcript: '', expires_at: this.#context.created }
       : { id };
@@ -134,17 +134,17 @@ export class ChoiceParts {
     if (!block) return undefined;
     switch (block.start.kind) {
       case 'text': {
-        const candidate = this.#candidate(index);
+        const candidate = this.#ensureCandidate(index);
         candidate.length += text.length;
-        return this.#withLogprobs(index, candidate, { content: text });
+        return this.#attachLogprobs(index, candidate, { content: text });
       }
       case 'refusal':
-        return this.#withLogprobs(index, this.#candidate(index), { refusal: text });
+        return this.#attachLogprobs(index, this.#ensureCandidate(index), { refusal: text });
       case 'reasoning':
         block.said.add(text);
         return { candidate: index, delta: { reasoning_content: text } };
       case 'tool-call': {
-        return { candidate: index, delta: { tool_calls: [callFragment(block, text)] } };
+        return { candidate: index, delta: { tool_calls: [encodeFragment(block, text)] } };
       }
       case 'audio':
         return {
@@ -176,14 +176,18 @@ export class ChoiceParts {
     block: OpenBlock | undefined,
   ): Fields[] {
     return annotations.flatMap((annotation) => {
-      const written = encodeAnnotation(annotation, block?.offset ?? 0, this.#candidate(candidate).length);
+      const written = encodeAnnotation(
+        annotation,
+        block?.offset ?? 0,
+        this.#ensureCandidate(candidate).length,
+      );
       if (!written)
         this.#context.lost?.(`annotations.${annotation.kind}`, 'chat-completions cites web pages only');
       return written ? [written] : [];
     });
   }
 
-  #withLogprobs(index: number, candidate: Candidate, delta: Fields): ChoicePart {
+  #attachLogprobs(index: number, candidate: Candidate, delta: Fields): ChoicePart {
     const { logprobs } = candidate;
     candidate.logprobs = undefined;
     return logprobs ? { candidate: index, delta, logprobs } : { candidate: index, delta };
@@ -209,7 +213,7 @@ export class ChoiceParts {
       return late.length > 0
         ? {
             candidate: index,
-            delta: { tool_calls: [{ ...callFragment(block, ''), ...writeSignatures(late, seal) }] },
+            delta: { tool_calls: [{ ...encodeFragment(block, ''), ...writeSignatures(late, seal) }] },
           }
         : undefined;
     }
@@ -217,7 +221,7 @@ export class ChoiceParts {
       this.#context.lost?.(`${start.kind}.opaque`, 'chat-completions has no place for what seals it');
       return undefined;
     }
-    const candidate = this.#candidate(index);
+    const candidate = this.#ensureCandidate(index);
     // State of the text is sent with the reasoning, and marked.
     const details =
       start.kind === 'reasoning'
@@ -232,9 +236,9 @@ export class ChoiceParts {
     loseForeignFields(this.#context, event, protocolName);
     if (event.stopSequence !== undefined)
       this.#context.lost?.('stopSequence', 'chat-completions does not say at which one it stopped');
-    const candidate = this.#candidate(index);
+    const candidate = this.#ensureCandidate(index);
     return {
-      ...this.#withLogprobs(index, candidate, {}),
+      ...this.#attachLogprobs(index, candidate, {}),
       finish: encodeFinish(reason.unified, candidate.calls > 0),
       ...(isApproximated(reason.unified) ? { native: reason.raw } : {}),
     };
@@ -242,6 +246,6 @@ export class ChoiceParts {
 }
 
 /** A fragment of a call. Clients that validate chunks require the object of its type, even if it is empty. */
-function callFragment({ start, call }: OpenBlock, text: string): Fields {
+function encodeFragment({ start, call }: OpenBlock, text: string): Fields {
   return { index: call, ...(start.custom ? { custom: { input: text } } : { function: { arguments: text } }) };
 }

@@ -76,11 +76,11 @@ export class ChoiceDecoder {
   }
 
   #addText(kind: BlockKind, text: string): void {
-    if (text !== '') this.#reply.log.addText(this.index, this.#blockOf(kind), text);
+    if (text !== '') this.#reply.log.addText(this.index, this.#ensureBlock(kind), text);
   }
 
   /** The open block if it is of this kind, or else a new one. */
-  #blockOf(kind: BlockKind, facts?: BlockFacts): number {
+  #ensureBlock(kind: BlockKind, facts?: BlockFacts): number {
     return (this.#open?.kind === kind ? this.#open : this.#start(kind, facts)).block;
   }
 
@@ -148,14 +148,14 @@ export class ChoiceDecoder {
     ] as const) {
       const content: unknown = logprobs[field];
       if (!Array.isArray(content) || content.length === 0) continue;
-      const block = this.#blockOf(kind);
+      const block = this.#ensureBlock(kind);
       this.#reply.log.emit({ type: 'logprobs', candidate: this.index, block, content });
     }
   }
 
   #readAudio({ id, data, ...rest }: Fields): void {
     const { soundType: mediaType } = this.#facts;
-    const block = this.#blockOf('audio', typeof id === 'string' ? { id, mediaType } : { mediaType });
+    const block = this.#ensureBlock('audio', typeof id === 'string' ? { id, mediaType } : { mediaType });
     const text = typeof data === 'string' ? data : '';
     this.#reply.log.emit({ type: 'block-delta', candidate: this.index, block, text, ...bag.keep(rest) });
   }

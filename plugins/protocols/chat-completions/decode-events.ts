@@ -5,7 +5,7 @@
  */
 import {
   GatewayError,
-  knownCount,
+  toCount,
   type CanonicalEvent,
   type ClientCall,
   type EventDecoder,
@@ -14,17 +14,17 @@ import {
 } from '../../../core/index.ts';
 import { parseJson, unreadableEvent } from '../../shared/wire-kit/event-data.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
-import { toolFinder } from '../../shared/wire-kit/offered-tools.ts';
-import { errorEvent } from '../../shared/wire-kit/openai-error.ts';
+import { createToolFinder } from '../../shared/wire-kit/offered-tools.ts';
+import { buildErrorEvent } from '../../shared/wire-kit/openai-error.ts';
 import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
-import { isObject, nameSet, pickStated, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, splitNames, pickStated, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { bag } from './bag.ts';
 import { ChoiceDecoder, type ReplyFacts } from './decode-choice.ts';
 import { decodeFinish } from './finish.ts';
 import { ChatCall } from './read-request.ts';
 import { markUnsealed } from './reasoning.ts';
-import { soundType } from './sound.ts';
+import { findSoundType } from './sound.ts';
 import type { ReplySink } from './tool-calls.ts';
 import { fitName } from './tool-names.ts';
 import { decodeUsage, findUsage } from './usage.ts';
@@ -52,11 +52,11 @@ export class ReplyDecoder implements EventDecoder {
     this.#call = call;
     // Clients of this protocol send reasoning back as they got it, without a seal.
     const unsealed = model && !(call instanceof ChatCall) ? markUnsealed(model) : [];
-    this.#facts = { unsealed, soundType: soundType(call) };
+    this.#facts = { unsealed, soundType: findSoundType(call) };
     this.#sink = {
       log: this.#log,
       replyId: () => JSON.stringify(this.#identity),
-      findTool: toolFinder(call, call instanceof ChatCall, fitName),
+      findTool: createToolFinder(call, call instanceof ChatCall, fitName),
     };
   }
 
@@ -74,7 +74,7 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   /** Reads a whole completion. Throws if the body is not one. */
-  whole(body: unknown): CanonicalEvent[] {
+  decodeWhole(body: unknown): CanonicalEvent[] {
     if (!isObject(body) || !(Array.isArray(body.choices) || body.error))
       throw new GatewayError('upstream_failed', 'The provider sent a reply that is no chat completion.');
     this.#contentField = 'message';
@@ -107,7 +107,7 @@ export class ReplyDecoder implements EventDecoder {
 
   #start(chunk: Fields): void {
     const { id, model } = chunk;
-    const created = knownCount(chunk.created);
+    const created = toCount(chunk.created);
     this.#started = true;
     this.#identity = [id, created];
     this.#log.begin(id, model, created, bag.keep(pickStated(chunk, chunkFields)));
@@ -116,7 +116,7 @@ export class ReplyDecoder implements EventDecoder {
   #readChoice(wire: Fields, position: number): void {
     const { index, finish_reason: reason, logprobs } = wire;
     const content = wire[this.#contentField];
-    const choice = this.#choice(knownCount(index) ?? position);
+    const choice = this.#ensureChoice(toCount(index) ?? position);
     if (isObject(content)) choice.read(content, logprobs);
     if (isObject(wire.error)) this.#fail(wire.error);
     // Azure leaves the message out of a choice that it filtered.
@@ -125,7 +125,7 @@ export class ReplyDecoder implements EventDecoder {
     else if (typeof reason === 'string' && reason !== '' && !choice.isFinished) this.#finish(choice, reason);
   }
 
-  #choice(index: number): ChoiceDecoder {
+  #ensureChoice(index: number): ChoiceDecoder {
     const known = this.#choices.get(index);
     if (known) return known;
     const choice = new ChoiceDecoder(index, this.#sink, this.#facts);
@@ -150,14 +150,14 @@ export class ReplyDecoder implements EventDecoder {
     for (const choice of this.#choices.values()) {
       const isWhole = this.#contentField === 'message' || choice.isWhole;
       if (!choice.isFinished && whole && this.#log.blocks > 0 && isWhole)
-        this.#finish(choice, this.#unstatedReason());
+        this.#finish(choice, this.#guessReason());
       all &&= choice.isFinished;
     }
     return all;
   }
 
   /** A reply that is as long as its limit was cut by it. */
-  #unstatedReason(): 'length' | 'stop' {
+  #guessReason(): 'length' | 'stop' {
     const { outputLimit = Infinity, candidates } = this.#call;
     return candidates === 1 && this.#output >= outputLimit ? 'length' : 'stop';
   }
@@ -177,7 +177,7 @@ export class ReplyDecoder implements EventDecoder {
   #fail(error: Fields): void {
     if (this.#over) return;
     this.#over = true;
-    this.#log.emit(errorEvent(readVendorError({ error })));
+    this.#log.emit(buildErrorEvent(readVendorError({ error })));
   }
 
   #end(complete: boolean): void {
@@ -188,6 +188,6 @@ export class ReplyDecoder implements EventDecoder {
 }
 
 /** Fields that are read elsewhere, or are about our account, which clients must not see. */
-const chunkFields = nameSet(`
+const chunkFields = splitNames(`
   id object created model choices usage error obfuscation x_groq provider usage_breakdown
 `);

@@ -1,9 +1,9 @@
 /** Turns messages into canonical turns, one for one. The blocks of a turn are in reading order. */
 import type { Block, Turn, TextBlock } from '../../../core/index.ts';
-import { markUnknown, foreignBlock } from '../../shared/wire-kit/open-values.ts';
+import { markUnknown, buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
-import { contentForm, decodeContent, decodeGeneratedImage } from './decode-parts.ts';
+import { readForm, decodeContent, decodeGeneratedImage } from './decode-parts.ts';
 import { readForeignMarks } from './foreign-marks.ts';
 import { readReasoning } from './reasoning.ts';
 import { readSignatures } from './signatures.ts';
@@ -43,7 +43,7 @@ function noteCalls(message: Wire.AssistantMessage, index: number, calls: Earlier
 function keepMessage(message: Fields, at: string): Turn {
   return {
     role: 'user',
-    blocks: [foreignBlock(protocolName, message, `${at}.role`, true)],
+    blocks: [buildForeignBlock(protocolName, message, `${at}.role`, true)],
     at,
     ...bag.keep({}, [wholeMessage]),
   };
@@ -66,7 +66,7 @@ function decodeMessage(message: Wire.Message, index: number, calls: EarlierCalls
     role: message.role,
     blocks: decodeContent(message.content, `${at}.content`, true),
     name: message.name ?? undefined,
-    ...bag.keep(pickUnread(message, contentFields), contentForm(message.content)),
+    ...bag.keep(pickUnread(message, contentFields), readForm(message.content)),
   };
 }
 
@@ -89,7 +89,7 @@ function decodeToolResult(
     role: 'tool',
     blocks: [isToolName ? { ...result, name } : result],
     ...(isToolName ? {} : { name }),
-    ...bag.keep(pickUnread(message, known), contentForm(message.content)),
+    ...bag.keep(pickUnread(message, known), readForm(message.content)),
   };
 }
 
@@ -113,7 +113,7 @@ function decodeAssistant(message: Wire.AssistantMessage, index: number): Turn {
   if (message.function_call)
     blocks.push(decodeFunctionCall(message.function_call, `call_${index}`, `${at}.function_call`));
   const known = [...assistantFields, ...reasoning.read];
-  const form = 'content' in message ? contentForm(message.content) : ['no-content'];
+  const form = 'content' in message ? readForm(message.content) : ['no-content'];
   return {
     role: 'assistant',
     blocks,
@@ -124,7 +124,7 @@ function decodeAssistant(message: Wire.AssistantMessage, index: number): Turn {
 
 function keepCall(call: Fields, at: string): Block {
   const form = [...bag.form(markUnknown(protocolName)), wholeCall];
-  return { ...foreignBlock(protocolName, call, at, false), ...bag.keep({}, form) };
+  return { ...buildForeignBlock(protocolName, call, at, false), ...bag.keep({}, form) };
 }
 
 function decodeFunctionCall(

@@ -1,8 +1,8 @@
 /** Content parts of a message as canonical blocks. Parts of unknown types are kept as they are. */
 import type { Block, MediaBlock } from '../../../core/index.ts';
-import { decodeCache, leftoverCache } from '../../shared/wire-kit/cache-breakpoint.ts';
-import { audioTypeOf, isUrl, readFileData, readUrl, type ReadMedium } from '../../shared/wire-kit/media.ts';
-import { foreignBlock } from '../../shared/wire-kit/open-values.ts';
+import { decodeCache, readCacheLeftover } from '../../shared/wire-kit/cache-breakpoint.ts';
+import { toAudioType, isUrl, readFileData, readUrl, type ReadMedium } from '../../shared/wire-kit/media.ts';
+import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { thinkingForm } from './reasoning.ts';
@@ -16,7 +16,7 @@ export const generatedImage = 'made';
 /** Flag of media in one of Mistral's short forms. */
 export const shortForm = 'short';
 
-export function contentForm(content: Wire.Content | null | undefined): string[] {
+export function readForm(content: Wire.Content | null | undefined): string[] {
   return Array.isArray(content) ? ['parts'] : [];
 }
 
@@ -27,14 +27,14 @@ export function decodeContent(content: Wire.Content, at: string, isInput: boolea
     const place = `${at}[${index}]`;
     return Wire.isKnownPart(part)
       ? { ...decodePart(part), at: place }
-      : foreignBlock(protocolName, part, place, isInput);
+      : buildForeignBlock(protocolName, part, place, isInput);
   });
 }
 
 function decodePart(part: Wire.Part): Block {
   if (part.type === 'text') {
     const rest = pickUnread(part, ['type', 'text', 'prompt_cache_breakpoint']);
-    const sides = bag.keep({ ...rest, ...leftoverCache(part) });
+    const sides = bag.keep({ ...rest, ...readCacheLeftover(part) });
     return { type: 'text', text: part.text, ...decodeCache(part), ...sides };
   }
   if (part.type === 'refusal')
@@ -58,7 +58,7 @@ function decodeMedia(part: MediaPart, flags: readonly string[] = []): MediaBlock
   const { rest: inside = {}, form, ...facts } = readMedia(part);
   const read = ['type', 'prompt_cache_breakpoint', part.type];
   if (part.type === 'document_url') read.push('document_name');
-  const rest = { ...pickUnread(part, read), ...leftoverCache(part), ...nestFields(part.type, inside) };
+  const rest = { ...pickUnread(part, read), ...readCacheLeftover(part), ...nestFields(part.type, inside) };
   return { type: 'media', kind: kinds[part.type], ...facts, ...bag.keep(rest, [...form, ...flags]) };
 }
 
@@ -104,11 +104,11 @@ function readAudio(audio: PartOf<'input_audio'>['input_audio']): Media {
     const { data, format } = audio;
     const source = { type: 'base64', data } as const;
     const rest = pickUnread(audio, ['data', 'format']);
-    return { source, mediaType: audioTypeOf(format), form: [], rest };
+    return { source, mediaType: toAudioType(format), form: [], rest };
   }
   if (isUrl(audio)) return readShort(audio);
   const source = { type: 'base64', data: audio } as const;
-  return { source, mediaType: soundTypeOf(audio), form: ['bare', shortForm] };
+  return { source, mediaType: detectSoundType(audio), form: ['bare', shortForm] };
 }
 
 const prefixes = [
@@ -120,7 +120,7 @@ const prefixes = [
 ] as const;
 
 /** Guesses the media type of base64 audio by its first bytes. */
-function soundTypeOf(data: string): string | undefined {
+function detectSoundType(data: string): string | undefined {
   return prefixes.find(([prefix]) => data.startsWith(prefix))?.[1];
 }
 

@@ -5,7 +5,7 @@
  */
 import type { CanonicalRequest, Format } from '../../../core/index.ts';
 import {
-  nameSet,
+  splitNames,
   pickOwnFields,
   pickUnread,
   nestFields,
@@ -13,12 +13,12 @@ import {
 } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { decodeMessages } from './decode-messages.ts';
-import { decodeToolChoice, decodeTools, leftoverChoice } from './decode-tools.ts';
+import { decodeToolChoice, decodeTools, readChoiceLeftover } from './decode-tools.ts';
 import { hasForeignMarks, isForeign } from './foreign-marks.ts';
 import * as Wire from './wire.ts';
 
-/** Fields that are not kept whole. `leftoverParts` keeps the rest of those in the last line. */
-const readFields = nameSet(`
+/** Fields that are not kept whole. `collectLeftover` keeps the rest of those in the last line. */
+const readFields = splitNames(`
   model messages stream tools parallel_tool_calls max_tokens max_completion_tokens n temperature top_p top_k
   frequency_penalty presence_penalty seed stop logprobs top_logprobs verbosity reasoning_effort modalities
   user metadata service_tier prompt_cache_key web_search_options
@@ -31,7 +31,7 @@ export function decodeRequest(wire: Wire.Request, text: string): CanonicalReques
   const form: string[] = [];
   const tools = decodeTools(wire, form);
   const turns = decodeMessages(wire.messages);
-  const rest = { ...pickOwnFields(wire, readFields), ...leftoverParts(wire), ...reasoning.rest };
+  const rest = { ...pickOwnFields(wire, readFields), ...collectLeftover(wire), ...reasoning.rest };
   return {
     model: wire.model,
     stream: wire.stream ?? false,
@@ -119,11 +119,11 @@ const formatFields = {
 };
 
 /** The rest of fields that are read in part. */
-function leftoverParts(wire: Wire.Request): Fields {
+function collectLeftover(wire: Wire.Request): Fields {
   return {
     ...nestFields('stream_options', pickUnread(wire.stream_options ?? {}, ['include_usage'])),
-    ...leftoverFormat(wire.response_format),
-    ...leftoverChoice(wire),
+    ...readFormatLeftover(wire.response_format),
+    ...readChoiceLeftover(wire),
     ...(wire.top_k === everyToken ? { top_k: everyToken } : {}),
     ...(typeof wire.user === 'string' && typeof wire.safety_identifier === 'string'
       ? { safety_identifier: wire.safety_identifier }
@@ -133,7 +133,7 @@ function leftoverParts(wire: Wire.Request): Fields {
   };
 }
 
-function leftoverFormat(format: Wire.Request['response_format']): Fields {
+function readFormatLeftover(format: Wire.Request['response_format']): Fields {
   if (!format) return {};
   return Wire.isKnownFormat(format)
     ? nestFields('response_format', pickUnread(format, formatFields[format.type]))

@@ -6,12 +6,12 @@ import type { Tool, ToolChoice } from '../../../core/index.ts';
 import { findKnown } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
-import { withToolMark } from './foreign-marks.ts';
+import { liftToolMark } from './foreign-marks.ts';
 import * as Wire from './wire.ts';
 
 /** Decodes the tools, and adds notes about their spelling to `form`. */
 export function decodeTools(wire: Wire.Request, form: string[]): Tool[] | undefined {
-  let tools = wire.tools?.map((tool, index) => withToolMark({ ...decodeTool(tool), at: `tools[${index}]` }));
+  let tools = wire.tools?.map((tool, index) => liftToolMark({ ...decodeTool(tool), at: `tools[${index}]` }));
   if (!wire.tools && wire.functions) {
     form.push('functions');
     tools = wire.functions.map((definition, index) => ({
@@ -46,7 +46,7 @@ const functionFields = new Set(['name', 'description', 'parameters', 'strict']);
 const customFields = new Set(['name', 'description', 'format']);
 
 /** What is left of an object and of the one inside it that has the type's name. */
-function leftoverInside(outer: object, name: string, inner: object, known: ReadonlySet<string>): Fields {
+function readInnerLeftover(outer: object, name: string, inner: object, known: ReadonlySet<string>): Fields {
   return { ...pickUnread(outer, ['type', name]), ...nestFields(name, pickUnread(inner, known)) };
 }
 
@@ -66,7 +66,7 @@ function decodeTool(tool: Wire.Tool): Tool {
       name,
       description: description ?? undefined,
       format: format ?? undefined,
-      ...bag.keep(leftoverInside(tool, 'custom', tool.custom, customFields)),
+      ...bag.keep(readInnerLeftover(tool, 'custom', tool.custom, customFields)),
     };
   }
   const { name, description, parameters, strict } = tool.function;
@@ -76,7 +76,7 @@ function decodeTool(tool: Wire.Tool): Tool {
     description: description ?? undefined,
     schema: parameters ?? undefined,
     strict: strict ?? undefined,
-    ...bag.keep(leftoverInside(tool, 'function', tool.function, functionFields)),
+    ...bag.keep(readInnerLeftover(tool, 'function', tool.function, functionFields)),
   };
 }
 
@@ -90,7 +90,7 @@ function decodeMode(mode: string): (typeof modes)[number] | undefined {
   return mode === 'any' ? 'required' : findKnown(mode, modes);
 }
 
-/** Returns undefined also for a choice that only its provider knows; `leftoverChoice` keeps that one. */
+/** Returns undefined also for a choice that only its provider knows; `readChoiceLeftover` keeps that one. */
 function decodeChoice(choice: Wire.Request['tool_choice']): ToolChoice | undefined {
   if (!choice) return undefined;
   if (typeof choice !== 'string') return Wire.isNamedChoice(choice) ? decodeNamed(choice) : undefined;
@@ -101,28 +101,28 @@ function decodeChoice(choice: Wire.Request['tool_choice']): ToolChoice | undefin
 function decodeNamed(choice: Wire.NamedChoice): ToolChoice {
   if (choice.type !== 'allowed_tools') {
     const inner = choice.type === 'function' ? choice.function : choice.custom;
-    const rest = leftoverInside(choice, choice.type, inner, nameField);
+    const rest = readInnerLeftover(choice, choice.type, inner, nameField);
     return { mode: 'one', names: [inner.name], ...bag.keep(rest) };
   }
   const { mode, tools } = choice.allowed_tools;
-  const rest = leftoverInside(choice, 'allowed_tools', choice.allowed_tools, allowedFields);
+  const rest = readInnerLeftover(choice, 'allowed_tools', choice.allowed_tools, allowedFields);
   return {
     mode: 'subset',
-    names: tools.flatMap(referredName),
+    names: tools.flatMap(readReferredName),
     required: mode === 'required',
     ...bag.keep(rest),
   };
 }
 
 /** The choices that only their provider knows. */
-export function leftoverChoice({ tool_choice: choice, function_call: call }: Wire.Request): Fields {
+export function readChoiceLeftover({ tool_choice: choice, function_call: call }: Wire.Request): Fields {
   const isKnown =
     !choice || (typeof choice === 'string' ? decodeMode(choice) !== undefined : Wire.isNamedChoice(choice));
   const isKnownCall = typeof call !== 'string' || decodeMode(call) !== undefined;
   return { ...(isKnown ? {} : { tool_choice: choice }), ...(isKnownCall ? {} : { function_call: call }) };
 }
 
-export function referredName(reference: Wire.Reference): string[] {
+export function readReferredName(reference: Wire.Reference): string[] {
   if (!Wire.isReference(reference)) return [];
   return [reference.type === 'function' ? reference.function.name : reference.custom.name];
 }

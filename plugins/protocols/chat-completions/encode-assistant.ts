@@ -16,8 +16,8 @@ import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { wholeCall } from './decode-messages.ts';
 import { generatedImage } from './decode-parts.ts';
-import { contentOf, encodeParts, type Encoding } from './encode-parts.ts';
-import { isForeign, messageMark, ownMark } from './foreign-marks.ts';
+import { joinParts, encodeParts, type Encoding } from './encode-parts.ts';
+import { isForeign, encodeMessageMark, encodeOwnMark } from './foreign-marks.ts';
 import { refusesExtensions, takesThinkingParts, thinkingForm, writeReasoning } from './reasoning.ts';
 import { writeSignatures } from './signatures.ts';
 import { fitCallId, fitName } from './tool-names.ts';
@@ -48,12 +48,12 @@ export function encodeAssistant(turn: Turn, placed: readonly Placed[], encoding:
     role: 'assistant',
     name: turn.name,
     content:
-      contentOf(draft.content, form, '', encoding) ?? (form.includes('no-content') ? undefined : empty),
+      joinParts(draft.content, form, '', encoding) ?? (form.includes('no-content') ? undefined : empty),
     ...writeReasoning(draft.reasoning),
     ...fields,
     images: images.length > 0 ? images : undefined,
     tool_calls: calls.length > 0 ? calls : undefined,
-    ...messageMark(turn.blocks),
+    ...encodeMessageMark(turn.blocks),
   });
 }
 
@@ -167,7 +167,7 @@ function encodeCall({ block, path }: Placed<ToolCall>, encoding: Encoding): Fiel
   const name = own ? block.name : fitName(block.name);
   if (namespace !== undefined) lose(`${path}.namespace`, 'chat-completions has no namespaces for tools');
   if (block.cache && !isForeign(block)) lose(`${path}.cache`, 'chat-completions has no cache marks on calls');
-  const extra = { ...encodeSignatures(block.opaque, path, encoding), ...ownMark(block) };
+  const extra = { ...encodeSignatures(block.opaque, path, encoding), ...encodeOwnMark(block) };
   if (custom && (own || extras))
     return overlay(bag.fields(block), { id, type: 'custom', custom: { name, input: text }, ...extra });
   const json = custom ? wrapInput(text) : text;

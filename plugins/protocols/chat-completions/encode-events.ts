@@ -67,7 +67,7 @@ export class ChunkEncoder implements EventEncoder {
         return encodeStreamError(new GatewayError('upstream_failed', event.message));
       default: {
         const part = this.#parts.push(event);
-        return part ? this.#open(part) + this.#chunk(part) : '';
+        return part ? this.#open(part) + this.#encodeChunk(part) : '';
       }
     }
   }
@@ -81,10 +81,10 @@ export class ChunkEncoder implements EventEncoder {
   #open(part: ChoicePart): string {
     if (this.#opened.has(part.candidate)) return '';
     this.#opened.add(part.candidate);
-    return this.#chunk(openMessage(part));
+    return this.#encodeChunk(openMessage(part));
   }
 
-  #chunk({ candidate, delta, logprobs, finish, native }: ChoicePart): string {
+  #encodeChunk({ candidate, delta, logprobs, finish, native }: ChoicePart): string {
     const probabilities = logprobs ? `,"logprobs":${JSON.stringify(logprobs)}` : '';
     const reason = finish === undefined ? 'null' : `"${finish}"`;
     const nativeReason = native === undefined ? '' : `,"native_finish_reason":${JSON.stringify(native)}`;

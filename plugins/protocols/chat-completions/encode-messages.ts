@@ -18,13 +18,13 @@ import {
   isOwnForeign,
   type Placed,
 } from './encode-assistant.ts';
-import { cacheMark, contentOf, encodeParts, type Encoding } from './encode-parts.ts';
-import { messageMark } from './foreign-marks.ts';
-import { blankReasoning, lacksReasoning } from './reasoning.ts';
+import { encodeMark, joinParts, encodeParts, type Encoding } from './encode-parts.ts';
+import { encodeMessageMark } from './foreign-marks.ts';
+import { fillReasoning, lacksReasoning } from './reasoning.ts';
 
 export function encodeMessages(turns: readonly Turn[], encoding: Encoding): Fields[] {
   const { flags } = encoding;
-  const accepted = Object.keys(flags.fields).length > 0 ? withoutRefused(turns, encoding) : turns;
+  const accepted = Object.keys(flags.fields).length > 0 ? dropRefused(turns, encoding) : turns;
   const groups = encoding.own
     ? [...accepted.entries()].map((step): Steps => [step])
     : groupSteps(moveResultsToCalls(makeCallIdsUnique(accepted)));
@@ -39,7 +39,7 @@ export function encodeMessages(turns: readonly Turn[], encoding: Encoding): Fiel
         'refuses them',
       'approximated',
     );
-  return blankReasoning(messages);
+  return fillReasoning(messages);
 }
 
 class MessageList {
@@ -56,10 +56,10 @@ class MessageList {
   add(steps: Steps, isOnly: boolean): void {
     const encoding = this.#encoding;
     const [[, turn]] = steps;
-    const text = onlyText(turn);
+    const text = findSoleText(turn);
     if (text) {
       this.#showMedia();
-      this.#messages.push({ role: roleOf(turn, encoding), content: text });
+      this.#messages.push({ role: encodeRole(turn, encoding), content: text });
       return;
     }
     const placed = placeBlocks(steps);
@@ -72,7 +72,7 @@ class MessageList {
     this.#showMedia();
     const isAssistant = turn.role === 'assistant';
     const message = isAssistant
-      ? encodeAssistant(turn, encoding.own ? others : withBreaks(others), encoding)
+      ? encodeAssistant(turn, encoding.own ? others : insertBreaks(others), encoding)
       : encodeInput(turn, others, encoding);
     if (isAssistant) for (const part of encodeShown(others, encoding)) this.#media.push(part);
     // A turn of which nothing is left needs no message.
@@ -103,7 +103,7 @@ class MessageList {
 }
 
 /** Removes fields that the provider refuses, and reports those with a value. A result keeps its name. */
-function withoutRefused(turns: readonly Turn[], { model, lose }: Encoding): Turn[] {
+function dropRefused(turns: readonly Turn[], { model, lose }: Encoding): Turn[] {
   return turns.map((turn, index) => {
     const named = turn.role !== 'tool' && turn.name !== undefined && refuses(model, 'name');
     if (named) lose(`turns[${index}].name`, 'the model does not take it', 'model');
@@ -148,7 +148,7 @@ function placeBlocks(steps: Steps): Placed[] {
 }
 
 /** The text of a turn that is nothing else, like most turns of a long conversation. */
-function onlyText(turn: Turn): string | undefined {
+function findSoleText(turn: Turn): string | undefined {
   const { blocks, name, vendor } = turn;
   const [block] = blocks;
   if (
@@ -181,8 +181,8 @@ function encodeResult(
   if (result.isError) encoding.lose(`${path}.isError`, 'chat-completions has no mark for failed tools');
   const fields = bag.fields(turn);
   // A content with unknown parts was kept whole.
-  const content = fields.content ? fields.content : contentOf(texts, form, '\n\n', encoding);
-  const mark = messageMark([result]);
+  const content = fields.content ? fields.content : joinParts(texts, form, '\n\n', encoding);
+  const mark = encodeMessageMark([result]);
   const wire = form.includes('function')
     ? { role: 'function', name: result.name, content: content ?? null, ...mark }
     : {
@@ -214,14 +214,14 @@ function encodeResultParts(
       media.push({ type: 'text', text: `This is ${name}:` }, part);
     }
   }
-  const mark = cacheMark(result, path, encoding);
+  const mark = encodeMark(result, path, encoding);
   const last = mark && texts.pop();
   if (last) texts.push({ prompt_cache_breakpoint: mark, ...last });
   else if (mark) encoding.lose(`${path}.cache`, 'an empty result cannot be marked');
   return { texts, media };
 }
 
-function roleOf({ role }: Turn, { extras }: Encoding): string {
+function encodeRole({ role }: Turn, { extras }: Encoding): string {
   // Most providers have no developer role; a system message means the same to them.
   if (role === 'developer') return extras ? 'developer' : 'system';
   return role === 'system' || role === 'assistant' ? role : 'user';
@@ -239,17 +239,17 @@ function encodeInput(turn: Turn, placed: readonly Placed[], encoding: Encoding):
     }
     return encodeParts(block, path, encoding);
   });
-  const content = contentOf(parts, bag.form(turn), '\n\n', encoding);
+  const content = joinParts(parts, bag.form(turn), '\n\n', encoding);
   return overlay(bag.fields(turn), {
-    role: roleOf(turn, encoding),
+    role: encodeRole(turn, encoding),
     name: turn.name,
     content: content ?? '',
-    ...messageMark(turn.blocks),
+    ...encodeMessageMark(turn.blocks),
   });
 }
 
 /** Texts of a message are joined. A break goes between two that reasoning or a call separated. */
-function withBreaks(placed: readonly Placed[]): Placed[] {
+function insertBreaks(placed: readonly Placed[]): Placed[] {
   let hasText = false;
   let isSeparated = false;
   return placed.map(({ block, path }) => {

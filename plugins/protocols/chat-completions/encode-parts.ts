@@ -19,7 +19,7 @@ import {
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { fileVendor, shortForm } from './decode-parts.ts';
-import { isForeign, ownMark } from './foreign-marks.ts';
+import { isForeign, encodeOwnMark } from './foreign-marks.ts';
 
 export interface Encoding extends BaseEncoding {
   /** Whether the provider takes OpenAI's later additions to the protocol. */
@@ -34,7 +34,7 @@ export type ContentBlock = TextBlock | MediaBlock;
 
 type Markable = Pick<ContentBlock, 'cache' | 'form'>;
 
-export function cacheMark(block: Markable, path: string, encoding: Encoding): Fields | undefined {
+export function encodeMark(block: Markable, path: string, encoding: Encoding): Fields | undefined {
   return isForeign(block) ? undefined : encodeCache(block, path, encoding, protocolName);
 }
 
@@ -44,8 +44,8 @@ export function encodeParts(block: ContentBlock, path: string, encoding: Encodin
   const wire =
     block.type === 'text' ? { type: 'text', text: block.text } : encodeMedia(block, path, encoding);
   if (!wire) return [];
-  const mark = cacheMark(block, path, encoding);
-  const marks = mark ? { prompt_cache_breakpoint: mark } : ownMark(block);
+  const mark = encodeMark(block, path, encoding);
+  const marks = mark ? { prompt_cache_breakpoint: mark } : encodeOwnMark(block);
   const part = overlay(bag.fields(block), { ...wire, ...marks });
   const context = block.type === 'media' ? takeContext(block, path, encoding.lose) : undefined;
   return context === undefined ? [part] : [{ type: 'text', text: context }, part];
@@ -132,7 +132,7 @@ function isPlainText(part: Fields): part is { type: 'text'; text: string } {
  * Joins plain text to one string, which every provider takes. If the client wrote parts, they stay parts.
  * Returns undefined if there are none.
  */
-export function contentOf(
+export function joinParts(
   parts: readonly Fields[],
   form: readonly string[],
   separator: string,

@@ -17,8 +17,12 @@ import {
   readOpenaiFields,
   usesSafetyIdentifier,
 } from '../../shared/wire-kit/openai-fields.ts';
-import { findNearestEffort, wantedEffort, loseReasoning } from '../../shared/wire-kit/reasoning-effort.ts';
-import { overlay, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
+import {
+  findNearestEffort,
+  findWantedEffort,
+  loseReasoning,
+} from '../../shared/wire-kit/reasoning-effort.ts';
+import { overlay, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { bareSchema } from './decode-request.ts';
 import { encodeMessages } from './encode-messages.ts';
@@ -79,7 +83,7 @@ function encodeStream(request: CanonicalRequest, model: Model): Fields {
 }
 
 /** Fields that a provider answers with 400 if its model does not take sampling settings. */
-const samplingFields = nameSet(`
+const samplingFields = splitNames(`
   temperature top_p frequency_penalty presence_penalty logprobs top_logprobs logit_bias
 `);
 /** Fields that a model's list of supported parameters, if it has one, would name. */
@@ -156,7 +160,7 @@ function encodeReasoning(request: CanonicalRequest, { own, model, flags, lose }:
   if (bag.form(request).includes('reasoning-object'))
     return { reasoning: restoreReasoning(reasoning, bag.form(request)) };
   const { style, efforts, canDisable = true } = model.capabilities.reasoning;
-  const wanted = wantedEffort(reasoning);
+  const wanted = findWantedEffort(reasoning);
   if (style === 'none') {
     loseReasoning(reasoning, lose);
     return {};

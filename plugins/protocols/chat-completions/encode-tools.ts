@@ -17,7 +17,7 @@ import {
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { Encoding } from './encode-parts.ts';
-import { isForeign, ownMark } from './foreign-marks.ts';
+import { isForeign, encodeOwnMark } from './foreign-marks.ts';
 import { fitName } from './tool-names.ts';
 
 const searchWords: SearchWriters = {
@@ -65,7 +65,7 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
 
 function encodeTool(tool: OwnTool, path: string, { own, extras, lose }: Encoding): Fields {
   if (tool.cache && !isForeign(tool)) lose(`${path}.cache`, 'chat-completions has no cache marks on tools');
-  const fields = { ...bag.fields(tool), ...ownMark(tool) };
+  const fields = { ...bag.fields(tool), ...encodeOwnMark(tool) };
   const { description } = tool;
   const name = own ? tool.name : fitName(tool.name);
   if (tool.type === 'function') {
@@ -82,7 +82,7 @@ function encodeTool(tool: OwnTool, path: string, { own, extras, lose }: Encoding
   return { type: 'function', function: definition };
 }
 
-function referTo(asked: string, tools: readonly Tool[], { own, extras }: Encoding): Fields {
+function encodeReference(asked: string, tools: readonly Tool[], { own, extras }: Encoding): Fields {
   const custom = extras && tools.some((tool) => tool.type === 'custom' && tool.name === asked);
   const name = own ? asked : fitName(asked);
   return custom ? { type: 'custom', custom: { name } } : { type: 'function', function: { name } };
@@ -94,12 +94,13 @@ function encodeChoice(request: CanonicalRequest, encoding: Encoding): unknown {
   const { mode, names: asked = [], required } = toolChoice;
   const names = encoding.own ? asked : selectOfferedNames(request, encoding.lose);
   if (names.length === 0 && asked.length > 0) return undefined;
-  if (mode === 'one') return overlay(bag.fields(toolChoice), referTo(names[0] ?? '', tools, encoding));
+  if (mode === 'one')
+    return overlay(bag.fields(toolChoice), encodeReference(names[0] ?? '', tools, encoding));
   if (mode !== 'subset') return mode;
   if (!encoding.extras) return required ? 'required' : 'auto';
   const allowed = {
     mode: required ? 'required' : 'auto',
-    tools: names.map((name) => referTo(name, tools, encoding)),
+    tools: names.map((name) => encodeReference(name, tools, encoding)),
   };
   return overlay(bag.fields(toolChoice), { type: 'allowed_tools', allowed_tools: allowed });
 }

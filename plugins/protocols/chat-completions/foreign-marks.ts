@@ -29,7 +29,7 @@ export function readForeignMarks(turn: Turn): void {
 }
 
 /** Turns the mark of a decoded tool into a canonical one. */
-export function withToolMark(tool: Tool): Tool {
+export function liftToolMark(tool: Tool): Tool {
   liftMark(tool, tool, field);
   return tool;
 }
@@ -42,7 +42,7 @@ function isMarkable({ type }: Block): boolean {
 function liftMark(from: Sides, to: Markable, flag: string): boolean {
   if (!from.vendor || to.cache) return false;
   const { [field]: written, ...rest } = bag.fields(from);
-  const cache = markOf(written);
+  const cache = decodeMark(written);
   if (!cache) return false;
   from.vendor = bag.keep(rest).vendor;
   to.cache = cache;
@@ -50,7 +50,7 @@ function liftMark(from: Sides, to: Markable, flag: string): boolean {
   return true;
 }
 
-function markOf(written: unknown): Markable['cache'] {
+function decodeMark(written: unknown): Markable['cache'] {
   if (!isObject(written)) return undefined;
   const { type, ttl, ...rest } = written;
   if (type !== 'ephemeral' || Object.keys(rest).length > 0) return undefined;
@@ -72,12 +72,12 @@ export function isForeign(thing: Markable): boolean {
 }
 
 /** The mark that was on a block or tool itself. */
-export function ownMark(thing: Markable): Fields {
+export function encodeOwnMark(thing: Markable): Fields {
   return bag.form(thing).includes(field) ? { [field]: { type: 'ephemeral', ...thing.cache } } : {};
 }
 
 /** The mark that was on the message of these blocks. */
-export function messageMark(blocks: readonly Block[]): Fields {
+export function encodeMessageMark(blocks: readonly Block[]): Fields {
   const marked = blocks.find((block) => bag.form(block).includes(byMessage));
   return marked ? { [field]: { type: 'ephemeral', ...marked.cache } } : {};
 }

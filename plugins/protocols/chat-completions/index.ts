@@ -12,7 +12,7 @@ import { protocolName } from './bag.ts';
 import { ReplyDecoder } from './decode-events.ts';
 import { ChunkEncoder, terminator, encodeReply } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
-import { modelRoutes } from './listing.ts';
+import { buildModelRoutes } from './listing.ts';
 import { readRequest, ChatCall, limitFields } from './read-request.ts';
 
 const path = '/v1/chat/completions';
@@ -70,7 +70,7 @@ export const protocol: Protocol = {
     retarget,
     encodeRequest,
     decodeEvents: (call, model) => new AlikeEvents(new ReplyDecoder(call, model)),
-    decodeReply: (body, call, model) => new ReplyDecoder(call, model).whole(body),
+    decodeReply: (body, call, model) => new ReplyDecoder(call, model).decodeWhole(body),
     decodeError,
     modelPaths: [['model']],
     headers: selectOpenaiHeaders,
@@ -85,7 +85,7 @@ export const chatCompletions = definePlugin({
   options: z.strictObject({}),
   apply(host) {
     host.protocols.add(protocol);
-    for (const route of modelRoutes(host.catalog)) host.routes.add(route);
+    for (const route of buildModelRoutes(host.catalog)) host.routes.add(route);
     host.address({ protocol: protocolName, client: 'openai', path: '/v1' });
     host.example(example);
   },

@@ -3,14 +3,14 @@ import type { InputSize } from '../../../core/index.ts';
 import { writesBriefly } from '../../shared/wire-kit/cache-writes.ts';
 import { MediaMeter } from '../../shared/wire-kit/media-meter.ts';
 import { measureBase64 } from '../../shared/wire-kit/media.ts';
-import { nameSet } from '../../shared/wire-kit/vendor-bag.ts';
+import { splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import * as Wire from './wire-messages.ts';
 
 /** The most tokens of an audio answer. OpenAI stores the audio, and later requests only hold its id. */
 const mostAudioTokens = 16_384;
 
 /** An upper bound of the input. Media in base64 is counted as media, not as text. */
-export function sizeOf(
+export function measureInput(
   messages: readonly Wire.AnyMessage[],
   text: string,
   rounds: number | undefined,
@@ -20,8 +20,8 @@ export function sizeOf(
     if (!Wire.isKnownMessage(message) || hasUnknownPart(message)) meter.fetched = true;
     if (!Wire.isKnownMessage(message)) continue;
     if (message.role === 'assistant' && message.audio) meter.addStored(mostAudioTokens);
-    for (const part of mediaOf(message)) {
-      const length = base64Of(part);
+    for (const part of listMedia(message)) {
+      const length = measurePart(part);
       if (part.type === 'image_url') meter.addImage(length);
       else meter.addFile(length);
       if (part.type !== 'image_url' && length === 0) meter.fetched = true;
@@ -35,9 +35,9 @@ function hasUnknownPart({ role, content }: Wire.Message): boolean {
   return role !== 'assistant' && Array.isArray(content) && !content.every(Wire.isKnownPart);
 }
 
-const mediaTypes = nameSet('image_url input_audio file video_url document_url');
+const mediaTypes = splitNames('image_url input_audio file video_url document_url');
 
-export function mediaOf(message: Wire.Message): readonly Wire.Part[] {
+export function listMedia(message: Wire.Message): readonly Wire.Part[] {
   if (message.role === 'assistant') return message.images ?? [];
   return typeof message.content === 'string' || !message.content
     ? []
@@ -47,19 +47,19 @@ export function mediaOf(message: Wire.Message): readonly Wire.Part[] {
 /** OpenRouter takes a document's URL in place of its bytes. */
 const isAddress = /^https?:/i;
 
-function base64Of(part: Wire.Part): number {
-  if (part.type === 'image_url') return measureBase64(urlOf(part.image_url));
+function measurePart(part: Wire.Part): number {
+  if (part.type === 'image_url') return measureBase64(getUrl(part.image_url));
   if (part.type === 'input_audio')
     return typeof part.input_audio === 'string'
       ? measureBase64(part.input_audio)
       : part.input_audio.data.length;
-  if (part.type === 'video_url') return measureBase64(urlOf(part.video_url));
+  if (part.type === 'video_url') return measureBase64(getUrl(part.video_url));
   if (part.type === 'document_url') return measureBase64(part.document_url);
   return part.type === 'file' && part.file.file_data && !isAddress.test(part.file.file_data)
     ? measureBase64(part.file.file_data)
     : 0;
 }
 
-function urlOf(media: string | { readonly url: string }): string {
+function getUrl(media: string | { readonly url: string }): string {
   return typeof media === 'string' ? media : media.url;
 }

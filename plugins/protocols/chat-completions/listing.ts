@@ -6,7 +6,7 @@ import {
   describeListed,
   formatFees,
   formatPrices,
-  listingRoutes,
+  buildListingRoutes,
 } from '../../shared/wire-kit/model-listing.ts';
 import { encodeError } from '../../shared/wire-kit/openai-error.ts';
 
@@ -34,8 +34,8 @@ function describeModel(model: Model): Record<string, unknown> {
   };
 }
 
-export function modelRoutes(catalog: Catalog): Route[] {
-  return listingRoutes(catalog, {
+export function buildModelRoutes(catalog: Catalog): Route[] {
+  return buildListingRoutes(catalog, {
     names: ['chat-models', 'chat-model'],
     path: '/v1/models',
     parameter: 'id',

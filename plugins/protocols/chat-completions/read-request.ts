@@ -4,7 +4,7 @@ import { chatFlags, refuses } from '../../shared/wire-kit/chat-flags.ts';
 import { refusesChatTools } from '../../shared/wire-kit/choose-openai-wire.ts';
 import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
 import { hasJsonMode } from '../../shared/wire-kit/json-mode.ts';
-import { labelsOf } from '../../shared/wire-kit/labels.ts';
+import { readLabels } from '../../shared/wire-kit/labels.ts';
 import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
 import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
 import { ReadCall, type CallFacts } from '../../shared/wire-kit/read-call.ts';
@@ -13,7 +13,7 @@ import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { checkRequest } from './check-request.ts';
 import { decodeReasoning, decodeRequest, readLimit } from './decode-request.ts';
 import { isSearch } from './decode-tools.ts';
-import { mediaOf, sizeOf } from './input-size.ts';
+import { listMedia, measureInput } from './input-size.ts';
 import { isReasoningOff, lacksReasoning, refusesExtensions, takesThinkingParts } from './reasoning.ts';
 import { takesCallId } from './tool-names.ts';
 import * as WireMessages from './wire-messages.ts';
@@ -52,7 +52,7 @@ export class ChatCall extends ReadCall {
         role === 'assistant' && Array.isArray(content) && content.some(({ type }) => type === 'thinking'),
     );
     this.#short = usesShortForms(wire);
-    this.#showsResults = known.some((message) => message.role === 'tool' && mediaOf(message).length > 0);
+    this.#showsResults = known.some((message) => message.role === 'tool' && listMedia(message).length > 0);
     this.#wire = wire;
   }
 
@@ -67,7 +67,7 @@ export class ChatCall extends ReadCall {
     if (this.#showsResults || !hasAcceptedFields(this.#wire, model)) return false;
     return (
       flags.callIds === 'any' ||
-      this.#wire.messages.flatMap(idsOf).every((id) => takesCallId(id, model.capabilities))
+      this.#wire.messages.flatMap(listCallIds).every((id) => takesCallId(id, model.capabilities))
     );
   }
 
@@ -79,8 +79,8 @@ export class ChatCall extends ReadCall {
 }
 
 function readFacts(wire: Wire.Request, text: string): CallFacts {
-  const modes = modesOf(wire);
-  const fees = feesOf(wire);
+  const modes = readModes(wire);
+  const fees = readFees(wire);
   const isRun = fees.length > 0 || modes.some(({ silent }) => silent);
   return {
     model: wire.model,
@@ -90,27 +90,27 @@ function readFacts(wire: Wire.Request, text: string): CallFacts {
     effort: wire.reasoning_effort ?? wire.reasoning?.effort ?? wire.reasoning?.max_tokens ?? undefined,
     framing: 'events',
     usageWanted: wire.stream_options?.include_usage ?? false,
-    size: sizeOf(wire.messages, text, isRun ? Infinity : undefined),
+    size: measureInput(wire.messages, text, isRun ? Infinity : undefined),
     fees,
     modes,
     preferences: readPreferences(wire.provider),
     carriesState: containsEnvelope(text),
-    labels: labelsOf(wire),
+    labels: readLabels(wire),
   };
 }
 
 const noModes: readonly Mode[] = [];
 
-function modesOf(wire: Wire.Request): readonly Mode[] {
+function readModes(wire: Wire.Request): readonly Mode[] {
   const { service_tier: tier, tools, plugins, search_parameters: search } = wire;
   // Most calls have none of these.
   if (tier === undefined && tools === undefined && plugins === undefined && search === undefined)
     return noModes;
   return [
     ...readRequestedModes({ service_tier: tier }),
-    ...(tools ?? []).flatMap(toolModes),
-    ...pluginModes(wire),
-    ...liveSearch(wire),
+    ...(tools ?? []).flatMap(readToolModes),
+    ...readPluginModes(wire),
+    ...readLiveSearch(wire),
   ];
 }
 
@@ -131,7 +131,7 @@ function hasAcceptedFields(wire: Wire.Request, model: Model): boolean {
   );
 }
 
-function feesOf({ web_search_options: options, tools }: Wire.Request): Fee[] {
+function readFees({ web_search_options: options, tools }: Wire.Request): Fee[] {
   const place = tools?.findIndex(isSearch) ?? -1;
   if (!options && place < 0) return [];
   return [
@@ -140,7 +140,7 @@ function feesOf({ web_search_options: options, tools }: Wire.Request): Fee[] {
 }
 
 /** Other hosted tools are charged apart, or are other models. OpenRouter's date tool is free. */
-function toolModes(tool: Wire.Tool, place: number): Mode[] {
+function readToolModes(tool: Wire.Tool, place: number): Mode[] {
   if (Wire.isOwnTool(tool) || isSearch(tool) || tool.type === 'openrouter:datetime') return [];
   return [{ name: tool.type ?? '', field: `tools[${place}].type`, silent: true }];
 }
@@ -149,13 +149,13 @@ const freePlugins: ReadonlySet<unknown> = new Set(['response-healing', 'context-
 const freeEngines: ReadonlySet<unknown> = new Set(['pdf-text', 'cloudflare-ai', 'native']);
 
 /** xAI's live search, which is billed by the number of sources. */
-function liveSearch({ search_parameters: search }: Wire.Request): Mode[] {
+function readLiveSearch({ search_parameters: search }: Wire.Request): Mode[] {
   const isOn = isObject(search) && search.mode !== 'off';
   return isOn ? [{ name: 'live search', field: 'search_parameters', silent: true }] : [];
 }
 
 /** OpenRouter bills search plugins by result and document plugins by page; no price list has these. */
-function pluginModes({ plugins }: Wire.Request): Mode[] {
+function readPluginModes({ plugins }: Wire.Request): Mode[] {
   return readList(plugins).flatMap((plugin, place): Mode[] => {
     if (!isObject(plugin) || plugin.enabled === false || freePlugins.has(plugin.id)) return [];
     const { id, pdf } = plugin;
@@ -164,7 +164,7 @@ function pluginModes({ plugins }: Wire.Request): Mode[] {
   });
 }
 
-function idsOf(message: WireMessages.AnyMessage): readonly string[] {
+function listCallIds(message: WireMessages.AnyMessage): readonly string[] {
   if (!WireMessages.isKnownMessage(message)) return [];
   if (message.role === 'tool') return [message.tool_call_id];
   return message.role === 'assistant'

@@ -19,7 +19,7 @@ const formats: Readonly<Record<string, string>> = {
 };
 
 /** `anthropic-claude-v1` → `anthropic`: the vendor whose models can read the state. */
-function vendorOf(format: unknown): string {
+function readVendor(format: unknown): string {
   if (typeof format !== 'string') return '';
   return (
     Object.keys(formats).find((vendor) => formats[vendor] === format) ??
@@ -28,7 +28,7 @@ function vendorOf(format: unknown): string {
   );
 }
 
-function formatOf(vendor: string): string | undefined {
+function findFormat(vendor: string): string | undefined {
   return vendor === '' ? undefined : (formats[vendor] ?? vendor);
 }
 
@@ -56,7 +56,7 @@ export function readDetail(entry: Fields): Detail {
     if (!value) return [];
     const ours = unseal(value);
     return [
-      { field, ours: ours !== undefined, opaque: ours ?? { vendor: vendorOf(entry.format), kind, value } },
+      { field, ours: ours !== undefined, opaque: ours ?? { vendor: readVendor(entry.format), kind, value } },
     ];
   });
   const read = [
@@ -130,7 +130,7 @@ export function isReasoningOff({ thinking }: Fields): boolean {
 }
 
 /** Puts a blank in place of missing reasoning. DeepSeek accepts that, but no empty text. */
-export function blankReasoning(messages: readonly Fields[]): Fields[] {
+export function fillReasoning(messages: readonly Fields[]): Fields[] {
   return messages.map((message) =>
     isAnswer(message) ? { ...message, reasoning_content: message.reasoning_content || ' ' } : message,
   );
@@ -258,10 +258,10 @@ export function writeReasoning(blocks: readonly ReasoningBlock[]): Fields {
     if (field === detailsField) {
       details.push(restoreDetail(block, bag.fields(block), read));
     } else if (opaque.length > 0) {
-      const format = (state: Opaque | undefined): Fields => ({
-        format: formatOf((state ?? opaque[0])?.vendor ?? ''),
+      const writeFormat = (state: Opaque | undefined): Fields => ({
+        format: findFormat((state ?? opaque[0])?.vendor ?? ''),
       });
-      for (const detail of writeDetails({ ...block, opaque }, format, ({ value }) => value))
+      for (const detail of writeDetails({ ...block, opaque }, writeFormat, ({ value }) => value))
         details.push(detail);
     } else {
       const name = field ?? textFields[0];

@@ -23,7 +23,7 @@ export function encodeModalities(request: CanonicalRequest, encoding: Encoding):
 }
 
 /** The media type of a reply's audio, by the requested format. Returns undefined if none was requested. */
-export function soundType(call: ClientCall): string | undefined {
+export function findSoundType(call: ClientCall): string | undefined {
   const format = call instanceof ChatCall ? call.soundFormat : defaults.format;
   return format === undefined ? undefined : (mediaTypes.get(format) ?? `audio/${format}`);
 }

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Capabilities } from '../../../core/index.ts';
 import { chatFlags } from '../../shared/wire-kit/chat-flags.ts';
-import { digest, fitNameByRule } from '../../shared/wire-kit/offered-tools.ts';
+import { hashText, fitNameByRule } from '../../shared/wire-kit/offered-tools.ts';
 
 const longest = 64;
 const rule = { good: /^[\w-]{1,64}$/, strange: /[^\w-]/g, longest };
@@ -21,7 +21,7 @@ export function takesCallId(id: string, capabilities: Capabilities): boolean {
 /** Returns the id itself if the model takes it. A call and its result get the same id. */
 export function fitCallId(id: string, capabilities: Capabilities): string {
   if (takesCallId(id, capabilities)) return id;
-  return chatFlags(capabilities).callIds === 'nine' ? digest(id).slice(0, 9) : `call_${digest(id)}`;
+  return chatFlags(capabilities).callIds === 'nine' ? hashText(id).slice(0, 9) : `call_${hashText(id)}`;
 }
 
 export function makeCallId(reply: string, candidate: number, ordinal: number): string {

@@ -2,15 +2,15 @@
  * Token counts in both directions. Totals include their parts, with one exception that would lose money: xAI
  * and Google's chat endpoint leave reasoning out of `completion_tokens` and count it in `total_tokens` alone.
  */
-import { knownCount, type Usage } from '../../../core/index.ts';
+import { toCount, type Usage } from '../../../core/index.ts';
 import { decodeCacheWrites, sumCacheWrites } from '../../shared/wire-kit/cache-writes.ts';
 import { readObject, keepKnown } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
 function readOutput(wire: Fields): number | undefined {
-  const completion = knownCount(wire.completion_tokens);
-  const prompt = knownCount(wire.prompt_tokens);
-  const total = knownCount(wire.total_tokens);
+  const completion = toCount(wire.completion_tokens);
+  const prompt = toCount(wire.prompt_tokens);
+  const total = toCount(wire.total_tokens);
   if (completion === undefined || prompt === undefined || total === undefined) return completion;
   return Math.max(completion, total - prompt);
 }
@@ -29,19 +29,19 @@ export function decodeUsage(wire: Fields): Usage | undefined {
     ? wire.server_tool_use
     : readObject(wire.server_tool_use_details);
   return keepKnown({
-    input: knownCount(wire.prompt_tokens),
+    input: toCount(wire.prompt_tokens),
     // DeepSeek counted its cache before OpenAI had a name for that.
-    cacheRead: knownCount(prompt.cached_tokens) ?? knownCount(wire.prompt_cache_hit_tokens),
+    cacheRead: toCount(prompt.cached_tokens) ?? toCount(wire.prompt_cache_hit_tokens),
     ...decodeCacheWrites(prompt),
-    inputAudio: knownCount(prompt.audio_tokens),
-    inputImage: knownCount(prompt.image_tokens),
+    inputAudio: toCount(prompt.audio_tokens),
+    inputImage: toCount(prompt.image_tokens),
     output: readOutput(wire),
-    reasoning: knownCount(completion.reasoning_tokens),
-    outputAudio: knownCount(completion.audio_tokens),
-    outputImage: knownCount(completion.image_tokens),
-    acceptedPrediction: knownCount(completion.accepted_prediction_tokens),
-    rejectedPrediction: knownCount(completion.rejected_prediction_tokens),
-    webSearches: knownCount(tools.web_search_requests),
+    reasoning: toCount(completion.reasoning_tokens),
+    outputAudio: toCount(completion.audio_tokens),
+    outputImage: toCount(completion.image_tokens),
+    acceptedPrediction: toCount(completion.accepted_prediction_tokens),
+    rejectedPrediction: toCount(completion.rejected_prediction_tokens),
+    webSearches: toCount(tools.web_search_requests),
   });
 }
 

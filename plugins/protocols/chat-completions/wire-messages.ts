@@ -3,7 +3,7 @@
  */
 import { z } from 'zod';
 import { cacheBreakpoint } from '../../shared/wire-kit/cache-breakpoint.ts';
-import { openUnion } from '../../shared/wire-kit/open-values.ts';
+import { buildOpenUnion } from '../../shared/wire-kit/open-values.ts';
 
 const anyObject = z.looseObject({});
 
@@ -63,7 +63,7 @@ const documentPart = z.looseObject({
   prompt_cache_breakpoint: cacheBreakpoint,
 });
 
-const part = openUnion(
+const part = buildOpenUnion(
   textPart,
   imagePart,
   audioPart,
@@ -84,7 +84,7 @@ const answer = z.union(
 
 const calledFunction = z.looseObject({ name: z.string(), arguments: z.string('a string holding JSON') });
 const functionCall = { id: z.string(), function: calledFunction, extra_content: anyObject.nullish() };
-const toolCall = openUnion(
+const toolCall = buildOpenUnion(
   z.looseObject({ type: z.literal('function'), ...functionCall }),
   z.looseObject({
     id: z.string(),

@@ -4,11 +4,11 @@
  * OpenAI.
  */
 import { z } from 'zod';
-import { openUnion } from '../../shared/wire-kit/open-values.ts';
+import { buildOpenUnion } from '../../shared/wire-kit/open-values.ts';
 import { metadataPairs } from '../../shared/wire-kit/openai-fields.ts';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
 import { quicken } from '../../shared/wire-kit/quick-check.ts';
-import { numberBetween, wholeBetween, modelId, tokenLimit } from '../../shared/wire-kit/wire-check.ts';
+import { allowNumber, allowInteger, modelId, tokenLimit } from '../../shared/wire-kit/wire-check.ts';
 import { message } from './wire-messages.ts';
 
 const anyObject = z.looseObject({});
@@ -20,7 +20,7 @@ const functionShape = z.looseObject({
   strict: z.boolean().nullish(),
 });
 /** The others are hosted, such as OpenRouter's `openrouter:web_search` or Groq's `browser_search`. */
-const tool = openUnion(
+const tool = buildOpenUnion(
   z.looseObject({ type: z.literal('function'), function: functionShape }),
   /** Mistral takes tools without a type. */
   z.looseObject({ type: z.undefined().optional(), function: functionShape }),
@@ -38,9 +38,9 @@ export const isOwnTool = tool.isKnown;
 const named = z.looseObject({ name: z.string() });
 const functionReference = z.looseObject({ type: z.literal('function'), function: named });
 const customReference = z.looseObject({ type: z.literal('custom'), custom: named });
-const reference = openUnion(functionReference, customReference);
+const reference = buildOpenUnion(functionReference, customReference);
 export const isReference = reference.isKnown;
-const choice = openUnion(
+const choice = buildOpenUnion(
   functionReference,
   customReference,
   z.looseObject({
@@ -53,7 +53,7 @@ const toolChoice = z.union(
   '"none", "auto", "required", or an object that names a tool',
 );
 
-const responseFormat = openUnion(
+const responseFormat = buildOpenUnion(
   z.looseObject({ type: z.literal('text') }),
   /** Together and others take a schema here. */
   z.looseObject({ type: z.literal('json_object'), schema: anyObject.nullish() }),
@@ -85,16 +85,16 @@ export const request = quicken(
   z.looseObject({
     model: modelId,
     messages: z.array(quicken(message)).min(1),
-    temperature: numberBetween(0, 2).nullish(),
-    top_p: numberBetween(0, 1).nullish(),
+    temperature: allowNumber(0, 2).nullish(),
+    top_p: allowNumber(0, 1).nullish(),
     /** Most providers except OpenAI take it. vLLM takes -1 for all tokens. */
     top_k: z
       .number('a number of tokens')
       .refine((count) => count === -1 || count >= 0, 'a number of tokens')
       .nullish(),
-    frequency_penalty: numberBetween(-2, 2).nullish(),
-    presence_penalty: numberBetween(-2, 2).nullish(),
-    n: wholeBetween(1, 128).nullish(),
+    frequency_penalty: allowNumber(-2, 2).nullish(),
+    presence_penalty: allowNumber(-2, 2).nullish(),
+    n: allowInteger(1, 128).nullish(),
     max_tokens: tokenLimit.nullish(),
     max_completion_tokens: tokenLimit.nullish(),
     stop: z.union([z.string(), z.array(z.string()).max(mostStops, stopText)], stopText).nullish(),
@@ -111,9 +111,9 @@ export const request = quicken(
       .nullish(),
     response_format: responseFormat.any.nullish(),
     logprobs: z.boolean().nullish(),
-    top_logprobs: wholeBetween(0, 20).nullish(),
+    top_logprobs: allowInteger(0, 20).nullish(),
     seed: z.number('a whole number').refine(Number.isInteger, 'a whole number').nullish(),
-    logit_bias: z.record(z.string(), numberBetween(-100, 100)).nullish(),
+    logit_bias: z.record(z.string(), allowNumber(-100, 100)).nullish(),
     metadata: metadataPairs.nullish(),
     user: z.string().nullish(),
     safety_identifier: z.string().nullish(),

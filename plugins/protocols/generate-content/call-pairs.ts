@@ -39,14 +39,14 @@ export class CallPairs {
   matchResult(name: string, id: string | undefined): string {
     const found =
       id === undefined
-        ? this.#firstOpen(`name ${name}`)
-        : (this.#firstOpen(`id ${id}`) ?? this.#firstOpen(`made ${name}`));
+        ? this.#findOpenCall(`name ${name}`)
+        : (this.#findOpenCall(`id ${id}`) ?? this.#findOpenCall(`made ${name}`));
     if (!found) return id ?? makeCallId(name);
     this.#answered.add(found);
     return found.id;
   }
 
-  #firstOpen(key: string): PendingCall | undefined {
+  #findOpenCall(key: string): PendingCall | undefined {
     const queue = this.#queues.get(key);
     if (!queue) return undefined;
     while (queue.first < queue.calls.length) {

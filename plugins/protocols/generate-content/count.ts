@@ -1,5 +1,5 @@
 /** Token counts on this wire: the request wraps a whole call, and the reply holds one number. */
-import { knownCount, type CountSide } from '../../../core/index.ts';
+import { toCount, type CountSide } from '../../../core/index.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { encodeRequest } from './encode-request.ts';
 
@@ -15,7 +15,7 @@ export const count: CountSide = {
     };
   },
   decodeReply(body) {
-    const total = isObject(body) ? knownCount(body.totalTokens) : undefined;
+    const total = isObject(body) ? toCount(body.totalTokens) : undefined;
     if (total === undefined) throw new TypeError('the count has no whole number "totalTokens"');
     return total;
   },

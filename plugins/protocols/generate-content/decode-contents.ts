@@ -4,7 +4,7 @@
  * turn.
  */
 import type { Block, Turn } from '../../../core/index.ts';
-import { markUnknown, foreignBlock } from '../../shared/wire-kit/open-values.ts';
+import { markUnknown, buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
 import { containsNumber, hasPlainNumbers, parseExactly } from '../../shared/wire-kit/tool-arguments.ts';
 import { readMember } from '../../shared/wire-kit/values.ts';
 import { isObject, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -59,7 +59,7 @@ function isUnknownBlock(block: Block): boolean {
 
 /** Keeps the content whole, because a role we do not know cannot be translated. */
 function decodeUnknownRole(content: Wire.Content, at: string): Turn {
-  const block = foreignBlock(protocolName, content, `${at}.role`, true);
+  const block = buildForeignBlock(protocolName, content, `${at}.role`, true);
   return { role: 'user', blocks: [block], at, ...bag.keep({}, ['whole']) };
 }
 

@@ -4,7 +4,7 @@
  */
 import {
   GatewayError,
-  knownCount,
+  toCount,
   type CanonicalEvent,
   type ClientCall,
   type EventDecoder,
@@ -13,19 +13,19 @@ import {
 } from '../../../core/index.ts';
 import { unreadableEvent, parseJson } from '../../shared/wire-kit/event-data.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
-import { toolFinder } from '../../shared/wire-kit/offered-tools.ts';
+import { createToolFinder } from '../../shared/wire-kit/offered-tools.ts';
 import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { readList, readObjects } from '../../shared/wire-kit/values.ts';
-import { isObject, pickUnread, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, pickUnread, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { CandidateDecoder, type ReplyState } from './decode-candidate.ts';
-import { streamError } from './errors.ts';
+import { readStreamError } from './errors.ts';
 import { Searches } from './grounding.ts';
 import { GenerateCall } from './read-request.ts';
 import { fitName } from './tool-names.ts';
 import { countFields, decodeUsage } from './usage.ts';
 
-const chunkFields = nameSet('candidates usageMetadata modelVersion responseId promptFeedback error');
+const chunkFields = splitNames('candidates usageMetadata modelVersion responseId promptFeedback error');
 
 export class ReplyDecoder implements EventDecoder {
   readonly #call: ClientCall;
@@ -46,7 +46,7 @@ export class ReplyDecoder implements EventDecoder {
     this.#state = {
       log: this.#log,
       key: () => this.#key,
-      findTool: toolFinder(call, call instanceof GenerateCall, fitName),
+      findTool: createToolFinder(call, call instanceof GenerateCall, fitName),
     };
   }
 
@@ -67,7 +67,7 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   /** Decodes a whole reply, or an array of its chunks. Throws `upstream_failed` if it is none. */
-  whole(body: unknown): CanonicalEvent[] {
+  decodeWhole(body: unknown): CanonicalEvent[] {
     const chunks: unknown[] = Array.isArray(body) ? body : [body];
     const isReply = readObjects(chunks).some(
       ({ candidates, promptFeedback, error }) => candidates ?? promptFeedback ?? error,
@@ -92,7 +92,7 @@ export class ReplyDecoder implements EventDecoder {
     if (isObject(usage)) this.#readUsage(usage);
     for (const [place, candidate] of candidates.entries())
       if (isObject(candidate)) this.#readCandidate(candidate, place);
-    if (isObject(feedback) && feedback.blockReason) this.#block(feedback);
+    if (isObject(feedback) && feedback.blockReason) this.#finishBlocked(feedback);
   }
 
   #start(chunk: Fields): void {
@@ -114,7 +114,7 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   #readCandidate(wire: Fields, place: number): void {
-    const index = knownCount(wire.index) ?? place;
+    const index = toCount(wire.index) ?? place;
     const candidate = this.#candidates.get(index) ?? new CandidateDecoder(index, this.#state);
     this.#candidates.set(index, candidate);
     const hasReason = candidate.read(wire);
@@ -129,7 +129,7 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   /** The reply to a refused prompt has no candidates. */
-  #block(feedback: Fields): void {
+  #finishBlocked(feedback: Fields): void {
     if (this.#blocked || this.#candidates.size > 0) return;
     this.#blocked = true;
     this.#log.emit({
@@ -142,7 +142,7 @@ export class ReplyDecoder implements EventDecoder {
 
   #fail(error: Fields): void {
     this.#over = true;
-    this.#log.emit(streamError(error));
+    this.#log.emit(readStreamError(error));
   }
 
   /** A reply is complete if it has at least the expected number of candidates, all of them finished. */

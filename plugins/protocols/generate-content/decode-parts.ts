@@ -127,11 +127,11 @@ function decodeResult(part: Wire.Part, result: Wire.Result, { at, calls, exact =
     content: [...texts, ...media],
     ...(isError ? { isError } : {}),
     at,
-    ...bag.keep(rest, [...form, ...idForm(result.id, callId)]),
+    ...bag.keep(rest, [...form, ...readIdForm(result.id, callId)]),
   };
 }
 
-function idForm(id: string | null | undefined, callId: string): Form[] {
+function readIdForm(id: string | null | undefined, callId: string): Form[] {
   if (id === undefined || id === null) return ['no-id'];
   return id === callId ? [] : [`id:${id}`];
 }

@@ -3,13 +3,13 @@
  * were written, go into `bag`, so that this protocol's encoder can restore the request.
  */
 import type { CanonicalRequest, Format, Reasoning } from '../../../core/index.ts';
-import { pickOwnFields, pickUnread, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
+import { pickOwnFields, pickUnread, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, type Form } from './bag.ts';
 import { decodeTurns } from './decode-contents.ts';
-import { decodeToolConfig, decodeTools, openApiNote } from './decode-tools.ts';
+import { decodeToolConfig, decodeTools, noteOpenApi } from './decode-tools.ts';
 import { spellNames, spellPlaces } from './field-names.ts';
 import { fromOpenApi } from './openapi-schema.ts';
-import { fieldSpeller, type SpellingNote } from './spelling.ts';
+import { createSpeller, type SpellingNote } from './spelling.ts';
 import type * as Wire from './wire.ts';
 
 /** What is known of a request apart from its parsed body. */
@@ -20,11 +20,11 @@ interface RequestContext {
   readonly spelling: readonly SpellingNote[];
 }
 
-const requestFields = nameSet(`
+const requestFields = splitNames(`
   contents systemInstruction tools toolConfig generationConfig serviceTier model
 `);
 /** Fields of `generationConfig` apart from `thinkingConfig`, the log probabilities and the format. */
-const generationFields = nameSet(`
+const generationFields = splitNames(`
   temperature topP topK candidateCount maxOutputTokens stopSequences presencePenalty frequencyPenalty seed
   responseModalities
 `);
@@ -47,7 +47,7 @@ export function decodeRequest(
     ...thinking.form,
     ...groups,
     ...('model' in wire ? (['model'] as const) : []),
-    ...modalityForm(config),
+    ...readModalityForm(config),
     ...(wire.serviceTier ? [`tier:${wire.serviceTier}` as const] : []),
   ];
   const own = {
@@ -55,7 +55,7 @@ export function decodeRequest(
     ...flatten('toolConfig', toolConfig.rest),
     ...flatten('generationConfig', generation),
   };
-  const spell = fieldSpeller(spelling);
+  const spell = createSpeller(spelling);
   const request: CanonicalRequest = {
     model,
     stream,
@@ -109,7 +109,7 @@ function decodeFormat(config: Wire.Generation): DecodedField<Format> {
   if (type === 'text/plain') return { value: { type: 'text' }, read };
   if (type !== 'application/json') return { value: undefined, read: [] };
   if (responseSchema) {
-    const sides = bag.keep({}, [openApiNote(responseSchema)]);
+    const sides = bag.keep({}, [noteOpenApi(responseSchema)]);
     const value: Format = { type: 'schema', schema: fromOpenApi(responseSchema), ...sides };
     return { value, read: [...read, 'responseSchema'] };
   }
@@ -148,6 +148,6 @@ function decodeLogprobs({
 }
 
 /** Keeps the modalities as they were written, if not in upper case. */
-function modalityForm({ responseModalities: modalities }: Wire.Generation): Form[] {
+function readModalityForm({ responseModalities: modalities }: Wire.Generation): Form[] {
   return modalities?.some((each) => each !== each.toUpperCase()) ? [`modalities:${modalities.join()}`] : [];
 }

@@ -3,18 +3,18 @@
  * Here each function and hosted tool is a tool of its own, with a note of its group.
  */
 import type { HostedTool, Tool, ToolChoice } from '../../../core/index.ts';
-import { pickUnread, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
+import { pickUnread, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName, type Form } from './bag.ts';
 import { fromOpenApi } from './openapi-schema.ts';
 import type * as Wire from './wire.ts';
 
-const searches = nameSet('googleSearch googleSearchRetrieval enterpriseWebSearch');
+const searches = splitNames('googleSearch googleSearchRetrieval enterpriseWebSearch');
 
 export function listSearches(tool: Readonly<Record<string, unknown>>): string[] {
   return [...searches].filter((name) => tool[name]);
 }
 
-function kindOf(name: string): HostedTool['kind'] {
+function readHostedKind(name: string): HostedTool['kind'] {
   if (searches.has(name)) return 'web-search';
   return name === 'codeExecution' ? 'code-execution' : 'other';
 }
@@ -33,7 +33,7 @@ export function decodeTools(tools: Wire.Request['tools']): Tool[] | undefined {
       return {
         type: 'hosted',
         protocol: protocolName,
-        kind: value ? kindOf(name) : 'other',
+        kind: value ? readHostedKind(name) : 'other',
         value: { [name]: value },
         at: `${at}.${name}`,
         ...bag.keep({}, [group]),
@@ -47,7 +47,7 @@ export function decodeTools(tools: Wire.Request['tools']): Tool[] | undefined {
 }
 
 /** Keeps a schema in Google's own form, which the encoder restores unless a plugin has changed the schema. */
-export function openApiNote(schema: unknown): Form {
+export function noteOpenApi(schema: unknown): Form {
   return `openapi:${JSON.stringify(schema)}`;
 }
 
@@ -61,7 +61,7 @@ function decodeFunction(declared: Wire.Declaration, at: string, group: Form): To
     at,
     ...bag.keep(pickUnread(declared, ['name', 'description', 'parameters', 'parametersJsonSchema']), [
       group,
-      ...(parameters ? [openApiNote(parameters)] : []),
+      ...(parameters ? [noteOpenApi(parameters)] : []),
     ]),
   };
 }

@@ -129,7 +129,7 @@ class ContentWriter {
    * The content to add to: the last one if it is of the same kind, otherwise a new one. Each turn of a client
    * of this protocol gets a new one.
    */
-  #contentFor(kind: Content['kind'], role: string | undefined, rest: Fields = {}): Content {
+  #ensureContent(kind: Content['kind'], role: string | undefined, rest: Fields = {}): Content {
     const last = this.contents.at(-1);
     if (!this.#encoding.own && last?.kind === kind) return last;
     const content: Content = { kind, role, parts: [], files: [], rest };
@@ -138,7 +138,7 @@ class ContentWriter {
   }
 
   #put(kind: Content['kind'], role: string | undefined, parts: readonly Fields[], rest: Fields = {}): void {
-    const content = this.#contentFor(kind, role, rest);
+    const content = this.#ensureContent(kind, role, rest);
     for (const part of parts) content.parts.push(part);
   }
 
@@ -148,14 +148,14 @@ class ContentWriter {
       const path = `turns[${index}].blocks[${place}]`;
       const parts =
         block.type === 'tool-result'
-          ? [this.#result(block, path).part]
+          ? [this.#encodeResult(block, path).part]
           : encodeBlock(block, path, this.#encoding);
       const [first] = parts;
       if (!first) continue;
       content =
         content && !bag.has(block, 'content')
           ? content
-          : this.#contentFor('model', 'model', content ? {} : bag.fields(turn));
+          : this.#ensureContent('model', 'model', content ? {} : bag.fields(turn));
       for (const part of parts) content.parts.push(part);
       if (block.type === 'tool-call' && first.thoughtSignature === undefined) this.#unsealed.add(first);
     }
@@ -173,7 +173,7 @@ class ContentWriter {
         for (const part of encodeBlock(block, path, this.#encoding)) others.push(part);
         continue;
       }
-      const encoded = this.#result(block, path);
+      const encoded = this.#encodeResult(block, path);
       (own ? others : results).push(encoded.part);
       for (const part of encoded.files) files.push(part);
     }
@@ -181,14 +181,14 @@ class ContentWriter {
     if (own) return this.#put(hasResults ? 'results' : 'user', role, others, bag.fields(turn));
     if (hasResults) {
       // All results of a step come first, then their files.
-      const content = this.#contentFor('results', 'user');
+      const content = this.#ensureContent('results', 'user');
       for (const part of results) content.parts.push(part);
       for (const part of files) content.files.push(part);
     }
     if (others.length > 0) this.#put('user', role, others, bag.fields(turn));
   }
 
-  #result(block: ToolResult, path: string): ReturnType<typeof encodeResult> {
+  #encodeResult(block: ToolResult, path: string): ReturnType<typeof encodeResult> {
     const name =
       (this.#encoding.own ? block.name : undefined) ??
       this.#names.get(block.callId) ??

@@ -14,7 +14,7 @@ import {
 import { loseForeignFields } from '../../shared/wire-kit/losses.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
-import { errorBody } from './errors.ts';
+import { buildErrorBody } from './errors.ts';
 import { ReplyParts } from './reply-parts.ts';
 import { encodeUsage } from './usage.ts';
 
@@ -82,13 +82,13 @@ export class ChunkEncoder implements EventEncoder {
   }
 
   #encodeChunk(candidates: readonly Fields[]): string {
-    return this.#frame(`{"candidates":${JSON.stringify(candidates)}${this.#tail}`);
+    return this.#encodeFrame(`{"candidates":${JSON.stringify(candidates)}${this.#tail}`);
   }
 
-  #frame(json: string): string {
+  #encodeFrame(json: string): string {
     const before = this.#begun ? separator : opening;
     this.#begun = true;
-    return this.#context.call.framing === 'array' ? before + json : dataFrame(json);
+    return this.#context.call.framing === 'array' ? before + json : encodeFrame(json);
   }
 
   #encodeLast(): string {
@@ -101,7 +101,7 @@ export class ChunkEncoder implements EventEncoder {
     const chunk =
       promptFeedback === undefined
         ? this.#encodeChunk(candidates)
-        : this.#frame(`{"promptFeedback":${JSON.stringify(promptFeedback)}${this.#tail}`);
+        : this.#encodeFrame(`{"promptFeedback":${JSON.stringify(promptFeedback)}${this.#tail}`);
     return this.#context.call.framing === 'array' ? chunk + closing : chunk;
   }
 }
@@ -110,14 +110,14 @@ const opening = '[';
 const separator = ',\r\n';
 const closing = ']';
 
-function dataFrame(json: string): string {
+function encodeFrame(json: string): string {
   return `data: ${json}\r\n\r\n`;
 }
 
 /** A chunk with the error, and the end of an array. Without a finish reason the reply looks broken. */
 export function encodeStreamError(error: GatewayError, { framing }: ClientCall, begun: boolean): string {
-  const json = JSON.stringify(errorBody(error));
-  if (framing !== 'array') return dataFrame(json);
+  const json = JSON.stringify(buildErrorBody(error));
+  if (framing !== 'array') return encodeFrame(json);
   return (begun ? separator : opening) + json + closing;
 }
 

@@ -6,7 +6,7 @@ import { describeFormat, nameSchema, type FormatInWords } from '../../shared/wir
 import {
   efforts,
   findNearestEffort,
-  wantedEffort,
+  findWantedEffort,
   loseReasoning,
 } from '../../shared/wire-kit/reasoning-effort.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -41,7 +41,7 @@ export function encodeGeneration(
  * Whether a model takes a parameter. Models without sampling take few. A list of supported parameters is
  * complete except for `top_k`.
  */
-function takes(name: string, { own, model }: Encoding): boolean {
+function takesField(name: string, { own, model }: Encoding): boolean {
   if (own) return true;
   if (!model.capabilities.sampling && name !== 'stop' && name !== 'seed') return false;
   return name === 'top_k' || listsParameter(model, name);
@@ -57,7 +57,7 @@ export function splitStops(
   encoding: Encoding,
 ): { readonly sent: readonly string[] | undefined; readonly watched: readonly string[] } {
   if (!stop || encoding.own) return { sent: stop, watched: [] };
-  const taken = takes('stop', encoding) ? mostStops : 0;
+  const taken = takesField('stop', encoding) ? mostStops : 0;
   // An empty sequence stops nothing.
   const sequences = stop.filter((text) => text !== '');
   return {
@@ -81,7 +81,7 @@ function encodeSampling(request: CanonicalRequest, encoding: Encoding): Fields {
   const fields: Record<string, unknown> = {};
   for (const [path, field, parameter, value] of rows) {
     if (value === undefined) continue;
-    if (takes(parameter, encoding)) fields[field] = value;
+    if (takesField(parameter, encoding)) fields[field] = value;
     else lose(path, 'the model does not take it', 'model');
   }
   return fields;
@@ -89,7 +89,7 @@ function encodeSampling(request: CanonicalRequest, encoding: Encoding): Fields {
 
 function encodeLogprobs({ logprobs }: CanonicalRequest, encoding: Encoding): Fields {
   if (!logprobs) return {};
-  if (takes('logprobs', encoding)) return { responseLogprobs: true, logprobs: logprobs.top };
+  if (takesField('logprobs', encoding)) return { responseLogprobs: true, logprobs: logprobs.top };
   encoding.lose('logprobs', 'the model does not take it', 'model');
   return {};
 }
@@ -97,15 +97,16 @@ function encodeLogprobs({ logprobs }: CanonicalRequest, encoding: Encoding): Fie
 /** The aspect ratios Gemini draws in. A size becomes the nearest. */
 const shapes = ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9'];
 
-function logRatio(shape: string, between: string): number {
+function computeLogRatio(shape: string, between: string): number {
   const [width = 1, height = 1] = shape.split(between).map(Number);
   return Math.log(width / height);
 }
 
-function nearestShape(size: string): string | undefined {
-  const wanted = logRatio(size, 'x');
+function findNearestShape(size: string): string | undefined {
+  const wanted = computeLogRatio(size, 'x');
   return shapes.toSorted(
-    (first, second) => Math.abs(logRatio(first, ':') - wanted) - Math.abs(logRatio(second, ':') - wanted),
+    (first, second) =>
+      Math.abs(computeLogRatio(first, ':') - wanted) - Math.abs(computeLogRatio(second, ':') - wanted),
   )[0];
 }
 
@@ -114,7 +115,7 @@ function encodeImage({ image }: CanonicalRequest, { model, lose }: Encoding): Fi
   if (!image) return undefined;
   const { size } = fitSettings(image, model.capabilities, lose);
   loseSettings(image, ['size', 'quality', 'format', 'background'], lose);
-  return size === undefined || size === 'auto' ? undefined : { aspectRatio: nearestShape(size) };
+  return size === undefined || size === 'auto' ? undefined : { aspectRatio: findNearestShape(size) };
 }
 
 function encodeModalities(request: CanonicalRequest, encoding: Encoding): readonly string[] | undefined {
@@ -134,13 +135,13 @@ function encodeThinking(request: CanonicalRequest, encoding: Encoding): Fields |
   if (!reasoning) return undefined;
   const { display } = reasoning;
   const { style } = encoding.model.capabilities.reasoning;
-  const wanted = wantedEffort(reasoning);
+  const wanted = findWantedEffort(reasoning);
   if (style === 'none') {
     loseReasoning(reasoning, encoding.lose);
     return undefined;
   }
   const depth =
-    style === 'budget' ? thinkingBudget(reasoning, encoding) : thinkingLevel(reasoning, wanted, encoding);
+    style === 'budget' ? encodeBudget(reasoning, encoding) : encodeLevel(reasoning, wanted, encoding);
   const shown = display === undefined ? wanted !== 'none' : display !== 'none';
   return { ...depth, includeThoughts: shown };
 }
@@ -165,7 +166,7 @@ function fitBudget(wanted: number, { capabilities }: Model): number {
 }
 
 /** The requested budget, or that of the requested effort, within the model's bounds. */
-function thinkingBudget({ effort, budget }: Reasoning, { model, lose }: Encoding): Fields {
+function encodeBudget({ effort, budget }: Reasoning, { model, lose }: Encoding): Fields {
   const wanted = budget ?? efforts.find(({ name }) => name === effort)?.budget;
   if (wanted === undefined) {
     if (effort !== undefined) lose('reasoning.effort', 'the model has no such effort', 'model');
@@ -179,7 +180,7 @@ function thinkingBudget({ effort, budget }: Reasoning, { model, lose }: Encoding
 
 const levels = ['minimal', 'low', 'medium', 'high'];
 
-function thinkingLevel(
+function encodeLevel(
   { effort, budget }: Reasoning,
   wanted: string | undefined,
   { model, lose }: Encoding,

@@ -103,7 +103,7 @@ function encodeFunction(tool: OwnTool, path: string, encoding: Encoding): Fields
   return overlay(bag.fields(tool), {
     name,
     description: tool.description,
-    ...parametersOf(tool, path, encoding),
+    ...encodeParameters(tool, path, encoding),
   });
 }
 
@@ -114,7 +114,7 @@ export function restoreOpenApi(thing: Sides, schema: unknown): unknown {
   return isDeepStrictEqual(fromOpenApi(original), schema) ? original : undefined;
 }
 
-function parametersOf(
+function encodeParameters(
   tool: Extract<Tool, { type: 'function' }>,
   path: string,
   { own, lose }: Encoding,

@@ -43,7 +43,7 @@ function encodeDetails({ code, message, details: { param, retryAfter } }: Gatewa
 }
 
 /** `{"error": …}`, as a whole reply or as a chunk of a stream. */
-export function errorBody(error: GatewayError): { error: Fields } {
+export function buildErrorBody(error: GatewayError): { error: Fields } {
   const {
     message,
     details: { vendor },
@@ -60,7 +60,7 @@ export function errorBody(error: GatewayError): { error: Fields } {
 
 /** If the stream would have been an array, the error is in one too. */
 export function encodeError(error: GatewayError, match?: Match): ErrorReply {
-  const body = errorBody(error);
+  const body = buildErrorBody(error);
   return {
     status: selectClientStatus(error, protocolName) ?? readHttpStatus(error),
     body: match?.framing === 'array' ? [body] : body,
@@ -92,7 +92,7 @@ export function decodeError(status: number, text: string): GatewayError {
   return new GatewayError(error.code, error.message, { ...error.details, param, retryAfter });
 }
 
-export function streamError(error: Fields): EventOf<'error'> {
+export function readStreamError(error: Fields): EventOf<'error'> {
   const { message, status, code } = error;
   const vendorError = {
     ...readVendorError({ error }),

@@ -4,12 +4,12 @@
  * references are inlined too.
  */
 import { References } from '../../shared/wire-kit/object-schema.ts';
-import { isObject, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 
 /** Keywords whose value maps names to schemas. */
-const mapKeywords = nameSet('properties patternProperties dependentSchemas $defs definitions');
+const mapKeywords = splitNames('properties patternProperties dependentSchemas $defs definitions');
 /** Keywords whose value holds no schema. */
-const valueKeywords = nameSet('enum const default examples example required');
+const valueKeywords = splitNames('enum const default examples example required');
 /** Limits of inlining: references, characters, and nesting. Beyond them, references stay. */
 const mostReferences = 5000;
 const mostText = 256 * 1024;
@@ -37,23 +37,25 @@ class Inlining {
   }
 
   /** `open` are the targets that are being inlined. */
-  schema(value: unknown, open: readonly Fields[]): unknown {
-    if (Array.isArray(value)) return value.map((item: unknown) => this.schema(item, open));
+  inlineSchema(value: unknown, open: readonly Fields[]): unknown {
+    if (Array.isArray(value)) return value.map((item: unknown) => this.inlineSchema(item, open));
     if (!isObject(value)) return value;
     const { $ref: reference, ...rest } = value;
-    if (typeof reference !== 'string') return this.#members(value, open);
+    if (typeof reference !== 'string') return this.#inlineMembers(value, open);
     const target = this.#references.find(reference);
     if (!isObject(target)) {
       this.dangling = true;
-      return this.#members(rest, open);
+      return this.#inlineMembers(rest, open);
     }
     if (!this.#references.follow(target) || open.includes(target) || open.length > deepest)
-      return { $ref: `#/$defs/${this.#nameOf(target, reference)}` };
-    const inlined = this.schema(target, [...open, target]);
-    return isObject(inlined) && !('$ref' in inlined) ? { ...inlined, ...this.#members(rest, open) } : inlined;
+      return { $ref: `#/$defs/${this.#nameTarget(target, reference)}` };
+    const inlined = this.inlineSchema(target, [...open, target]);
+    return isObject(inlined) && !('$ref' in inlined)
+      ? { ...inlined, ...this.#inlineMembers(rest, open) }
+      : inlined;
   }
 
-  #nameOf(target: Fields, reference: string): string {
+  #nameTarget(target: Fields, reference: string): string {
     const known = this.#names.get(target);
     if (known !== undefined) return known;
     const last = reference.slice(reference.lastIndexOf('/') + 1).replaceAll(/\W/g, '') || 'self';
@@ -65,23 +67,23 @@ class Inlining {
   }
 
   /** The targets of references that stayed. The loop also visits those that a definition adds. */
-  definitions(): Fields {
+  buildDefinitions(): Fields {
     const definitions: [string, unknown][] = [];
     for (const [target, name] of this.#names)
-      definitions.push([name, this.schema(withoutDefinitions(target), [this.#root, target])]);
+      definitions.push([name, this.inlineSchema(omitDefinitions(target), [this.#root, target])]);
     return Object.fromEntries(definitions);
   }
 
-  #members(value: Fields, open: readonly Fields[]): Record<string, unknown> {
+  #inlineMembers(value: Fields, open: readonly Fields[]): Record<string, unknown> {
     return mapValues(value, (inner, name) => {
       if (valueKeywords.has(name)) return inner;
-      if (!mapKeywords.has(name) || !isObject(inner)) return this.schema(inner, open);
-      return mapValues(inner, (each) => this.schema(each, open));
+      if (!mapKeywords.has(name) || !isObject(inner)) return this.inlineSchema(inner, open);
+      return mapValues(inner, (each) => this.inlineSchema(each, open));
     });
   }
 }
 
-function withoutDefinitions({ $defs: _named, definitions: _older, ...rest }: Fields): Fields {
+function omitDefinitions({ $defs: _named, definitions: _older, ...rest }: Fields): Fields {
   return rest;
 }
 
@@ -89,8 +91,8 @@ function withoutDefinitions({ $defs: _named, definitions: _older, ...rest }: Fie
 export function fitSchema(schema: unknown, lose: (reason: string) => void): Record<string, unknown> {
   if (!isObject(schema)) return {};
   const inlining = new Inlining(schema);
-  const fitted = inlining.schema(withoutDefinitions(schema), [schema]);
-  const $defs = inlining.definitions();
+  const fitted = inlining.inlineSchema(omitDefinitions(schema), [schema]);
+  const $defs = inlining.buildDefinitions();
   if (inlining.dangling) lose('it refers to a schema that is not part of it');
   if (!isObject(fitted)) return {};
   return Object.keys($defs).length > 0 ? { ...fitted, $defs } : fitted;

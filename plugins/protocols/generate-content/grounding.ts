@@ -35,11 +35,11 @@ class BytePositions {
     return this.#characters.length - 1;
   }
 
-  byteAt(character: number): number {
+  toByte(character: number): number {
     return this.#bytes[Math.min(character, this.#bytes.length - 1)] ?? 0;
   }
 
-  characterAt(byte: number): number {
+  toCharacter(byte: number): number {
     return this.#characters[Math.min(Math.max(0, Math.trunc(byte)), this.length)] ?? 0;
   }
 }
@@ -61,9 +61,9 @@ function locate(
 ): { start?: number; end?: number } {
   const { partIndex, startIndex = 0, endIndex } = segment;
   if (typeof startIndex !== 'number' || typeof endIndex !== 'number') return {};
-  const base = places.byteAt(starts[typeof partIndex === 'number' ? partIndex : 0] ?? 0);
+  const base = places.toByte(starts[typeof partIndex === 'number' ? partIndex : 0] ?? 0);
   if (!transcript.whole && base + endIndex > places.length) return {};
-  return { start: places.characterAt(base + startIndex), end: places.characterAt(base + endIndex) };
+  return { start: places.toCharacter(base + startIndex), end: places.toCharacter(base + endIndex) };
 }
 
 function readSource(chunk: Fields | undefined): Pick<Annotation, 'kind' | 'url' | 'title'> | undefined {
@@ -127,8 +127,8 @@ export function encodeGrounding(annotations: readonly Annotation[], text: string
     const passage = text.slice(start, end);
     left -= passage.length;
     const segment = {
-      startIndex: bytes.byteAt(start),
-      endIndex: bytes.byteAt(end),
+      startIndex: bytes.toByte(start),
+      endIndex: bytes.toByte(end),
       ...(left < 0 ? {} : { text: passage }),
     };
     return [{ segment, groundingChunkIndices: [places.get(JSON.stringify([url, title]))] }];

@@ -10,16 +10,16 @@ import { ChunkEncoder, encodeStreamError, encodeReply } from './encode-events.ts
 import { encodeRequest } from './encode-request.ts';
 import { decodeError, encodeError } from './errors.ts';
 import { fieldNames } from './field-names.ts';
-import { modelRoutes } from './listing.ts';
+import { buildModelRoutes } from './listing.ts';
 import { readRequest, GenerateCall } from './read-request.ts';
-import { writtenPath, type SpellingNote } from './spelling.ts';
+import { spellPath, type SpellingNote } from './spelling.ts';
 
-export function protocolAt(mount: string): Protocol {
+export function createProtocol(mount: string): Protocol {
   return {
     name: protocolName,
     body: 'json',
     client: {
-      match: buildMatcher(mount),
+      match: createMatcher(mount),
       read: readRequest,
       fieldNames,
       usagePath: { reply: ['usageMetadata'], event: ['usageMetadata'] },
@@ -35,7 +35,7 @@ export function protocolAt(mount: string): Protocol {
       retarget,
       encodeRequest,
       decodeEvents: (call, model) => new ReplyDecoder(call, model),
-      decodeReply: (body, call, model) => new ReplyDecoder(call, model).whole(body),
+      decodeReply: (body, call, model) => new ReplyDecoder(call, model).decodeWhole(body),
       decodeError,
       modelPaths: [['modelVersion']],
       ending: 'silence',
@@ -56,13 +56,13 @@ export const generateContent = definePlugin({
       .default('/beta'),
   }),
   apply(host, { mount }) {
-    host.protocols.add(protocolAt(mount));
+    host.protocols.add(createProtocol(mount));
     host.address({ protocol: protocolName, client: '@google/genai', path: mount, serves: servedMethods });
     host.example(
       `curl {url}${mount}/v1beta/models/{model}:generateContent -H "x-goog-api-key: $KEY" -H ` +
         `"Content-Type: application/json" -d '{"contents":[{"role":"user","parts":[{"text":"Hello!"}]}]}'`,
     );
-    for (const route of modelRoutes(host.catalog, mount)) host.routes.add(route);
+    for (const route of buildModelRoutes(host.catalog, mount)) host.routes.add(route);
   },
 });
 
@@ -85,7 +85,7 @@ function readFraming(query: string | undefined): 'events' | 'array' {
 }
 
 /** Builds the function that recognises this protocol's calls below `mount`. */
-function buildMatcher(mount: string): (method: string, path: string, query?: string) => Match | undefined {
+function createMatcher(mount: string): (method: string, path: string, query?: string) => Match | undefined {
   return (method, path, query) => {
     if (method !== 'POST' || !path.startsWith(`${mount}/`)) return undefined;
     const [, model, name = ''] = callPath.exec(path.slice(mount.length)) ?? [];
@@ -111,7 +111,7 @@ function respell(
   [outer, inner]: readonly [string] | readonly [string, string],
   spelling: readonly SpellingNote[],
 ): Edit['path'] {
-  const outerName = writtenPath(outer, spelling);
+  const outerName = spellPath(outer, spelling);
   if (inner === undefined) return [outerName];
-  return [outerName, writtenPath(`${outer}.${inner}`, spelling).slice(outerName.length + 1)];
+  return [outerName, spellPath(`${outer}.${inner}`, spelling).slice(outerName.length + 1)];
 }

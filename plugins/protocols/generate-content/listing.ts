@@ -8,7 +8,7 @@ import {
   type Model,
   type Route,
 } from '../../../core/index.ts';
-import { describeListed, formatPrices, listingRoutes } from '../../shared/wire-kit/model-listing.ts';
+import { describeListed, formatPrices, buildListingRoutes } from '../../shared/wire-kit/model-listing.ts';
 import { encodeError } from './errors.ts';
 import { joinWords } from './spelling.ts';
 
@@ -58,9 +58,9 @@ function describeModel(model: Model): Record<string, unknown> {
 }
 
 /** The listing's routes below `mount`, for both versions that the SDKs call. */
-export function modelRoutes(catalog: Catalog, mount: string): Route[] {
+export function buildModelRoutes(catalog: Catalog, mount: string): Route[] {
   return ['v1beta', 'v1'].flatMap((version) =>
-    listingRoutes(catalog, {
+    buildListingRoutes(catalog, {
       names: [`generate-models-${version}`, `generate-model-${version}`],
       path: `${mount}/${version}/models`,
       parameter: 'name',

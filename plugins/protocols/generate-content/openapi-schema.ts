@@ -3,9 +3,9 @@
  * as a type, counts as numbers. `parameters` and `responseSchema` use it. Every other protocol uses JSON
  * Schema.
  */
-import { isObject, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 
-const countKeywords = nameSet('minItems maxItems minLength maxLength minProperties maxProperties');
+const countKeywords = splitNames('minItems maxItems minLength maxLength minProperties maxProperties');
 const schemaKeywords: ReadonlySet<string> = new Set(['items', 'additionalProperties']);
 const listKeywords: ReadonlySet<string> = new Set(['anyOf', 'prefixItems']);
 const mapKeywords: ReadonlySet<string> = new Set(['properties', 'defs', '$defs']);

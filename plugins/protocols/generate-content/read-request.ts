@@ -11,7 +11,7 @@ import {
   type Model,
 } from '../../../core/index.ts';
 import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
-import { labelsOf } from '../../shared/wire-kit/labels.ts';
+import { readLabels } from '../../shared/wire-kit/labels.ts';
 import { MediaMeter } from '../../shared/wire-kit/media-meter.ts';
 import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
 import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
@@ -21,7 +21,7 @@ import { decodeRequest } from './decode-request.ts';
 import { listSearches } from './decode-tools.ts';
 import { checksSignatures } from './encoding.ts';
 import { guessMediaType } from './media.ts';
-import { readSpelling, writtenPath, type SpellingNote } from './spelling.ts';
+import { readSpelling, spellPath, type SpellingNote } from './spelling.ts';
 import * as Wire from './wire.ts';
 
 interface ReadBody extends CheckedBody {
@@ -71,12 +71,12 @@ function readFacts({ wire, text, match, spelling }: ReadBody): CallFacts {
     size: measureInput(wire, text),
     fees: readFees(wire, spelling),
     modes: [
-      ...readRequestedModes({ [writtenPath('serviceTier', spelling)]: wire.serviceTier }),
+      ...readRequestedModes({ [spellPath('serviceTier', spelling)]: wire.serviceTier }),
       ...readToolModes(wire, spelling),
     ],
     preferences: readPreferences(wire.provider),
     carriesState: containsEnvelope(text),
-    labels: labelsOf({ metadata: wire.labels }),
+    labels: readLabels({ metadata: wire.labels }),
   };
 }
 
@@ -94,7 +94,7 @@ export function readRequest(body: unknown, text: string, match: Match): Generate
 function respellError(error: GatewayError, spelling: readonly SpellingNote[]): GatewayError {
   const { code, message, details } = error;
   const { param = '' } = details;
-  const written = writtenPath(param, spelling);
+  const written = spellPath(param, spelling);
   if (written === param) return error;
   return new GatewayError(code, message.replace(`"${param}"`, `"${written}"`), {
     ...details,
@@ -122,7 +122,7 @@ function readFees({ tools }: Wire.Request, spelling: readonly SpellingNote[]): F
     tools?.flatMap((tool, place) => listSearches(tool).map((name) => `tools[${place}].${name}`)) ?? [];
   return first === undefined
     ? []
-    : [{ name: 'webSearch', field: writtenPath(first, spelling), most: Infinity }];
+    : [{ name: 'webSearch', field: spellPath(first, spelling), most: Infinity }];
 }
 
 /**
@@ -132,7 +132,7 @@ function readFees({ tools }: Wire.Request, spelling: readonly SpellingNote[]): F
 function readToolModes({ tools }: Wire.Request, spelling: readonly SpellingNote[]): Mode[] {
   return (['googleMaps', 'retrieval'] as const).flatMap((name): Mode[] => {
     const place = tools?.findIndex((tool) => tool[name]) ?? -1;
-    return place < 0 ? [] : [{ name, field: writtenPath(`tools[${place}].${name}`, spelling), silent: true }];
+    return place < 0 ? [] : [{ name, field: spellPath(`tools[${place}].${name}`, spelling), silent: true }];
   });
 }
 
@@ -200,7 +200,7 @@ function checkRequest(body: unknown): CheckedBody {
 function checkCount(body: unknown): CheckedBody {
   const { contents, generateContentRequest: inner, ...rest } = checkWire(Wire.count, body);
   if (inner) {
-    if (contents) throw exclusive('contents', 'generateContentRequest');
+    if (contents) throw buildConflictError('contents', 'generateContentRequest');
     checkFields(inner, 'generateContentRequest.');
     return {
       wire: { ...inner, provider: inner.provider ?? rest.provider },
@@ -211,7 +211,11 @@ function checkCount(body: unknown): CheckedBody {
   return { wire: { ...rest, contents }, modelPath: undefined };
 }
 
-function exclusive(path: string, other: string, send = 'one of the two'): ReturnType<typeof buildFieldError> {
+function buildConflictError(
+  path: string,
+  other: string,
+  send = 'one of the two',
+): ReturnType<typeof buildFieldError> {
   return buildFieldError(path, `cannot be combined with "${other}"`, send);
 }
 
@@ -220,10 +224,10 @@ function checkParts(parts: readonly Wire.Part[], path: string): void {
     const at = `${path}.parts[${index}]`;
     const [first, second] = Wire.partKinds.filter((kind) => part[kind] !== undefined && part[kind] !== null);
     if (first !== undefined && second !== undefined)
-      throw exclusive(`${at}.${second}`, first, 'each in a part of its own');
+      throw buildConflictError(`${at}.${second}`, first, 'each in a part of its own');
     for (const [place, { inlineData, fileData }] of part.functionResponse?.parts?.entries() ?? [])
       if (inlineData && fileData)
-        throw exclusive(
+        throw buildConflictError(
           `${at}.functionResponse.parts[${place}].fileData`,
           'inlineData',
           'each in a part of its own',
@@ -249,11 +253,11 @@ function checkFields(wire: Wire.Request, path: string): void {
     for (const [place, declared] of functionDeclarations?.entries() ?? []) {
       const at = `${path}tools[${index}].functionDeclarations[${place}]`;
       if (declared.parameters && declared.parametersJsonSchema)
-        throw exclusive(`${at}.parametersJsonSchema`, 'parameters');
+        throw buildConflictError(`${at}.parametersJsonSchema`, 'parameters');
     }
   if (config?.responseSchema && config.responseJsonSchema)
-    throw exclusive(`${path}generationConfig.responseJsonSchema`, 'responseSchema');
+    throw buildConflictError(`${path}generationConfig.responseJsonSchema`, 'responseSchema');
   const thinking = config?.thinkingConfig;
   if (typeof thinking?.thinkingBudget === 'number' && thinking.thinkingLevel)
-    throw exclusive(`${path}generationConfig.thinkingConfig.thinkingLevel`, 'thinkingBudget');
+    throw buildConflictError(`${path}generationConfig.thinkingConfig.thinkingLevel`, 'thinkingBudget');
 }

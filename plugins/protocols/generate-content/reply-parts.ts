@@ -56,11 +56,11 @@ export class ReplyParts {
       case 'block-start':
         this.#blocks.set(event.block, {
           start: event,
-          from: this.#candidate(event.candidate).transcript.length,
+          from: this.#ensureCandidate(event.candidate).transcript.length,
           cited: [],
           transcript: new Transcript(),
         });
-        if (event.kind === 'refusal') this.#candidate(event.candidate).refused = true;
+        if (event.kind === 'refusal') this.#ensureCandidate(event.candidate).refused = true;
         return [];
       case 'block-end':
         return this.#end(event);
@@ -68,7 +68,7 @@ export class ReplyParts {
         this.#cite(event);
         return [];
       case 'logprobs':
-        for (const each of event.content) this.#candidate(event.candidate).logprobs.push(each);
+        for (const each of event.content) this.#ensureCandidate(event.candidate).logprobs.push(each);
         return [];
       case 'finish':
         this.#finish(event);
@@ -78,7 +78,7 @@ export class ReplyParts {
     }
   }
 
-  #candidate(index: number): Candidate {
+  #ensureCandidate(index: number): Candidate {
     const known = this.#candidates.get(index);
     if (known) return known;
     const candidate: Candidate = {
@@ -94,14 +94,14 @@ export class ReplyParts {
   #cite({ candidate, block: number, annotation }: EventOf<'annotation'>): void {
     const block = this.#blocks.get(number);
     if (block && annotation.start === undefined) block.cited.push(annotation);
-    else this.#candidate(candidate).annotations.push(annotation);
+    else this.#ensureCandidate(candidate).annotations.push(annotation);
   }
 
   #add({ candidate, block: number, text, vendor = {} }: EventOf<'block-delta'>): Fields[] {
     const block = this.#blocks.get(number);
     if (!block) return [];
     const { kind } = block.start;
-    if (kind === 'text' || kind === 'refusal') this.#candidate(candidate).transcript.add(text);
+    if (kind === 'text' || kind === 'refusal') this.#ensureCandidate(candidate).transcript.add(text);
     if (kind === 'audio' && Object.values(vendor).some(({ transcript }) => transcript))
       this.#context.lost?.('audio.transcript', 'generate-content has no field for the transcript of audio');
     const isText = kind === 'text' || kind === 'refusal' || (kind === 'reasoning' && !this.#hidesThoughts);
@@ -116,7 +116,7 @@ export class ReplyParts {
     this.#blocks.delete(number);
     const { start, from, cited } = block;
     const { text } = block.transcript;
-    const { annotations, transcript: answer } = this.#candidate(start.candidate);
+    const { annotations, transcript: answer } = this.#ensureCandidate(start.candidate);
     for (const annotation of cited) annotations.push({ ...annotation, start: from, end: answer.length });
     switch (start.kind) {
       case 'text':
@@ -177,7 +177,7 @@ export class ReplyParts {
       logprobs,
       refused,
       transcript: { text },
-    } = this.#candidate(index);
+    } = this.#ensureCandidate(index);
     const hasOwnSources = 'groundingMetadata' in extras || 'citationMetadata' in extras;
     const grounding = hasOwnSources ? undefined : encodeGrounding(annotations, text);
     if (!hasOwnSources && !annotations.every(isCited))

@@ -4,11 +4,11 @@
  * in both spellings is an error, because the vendor may read the one and we the other.
  */
 import { readMember } from '../../shared/wire-kit/values.ts';
-import { isObject, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError, formatPath } from '../../shared/wire-kit/wire-check.ts';
 
 /** The fields that we read. All others pass as they are written. */
-const knownFields = nameSet(`
+const knownFields = splitNames(`
   systemInstruction toolConfig generationConfig generateContentRequest safetySettings cachedContent
   serviceTier inlineData mimeType displayName fileData fileUri functionCall functionResponse
   executableCode codeExecutionResult toolCall toolResponse thoughtSignature videoMetadata mediaResolution
@@ -20,11 +20,11 @@ const knownFields = nameSet(`
   audioTimestamp
 `);
 /** Fields whose content belongs to the client: its names are not ours to convert. */
-const opaqueFields = nameSet(`
+const opaqueFields = splitNames(`
   args response parameters parametersJsonSchema responseSchema responseJsonSchema labels partMetadata
 `);
 /** Lists for which Google's documentation sometimes writes a single object. */
-const listFields = nameSet('contents parts tools functionDeclarations safetySettings');
+const listFields = splitNames('contents parts tools functionDeclarations safetySettings');
 
 type Path = readonly (string | number)[];
 
@@ -150,14 +150,14 @@ function rewrite(body: Record<string, unknown>, path: Path, rename: boolean): vo
  * Spells paths whose notes are unknown: every name that the client wrote in snake_case once is in snake_case
  * everywhere. Undefined if the client wrote none so.
  */
-export function fieldSpeller(notes: readonly SpellingNote[]): ((path: string) => string) | undefined {
+export function createSpeller(notes: readonly SpellingNote[]): ((path: string) => string) | undefined {
   const names = new Set(notes.flatMap((note) => /^snake:.*"(\w+)"\]$/.exec(note)?.[1] ?? []));
   if (names.size === 0) return undefined;
   return (path) => path.replaceAll(/[A-Za-z]+/g, (name) => (names.has(name) ? toSnakeCase(name) : name));
 }
 
 /** Spells the path of a field as the client wrote it. */
-export function writtenPath(path: string, notes: readonly SpellingNote[]): string {
+export function spellPath(path: string, notes: readonly SpellingNote[]): string {
   const root = /^\w*/.exec(path)?.[0] ?? '';
   let written = path;
   for (const note of notes.toReversed()) {

@@ -3,9 +3,9 @@
  * Google's own tools read, and zeros are omitted. The total includes everything. Each chunk has the counts so
  * far.
  */
-import { knownCount, type Usage } from '../../../core/index.ts';
+import { toCount, type Usage } from '../../../core/index.ts';
 import { keepKnown, readObjects } from '../../shared/wire-kit/values.ts';
-import { type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
+import { type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 
 function addCounts(...counts: readonly (number | undefined)[]): number | undefined {
   return counts.every((count) => count === undefined)
@@ -14,31 +14,31 @@ function addCounts(...counts: readonly (number | undefined)[]): number | undefin
 }
 
 function readModality(details: unknown, name: string): number | undefined {
-  return knownCount(readObjects(details).find((each) => each.modality === name)?.tokenCount);
+  return toCount(readObjects(details).find((each) => each.modality === name)?.tokenCount);
 }
 
 function readOutput(wire: Fields, prompt: number | undefined): number | undefined {
-  const listed = addCounts(knownCount(wire.candidatesTokenCount), knownCount(wire.thoughtsTokenCount));
-  const total = knownCount(wire.totalTokenCount);
+  const listed = addCounts(toCount(wire.candidatesTokenCount), toCount(wire.thoughtsTokenCount));
+  const total = toCount(wire.totalTokenCount);
   if (total === undefined || prompt === undefined) return listed;
   return Math.max(listed ?? 0, total - prompt);
 }
 
 /** The counts. Other fields, such as the counts by modality, are kept as they are. */
-export const countFields = nameSet(`
+export const countFields = splitNames(`
   promptTokenCount cachedContentTokenCount candidatesTokenCount toolUsePromptTokenCount thoughtsTokenCount
   totalTokenCount
 `);
 
 /** An omitted count is zero if there are counts by modality, since clients want both together. */
 function readWithMedia(media: readonly (number | undefined)[], count: unknown): number | undefined {
-  return knownCount(count) ?? (media.some((known) => known !== undefined) ? 0 : undefined);
+  return toCount(count) ?? (media.some((known) => known !== undefined) ? 0 : undefined);
 }
 
 /** Returns undefined if it holds no count. */
 export function decodeUsage(wire: Fields): Usage | undefined {
-  const toolPrompt = knownCount(wire.toolUsePromptTokenCount);
-  const input = addCounts(knownCount(wire.promptTokenCount), toolPrompt);
+  const toolPrompt = toCount(wire.toolUsePromptTokenCount);
+  const input = addCounts(toCount(wire.promptTokenCount), toolPrompt);
   const [inputAudio, inputImage] = ['AUDIO', 'IMAGE'].map((name) =>
     readModality(wire.promptTokensDetails, name),
   );

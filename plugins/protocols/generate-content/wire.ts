@@ -6,8 +6,8 @@
 import { z } from 'zod';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
 import { quicken } from '../../shared/wire-kit/quick-check.ts';
-import { nameSet } from '../../shared/wire-kit/vendor-bag.ts';
-import { numberBetween, wholeBetween, tokenLimit } from '../../shared/wire-kit/wire-check.ts';
+import { splitNames } from '../../shared/wire-kit/vendor-bag.ts';
+import { allowNumber, allowInteger, tokenLimit } from '../../shared/wire-kit/wire-check.ts';
 
 const anyObject = z.looseObject({});
 const name = z.string().min(1);
@@ -71,17 +71,17 @@ const toolConfig = z.looseObject({
 /** Google takes five today. */
 const mostStops = 1000;
 const generationConfig = z.looseObject({
-  temperature: numberBetween(0, 2).nullish(),
-  topP: numberBetween(0, 1).nullish(),
+  temperature: allowNumber(0, 2).nullish(),
+  topP: allowNumber(0, 1).nullish(),
   topK: z.number('a number of tokens').nonnegative('a number of tokens').nullish(),
-  candidateCount: wholeBetween(1, 8).nullish(),
+  candidateCount: allowInteger(1, 8).nullish(),
   maxOutputTokens: tokenLimit.nullish(),
   stopSequences: z.array(z.string()).max(mostStops, `an array of at most ${mostStops} strings`).nullish(),
-  presencePenalty: numberBetween(-2, 2).nullish(),
-  frequencyPenalty: numberBetween(-2, 2).nullish(),
-  seed: wholeBetween(-2147483648, 2147483647).nullish(),
+  presencePenalty: allowNumber(-2, 2).nullish(),
+  frequencyPenalty: allowNumber(-2, 2).nullish(),
+  seed: allowInteger(-2147483648, 2147483647).nullish(),
   responseLogprobs: z.boolean().nullish(),
-  logprobs: wholeBetween(0, 20).nullish(),
+  logprobs: allowInteger(0, 20).nullish(),
   responseMimeType: z.string().nullish(),
   responseSchema: anyObject.nullish(),
   responseJsonSchema: z.unknown().optional(),
@@ -147,7 +147,7 @@ export const partKinds = [
   'toolResponse',
 ] as const;
 /** Fields that accompany the content of a part. */
-export const partAsides = nameSet(`
+export const partAsides = splitNames(`
   thought thoughtSignature videoMetadata mediaResolution partMetadata mediaProcessing speechMetadata
 `);
 

@@ -4,7 +4,7 @@
  */
 import {
   GatewayError,
-  knownCount,
+  toCount,
   type CanonicalEvent,
   type ClientCall,
   type EventDecoder,
@@ -12,23 +12,23 @@ import {
 } from '../../../core/index.ts';
 import { unreadableEvent, parseJson } from '../../shared/wire-kit/event-data.ts';
 import { detectBase64PictureType } from '../../shared/wire-kit/media.ts';
-import { errorEvent } from '../../shared/wire-kit/openai-error.ts';
+import { buildErrorEvent } from '../../shared/wire-kit/openai-error.ts';
 import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { readObjects } from '../../shared/wire-kit/values.ts';
-import { isObject, pickUnread, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, pickUnread, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { bag } from './bag.ts';
 import { ImageCall } from './read-request.ts';
 import { decodeUsage } from './usage.ts';
 
-const replyFields = nameSet(`
+const replyFields = splitNames(`
   created created_at data usage model type b64_json url revised_prompt size quality background
   output_format partial_image_index sequence_number
 `);
 
 const withoutImage = 'The provider answered without an image.';
 
-function factsOf(...sources: readonly Fields[]): Fields {
+function readPictureFacts(...sources: readonly Fields[]): Fields {
   const names = ['size', 'quality', 'background', 'output_format', 'revised_prompt', 'url'];
   const stated = Object.assign({}, ...sources);
   return Object.fromEntries(
@@ -57,14 +57,14 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   /** Reads a whole reply. Throws if there is no image. */
-  whole(body: unknown): CanonicalEvent[] {
+  decodeWhole(body: unknown): CanonicalEvent[] {
     if (!isObject(body))
       throw new GatewayError('upstream_failed', 'The provider sent a reply that is no image result.');
     if (body.error) this.#fail(body);
     const images = readObjects(body.data);
     if (!this.#over && images.length === 0) throw new GatewayError('upstream_failed', withoutImage);
     if (!this.#over) this.#start(body);
-    for (const image of images) if (!this.#over) this.#addPicture(image, factsOf(body, image));
+    for (const image of images) if (!this.#over) this.#addPicture(image, readPictureFacts(body, image));
     if (!this.#over) this.#finish(body.usage);
     return this.#log.take();
   }
@@ -80,13 +80,13 @@ export class ReplyDecoder implements EventDecoder {
     if (!this.#started) this.#start(wire);
     if (type.endsWith('.partial_image')) this.#addPartial(wire);
     if (!type.endsWith('.completed')) return;
-    this.#addPicture(wire, factsOf(wire));
+    this.#addPicture(wire, readPictureFacts(wire));
     if (!this.#over && this.#log.blocks >= this.#call.candidates) this.#finish(wire.usage);
   }
 
   #start(wire: Fields): void {
     this.#started = true;
-    const created = knownCount(wire.created ?? wire.created_at);
+    const created = toCount(wire.created ?? wire.created_at);
     this.#log.begin(undefined, undefined, created, bag.keep(pickUnread(wire, replyFields)));
   }
 
@@ -96,9 +96,9 @@ export class ReplyDecoder implements EventDecoder {
       this.#log.emit({
         type: 'partial-image',
         candidate: this.#log.blocks,
-        index: knownCount(index) ?? 0,
+        index: toCount(index) ?? 0,
         data,
-        ...bag.keep(factsOf(wire)),
+        ...bag.keep(readPictureFacts(wire)),
       });
     }
   }
@@ -129,6 +129,6 @@ export class ReplyDecoder implements EventDecoder {
 
   #fail(wire: Fields): void {
     this.#over = true;
-    this.#log.emit(errorEvent(readVendorError(wire)));
+    this.#log.emit(buildErrorEvent(readVendorError(wire)));
   }
 }

@@ -3,13 +3,13 @@
  * prompt.
  */
 import type { Block, CanonicalRequest, ImageSettings } from '../../../core/index.ts';
-import { pickOwnFields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
+import { pickOwnFields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import type { Picture } from './read-form.ts';
 import type * as Wire from './wire.ts';
 
 /** Not kept: `response_format` asks for what is done anyway. */
-const readWhole = nameSet(`
+const readWhole = splitNames(`
   model prompt quality n size output_format output_compression background moderation input_fidelity stream
   partial_images response_format user
 `);

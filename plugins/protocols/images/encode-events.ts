@@ -11,7 +11,7 @@ import {
 import { encodeStreamError } from '../../shared/wire-kit/openai-error.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
-import { dataOf, Pictures } from './pictures.ts';
+import { encodePicture, Pictures } from './pictures.ts';
 import { ImageCall } from './read-request.ts';
 
 export class PictureEncoder implements EventEncoder {
@@ -35,34 +35,34 @@ export class PictureEncoder implements EventEncoder {
       const { data, index } = event;
       const facts = bag.fields(event);
       const format = facts.output_format;
-      const settings = this.#pictures.settings({
+      const settings = this.#pictures.encodeSettings({
         facts,
         mediaType: `image/${typeof format === 'string' ? format : 'png'}`,
       });
-      return this.#frame('partial_image', { b64_json: data, partial_image_index: index, ...settings });
+      return this.#encodeFrame('partial_image', { b64_json: data, partial_image_index: index, ...settings });
     }
     if (event.type === 'error') return encodeStreamError(new GatewayError('upstream_failed', event.message));
-    return event.type === 'response-end' ? this.#completed() : '';
+    return event.type === 'response-end' ? this.#encodeCompleted() : '';
   }
 
-  #completed(): string {
+  #encodeCompleted(): string {
     this.#pictures.check();
     const { all, usage } = this.#pictures;
     const { model } = this.#context;
     return all
       .map((picture, index) =>
-        this.#frame('completed', {
-          ...dataOf(picture),
+        this.#encodeFrame('completed', {
+          ...encodePicture(picture),
           index,
           model,
-          ...this.#pictures.settings(picture),
+          ...this.#pictures.encodeSettings(picture),
           usage,
         }),
       )
       .join('');
   }
 
-  #frame(name: string, fields: Fields): string {
+  #encodeFrame(name: string, fields: Fields): string {
     const type = `${this.#family}.${name}`;
     const data = { type, created_at: this.#pictures.created, ...fields };
     return `event: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
@@ -77,9 +77,9 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
   const [first] = pictures.all;
   return {
     created: pictures.created,
-    data: pictures.all.map((picture, index) => ({ ...dataOf(picture), index })),
+    data: pictures.all.map((picture, index) => ({ ...encodePicture(picture), index })),
     model: context.model,
-    ...(first ? pictures.settings(first) : {}),
+    ...(first ? pictures.encodeSettings(first) : {}),
     usage: pictures.usage,
   };
 }

@@ -10,7 +10,7 @@ import { ReplyDecoder } from './decode-events.ts';
 import { PictureEncoder, encodeReply } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
 import { keepReachable } from './reach.ts';
-import { requestReader } from './read-request.ts';
+import { createReader } from './read-request.ts';
 
 const calls: Readonly<Record<string, Match>> = {
   'POST /v1/images/generations': { operation: 'generate', body: 'json' },
@@ -33,13 +33,13 @@ const fieldNames = {
   'image.fidelity': 'input_fidelity',
 };
 
-export function protocolWith({ quality }: { readonly quality: 'required' | 'optional' }): Protocol {
+export function createProtocol({ quality }: { readonly quality: 'required' | 'optional' }): Protocol {
   return {
     name: protocolName,
     body: 'multipart',
     client: {
       match: (method, path) => calls[`${method} ${path}`],
-      read: requestReader(quality),
+      read: createReader(quality),
       fieldNames,
       encodeEvents: (context) => new PictureEncoder(context),
       encodeReply,
@@ -52,7 +52,7 @@ export function protocolWith({ quality }: { readonly quality: 'required' | 'opti
       retarget: ({ model }) => [{ path: ['model'], value: model }],
       encodeRequest,
       decodeEvents: (call) => new ReplyDecoder(call),
-      decodeReply: (body, call) => new ReplyDecoder(call).whole(body),
+      decodeReply: (body, call) => new ReplyDecoder(call).decodeWhole(body),
       decodeError,
       modelPaths: [['model']],
       ending: 'event',
@@ -67,7 +67,7 @@ export const images = definePlugin({
   /** `optional` also accepts calls without `quality`, as OpenAI does. They get the quality `auto`. */
   options: z.strictObject({ quality: z.enum(['required', 'optional']).default('required') }),
   apply(host, options) {
-    host.protocols.add(protocolWith(options));
+    host.protocols.add(createProtocol(options));
     host.address({ protocol: protocolName, client: 'openai', path: '/v1' });
     host.example(example, 'image');
     // Runs after the taps that add targets.

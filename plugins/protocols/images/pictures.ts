@@ -91,15 +91,15 @@ export class Pictures {
   }
 
   /** How a picture was made: as the provider states, or else as requested. */
-  settings({ facts, mediaType }: Pick<Picture, 'facts' | 'mediaType'>): Fields {
+  encodeSettings({ facts, mediaType }: Pick<Picture, 'facts' | 'mediaType'>): Fields {
     const { call, capabilities } = this.#context;
     const requested = call.decode().image ?? {};
-    const used = (name: 'size' | 'quality' | 'background'): unknown =>
+    const findSetting = (name: 'size' | 'quality' | 'background'): unknown =>
       facts[name] ?? resolveSetting(name, requested, capabilities?.image);
     return {
-      size: used('size'),
-      quality: used('quality'),
-      background: used('background'),
+      size: findSetting('size'),
+      quality: findSetting('quality'),
+      background: findSetting('background'),
       output_format: mediaType.replace(/^image\/|\+xml$/g, ''),
     };
   }
@@ -121,7 +121,7 @@ export class Pictures {
   }
 }
 
-export function dataOf({ data, facts }: Picture): Fields {
+export function encodePicture({ data, facts }: Picture): Fields {
   const { url, revised_prompt } = facts;
   return {
     ...(data === '' && url !== undefined ? { url } : { b64_json: data }),

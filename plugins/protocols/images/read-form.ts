@@ -72,6 +72,6 @@ function checkPicture(at: string, bytes: Uint8Array, mask: boolean): Picture {
 }
 
 /** The error for a form instead of JSON, or JSON instead of a form. */
-export function wrongBody(send: string): GatewayError {
+export function buildBodyError(send: string): GatewayError {
   return new GatewayError('unsupported_media_type', `Send the body as ${send}.`);
 }

@@ -1,11 +1,11 @@
 /** Reads a client's call, and the facts that the gateway decides by. An edit comes as a form. */
 import { Form, type Match, type Operation } from '../../../core/index.ts';
-import { labelsOf } from '../../shared/wire-kit/labels.ts';
+import { readLabels } from '../../shared/wire-kit/labels.ts';
 import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
 import { ReadCall, type CallFacts } from '../../shared/wire-kit/read-call.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { decodeRequest } from './decode-request.ts';
-import { readForm, wrongBody, type Picture } from './read-form.ts';
+import { readForm, buildBodyError, type Picture } from './read-form.ts';
 import * as Wire from './wire.ts';
 
 export class ImageCall extends ReadCall {
@@ -26,7 +26,7 @@ export class ImageCall extends ReadCall {
       size: { textBytes, images: pictures.length, mediaBytes: 0 },
       preferences: readPreferences(wire.provider),
       carriesState: false,
-      labels: labelsOf(wire),
+      labels: readLabels(wire),
     };
     super(facts, () => decodeRequest(wire, pictures));
     this.operation = operation;
@@ -36,10 +36,10 @@ export class ImageCall extends ReadCall {
 }
 
 /** Creates the reader, which throws `invalid_request`. `quality`: whether calls must have one. */
-export function requestReader(
+export function createReader(
   quality: 'required' | 'optional',
 ): (body: unknown, text: string, match: Match) => ImageCall {
-  const checked = (
+  const checkFields = (
     fields: unknown,
     schema: typeof Wire.request | typeof Wire.edit,
     qualities: string,
@@ -57,13 +57,13 @@ export function requestReader(
   return (body, text, { operation }) => {
     const textBytes = Buffer.byteLength(text);
     if (operation === 'edit') {
-      if (!(body instanceof Form)) throw wrongBody('multipart/form-data');
+      if (!(body instanceof Form)) throw buildBodyError('multipart/form-data');
       const { fields, pictures } = readForm(body);
-      const wire = checked(fields, Wire.edit, '"low", "medium" or "high"');
+      const wire = checkFields(fields, Wire.edit, '"low", "medium" or "high"');
       return new ImageCall(operation, wire, textBytes, pictures);
     }
-    if (body instanceof Form) throw wrongBody('application/json');
-    const wire = checked(body, Wire.request, '"auto", "low", "medium", "high", "standard" or "hd"');
+    if (body instanceof Form) throw buildBodyError('application/json');
+    const wire = checkFields(body, Wire.request, '"auto", "low", "medium", "high", "standard" or "hd"');
     return new ImageCall(operation, wire, textBytes, []);
   };
 }

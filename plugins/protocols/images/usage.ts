@@ -1,5 +1,5 @@
 /** Usage in both directions. If an endpoint does not break down its output tokens, they are image tokens. */
-import { knownCount, type Usage } from '../../../core/index.ts';
+import { toCount, type Usage } from '../../../core/index.ts';
 import { readObject, keepKnown } from '../../shared/wire-kit/values.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
@@ -8,11 +8,11 @@ export function decodeUsage(wire: Fields): Usage | undefined {
   const input = readObject(wire.input_tokens_details);
   const output = readObject(wire.output_tokens_details);
   return keepKnown({
-    input: knownCount(wire.input_tokens),
-    cacheRead: knownCount(input.cached_tokens),
-    inputImage: knownCount(input.image_tokens),
-    output: knownCount(wire.output_tokens),
-    outputImage: knownCount(output.image_tokens) ?? knownCount(wire.output_tokens),
+    input: toCount(wire.input_tokens),
+    cacheRead: toCount(input.cached_tokens),
+    inputImage: toCount(input.image_tokens),
+    output: toCount(wire.output_tokens),
+    outputImage: toCount(output.image_tokens) ?? toCount(wire.output_tokens),
   });
 }
 

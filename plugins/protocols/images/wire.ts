@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
-import { wholeBetween, modelId } from '../../shared/wire-kit/wire-check.ts';
+import { allowInteger, modelId } from '../../shared/wire-kit/wire-check.ts';
 
 const size = '"auto", or a width and a height in pixels such as "1024x1024"';
 const asData = '"b64_json", or leave it out: this gateway answers with the image itself';
@@ -18,17 +18,17 @@ export const settings = z.looseObject({
     .regex(/^(auto|[1-9]\d{1,4}x[1-9]\d{1,4})$/, size)
     .nullish(),
   output_format: z.string().min(1).nullish(),
-  output_compression: wholeBetween(0, 100).nullish(),
+  output_compression: allowInteger(0, 100).nullish(),
   background: z.string().min(1).nullish(),
   moderation: z.string().nullish(),
   input_fidelity: z.string().nullish(),
-  partial_images: wholeBetween(0, 3).nullish(),
+  partial_images: allowInteger(0, 3).nullish(),
 });
 
 export const request = settings.extend({
   model: modelId,
   prompt: z.string().min(1).max(32_000),
-  n: wholeBetween(1, 10).nullish(),
+  n: allowInteger(1, 10).nullish(),
   stream: z.boolean().nullish(),
   response_format: z.literal('b64_json', asData).nullish(),
   user: z.string().nullish(),

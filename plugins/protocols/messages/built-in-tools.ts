@@ -10,35 +10,37 @@ interface BuiltIn {
   readonly required: readonly string[];
 }
 
-const text = (description: string): object => ({ type: 'string', description });
+const buildTextSchema = (description: string): object => ({ type: 'string', description });
 
 const bash: BuiltIn = {
   description: 'Runs a command in a shell that stays open between calls, and answers with what it printed.',
   properties: {
-    command: text('The command to run.'),
+    command: buildTextSchema('The command to run.'),
     restart: { type: 'boolean', description: 'True to start the shell anew, in place of a command.' },
   },
   required: [],
 };
 
 const editing = {
-  path: text('The file or folder, as an absolute path.'),
+  path: buildTextSchema('The file or folder, as an absolute path.'),
   view_range: {
     type: 'array',
     items: { type: 'integer' },
     description: 'For "view": the first and the last line to show, from 1; -1 is the end.',
   },
-  file_text: text('For "create": what the file is to hold.'),
-  old_str: text('For "str_replace": the text to replace, which must occur in the file exactly once.'),
-  new_str: text('For "str_replace": the text to put there.'),
+  file_text: buildTextSchema('For "create": what the file is to hold.'),
+  old_str: buildTextSchema(
+    'For "str_replace": the text to replace, which must occur in the file exactly once.',
+  ),
+  new_str: buildTextSchema('For "str_replace": the text to put there.'),
   insert_line: {
     type: 'integer',
     description: 'For "insert": the line after which to insert; 0 is the beginning.',
   },
-  insert_text: text('For "insert": the text to insert.'),
+  insert_text: buildTextSchema('For "insert": the text to insert.'),
 };
 
-function editor(
+function buildEditor(
   description: string,
   commands: readonly string[],
   properties: BuiltIn['properties'],
@@ -60,27 +62,27 @@ const known: readonly (readonly [type: RegExp, tool: BuiltIn])[] = [
   // Before 2025-04 the editor had an undo, and its "insert" used "new_str".
   [
     /^text_editor_(2024\d{4}|202501\d\d)$/,
-    editor(
+    buildEditor(
       lookAndChange,
       ['view', 'create', 'str_replace', 'insert', 'undo_edit'],
-      { ...formerly, new_str: text('For "str_replace" and "insert": the text to put there.') },
+      { ...formerly, new_str: buildTextSchema('For "str_replace" and "insert": the text to put there.') },
       ['path'],
     ),
   ],
   [
     /^text_editor_\d{8}$/,
-    editor(lookAndChange, ['view', 'create', 'str_replace', 'insert'], editing, ['path']),
+    buildEditor(lookAndChange, ['view', 'create', 'str_replace', 'insert'], editing, ['path']),
   ],
   [
     /^memory_\d{8}$/,
-    editor(
+    buildEditor(
       'Notes from earlier conversations, in files below /memories: look there before beginning, and write ' +
         'down what will be of use later.',
       ['view', 'create', 'str_replace', 'insert', 'delete', 'rename'],
       {
         ...editing,
-        old_path: text('For "rename": where it is.'),
-        new_path: text('For "rename": where it is to be.'),
+        old_path: buildTextSchema('For "rename": where it is.'),
+        new_path: buildTextSchema('For "rename": where it is to be.'),
       },
       [],
     ),
@@ -88,7 +90,9 @@ const known: readonly (readonly [type: RegExp, tool: BuiltIn])[] = [
 ];
 
 /** The description and the schema of a tool of this type; undefined for an unknown one. */
-export function builtIn(type: string): { readonly description: string; readonly schema: object } | undefined {
+export function findBuiltIn(
+  type: string,
+): { readonly description: string; readonly schema: object } | undefined {
   const found = known.find(([pattern]) => pattern.test(type))?.[1];
   if (!found) return undefined;
   const { description, properties, required } = found;

@@ -22,7 +22,7 @@ export function decodeMark({ cache_control: mark }: Marked): { cache?: Mark } {
 }
 
 /** The part of a mark that the canonical one has no field for. */
-export function markLeft({ cache_control: mark }: Marked): Fields {
+export function readMarkLeftover({ cache_control: mark }: Marked): Fields {
   if (!mark) return {};
   if (mark.type !== markType) return { cache_control: mark };
   return nestFields('cache_control', pickUnread(mark, findKnown(mark.ttl, times) ? timed : untimed));
@@ -32,7 +32,7 @@ export function markLeft({ cache_control: mark }: Marked): Fields {
 export type MarkEncoder = (mark: Mark | undefined, path: string) => Fields | undefined;
 
 /** The encoder of a request's marks. Of more than four it keeps the last, which cover the most text. */
-export function markEncoder(request: CanonicalRequest, lose: Lose): MarkEncoder {
+export function createMarkEncoder(request: CanonicalRequest, lose: Lose): MarkEncoder {
   const paths = listMarks(request).map(({ path }) => path);
   const tooMany = new Set(paths.slice(0, Math.max(0, paths.length - mostMarks)));
   return (mark, path) => {
@@ -69,7 +69,7 @@ function listMarks({ tools = [], turns }: CanonicalRequest): PlacedMark[] {
 }
 
 /** The requested cache lifetime: one hour only if all cache marks say so. */
-export function askedLifetime(request: CanonicalRequest): '5m' | '1h' {
+export function getRequestedLifetime(request: CanonicalRequest): '5m' | '1h' {
   const marks = listMarks(request);
   return marks.length > 0 && marks.every(({ mark }) => mark.ttl === '1h') ? '1h' : '5m';
 }

@@ -1,10 +1,10 @@
 /** Counting the tokens of an input: a request without what is only about its reply, and one number back. */
-import { knownCount, type CountSide } from '../../../core/index.ts';
-import { isObject, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
+import { toCount, type CountSide } from '../../../core/index.ts';
+import { isObject, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { encodeRequest } from './encode-request.ts';
 
 /** Fields of a call that Anthropic refuses in a count. */
-const notCounted = nameSet(`
+const notCounted = splitNames(`
   max_tokens stream temperature top_p top_k stop_sequences metadata service_tier container inference_geo
   diagnostics
 `);
@@ -21,7 +21,7 @@ export const count: CountSide = {
     };
   },
   decodeReply(body) {
-    const tokens = isObject(body) ? knownCount(body.input_tokens) : undefined;
+    const tokens = isObject(body) ? toCount(body.input_tokens) : undefined;
     if (tokens === undefined) throw new TypeError('a count of tokens has "input_tokens"');
     return tokens;
   },

@@ -1,7 +1,7 @@
 /** Decodes the content blocks of messages: text, media, reasoning, tool calls and their results. */
 import type { Block, MediaBlock, TextBlock } from '../../../core/index.ts';
 import { unseal } from '../../shared/wire-kit/envelope.ts';
-import { foreignBlock } from '../../shared/wire-kit/open-values.ts';
+import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
 import { readMember } from '../../shared/wire-kit/values.ts';
 import {
   isObject,
@@ -11,7 +11,7 @@ import {
   type Sides,
 } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
-import { decodeMark, markLeft, type Marked } from './cache.ts';
+import { decodeMark, readMarkLeftover, type Marked } from './cache.ts';
 import { splitDocument } from './composed-document.ts';
 import * as Wire from './wire.ts';
 
@@ -21,7 +21,7 @@ import * as Wire from './wire.ts';
  */
 export function keepForeign(value: Readonly<Record<string, unknown>>, at: string, fromUser: boolean): Block {
   const isState = typeof value.type === 'string' && Wire.isVendorState(value.type);
-  return foreignBlock(protocolName, value, at, fromUser && !isState);
+  return buildForeignBlock(protocolName, value, at, fromUser && !isState);
 }
 
 /** Records where in the body a new block was. */
@@ -86,7 +86,7 @@ function keepSides(
 ): BlockSides {
   const left = pickUnread(block, ['type', 'cache_control', ...read]);
   if (!block.cache_control) return bag.keep(rest ? { ...left, ...rest } : left, form);
-  return { ...decodeMark(block), ...bag.keep({ ...left, ...markLeft(block), ...rest }, form) };
+  return { ...decodeMark(block), ...bag.keep({ ...left, ...readMarkLeftover(block), ...rest }, form) };
 }
 
 function decodeCall(block: Wire.ToolUse, input: unknown): Block {
@@ -111,7 +111,7 @@ function decodeMedia(block: Wire.KnownMedia): MediaBlock | undefined {
   const about =
     block.type === 'document' ? { title: block.title ?? undefined, context: block.context ?? undefined } : {};
   const media = { type: 'media' as const, kind: block.type, ...about };
-  const sides = (form: readonly string[] = []): BlockSides =>
+  const keepMediaSides = (form: readonly string[] = []): BlockSides =>
     keepSides(block, ['source', ...Object.keys(about)], rest, form);
   switch (source.type) {
     case 'base64':
@@ -121,20 +121,24 @@ function decodeMedia(block: Wire.KnownMedia): MediaBlock | undefined {
         ...media,
         source: type === 'text' ? { type, text: data } : { type, data },
         mediaType,
-        ...sides(),
+        ...keepMediaSides(),
       };
     }
     case 'url':
-      return { ...media, source: { type: 'url', url: source.url }, ...sides() };
+      return { ...media, source: { type: 'url', url: source.url }, ...keepMediaSides() };
     case 'file':
-      return { ...media, source: { type: 'file', vendor: nativeVendor, id: source.file_id }, ...sides() };
+      return {
+        ...media,
+        source: { type: 'file', vendor: nativeVendor, id: source.file_id },
+        ...keepMediaSides(),
+      };
     case 'content': {
       if (typeof source.content === 'string')
-        return { ...media, source: { type: 'text', text: source.content }, ...sides(['content']) };
+        return { ...media, source: { type: 'text', text: source.content }, ...keepMediaSides(['content']) };
       const texts = readPlainTexts(source.content);
       if (!texts) return undefined;
       const text = texts.join('\n\n');
-      return { ...media, source: { type: 'text', text }, ...sides(['contents', ...texts]) };
+      return { ...media, source: { type: 'text', text }, ...keepMediaSides(['contents', ...texts]) };
     }
   }
 }

@@ -13,7 +13,7 @@ import { parseJson, unreadableEvent } from '../../shared/wire-kit/event-data.ts'
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
 import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { readText } from '../../shared/wire-kit/values.ts';
-import { isObject, nameSet, pickStated, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, splitNames, pickStated, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { readStreamError } from './errors.ts';
 import { decodeFinish } from './finish.ts';
@@ -51,7 +51,7 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   /** Decodes a whole message. Throws `upstream_failed` if the body is none. */
-  whole(body: unknown): CanonicalEvent[] {
+  decodeWhole(body: unknown): CanonicalEvent[] {
     if (isObject(body) && (body.type === 'error' || isObject(body.error))) {
       this.#fail(body);
       return this.#log.take();
@@ -85,7 +85,7 @@ export class ReplyDecoder implements EventDecoder {
       case 'content_block_stop':
         return this.#blocks.end(index);
       case 'message_delta':
-        if (isObject(usage)) this.#count(usage);
+        if (isObject(usage)) this.#readUsage(usage);
         return isObject(delta) ? this.#finish(delta) : undefined;
       case 'message_stop':
         return this.#stop();
@@ -101,7 +101,7 @@ export class ReplyDecoder implements EventDecoder {
     if (this.#started) return;
     const { content, stop_reason, stop_sequence, stop_details = null } = message;
     if (hasStopped(message)) this.#stopped = { stop_reason, stop_sequence, stop_details };
-    this.#start(withoutOutput(message));
+    this.#start(omitOutput(message));
     if (Array.isArray(content)) this.#addBlocks(content.filter((block) => !isEmptyText(block)));
   }
 
@@ -111,7 +111,7 @@ export class ReplyDecoder implements EventDecoder {
     const { id, model, usage } = message;
     this.#blocks.replyId = readText(id);
     this.#log.begin(id, model, undefined, bag.keep(pickStated(message, messageFields)));
-    if (isObject(usage)) this.#count(usage);
+    if (isObject(usage)) this.#readUsage(usage);
   }
 
   #startBlock(index: unknown, block: Fields): void {
@@ -134,7 +134,7 @@ export class ReplyDecoder implements EventDecoder {
     if (!this.#lost) this.#fail({ message: unreadableEvent });
   }
 
-  #count(usage: Fields): void {
+  #readUsage(usage: Fields): void {
     this.#usage = mergeUsage(this.#usage, usage);
     this.#lifetime ??= readLifetime(this.#call, usage);
     const counted = decodeUsage(this.#usage, this.#lifetime);
@@ -173,9 +173,9 @@ export class ReplyDecoder implements EventDecoder {
   }
 }
 
-const finishFields = nameSet('stop_reason stop_sequence');
+const finishFields = splitNames('stop_reason stop_sequence');
 /** Fields of a message that have a canonical name, or that other canonical events carry. */
-const messageFields = nameSet('id type role model content stop_reason stop_sequence stop_details usage');
+const messageFields = splitNames('id type role model content stop_reason stop_sequence stop_details usage');
 
 /** Whether a message has a stop reason. Some relays write an empty one while it runs. */
 function hasStopped({ stop_reason: reason }: Fields): boolean {
@@ -186,7 +186,7 @@ function hasStopped({ stop_reason: reason }: Fields): boolean {
  * Removes the output tokens of a stream's start, a placeholder of one or two tokens. They would become the
  * charge if the end reports none. A message that has already stopped has final figures.
  */
-function withoutOutput({ usage, ...message }: Fields): Fields {
+function omitOutput({ usage, ...message }: Fields): Fields {
   if (!isObject(usage)) return message;
   if (hasStopped(message)) return { ...message, usage };
   const { output_tokens: _, ...figures } = usage;

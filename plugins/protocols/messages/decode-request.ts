@@ -9,16 +9,16 @@ import {
   pickUnread,
   nestFields,
   type Fields,
-  nameSet,
+  splitNames,
 } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
-import { builtIn } from './built-in-tools.ts';
-import { decodeMark, markLeft } from './cache.ts';
+import { findBuiltIn } from './built-in-tools.ts';
+import { decodeMark, readMarkLeftover } from './cache.ts';
 import { decodeTurns } from './decode-messages.ts';
 import * as Wire from './wire.ts';
 
-/** Fields that become canonical. `partsLeft` keeps the rest of those that are objects. */
-const readFields = nameSet(`
+/** Fields that become canonical. `collectLeftover` keeps the rest of those that are objects. */
+const readFields = splitNames(`
   model messages system max_tokens stream temperature top_p top_k stop_sequences tools tool_choice
   thinking output_config metadata service_tier
 `);
@@ -30,7 +30,7 @@ export function decodeRequest(wire: Wire.Request, text: string): CanonicalReques
   const { tool_choice: choice } = wire;
   const rest = {
     ...pickOwnFields(wire, readFields),
-    ...partsLeft(wire),
+    ...collectLeftover(wire),
     ...thinking.rest,
     ...(choice && !isKnown(choice) ? { tool_choice: choice } : {}),
   };
@@ -40,7 +40,7 @@ export function decodeRequest(wire: Wire.Request, text: string): CanonicalReques
     turns: decodeTurns(wire, text),
     tools,
     toolChoice: isKnown(choice) ? decodeChoice(choice) : undefined,
-    parallelToolCalls: isKnown(choice) ? parallelOf(choice) : undefined,
+    parallelToolCalls: isKnown(choice) ? readParallel(choice) : undefined,
     outputLimit: wire.max_tokens ?? undefined,
     temperature: wire.temperature ?? undefined,
     topP: wire.top_p ?? undefined,
@@ -53,7 +53,7 @@ export function decodeRequest(wire: Wire.Request, text: string): CanonicalReques
     reasoning: thinking.value,
     user: wire.metadata?.user_id ?? undefined,
     serviceTier: wire.service_tier ? (tiers.get(wire.service_tier) ?? wire.service_tier) : undefined,
-    names: namesOf(thinking),
+    names: readNames(thinking),
     ...bag.keep(rest, ['read', ...(wire.stream === false ? ['stream-false'] : []), ...thinking.form]),
   };
 }
@@ -63,7 +63,7 @@ const tiers = new Map([
   ['standard_only', 'default'],
 ]);
 
-function partsLeft(wire: Wire.Request): Fields {
+function collectLeftover(wire: Wire.Request): Fields {
   // Beside thinking that is switched off, an effort says something only to this wire.
   const effort = wire.thinking?.type === 'disabled' ? [] : ['effort'];
   const format = wire.output_config?.format;
@@ -71,13 +71,13 @@ function partsLeft(wire: Wire.Request): Fields {
   return {
     ...nestFields('metadata', pickUnread(wire.metadata ?? {}, ['user_id'])),
     ...nestFields('output_config', pickUnread(wire.output_config ?? {}, read)),
-    ...emptied('metadata', wire.metadata),
-    ...emptied('output_config', wire.output_config),
+    ...keepEmpty('metadata', wire.metadata),
+    ...keepEmpty('output_config', wire.output_config),
   };
 }
 
 /** An object without members, which the encoder restores. */
-function emptied(name: string, value: object | null | undefined): Fields {
+function keepEmpty(name: string, value: object | null | undefined): Fields {
   return value && Object.keys(value).length === 0 ? { [name]: {} } : {};
 }
 
@@ -107,7 +107,7 @@ function decodeThinking({ thinking, output_config: output }: Wire.Request): {
 }
 
 /** Two fields hold the reasoning. If the client wrote only one, losses of either name that one. */
-function namesOf({ form }: ReturnType<typeof decodeThinking>): Record<string, string> | undefined {
+function readNames({ form }: ReturnType<typeof decodeThinking>): Record<string, string> | undefined {
   if (form.includes('thinking-unset')) return { reasoning: 'output_config.effort' };
   return form.includes('thinking-disabled') ? { 'reasoning.effort': 'thinking' } : undefined;
 }
@@ -116,7 +116,7 @@ export function isSearch({ type }: Wire.Tool): boolean {
   return type?.startsWith('web_search_') ?? false;
 }
 
-function kindOf(tool: Wire.Tool): HostedTool['kind'] {
+function readHostedKind(tool: Wire.Tool): HostedTool['kind'] {
   if (isSearch(tool)) return 'web-search';
   return tool.type?.startsWith('code_execution_') ? 'code-execution' : 'other';
 }
@@ -124,20 +124,22 @@ function kindOf(tool: Wire.Tool): HostedTool['kind'] {
 function decodeTool(tool: Wire.Tool): Tool {
   if (!Wire.isFunctionTool(tool)) {
     const { name } = tool;
-    const defined = name ? builtIn(tool.type) : undefined;
+    const defined = name ? findBuiltIn(tool.type) : undefined;
     if (name && defined)
       return {
         type: 'function',
         name,
         ...defined,
         ...decodeMark(tool),
-        ...bag.keep({ ...pickUnread(tool, ['name', 'cache_control']), ...markLeft(tool) }, ['built-in']),
+        ...bag.keep({ ...pickUnread(tool, ['name', 'cache_control']), ...readMarkLeftover(tool) }, [
+          'built-in',
+        ]),
       };
-    return { type: 'hosted', protocol: protocolName, kind: kindOf(tool), value: tool };
+    return { type: 'hosted', protocol: protocolName, kind: readHostedKind(tool), value: tool };
   }
   const rest = {
     ...pickUnread(tool, ['type', 'name', 'description', 'input_schema', 'strict', 'cache_control']),
-    ...markLeft(tool),
+    ...readMarkLeftover(tool),
   };
   return {
     type: 'function',
@@ -164,7 +166,7 @@ function decodeChoice(choice: Wire.KnownChoice): ToolChoice {
   };
 }
 
-function parallelOf(choice: Wire.KnownChoice): boolean | undefined {
+function readParallel(choice: Wire.KnownChoice): boolean | undefined {
   if (choice.type === 'none' || typeof choice.disable_parallel_tool_use !== 'boolean') return undefined;
   return !choice.disable_parallel_tool_use;
 }

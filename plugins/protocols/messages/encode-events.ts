@@ -44,7 +44,7 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
     else if (event.type === 'content_block_start' && isObject(event.content_block))
       content[index] = { ...event.content_block };
     else if (event.type === 'content_block_delta' && block && isObject(event.delta))
-      join(block, event.delta, index, inputs);
+      mergeDelta(block, event.delta, index, inputs);
     else if (event.type === 'message_delta' && isObject(event.delta))
       message = { ...message, ...event.delta, usage: event.usage };
   }
@@ -63,7 +63,7 @@ function closeWithText(content: Content[]): void {
   content.push(text);
 }
 
-function join(block: Content, delta: Fields, index: number, inputs: Map<number, string>): void {
+function mergeDelta(block: Content, delta: Fields, index: number, inputs: Map<number, string>): void {
   switch (delta.type) {
     case 'text_delta':
       block.text = String(block.text) + String(delta.text);

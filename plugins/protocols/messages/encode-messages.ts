@@ -24,7 +24,9 @@ interface Message {
 }
 
 export function encodeConversation(turns: readonly Turn[], encoding: Encoding): Conversation {
-  return encoding.own ? restore(turns, encoding) : gather(makeCallIdsUnique(turns), encoding);
+  return encoding.own
+    ? restoreConversation(turns, encoding)
+    : gatherConversation(makeCallIdsUnique(turns), encoding);
 }
 
 function encodeTurn(turn: Turn, index: number, encoding: Encoding): Fields[] {
@@ -34,7 +36,7 @@ function encodeTurn(turn: Turn, index: number, encoding: Encoding): Fields[] {
   return encoding.own ? joinDocuments(turn.blocks, written) : written.flat();
 }
 
-function restore(turns: readonly Turn[], encoding: Encoding): Conversation {
+function restoreConversation(turns: readonly Turn[], encoding: Encoding): Conversation {
   const system: Fields[] = [];
   const messages: Fields[] = [];
   let written: string | undefined;
@@ -62,10 +64,10 @@ function restore(turns: readonly Turn[], encoding: Encoding): Conversation {
       );
     }
   }
-  return { system: systemOf(system, written !== undefined && system.length === 1), messages };
+  return { system: encodeSystem(system, written !== undefined && system.length === 1), messages };
 }
 
-function gather(turns: readonly Turn[], encoding: Encoding): Conversation {
+function gatherConversation(turns: readonly Turn[], encoding: Encoding): Conversation {
   const leading = turns.findIndex((turn) => !isInstruction(turn));
   const system: Fields[] = [];
   const messages: Message[] = [];
@@ -76,10 +78,11 @@ function gather(turns: readonly Turn[], encoding: Encoding): Conversation {
     const content = encodeTurn(turn, index, encoding);
     if (content.length === 0) continue;
     if (index < leading || leading < 0)
-      for (const block of textsOnly(content, path, encoding)) system.push(block);
-    else if (isInstruction(turn)) instruct(messages, textsOnly(content, path, encoding), index, encoding);
-    else if (turn.role === 'assistant') answer(messages, content, [index, turn], encoding);
-    else append(messages, 'user', content);
+      for (const block of keepTexts(content, path, encoding)) system.push(block);
+    else if (isInstruction(turn))
+      addInstructions(messages, keepTexts(content, path, encoding), index, encoding);
+    else if (turn.role === 'assistant') addAnswer(messages, content, [index, turn], encoding);
+    else appendContent(messages, 'user', content);
   }
   beginWithUser(messages, system, turns, encoding);
   endWithUser(messages, turns, encoding);
@@ -87,9 +90,9 @@ function gather(turns: readonly Turn[], encoding: Encoding): Conversation {
   const plain = system.length === 1 && system.every((block) => block.cache_control === undefined);
   const ordered = messages.map(({ role, content }) => ({
     role,
-    content: role === 'user' ? resultsFirst(content) : content,
+    content: role === 'user' ? moveResultsFirst(content) : content,
   }));
-  return { system: systemOf(system, plain), messages: ordered };
+  return { system: encodeSystem(system, plain), messages: ordered };
 }
 
 /** Makes the first message the user's, as Anthropic requires. An instruction may become it. */
@@ -140,7 +143,7 @@ function endWithUser(messages: Message[], turns: readonly Turn[], { model, lose 
     spoken.content.some(({ type }) => type === 'tool_use')
   )
     return;
-  append(messages, 'user', [
+  appendContent(messages, 'user', [
     { type: 'text', text: `${opening}Go on from where the assistant stopped.${closing}` },
   ]);
   const reason = isBegun
@@ -164,13 +167,13 @@ function isInstruction({ role }: Turn): boolean {
   return role === 'system' || role === 'developer';
 }
 
-function systemOf(blocks: readonly Fields[], plain: boolean): Conversation['system'] {
+function encodeSystem(blocks: readonly Fields[], plain: boolean): Conversation['system'] {
   const [only] = blocks;
   if (!only) return undefined;
   return plain && typeof only.text === 'string' ? only.text : blocks;
 }
 
-function textsOnly(content: readonly Fields[], path: string, { lose }: Encoding): Fields[] {
+function keepTexts(content: readonly Fields[], path: string, { lose }: Encoding): Fields[] {
   const texts = content.filter(({ type }) => type === 'text');
   if (texts.length < content.length) lose(path, 'a system prompt is text only');
   return texts;
@@ -179,7 +182,7 @@ function textsOnly(content: readonly Fields[], path: string, { lose }: Encoding)
 const media: ReadonlySet<unknown> = new Set(['image', 'document']);
 
 /** An assistant's message cannot contain media here, so the user shows its pictures. */
-function answer(
+function addAnswer(
   messages: Message[],
   content: readonly Fields[],
   [index, { blocks }]: readonly [number, Turn],
@@ -187,21 +190,26 @@ function answer(
 ): void {
   const shown = content.filter(({ type }) => media.has(type));
   const said = content.filter(({ type }) => !media.has(type));
-  if (said.length > 0) append(messages, 'assistant', said);
+  if (said.length > 0) appendContent(messages, 'assistant', said);
   if (shown.length === 0) return;
   for (const [position, { type }] of blocks.entries())
     if (type === 'media')
       lose(`turns[${index}].blocks[${position}]`, 'sent as if the user showed it', 'approximated');
-  append(messages, 'user', [{ type: 'text', text: 'What the assistant showed:' }, ...shown]);
+  appendContent(messages, 'user', [{ type: 'text', text: 'What the assistant showed:' }, ...shown]);
 }
 
 /** Adds instructions in mid-conversation: as system text if the model accepts it, else as the user's. */
-function instruct(messages: Message[], content: readonly Fields[], index: number, encoding: Encoding): void {
+function addInstructions(
+  messages: Message[],
+  content: readonly Fields[],
+  index: number,
+  encoding: Encoding,
+): void {
   const last = messages.at(-1);
   // Only results may come between a call and its result.
   const open = last?.role === 'assistant' && last.content.some(({ type }) => type === 'tool_use');
-  if (readFlags(encoding.model.capabilities).midSystem && !open) append(messages, 'system', content);
-  else append(messages, 'user', asUserText(content, index, encoding));
+  if (readFlags(encoding.model.capabilities).midSystem && !open) appendContent(messages, 'system', content);
+  else appendContent(messages, 'user', asUserText(content, index, encoding));
 }
 
 /** Marks system text in a user's message. */
@@ -219,13 +227,13 @@ function asUserText(content: readonly Fields[], index: number, { lose }: Encodin
   );
 }
 
-function append(messages: Message[], role: Message['role'], content: readonly Fields[]): void {
+function appendContent(messages: Message[], role: Message['role'], content: readonly Fields[]): void {
   const last = messages.at(-1);
   if (last?.role !== role) messages.push({ role, content: [...content] });
   else for (const block of content) last.content.push(block);
 }
 
-function resultsFirst(content: readonly Fields[]): Fields[] {
+function moveResultsFirst(content: readonly Fields[]): Fields[] {
   return [
     ...content.filter(({ type }) => type === 'tool_result'),
     ...content.filter(({ type }) => type !== 'tool_result'),

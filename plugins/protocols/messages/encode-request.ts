@@ -9,7 +9,7 @@ import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { callLimit } from '../../shared/wire-kit/hosted-tools.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
-import { markEncoder } from './cache.ts';
+import { createMarkEncoder } from './cache.ts';
 import { encodeConversation, type Conversation } from './encode-messages.ts';
 import { encodeTools } from './encode-tools.ts';
 import type { Encoding } from './encoding.ts';
@@ -22,7 +22,7 @@ export function encodeRequest(
   outputLimit: number | undefined,
 ): EncodedRequest {
   const { losses, ...facts } = startEncoding(request, model, bag);
-  const encoding: Encoding = { ...facts, mark: markEncoder(request, facts.lose) };
+  const encoding: Encoding = { ...facts, mark: createMarkEncoder(request, facts.lose) };
   const limit = fitOutputLimit(request, outputLimit, encoding);
   const { system, messages } = encodeConversation(request.turns, encoding);
   const { tools, choice } = encodeTools(request, encoding);
@@ -72,7 +72,7 @@ function addInstruction(
     : [...system, { type: 'text', text: instruction }];
 }
 
-function takes(model: Model, field: string): boolean {
+function takesField(model: Model, field: string): boolean {
   return model.capabilities.sampling && listsParameter(model, field);
 }
 
@@ -91,7 +91,7 @@ function encodeSampling(request: CanonicalRequest, thinks: boolean, { own, model
   const fields: Record<string, unknown> = { stop_sequences: own || stop?.length ? stop : undefined };
   for (const [path, field, value, disturbs] of rows) {
     if (value === undefined) continue;
-    if (!takes(model, field)) lose(path, 'the model does not take it', 'model');
+    if (!takesField(model, field)) lose(path, 'the model does not take it', 'model');
     else if (disturbs && !own) lose(path, 'does not go with thinking');
     else if (path === 'topP' && !own && fields.temperature !== undefined)
       lose(path, 'the model takes a temperature or this, not both', 'model');

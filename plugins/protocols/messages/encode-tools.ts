@@ -18,7 +18,7 @@ import {
 import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { Encoding } from './encoding.ts';
-import { tightSchema } from './structured-output.ts';
+import { tightenSchema } from './structured-output.ts';
 import { fitName } from './tool-names.ts';
 
 type FunctionTool = Extract<Tool, { type: 'function' }>;
@@ -65,7 +65,7 @@ function fitInputSchema(tool: FunctionTool, path: string, strict: boolean, lose:
       'at most';
     refusePart(tool, path, `${rule}; the tool "${tool.name}" has one called "${strange.slice(0, 64)}".`);
   }
-  const fitted = strict ? tightSchema(schema, path, lose) : schema;
+  const fitted = strict ? tightenSchema(schema, path, lose) : schema;
   return isObject(fitted) ? fitted : schema;
 }
 
@@ -106,12 +106,12 @@ const searchWords: SearchWriters = {
 
 function encodeHosted(tool: HostedTool, path: string, encoding: Encoding): Fields[] {
   if (tool.protocol === protocolName) return [tool.value];
-  const search = (): Fields => {
+  const encodeSearch = (): Fields => {
     const options = translateSearchOptions(tool, path, searchWords, encoding.lose);
     return { type: 'web_search_20250305', name: 'web_search', ...options };
   };
   const code = { type: 'code_execution_20250825', name: 'code_execution' };
-  const replaced = replaceHosted(tool, path, encoding, { search, code });
+  const replaced = replaceHosted(tool, path, encoding, { search: encodeSearch, code });
   return replaced ? [replaced] : [];
 }
 

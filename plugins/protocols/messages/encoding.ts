@@ -1,6 +1,6 @@
 /** What all parts of the request encoder share, and the flags of a model's messages endpoint. */
 import { z } from 'zod';
-import { flagReader } from '../../../core/index.ts';
+import { createFlagReader } from '../../../core/index.ts';
 import type { Encoding as BaseEncoding } from '../../shared/wire-kit/encoding.ts';
 import { protocolName } from './bag.ts';
 import type { MarkEncoder } from './cache.ts';
@@ -16,4 +16,4 @@ export const flagsSchema = z.strictObject({
   prefill: z.boolean().default(true),
 });
 
-export const readFlags = flagReader(protocolName, flagsSchema);
+export const readFlags = createFlagReader(protocolName, flagsSchema);

@@ -43,7 +43,7 @@ const tooLong = 'prompt is too long';
 
 const family = 'messages';
 
-function errorBody(error: GatewayError, id: string | undefined): Fields {
+function buildErrorBody(error: GatewayError, id: string | undefined): Fields {
   const { vendor } = error.details;
   const type = readType(error);
   const body =
@@ -68,13 +68,13 @@ function buildMessage({ code, message, details: { param, vendor } }: GatewayErro
 export function encodeError(error: GatewayError, id?: string): ErrorReply {
   return {
     status: selectClientStatus(error, family) ?? readStatus(error),
-    body: errorBody(error, id),
+    body: buildErrorBody(error, id),
   };
 }
 
 /** One frame, without a `message_stop`, which would make a broken reply look complete. */
 export function encodeStreamError(error: GatewayError): string {
-  return `event: error\ndata: ${JSON.stringify(errorBody(error, undefined))}\n\n`;
+  return `event: error\ndata: ${JSON.stringify(buildErrorBody(error, undefined))}\n\n`;
 }
 
 export function readStreamError(event: Fields): EventOf<'error'> {

@@ -16,7 +16,7 @@ import { ping, StreamEncoder, encodeReply } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
 import { flagsSchema } from './encoding.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
-import { modelRoutes } from './listing.ts';
+import { buildModelRoutes } from './listing.ts';
 import { readRequest, versionHeader, readVersion, MessagesCall } from './read-request.ts';
 import { leastBudget } from './thinking.ts';
 
@@ -51,7 +51,7 @@ const accountHeader =
   /key|token|auth|secret|password|credential|cookie|session|organi[sz]ation|workspace|billing/;
 
 /** All headers of the vendor, because clients request new features with them. */
-function upstreamHeaders(client: ClientHeaders): Record<string, string> {
+function buildHeaders(client: ClientHeaders): Record<string, string> {
   const headers: Record<string, string> = { [versionHeader]: readVersion(client) ?? ownVersion };
   for (const name in client) {
     const value = client[name];
@@ -61,7 +61,7 @@ function upstreamHeaders(client: ClientHeaders): Record<string, string> {
   return headers;
 }
 
-function matchBelow(mount: string): (method: string, path: string) => Match | undefined {
+function createMatcher(mount: string): (method: string, path: string) => Match | undefined {
   const operations: Readonly<Record<string, Match>> = {
     [`POST ${mount}/v1/messages`]: { operation: 'generate' },
     [`POST ${mount}/v1/messages/count_tokens`]: { operation: 'count' },
@@ -69,13 +69,13 @@ function matchBelow(mount: string): (method: string, path: string) => Match | un
   return (method, path) => operations[`${method} ${path}`];
 }
 
-export function protocolAt(mount: string): Protocol {
+export function createProtocol(mount: string): Protocol {
   return {
     name: protocolName,
     body: 'json',
     capabilities: flagsSchema,
     client: {
-      match: matchBelow(mount),
+      match: createMatcher(mount),
       read: readRequest,
       encodeEvents: (context) => new StreamEncoder(context),
       encodeReply,
@@ -85,11 +85,11 @@ export function protocolAt(mount: string): Protocol {
       fieldNames,
     },
     upstream: {
-      headers: upstreamHeaders,
+      headers: buildHeaders,
       retarget,
       encodeRequest,
       decodeEvents: (call) => new AlikeEvents(new ReplyDecoder(call)),
-      decodeReply: (body, call) => new ReplyDecoder(call).whole(body),
+      decodeReply: (body, call) => new ReplyDecoder(call).decodeWhole(body),
       decodeError,
       modelPaths: [['model'], ['message', 'model']],
       ending: 'event',
@@ -112,14 +112,14 @@ export const messages = definePlugin({
       .default('/alpha'),
   }),
   apply(host, { mount }) {
-    host.protocols.add(protocolAt(mount));
+    host.protocols.add(createProtocol(mount));
     host.address({ protocol: protocolName, client: '@anthropic-ai/sdk', path: mount });
     host.example(
       `curl {url}${mount}/v1/messages -H "x-api-key: $KEY" -H "anthropic-version: 2023-06-01" -H ` +
         '"Content-Type: application/json" -d ' +
         `'{"model":"{model}","max_tokens":200,"messages":[{"role":"user","content":"Hello!"}]}'`,
     );
-    for (const route of modelRoutes(host.catalog, mount)) host.routes.add(route);
+    for (const route of buildModelRoutes(host.catalog, mount)) host.routes.add(route);
   },
 });
 

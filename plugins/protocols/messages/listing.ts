@@ -1,6 +1,6 @@
 /** The public listing of models in this protocol's format: all models, those of one owner, or one. */
 import { freePrice, toGatewayError, type Catalog, type Model, type Route } from '../../../core/index.ts';
-import { describeListed, formatPrices, listingRoutes } from '../../shared/wire-kit/model-listing.ts';
+import { describeListed, formatPrices, buildListingRoutes } from '../../shared/wire-kit/model-listing.ts';
 import { encodeError } from './errors.ts';
 
 /** Cached input without a price of its own costs as much as other input. */
@@ -26,8 +26,8 @@ function describeModel(model: Model): Record<string, unknown> {
   };
 }
 
-export function modelRoutes(catalog: Catalog, mount: string): Route[] {
-  return listingRoutes(catalog, {
+export function buildModelRoutes(catalog: Catalog, mount: string): Route[] {
+  return buildListingRoutes(catalog, {
     names: ['messages-models', 'messages-model'],
     path: `${mount}/v1/models`,
     parameter: 'id',

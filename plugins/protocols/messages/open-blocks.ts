@@ -1,6 +1,6 @@
 /** The content blocks of a provider's reply while they are open, as canonical events. */
 import type { BlockKind, ClientCall, Opaque } from '../../../core/index.ts';
-import { toolFinder, unwrapInput, type FindTool } from '../../shared/wire-kit/offered-tools.ts';
+import { createToolFinder, unwrapInput, type FindTool } from '../../shared/wire-kit/offered-tools.ts';
 import type { BlockFacts, ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { ArgumentPieces } from '../../shared/wire-kit/tool-arguments.ts';
 import { readObjects, readText } from '../../shared/wire-kit/values.ts';
@@ -33,7 +33,7 @@ export class OpenBlocks {
   calls = 0;
 
   constructor(call: ClientCall, log: ReplyLog) {
-    this.#findTool = toolFinder(call, call instanceof MessagesCall, fitName);
+    this.#findTool = createToolFinder(call, call instanceof MessagesCall, fitName);
     this.#log = log;
   }
 

@@ -4,9 +4,9 @@
  */
 import { GatewayError, type ClientHeaders, type Match } from '../../../core/index.ts';
 import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
-import { labelsOf } from '../../shared/wire-kit/labels.ts';
+import { readLabels } from '../../shared/wire-kit/labels.ts';
 import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
-import { choiceWithoutTools } from '../../shared/wire-kit/offered-tools.ts';
+import { buildChoiceError } from '../../shared/wire-kit/offered-tools.ts';
 import { readPreferences, refuseOtherModels } from '../../shared/wire-kit/provider-object.ts';
 import { ReadCall, type CallFacts } from '../../shared/wire-kit/read-call.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
@@ -58,7 +58,7 @@ function readFacts(wire: Wire.Request, text: string, isCount: boolean): CallFact
       hasUnsignedThoughts(wire) ||
       lacksThoughtsInLoop(wire) ||
       hasBlankAnswers(wire),
-    labels: labelsOf({ user: wire.metadata?.user_id }),
+    labels: readLabels({ user: wire.metadata?.user_id }),
   };
 }
 
@@ -170,7 +170,7 @@ function checkCombinations(wire: Wire.Request, usesBetas: boolean): void {
     throw buildFieldError('thinking.budget_tokens', is, 'fewer tokens of thinking than "max_tokens"');
   }
   if ((choice?.type === 'any' || choice?.type === 'tool') && !tools?.length) {
-    throw choiceWithoutTools(choice.type);
+    throw buildChoiceError(choice.type);
   }
   // A tool set of the vendor contains tools with names of their own.
   if (

@@ -131,7 +131,7 @@ export class ReplyEvents {
    * Opens the next waiting block and replays its events. If it has already ended, `#end` calls this method
    * again; the running call continues instead, because thousands of blocks in a row would overflow the stack.
    */
-  #next(): void {
+  #openNext(): void {
     if (this.#opening) return;
     this.#opening = true;
     for (const [block, events] of this.#waiting) {
@@ -150,7 +150,10 @@ export class ReplyEvents {
     if (kind === 'server-tool') {
       const own = bag.fields({ vendor });
       if (isOwn(current.start))
-        this.#delta(current, own.type === undefined ? { type: 'input_json_delta', partial_json: text } : own);
+        this.#emitDelta(
+          current,
+          own.type === undefined ? { type: 'input_json_delta', partial_json: text } : own,
+        );
       return;
     }
     const delta = buildDelta(kind, text);
@@ -158,7 +161,7 @@ export class ReplyEvents {
     this.#length += text.length;
     if (kind === 'text') this.#answer.add(text);
     current.empty = false;
-    this.#delta(current, delta);
+    this.#emitDelta(current, delta);
   }
 
   #cite(current: Current, { annotation }: EventOf<'annotation'>): void {
@@ -171,11 +174,11 @@ export class ReplyEvents {
         'the answer was too long to find the passage in it, or its passages are too many',
       );
     if (citation && current.start.kind === 'text')
-      this.#delta(current, { type: 'citations_delta', citation });
+      this.#emitDelta(current, { type: 'citations_delta', citation });
     else this.#context.lost?.(`annotations.${annotation.kind}`, 'messages cites with an address only');
   }
 
-  #delta(current: Current, delta: Fields): void {
+  #emitDelta(current: Current, delta: Fields): void {
     this.#events.push({ type: 'content_block_delta', index: this.#open(current), delta });
   }
 
@@ -200,10 +203,11 @@ export class ReplyEvents {
     const { kind } = current.start;
     if (kind === 'refusal') this.#refused = true;
     if (kind === 'tool-call' && current.empty)
-      this.#delta(current, { type: 'input_json_delta', partial_json: '{}' });
+      this.#emitDelta(current, { type: 'input_json_delta', partial_json: '{}' });
     if (kind === 'server-tool' && isOwn(current.start)) this.#open(current);
     const signatures = kind === 'reasoning' ? opaque.filter(isSignature) : [];
-    for (const { value } of signatures) this.#delta(current, { type: 'signature_delta', signature: value });
+    for (const { value } of signatures)
+      this.#emitDelta(current, { type: 'signature_delta', signature: value });
     if (current.index !== undefined) this.#events.push({ type: 'content_block_stop', index: current.index });
     for (const state of opaque) {
       if (kind === 'reasoning' && isSignature(state)) continue;
@@ -211,7 +215,7 @@ export class ReplyEvents {
       else this.#seal(current, state);
     }
     this.#current = undefined;
-    this.#next();
+    this.#openNext();
   }
 
   /** Writes sealed state as a block of its own, in an envelope if it is another vendor's. */

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { CanonicalRequest } from '../../../core/index.ts';
 import { describeFormat, nameSchema, type FormatInWords } from '../../shared/wire-kit/json-mode.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
-import { isObject, overlay, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, overlay, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import type { Encoding } from './encoding.ts';
 
@@ -26,11 +26,11 @@ export function encodeFormat(
     return describeFormat(format);
   }
   const schema = isObject(format.schema) ? nameSchema(format, format.schema) : format.schema;
-  return { format: { type: 'json_schema', schema: tightSchema(schema, 'format', lose) } };
+  return { format: { type: 'json_schema', schema: tightenSchema(schema, 'format', lose) } };
 }
 
 /** The schema as Anthropic enforces it. Reports a loss if that differs from the client's. */
-export function tightSchema(schema: unknown, path: string, lose: Lose): unknown {
+export function tightenSchema(schema: unknown, path: string, lose: Lose): unknown {
   const fitted = fitSchema(schema);
   const { $schema: _, ...asked } = isObject(schema) ? schema : {};
   if (isObject(schema) && !isDeepStrictEqual(fitted, asked))
@@ -42,10 +42,10 @@ export function tightSchema(schema: unknown, path: string, lose: Lose): unknown 
   return fitted;
 }
 
-const formats: ReadonlySet<unknown> = nameSet(`
+const formats: ReadonlySet<unknown> = splitNames(`
   date-time time date duration email hostname uri ipv4 ipv6 uuid
 `);
-const kept = nameSet(`
+const kept = splitNames(`
   type description title properties required additionalProperties items enum const anyOf allOf $ref $defs
   definitions default
 `);

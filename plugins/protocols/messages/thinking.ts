@@ -7,7 +7,7 @@ import type { CanonicalRequest } from '../../../core/index.ts';
 import {
   efforts,
   findNearestEffort,
-  wantedEffort,
+  findWantedEffort,
   loseReasoning,
 } from '../../shared/wire-kit/reasoning-effort.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -42,7 +42,7 @@ export function encodeThinking(
   const { effort, budget, display } = reasoning;
   // The client wrote only the effort, or a kind of thinking that is in the bag.
   if (form.includes('thinking-unset') || form.includes('thinking-kept')) return { effort };
-  const wanted = wantedEffort(reasoning);
+  const wanted = findWantedEffort(reasoning);
   if (style === 'none') {
     loseReasoning(reasoning, encoding.lose);
     return {};
@@ -52,7 +52,7 @@ export function encodeThinking(
   if (wanted === 'none' && canDisable) return { thinking: { type: 'disabled' } };
   const budgeted = style === 'budget' || (form.includes('thinking-enabled') && manual !== undefined);
   const asked = { ...reasoning, wanted, form };
-  return budgeted ? withBudget(asked, place, encoding) : withEffort(asked, encoding);
+  return budgeted ? encodeBudget(asked, place, encoding) : encodeEffort(asked, encoding);
 }
 
 type Asked = NonNullable<CanonicalRequest['reasoning']> & {
@@ -60,7 +60,7 @@ type Asked = NonNullable<CanonicalRequest['reasoning']> & {
   readonly form: readonly string[];
 };
 
-function withEffort(
+function encodeEffort(
   { effort, budget, display, wanted, form }: Asked,
   { model, lose }: Encoding,
 ): EncodedThinking {
@@ -80,23 +80,24 @@ function withEffort(
 
 const adaptiveEfforts = ['low', 'medium', 'high', 'xhigh', 'max'];
 
-function withBudget(
+function encodeBudget(
   { effort, budget, display, form }: Asked,
   place: ThinkingPlace,
   { own, lose }: Encoding,
 ): EncodedThinking {
   const { limit, messages, forced } = place;
-  const off = (reason: string): EncodedThinking => {
+  const loseThinking = (reason: string): EncodedThinking => {
     lose('reasoning', `${reason}: the model answers without thinking`, 'model');
     return {};
   };
-  if (forced) return off('thinking does not go with a forced tool');
+  if (forced) return loseThinking('thinking does not go with a forced tool');
   if (!own && messages.at(-1)?.role === 'assistant')
-    return off('thinking does not go with an answer that was begun');
-  if (!beginsWithThoughts(messages)) return off('the thoughts that led to the tool calls are missing');
+    return loseThinking('thinking does not go with an answer that was begun');
+  if (!beginsWithThoughts(messages))
+    return loseThinking('the thoughts that led to the tool calls are missing');
   if (limit <= leastBudget)
-    return off(`the output limit leaves no room for ${leastBudget} tokens of thinking`);
-  const asked = Math.max(leastBudget, budget !== undefined && budget > 0 ? budget : budgetFor(effort));
+    return loseThinking(`the output limit leaves no room for ${leastBudget} tokens of thinking`);
+  const asked = Math.max(leastBudget, budget !== undefined && budget > 0 ? budget : findBudget(effort));
   const sent = asked < limit ? asked : Math.max(leastBudget, Math.floor((limit * 3) / 4));
   if (effort !== undefined && !efforts.some(({ name }) => name === effort))
     lose('reasoning.effort', 'no effort that is known; sent as that of a medium one', 'approximated');
@@ -111,8 +112,8 @@ function withBudget(
 }
 
 /** The budget for an effort; without one, that of "medium". */
-function budgetFor(effort = 'medium'): number {
-  return efforts.find(({ name }) => name === effort)?.budget ?? budgetFor();
+function findBudget(effort = 'medium'): number {
+  return efforts.find(({ name }) => name === effort)?.budget ?? findBudget();
 }
 
 const thoughts: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking']);

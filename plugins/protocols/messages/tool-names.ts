@@ -1,5 +1,5 @@
 /** Replaces tool names and call ids that this protocol does not accept. */
-import { digest, fitNameByRule } from '../../shared/wire-kit/offered-tools.ts';
+import { hashText, fitNameByRule } from '../../shared/wire-kit/offered-tools.ts';
 
 const rule = { good: /^[A-Za-z0-9_-]{1,128}$/, strange: /[^A-Za-z0-9_-]/g, longest: 128 };
 const goodId = /^[A-Za-z0-9_-]{1,64}$/;
@@ -10,10 +10,10 @@ export function fitName(name: string): string {
 
 /** The id itself if Anthropic accepts it, or else a digest of it. A call and its result get the same. */
 export function fitCallId(id: string): string {
-  return goodId.test(id) ? id : `toolu_${digest(id)}`;
+  return goodId.test(id) ? id : `toolu_${hashText(id)}`;
 }
 
 /** An id for a call without one, made from the id of the reply and the number of the block. */
 export function makeCallId(reply: string, block: number): string {
-  return `toolu_${digest(JSON.stringify([reply, block]))}`;
+  return `toolu_${hashText(JSON.stringify([reply, block]))}`;
 }

@@ -2,11 +2,11 @@
  * Translates token counts. Anthropic's `input_tokens` exclude cache reads and writes; canonical input
  * includes them. Unknown counts are null here, and absent in the canonical usage.
  */
-import { knownCount, type ClientCall, type Usage } from '../../../core/index.ts';
+import { toCount, type ClientCall, type Usage } from '../../../core/index.ts';
 import { sumCacheWrites } from '../../shared/wire-kit/cache-writes.ts';
 import { readObject, readObjects } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { askedLifetime } from './cache.ts';
+import { getRequestedLifetime } from './cache.ts';
 import { MessagesCall } from './read-request.ts';
 
 type Lifetime = '5m' | '1h';
@@ -23,12 +23,9 @@ export function mergeUsage(earlier: Fields, later: Fields): Fields {
   return { ...earlier, ...stated };
 }
 
-function splitOf({ cache_creation: split }: Fields): Split | undefined {
+function readSplit({ cache_creation: split }: Fields): Split | undefined {
   if (!isObject(split)) return undefined;
-  const [short, long] = [
-    knownCount(split.ephemeral_5m_input_tokens),
-    knownCount(split.ephemeral_1h_input_tokens),
-  ];
+  const [short, long] = [toCount(split.ephemeral_5m_input_tokens), toCount(split.ephemeral_1h_input_tokens)];
   return short === undefined && long === undefined ? undefined : { '5m': short ?? 0, '1h': long ?? 0 };
 }
 
@@ -36,7 +33,7 @@ function splitOf({ cache_creation: split }: Fields): Split | undefined {
 function splitByRounds({ iterations }: Fields, written: number): Split | undefined {
   const sum = { '5m': 0, '1h': 0 };
   for (const round of readObjects(iterations)) {
-    const split = round.type === 'compaction' ? undefined : splitOf(round);
+    const split = round.type === 'compaction' ? undefined : readSplit(round);
     sum['5m'] += split?.['5m'] ?? 0;
     sum['1h'] += split?.['1h'] ?? 0;
   }
@@ -48,8 +45,8 @@ export function readLifetime(
   call: ClientCall,
   { cache_creation_input_tokens: written }: Fields,
 ): Lifetime | undefined {
-  if (!knownCount(written)) return undefined;
-  return call instanceof MessagesCall ? call.lifetime : askedLifetime(call.decode());
+  if (!toCount(written)) return undefined;
+  return call instanceof MessagesCall ? call.lifetime : getRequestedLifetime(call.decode());
 }
 
 /**
@@ -57,9 +54,9 @@ export function readLifetime(
  * write after the request's last mark, and marks for an hour come first, so one for five minutes covers the
  * rest.
  */
-function writesOf(wire: Fields, asked: Lifetime): Partial<Split> {
-  const written = knownCount(wire.cache_creation_input_tokens);
-  const first = splitOf(wire);
+function readWrites(wire: Fields, asked: Lifetime): Partial<Split> {
+  const written = toCount(wire.cache_creation_input_tokens);
+  const first = readSplit(wire);
   if (written === undefined) return first ?? {};
   const rounds = splitByRounds(wire, written);
   if (rounds) return { '5m': rounds['5m'], ...(first || rounds['1h'] > 0 ? { '1h': rounds['1h'] } : {}) };
@@ -77,25 +74,25 @@ export function decodeUsage(wire: Fields, asked: Lifetime = '5m'): Usage | undef
   // Compacting a conversation reads it once more, which Anthropic bills outside the totals.
   const compactions = readObjects(wire.iterations).filter(({ type }) => type === 'compaction');
   for (const part of [wire, ...compactions]) {
-    for (const [name, count] of Object.entries(countsOf(part, asked)))
+    for (const [name, count] of Object.entries(readCounts(part, asked)))
       if (count !== undefined) counts[name] = (counts[name] ?? 0) + count;
   }
   return Object.keys(counts).length > 0 ? counts : undefined;
 }
 
-function countsOf(wire: Fields, asked: Lifetime): Readonly<Record<string, number | undefined>> {
-  const { '5m': cacheWrite5m, '1h': cacheWrite1h } = writesOf(wire, asked);
-  const cacheRead = knownCount(wire.cache_read_input_tokens);
-  const rest = knownCount(wire.input_tokens);
+function readCounts(wire: Fields, asked: Lifetime): Readonly<Record<string, number | undefined>> {
+  const { '5m': cacheWrite5m, '1h': cacheWrite1h } = readWrites(wire, asked);
+  const cacheRead = toCount(wire.cache_read_input_tokens);
+  const rest = toCount(wire.input_tokens);
   return {
     input:
       rest === undefined ? undefined : rest + (cacheRead ?? 0) + (cacheWrite5m ?? 0) + (cacheWrite1h ?? 0),
     cacheRead,
     cacheWrite5m,
     cacheWrite1h,
-    output: knownCount(wire.output_tokens),
-    reasoning: knownCount(readObject(wire.output_tokens_details).thinking_tokens),
-    webSearches: knownCount(readObject(wire.server_tool_use).web_search_requests),
+    output: toCount(wire.output_tokens),
+    reasoning: toCount(readObject(wire.output_tokens_details).thinking_tokens),
+    webSearches: toCount(readObject(wire.server_tool_use).web_search_requests),
   };
 }
 

@@ -3,11 +3,11 @@
  * types pass at every depth, because clients use the vendor's betas.
  */
 import { z } from 'zod';
-import { openUnion, typeOtherThan } from '../../shared/wire-kit/open-values.ts';
+import { buildOpenUnion, excludeTypes } from '../../shared/wire-kit/open-values.ts';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
 import { quicken } from '../../shared/wire-kit/quick-check.ts';
-import { nameSet } from '../../shared/wire-kit/vendor-bag.ts';
-import { numberBetween, modelId } from '../../shared/wire-kit/wire-check.ts';
+import { splitNames } from '../../shared/wire-kit/vendor-bag.ts';
+import { allowNumber, modelId } from '../../shared/wire-kit/wire-check.ts';
 
 const anyObject = z.looseObject({});
 const cacheControl = z.looseObject({ type: z.string(), ttl: z.string().nullish() }).nullish();
@@ -21,23 +21,23 @@ const base64Source = z.looseObject({
   media_type: z.string(),
   data: z.string().min(1),
 });
-const imageSource = openUnion(base64Source, urlSource, fileSource);
+const imageSource = buildOpenUnion(base64Source, urlSource, fileSource);
 const image = z.looseObject({
   type: z.literal('image'),
   source: imageSource.any,
   cache_control: cacheControl,
 });
-const knownTypes = nameSet(`
+const knownTypes = splitNames(`
   text image document search_result thinking redacted_thinking tool_use tool_result
 `);
 /** Blocks of the vendor's own tools and betas. */
-const otherBlock = typeOtherThan(knownTypes);
+const otherBlock = excludeTypes(knownTypes);
 
 const documentContent = z.union(
   [z.string(), z.array(z.union([z.discriminatedUnion('type', [text, image]), otherBlock]))],
   'a string, or an array of blocks',
 );
-const documentSource = openUnion(
+const documentSource = buildOpenUnion(
   base64Source,
   z.looseObject({ type: z.literal('text'), media_type: z.string(), data: z.string() }),
   z.looseObject({ type: z.literal('content'), content: documentContent }),
@@ -123,7 +123,7 @@ const vendorTool = z.looseObject({
 });
 
 const switchOff = z.boolean().nullish();
-const toolChoice = openUnion(
+const toolChoice = buildOpenUnion(
   z.looseObject({ type: z.literal('auto'), disable_parallel_tool_use: switchOff }),
   z.looseObject({ type: z.literal('any'), disable_parallel_tool_use: switchOff }),
   z.looseObject({ type: z.literal('tool'), name: z.string().min(1), disable_parallel_tool_use: switchOff }),
@@ -134,14 +134,14 @@ export const isKnownChoice = toolChoice.isKnown;
 const budget = 'a whole number of tokens, at least 1024';
 const display = z.string().nullish();
 /** Others are such as `between_tools`. */
-const thinkingConfig = openUnion(
+const thinkingConfig = buildOpenUnion(
   z.looseObject({ type: z.literal('enabled'), budget_tokens: z.int(budget).min(1024, budget), display }),
   z.looseObject({ type: z.literal('adaptive'), display }),
   z.looseObject({ type: z.literal('disabled') }),
 );
 export const isKnownThinking = thinkingConfig.isKnown;
 
-const outputFormat = openUnion(z.looseObject({ type: z.literal('json_schema'), schema: anyObject }));
+const outputFormat = buildOpenUnion(z.looseObject({ type: z.literal('json_schema'), schema: anyObject }));
 export const isSchemaFormat = outputFormat.isKnown;
 
 const limit = 'a whole number of tokens';
@@ -150,11 +150,11 @@ const fields = {
   model: modelId,
   messages: z.array(quicken(message)).min(1),
   system: z
-    .union([z.string(), z.array(openUnion(text).any)], 'a string, or an array of text blocks')
+    .union([z.string(), z.array(buildOpenUnion(text).any)], 'a string, or an array of text blocks')
     .nullish(),
   stream: z.boolean().nullish(),
-  temperature: numberBetween(0, 1).nullish(),
-  top_p: numberBetween(0, 1).nullish(),
+  temperature: allowNumber(0, 1).nullish(),
+  top_p: allowNumber(0, 1).nullish(),
   top_k: z.int('a whole number, 0 or more').nonnegative('a whole number, 0 or more').nullish(),
   stop_sequences: z.array(z.string()).nullish(),
   tools: z.array(z.union([functionTool, vendorTool])).nullish(),

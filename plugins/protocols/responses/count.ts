@@ -1,7 +1,7 @@
 /**
  * Counts the input tokens of a request. The count request is a normal one without fields about the output.
  */
-import { knownCount, type CountSide } from '../../../core/index.ts';
+import { toCount, type CountSide } from '../../../core/index.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { encodeRequest } from './encode-request.ts';
@@ -33,7 +33,7 @@ export const count: CountSide = {
     };
   },
   decodeReply(body) {
-    const tokens = isObject(body) ? knownCount(body.input_tokens) : undefined;
+    const tokens = isObject(body) ? toCount(body.input_tokens) : undefined;
     if (tokens === undefined) throw new Error('The provider sent a token count without "input_tokens".');
     return tokens;
   },

@@ -14,10 +14,16 @@ import {
 } from '../../../core/index.ts';
 import { parseJson, unreadableEvent } from '../../shared/wire-kit/event-data.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
-import { errorEvent } from '../../shared/wire-kit/openai-error.ts';
+import { buildErrorEvent } from '../../shared/wire-kit/openai-error.ts';
 import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { readList, readText } from '../../shared/wire-kit/values.ts';
-import { isObject, nameSet, pickStated, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
+import {
+  isObject,
+  splitNames,
+  pickStated,
+  type Fields,
+  type Sides,
+} from '../../shared/wire-kit/vendor-bag.ts';
 import { readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { bag } from './bag.ts';
 import { OutputItemDecoder } from './decode-output-items.ts';
@@ -56,7 +62,7 @@ const handlers: ReadonlyMap<string, Handler> = new Map(
 );
 
 /** Events that hold the whole response. */
-const lifecycle = nameSet(`
+const lifecycle = splitNames(`
   response.created response.queued response.in_progress response.completed response.incomplete
   response.failed response.cancelled
 `);
@@ -74,7 +80,7 @@ const busyStatuses: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** Fields of a response that repeat the request, or that canonical events carry. */
-const fieldsElsewhere = nameSet(`
+const fieldsElsewhere = splitNames(`
   id object created_at completed_at status error incomplete_details output output_text usage model billing
   background conversation previous_response_id store tools tool_choice instructions metadata user
   safety_identifier prompt text tool_usage max_output_tokens
@@ -90,8 +96,8 @@ export class ReplyDecoder implements EventDecoder {
 
   constructor(call: ClientCall, model?: Model) {
     this.#call = call;
-    const names = (): ToolNames => (this.#names ??= new ToolNames(call.decode()));
-    this.#items = new OutputItemDecoder(this.#log, names, findSealer(model?.id ?? ''));
+    const ensureNames = (): ToolNames => (this.#names ??= new ToolNames(call.decode()));
+    this.#items = new OutputItemDecoder(this.#log, ensureNames, findSealer(model?.id ?? ''));
   }
 
   push(wire: WireEvent): CanonicalEvent[] {
@@ -106,7 +112,7 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   /** Decodes a response that is not streamed. Throws if the body is not a response. */
-  whole(body: unknown): CanonicalEvent[] {
+  decodeWhole(body: unknown): CanonicalEvent[] {
     if (!isObject(body) || !(Array.isArray(body.output) || body.error))
       throw new GatewayError('upstream_failed', 'The provider sent a reply that is not a response object.');
     // Some relays omit the status of a complete response.
@@ -176,8 +182,8 @@ export class ReplyDecoder implements EventDecoder {
     this.#items.close();
     const { error: nested } = body;
     const error = readVendorError({ error: isObject(nested) ? nested : flattenError(body) });
-    const status = error.status ?? (error.code === undefined ? undefined : statusForCode(error.code));
-    this.#log.emit(errorEvent(error, status));
+    const status = error.status ?? (error.code === undefined ? undefined : findStatus(error.code));
+    this.#log.emit(buildErrorEvent(error, status));
   }
 }
 
@@ -188,7 +194,7 @@ function flattenError(event: Fields): Fields {
 }
 
 /** The HTTP status that the error would have had before the stream. */
-function statusForCode(code: string): number | undefined {
+function findStatus(code: string): number | undefined {
   return clientFault.test(code) ? 400 : busyStatuses.get(code);
 }
 

@@ -1,5 +1,5 @@
 /** What the provider ran itself, as canonical blocks: code, images, searches and other hosted tools. */
-import { knownCount, type BlockKind, type CanonicalEvent } from '../../../core/index.ts';
+import { toCount, type BlockKind, type CanonicalEvent } from '../../../core/index.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
 import type { BlockFacts } from '../../shared/wire-kit/reply-log.ts';
 import { readList, readText } from '../../shared/wire-kit/values.ts';
@@ -52,5 +52,5 @@ export function decodePartialImage(event: Fields): CanonicalEvent[] {
     ...facts
   } = event;
   if (typeof data !== 'string') return [];
-  return [{ type: 'partial-image', candidate: 0, index: knownCount(index) ?? 0, data, ...bag.keep(facts) }];
+  return [{ type: 'partial-image', candidate: 0, index: toCount(index) ?? 0, data, ...bag.keep(facts) }];
 }

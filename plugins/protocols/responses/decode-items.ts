@@ -5,7 +5,7 @@
  * by one.
  */
 import type { Block, Opaque, Turn, MediaBlock, TextBlock } from '../../../core/index.ts';
-import { foreignBlock } from '../../shared/wire-kit/open-values.ts';
+import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { decodeContent } from './decode-parts.ts';
@@ -66,8 +66,8 @@ export function decodeItems(items: readonly ReadItem[], names: ToolNames, model:
 function continuesTurn(last: Turn | undefined, { role, blocks }: Turn, { kind }: ReadItem): last is Turn {
   if (last?.role !== 'assistant' || role !== 'assistant' || last.blocks.length === 0 || blocks.length === 0)
     return false;
-  const has = (type: Block['type']): boolean => last.blocks.some((block) => block.type === type);
-  return kind !== 'message' || has('tool-call') || !(has('text') || has('refusal'));
+  const hasBlock = (type: Block['type']): boolean => last.blocks.some((block) => block.type === type);
+  return kind !== 'message' || hasBlock('tool-call') || !(hasBlock('text') || hasBlock('refusal'));
 }
 
 /** Removes the reasoning at the end of the turn before: it belongs to the message that follows. */
@@ -126,25 +126,25 @@ function decodeItem(read: ReadItem, at: string, reading: Reading): Turn | undefi
       return decodeMessage(read.item, at);
     case 'function-call':
     case 'custom-call':
-      return assistantTurn(decodeCall(read.item, at, reading), at);
+      return buildAssistantTurn(decodeCall(read.item, at, reading), at);
     case 'call-output':
       if (reading.foreignCalls.has(read.item.call_id))
-        return assistantTurn(foreignBlock(protocolName, read.item, at, false), at);
+        return buildAssistantTurn(buildForeignBlock(protocolName, read.item, at, false), at);
       return { role: 'tool', blocks: [decodeOutput(read.item, at)], at };
     case 'reasoning': {
       const block = decodeReasoning(read.item, at, reading.sealer);
-      return block && assistantTurn(block, at);
+      return block && buildAssistantTurn(block, at);
     }
     case 'image-call':
-      return assistantTurn(decodeImageCall(read.item, at), at);
+      return buildAssistantTurn(decodeImageCall(read.item, at), at);
     case 'other':
       return read.unknownRole
-        ? { role: 'user', blocks: [foreignBlock(protocolName, read.item, `${at}.role`, true)], at }
-        : assistantTurn(foreignBlock(protocolName, read.item, at, false), at);
+        ? { role: 'user', blocks: [buildForeignBlock(protocolName, read.item, `${at}.role`, true)], at }
+        : buildAssistantTurn(buildForeignBlock(protocolName, read.item, at, false), at);
   }
 }
 
-function assistantTurn(block: Block, at: string): Turn {
+function buildAssistantTurn(block: Block, at: string): Turn {
   return { role: 'assistant', blocks: [block], at };
 }
 

@@ -1,7 +1,7 @@
 /** Decodes the parts of a message or of a tool's output to canonical blocks. */
 import type { MediaBlock, BlockOf, TextBlock } from '../../../core/index.ts';
-import { decodeCache, leftoverCache } from '../../shared/wire-kit/cache-breakpoint.ts';
-import { audioTypeOf, readFileData, readUrl, type ReadMedium } from '../../shared/wire-kit/media.ts';
+import { decodeCache, readCacheLeftover } from '../../shared/wire-kit/cache-breakpoint.ts';
+import { toAudioType, readFileData, readUrl, type ReadMedium } from '../../shared/wire-kit/media.ts';
 import { markUnknown } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
@@ -13,7 +13,7 @@ export type ContentBlock = TextBlock | MediaBlock | RefusalBlock;
 export type ForeignPart = BlockOf<'foreign'> & { form: Record<string, string[]> };
 
 /** The usual type of a text part in a message of this role. */
-export function textTypeFor(role: string): 'input_text' | 'output_text' {
+export function getTextType(role: string): 'input_text' | 'output_text' {
   return role === 'assistant' ? 'output_text' : 'input_text';
 }
 
@@ -21,7 +21,7 @@ export function textTypeFor(role: string): 'input_text' | 'output_text' {
 export const partNote = 'part';
 
 /** An unknown part of a user's message is marked: without it, another provider's answer is worthless. */
-function foreignPart(value: Fields, at: string, role: string): ForeignPart {
+function keepForeign(value: Fields, at: string, role: string): ForeignPart {
   const notes = role === 'assistant' ? [] : bag.form(markUnknown(protocolName));
   return {
     type: 'foreign',
@@ -41,7 +41,7 @@ export function decodeContent(
   if (typeof content === 'string') return [{ type: 'text', text: content, at }];
   return content.map((part, index) => {
     const place = `${at}[${index}]`;
-    return Wire.isKnownPart(part) ? { ...decodePart(part, role), at: place } : foreignPart(part, place, role);
+    return Wire.isKnownPart(part) ? { ...decodePart(part, role), at: place } : keepForeign(part, place, role);
   });
 }
 
@@ -52,7 +52,7 @@ function decodePart(part: Wire.Part, role: string): ContentBlock {
     case 'output_text':
       return decodeOutputText(part, role);
     case 'refusal':
-      return { type: 'refusal', text: part.refusal, ...bag.keep(rest(part, ['refusal'])) };
+      return { type: 'refusal', text: part.refusal, ...bag.keep(pickRest(part, ['refusal'])) };
     case 'input_image':
       return decodeMedia(part, 'image', { detail: part.detail ?? undefined });
     case 'input_file':
@@ -60,12 +60,12 @@ function decodePart(part: Wire.Part, role: string): ContentBlock {
     case 'input_audio': {
       const { data, format } = part.input_audio;
       const inner = nestFields('input_audio', pickUnread(part.input_audio, ['data', 'format']));
-      const sides = bag.keep({ ...rest(part, ['input_audio']), ...leftoverCache(part), ...inner });
+      const sides = bag.keep({ ...pickRest(part, ['input_audio']), ...readCacheLeftover(part), ...inner });
       return {
         type: 'media',
         kind: 'audio',
         source: { type: 'base64', data },
-        mediaType: audioTypeOf(format),
+        mediaType: toAudioType(format),
         ...decodeCache(part),
         ...sides,
       };
@@ -73,17 +73,17 @@ function decodePart(part: Wire.Part, role: string): ContentBlock {
   }
 }
 
-function rest(part: object, known: readonly string[]): Fields {
+function pickRest(part: object, known: readonly string[]): Fields {
   return pickUnread(part, ['type', 'prompt_cache_breakpoint', ...known]);
 }
 
 function noteTextType(kind: string, role: string): string[] {
-  return kind === textTypeFor(role) ? [] : [`kind=${kind}`];
+  return kind === getTextType(role) ? [] : [`kind=${kind}`];
 }
 
 function decodeInputText(part: Extract<Wire.Part, { type: 'input_text' }>, role: string): TextBlock {
   const left = pickUnread(part, ['type', 'prompt_cache_breakpoint', 'text']);
-  const fields = part.prompt_cache_breakpoint ? { ...left, ...leftoverCache(part) } : left;
+  const fields = part.prompt_cache_breakpoint ? { ...left, ...readCacheLeftover(part) } : left;
   const sides = bag.keep(fields, noteTextType(part.type, role));
   return { type: 'text', text: part.text, ...decodeCache(part), ...sides };
 }
@@ -94,7 +94,7 @@ function decodeOutputText(part: Extract<Wire.Part, { type: 'output_text' }>, rol
   return {
     type: 'text',
     text: part.text,
-    ...bag.keep(rest(part, ['text', ...empty]), [...noteTextType(part.type, role), ...empty]),
+    ...bag.keep(pickRest(part, ['text', ...empty]), [...noteTextType(part.type, role), ...empty]),
   };
 }
 
@@ -106,7 +106,7 @@ function decodeMedia(
   about: Pick<MediaBlock, 'detail' | 'filename'>,
 ): MediaBlock {
   const { field, form, ...medium } = part.type === 'input_image' ? readImage(part) : readFile(part);
-  const fields = { ...rest(part, [field, ...Object.keys(about)]), ...leftoverCache(part) };
+  const fields = { ...pickRest(part, [field, ...Object.keys(about)]), ...readCacheLeftover(part) };
   return { type: 'media', kind, ...medium, ...about, ...decodeCache(part), ...bag.keep(fields, form) };
 }
 

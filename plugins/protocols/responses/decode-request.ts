@@ -8,7 +8,7 @@ import {
   pickUnread,
   nestFields,
   type Fields,
-  nameSet,
+  splitNames,
 } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { decodeItems } from './decode-items.ts';
@@ -18,7 +18,7 @@ import { ToolNames } from './tool-names.ts';
 import * as Wire from './wire.ts';
 
 /** Fields that become canonical, in whole or in part, or that are kept as a note. */
-const readFields = nameSet(`
+const readFields = splitNames(`
   model input instructions stream tools parallel_tool_calls max_output_tokens temperature top_p
   top_logprobs metadata user service_tier prompt_cache_key truncation store background include reasoning
   text safety_identifier

@@ -11,7 +11,7 @@ import {
   type SentFrames,
   type Usage,
 } from '../../../core/index.ts';
-import { errorBody } from '../../shared/wire-kit/openai-error.ts';
+import { buildErrorBody } from '../../shared/wire-kit/openai-error.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { OutputItemEncoder } from './encode-output-items.ts';
 import type { Ending } from './finish.ts';
@@ -47,14 +47,14 @@ export class ReplyEncoder implements EventEncoder {
         this.#usage = { ...this.#usage, ...event.usage };
         return '';
       case 'response-end':
-        return this.#start() + this.#frames(this.#items.close()) + this.#end();
+        return this.#start() + this.#encodeFrames(this.#items.close()) + this.#end();
       case 'error':
         return encodeFailure(new GatewayError('upstream_failed', event.message), this.#number, (ending) =>
           this.#response.encodeEnded(ending, this.#items.output, this.#usage),
         );
       default:
         if (event.type === 'finish') this.#response.addFinish(event);
-        return this.#start() + this.#frames(this.#items.push(event));
+        return this.#start() + this.#encodeFrames(this.#items.push(event));
     }
   }
 
@@ -62,7 +62,7 @@ export class ReplyEncoder implements EventEncoder {
     if (this.#started) return '';
     this.#started = true;
     const response = this.#response.encodeRunning();
-    return this.#frames([
+    return this.#encodeFrames([
       { type: 'response.created', response },
       { type: 'response.in_progress', response },
     ]);
@@ -71,10 +71,10 @@ export class ReplyEncoder implements EventEncoder {
   #end(): string {
     const { ending, output } = this.#items;
     const response = this.#response.encodeEnded(ending, output, this.#usage);
-    return this.#frames([{ type: `response.${ending.status}`, response }]) + terminator;
+    return this.#encodeFrames([{ type: `response.${ending.status}`, response }]) + terminator;
   }
 
-  #frames(events: readonly ItemEvent[]): string {
+  #encodeFrames(events: readonly ItemEvent[]): string {
     let text = '';
     for (const event of events) {
       text += encodeFrame(event, this.#number);
@@ -86,7 +86,7 @@ export class ReplyEncoder implements EventEncoder {
 
 /** Sends the error, both flat (as documented) and nested (as OpenAI sends it), then the failed response. */
 function encodeFailure(error: GatewayError, number: number, respond: (ending: Ending) => Fields): string {
-  const { type, code, message, param } = errorBody(error).error;
+  const { type, code, message, param } = buildErrorBody(error).error;
   // SDKs know only some codes here. Any other error is the server's fault.
   const responseCode = type === 'server_error' || typeof code !== 'string' ? 'server_error' : code;
   const response = respond({

@@ -137,7 +137,7 @@ export class OutputItemEncoder {
   #addArguments(call: OpenCall, text: string): void {
     call.text += text;
     call.deltas += 1;
-    if (call.index !== undefined) this.#writer.emit(call.eventName('delta'), { ...call.place, delta: text });
+    if (call.index !== undefined) this.#writer.emit(call.nameEvent('delta'), { ...call.place, delta: text });
     // A call in one piece waits for its end: only then is the sealed state known that has to precede it.
     else if (call.deltas > 1) this.#startCall(call);
   }
@@ -189,7 +189,7 @@ export class OutputItemEncoder {
     const name = this.#names.toWire(call.start.name ?? '');
     call.begin(this.#writer.output.length, this.#context.id, name);
     this.#writer.add(call.toItem('in_progress', ''));
-    if (call.text !== '') this.#writer.emit(call.eventName('delta'), { ...call.place, delta: call.text });
+    if (call.text !== '') this.#writer.emit(call.nameEvent('delta'), { ...call.place, delta: call.text });
   }
 
   #end({ block: number, opaque = [] }: EventOf<'block-end'>): void {
@@ -232,7 +232,7 @@ export class OutputItemEncoder {
       this.#startCall(call);
     }
     this.#confirmCall('completed');
-    this.#writer.emit(call.eventName('done'), call.doneFields);
+    this.#writer.emit(call.nameEvent('done'), call.doneFields);
     this.#unconfirmedCall = call;
     if (!isStarted || opaque.length === 0) return;
     this.#confirmCall('completed');

@@ -16,7 +16,7 @@ import {
 } from '../../shared/wire-kit/media.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
-import { textTypeFor, type ForeignPart, type ContentBlock } from './decode-parts.ts';
+import { getTextType, type ForeignPart, type ContentBlock } from './decode-parts.ts';
 import type { Encoding } from './encoding.ts';
 import { readNote } from './item-notes.ts';
 
@@ -55,7 +55,7 @@ function encodeText(block: TextBlock, role: string): Fields {
     .filter((word) => word === 'annotations' || word === 'logprobs')
     .map((name) => [name, []]);
   return {
-    type: readNote(form, 'kind') ?? textTypeFor(role),
+    type: readNote(form, 'kind') ?? getTextType(role),
     text: block.text,
     ...Object.fromEntries(empty),
   };

@@ -25,7 +25,11 @@ import {
   readOpenaiFields,
   usesSafetyIdentifier,
 } from '../../shared/wire-kit/openai-fields.ts';
-import { findNearestEffort, wantedEffort, loseReasoning } from '../../shared/wire-kit/reasoning-effort.ts';
+import {
+  findNearestEffort,
+  findWantedEffort,
+  loseReasoning,
+} from '../../shared/wire-kit/reasoning-effort.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { encryptedReasoning, textLogprobs } from './decode-request.ts';
@@ -167,7 +171,7 @@ function encodeReasoning(request: CanonicalRequest, { own, model, lose }: Encodi
   if (!reasoning) return form.includes('reasoning') ? {} : undefined;
   const { budget, display } = reasoning;
   const { style, efforts } = model.capabilities.reasoning;
-  const wanted = wantedEffort(reasoning);
+  const wanted = findWantedEffort(reasoning);
   if (style === 'none' && !own) {
     loseReasoning(reasoning, lose);
     return undefined;

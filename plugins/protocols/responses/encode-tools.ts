@@ -22,7 +22,7 @@ import type { Encoding } from './encoding.ts';
 export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fields {
   const { own, model, lose } = encoding;
   if (!takesTools(request, model, lose)) return {};
-  const limit = searchLimit(request, encoding);
+  const limit = encodeSearchLimit(request, encoding);
   const words = limit === undefined ? searchFields : limitedSearchFields;
   const tools = encodeToolList(request.tools ?? [], words, encoding);
   // OpenAI refuses a choice among no tools. A client of this protocol gets that error from OpenAI itself.
@@ -39,7 +39,7 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
 }
 
 /** The search limit that another protocol's client set. Only OpenAI is known to accept one here. */
-function searchLimit({ tools = [] }: CanonicalRequest, { own, owner, model }: Encoding): unknown {
+function encodeSearchLimit({ tools = [] }: CanonicalRequest, { own, owner, model }: Encoding): unknown {
   return own || owner !== nativeVendor || !hostsTool(model, 'web-search')
     ? undefined
     : readSearchLimit(tools);

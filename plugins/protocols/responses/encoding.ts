@@ -1,6 +1,6 @@
 /** What all parts of the request encoder share, and the flags of a model's responses endpoint. */
 import { z } from 'zod';
-import { flagReader } from '../../../core/index.ts';
+import { createFlagReader } from '../../../core/index.ts';
 import type { Encoding as BaseEncoding } from '../../shared/wire-kit/encoding.ts';
 import { protocolName } from './bag.ts';
 import type { ToolNames } from './tool-names.ts';
@@ -19,4 +19,4 @@ export const flagsSchema = z.strictObject({
   cacheMarks: z.boolean().default(false),
 });
 
-export const readFlags = flagReader(protocolName, flagsSchema);
+export const readFlags = createFlagReader(protocolName, flagsSchema);

@@ -35,7 +35,7 @@ export interface Ending {
 
 const completed: Ending = { status: 'completed', incomplete_details: null, error: null };
 
-function incomplete(reason: string): Ending {
+function buildIncomplete(reason: string): Ending {
   return { status: 'incomplete', incomplete_details: { reason }, error: null };
 }
 
@@ -45,11 +45,11 @@ export function encodeFinish({ unified, raw }: Reason, { refusal }: Contents): E
     case 'context-length':
     // Anthropic's `pause_turn` asks the client to continue the turn. This protocol has no closer reason.
     case 'pause':
-      return incomplete('max_output_tokens');
+      return buildIncomplete('max_output_tokens');
     case 'content-filter':
-      return incomplete('content_filter');
+      return buildIncomplete('content_filter');
     case 'refusal':
-      return refusal ? completed : incomplete('content_filter');
+      return refusal ? completed : buildIncomplete('content_filter');
     case 'error':
       return {
         status: 'failed',

@@ -86,7 +86,7 @@ export function createProtocol(assistantItems: AssistantItems): Protocol {
       retarget,
       encodeRequest,
       decodeEvents: (call, model) => new ReplyDecoder(call, model),
-      decodeReply: (body, call, model) => new ReplyDecoder(call, model).whole(body),
+      decodeReply: (body, call, model) => new ReplyDecoder(call, model).decodeWhole(body),
       decodeError,
       modelPaths: [['response', 'model'], ['model']],
       ending: 'event',

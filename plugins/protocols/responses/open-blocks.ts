@@ -131,7 +131,7 @@ export class OpenCall {
       : { ...this.place, name: this.#name.name, arguments: this.text };
   }
 
-  eventName(what: 'delta' | 'done'): string {
+  nameEvent(what: 'delta' | 'done'): string {
     return `response.${this.start.custom ? 'custom_tool_call_input' : 'function_call_arguments'}.${what}`;
   }
 

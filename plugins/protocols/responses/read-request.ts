@@ -14,14 +14,14 @@ import {
 import { writesBriefly } from '../../shared/wire-kit/cache-writes.ts';
 import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
 import { isPriced } from '../../shared/wire-kit/hosted-tools.ts';
-import { labelsOf } from '../../shared/wire-kit/labels.ts';
+import { readLabels } from '../../shared/wire-kit/labels.ts';
 import { MediaMeter } from '../../shared/wire-kit/media-meter.ts';
 import { measureBase64 } from '../../shared/wire-kit/media.ts';
 import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
-import { choiceWithoutTools } from '../../shared/wire-kit/offered-tools.ts';
+import { buildChoiceError } from '../../shared/wire-kit/offered-tools.ts';
 import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
 import { ReadCall, type CallFacts } from '../../shared/wire-kit/read-call.ts';
-import { isObject, type Fields, nameSet } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { nativeVendor } from './bag.ts';
 import { decodeRequest } from './decode-request.ts';
@@ -75,7 +75,7 @@ function readFacts(read: ReadRequest, text: string): CallFacts {
     preferences: readPreferences(wire.provider),
     carriesState: containsEnvelope(text) || movesNativeSeals(read) || items.some(isGatewayReasoning),
     truncates: wire.truncation === 'auto',
-    labels: labelsOf(wire),
+    labels: readLabels(wire),
   };
 }
 
@@ -184,7 +184,7 @@ function checkStateless(wire: Wire.Request): void {
 const oneOfThem = 'the name of one of them';
 
 function checkToolChoice({ wire: { tool_choice: choice }, tools = [] }: ReadRequest): void {
-  if (choice === 'required' && tools.length === 0) throw choiceWithoutTools(choice);
+  if (choice === 'required' && tools.length === 0) throw buildChoiceError(choice);
   if (!isObject(choice)) return;
   const known = new Set(tools.flatMap(listNames));
   const references: unknown[] =
@@ -205,7 +205,7 @@ function listNames(read: ReadTool): string[] {
 }
 
 /** Hosted tools that the client runs. A shell with a container runs at the provider. */
-const clientTools: ReadonlySet<unknown> = nameSet('computer computer_use_preview local_shell apply_patch');
+const clientTools: ReadonlySet<unknown> = splitNames('computer computer_use_preview local_shell apply_patch');
 
 function isRunByVendor(read: ReadTool): boolean {
   const { kind, tool } = read;

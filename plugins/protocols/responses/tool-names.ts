@@ -32,7 +32,7 @@ export function qualifyName({ name, namespace }: WireName): string {
   return fitName(`${namespace}__${name}`);
 }
 
-function key({ name, namespace }: WireName): string {
+function buildKey({ name, namespace }: WireName): string {
   return JSON.stringify([namespace ?? null, name]);
 }
 
@@ -52,10 +52,10 @@ export class ToolNames {
       namespace,
     };
     if (!this.#toWire.has(canonical)) this.#toWire.set(canonical, wire);
-    if (!this.#fromWire.has(key(wire))) this.#fromWire.set(key(wire), canonical);
+    if (!this.#fromWire.has(buildKey(wire))) this.#fromWire.set(buildKey(wire), canonical);
     // A model may leave the namespace out.
-    if (!this.#fromWire.has(key({ name: wire.name })))
-      this.#fromWire.set(key({ name: wire.name }), canonical);
+    if (!this.#fromWire.has(buildKey({ name: wire.name })))
+      this.#fromWire.set(buildKey({ name: wire.name }), canonical);
   }
 
   /** Undefined if the request has no such tool. */
@@ -65,6 +65,6 @@ export class ToolNames {
 
   /** Returns the name unchanged if the request has no such tool. */
   toCanonical(wire: WireName): string {
-    return this.#fromWire.get(key(wire)) ?? wire.name;
+    return this.#fromWire.get(buildKey(wire)) ?? wire.name;
   }
 }

@@ -2,15 +2,15 @@
  * Token counts in both directions. Totals include their details. If a provider counts reasoning in the total
  * only, as xAI does in chat-completions, the output is computed from the total.
  */
-import { knownCount, type Usage } from '../../../core/index.ts';
+import { toCount, type Usage } from '../../../core/index.ts';
 import { decodeCacheWrites, sumCacheWrites } from '../../shared/wire-kit/cache-writes.ts';
 import { readObject, readObjects, keepKnown } from '../../shared/wire-kit/values.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
 function countOutput(wire: Fields): number | undefined {
-  const output = knownCount(wire.output_tokens);
-  const input = knownCount(wire.input_tokens);
-  const total = knownCount(wire.total_tokens);
+  const output = toCount(wire.output_tokens);
+  const input = toCount(wire.input_tokens);
+  const total = toCount(wire.total_tokens);
   return output === undefined || input === undefined || total === undefined
     ? output
     : Math.max(output, total - input);
@@ -40,7 +40,7 @@ function countContainers({ output, tools }: Fields): number | undefined {
 
 /** A file search is charged per call, whatever the number of queries. xAI reports the sum. */
 function countFileSearches({ output }: Fields, usage: Fields): number | undefined {
-  const summed = knownCount(readObject(usage.server_side_tool_usage_details).file_search_calls);
+  const summed = toCount(readObject(usage.server_side_tool_usage_details).file_search_calls);
   return (
     (summed ?? readObjects(output).filter(({ type }) => type === 'file_search_call').length) || undefined
   );
@@ -49,9 +49,8 @@ function countFileSearches({ output }: Fields, usage: Fields): number | undefine
 /** OpenAI reports the sum next to the usage, xAI inside it, with searches of X apart at the same price. */
 function countSearches(response: Fields, usage: Fields): number | undefined {
   const { web_search_calls: web, x_search_calls: posts } = readObject(usage.server_side_tool_usage_details);
-  const summed =
-    knownCount(readObject(readObject(response.tool_usage).web_search).num_requests) ?? knownCount(web);
-  const own = knownCount(posts) ?? 0;
+  const summed = toCount(readObject(readObject(response.tool_usage).web_search).num_requests) ?? toCount(web);
+  const own = toCount(posts) ?? 0;
   return summed === undefined && own === 0 ? countSearchItems(response.output) : (summed ?? 0) + own;
 }
 
@@ -62,13 +61,13 @@ function addCounts(first: number | undefined, second: number | undefined): numbe
 /** Usage of the image tool. It is another model, so its tokens are not in the usage of the called model. */
 function readImageToolUsage(response: Fields): Usage {
   const wire = readObject(readObject(response.tool_usage).image_gen);
-  const output = knownCount(wire.output_tokens);
+  const output = toCount(wire.output_tokens);
   return {
-    input: knownCount(wire.input_tokens),
-    cacheRead: knownCount(wire.cached_tokens),
-    inputImage: knownCount(readObject(wire.input_tokens_details).image_tokens) || undefined,
+    input: toCount(wire.input_tokens),
+    cacheRead: toCount(wire.cached_tokens),
+    inputImage: toCount(readObject(wire.input_tokens_details).image_tokens) || undefined,
     output,
-    outputImage: (knownCount(readObject(wire.output_tokens_details).image_tokens) ?? output) || undefined,
+    outputImage: (toCount(readObject(wire.output_tokens_details).image_tokens) ?? output) || undefined,
   };
 }
 
@@ -78,13 +77,13 @@ export function decodeUsage(response: Fields): Usage | undefined {
   const input = readObject(wire.input_tokens_details);
   const imageTool = readImageToolUsage(response);
   return keepKnown({
-    input: addCounts(knownCount(wire.input_tokens), imageTool.input),
-    cacheRead: addCounts(knownCount(input.cached_tokens), imageTool.cacheRead),
+    input: addCounts(toCount(wire.input_tokens), imageTool.input),
+    cacheRead: addCounts(toCount(input.cached_tokens), imageTool.cacheRead),
     ...decodeCacheWrites(input),
     inputImage: imageTool.inputImage,
     output: addCounts(countOutput(wire), imageTool.output),
     outputImage: imageTool.outputImage,
-    reasoning: knownCount(readObject(wire.output_tokens_details).reasoning_tokens),
+    reasoning: toCount(readObject(wire.output_tokens_details).reasoning_tokens),
     webSearches: countSearches(response, wire),
     fileSearches: countFileSearches(response, wire),
     containers: countContainers(response),

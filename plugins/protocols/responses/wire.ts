@@ -5,11 +5,11 @@
  */
 import { z } from 'zod';
 import { cacheBreakpoint } from '../../shared/wire-kit/cache-breakpoint.ts';
-import { openUnion } from '../../shared/wire-kit/open-values.ts';
+import { buildOpenUnion } from '../../shared/wire-kit/open-values.ts';
 import { metadataPairs } from '../../shared/wire-kit/openai-fields.ts';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
 import { quicken } from '../../shared/wire-kit/quick-check.ts';
-import { numberBetween, wholeBetween, modelId, tokenLimit } from '../../shared/wire-kit/wire-check.ts';
+import { allowNumber, allowInteger, modelId, tokenLimit } from '../../shared/wire-kit/wire-check.ts';
 
 const anyObject = z.looseObject({});
 const text = z.string().nullish();
@@ -46,7 +46,7 @@ const inputAudio = z.looseObject({
   input_audio: z.looseObject({ data: z.string().min(1), format: z.string() }),
   prompt_cache_breakpoint: cacheBreakpoint,
 });
-const part = openUnion(inputText, outputText, refusal, inputImage, inputFile, inputAudio);
+const part = buildOpenUnion(inputText, outputText, refusal, inputImage, inputFile, inputAudio);
 export const isKnownPart = part.isKnown;
 const content = z.union([z.string(), z.array(part.any)], 'a string, or an array of content parts');
 
@@ -123,7 +123,7 @@ const toolChoice = z.union(
   '"none", "auto", "required", or an object that names a tool',
 );
 
-const textFormat = openUnion(
+const textFormat = buildOpenUnion(
   z.looseObject({ type: z.literal('text') }),
   z.looseObject({ type: z.literal('json_object') }),
   z.looseObject({
@@ -142,10 +142,10 @@ export const request = quicken(
     input: z.union([z.string(), z.array(z.unknown())], 'a string, or an array of input items').nullish(),
     instructions: text,
     max_output_tokens: tokenLimit.nullish(),
-    max_tool_calls: wholeBetween(1, Number.MAX_SAFE_INTEGER).nullish(),
-    temperature: numberBetween(0, 2).nullish(),
-    top_p: numberBetween(0, 1).nullish(),
-    top_logprobs: wholeBetween(0, 20).nullish(),
+    max_tool_calls: allowInteger(1, Number.MAX_SAFE_INTEGER).nullish(),
+    temperature: allowNumber(0, 2).nullish(),
+    top_p: allowNumber(0, 1).nullish(),
+    top_logprobs: allowInteger(0, 20).nullish(),
     stream: z.boolean().nullish(),
     stream_options: z.looseObject({ include_obfuscation: z.boolean().nullish() }).nullish(),
     tools: z.array(anyTool).nullish(),

@@ -14,13 +14,13 @@ const longestFrame = 24 * 1024 * 1024;
 const shortestFrame = 16;
 
 /** Splits a stream of bytes, cut anywhere, into whole frames. */
-async function* framesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* splitFrames(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let pending = Buffer.alloc(0);
   for await (const chunk of body) {
     pending = pending.length > 0 ? Buffer.concat([pending, chunk]) : Buffer.from(chunk);
     while (pending.length >= 4) {
       const length = pending.readUInt32BE(0);
-      if (length < shortestFrame || length > longestFrame) throw damaged();
+      if (length < shortestFrame || length > longestFrame) throw buildDamageError();
       if (pending.length < length) break;
       yield pending.subarray(0, length);
       pending = pending.subarray(length);
@@ -28,7 +28,7 @@ async function* framesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   }
 }
 
-function damaged(cause?: unknown): GatewayError {
+function buildDamageError(cause?: unknown): GatewayError {
   return new GatewayError('upstream_failed', 'The provider sent a damaged frame.', { cause });
 }
 
@@ -40,13 +40,13 @@ const errorTypes: Readonly<Record<string, string>> = {
   validationException: 'invalid_request_error',
 };
 
-function errorEvent(name: string, text: unknown): string {
+function buildErrorEvent(name: string, text: unknown): string {
   const message = typeof text === 'string' && text !== '' ? text : 'The provider broke off its reply.';
   const error = { type: errorTypes[name] ?? 'api_error', message };
   return `event: error\ndata: ${JSON.stringify({ type: 'error', error })}\n\n`;
 }
 
-function parsed(text: string): Fields {
+function parseObject(text: string): Fields {
   const value: unknown = JSON.parse(text);
   if (!isObject(value)) throw new TypeError('no object');
   return value;
@@ -56,32 +56,35 @@ function parsed(text: string): Fields {
 const metrics = 'amazon-bedrock-invocationMetrics';
 
 /** The event inside a frame, unchanged except for what the cloud added. */
-function innerEvent(payload: Fields): string {
+function readInnerEvent(payload: Fields): string {
   if (typeof payload.bytes !== 'string') throw new TypeError('a chunk without bytes');
   const text = Buffer.from(payload.bytes, 'base64').toString('utf8');
-  const { type } = parsed(text);
+  const { type } = parseObject(text);
   const data = text.includes(metrics) ? splice(text, [{ path: [metrics], value: undefined }]) : text;
   return `event: ${String(type)}\ndata: ${data.replaceAll(/[\r\n]+/g, ' ')}\n\n`;
 }
 
 /** A frame as a server-sent event; empty if the frame holds nothing of the reply. */
-function eventOf({ headers, body }: ReturnType<Codec['decode']>): string {
-  const header = (name: string): string => String(headers[name]?.value ?? '');
+function toEvent({ headers, body }: ReturnType<Codec['decode']>): string {
+  const readHeader = (name: string): string => String(headers[name]?.value ?? '');
   const text = Buffer.from(body).toString('utf8');
-  switch (header(':message-type')) {
+  switch (readHeader(':message-type')) {
     case 'event':
-      return header(':event-type') === 'chunk' ? innerEvent(parsed(text)) : '';
+      return readHeader(':event-type') === 'chunk' ? readInnerEvent(parseObject(text)) : '';
     case 'exception':
-      return errorEvent(header(':exception-type'), text === '' ? undefined : parsed(text).message);
+      return buildErrorEvent(
+        readHeader(':exception-type'),
+        text === '' ? undefined : parseObject(text).message,
+      );
     case 'error':
-      return errorEvent(header(':error-code'), header(':error-message'));
+      return buildErrorEvent(readHeader(':error-code'), readHeader(':error-message'));
     default:
       return '';
   }
 }
 
 /** Turns a body of frames into server-sent events. Throws if a frame is damaged. */
-export async function* serverSentEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+export async function* toServerSentEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const { EventStreamCodec } = await loadOptional(
     'amazon-bedrock',
     '@smithy/eventstream-codec',
@@ -91,12 +94,12 @@ export async function* serverSentEvents(body: AsyncIterable<Uint8Array>): AsyncG
     (bytes) => (typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString('utf8')),
     (text) => Buffer.from(text),
   );
-  for await (const frame of framesOf(body)) {
+  for await (const frame of splitFrames(body)) {
     let event: string;
     try {
-      event = eventOf(codec.decode(frame));
+      event = toEvent(codec.decode(frame));
     } catch (error) {
-      throw damaged(error);
+      throw buildDamageError(error);
     }
     if (event !== '') yield Buffer.from(event);
   }

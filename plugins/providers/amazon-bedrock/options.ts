@@ -1,6 +1,6 @@
 /** Bedrock's options: the region, the credentials, and which regions may answer. */
 import { z } from 'zod';
-import { addressSchema, fromEnvironment, keySchema, secretSchema, type Model } from '../../../core/index.ts';
+import { addressSchema, readEnvironment, keySchema, secretSchema, type Model } from '../../../core/index.ts';
 import { cloudOptions } from '../../shared/cloud/offer.ts';
 
 const identitySchema = z.looseObject({
@@ -60,7 +60,7 @@ export interface Place {
   readonly credentials: readonly Credential[];
 }
 
-function credentialsOf({ credentials, apiKey }: Options): Credential[] {
+function findCredentials({ credentials, apiKey }: Options): Credential[] {
   const given = apiKey ?? credentials;
   if (given !== undefined) return [given].flat();
   const variables = [
@@ -70,7 +70,7 @@ function credentialsOf({ credentials, apiKey }: Options): Credential[] {
     'AWS_SESSION_TOKEN',
   ];
   const [bearer, accessKeyId, secretAccessKey, sessionToken] = variables.map((variable) =>
-    fromEnvironment(variable, secretSchema),
+    readEnvironment(variable, secretSchema),
   );
   if (bearer) return [bearer];
   return accessKeyId && secretAccessKey
@@ -79,13 +79,13 @@ function credentialsOf({ credentials, apiKey }: Options): Credential[] {
 }
 
 /** Completes the options from the usual variables; undefined if the region or the credentials are missing. */
-export function placeOf(options: Options): Place | undefined {
-  const region = options.region ?? fromEnvironment('AWS_REGION', regionSchema);
-  const credentials = credentialsOf(options);
+export function findPlace(options: Options): Place | undefined {
+  const region = options.region ?? readEnvironment('AWS_REGION', regionSchema);
+  const credentials = findCredentials(options);
   if (!region || credentials.length === 0) return undefined;
   const base =
     options.baseUrl ??
-    fromEnvironment('AWS_ENDPOINT_URL_BEDROCK_RUNTIME', addressSchema) ??
+    readEnvironment('AWS_ENDPOINT_URL_BEDROCK_RUNTIME', addressSchema) ??
     `https://bedrock-runtime.${region}.amazonaws.com`;
   return { base: base.replace(/\/+$/, ''), region, credentials };
 }
@@ -97,7 +97,7 @@ const severalRegions = /^(global|us|eu|au|jp|in)\./;
  * The models of the catalogue that this profile offers: those whose names begin with it, and of other makers
  * than Anthropic also those that the region itself serves.
  */
-export function servedBy(models: readonly Model[], profile: Options['profile']): readonly Model[] {
+export function filterModels(models: readonly Model[], profile: Options['profile']): readonly Model[] {
   const inRegion = models.filter(({ upstream }) => !severalRegions.test(upstream));
   if (profile === 'region') return inRegion;
   const named = models.filter(({ upstream }) => upstream.startsWith(`${profile}.`));

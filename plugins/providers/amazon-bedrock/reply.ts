@@ -2,12 +2,12 @@
  * Turns Bedrock's replies into those of the protocol: frames become events, counts get their usual name, and
  * refusals the status that their kind has at other vendors.
  */
-import { knownCount, type Operation, type Target, type UpstreamResponse } from '../../../core/index.ts';
+import { toCount, type Operation, type Target, type UpstreamResponse } from '../../../core/index.ts';
 import { joinPatterns } from '../../shared/wire-kit/join-patterns.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
-import { serverSentEvents } from './frames.ts';
+import { toServerSentEvents } from './frames.ts';
 
-function header({ headers }: UpstreamResponse, name: string): string {
+function readHeader({ headers }: UpstreamResponse, name: string): string {
   return String(headers[name] ?? '');
 }
 
@@ -23,11 +23,11 @@ const statuses: Readonly<Record<string, number>> = {
   UnrecognizedClientException: 403,
 };
 
-function statusOf(response: UpstreamResponse, operation: Operation): number {
+function correctStatus(response: UpstreamResponse, operation: Operation): number {
   // Bedrock also answers 400 where it cannot count for a model. As a 404 it leads to an estimate, which is
   // better than an error.
   if (operation === 'count' && response.status === 400) return 404;
-  const [kind = ''] = header(response, 'x-amzn-errortype').split(':');
+  const [kind = ''] = readHeader(response, 'x-amzn-errortype').split(':');
   return response.status === 200 ? 200 : (statuses[kind] ?? response.status);
 }
 
@@ -42,7 +42,7 @@ const ourSetUp = joinPatterns(
 
 const longestRefusal = 64 * 1024;
 
-async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
+async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
   const pieces: Uint8Array[] = [];
   let length = 0;
   for await (const piece of body) {
@@ -53,20 +53,20 @@ async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(pieces).toString('utf8');
 }
 
-async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
+async function* toBytes(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
 }
 
 /** What a 400 really means: where our set-up is wrong, the model cannot be had here. */
-async function refusal(response: UpstreamResponse): Promise<UpstreamResponse> {
-  const text = await textOf(response.body);
-  return { ...response, status: ourSetUp.test(text) ? 404 : 400, body: bytesOf(text) };
+async function correctRefusal(response: UpstreamResponse): Promise<UpstreamResponse> {
+  const text = await readText(response.body);
+  return { ...response, status: ourSetUp.test(text) ? 404 : 400, body: toBytes(text) };
 }
 
-async function* countBody(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* renameCount(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const counted: unknown = JSON.parse(Buffer.concat(await Array.fromAsync(body)).toString('utf8'));
   yield Buffer.from(
-    JSON.stringify({ input_tokens: isObject(counted) ? knownCount(counted.inputTokens) : undefined }),
+    JSON.stringify({ input_tokens: isObject(counted) ? toCount(counted.inputTokens) : undefined }),
   );
 }
 
@@ -75,15 +75,15 @@ export function unwrap(
   _target: Target,
   operation: Operation,
 ): UpstreamResponse | Promise<UpstreamResponse> {
-  const status = statusOf(response, operation);
-  if (status === 400) return refusal(response);
-  if (operation === 'count' && status === 200) return { ...response, body: countBody(response.body) };
-  if (!header(response, 'content-type').startsWith('application/vnd.amazon.eventstream')) {
+  const status = correctStatus(response, operation);
+  if (status === 400) return correctRefusal(response);
+  if (operation === 'count' && status === 200) return { ...response, body: renameCount(response.body) };
+  if (!readHeader(response, 'content-type').startsWith('application/vnd.amazon.eventstream')) {
     return status === response.status ? response : { ...response, status };
   }
   return {
     ...response,
     headers: { ...response.headers, 'content-type': 'text/event-stream' },
-    body: serverSentEvents(response.body),
+    body: toServerSentEvents(response.body),
   };
 }

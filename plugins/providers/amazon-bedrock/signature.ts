@@ -7,7 +7,7 @@ import type { Credential, Identity } from './options.ts';
 
 type Bytes = string | ArrayBuffer | ArrayBufferView;
 
-function viewOf(data: Bytes): string | NodeJS.ArrayBufferView {
+function toView(data: Bytes): string | NodeJS.ArrayBufferView {
   if (typeof data === 'string') return data;
   return data instanceof ArrayBuffer
     ? new Uint8Array(data)
@@ -22,11 +22,11 @@ export class Sha256 {
   readonly #hash: Hash | Hmac;
 
   constructor(secret?: Bytes) {
-    this.#hash = secret === undefined ? createHash('sha256') : createHmac('sha256', viewOf(secret));
+    this.#hash = secret === undefined ? createHash('sha256') : createHmac('sha256', toView(secret));
   }
 
   update(data: Bytes): void {
-    this.#hash.update(viewOf(data));
+    this.#hash.update(toView(data));
   }
 
   async digest(): Promise<Uint8Array> {
@@ -37,7 +37,7 @@ export class Sha256 {
 /** The expiry of a key that states none. */
 const never = Number.POSITIVE_INFINITY;
 
-function identityFrom(credential: Identity | (() => Promise<Identity>)): () => Promise<Identity> {
+function createIdentitySource(credential: Identity | (() => Promise<Identity>)): () => Promise<Identity> {
   const lapsing = new Lapsing('amazon-bedrock', async () => {
     const value = typeof credential === 'function' ? await credential() : credential;
     return { value, expires: value.expiration?.getTime() ?? never };
@@ -45,7 +45,7 @@ function identityFrom(credential: Identity | (() => Promise<Identity>)): () => P
   return async () => lapsing.get();
 }
 
-function signing(region: string, identity: () => Promise<Identity>): Provider['sign'] {
+function createIdentitySigner(region: string, identity: () => Promise<Identity>): Provider['sign'] {
   return async (request) => {
     const { SignatureV4 } = await loadOptional(
       'amazon-bedrock',
@@ -74,11 +74,11 @@ function signing(region: string, identity: () => Promise<Identity>): Provider['s
   };
 }
 
-export function signerFor(region: string, credential: Credential): Provider['sign'] {
+export function createSigner(region: string, credential: Credential): Provider['sign'] {
   if (typeof credential === 'string')
     return (request) => ({
       ...request,
       headers: { ...request.headers, authorization: `Bearer ${credential}` },
     });
-  return signing(region, identityFrom(credential));
+  return createIdentitySigner(region, createIdentitySource(credential));
 }

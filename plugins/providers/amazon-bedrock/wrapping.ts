@@ -3,7 +3,7 @@
  * whether to stream are only in the address, and a count is a whole call in base64.
  */
 import { splice, type Edit, type Operation, type Target, type UpstreamRequest } from '../../../core/index.ts';
-import { bodyText } from '../../shared/cloud/body-text.ts';
+import { toBodyText } from '../../shared/cloud/body-text.ts';
 
 const version = 'bedrock-2023-05-31';
 
@@ -26,7 +26,7 @@ export function wrap(
   if (betas) edits.push({ path: ['anthropic_beta'], value: betas.split(',').map((beta) => beta.trim()) });
   // Bedrock reads a count as a call, and a call needs an output limit that is above its budget for thinking.
   if (operation === 'count') edits.push({ path: ['max_tokens'], value: model.outputLimit });
-  const body = splice(bodyText(request), edits);
+  const body = splice(toBodyText(request), edits);
   if (operation !== 'count') return { ...request, headers, body };
   return {
     ...request,

@@ -12,7 +12,7 @@ interface Root {
   readonly isDated: boolean;
 }
 
-function rootAt(base: string, version: string | undefined): Root {
+function buildRoot(base: string, version: string | undefined): Root {
   const isDated = version !== undefined && /^\d{4}-/.test(version);
   return {
     root: isDated ? `${base}/openai` : `${base}/openai/v1`,
@@ -22,20 +22,20 @@ function rootAt(base: string, version: string | undefined): Root {
 }
 
 /** Where the resource lists the models that it could serve. */
-export function listingAt(base: string, version: string | undefined): string {
-  const { root, query } = rootAt(base, version);
+export function buildListingAddress(base: string, version: string | undefined): string {
+  const { root, query } = buildRoot(base, version);
   return `${root}/models${query}`;
 }
 
-export function endpointsAt(base: string, version: string | undefined): Provider['endpoints'] {
-  const { root, query, isDated } = rootAt(base, version);
-  const deployment = ({ model }: Target): string =>
+export function buildEndpoints(base: string, version: string | undefined): Provider['endpoints'] {
+  const { root, query, isDated } = buildRoot(base, version);
+  const buildDeploymentRoot = ({ model }: Target): string =>
     `${root}${isDated ? `/deployments/${checkUrlPath(model.upstream)}` : ''}`;
   return {
-    'chat-completions': (target) => `${deployment(target)}/chat/completions${query}`,
+    'chat-completions': (target) => `${buildDeploymentRoot(target)}/chat/completions${query}`,
     responses: (_target, operation) =>
       `${root}/responses${operation === 'count' ? '/input_tokens' : ''}${query}`,
     images: (target, operation) =>
-      `${deployment(target)}/images/${operation === 'edit' ? 'edits' : 'generations'}${query}`,
+      `${buildDeploymentRoot(target)}/images/${operation === 'edit' ? 'edits' : 'generations'}${query}`,
   };
 }

@@ -10,7 +10,7 @@ const scope = 'https://cognitiveservices.azure.com/.default';
 
 type Signing = Pick<Provider, 'sign' | 'unwrap'>;
 
-export function withKey(key: string): Signing {
+export function signWithKey(key: string): Signing {
   return { sign: (request) => ({ ...request, headers: { ...request.headers, 'api-key': key } }) };
 }
 
@@ -24,6 +24,6 @@ async function fetchHeaders(): Promise<Fetched<Record<string, string>>> {
   return { value: { authorization: `Bearer ${token}` }, expires: expiresOnTimestamp };
 }
 
-export function signedIn(): Signing {
+export function signWithToken(): Signing {
   return signWith(new Lapsing('azure', fetchHeaders));
 }

@@ -1,6 +1,6 @@
 /** Azure's options: the resource, the credentials, and which deployment serves which model. */
 import { z } from 'zod';
-import { addressSchema, fromEnvironment, keySchema, secretSchema, type Model } from '../../../core/index.ts';
+import { addressSchema, readEnvironment, keySchema, secretSchema, type Model } from '../../../core/index.ts';
 import { cloudOptions } from '../../shared/cloud/offer.ts';
 
 const versionSchema = z.string().regex(/^[\w-]+$/, 'a version such as 2024-10-21, or preview');
@@ -31,20 +31,23 @@ export const optionsSchema = z.strictObject({
 type Options = z.output<typeof optionsSchema>;
 
 /** Completes the options from the usual variables. */
-export function resourceOf({
+export function completeOptions({
   baseUrl,
   apiKey,
   apiVersion,
 }: Options): Pick<Options, 'baseUrl' | 'apiKey' | 'apiVersion'> {
   return {
-    baseUrl: (baseUrl ?? fromEnvironment('AZURE_OPENAI_ENDPOINT', addressSchema))?.replace(/\/+$/, ''),
-    apiKey: apiKey ?? fromEnvironment('AZURE_OPENAI_API_KEY', secretSchema),
-    apiVersion: apiVersion ?? fromEnvironment('OPENAI_API_VERSION', versionSchema),
+    baseUrl: (baseUrl ?? readEnvironment('AZURE_OPENAI_ENDPOINT', addressSchema))?.replace(/\/+$/, ''),
+    apiKey: apiKey ?? readEnvironment('AZURE_OPENAI_API_KEY', secretSchema),
+    apiVersion: apiVersion ?? readEnvironment('OPENAI_API_VERSION', versionSchema),
   };
 }
 
 /** The models that are deployed, each with the name of its deployment. Throws if Azure has no such model. */
-export function deployed(models: readonly Model[], deployments: Options['deployments']): readonly Model[] {
+export function listDeployedModels(
+  models: readonly Model[],
+  deployments: Options['deployments'],
+): readonly Model[] {
   if (!deployments) return models;
   return Object.entries(deployments).map(([name, upstream]) => {
     const model = models.find((each) => each.upstream === name);

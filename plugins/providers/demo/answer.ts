@@ -2,8 +2,8 @@
  * What the demo model says: it quotes what it was sent, calls the first tool it is offered, and repeats what
  * the tool answered. The same request always gets the same answer, and no answer pretends to know anything.
  */
-import { exampleOf } from './example.ts';
-import { attachmentsOf, textOf, type Request } from './request.ts';
+import { buildExample } from './example.ts';
+import { countAttachments, joinText, type Request } from './request.ts';
 
 type Answer =
   | { readonly kind: 'text'; readonly text: string }
@@ -20,62 +20,62 @@ const longestQuote = 500;
 const bytesPerToken = 4;
 
 /** The demo model's own measure, by which it is billed: a token is four bytes of UTF-8. */
-export function tokensOf(text: string): number {
+export function countTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / bytesPerToken);
 }
 
 /** The answer and why it ends: a stop sequence, the limit, or because it is complete. */
-export function answerTo(request: Request): Outcome {
-  const whole = wholeAnswer(request);
-  const stopped = whole.kind === 'text' ? beforeStop(whole.text, request.stop) : whole.text;
-  const text = cutTo(stopped, request.max_completion_tokens ?? request.max_tokens ?? undefined);
+export function answerRequest(request: Request): Outcome {
+  const whole = buildAnswer(request);
+  const stopped = whole.kind === 'text' ? cutAtStop(whole.text, request.stop) : whole.text;
+  const text = cutAtLimit(stopped, request.max_completion_tokens ?? request.max_tokens ?? undefined);
   if (text.length < stopped.length) return { answer: { ...whole, text }, reason: 'length' };
   return { answer: { ...whole, text }, reason: whole.kind === 'text' ? 'stop' : 'tool_calls' };
 }
 
-function wholeAnswer(request: Request): Answer {
-  const tool = request.messages.at(-1)?.role === 'user' ? toolToCall(request) : undefined;
+function buildAnswer(request: Request): Answer {
+  const tool = request.messages.at(-1)?.role === 'user' ? findTool(request) : undefined;
   if (tool)
     return {
       kind: 'tool-call',
       name: tool.name,
-      text: JSON.stringify(exampleOf(tool.parameters ?? { type: 'object' })),
+      text: JSON.stringify(buildExample(tool.parameters ?? { type: 'object' })),
     };
-  return { kind: 'text', text: jsonAnswer(request) ?? plainAnswer(request) };
+  return { kind: 'text', text: buildJsonAnswer(request) ?? buildPlainAnswer(request) };
 }
 
-function toolToCall({ tools, tool_choice }: Request): { name: string; parameters?: unknown } | undefined {
+function findTool({ tools, tool_choice }: Request): { name: string; parameters?: unknown } | undefined {
   if (tool_choice === 'none') return undefined;
   const functions = (tools ?? []).flatMap((tool) => tool.function ?? []);
   const wanted = typeof tool_choice === 'object' ? tool_choice?.function?.name : undefined;
   return wanted === undefined ? functions[0] : functions.find(({ name }) => name === wanted);
 }
 
-function jsonAnswer({ response_format, messages }: Request): string | undefined {
+function buildJsonAnswer({ response_format, messages }: Request): string | undefined {
   if (response_format?.type === 'json_schema')
-    return JSON.stringify(exampleOf(response_format.json_schema?.schema));
+    return JSON.stringify(buildExample(response_format.json_schema?.schema));
   if (response_format?.type === 'json_object')
-    return JSON.stringify({ note: introduction, you_said: quote(lastSaid(messages)) });
+    return JSON.stringify({ note: introduction, you_said: quote(getLastText(messages)) });
   return undefined;
 }
 
-function plainAnswer({ messages }: Request): string {
+function buildPlainAnswer({ messages }: Request): string {
   const results = messages.slice(
     messages.findLastIndex(({ role }) => role !== 'tool' && role !== 'function') + 1,
   );
   if (results.length > 0)
-    return `${introduction} The tool answered: ${quote(results.map(textOf).join('\n'))}`;
-  const attachments = messages.reduce((count, message) => count + attachmentsOf(message), 0);
+    return `${introduction} The tool answered: ${quote(results.map(joinText).join('\n'))}`;
+  const attachments = messages.reduce((count, message) => count + countAttachments(message), 0);
   const unread =
     attachments > 0
       ? ` It cannot read the ${attachments === 1 ? 'attachment' : `${attachments} attachments`} you sent.`
       : '';
-  return `${introduction}${unread} You said: ${quote(lastSaid(messages))}`;
+  return `${introduction}${unread} You said: ${quote(getLastText(messages))}`;
 }
 
-function lastSaid(messages: Request['messages']): string {
+function getLastText(messages: Request['messages']): string {
   const said = messages.findLast(({ role }) => role === 'user');
-  return said ? textOf(said) : '';
+  return said ? joinText(said) : '';
 }
 
 /** The beginning of a text, which never ends with half a character. */
@@ -85,7 +85,7 @@ function quote(text: string): string {
     : `${text.slice(0, longestQuote).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
 
-function beforeStop(text: string, stop: Request['stop']): string {
+function cutAtStop(text: string, stop: Request['stop']): string {
   const places = [stop ?? []]
     .flat()
     .flatMap((sequence) => (sequence && text.includes(sequence) ? [text.indexOf(sequence)] : []));
@@ -95,7 +95,7 @@ function beforeStop(text: string, stop: Request['stop']): string {
   );
 }
 
-function cutTo(text: string, limit: number | undefined): string {
-  if (limit === undefined || tokensOf(text) <= limit) return text;
+function cutAtLimit(text: string, limit: number | undefined): string {
+  if (limit === undefined || countTokens(text) <= limit) return text;
   return text.slice(0, new TextEncoder().encodeInto(text, new Uint8Array(limit * bytesPerToken)).read);
 }

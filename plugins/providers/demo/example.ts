@@ -20,44 +20,44 @@ const formats = new Map<unknown, string>([
 ]);
 
 /** `root` is a schema as the client wrote it. One that cannot be read, or goes too far, gives `null`. */
-export function exampleOf(root: unknown): unknown {
+export function buildExample(root: unknown): unknown {
   let valuesLeft = mostValues;
 
   function build(schema: unknown, depth: number): unknown {
     valuesLeft -= 1;
     if (!isObject(schema) || depth > deepest || valuesLeft < 0) return null;
-    const inner = (part: unknown): unknown => build(part, depth + 1);
-    if (typeof schema.$ref === 'string') return inner(resolvePointer(root, schema.$ref));
+    const buildInner = (part: unknown): unknown => build(part, depth + 1);
+    if (typeof schema.$ref === 'string') return buildInner(resolvePointer(root, schema.$ref));
     for (const name of ['const', 'default']) if (name in schema) return schema[name];
     for (const name of ['enum', 'examples'])
-      if (listed(schema[name]).length > 0) return listed(schema[name])[0];
+      if (readList(schema[name]).length > 0) return readList(schema[name])[0];
     for (const name of ['anyOf', 'oneOf'])
-      if (listed(schema[name]).length > 0) return inner(listed(schema[name])[0]);
-    if (listed(schema.allOf).length > 0) return inner(merged(listed(schema.allOf)));
-    return valueOf(schema, inner);
+      if (readList(schema[name]).length > 0) return buildInner(readList(schema[name])[0]);
+    if (readList(schema.allOf).length > 0) return buildInner(mergeSchemas(readList(schema.allOf)));
+    return buildValue(schema, buildInner);
   }
 
   return build(root, 0);
 }
 
-function valueOf(schema: Fields, inner: (part: unknown) => unknown): unknown {
-  switch (typeOf(schema)) {
+function buildValue(schema: Fields, buildInner: (part: unknown) => unknown): unknown {
+  switch (readType(schema)) {
     case 'object':
       return Object.fromEntries(
-        names(schema.required).map((name) => [name, inner(propertyOf(schema, name))]),
+        readNames(schema.required).map((name) => [name, buildInner(readProperty(schema, name))]),
       );
     case 'array':
-      return Array.from({ length: Math.min(numberIn(schema, 'minItems') ?? 1, longest) }, () =>
-        inner(schema.items ?? {}),
+      return Array.from({ length: Math.min(readNumber(schema, 'minItems') ?? 1, longest) }, () =>
+        buildInner(schema.items ?? {}),
       );
     case 'string':
       return (
         formats.get(schema.format) ??
-        'example'.padEnd(Math.min(numberIn(schema, 'minLength') ?? 0, longest), '.')
+        'example'.padEnd(Math.min(readNumber(schema, 'minLength') ?? 0, longest), '.')
       );
     case 'integer':
     case 'number':
-      return numberFor(schema);
+      return chooseNumber(schema);
     case 'boolean':
       return true;
     default:
@@ -65,44 +65,44 @@ function valueOf(schema: Fields, inner: (part: unknown) => unknown): unknown {
   }
 }
 
-function listed(value: unknown): readonly unknown[] {
+function readList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value.slice(0, longest) : [];
 }
 
-function names(value: unknown): string[] {
-  return listed(value).filter((name) => typeof name === 'string');
+function readNames(value: unknown): string[] {
+  return readList(value).filter((name) => typeof name === 'string');
 }
 
-function numberIn(schema: Fields, name: string): number | undefined {
+function readNumber(schema: Fields, name: string): number | undefined {
   const value = schema[name];
   return typeof value === 'number' ? value : undefined;
 }
 
-function propertyOf({ properties }: Fields, name: string): unknown {
+function readProperty({ properties }: Fields, name: string): unknown {
   return isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : {};
 }
 
-function typeOf({ type, properties }: Fields): string {
-  const named = Array.isArray(type) ? names(type).find((each) => each !== 'null') : type;
+function readType({ type, properties }: Fields): string {
+  const named = Array.isArray(type) ? readNames(type).find((each) => each !== 'null') : type;
   if (typeof named === 'string') return named;
   return properties ? 'object' : 'string';
 }
 
-function numberFor(schema: Fields): number {
-  const above = numberIn(schema, 'exclusiveMinimum');
-  const least = numberIn(schema, 'minimum') ?? (above === undefined ? 1 : above + 1);
-  return Math.min(least, numberIn(schema, 'maximum') ?? least);
+function chooseNumber(schema: Fields): number {
+  const above = readNumber(schema, 'exclusiveMinimum');
+  const least = readNumber(schema, 'minimum') ?? (above === undefined ? 1 : above + 1);
+  return Math.min(least, readNumber(schema, 'maximum') ?? least);
 }
 
 /**
  * A schema that fits all parts: it has the properties and requirements of all, and for every other member the
  * last part counts.
  */
-function merged(parts: readonly unknown[]): Fields {
+function mergeSchemas(parts: readonly unknown[]): Fields {
   const schemas = parts.filter(isObject);
   return {
     ...Object.assign({}, ...schemas),
     properties: Object.assign({}, ...schemas.map(({ properties }) => properties)),
-    required: schemas.flatMap(({ required }) => names(required)),
+    required: schemas.flatMap(({ required }) => readNames(required)),
   };
 }

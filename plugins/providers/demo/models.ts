@@ -17,7 +17,7 @@ export const echo = checkModel({
   protocols: ['chat-completions'],
 });
 
-function asAsked(...values: readonly string[]): Record<string, string> {
+function mapToSelf(...values: readonly string[]): Record<string, string> {
   return Object.fromEntries(values.map((value) => [value, value]));
 }
 
@@ -41,7 +41,7 @@ export const painter = checkModel({
     sampling: false,
     image: {
       tokens: { auto: 512 },
-      sizes: asAsked(
+      sizes: mapToSelf(
         'auto',
         '256x256',
         '512x512',
@@ -51,9 +51,9 @@ export const painter = checkModel({
         '1792x1024',
         '1024x1792',
       ),
-      qualities: { ...asAsked('auto', 'low', 'medium', 'high'), standard: 'medium', hd: 'high' },
-      formats: asAsked('png'),
-      backgrounds: asAsked('auto', 'opaque', 'transparent'),
+      qualities: { ...mapToSelf('auto', 'low', 'medium', 'high'), standard: 'medium', hd: 'high' },
+      formats: mapToSelf('png'),
+      backgrounds: mapToSelf('auto', 'opaque', 'transparent'),
     },
   },
 });

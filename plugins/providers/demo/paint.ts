@@ -19,15 +19,15 @@ type Colour = readonly [red: number, green: number, blue: number];
 
 const bands = 24;
 
-function coloursOf(subject: string): readonly [top: Colour, bottom: Colour, sun: Colour] {
+function deriveColours(subject: string): readonly [top: Colour, bottom: Colour, sun: Colour] {
   const hash = createHash('sha256').update(subject).digest();
-  const colour = (at: number): Colour => [hash[at] ?? 0, hash[at + 1] ?? 0, hash[at + 2] ?? 0];
-  return [colour(0), colour(3), colour(6)];
+  const pickColour = (at: number): Colour => [hash[at] ?? 0, hash[at + 1] ?? 0, hash[at + 2] ?? 0];
+  return [pickColour(0), pickColour(3), pickColour(6)];
 }
 
-function between([r1, g1, b1]: Colour, [r2, g2, b2]: Colour, share: number): Colour {
-  const mixed = (from: number, to: number): number => Math.round(from + (to - from) * share);
-  return [mixed(r1, r2), mixed(g1, g2), mixed(b1, b2)];
+function mixColours([r1, g1, b1]: Colour, [r2, g2, b2]: Colour, share: number): Colour {
+  const mix = (from: number, to: number): number => Math.round(from + (to - from) * share);
+  return [mix(r1, r2), mix(g1, g2), mix(b1, b2)];
 }
 
 /**
@@ -35,8 +35,8 @@ function between([r1, g1, b1]: Colour, [r2, g2, b2]: Colour, share: number): Col
  * block the event loop for too long.
  */
 export function paint({ width, height, subject, transparent, progress }: Sketch): Uint8Array {
-  const [top, bottom, sun] = coloursOf(subject);
-  const sky = Array.from({ length: bands }, (_, band) => between(top, bottom, band / bands));
+  const [top, bottom, sun] = deriveColours(subject);
+  const sky = Array.from({ length: bands }, (_, band) => mixColours(top, bottom, band / bands));
   const data = new Uint8Array(width * height);
   const radius = Math.min(width, height) / 4;
   const dry = Math.ceil(height * progress);

@@ -6,15 +6,15 @@ import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod';
 import type { UpstreamRequest, UpstreamResponse } from '../../../core/index.ts';
 import { parseJson } from '../../shared/wire-kit/event-data.ts';
-import { tokensOf } from './answer.ts';
+import { countTokens } from './answer.ts';
 import { paint } from './paint.ts';
-import { jsonResponse, refusal, type ReplyContext } from './reply.ts';
+import { buildJsonResponse, buildRefusal, type ReplyContext } from './reply.ts';
 
 const whole = z.coerce.number().int();
 const usualSize = '1024x1024';
 
 /** A field with a default. Null means that it was not set. */
-function unless<Schema extends z.ZodType>(schema: Schema) {
+function ignoreNull<Schema extends z.ZodType>(schema: Schema) {
   return z.preprocess((value) => value ?? undefined, schema);
 }
 
@@ -22,23 +22,23 @@ function unless<Schema extends z.ZodType>(schema: Schema) {
 const requestSchema = z.looseObject({
   model: z.string(),
   prompt: z.string().min(1),
-  n: unless(whole.min(1).max(10).default(1)),
-  size: unless(
+  n: ignoreNull(whole.min(1).max(10).default(1)),
+  size: ignoreNull(
     z
       .string()
       .regex(/^(auto|\d+x\d+)$/)
       .default('auto')
       .transform((size) => (size === 'auto' ? usualSize : size)),
   ),
-  quality: unless(z.string().default('auto')),
-  background: unless(
+  quality: ignoreNull(z.string().default('auto')),
+  background: ignoreNull(
     z
       .string()
       .default('auto')
       .transform((background) => (background === 'auto' ? 'opaque' : background)),
   ),
-  stream: unless(z.union([z.boolean(), z.literal('true').transform(() => true)]).default(false)),
-  partial_images: unless(whole.min(0).max(3).default(0)),
+  stream: ignoreNull(z.union([z.boolean(), z.literal('true').transform(() => true)]).default(false)),
+  partial_images: ignoreNull(whole.min(0).max(3).default(0)),
 });
 
 type Request = z.output<typeof requestSchema>;
@@ -47,7 +47,7 @@ type Request = z.output<typeof requestSchema>;
 const pixelsPerToken = 4096;
 
 /** Answers a finished request. Like a vendor, it answers 400 to one that makes no sense. */
-export async function pictureFor(
+export async function replyWithPicture(
   { url, body, headers }: UpstreamRequest,
   context: ReplyContext,
 ): Promise<UpstreamResponse> {
@@ -56,13 +56,13 @@ export async function pictureFor(
     ? await readForm(body, headers['content-type'] ?? '')
     : { fields: parseJson(Buffer.from(body).toString('utf8')), images: 0 };
   const parsed = requestSchema.safeParse(fields);
-  if (!parsed.success) return jsonResponse(400, refusal(parsed.error));
+  if (!parsed.success) return buildJsonResponse(400, buildRefusal(parsed.error));
   const request = parsed.data;
   if (request.stream)
     return {
       status: 200,
       headers: { 'content-type': 'text/event-stream; charset=utf-8' },
-      body: frames(request, images, edit, context),
+      body: streamFrames(request, images, edit, context),
     };
   const data: { b64_json: string }[] = [];
   for (let index = 0; index < request.n; index += 1) {
@@ -70,11 +70,11 @@ export async function pictureFor(
     // Painting takes a while and blocks the event loop, so others get a turn after each picture.
     await turn(undefined, { signal: context.signal });
   }
-  return jsonResponse(200, {
+  return buildJsonResponse(200, {
     created: context.created,
     data,
-    ...madeAs(request),
-    usage: usage(request, images),
+    ...describePicture(request),
+    usage: computeUsage(request, images),
   });
 }
 
@@ -90,14 +90,14 @@ async function readForm(
   };
 }
 
-function dimensionsOf({ size }: Request): readonly [width: number, height: number] {
+function parseSize({ size }: Request): readonly [width: number, height: number] {
   const [width = 0, height = 0] = size.split('x').map(Number);
   return [width, height];
 }
 
 /** The picture in base64. Each of several is different. */
 function draw(request: Request, index: number, progress = 1): string {
-  const [width, height] = dimensionsOf(request);
+  const [width, height] = parseSize(request);
   const picture = paint({
     width,
     height,
@@ -108,14 +108,14 @@ function draw(request: Request, index: number, progress = 1): string {
   return Buffer.from(picture).toString('base64');
 }
 
-function madeAs({ size, quality, background }: Request): object {
+function describePicture({ size, quality, background }: Request): object {
   return { size, quality, background, output_format: 'png' };
 }
 
-function usage(request: Request, images: number): object {
-  const [width, height] = dimensionsOf(request);
+function computeUsage(request: Request, images: number): object {
+  const [width, height] = parseSize(request);
   const picture = Math.ceil((width * height) / pixelsPerToken);
-  const text_tokens = tokensOf(request.prompt);
+  const text_tokens = countTokens(request.prompt);
   const image_tokens = images * picture;
   const output_tokens = picture * request.n;
   const input_tokens = text_tokens + image_tokens;
@@ -128,26 +128,26 @@ function usage(request: Request, images: number): object {
 }
 
 /** Throws as soon as the signal fires. */
-async function* frames(
+async function* streamFrames(
   request: Request,
   images: number,
   edit: boolean,
   { created, pace, signal }: ReplyContext,
 ): AsyncGenerator<Uint8Array> {
-  const frame = (name: string, fields: object): Uint8Array => {
+  const buildFrame = (name: string, fields: object): Uint8Array => {
     const type = `${edit ? 'image_edit' : 'image_generation'}.${name}`;
     return Buffer.from(
       `event: ${type}\n` +
-        `data: ${JSON.stringify({ type, created_at: created, ...madeAs(request), ...fields })}\n\n`,
+        `data: ${JSON.stringify({ type, created_at: created, ...describePicture(request), ...fields })}\n\n`,
     );
   };
   for (let index = 0; index < request.partial_images; index += 1) {
-    yield frame('partial_image', {
+    yield buildFrame('partial_image', {
       b64_json: draw(request, 0, (index + 1) / (request.partial_images + 1)),
       partial_image_index: index,
     });
     if (pace > 0) await pause(pace, undefined, { signal });
     signal.throwIfAborted();
   }
-  yield frame('completed', { b64_json: draw(request, 0), usage: usage(request, images) });
+  yield buildFrame('completed', { b64_json: draw(request, 0), usage: computeUsage(request, images) });
 }

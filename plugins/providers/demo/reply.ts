@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import type { UpstreamResponse } from '../../../core/index.ts';
 import { parseJson } from '../../shared/wire-kit/event-data.ts';
-import { answerTo, tokensOf, type Outcome } from './answer.ts';
+import { answerRequest, countTokens, type Outcome } from './answer.ts';
 import { requestSchema, type Request } from './request.ts';
 
 export interface ReplyContext {
@@ -19,18 +19,18 @@ export interface ReplyContext {
 /** Answers the body of a finished request. Like a vendor, it answers 400 to a body that makes no sense. */
 export function replyTo(body: string | Uint8Array, context: ReplyContext): UpstreamResponse {
   const parsed = requestSchema.safeParse(parseJson(Buffer.from(body).toString('utf8')));
-  if (!parsed.success) return jsonResponse(400, refusal(parsed.error));
+  if (!parsed.success) return buildJsonResponse(400, buildRefusal(parsed.error));
   const request = parsed.data;
-  const outcome = answerTo(request);
-  if (!request.stream) return jsonResponse(200, completion(request, outcome, context));
+  const outcome = answerRequest(request);
+  if (!request.stream) return buildJsonResponse(200, buildCompletion(request, outcome, context));
   return {
     status: 200,
     headers: { 'content-type': 'text/event-stream; charset=utf-8' },
-    body: frames(request, outcome, context),
+    body: streamFrames(request, outcome, context),
   };
 }
 
-export function jsonResponse(status: number, value: unknown): UpstreamResponse {
+export function buildJsonResponse(status: number, value: unknown): UpstreamResponse {
   const bytes = Buffer.from(JSON.stringify(value));
   return {
     status,
@@ -41,35 +41,35 @@ export function jsonResponse(status: number, value: unknown): UpstreamResponse {
   };
 }
 
-export function refusal({ issues: [issue] }: z.ZodError): unknown {
+export function buildRefusal({ issues: [issue] }: z.ZodError): unknown {
   const param = issue && issue.path.length > 0 ? z.core.toDotPath(issue.path) : null;
   const message = `${param ? `"${param}": ` : ''}${issue?.message ?? 'The request makes no sense.'}`;
   return { error: { message, type: 'invalid_request_error', param, code: null } };
 }
 
-function completion(request: Request, outcome: Outcome, context: ReplyContext): unknown {
+function buildCompletion(request: Request, outcome: Outcome, context: ReplyContext): unknown {
   return {
-    ...head(request, context, 'chat.completion'),
-    choices: choices(request).map((index) => ({
+    ...buildHead(request, context, 'chat.completion'),
+    choices: listChoices(request).map((index) => ({
       index,
-      message: message(outcome, context, index),
+      message: buildMessage(outcome, context, index),
       logprobs: null,
       finish_reason: outcome.reason,
     })),
-    usage: usage(request, outcome),
+    usage: computeUsage(request, outcome),
   };
 }
 
-function head({ model }: Request, { id, created }: ReplyContext, object: string): object {
+function buildHead({ model }: Request, { id, created }: ReplyContext, object: string): object {
   return { id: `chatcmpl-${id}`, object, created, model };
 }
 
-function choices({ n }: Request): number[] {
+function listChoices({ n }: Request): number[] {
   return Array.from({ length: n ?? 1 }, (_, index) => index);
 }
 
 /** A whole message, or the empty one that a stream begins with. */
-function message({ answer }: Outcome, { id }: ReplyContext, index: number, streamed = false): object {
+function buildMessage({ answer }: Outcome, { id }: ReplyContext, index: number, streamed = false): object {
   const text = streamed ? '' : answer.text;
   if (answer.kind === 'text') return { role: 'assistant', content: text, refusal: null };
   const call = {
@@ -84,42 +84,46 @@ function message({ answer }: Outcome, { id }: ReplyContext, index: number, strea
 /** These are not counted, since the demo model does not read them. */
 const media = new Set(['image_url', 'input_audio', 'file']);
 
-function usage(request: Request, { answer }: Outcome): unknown {
+function computeUsage(request: Request, { answer }: Outcome): unknown {
   const { messages, tools } = request;
-  const prompt_tokens = tokensOf(
+  const prompt_tokens = countTokens(
     JSON.stringify({ messages, tools }, (key, value) => (media.has(key) ? undefined : value)),
   );
-  const completion_tokens = tokensOf(answer.text) * choices(request).length;
+  const completion_tokens = countTokens(answer.text) * listChoices(request).length;
   return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
 }
 
 /** A stream as bytes, one frame at a time. Throws as soon as the signal fires. */
-async function* frames(
+async function* streamFrames(
   request: Request,
   outcome: Outcome,
   context: ReplyContext,
 ): AsyncGenerator<Uint8Array> {
   const wantsUsage = request.stream_options?.include_usage === true;
-  const shared = { ...head(request, context, 'chat.completion.chunk'), ...(wantsUsage && { usage: null }) };
-  const frame = (fields: object): Uint8Array =>
+  const shared = {
+    ...buildHead(request, context, 'chat.completion.chunk'),
+    ...(wantsUsage && { usage: null }),
+  };
+  const buildFrame = (fields: object): Uint8Array =>
     Buffer.from(`data: ${JSON.stringify({ ...shared, ...fields })}\n\n`);
-  const choice = (index: number, delta: object, finish_reason: string | null = null): Uint8Array =>
-    frame({ choices: [{ index, delta, logprobs: null, finish_reason }] });
+  const buildChoice = (index: number, delta: object, finish_reason: string | null = null): Uint8Array =>
+    buildFrame({ choices: [{ index, delta, logprobs: null, finish_reason }] });
 
-  for (const index of choices(request)) yield choice(index, message(outcome, context, index, true));
-  for (const piece of pieces(outcome)) {
+  for (const index of listChoices(request))
+    yield buildChoice(index, buildMessage(outcome, context, index, true));
+  for (const piece of splitAnswer(outcome)) {
     if (context.pace > 0) await pause(context.pace, undefined, { signal: context.signal });
-    for (const index of choices(request)) {
+    for (const index of listChoices(request)) {
       context.signal.throwIfAborted();
-      yield choice(index, continuing(outcome, piece));
+      yield buildChoice(index, buildDelta(outcome, piece));
     }
   }
-  for (const index of choices(request)) yield choice(index, {}, outcome.reason);
-  if (wantsUsage) yield frame({ choices: [], usage: usage(request, outcome) });
+  for (const index of listChoices(request)) yield buildChoice(index, {}, outcome.reason);
+  if (wantsUsage) yield buildFrame({ choices: [], usage: computeUsage(request, outcome) });
   yield Buffer.from('data: [DONE]\n\n');
 }
 
-function continuing({ answer }: Outcome, piece: string): object {
+function buildDelta({ answer }: Outcome, piece: string): object {
   return answer.kind === 'text'
     ? { content: piece }
     : { tool_calls: [{ index: 0, function: { arguments: piece } }] };
@@ -128,6 +132,6 @@ function continuing({ answer }: Outcome, piece: string): object {
 /**
  * A text word by word, each with the space that follows it; arguments in small pieces, as vendors send them.
  */
-function pieces({ answer }: Outcome): string[] {
+function splitAnswer({ answer }: Outcome): string[] {
   return answer.text.match(answer.kind === 'text' ? /\S+\s*|\s+/g : /.{1,12}/gsu) ?? [];
 }

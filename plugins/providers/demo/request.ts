@@ -37,12 +37,12 @@ export type Request = z.output<typeof requestSchema>;
 export type Message = Request['messages'][number];
 
 /** The text of a message, in whichever form it was written. */
-export function textOf({ content }: Message): string {
+export function joinText({ content }: Message): string {
   if (typeof content === 'string') return content;
   return (content ?? []).map(({ text }) => text ?? '').join('');
 }
 
 /** How many parts of a message are not text. */
-export function attachmentsOf({ content }: Message): number {
+export function countAttachments({ content }: Message): number {
   return typeof content === 'string' ? 0 : (content ?? []).filter(({ text }) => text === undefined).length;
 }

@@ -28,6 +28,6 @@ async function fetchHeaders(
   };
 }
 
-export function signedIn(account: ServiceAccount | undefined): Pick<Provider, 'sign' | 'unwrap'> {
+export function signWithToken(account: ServiceAccount | undefined): Pick<Provider, 'sign' | 'unwrap'> {
   return signWith(new Lapsing('google-vertex', () => fetchHeaders(account)));
 }

@@ -1,6 +1,6 @@
 /** Vertex's options: the project, the location, and the credentials. */
 import { z } from 'zod';
-import { addressSchema, fromEnvironment } from '../../../core/index.ts';
+import { addressSchema, readEnvironment } from '../../../core/index.ts';
 import { cloudOptions } from '../../shared/cloud/offer.ts';
 
 const accountSchema = z.looseObject({ client_email: z.string(), private_key: z.string() });
@@ -34,7 +34,7 @@ export interface Place {
 }
 
 /** Locations that span several regions have a domain of their own. */
-function hostOf(location: string): string {
+function toHost(location: string): string {
   if (location === 'global') return 'aiplatform.googleapis.com';
   return location.includes('-')
     ? `${location}-aiplatform.googleapis.com`
@@ -42,13 +42,13 @@ function hostOf(location: string): string {
 }
 
 /** Completes the options from the usual variables; undefined if the project or the location is missing. */
-export function placeOf(options: Options): Place | undefined {
-  const project = options.project ?? fromEnvironment('GOOGLE_CLOUD_PROJECT', projectSchema);
-  const location = options.location ?? fromEnvironment('GOOGLE_CLOUD_LOCATION', locationSchema);
+export function findPlace(options: Options): Place | undefined {
+  const project = options.project ?? readEnvironment('GOOGLE_CLOUD_PROJECT', projectSchema);
+  const location = options.location ?? readEnvironment('GOOGLE_CLOUD_LOCATION', locationSchema);
   if (!project || !location) return undefined;
   const base =
     options.baseUrl ??
-    fromEnvironment('GOOGLE_VERTEX_BASE_URL', addressSchema) ??
-    `https://${hostOf(location)}`;
+    readEnvironment('GOOGLE_VERTEX_BASE_URL', addressSchema) ??
+    `https://${toHost(location)}`;
   return { base: base.replace(/\/+$/, ''), project, location };
 }

@@ -3,7 +3,7 @@
  * address. Generate-content is unchanged, except that a count holds no nested request.
  */
 import { splice, type Operation, type Target, type UpstreamRequest } from '../../../core/index.ts';
-import { bodyText } from '../../shared/cloud/body-text.ts';
+import { toBodyText } from '../../shared/cloud/body-text.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 
 const version = 'vertex-2023-10-16';
@@ -18,7 +18,7 @@ const counted: ReadonlySet<string> = new Set([
   'generation_config',
 ]);
 
-function countBody(text: string): string {
+function toCountBody(text: string): string {
   const body: unknown = JSON.parse(text);
   if (!isObject(body)) return text;
   const inner = body.generateContentRequest ?? body.generate_content_request ?? body;
@@ -27,10 +27,13 @@ function countBody(text: string): string {
 
 export function wrap(request: UpstreamRequest, { protocol }: Target, operation: Operation): UpstreamRequest {
   if (protocol.name !== 'messages')
-    return operation === 'count' ? { ...request, body: countBody(bodyText(request)) } : request;
+    return operation === 'count' ? { ...request, body: toCountBody(toBodyText(request)) } : request;
   const { 'anthropic-version': _, ...headers } = request.headers;
   const isCount = operation === 'count';
   const withoutModel = isCount ? [] : [{ path: ['model'] as const, value: undefined }];
-  const body = splice(bodyText(request), [{ path: ['anthropic_version'], value: version }, ...withoutModel]);
+  const body = splice(toBodyText(request), [
+    { path: ['anthropic_version'], value: version },
+    ...withoutModel,
+  ]);
   return { ...request, headers, body };
 }

@@ -4,15 +4,17 @@
  * Other calls are drawn at random. The models that were not chosen follow as fallbacks.
  */
 import type { Parsed } from '../../../core/index.ts';
-import { conversationOf, sessionOf } from '../../shared/routing/conversation.ts';
+import { hashConversation, readSession } from '../../shared/routing/conversation.ts';
 
 /** Conversations of fewer bytes are in no vendor's cache. */
 const shortest = 4096;
 
 /** A number from 0 to 1 for the call. */
 function draw(parsed: Parsed): number {
-  const isSticky = parsed.call.size.textBytes >= shortest || sessionOf(parsed) !== undefined;
-  return isSticky ? Buffer.from(conversationOf(parsed), 'base64').readUIntBE(0, 6) / 2 ** 48 : Math.random();
+  const isSticky = parsed.call.size.textBytes >= shortest || readSession(parsed) !== undefined;
+  return isSticky
+    ? Buffer.from(hashConversation(parsed), 'base64').readUIntBE(0, 6) / 2 ** 48
+    : Math.random();
 }
 
 /** The same models, the chosen one first. */

@@ -4,7 +4,7 @@ import { PerTarget, type Named } from '../../shared/routing/per-target.ts';
 import { Condition, type Change, type Report } from './breaker.ts';
 import { Holds, isWithin, type Place } from './holds.ts';
 import { AttemptRecord } from './record.ts';
-import { verdictOf } from './verdict.ts';
+import { judgeAttempt } from './verdict.ts';
 
 /** The longest `retry-after`, in seconds, that is accepted from a vendor. */
 const longestRest = 600;
@@ -68,7 +68,7 @@ export class HealthBook {
    */
   admit(id: string, attempt: Attempt): void {
     this.holds.check(attempt.target);
-    const { condition } = this.targets.of(attempt.target);
+    const { condition } = this.targets.getEntry(attempt.target);
     if ((attempt.number > 1 && !attempt.isRetry) || this.#settings.whenAllFail === 'refuse')
       condition.check();
     const report = condition.enter();
@@ -77,7 +77,7 @@ export class HealthBook {
 
   read(id: string, attempt: Attempt): void {
     if (attempt.phase === 'start') return;
-    if (attempt.phase === 'end') this.targets.of(attempt.target).record.read(attempt);
+    if (attempt.phase === 'end') this.targets.getEntry(attempt.target).record.read(attempt);
     const report = this.#reports.get(id);
     this.#reports.delete(id);
     // An attempt that was not let in says nothing about its target, and neither does one that was never sent.
@@ -87,8 +87,8 @@ export class HealthBook {
 
   /** The targets that may be called; all of them if none may, since the attempt then says why. */
   filter(targets: readonly Target[]): readonly Target[] {
-    if (this.holds.all().length === 0) return targets;
-    const open = targets.filter((target) => !this.holds.of(target));
+    if (this.holds.list().length === 0) return targets;
+    const open = targets.filter((target) => !this.holds.find(target));
     return open.length > 0 ? open : targets;
   }
 
@@ -99,9 +99,9 @@ export class HealthBook {
   }
 
   #judge(attempt: Attempt, report: Report | undefined): void {
-    const { condition } = this.targets.of(attempt.target);
+    const { condition } = this.targets.getEntry(attempt.target);
     const { error } = attempt;
-    const verdict = verdictOf(attempt);
+    const verdict = judgeAttempt(attempt);
     if (!error || verdict === 'well') {
       report?.(undefined);
       condition.endRest();
@@ -117,7 +117,7 @@ export class HealthBook {
         verdict === 'full' && retryAfter !== undefined ? Math.min(retryAfter, longestRest) * 1000 : undefined;
       const rest =
         asked ?? (verdict === 'full' ? this.#settings.restWhenFull : this.#settings.restWhenBarred);
-      condition.rest(rest, error);
+      condition.startRest(rest, error);
       this.#passOn(attempt.target, rest, error);
     }
   }

@@ -72,7 +72,7 @@ export class Condition {
   }
 
   /** Refuses calls for so many milliseconds, with this reason. */
-  rest(milliseconds: number, reason: GatewayError): void {
+  startRest(milliseconds: number, reason: GatewayError): void {
     this.#rest = { until: Date.now() + milliseconds, reason };
   }
 
@@ -97,8 +97,8 @@ export class Condition {
   /** Throws if the target rests or its circuit is open. */
   check(): void {
     const now = Date.now();
-    if (this.#rest && now < this.#rest.until) throw resting(this.#rest.reason, this.#rest.until - now);
-    if (!this.#takesCalls(now)) throw shut(this.#probeAt - now);
+    if (this.#rest && now < this.#rest.until) throw buildRestError(this.#rest.reason, this.#rest.until - now);
+    if (!this.#takesCalls(now)) throw buildCircuitError(this.#probeAt - now);
   }
 
   /**
@@ -155,22 +155,22 @@ export class Condition {
   }
 }
 
-function secondsOf(milliseconds: number): number {
+function toSeconds(milliseconds: number): number {
   return Math.max(1, Math.ceil(milliseconds / 1000));
 }
 
-function resting({ code, message }: GatewayError, left: number): GatewayError {
+function buildRestError({ code, message }: GatewayError, left: number): GatewayError {
   // The vendor's message was about the call that reached the limit.
   const text =
     code === 'rate_limited' ? 'The provider takes no more calls at the moment; try again later.' : message;
-  return new GatewayError(code, text, { retryAfter: secondsOf(left) });
+  return new GatewayError(code, text, { retryAfter: toSeconds(left) });
 }
 
 /** The error of a call that an open circuit refuses for `left` more milliseconds. */
-export function shut(left: number): GatewayError {
+export function buildCircuitError(left: number): GatewayError {
   return new GatewayError(
     'upstream_overloaded',
     'The provider has failed too often recently; the gateway does not call it at the moment.',
-    { retryAfter: secondsOf(left) },
+    { retryAfter: toSeconds(left) },
   );
 }

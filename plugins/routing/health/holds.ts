@@ -48,23 +48,23 @@ export class Holds {
     this.#holds = this.#holds.filter((hold) => !isWithin(place, hold));
   }
 
-  all(now = Date.now()): readonly Hold[] {
+  list(now = Date.now()): readonly Hold[] {
     if (this.#holds.some(({ until }) => until <= now))
       this.#holds = this.#holds.filter(({ until }) => until > now);
     return this.#holds;
   }
 
-  of(target: Named): Hold | undefined {
+  find(target: Named): Hold | undefined {
     // Almost always empty, and asked for every call.
     if (this.#holds.length === 0) return undefined;
     const { provider, model } = target;
     const place = { provider: provider.name, key: provider.credential ?? 1, model: model.id };
-    return this.all().find((hold) => isWithin(hold, place));
+    return this.list().find((hold) => isWithin(hold, place));
   }
 
   /** Throws if the target is held. */
   check(target: Named): void {
-    const hold = this.of(target);
+    const hold = this.find(target);
     if (!hold) return;
     const text = 'An operator has taken this provider out of service for a while.';
     throw new GatewayError('upstream_overloaded', text, {

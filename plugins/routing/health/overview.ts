@@ -8,7 +8,7 @@ const mostErrors = 5;
 
 const severity: readonly Row['state'][] = ['well', 'testing', 'resting', 'failing'];
 
-function worst(rows: readonly Row[]): Row | undefined {
+function findWorst(rows: readonly Row[]): Row | undefined {
   return rows.toSorted((one, other) => severity.indexOf(other.state) - severity.indexOf(one.state))[0];
 }
 
@@ -16,9 +16,9 @@ function sum(rows: readonly Row[], figure: (row: Row) => number): number {
   return rows.reduce((total, row) => total + figure(row), 0);
 }
 
-function figuresOf(rows: readonly Row[]): object {
+function computeFigures(rows: readonly Row[]): object {
   const times = rows.flatMap(({ firstEvents }) => firstEvents).toSorted((one, other) => one - other);
-  const at = (share: number): number | null =>
+  const computePercentile = (share: number): number | null =>
     times.length === 0
       ? null
       : Math.round(times[Math.min(times.length - 1, Math.floor(share * times.length))] ?? 0);
@@ -27,18 +27,18 @@ function figuresOf(rows: readonly Row[]): object {
     attempts,
     failed: sum(rows, ({ failed }) => failed),
     retryShare: attempts === 0 ? 0 : sum(rows, ({ retries }) => retries) / attempts,
-    firstEventMs: { p50: at(0.5), p95: at(0.95) },
+    firstEventMs: { p50: computePercentile(0.5), p95: computePercentile(0.95) },
   };
 }
 
-function time(milliseconds: number | undefined): string | null {
+function toIso(milliseconds: number | undefined): string | null {
   return milliseconds === undefined ? null : new Date(milliseconds).toISOString();
 }
 
 /** One target, from the rows of all workers. */
-function targetOf(rows: readonly Row[], holds: readonly Hold[]): object {
+function describeTarget(rows: readonly Row[], holds: readonly Hold[]): object {
   const [first] = rows;
-  const seen = worst(rows);
+  const seen = findWorst(rows);
   if (!first || !seen) return {};
   const { provider, key, model } = first;
   const hold = holds.find((each) => isWithin(each, { provider, key, model }));
@@ -46,25 +46,25 @@ function targetOf(rows: readonly Row[], holds: readonly Hold[]): object {
     key,
     model,
     state: hold ? 'held' : seen.state,
-    until: time(hold?.until ?? seen.until),
+    until: toIso(hold?.until ?? seen.until),
     reason: hold
       ? { code: 'held', message: hold.reason ?? 'Taken out of service by an operator.' }
       : (seen.reason ?? null),
-    ...figuresOf(rows),
+    ...computeFigures(rows),
     lastErrors: rows
       .flatMap(({ errors }) => errors)
       .toSorted((one, other) => other.at - one.at)
       .slice(0, mostErrors)
-      .map((error) => ({ ...error, at: time(error.at) })),
+      .map((error) => ({ ...error, at: toIso(error.at) })),
   };
 }
 
-function shownHold({ key, model, until, reason }: Hold): object {
-  return { key: key ?? null, model: model ?? null, until: time(until), reason: reason ?? null };
+function describeHold({ key, model, until, reason }: Hold): object {
+  return { key: key ?? null, model: model ?? null, until: toIso(until), reason: reason ?? null };
 }
 
 /** What is on offer, by provider: its keys and how many models. */
-function offersOf(catalog: Catalog): Map<string, { keys: Set<number>; models: Set<string> }> {
+function groupOffers(catalog: Catalog): Map<string, { keys: Set<number>; models: Set<string> }> {
   const byProvider = new Map<string, { keys: Set<number>; models: Set<string> }>();
   for (const { id } of catalog.models()) {
     for (const { provider } of catalog.find(id)) {
@@ -77,7 +77,7 @@ function offersOf(catalog: Catalog): Map<string, { keys: Set<number>; models: Se
   return byProvider;
 }
 
-function stateOf(rows: readonly Row[], isHeld: boolean): string {
+function judgeState(rows: readonly Row[], isHeld: boolean): string {
   if (isHeld) return 'held';
   if (rows.every(({ attempts }) => attempts === 0)) return 'idle';
   const ill = rows.filter(({ state }) => state !== 'well').length;
@@ -92,12 +92,12 @@ interface Known {
   readonly probed: ReadonlySet<string>;
 }
 
-export function overviewOf(
+export function describeProviders(
   providers: Iterable<Provider>,
   catalog: Catalog,
   { rows, holds, probed }: Known,
 ): object[] {
-  const offers = offersOf(catalog);
+  const offers = groupOffers(catalog);
   const names = new Map([...providers].map((provider) => [provider.name, Object.keys(provider.endpoints)]));
   return [...names].map(([provider, protocols]) => {
     const own = rows.filter((row) => row.provider === provider);
@@ -110,10 +110,10 @@ export function overviewOf(
       models: offers.get(provider)?.models.size ?? 0,
       keys: offers.get(provider)?.keys.size ?? 0,
       canTest: probed.has(provider),
-      state: stateOf(own, isHeld),
-      ...figuresOf(own),
-      holds: held.map(shownHold),
-      targets: [...byTarget.values()].map((each) => targetOf(each, holds)),
+      state: judgeState(own, isHeld),
+      ...computeFigures(own),
+      holds: held.map(describeHold),
+      targets: [...byTarget.values()].map((each) => describeTarget(each, holds)),
     };
   });
 }

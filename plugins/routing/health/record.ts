@@ -18,7 +18,7 @@ export const pastErrorSchema = z.object({
 type PastError = z.output<typeof pastErrorSchema>;
 
 /** Why no connection came about: for operators, since it may name hosts of their network. */
-function causeOf({ cause, code }: GatewayError): string | undefined {
+function describeCause({ cause, code }: GatewayError): string | undefined {
   if (code === 'client_gone' || !(cause instanceof Error)) return undefined;
   // Where several addresses of a host fail, only the code says why.
   return cause.message || ('code' in cause ? String(cause.code) : cause.name);
@@ -39,7 +39,7 @@ export class AttemptRecord {
 
   /** Reads the end of an attempt. One that was not let in says nothing about its target. */
   read({ sent, status, isRetry, firstEventAfter, error }: Attempt): void {
-    const cause = error && status === undefined ? causeOf(error) : undefined;
+    const cause = error && status === undefined ? describeCause(error) : undefined;
     if (!sent && status === undefined && cause === undefined) return;
     this.attempts += 1;
     if (isRetry) this.retries += 1;

@@ -6,36 +6,36 @@ import {
   type Route,
   type RouteRequest,
 } from '../../../core/index.ts';
-import { operatorRoutes, read } from '../../shared/operator-routes.ts';
+import { buildOperatorRoutes, readInput } from '../../shared/operator-routes.ts';
 import type { HealthBook } from './book.ts';
 import { writeHolds } from './kept-holds.ts';
 import { placeOrder, restOrder, testOrder } from './orders.ts';
-import { overviewOf } from './overview.ts';
-import { decideForAll, rowsOfAll, type Decision } from './workers.ts';
+import { describeProviders } from './overview.ts';
+import { decideForAll, collectRows, type Decision } from './workers.ts';
 
 type Needs = Pick<Host, 'providers' | 'catalog' | 'examinations' | 'workers' | 'dataFolder' | 'logger'>;
 
 /** A plugin names the examination of each key of a provider `<provider> <key>`. */
-function probesOf({ examinations }: Needs, provider: string): { key: number; probe: Examination }[] {
+function listProbes({ examinations }: Needs, provider: string): { key: number; probe: Examination }[] {
   return [...examinations.all()].flatMap((probe) => {
     const [, name, key] = /^(.+) (\d+)$/.exec(probe.name) ?? [];
     return name === provider ? [{ key: Number(key), probe }] : [];
   });
 }
 
-async function overview(host: Needs, book: HealthBook): Promise<object> {
-  const { rows, workers } = await rowsOfAll(host.workers, book);
+async function buildOverview(host: Needs, book: HealthBook): Promise<object> {
+  const { rows, workers } = await collectRows(host.workers, book);
   const providers = [...host.providers.all()];
-  const probed = new Set(providers.flatMap(({ name }) => (probesOf(host, name).length > 0 ? [name] : [])));
+  const probed = new Set(providers.flatMap(({ name }) => (listProbes(host, name).length > 0 ? [name] : [])));
   return {
     since: new Date(book.since).toISOString(),
     workers,
-    providers: overviewOf(providers, host.catalog, { rows, holds: book.holds.all(), probed }),
+    providers: describeProviders(providers, host.catalog, { rows, holds: book.holds.list(), probed }),
   };
 }
 
 /** Throws `not_found` if there is no such provider. */
-function providerOf({ providers }: Needs, { params: { provider = '' } }: RouteRequest): string {
+function requireProvider({ providers }: Needs, { params: { provider = '' } }: RouteRequest): string {
   if (providers.find(provider)) return provider;
   const known = [...providers.all()].map(({ name }) => name).join(', ') || 'none';
   throw new GatewayError('not_found', `There is no such provider; there are: ${known}.`, {
@@ -57,8 +57,8 @@ function checkPlace(
     throw new GatewayError('not_found', 'The provider has no key of this number.', { param: 'key' });
 }
 
-async function test(host: Needs, provider: string, key: number | undefined): Promise<object> {
-  const probes = probesOf(host, provider).filter((each) => key === undefined || each.key === key);
+async function testProvider(host: Needs, provider: string, key: number | undefined): Promise<object> {
+  const probes = listProbes(host, provider).filter((each) => key === undefined || each.key === key);
   if (probes.length === 0)
     throw new GatewayError(
       'not_found',
@@ -80,28 +80,28 @@ async function test(host: Needs, provider: string, key: number | undefined): Pro
 
 async function decide(host: Needs, book: HealthBook, decision: Decision): Promise<object> {
   await decideForAll(host.workers, book, decision);
-  await writeHolds(host, () => book.holds.all());
-  return overview(host, book);
+  await writeHolds(host, () => book.holds.list());
+  return buildOverview(host, book);
 }
 
-export function providerRoutes(host: Needs, book: () => HealthBook): Route[] {
+export function createProviderRoutes(host: Needs, book: () => HealthBook): Route[] {
   const handlers = {
-    'GET /admin/providers': () => overview(host, book()),
+    'GET /admin/providers': () => buildOverview(host, book()),
     async 'POST /admin/providers/:provider/rest'(request: RouteRequest) {
-      const provider = providerOf(host, request);
-      const { seconds, ...order } = read(restOrder, request.body ?? {});
+      const provider = requireProvider(host, request);
+      const { seconds, ...order } = readInput(restOrder, request.body ?? {});
       checkPlace(host, provider, order);
       const hold = { ...order, provider, until: Date.now() + seconds * 1000 };
       return decide(host, book(), { hold });
     },
     async 'POST /admin/providers/:provider/wake'(request: RouteRequest) {
-      const provider = providerOf(host, request);
-      const place = read(placeOrder, request.body ?? {});
+      const provider = requireProvider(host, request);
+      const place = readInput(placeOrder, request.body ?? {});
       checkPlace(host, provider, place);
       return decide(host, book(), { wake: { ...place, provider } });
     },
     'POST /admin/providers/:provider/test': (request: RouteRequest) =>
-      test(host, providerOf(host, request), read(testOrder, request.body ?? {}).key),
+      testProvider(host, requireProvider(host, request), readInput(testOrder, request.body ?? {}).key),
   };
-  return operatorRoutes(handlers, () => import('./description.ts'));
+  return buildOperatorRoutes(handlers, () => import('./description.ts'));
 }

@@ -15,7 +15,7 @@ type Verdict =
 const faults: ReadonlySet<ErrorCode> = new Set(['upstream_failed', 'upstream_overloaded', 'timeout']);
 const aboutKey = new Set([401, 402, 403, 429]);
 
-export function verdictOf({ error, status }: Attempt): Verdict {
+export function judgeAttempt({ error, status }: Attempt): Verdict {
   if (!error) return 'well';
   if (error.code === 'client_gone') return 'unknown';
   if (error.code === 'rate_limited') return 'full';

@@ -29,7 +29,7 @@ const changeSchema = z.union([z.object({ hold: holdSchema }), z.object({ wake: p
 /** An operator's decision about a place. */
 export type Decision = z.output<typeof changeSchema>;
 
-function rowOf({ provider, key, model, condition, record }: TargetHealth): Row {
+function toRow({ provider, key, model, condition, record }: TargetHealth): Row {
   const { name: state, until, reason } = condition.state;
   const { attempts, failed, retries, firstEvents, errors } = record;
   return {
@@ -56,8 +56,8 @@ function decide(book: HealthBook, decision: Decision): true {
 /** Answers the other workers, and learns from them what is held now. Returns what ends the answering. */
 export async function shareBook(workers: Workers, book: () => HealthBook): Promise<(() => void)[]> {
   const stops = [
-    workers.answer(topics.rows, () => book().known.map(rowOf)),
-    workers.answer(topics.holds, () => book().holds.all()),
+    workers.answer(topics.rows, () => book().known.map(toRow)),
+    workers.answer(topics.holds, () => book().holds.list()),
     workers.answer(topics.change, (decision) => decide(book(), changeSchema.parse(decision))),
   ];
   const held = z.array(holdSchema).safeParse(await workers.askOthers(topics.holds, {}));
@@ -72,10 +72,10 @@ export async function decideForAll(workers: Workers, book: HealthBook, decision:
 }
 
 /** The rows of all workers, and how many workers there are. */
-export async function rowsOfAll(
+export async function collectRows(
   workers: Workers,
   book: HealthBook,
 ): Promise<{ rows: Row[]; workers: number }> {
   const others = z.array(z.array(rowSchema)).parse(await workers.askEach(topics.rows, {}));
-  return { rows: [...book.known.map(rowOf), ...others.flat()], workers: others.length + 1 };
+  return { rows: [...book.known.map(toRow), ...others.flat()], workers: others.length + 1 };
 }

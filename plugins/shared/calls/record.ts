@@ -4,8 +4,8 @@
  * Prompts, replies and keys are no part of it.
  */
 import type { Attempt, End, Loss, Routed, RouteStep, Target } from '../../../core/index.ts';
-import { attributionOf } from '../attribution.ts';
-import { vendorCost } from '../vendor-price.ts';
+import { getAttribution } from '../attribution.ts';
+import { computeVendorCost } from '../vendor-price.ts';
 
 /** Losses of one attempt or reply in a record. A hostile request could have thousands. */
 const mostLosses = 200;
@@ -21,34 +21,34 @@ const goneStatus = 499;
 /** pino's levels. */
 const [debug, info] = [20, 30];
 
-function statusOf(end: End): number {
+function getStatus(end: End): number {
   if (end.type === 'replayed') return end.replay.status;
   if (end.type === 'answered' && end.outcome === 'aborted') return goneStatus;
   return end.error?.status ?? 200;
 }
 
 /** Undefined without losses, which JSON leaves out. */
-function lossesOf(losses: readonly Loss[], most: number): Loss[] | undefined {
+function limitLosses(losses: readonly Loss[], most: number): Loss[] | undefined {
   if (losses.length === 0) return undefined;
   return losses
     .slice(0, most)
     .map(({ path, reason, code }) => ({ path: path.slice(0, longestName), reason, code }));
 }
 
-function omittedOf(losses: readonly Loss[], most: number): number | undefined {
+function countOmitted(losses: readonly Loss[], most: number): number | undefined {
   return losses.length > most ? losses.length - most : undefined;
 }
 
-function milliseconds(value: number | undefined): number | null {
+function roundMilliseconds(value: number | undefined): number | null {
   return value === undefined ? null : Math.round(value);
 }
 
 /** `key`: which of the provider's keys, if it has several. */
-function namesOf({ provider: { name, credential }, model }: Target) {
+function describeTarget({ provider: { name, credential }, model }: Target) {
   return { provider: name, key: credential, model: model.id };
 }
 
-function tryOf(attempt: Attempt, startedAt: number, most: number) {
+function describeAttempt(attempt: Attempt, startedAt: number, most: number) {
   const { target, error, losses } = attempt;
   return {
     number: attempt.number,
@@ -59,34 +59,34 @@ function tryOf(attempt: Attempt, startedAt: number, most: number) {
     message: error?.message,
     sent: attempt.sent,
     status: attempt.status ?? null,
-    start_ms: milliseconds(attempt.startedAt - startedAt),
-    first_event_ms: milliseconds(attempt.firstEventAfter),
-    duration_ms: milliseconds(attempt.duration),
-    losses: lossesOf(losses, most),
-    losses_omitted: omittedOf(losses, most),
+    start_ms: roundMilliseconds(attempt.startedAt - startedAt),
+    first_event_ms: roundMilliseconds(attempt.firstEventAfter),
+    duration_ms: roundMilliseconds(attempt.duration),
+    losses: limitLosses(losses, most),
+    losses_omitted: countOmitted(losses, most),
   };
 }
 
 /** Targets that the call was not allowed to go to, since it could have cost more there than was reserved. */
-function notGranted({ targets, grant }: Routed) {
+function listNotGranted({ targets, grant }: Routed) {
   if (targets.every((target) => grant.targets.includes(target))) return undefined;
   return targets
     .filter((target) => !grant.targets.includes(target))
     .map(({ provider, model }) => ({ provider: provider.name, model: model.id }));
 }
 
-function stepOf({ by, because, given, left }: RouteStep) {
+function describeStep({ by, because, given, left }: RouteStep) {
   const removed = given.filter((target) => !left.includes(target));
   return {
     by,
     reason: removed.length > 0 ? (because ?? null) : null,
-    removed: removed.slice(0, mostSteps).map(namesOf),
-    order: left.slice(0, mostSteps).map(namesOf),
+    removed: removed.slice(0, mostSteps).map(describeTarget),
+    order: left.slice(0, mostSteps).map(describeTarget),
   };
 }
 
 /** When each step ended, in microseconds since the headers; 0: not reached. */
-function timingOf({ exchange: { trace }, duration }: End) {
+function collectTiming({ exchange: { trace }, duration }: End) {
   const { authenticated, read, replayed, routed, authorized, settled } = trace;
   return {
     authenticated,
@@ -103,7 +103,7 @@ function timingOf({ exchange: { trace }, duration }: End) {
  * One flat literal, since every call makes it. The columns of stored calls are members of the same names;
  * among them empty texts mean: no valid key, no model found, no provider called. Amounts are in nano-dollars.
  */
-function recordOf(end: End, most: number) {
+function buildRecord(end: End, most: number) {
   const { exchange, attempts, losses, type } = end;
   const isAnswer = type === 'answered' || type === 'failed';
   const charge = isAnswer ? end.charge : undefined;
@@ -112,12 +112,12 @@ function recordOf(end: End, most: number) {
   const error = type === 'replayed' ? undefined : end.error;
   const { input = 0, output = 0, cacheRead = 0, reasoning = 0 } = charge?.usage ?? {};
   const cost = charge?.cost ?? 0n;
-  const bill = charge && attempt ? vendorCost(charge, attempt.target.price) : undefined;
+  const bill = charge && attempt ? computeVendorCost(charge, attempt.target.price) : undefined;
   const isStreamed = type === 'answered' && end.exchange.call.stream;
   const duration = Math.round(end.duration);
   const ended = exchange.receivedAt + duration;
   return {
-    level: levelOf(end) === 'debug' ? debug : info,
+    level: chooseLevel(end) === 'debug' ? debug : info,
     time: ended,
     call: exchange.id,
     started: exchange.receivedAt,
@@ -134,7 +134,7 @@ function recordOf(end: End, most: number) {
     outcome: type === 'answered' ? end.outcome : type,
     code: error?.code ?? null,
     message: error?.message,
-    status: statusOf(end),
+    status: getStatus(end),
     first_event:
       isStreamed && attempt?.firstEventAfter !== undefined
         ? Math.round(attempt.startedAt - exchange.startedAt + attempt.firstEventAfter)
@@ -151,22 +151,22 @@ function recordOf(end: End, most: number) {
     basis: charge?.basis ?? 'none',
     rule: charge?.rule || undefined,
     flags: charge?.suspect ? 'suspect' : '',
-    tags: attributionOf(exchange).byName,
+    tags: getAttribution(exchange).byName,
     usage: charge?.usage,
-    losses: lossesOf(losses, most),
-    losses_omitted: omittedOf(losses, most),
-    not_granted: isAnswer ? notGranted(end.exchange) : undefined,
-    routing: exchange.trace.steps?.slice(0, mostSteps).map(stepOf),
-    timing: timingOf(end),
-    tries: attempts.map((each) => tryOf(each, exchange.startedAt, most)),
+    losses: limitLosses(losses, most),
+    losses_omitted: countOmitted(losses, most),
+    not_granted: isAnswer ? listNotGranted(end.exchange) : undefined,
+    routing: exchange.trace.steps?.slice(0, mostSteps).map(describeStep),
+    timing: collectTiming(end),
+    tries: attempts.map((each) => describeAttempt(each, exchange.startedAt, most)),
     msg: 'call',
   };
 }
 
-export type CallRecord = ReturnType<typeof recordOf>;
+export type CallRecord = ReturnType<typeof buildRecord>;
 
 /** Calls without a valid key are logged at the level `debug`, since anybody can make thousands of them. */
-export function levelOf({ type, exchange }: End): 'debug' | 'info' {
+export function chooseLevel({ type, exchange }: End): 'debug' | 'info' {
   return type === 'refused' && !exchange.principal ? 'debug' : 'info';
 }
 
@@ -174,14 +174,14 @@ export function levelOf({ type, exchange }: End): 'debug' | 'info' {
 const written = Symbol('record');
 
 /** The record as JSON text. It is written once, however many plugins ask for it. */
-export function recordText(end: End & { [written]?: string }): string {
-  return (end[written] ??= JSON.stringify(recordOf(end, mostLosses)));
+export function buildRecordText(end: End & { [written]?: string }): string {
+  return (end[written] ??= JSON.stringify(buildRecord(end, mostLosses)));
 }
 
 /** The record as it is stored for days. */
-export function keptText(end: End): string {
-  const text = recordText(end);
-  return text.length > longestKept ? JSON.stringify(recordOf(end, fewLosses)) : text;
+export function buildKeptText(end: End): string {
+  const text = buildRecordText(end);
+  return text.length > longestKept ? JSON.stringify(buildRecord(end, fewLosses)) : text;
 }
 
 function hasError(end: End): boolean {
@@ -189,8 +189,8 @@ function hasError(end: End): boolean {
 }
 
 /** The record as it is logged: without the messages of errors, since a provider's may quote the prompt. */
-export function loggedText(end: End): string {
-  const text = keptText(end);
+export function buildLoggedText(end: End): string {
+  const text = buildKeptText(end);
   if (!hasError(end)) return text;
   const record: CallRecord = JSON.parse(text);
   const tries = record.tries.map((each) => ({ ...each, message: undefined }));

@@ -34,15 +34,15 @@ export type ListedColumns = Pick<
   readonly margin: string | bigint;
 };
 
-const iso = (time: number): string => new Date(time).toISOString();
+const toIso = (time: number): string => new Date(time).toISOString();
 
 /** A call as key holders see it in a list. */
-export function ownCall(row: ListedColumns) {
+export function describeOwnCall(row: ListedColumns) {
   const wasSent = row.provider !== '';
   return {
     id: row.call,
-    started: iso(row.started),
-    ended: iso(row.ended),
+    started: toIso(row.started),
+    ended: toIso(row.ended),
     protocol: row.protocol,
     operation: row.operation,
     stream: Boolean(row.stream),
@@ -64,10 +64,10 @@ export function ownCall(row: ListedColumns) {
 }
 
 /** A call as operators see it in a list. */
-export function shownCall(row: ListedColumns) {
+export function describeCall(row: ListedColumns) {
   const margin = BigInt(row.margin);
   return {
-    ...ownCall(row),
+    ...describeOwnCall(row),
     account: row.account === '' ? null : row.account,
     key: row.key === '' ? null : row.key,
     status: row.status,
@@ -79,7 +79,7 @@ export function shownCall(row: ListedColumns) {
 }
 
 /** Milliseconds of each step. A step that was not reached is left out. */
-function shownTiming({
+function describeTiming({
   authenticated,
   read,
   replayed,
@@ -91,21 +91,21 @@ function shownTiming({
   // The end of a call is known when it begins to be settled.
   const settling = settled === 0 ? 0 : Math.min(settled, ended);
   return {
-    authenticate: stepTime(0, authenticated),
-    read: stepTime(authenticated, read),
-    replay: stepTime(read, replayed),
-    route: stepTime(replayed, routed),
-    authorize: stepTime(routed, authorized),
-    settle_start: stepTime(0, settling),
-    settle: stepTime(settling, settled),
+    authenticate: computeDuration(0, authenticated),
+    read: computeDuration(authenticated, read),
+    replay: computeDuration(read, replayed),
+    route: computeDuration(replayed, routed),
+    authorize: computeDuration(routed, authorized),
+    settle_start: computeDuration(0, settling),
+    settle: computeDuration(settling, settled),
   };
 }
 
-function stepTime(from: number, to: number): number | undefined {
+function computeDuration(from: number, to: number): number | undefined {
   return to === 0 ? undefined : (to - from) / 1000;
 }
 
-function shown(record: CallRecord) {
+function describeRecord(record: CallRecord) {
   const wasAnswered = ['completed', 'aborted', 'cut'].includes(record.outcome);
   const cost = formatUsd(BigInt(record.cost));
   return {
@@ -129,7 +129,7 @@ function shown(record: CallRecord) {
     losses_omitted: record.losses_omitted,
     not_granted: record.not_granted,
     routing: record.routing,
-    timing: shownTiming(record.timing),
+    timing: describeTiming(record.timing),
     // The last attempt is the one that is charged.
     attempts: record.tries.map((each) => ({
       ...each,
@@ -140,8 +140,8 @@ function shown(record: CallRecord) {
 }
 
 /** A call with all that its caller is shown, as `GET /v1/calls/{id}` returns it. */
-export function shownRecord(text: string): ReturnType<typeof shown> {
-  const record: CallRecord | ReturnType<typeof shown> = JSON.parse(text);
+export function readShownRecord(text: string): ReturnType<typeof describeRecord> {
+  const record: CallRecord | ReturnType<typeof describeRecord> = JSON.parse(text);
   // Ledgers that are older than the record hold what is shown.
-  return 'tries' in record ? shown(record) : record;
+  return 'tries' in record ? describeRecord(record) : record;
 }

@@ -1,4 +1,4 @@
 /** A tag as budgets, filters and exports write it: its name, with its value if it has one. */
-export function tagText(name: string, value: string): string {
+export function formatTag(name: string, value: string): string {
   return value === '' ? name : `${name}:${value}`;
 }

@@ -23,7 +23,7 @@ const patience = 20_000;
 const harmless = /^[\w.-]{1,60}$/;
 
 /** An error's name, code and status, and the word that its message begins with (`invalid_grant: …`). */
-function harmlessReason(thrown: unknown): string {
+function describeCause(thrown: unknown): string {
   if (!(thrown instanceof Error)) return 'unknown';
   const status: unknown = Reflect.get(thrown, 'status') ?? Reflect.get(thrown, 'statusCode');
   const words = [thrown.name, Reflect.get(thrown, 'code'), status, /^[a-z_]+(?=:)/.exec(thrown.message)?.[0]];
@@ -34,10 +34,10 @@ function harmlessReason(thrown: unknown): string {
   ].join(' ');
 }
 
-function signInFailed(provider: string, thrown: unknown): GatewayError {
+function buildSignInError(provider: string, thrown: unknown): GatewayError {
   if (isGatewayError(thrown)) return thrown;
   return new GatewayError('upstream_failed', `The gateway could not sign in to the provider "${provider}".`, {
-    cause: harmlessReason(thrown),
+    cause: describeCause(thrown),
   });
 }
 
@@ -70,11 +70,11 @@ export class Lapsing<Value> {
   }
 
   #renew(): Promise<Value> {
-    this.#renewal ??= this.#fetched().finally(() => (this.#renewal = undefined));
+    this.#renewal ??= this.#fetchInTime().finally(() => (this.#renewal = undefined));
     return this.#renewal;
   }
 
-  async #fetched(): Promise<Value> {
+  async #fetchInTime(): Promise<Value> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(new Error('timeout: no answer')), patience);
@@ -83,7 +83,7 @@ export class Lapsing<Value> {
       this.#current = await Promise.race([this.#fetch(), late]);
       return this.#current.value;
     } catch (error) {
-      throw signInFailed(this.#provider, error);
+      throw buildSignInError(this.#provider, error);
     } finally {
       clearTimeout(timer);
     }

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import {
   applyOwnModels,
-  drainLimits,
+  buildDrainLimits,
   examineVendor,
   onAbortSchema,
   ownModelsSchema,
@@ -40,13 +40,13 @@ interface Cloud {
   readonly options: z.output<typeof optionsSchema>;
 }
 
-export function offer(
+export function offerCloud(
   host: Host,
   { provider, keys, probe, catalogue, choose = (models) => models, options }: Cloud,
 ): void {
   host.readsFrom(fileURLToPath(catalogue));
   const models = applyOwnModels(provider.name, choose(readCatalogue(catalogue)), options.models);
-  const shared = { ...provider, onAbort: drainLimits(options.onAbort), patience: options.timeouts };
+  const shared = { ...provider, onAbort: buildDrainLimits(options.onAbort), patience: options.timeouts };
   for (const [index, key] of keys.entries()) {
     const one: Provider = { ...shared, ...key, ...(keys.length > 1 ? { credential: index + 1 } : {}) };
     if (index === 0) host.providers.add(one);

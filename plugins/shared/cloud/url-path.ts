@@ -15,7 +15,7 @@ export function checkUrlPath(name: string): string {
 }
 
 /** The path of a Gemini model's method. Without `alt=sse` a stream is one array of JSON. */
-export function geminiPath({ model }: Target, operation: Operation, stream: boolean): string {
+export function buildGeminiPath({ model }: Target, operation: Operation, stream: boolean): string {
   const generate = stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
   return `models/${checkUrlPath(model.upstream)}:${operation === 'count' ? 'countTokens' : generate}`;
 }

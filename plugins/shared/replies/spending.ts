@@ -38,7 +38,7 @@ export const ownKey = z
 export type OwnKey = z.output<typeof ownKey>;
 
 /** A schema for each count of an overview. */
-const byCount = <Schema extends z.ZodType>(each: Schema) => ({
+const buildCounts = <Schema extends z.ZodType>(each: Schema) => ({
   calls: each,
   errors: each,
   input: each,
@@ -49,7 +49,7 @@ const byCount = <Schema extends z.ZodType>(each: Schema) => ({
 });
 
 const totals = z.object({
-  ...byCount(z.int()),
+  ...buildCounts(z.int()),
   cost: usd,
   vendor_cost: usd.meta({ description: 'USD that the vendors bill.' }),
   margin: usd,
@@ -59,7 +59,7 @@ const totals = z.object({
 const series = z.object({
   name: z.string().nullable().meta({ description: 'Null: all other series.' }),
   totals,
-  ...byCount(z.array(z.int())),
+  ...buildCounts(z.array(z.int())),
   cost: z.array(usd),
   vendor_cost: z.array(usd),
   margin: z.array(usd),

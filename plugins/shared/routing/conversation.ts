@@ -24,21 +24,21 @@ const searched = 16_384;
 const words = /"(?:prompt_cache_key|content|text|input)"\s*:\s*"((?:[^"\\]|\\.){1,1024})/;
 
 /** The session that the client names in a header. */
-export function sessionOf({ headers }: Pick<Parsed, 'headers'>): string | undefined {
+export function readSession({ headers }: Pick<Parsed, 'headers'>): string | undefined {
   const session = sessionHeaders.map((name) => headers[name]).find((value) => value !== undefined);
   return session === undefined ? undefined : String(session);
 }
 
-export function conversationOf(parsed: Parsed): string {
+export function hashConversation(parsed: Parsed): string {
   const { principal, text, call } = parsed;
   return hash(
     'sha256',
-    `${principal.account} ${call.model} ${sessionOf(parsed) ?? beginningOf(text)}`,
+    `${principal.account} ${call.model} ${readSession(parsed) ?? findBeginning(text)}`,
     'base64',
   );
 }
 
-function beginningOf(text: string): string {
+function findBeginning(text: string): string {
   for (const mark of marks) {
     const start = text.indexOf(mark);
     const found = start < 0 ? undefined : words.exec(text.slice(start, start + searched))?.[1];

@@ -35,27 +35,27 @@ export class Pace {
     if (this.#average === undefined) return isWaiting ? Infinity : 0;
     return Math.max(
       this.#average * Math.exp((this.#heardAt - now) / forgiveness),
-      isWaiting ? this.#silence(now) : 0,
+      isWaiting ? this.#computeSilence(now) : 0,
     );
   }
 
   /** How long the target has been silent towards calls that wait. */
-  #silence(now: number): number {
+  #computeSilence(now: number): number {
     const [oldest] = this.#waiting.values();
     return oldest === undefined ? 0 : now - Math.max(oldest, this.#heardAt);
   }
 
-  started(id: string, attempt: Attempt): void {
+  onStart(id: string, attempt: Attempt): void {
     this.load += 1;
     this.#waiting.set(id, attempt.startedAt);
   }
 
-  answered(id: string, attempt: Attempt, now: number): void {
+  onAnswer(id: string, attempt: Attempt, now: number): void {
     this.#waiting.delete(id);
     this.#learn(attempt.firstEventAfter ?? 0, now);
   }
 
-  ended(id: string, attempt: Attempt, now: number): void {
+  onEnd(id: string, attempt: Attempt, now: number): void {
     this.load -= 1;
     const answered = !this.#waiting.delete(id);
     const { error, duration = 0, sent } = attempt;
@@ -77,17 +77,17 @@ class Paces {
   readonly #streams = new PerTarget(() => new Pace());
   readonly #replies = new PerTarget(() => new Pace());
 
-  of(target: Target, stream: boolean): Pace {
-    return (stream ? this.#streams : this.#replies).of(target);
+  getPace(target: Target, stream: boolean): Pace {
+    return (stream ? this.#streams : this.#replies).getEntry(target);
   }
 
-  read(attempt: Attempt, { id, call, operation }: Routed): void {
+  onAttempt(attempt: Attempt, { id, call, operation }: Routed): void {
     if (operation === 'count') return;
-    const pace = this.of(attempt.target, call.stream);
-    if (attempt.phase === 'start') return pace.started(id, attempt);
+    const pace = this.getPace(attempt.target, call.stream);
+    if (attempt.phase === 'start') return pace.onStart(id, attempt);
     const now = performance.now();
-    if (attempt.phase === 'first-event') pace.answered(id, attempt, now);
-    else pace.ended(id, attempt, now);
+    if (attempt.phase === 'first-event') pace.onAnswer(id, attempt, now);
+    else pace.onEnd(id, attempt, now);
   }
 }
 
@@ -98,6 +98,6 @@ export function keepPaces(
 ): () => Paces {
   const paces = keepThroughReloads(host, 'paces', new Paces());
   if (name === 'latency' || !host.plugins.has('latency'))
-    host.hooks.attempt.tap(name, (attempt, exchange) => void paces().read(attempt, exchange));
+    host.hooks.attempt.tap(name, (attempt, exchange) => void paces().onAttempt(attempt, exchange));
   return paces;
 }

@@ -20,13 +20,13 @@ export class PerTarget<Entry> {
     this.#make = make;
   }
 
-  of(target: Named): Entry {
-    return this.#found.get(target.provider)?.get(target.model) ?? this.#find(target);
+  getEntry(target: Named): Entry {
+    return this.#found.get(target.provider)?.get(target.model) ?? this.#rememberEntry(target);
   }
 
-  #find(target: Named): Entry {
+  #rememberEntry(target: Named): Entry {
     const { provider, model } = target;
-    const entry = this.#byNames(target);
+    const entry = this.#ensureByNames(target);
     let found = this.#found.get(provider);
     if (!found || found.size >= mostFound) this.#found.set(provider, (found = new Map()));
     found.set(model, entry);
@@ -35,7 +35,7 @@ export class PerTarget<Entry> {
     return entry;
   }
 
-  #byNames(target: Named): Entry {
+  #ensureByNames(target: Named): Entry {
     const { name, credential = 1 } = target.provider;
     const key = `${name} ${credential}`;
     let models = this.#entries.get(key);

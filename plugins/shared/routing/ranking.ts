@@ -28,7 +28,7 @@ const sorts = { price: 'cost', latency: 'latency', throughput: 'throughput' } as
 >;
 
 /** The strategy that a caller asks for; undefined if the operator decides. */
-export function askedFor({ routing, sort }: Preferences): Strategy | undefined {
+export function findStrategy({ routing, sort }: Preferences): Strategy | undefined {
   return routing ?? (sort && sorts[sort]);
 }
 
@@ -50,16 +50,16 @@ export function tapRanking(
   hooks.route.tap({ name, stage: stages.ranking }, (targets, parsed) => {
     if (targets.length < 2) return targets;
     const { preferences } = parsed.call;
-    const asked = askedFor(preferences);
+    const asked = findStrategy(preferences);
     if (asked === undefined ? !byDefault : asked !== name) return targets;
     // Targets of one model are adjacent: if the last has the model of the first, all have it.
     if (targets[0]?.model.id === targets.at(-1)?.model.id) return rankRest(targets, parsed, rank);
-    return modelsOf(targets).flatMap((group) => rankRest(group, parsed, rank));
+    return groupByModel(targets).flatMap((group) => rankRest(group, parsed, rank));
   });
 }
 
 /** The targets, grouped by their models in the same order. */
-function modelsOf(targets: readonly Target[]): Target[][] {
+function groupByModel(targets: readonly Target[]): Target[][] {
   const groups: Target[][] = [];
   for (const target of targets) {
     const group = groups.at(-1);
@@ -78,7 +78,7 @@ function rankRest(group: readonly Target[], parsed: Parsed, rank: Rank): readonl
 }
 
 /** The same items, lowest figure first: sorted by insertion, since few items are sorted for each call. */
-export function lowestFirst<Each>(targets: readonly Each[], figure: (target: Each) => number): Each[] {
+export function sortLowestFirst<Each>(targets: readonly Each[], figure: (target: Each) => number): Each[] {
   const sorted: Each[] = [];
   const figures: number[] = [];
   for (const target of targets) {

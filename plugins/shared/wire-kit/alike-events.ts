@@ -3,7 +3,7 @@
  * of a stream do. Parsing them would cost more than everything else done with them.
  */
 import {
-  detached,
+  detach,
   type AlikeEvent,
   type CanonicalEvent,
   type EventDecoder,
@@ -77,10 +77,10 @@ export class AlikeEvents implements EventDecoder {
     const behind = data.slice(at + written.length - 1);
     const after = behind.replace(padding, '');
     this.#known = {
-      name: name && detached(name),
+      name: name && detach(name),
       delta,
-      before: detached(data.slice(0, at + 1)),
-      after: detached(after),
+      before: detach(data.slice(0, at + 1)),
+      after: detach(after),
       padded: after !== behind,
     };
   }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { TextBlock } from '../../../core/index.ts';
 import type { Encoding } from './encoding.ts';
 import { findKnown } from './open-values.ts';
-import { nameSet, nestFields, pickUnread, type Fields } from './vendor-bag.ts';
+import { splitNames, nestFields, pickUnread, type Fields } from './vendor-bag.ts';
 
 const field = 'prompt_cache_breakpoint';
 
@@ -22,10 +22,10 @@ export function decodeCache({ [field]: mark }: Cacheable): Pick<TextBlock, 'cach
 }
 
 /** What the canonical cache mark does not express. */
-export function leftoverCache({ [field]: mark }: Cacheable): Fields {
+export function readCacheLeftover({ [field]: mark }: Cacheable): Fields {
   if (!mark) return {};
   if (mark.mode !== 'explicit') return { [field]: mark };
-  return nestFields(field, pickUnread(mark, nameSet(findKnown(mark.ttl, times) ? 'mode ttl' : 'mode')));
+  return nestFields(field, pickUnread(mark, splitNames(findKnown(mark.ttl, times) ? 'mode ttl' : 'mode')));
 }
 
 /** Encodes a mark. One that the protocol or the model does not have is reported as lost. */

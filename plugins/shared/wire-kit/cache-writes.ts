@@ -1,5 +1,5 @@
 /** Tokens written to the vendor's cache, which bills them by how long it keeps them. */
-import { knownCount, type Usage } from '../../../core/index.ts';
+import { toCount, type Usage } from '../../../core/index.ts';
 import { isObject, type Fields } from './vendor-bag.ts';
 
 type Writes = Pick<Usage, 'cacheWrite5m' | 'cacheWrite30m' | 'cacheWrite1h' | 'cacheWrite12h'>;
@@ -12,11 +12,11 @@ export function decodeCacheWrites({
   cache_write_tokens: sum,
   cache_write_tokens_details: parts,
 }: Fields): Writes {
-  const written = knownCount(sum);
+  const written = toCount(sum);
   if (!isObject(parts)) return { cacheWrite5m: written };
   const [cacheWrite30m = 0, cacheWrite12h = 0] = [
-    knownCount(parts.ttl_30m_tokens),
-    knownCount(parts.ttl_12h_tokens),
+    toCount(parts.ttl_30m_tokens),
+    toCount(parts.ttl_12h_tokens),
   ];
   const rest = Math.max(0, (written ?? 0) - cacheWrite30m - cacheWrite12h);
   return { cacheWrite30m, cacheWrite12h, ...(rest > 0 ? { cacheWrite5m: rest } : {}) };

@@ -4,7 +4,7 @@
  * them refuse a field they do not know.
  */
 import { z } from 'zod';
-import { flagReader, type Model } from '../../../core/index.ts';
+import { createFlagReader, type Model } from '../../../core/index.ts';
 
 export const chatFlagsSchema = z.strictObject({
   /** The name of the output limit. */
@@ -34,7 +34,7 @@ export const chatFlagsSchema = z.strictObject({
   cacheMarks: z.boolean().default(false),
 });
 
-export const chatFlags = flagReader('chat-completions', chatFlagsSchema);
+export const chatFlags = createFlagReader('chat-completions', chatFlagsSchema);
 
 /** Whether the provider refuses a request with this field, in its body or in a message. */
 export function refuses({ capabilities }: Pick<Model, 'capabilities'>, field: string): boolean {

@@ -8,7 +8,7 @@ import type { Block, CanonicalRequest, Model } from '../../../core/index.ts';
 import { chatFlags } from './chat-flags.ts';
 import { listsParameter } from './fit-to-model.ts';
 import { isIndispensable } from './hosted-tools.ts';
-import { findEffort, wantedEffort } from './reasoning-effort.ts';
+import { findEffort, findWantedEffort } from './reasoning-effort.ts';
 
 type Need = (request: CanonicalRequest, model: Model) => boolean;
 
@@ -85,7 +85,7 @@ export function chooseWire(
  */
 export function refusesChatTools({ capabilities }: Model, reasoning: CanonicalRequest['reasoning']): boolean {
   if (chatFlags(capabilities).tools === 'always') return false;
-  return ((reasoning && wantedEffort(reasoning)) ?? capabilities.reasoning.default ?? 'none') !== 'none';
+  return ((reasoning && findWantedEffort(reasoning)) ?? capabilities.reasoning.default ?? 'none') !== 'none';
 }
 
 /** Whether chat-completions refuses a request because of its tools. */

@@ -4,17 +4,17 @@
  */
 import { GatewayError, type Block, type CanonicalRequest, type Loss } from '../../../core/index.ts';
 import { refuseUnknown, refuseUnknownWord } from './open-values.ts';
-import { isObject, type Sides, nameSet } from './vendor-bag.ts';
+import { isObject, type Sides, splitNames } from './vendor-bag.ts';
 
 /** Objects of which a protocol decodes only some members. The others are in the vendor bag. */
-const readInPart = nameSet(`
+const readInPart = splitNames(`
   allowed_tools cache_control custom file function functionCall functionResponse image_url input_audio
   item namespace output_config generationConfig.thinkingConfig prompt_cache_breakpoint reasoning
   response_format source stream_options text thinking toolConfig.functionCallingConfig
 `);
 
 /** Fields of reasoning that carry only numbers or dates, or repeat its text. */
-const reasoningDetails = nameSet('type id index format reasoning reasoning_content closed');
+const reasoningDetails = splitNames('type id index format reasoning reasoning_content closed');
 
 /** State that the vendor keeps. Without it the request would mean something else. */
 const vendorState: ReadonlySet<string> = new Set(['cachedContent', 'container']);

@@ -158,14 +158,14 @@ export const callLimit = 'max_tool_calls';
 const useLimit = 'max_uses';
 
 /** Whether web search is the only hosted tool, so that the two limits mean the same. */
-function onlySearches(tools: readonly Tool[]): boolean {
+function hasOnlySearches(tools: readonly Tool[]): boolean {
   return tools.every((tool) => tool.type !== 'hosted' || tool.kind === 'web-search');
 }
 
 /** The tools of a request, with OpenAI's limit as an option of its search. */
 export function addSearchLimit({ tools = [], vendor }: CanonicalRequest): readonly Tool[] {
   const limit = vendor?.responses?.[callLimit];
-  if (typeof limit !== 'number' || !onlySearches(tools)) return tools;
+  if (typeof limit !== 'number' || !hasOnlySearches(tools)) return tools;
   return tools.map((tool) =>
     tool.type === 'hosted' ? { ...tool, value: { ...tool.value, [useLimit]: limit } } : tool,
   );
@@ -174,5 +174,5 @@ export function addSearchLimit({ tools = [], vendor }: CanonicalRequest): readon
 /** The search's limit for all hosted tools; undefined if it has none, or if there are others too. */
 export function readSearchLimit(tools: readonly Tool[]): unknown {
   const [value] = tools.flatMap((tool) => (tool.type === 'hosted' ? [tool.value] : []));
-  return onlySearches(tools) ? value?.[useLimit] : undefined;
+  return hasOnlySearches(tools) ? value?.[useLimit] : undefined;
 }

@@ -8,7 +8,7 @@ interface LabelFields {
 }
 
 /** The end user and the metadata of a body; undefined if it has neither. */
-export function labelsOf({ user, safety_identifier: id, metadata }: LabelFields): Labels | undefined {
+export function readLabels({ user, safety_identifier: id, metadata }: LabelFields): Labels | undefined {
   return user || id || metadata
     ? { user: (user || id) ?? undefined, metadata: metadata ?? undefined }
     : undefined;

@@ -15,7 +15,7 @@ interface DataUrl {
   readonly prefix: string | undefined;
 }
 
-function usualPrefix(mediaType: string): string {
+function buildPrefix(mediaType: string): string {
   return `data:${mediaType};base64,`;
 }
 
@@ -30,12 +30,12 @@ export function readDataUrl(url: string): DataUrl | undefined {
   return {
     data: url.slice(comma + 1),
     mediaType,
-    prefix: mediaType !== '' && prefix === usualPrefix(mediaType) ? undefined : prefix,
+    prefix: mediaType !== '' && prefix === buildPrefix(mediaType) ? undefined : prefix,
   };
 }
 
 export function buildDataUrl(data: string, mediaType: string | undefined, prefix?: string): string {
-  return (prefix ?? usualPrefix(mediaType || 'application/octet-stream')) + data;
+  return (prefix ?? buildPrefix(mediaType || 'application/octet-stream')) + data;
 }
 
 /** Whether the text is a URL, a data URL included, and not bare base64. */
@@ -96,7 +96,7 @@ export function nameAudioFormat(mediaType: string | undefined, own: boolean): st
   return known ?? (own ? mediaType?.replace(/^audio\//, '') : undefined);
 }
 
-export function audioTypeOf(format: string): string {
+export function toAudioType(format: string): string {
   return format === 'mp3' ? 'audio/mpeg' : `audio/${format}`;
 }
 

@@ -99,14 +99,14 @@ interface Listing {
  * The routes of a public listing: all models at its path, and those with a name below it. A key that is
  * limited to some models sees only those.
  */
-export function listingRoutes(catalog: Catalog, listing: Listing): Route[] {
+export function buildListingRoutes(catalog: Catalog, listing: Listing): Route[] {
   const { names, path, parameter, errors, listed, describeModel, wrap, byOwner, refuseName, describe } =
     listing;
   const listings = new Listings(catalog);
   const shared = { method: 'GET', access: 'public', personal: true, errors } as const;
-  const modelsFor = (principal: Principal | undefined): readonly Model[] =>
+  const listAllowed = (principal: Principal | undefined): readonly Model[] =>
     principal?.models ? listed().filter(({ id }) => mayCall(principal, id)) : listed();
-  const named = (name: string, models: readonly Model[]): unknown => {
+  const describeNamed = (name: string, models: readonly Model[]): unknown => {
     const model = findById(catalog, models, name);
     if (model) return describeModel(model);
     const owned = byOwner && !name.includes('/') ? models.filter((each) => readOwner(each) === name) : [];
@@ -119,7 +119,9 @@ export function listingRoutes(catalog: Catalog, listing: Listing): Route[] {
       name: names[0],
       path,
       handle: async ({ headers, principal }: RouteRequest) =>
-        listings.reply({ name: '', headers, principal }, () => wrap(modelsFor(principal).map(describeModel))),
+        listings.reply({ name: '', headers, principal }, () =>
+          wrap(listAllowed(principal).map(describeModel)),
+        ),
       openapi: async () => (await describe()).models,
     },
     {
@@ -128,7 +130,7 @@ export function listingRoutes(catalog: Catalog, listing: Listing): Route[] {
       // An id holds a slash, which some clients send as %2F.
       path: `${path}/*${parameter}`,
       handle: async ({ params: { [parameter]: name = '' }, headers, principal }: RouteRequest) =>
-        listings.reply({ name, headers, principal }, () => named(name, modelsFor(principal))),
+        listings.reply({ name, headers, principal }, () => describeNamed(name, listAllowed(principal))),
       openapi: async () => (await describe()).namedModels,
     },
   ];

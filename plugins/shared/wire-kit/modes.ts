@@ -4,7 +4,7 @@
  * charges the usual price.
  */
 import {
-  ratesIn,
+  getModeRates,
   usualMode,
   type ClientCall,
   type Mode,
@@ -66,7 +66,7 @@ export function readServedMode(
 /** Whether the price of a tier is unknown, so that a client of another protocol loses it. */
 export function isUnpriced(tier: string | undefined, { price, free }: Model): boolean {
   const mode = readMode(tier);
-  return mode !== undefined && !free && (price === undefined || !ratesIn(price, mode));
+  return mode !== undefined && !free && (price === undefined || !getModeRates(price, mode));
 }
 
 export const unpriced = 'the price of that tier is not known for this model';

@@ -10,13 +10,13 @@ import { isObject, type Fields } from './vendor-bag.ts';
 class Lengths {
   readonly #known = new Map<object, number>();
 
-  of(value: unknown): number {
+  measureValue(value: unknown): number {
     if (typeof value === 'string') return value.length + 2;
     if (typeof value !== 'object' || value === null) return 4;
     const known = this.#known.get(value);
     if (known !== undefined) return known;
     const length = Object.entries(value).reduce(
-      (sum, [name, each]) => sum + name.length + 4 + this.of(each),
+      (sum, [name, each]) => sum + name.length + 4 + this.measureValue(each),
       2,
     );
     this.#known.set(value, length);
@@ -35,7 +35,7 @@ export class References {
   constructor(root: Fields, most: number, mostText: (length: number) => number) {
     this.#root = root;
     this.#left = most;
-    this.#textLeft = mostText(this.#lengths.of(root));
+    this.#textLeft = mostText(this.#lengths.measureValue(root));
   }
 
   find(reference: string): unknown {
@@ -45,7 +45,7 @@ export class References {
   /** Counts a reference to this target. Returns false once a limit is passed. */
   follow(target: unknown): boolean {
     this.#left -= 1;
-    this.#textLeft -= this.#lengths.of(target);
+    this.#textLeft -= this.#lengths.measureValue(target);
     return this.#left >= 0 && this.#textLeft >= 0;
   }
 }

@@ -13,7 +13,7 @@ import { buildFieldError } from './wire-check.ts';
 
 const digestLength = 16;
 
-export function digest(text: string): string {
+export function hashText(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, digestLength);
 }
 
@@ -28,7 +28,7 @@ interface NameRule {
 export function fitNameByRule(name: string, { good, strange, longest }: NameRule): string {
   return good.test(name)
     ? name
-    : `${name.replaceAll(strange, '_').slice(0, longest - digestLength - 1)}_${digest(name)}`;
+    : `${name.replaceAll(strange, '_').slice(0, longest - digestLength - 1)}_${hashText(name)}`;
 }
 
 interface ClientTool {
@@ -53,13 +53,17 @@ function mapRenamedTools(
 export type FindTool = (name: string) => ClientTool | undefined;
 
 /** Finds the client's tools of a translated call: the provider knows some by another name or form. */
-export function toolFinder(call: ClientCall, isOwn: boolean, fitName: (name: string) => string): FindTool {
-  return isOwn ? findNone : findRenamed(call, fitName);
+export function createToolFinder(
+  call: ClientCall,
+  isOwn: boolean,
+  fitName: (name: string) => string,
+): FindTool {
+  return isOwn ? findNone : createRenamedFinder(call, fitName);
 }
 
 const findNone: FindTool = () => undefined;
 
-function findRenamed(call: ClientCall, fitName: (name: string) => string): FindTool {
+function createRenamedFinder(call: ClientCall, fitName: (name: string) => string): FindTool {
   let renamed: ReadonlyMap<string, ClientTool> | undefined;
   return (name) => (renamed ??= mapRenamedTools(call.decode().tools ?? [], fitName)).get(name);
 }
@@ -117,7 +121,7 @@ export function selectOfferedNames(
 }
 
 /** The error for a choice that a client makes among no tools. */
-export function choiceWithoutTools(choice: string): GatewayError {
+export function buildChoiceError(choice: string): GatewayError {
   const send = '"tools" with it, or leave it out';
   return buildFieldError('tool_choice', `is "${choice}" without any tools`, send);
 }

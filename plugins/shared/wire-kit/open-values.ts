@@ -9,9 +9,7 @@ import { readMember } from './values.ts';
 import { createBag, isObject, type Sides, type Fields } from './vendor-bag.ts';
 
 /** A schema for objects whose `type` is not in `known`. */
-export function typeOtherThan(
-  known: ReadonlySet<unknown>,
-): z.ZodObject<{ type: z.ZodString }, z.core.$loose> {
+export function excludeTypes(known: ReadonlySet<unknown>): z.ZodObject<{ type: z.ZodString }, z.core.$loose> {
   return z.looseObject({
     type: z.string().refine((type) => !known.has(type), { abort: true, message: 'another type' }),
   });
@@ -21,14 +19,14 @@ export function typeOtherThan(
  * Objects that `type` tells apart: the known ones, those of any other type, and both. An option whose type is
  * no literal may leave it out.
  */
-export function openUnion<const Options extends readonly [z.ZodObject, ...z.ZodObject[]]>(
+export function buildOpenUnion<const Options extends readonly [z.ZodObject, ...z.ZodObject[]]>(
   ...options: Options
 ) {
   const known = z.discriminatedUnion('type', options);
   const types = new Set<unknown>(
     options.map(({ shape: { type } }) => (type instanceof z.ZodLiteral ? type.value : undefined)),
   );
-  const other = typeOtherThan(types);
+  const other = excludeTypes(types);
   const isKnown = (value: unknown): value is z.output<typeof known> =>
     isObject(value) && types.has(value.type);
   return { known, other, any: z.union([known, other]), isKnown };
@@ -78,7 +76,7 @@ export function markUnknown(protocol: string): Sides {
 }
 
 /** Content that only its protocol has. `isInput`: without it, an answer of another provider is worthless. */
-export function foreignBlock(
+export function buildForeignBlock(
   protocol: string,
   value: Fields,
   at: string,

@@ -29,7 +29,7 @@ const codes: Partial<Record<ErrorCode, string | null>> = {
   shutting_down: 'service_unavailable',
 };
 
-function wordsFor({ code: ours, status }: GatewayError): Words {
+function getWords({ code: ours, status }: GatewayError): Words {
   const code = codes[ours] === undefined ? ours : codes[ours];
   if (code === 'insufficient_quota') return { type: code, code };
   if (ours === 'rate_limited') return { type: 'requests', code };
@@ -59,13 +59,13 @@ function chooseWords(
 }
 
 /** `{ error: { message, type, param, code } }`, for a whole reply or for a frame inside a stream. */
-export function errorBody(error: GatewayError): { error: Record<string, unknown> } {
+export function buildErrorBody(error: GatewayError): { error: Record<string, unknown> } {
   const {
     code,
     message,
     details: { param = null, vendor },
   } = error;
-  const ours = wordsFor(error);
+  const ours = getWords(error);
   if (vendor?.family === family)
     return { error: { ...vendor.body, message, param, ...chooseWords(ours, error) } };
   const word = code === 'invalid_request' ? vendor?.code : undefined;
@@ -74,11 +74,11 @@ export function errorBody(error: GatewayError): { error: Record<string, unknown>
 
 /** A stream's last frame. Nothing follows it, which would make a broken reply look complete. */
 export function encodeStreamError(error: GatewayError): string {
-  return `data: ${JSON.stringify(errorBody(error))}\n\n`;
+  return `data: ${JSON.stringify(buildErrorBody(error))}\n\n`;
 }
 
 export function encodeError(error: GatewayError): ErrorReply {
-  return { status: selectClientStatus(error, family) ?? error.status, body: errorBody(error) };
+  return { status: selectClientStatus(error, family) ?? error.status, body: buildErrorBody(error) };
 }
 
 /** Turns a provider's status and error body into an error that is safe to show to the client. */
@@ -87,6 +87,6 @@ export function decodeError(status: number, text: string): GatewayError {
 }
 
 /** The canonical event for a provider's error inside a stream. */
-export function errorEvent(error: VendorError, status = error.status): EventOf<'error'> {
+export function buildErrorEvent(error: VendorError, status = error.status): EventOf<'error'> {
   return vendorErrorEvent(family, error, status);
 }

@@ -17,29 +17,29 @@ const numericPrice = z
   .nonnegative()
   .lt(unwritable)
   .transform((value) => value.toFixed(9));
-const priceIn = (words: string) => z.union([writtenPrice, numericPrice], words);
-const price = priceIn(amount);
-const requestPrice = priceIn('an amount in USD, such as "0.005"');
+const buildPriceSchema = (words: string) => z.union([writtenPrice, numericPrice], words);
+const price = buildPriceSchema(amount);
+const requestPrice = buildPriceSchema('an amount in USD, such as "0.005"');
 
 /** A field that may be null, which means the same as leaving it out. */
-function optional<Schema extends z.ZodType>(schema: Schema) {
+function allowNull<Schema extends z.ZodType>(schema: Schema) {
   return schema.nullish().transform((value) => value ?? undefined);
 }
 
 export const providerObject = z.strictObject({
-  order: optional(names),
-  only: optional(names),
-  ignore: optional(names),
-  allow_fallbacks: optional(z.boolean()),
-  require_parameters: optional(z.boolean()),
-  routing: optional(z.enum(['priority', 'cost', 'latency', 'balanced'])),
-  sort: optional(z.enum(['price', 'latency', 'throughput'])),
-  fallback: optional(z.union([z.string().min(1), names], 'a model id, or an array of them')),
-  max_price: optional(
+  order: allowNull(names),
+  only: allowNull(names),
+  ignore: allowNull(names),
+  allow_fallbacks: allowNull(z.boolean()),
+  require_parameters: allowNull(z.boolean()),
+  routing: allowNull(z.enum(['priority', 'cost', 'latency', 'balanced'])),
+  sort: allowNull(z.enum(['price', 'latency', 'throughput'])),
+  fallback: allowNull(z.union([z.string().min(1), names], 'a model id, or an array of them')),
+  max_price: allowNull(
     z.strictObject({
-      prompt: optional(price),
-      completion: optional(price),
-      request: optional(requestPrice),
+      prompt: allowNull(price),
+      completion: allowNull(price),
+      request: allowNull(requestPrice),
     }),
   ),
 });

@@ -16,7 +16,7 @@ export const efforts = [
   { name: 'max', budget: Number.POSITIVE_INFINITY },
 ] as const;
 
-function rank(name: string): number {
+function getRank(name: string): number {
   return efforts.findIndex((effort) => effort.name === name);
 }
 
@@ -26,18 +26,18 @@ export function findEffort(budget: number): string | undefined {
 }
 
 /** The effort that a request states, or that its budget amounts to. */
-export function wantedEffort({ effort, budget }: Reasoning): string | undefined {
+export function findWantedEffort({ effort, budget }: Reasoning): string | undefined {
   return effort ?? (budget === undefined ? undefined : findEffort(budget));
 }
 
 /** Reports the reasoning that a model without any was asked for. */
 export function loseReasoning(reasoning: Reasoning, lose: Lose): void {
-  const wanted = wantedEffort(reasoning);
+  const wanted = findWantedEffort(reasoning);
   if (wanted === undefined ? reasoning.display !== 'none' : wanted !== 'none')
     lose('reasoning', 'the model does not reason', 'model');
 }
 
-const high = rank('high');
+const high = getRank('high');
 
 /**
  * The allowed step nearest to the wanted one; of two equally near, the one nearer to `high`. Without a list
@@ -45,12 +45,12 @@ const high = rank('high');
  */
 export function findNearestEffort(wanted: string, allowed: readonly string[] | undefined): string {
   if (!allowed || allowed.length === 0 || allowed.includes(wanted)) return wanted;
-  const place = rank(rank(wanted) < 0 ? 'medium' : wanted);
+  const place = getRank(getRank(wanted) < 0 ? 'medium' : wanted);
   const known = allowed
-    .filter((name) => rank(name) >= 0)
-    .toSorted((first, second) => Math.abs(rank(first) - high) - Math.abs(rank(second) - high));
+    .filter((name) => getRank(name) >= 0)
+    .toSorted((first, second) => Math.abs(getRank(first) - high) - Math.abs(getRank(second) - high));
   return known.reduce(
-    (best, name) => (Math.abs(rank(name) - place) < Math.abs(rank(best) - place) ? name : best),
+    (best, name) => (Math.abs(getRank(name) - place) < Math.abs(getRank(best) - place) ? name : best),
     known[0] ?? wanted,
   );
 }

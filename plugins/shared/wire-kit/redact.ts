@@ -59,7 +59,7 @@ const advice = joinPatterns(
 );
 
 /** A message about load without advice about our plan and billing; undefined if nothing is left. */
-export function withoutAdvice(message: string): string | undefined {
+export function omitAdvice(message: string): string | undefined {
   const kept = message.split(/(?<=[.!?])\s+|\n+/).filter((sentence) => !advice.test(sentence));
   const text = kept.join(' ').trim();
   return text === '' ? undefined : text;

@@ -2,7 +2,7 @@
  * Keeps the text of a reply, which arrives in very many small pieces. A string that grows by `+=` would keep
  * each piece at several times its size, so they are joined from time to time.
  */
-import { detached } from '../../../core/index.ts';
+import { detach } from '../../../core/index.ts';
 
 const mostPieces = 50;
 
@@ -40,7 +40,7 @@ export class Transcript {
   add(text: string): void {
     const kept = this.length < this.#limit;
     this.length += text.length;
-    if (kept && this.#pieces.push(detached(text)) >= mostPieces) this.#join();
+    if (kept && this.#pieces.push(detach(text)) >= mostPieces) this.#join();
   }
 
   #join(): void {

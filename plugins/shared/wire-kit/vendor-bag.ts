@@ -20,7 +20,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** The names in a text, which white space separates. */
-export function nameSet(names: string): ReadonlySet<string> {
+export function splitNames(names: string): ReadonlySet<string> {
   return new Set(names.trim().split(/\s+/));
 }
 

@@ -6,7 +6,7 @@
 import type { ErrorCode } from '../../../core/index.ts';
 import { joinPatterns } from './join-patterns.ts';
 import { readObjects } from './values.ts';
-import { nameSet, type Fields } from './vendor-bag.ts';
+import { splitNames, type Fields } from './vendor-bag.ts';
 import type { VendorError } from './vendor-error.ts';
 
 interface ErrorMeaning {
@@ -20,7 +20,7 @@ interface ErrorMeaning {
 }
 
 /** About our key or account. Google answers 400 to a wrong key, OpenAI 429 to an empty account. */
-const ourCodes = nameSet(`
+const ourCodes = splitNames(`
   invalid_api_key insufficient_quota insufficient_funds authentication_error billing_error
   account_deactivated account_suspended billing_not_active billing_hard_limit_reached
   contract_spend_limit_reached organization_restricted unsupported_country_region_territory
@@ -39,7 +39,7 @@ const ourWords = joinPatterns(
   /has not been used in project|project has been denied/,
 );
 
-const modelCodes = nameSet(`
+const modelCodes = splitNames(`
   model_not_found invalid_model model_decommissioned model_not_available ModelNotFound DeploymentNotFound
 `);
 const modelWords = joinPatterns(

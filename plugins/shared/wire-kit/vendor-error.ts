@@ -4,8 +4,8 @@
  */
 import { GatewayError, type ErrorCode, type ErrorDetails, type EventOf } from '../../../core/index.ts';
 import { parseJson } from './event-data.ts';
-import { redact, redactFields, withoutAdvice } from './redact.ts';
-import { isObject, type Fields, nameSet } from './vendor-bag.ts';
+import { redact, redactFields, omitAdvice } from './redact.ts';
+import { isObject, type Fields, splitNames } from './vendor-bag.ts';
 import { classifyError } from './vendor-error-meaning.ts';
 
 /** Protocols whose errors have the same shape. Chat-completions, responses and images share OpenAI's. */
@@ -54,11 +54,11 @@ function readDetailCode(details: unknown): string | undefined {
   return isObject(details) ? readText(details.error_code) : undefined;
 }
 
-function httpStatus(value: unknown): number | undefined {
+function readStatus(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 400 && value < 600 ? value : undefined;
 }
 
-const policyCodes = nameSet(`
+const policyCodes = splitNames(`
   content_policy_violation content_filter moderation_blocked ResponsibleAIPolicyViolation contentFilter
 `);
 
@@ -70,7 +70,7 @@ export function readVendorError(body: unknown): VendorError {
     type: readText(fields.type) ?? readText(fields.status),
     code: code !== undefined && policyCodes.has(code) ? 'content_policy_violation' : code,
     param: readText(fields.param),
-    status: httpStatus(fields.code) ?? httpStatus(fields.status_code) ?? httpStatus(fields.status),
+    status: readStatus(fields.code) ?? readStatus(fields.status_code) ?? readStatus(fields.status),
     fields,
   };
 }
@@ -113,7 +113,7 @@ function explain(family: ErrorFamily, error: VendorError, status: number | undef
   if (isOurs || code === 'model_not_found')
     return { code, message: isOurs ? couldNotTake : ownMessages[code], details: {} };
   const said = error.message === undefined ? undefined : redact(error.message);
-  const message = said !== undefined && aboutLoad.has(code) ? withoutAdvice(said) : said;
+  const message = said !== undefined && aboutLoad.has(code) ? omitAdvice(said) : said;
   const body = error.message === undefined ? {} : redactFields(error.fields);
   const vendor = { family, type: error.type, code: selectCode(error.code), status, body };
   return {

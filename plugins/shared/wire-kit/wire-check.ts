@@ -114,13 +114,13 @@ export function checkWire<Schema extends z.ZodType>(
 }
 
 /** A number in this range, both ends included. */
-export function numberBetween(low: number, high: number): z.ZodNumber {
+export function allowNumber(low: number, high: number): z.ZodNumber {
   const range = `a number from ${low} to ${high}`;
   return z.number(range).min(low, range).max(high, range);
 }
 
 /** A whole number in this range, both ends included. */
-export function wholeBetween(low: number, high: number): z.ZodNumber {
+export function allowInteger(low: number, high: number): z.ZodNumber {
   const range = `a whole number from ${low} to ${high}`;
   return z.int(range).min(low, range).max(high, range);
 }

@@ -18,7 +18,7 @@ interface Booked {
 
 type Found = (rule: 'I10' | 'I11', about: About, message: string) => void;
 
-function parts(name: string): readonly [number, number] {
+function splitName(name: string): readonly [number, number] {
   const [budget = '', start = ''] = name.split(' ');
   return [Number(budget), Number(start)];
 }
@@ -39,7 +39,7 @@ export class BudgetAudit {
     this.#found = found;
   }
 
-  entry(entry: Entry): void {
+  addEntry(entry: Entry): void {
     const { kind, at, budgets, revenue, reserved } = entry;
     for (const { budget, start, allowed } of readShares(budgets)) {
       const name = `${budget} ${start}`;
@@ -61,11 +61,11 @@ export class BudgetAudit {
 
   /** The periods to compare, each as budget and start; undefined: all that are kept. */
   get touched(): readonly (readonly [budget: number, start: number])[] | undefined {
-    return this.#known.touched && [...this.#known.touched].map(parts);
+    return this.#known.touched && [...this.#known.touched].map(splitName);
   }
 
   /** Compares the kept periods that were asked for with those of the entries. */
-  compare(kept: Iterable<PeriodRecord>): void {
+  comparePeriods(kept: Iterable<PeriodRecord>): void {
     const wrong = new Set<string>();
     // Free calls count in periods that no other call made the ledger keep.
     const left = new Set(
@@ -80,13 +80,13 @@ export class BudgetAudit {
       const booked = this.#known.periods.get(name) ?? { used: 0n, pending: 0n, first: start, last: start };
       if (booked.used !== used || booked.pending !== pending) {
         wrong.add(name);
-        const of = (sums: Pick<Booked, 'used' | 'pending'>): string =>
+        const formatSums = (sums: Pick<Booked, 'used' | 'pending'>): string =>
           `${formatUsd(sums.used)} used and ${formatUsd(sums.pending)} reserved`;
         this.#found(
           'I10',
           {},
-          `budget ${budget} keeps ${of({ used, pending })} since ${new Date(start).toISOString()}, ` +
-            `and its entries sum to ${of(booked)}`,
+          `budget ${budget} keeps ${formatSums({ used, pending })} since ${new Date(start).toISOString()}, ` +
+            `and its entries sum to ${formatSums(booked)}`,
         );
       }
       if (ends !== never && (booked.first < start || booked.last >= ends)) {

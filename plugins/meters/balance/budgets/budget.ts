@@ -4,18 +4,18 @@
  */
 import type { Nano } from '../../../../core/index.ts';
 import {
-  count,
-  flag,
-  from,
-  integer,
-  optional,
-  reader,
-  text,
-  word,
+  readCount,
+  readFlag,
+  pickColumn,
+  readInteger,
+  allowNull,
+  createReader,
+  readText,
+  matchWord,
   type RecordOf,
   type Row,
 } from '../rows.ts';
-import { currentPeriod, periodNames } from './periods.ts';
+import { getCurrentPeriod, periodNames } from './periods.ts';
 
 /** A team is an account with all accounts below it. */
 export const scopes = ['key', 'account', 'team', 'tag'] as const;
@@ -29,37 +29,37 @@ export interface Raise {
   readonly until: number;
 }
 
-function raisesOf(row: Row, column: string): readonly Raise[] {
-  const packed: readonly (readonly [amount: string, until: number])[] = JSON.parse(text(row, column));
+function readRaises(row: Row, column: string): readonly Raise[] {
+  const packed: readonly (readonly [amount: string, until: number])[] = JSON.parse(readText(row, column));
   return packed.map(([amount, until]) => ({ amount: BigInt(amount), until }));
 }
 
-export function raisesText(raises: readonly Raise[]): string {
+export function encodeRaises(raises: readonly Raise[]): string {
   return JSON.stringify(raises.map(({ amount, until }) => [String(amount), until]));
 }
 
-function percentages(row: Row, column: string): readonly number[] {
-  return JSON.parse(text(row, column));
+function readPercentages(row: Row, column: string): readonly number[] {
+  return JSON.parse(readText(row, column));
 }
 
 /** What can be changed of a budget. */
 const termFields = {
-  limit: from('allowed', integer),
+  limit: pickColumn('allowed', readInteger),
   /** Whether calls beyond the limit are refused. A soft budget only warns. */
-  hard: flag,
+  hard: readFlag,
   /** Percentages of the limit; a warning is given when use reaches them. */
-  thresholds: percentages,
+  thresholds: readPercentages,
 };
 export type Terms = RecordOf<typeof termFields>;
 
 /** What a budget counts. Nothing of this can be changed: its periods would not fit any more. */
 const countedFields = {
-  scope: word(scopes),
+  scope: matchWord(scopes),
   /** The id of the first of a line of rotated keys, the name of an account, or a tag. */
-  subject: text,
-  per: word(periodNames),
+  subject: readText,
+  per: matchWord(periodNames),
   /** The IANA time zone whose clocks end the periods. */
-  zone: text,
+  zone: readText,
 };
 type Counted = RecordOf<typeof countedFields>;
 
@@ -75,30 +75,30 @@ export type CreatedBudget =
 const budgetFields = {
   ...countedFields,
   ...termFields,
-  id: count,
+  id: readCount,
   /** Temporary additions to the limit. */
-  raises: raisesOf,
-  created: count,
-  deleted: optional(count),
+  raises: readRaises,
+  created: readCount,
+  deleted: allowNull(readCount),
 };
 export type Budget = RecordOf<typeof budgetFields>;
-export const budgetOf = reader(budgetFields);
+export const readBudget = createReader(budgetFields);
 
 const periodFields = {
-  budget: count,
-  start: count,
+  budget: readCount,
+  start: readCount,
   /** `never` where it does not end. */
-  ends: count,
+  ends: readCount,
   /** What calls of the period have cost, and what those that run have reserved. */
-  used: integer,
-  pending: integer,
+  used: readInteger,
+  pending: readInteger,
   /** The highest threshold that a warning was given for, and whether one was given for a refusal. */
-  warned: count,
-  exhausted: flag,
+  warned: readCount,
+  exhausted: readFlag,
 };
 /** A period of a budget as the ledger keeps it. */
 export type PeriodRecord = RecordOf<typeof periodFields>;
-export const periodOf = reader(periodFields);
+export const readPeriod = createReader(periodFields);
 
 /** The end of a period that never ends. */
 export const never = Number.MAX_SAFE_INTEGER;
@@ -120,18 +120,18 @@ export interface ShortBudget extends Counted {
 
 const warningFields = {
   ...countedFields,
-  id: count,
-  budget: count,
-  event: word(['threshold', 'exhausted']),
+  id: readCount,
+  budget: readCount,
+  event: matchWord(['threshold', 'exhausted']),
   /** In per cent. */
-  threshold: count,
-  used: integer,
-  allowed: integer,
-  start: count,
-  at: count,
+  threshold: readCount,
+  used: readInteger,
+  allowed: readInteger,
+  start: readCount,
+  at: readCount,
   /** How often its delivery was tried, and when the next try is due; undefined once it is delivered. */
-  attempts: count,
-  due: optional(count),
+  attempts: readCount,
+  due: allowNull(readCount),
 };
 /**
  * What became known of a budget: its use reached a threshold, or it refused a call for the first time in its
@@ -139,18 +139,18 @@ const warningFields = {
  */
 export type Warning = RecordOf<typeof warningFields>;
 /** Reads a row of a warning, joined with its budget. */
-export const warningOf = reader(warningFields);
+export const readWarning = createReader(warningFields);
 
 /** Milliseconds for which delivered warnings are kept. */
 export const warningsKept = 90 * 24 * 3_600_000;
 
 /** What it allows at a moment. */
-export function allowedAt({ limit, raises }: Pick<Budget, 'limit' | 'raises'>, at: number): Nano {
+export function computeAllowed({ limit, raises }: Pick<Budget, 'limit' | 'raises'>, at: number): Nano {
   return raises.reduce((sum, { amount, until }) => (at < until ? sum + amount : sum), limit);
 }
 
 /** The highest of the thresholds that this use has reached; 0 where it has reached none. */
-export function reached(thresholds: readonly number[], used: Nano, allowed: Nano): number {
+export function findReached(thresholds: readonly number[], used: Nano, allowed: Nano): number {
   if (used <= 0n) return 0;
   return thresholds.reduce(
     (highest, each) => (each > highest && used * 100n >= allowed * BigInt(each) ? each : highest),
@@ -166,7 +166,7 @@ export interface Share {
 }
 
 /** Shares as the entries and the pending reservation of a call hold them; undefined where it has none. */
-export function sharesText(shares: readonly Share[]): string | undefined {
+export function encodeShares(shares: readonly Share[]): string | undefined {
   if (shares.length === 0) return undefined;
   return JSON.stringify(
     shares.map(({ budget, start, allowed }) => [
@@ -177,7 +177,7 @@ export function sharesText(shares: readonly Share[]): string | undefined {
   );
 }
 
-/** Throws where the text was not written by `sharesText`. */
+/** Throws where the text was not written by `encodeShares`. */
 export function readShares(text: string | undefined): Share[] {
   if (text === undefined) return [];
   const packed: readonly (readonly [budget: number, start: number, allowed: string | null])[] =
@@ -190,19 +190,19 @@ export function readShares(text: string | undefined): Share[] {
 }
 
 /** The start of the period of a budget that a moment belongs to. */
-export function startAt({ per, zone }: Counted, at: number): number {
-  return currentPeriod(per, zone, at).start;
+export function findStart({ per, zone }: Counted, at: number): number {
+  return getCurrentPeriod(per, zone, at).start;
 }
 
 /** A budget at a moment, with the sums of the period, which is undefined where nothing was counted in it. */
-export function recordOf(budget: Budget, period: PeriodRecord | undefined, at: number): BudgetRecord {
-  const { start, ends = never } = period ?? currentPeriod(budget.per, budget.zone, at);
+export function buildRecord(budget: Budget, period: PeriodRecord | undefined, at: number): BudgetRecord {
+  const { start, ends = never } = period ?? getCurrentPeriod(budget.per, budget.zone, at);
   return {
     ...budget,
     start,
     resets: ends === never ? undefined : ends,
     used: period?.used ?? 0n,
     pending: period?.pending ?? 0n,
-    allowed: allowedAt(budget, at),
+    allowed: computeAllowed(budget, at),
   };
 }

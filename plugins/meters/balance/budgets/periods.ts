@@ -20,7 +20,7 @@ const day = 24 * hour;
 /** Making a formatter takes a thousand times as long as using it. There are some 600 zones. */
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
-function formatterOf(zone: string): Intl.DateTimeFormat {
+function getFormatter(zone: string): Intl.DateTimeFormat {
   const known = formatters.get(zone);
   if (known) return known;
   const made = new Intl.DateTimeFormat('en-US-u-ca-iso8601-nu-latn', {
@@ -41,7 +41,7 @@ function formatterOf(zone: string): Intl.DateTimeFormat {
 export function isZone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
-    formatterOf(name);
+    getFormatter(name);
     return true;
   } catch {
     return false;
@@ -49,41 +49,41 @@ export function isZone(name: string): boolean {
 }
 
 /** What the clocks of a zone show at a moment, as if they were in UTC; to the second. */
-function localTime(zone: string, at: number): number {
+function computeLocalTime(zone: string, at: number): number {
   const fields = { year: 0, month: 0, day: 0, hour: 0, minute: 0, second: 0 };
-  for (const { type, value } of formatterOf(zone).formatToParts(at))
+  for (const { type, value } of getFormatter(zone).formatToParts(at))
     if (type in fields) Object.assign(fields, { [type]: Number(value) });
   return Date.UTC(fields.year, fields.month - 1, fields.day, fields.hour, fields.minute, fields.second);
 }
 
 /** How far a zone is ahead of UTC at a moment. */
-function offsetAt(zone: string, at: number): number {
-  return localTime(zone, at) - Math.floor(at / 1000) * 1000;
+function computeOffset(zone: string, at: number): number {
+  return computeLocalTime(zone, at) - Math.floor(at / 1000) * 1000;
 }
 
 /** The moment, after `from` and up to `to`, since which a zone has the offset that it has at `to`. */
-function changeBetween(zone: string, from: number, to: number): number {
-  const offset = offsetAt(zone, to);
+function findChange(zone: string, from: number, to: number): number {
+  const offset = computeOffset(zone, to);
   let [before, after] = [from, to];
   while (after - before > 1) {
     const middle = Math.floor((before + after) / 2);
-    if (offsetAt(zone, middle) === offset) after = middle;
+    if (computeOffset(zone, middle) === offset) after = middle;
     else before = middle;
   }
   return after;
 }
 
 /** The first moment at which the clocks of a zone show this time or a later one. */
-function firstMoment(zone: string, local: number): number {
-  const offsets = [offsetAt(zone, local - day), offsetAt(zone, local + day)];
+function findFirstMoment(zone: string, local: number): number {
+  const offsets = [computeOffset(zone, local - day), computeOffset(zone, local + day)];
   const [early, late] = [local - Math.max(...offsets), local - Math.min(...offsets)];
-  for (const moment of [early, late]) if (localTime(zone, moment) === local) return moment;
+  for (const moment of [early, late]) if (computeLocalTime(zone, moment) === local) return moment;
   // The clocks were set forward past this time.
-  return changeBetween(zone, early, late);
+  return findChange(zone, early, late);
 }
 
 /** The local date from which a period counts, a number of periods later, as if it were in UTC. */
-function dateOf(per: 'day' | 'week' | 'month', local: number, later: number): number {
+function computeDate(per: 'day' | 'week' | 'month', local: number, later: number): number {
   const date = new Date(local);
   const [year, month, dayOfMonth] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()];
   if (per === 'month') return Date.UTC(year, month + later, 1);
@@ -93,49 +93,49 @@ function dateOf(per: 'day' | 'week' | 'month', local: number, later: number): nu
     : Date.UTC(year, month, dayOfMonth + later);
 }
 
-function hourAt(zone: string, at: number): Period {
-  const offset = offsetAt(zone, at);
+function findHour(zone: string, at: number): Period {
+  const offset = computeOffset(zone, at);
   const start = Math.floor((at + offset) / hour) * hour - offset;
   const last = start + hour - 1;
   return {
-    start: offsetAt(zone, start) === offset ? start : changeBetween(zone, start, at),
-    ends: offsetAt(zone, last) === offset ? last + 1 : changeBetween(zone, at, last),
+    start: computeOffset(zone, start) === offset ? start : findChange(zone, start, at),
+    ends: computeOffset(zone, last) === offset ? last + 1 : findChange(zone, at, last),
   };
 }
 
 /** The period that a moment belongs to. */
-export function periodAt(per: PeriodName, zone: string, at: number): Period {
+export function findPeriod(per: PeriodName, zone: string, at: number): Period {
   if (per === 'total') return { start: 0, ends: undefined };
-  if (per === 'hour') return hourAt(zone, at);
-  const local = localTime(zone, at);
+  if (per === 'hour') return findHour(zone, at);
+  const local = computeLocalTime(zone, at);
   // Where the clocks go back past midnight, the old date comes again: those moments stay in the new period.
-  let start = firstMoment(zone, dateOf(per, local, 0));
+  let start = findFirstMoment(zone, computeDate(per, local, 0));
   for (let later = 1; ; later += 1) {
-    const ends = firstMoment(zone, dateOf(per, local, later));
+    const ends = findFirstMoment(zone, computeDate(per, local, later));
     if (ends > at) return { start, ends };
     start = ends;
   }
 }
 
 /** The date that the clocks of a zone show at a moment. */
-export function dateAt(zone: string, at: number): string {
-  return new Date(localTime(zone, at)).toISOString().slice(0, 10);
+export function formatDate(zone: string, at: number): string {
+  return new Date(computeLocalTime(zone, at)).toISOString().slice(0, 10);
 }
 
 /** The first moment of a date, as `2027-01-31`, in a zone. */
-export function startOfDate(zone: string, date: string): number {
-  return firstMoment(zone, Date.parse(date));
+export function findStartOfDate(zone: string, date: string): number {
+  return findFirstMoment(zone, Date.parse(date));
 }
 
 /** The last period found for each name and zone: nearly all calls of a period ask for the same one. */
 const lastFound = new Map<string, Period>();
 
-/** The same as `periodAt`, and quick for moments of the period that was found last. */
-export function currentPeriod(per: PeriodName, zone: string, at: number): Period {
+/** The same as `findPeriod`, and quick for moments of the period that was found last. */
+export function getCurrentPeriod(per: PeriodName, zone: string, at: number): Period {
   const name = `${per} ${zone}`;
   const last = lastFound.get(name);
   if (last && last.start <= at && (last.ends === undefined || at < last.ends)) return last;
-  const found = periodAt(per, zone, at);
+  const found = findPeriod(per, zone, at);
   lastFound.set(name, found);
   return found;
 }

@@ -4,17 +4,17 @@
  */
 import type { Nano } from '../../../../core/index.ts';
 import {
-  allowedAt,
+  computeAllowed,
   never,
-  reached,
+  findReached,
   readShares,
-  sharesText,
+  encodeShares,
   type Budget,
   type PeriodRecord,
   type ShortBudget,
   type Warning,
 } from './budget.ts';
-import { currentPeriod, periodAt } from './periods.ts';
+import { getCurrentPeriod, findPeriod } from './periods.ts';
 
 /** What a call's budgets are found by. */
 export interface Spender {
@@ -42,8 +42,8 @@ export type NewWarning = Pick<
 
 /** What the database holds, as seen by the transaction. */
 export interface Source {
-  budget(id: number): Budget | undefined;
-  period(budget: number, start: number): PeriodRecord | undefined;
+  findBudget(id: number): Budget | undefined;
+  findPeriod(budget: number, start: number): PeriodRecord | undefined;
 }
 
 /** The budget that leaves the least, and how much. */
@@ -62,19 +62,19 @@ export class Sheet {
   }
 
   /** The periods of these budgets that a call at this moment counts in. */
-  linesAt(budgets: readonly Budget[], at: number): Line[] {
+  getLines(budgets: readonly Budget[], at: number): Line[] {
     return budgets.map((budget) => {
-      const { start, ends = never } = currentPeriod(budget.per, budget.zone, at);
-      return this.#line(budget, start, ends);
+      const { start, ends = never } = getCurrentPeriod(budget.per, budget.zone, at);
+      return this.#getLine(budget, start, ends);
     });
   }
 
   /** How much the hard budgets among them leave; undefined where there is none. */
-  tightest(lines: readonly Line[], at: number): Tightest | undefined {
+  findTightest(lines: readonly Line[], at: number): Tightest | undefined {
     let tightest: Tightest | undefined;
     for (const { budget, found, used, pending } of lines) {
       if (!budget.hard) continue;
-      const allowed = allowedAt(budget, at);
+      const allowed = computeAllowed(budget, at);
       const left = allowed - found.used - used - found.pending - pending;
       if (tightest && tightest.left <= left) continue;
       const { id, scope, subject, per, zone } = budget;
@@ -85,23 +85,23 @@ export class Sheet {
   }
 
   /** Counts a reservation, and returns the shares that its entries hold. */
-  hold(lines: readonly Line[], amount: Nano, at: number): string | undefined {
+  holdAmount(lines: readonly Line[], amount: Nano, at: number): string | undefined {
     for (const line of lines) line.pending += amount;
-    return sharesText(
+    return encodeShares(
       lines.map(({ budget, found }) => ({
         budget: budget.id,
         start: found.start,
-        allowed: budget.hard ? allowedAt(budget, at) : undefined,
+        allowed: budget.hard ? computeAllowed(budget, at) : undefined,
       })),
     );
   }
 
   /** Counts what an entry moves, in the periods in which its call was reserved. */
-  spend(shares: string | undefined, used: Nano, pending: Nano, at: number): void {
+  addSpending(shares: string | undefined, used: Nano, pending: Nano, at: number): void {
     for (const { budget: id, start } of readShares(shares)) {
-      const budget = this.#source.budget(id);
+      const budget = this.#source.findBudget(id);
       if (!budget) throw new Error(`there is no budget ${id}`);
-      const line = this.#line(budget, start);
+      const line = this.#getLine(budget, start);
       line.used += used;
       line.pending += pending;
       if (used > 0n) this.#warn(line, at);
@@ -109,7 +109,7 @@ export class Sheet {
   }
 
   /** Notes that a budget refused a call, once in each period. */
-  refuse(lines: readonly Line[], { id }: ShortBudget, at: number): void {
+  noteRefusal(lines: readonly Line[], { id }: ShortBudget, at: number): void {
     const line = lines.find(({ budget }) => budget.id === id);
     if (!line || line.exhausted) return;
     line.exhausted = true;
@@ -117,7 +117,7 @@ export class Sheet {
   }
 
   /** What this transaction changes in periods: amounts to add, and marks to set. */
-  changes(): PeriodRecord[] {
+  listChanges(): PeriodRecord[] {
     const changed: PeriodRecord[] = [];
     for (const { budget, found, used, pending, warned, exhausted } of this.#lines.values()) {
       if (used === 0n && pending === 0n && warned === found.warned && exhausted === found.exhausted) continue;
@@ -137,14 +137,14 @@ export class Sheet {
     this.#warnings = [];
   }
 
-  #line(budget: Budget, start: number, ends?: number): Line {
+  #getLine(budget: Budget, start: number, ends?: number): Line {
     const name = `${budget.id} ${start}`;
     const known = this.#lines.get(name);
     if (known) return known;
-    const found = this.#source.period(budget.id, start) ?? {
+    const found = this.#source.findPeriod(budget.id, start) ?? {
       budget: budget.id,
       start,
-      ends: ends ?? periodAt(budget.per, budget.zone, start).ends ?? never,
+      ends: ends ?? findPeriod(budget.per, budget.zone, start).ends ?? never,
       used: 0n,
       pending: 0n,
       warned: 0,
@@ -158,14 +158,14 @@ export class Sheet {
   #warn(line: Line, at: number): void {
     const { budget, found, used } = line;
     if (budget.deleted !== undefined) return;
-    const threshold = reached(budget.thresholds, found.used + used, allowedAt(budget, at));
+    const threshold = findReached(budget.thresholds, found.used + used, computeAllowed(budget, at));
     if (threshold <= line.warned) return;
     line.warned = threshold;
     this.#addWarning(line, 'threshold', threshold, at);
   }
 
   #addWarning({ budget, found, used }: Line, event: Warning['event'], threshold: number, at: number): void {
-    const allowed = allowedAt(budget, at);
+    const allowed = computeAllowed(budget, at);
     const { start } = found;
     this.#warnings.push({ budget: budget.id, event, threshold, used: found.used + used, allowed, start, at });
   }

@@ -16,7 +16,7 @@ type Lines = ReadonlyMap<string, readonly string[]>;
  * The new lines of an account and of all accounts below it, or why it cannot move. `lines` has those of the
  * account, the parent, and all accounts below the account; others do no harm.
  */
-export function movedLines(lines: Lines, { account, parent }: Move): Lines | Exclude<Moved, 'moved'> {
+export function moveLines(lines: Lines, { account, parent }: Move): Lines | Exclude<Moved, 'moved'> {
   if (!lines.has(account)) return 'not_found';
   const above = parent === undefined ? [] : lines.get(parent);
   if (!above) return 'no_parent';

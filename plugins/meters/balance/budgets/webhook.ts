@@ -7,7 +7,7 @@ import { createHmac } from 'node:crypto';
 import { z } from 'zod';
 import type { Host } from '../../../../core/index.ts';
 import type { LedgerMetrics } from '../metrics.ts';
-import { shownWarning } from '../operator/budgets.ts';
+import { describeWarning } from '../operator/budgets.ts';
 import type { Store, Warning } from '../store.ts';
 import { sharedSecret } from '../top-ups.ts';
 
@@ -35,22 +35,22 @@ const longestPause = 3_600_000;
 const longestTry = 24 * 3_600_000;
 const together = 20;
 
-function signed(body: string, secret: string): Record<string, string> {
+function signBody(body: string, secret: string): Record<string, string> {
   const time = Math.floor(Date.now() / 1000);
   const signature = createHmac('sha256', secret).update(`${time}.${body}`).digest('hex');
   return { 'content-type': 'application/json', 'tollgate-signature': `t=${time},v1=${signature}` };
 }
 
 /** Rejects with the reason where the receiver does not accept it. */
-async function send(
+async function sendWarning(
   warning: Warning,
   { url, secret, timeout }: z.output<typeof webhookOptions>,
 ): Promise<void> {
-  const body = JSON.stringify(shownWarning(warning));
+  const body = JSON.stringify(describeWarning(warning));
   const response = await fetch(url, {
     method: 'POST',
     body,
-    headers: signed(body, secret),
+    headers: signBody(body, secret),
     redirect: 'error',
     signal: AbortSignal.timeout(timeout * 1000),
   });
@@ -59,7 +59,7 @@ async function send(
   if (!response.ok) throw new Error(`it answered ${response.status}`);
 }
 
-async function deliver(
+async function deliverWarning(
   warning: Warning,
   { store, logger, metrics, webhook, firstPause = 5000 }: Delivery,
 ): Promise<void> {
@@ -67,11 +67,11 @@ async function deliver(
   if (attempts === 1) {
     metrics.budgetWarnings.inc({ event });
     const reached = event === 'exhausted' ? 'a budget refuses calls' : `a budget has reached ${threshold} %`;
-    logger.warn(shownWarning(warning).budget, reached);
+    logger.warn(describeWarning(warning).budget, reached);
   }
   try {
     if (webhook) {
-      await send(warning, webhook);
+      await sendWarning(warning, webhook);
       metrics.budgetWebhooks.inc({ outcome: 'ok' });
     }
     await store.endWarning({ id });
@@ -92,7 +92,7 @@ export async function deliverWarnings(delivery: Delivery): Promise<void> {
   // Long enough for all of them to time out: until then no other process tries.
   const until = at + 60_000 + (webhook?.timeout ?? 0) * 1000;
   const due = await store.takeWarnings({ at, until, limit: together });
-  await Promise.all(due.map((warning) => deliver(warning, delivery)));
+  await Promise.all(due.map((warning) => deliverWarning(warning, delivery)));
 }
 
 /** Delivers warnings from now on; returns a function that stops it. */

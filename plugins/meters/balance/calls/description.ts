@@ -1,7 +1,7 @@
 /** What the routes of stored calls take and return, for the OpenAPI document. */
 import { z } from 'zod';
 import type { Description } from '../../../../core/index.ts';
-import { csv, json, list } from '../../../shared/operator-description.ts';
+import { csv, describeJson, describeList } from '../../../shared/operator-description.ts';
 import { callDetail, ownCall, storedCall } from '../../../shared/replies/calls.ts';
 import { overview, ownKey as ownKeyReply, statement } from '../../../shared/replies/spending.ts';
 import { errorSchema } from '../../../shared/wire-kit/reply-schemas.ts';
@@ -10,7 +10,7 @@ import { statementQuery } from '../operator/statement.ts';
 import { keyQuery } from '../own-key.ts';
 
 export const callRoutes = {
-  'GET /admin/calls': { summary: 'Ended calls, newest first', reply: list(storedCall), or: csv },
+  'GET /admin/calls': { summary: 'Ended calls, newest first', reply: describeList(storedCall), or: csv },
   'GET /admin/calls/:id': {
     summary: 'One ended call: its steps, attempts, losses, routing and ledger entries',
     reply: callDetail,
@@ -30,13 +30,13 @@ export const callRoutes = {
 export const ownCalls: Description = {
   summary: 'Ended calls of the key, newest first',
   query: ownCallQuery,
-  replies: { 200: json(list(ownCall)) },
+  replies: { 200: describeJson(describeList(ownCall)) },
   error: errorSchema,
 };
 
 export const ownKey: Description = {
   summary: 'Balance, limits and usage of the key',
   query: keyQuery,
-  replies: { 200: json(ownKeyReply) },
+  replies: { 200: describeJson(ownKeyReply) },
   error: errorSchema,
 };

@@ -35,7 +35,7 @@ export const shortestKept = 48 * units['1h'];
  * The time within which a share of the counted events came: exact at the bounds, and in proportion between
  * them. Null if nothing was counted.
  */
-export function percentile(counts: readonly number[], share: number): number | null {
+export function computePercentile(counts: readonly number[], share: number): number | null {
   const total = counts.reduce((sum, count) => sum + count, 0);
   if (total === 0) return null;
   let wanted = share * total;

@@ -7,7 +7,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isGatewayError, type End, type Host } from '../../../../core/index.ts';
-import { keptText } from '../../../shared/calls/record.ts';
+import { buildKeptText } from '../../../shared/calls/record.ts';
 import type { Store } from '../store.ts';
 
 export interface CallKeeperOptions {
@@ -64,7 +64,7 @@ export class CallKeeper {
   }
 
   start(): void {
-    this.#idle = setInterval(() => this.#work(() => this.#sweep()), idlePause).unref();
+    this.#idle = setInterval(() => this.#enqueueWork(() => this.#sweep()), idlePause).unref();
     // What another process or version left is folded at once.
     this.#schedule();
   }
@@ -72,7 +72,7 @@ export class CallKeeper {
   /** Adds no call without a valid key: strangers must not fill the database. */
   add(end: End): void {
     if (this.#options.retention === 0 || !end.exchange.principal) return;
-    const record = keptText(end);
+    const record = buildKeptText(end);
     if (this.#waiting.length >= mostWaiting || this.#characters + record.length > mostCharacters) {
       this.#lost += 1;
     } else {
@@ -87,7 +87,7 @@ export class CallKeeper {
   flush(): Promise<void> {
     return (this.#flushing ??= this.#flush().finally(() => {
       this.#flushing = undefined;
-      this.#lose(0, new Error('too many calls waited to be stored'));
+      this.#reportLost(0, new Error('too many calls waited to be stored'));
     }));
   }
 
@@ -97,15 +97,15 @@ export class CallKeeper {
     this.#closing.abort();
     await this.#working;
     await this.flush();
-    this.#lose(this.#waiting.length, new Error('the gateway stopped'));
+    this.#reportLost(this.#waiting.length, new Error('the gateway stopped'));
   }
 
   #schedule(): void {
     this.#turnsLeft = lastFolds * pausesPerFold;
-    this.#wait();
+    this.#startTimer();
   }
 
-  #wait(): void {
+  #startTimer(): void {
     this.#timer ??= setTimeout(() => this.#takeTurn(), pause).unref();
   }
 
@@ -114,15 +114,15 @@ export class CallKeeper {
     this.#turnsLeft -= 1;
     const isForFold = this.#turn % pausesPerFold === 0 || this.#storedSinceFold >= callsPerFold;
     this.#turn += 1;
-    this.#work(async () => {
+    this.#enqueueWork(async () => {
       await this.flush();
       if (isForFold) await this.#fold();
     });
-    if (this.#turnsLeft > 0 && !this.#closing.signal.aborted) this.#wait();
+    if (this.#turnsLeft > 0 && !this.#closing.signal.aborted) this.#startTimer();
   }
 
   /** Runs one piece of work at a time; a failure is logged, and the next turn tries again. */
-  #work(work: () => Promise<void>): void {
+  #enqueueWork(work: () => Promise<void>): void {
     this.#working = this.#working.then(work).catch((error: unknown) => {
       // An outage is reported by readiness and by the calls that it refuses.
       if (!this.#closing.signal.aborted && !isOutage(error))
@@ -141,14 +141,14 @@ export class CallKeeper {
         this.#isOpen = !isOutage(error);
         // They wait for the database, and are lost only when too many do.
         if (!this.#isOpen) return;
-        this.#lose(batch.length, error);
+        this.#reportLost(batch.length, error);
       }
       this.#waiting = this.#waiting.slice(batch.length);
       this.#characters = this.#waiting.reduce((sum, { length }) => sum + length, 0);
     }
   }
 
-  #lose(more: number, error: unknown): void {
+  #reportLost(more: number, error: unknown): void {
     const calls = this.#lost + more;
     this.#lost = 0;
     if (calls === 0) return;

@@ -1,7 +1,15 @@
 /** The query behind an overview: sums by one dimension and step, of the largest series and the rest. */
-import { count, integer, optional, reader, text, type RecordOf, type Row } from '../rows.ts';
+import {
+  readCount,
+  readInteger,
+  allowNull,
+  createReader,
+  readText,
+  type RecordOf,
+  type Row,
+} from '../rows.ts';
 import { buckets, counted, figures, units, type Dimension, type Unit } from './figures.ts';
-import { tagTail, tails } from './rollup-sql.ts';
+import { buildTagTailSql, buildTailsSql } from './rollup-sql.ts';
 
 /** Which calls an overview is about. */
 export interface OverviewFilter {
@@ -23,29 +31,29 @@ export interface OverviewQuery extends OverviewFilter {
 }
 
 type Counts = Readonly<Record<(typeof counted)[number], number>>;
-const countsOf: (row: Row) => Counts = reader(
-  Object.fromEntries(counted.map((name) => [name, count])) as Record<keyof Counts, typeof count>,
+const readCounts: (row: Row) => Counts = createReader(
+  Object.fromEntries(counted.map((name) => [name, readCount])) as Record<keyof Counts, typeof readCount>,
 );
 
 const rowFields = {
   /** Undefined: the sum of all other series. */
-  name: optional(text),
-  start: count,
+  name: allowNull(readText),
+  start: readCount,
   /** The place of the series, the largest first. */
-  place: count,
+  place: readCount,
   /** How many series there are, with those that are summed up in one. */
-  names: count,
-  cost: integer,
+  names: readCount,
+  cost: readInteger,
   /** What was charged above the vendors' bills. */
-  margin: integer,
-  posts: count,
-  counts: countsOf,
+  margin: readInteger,
+  posts: readCount,
+  counts: readCounts,
   /** How many first events came within each bucket. */
-  buckets: (row: Row) => buckets.map((name) => count(row, name)),
+  buckets: (row: Row) => buckets.map((name) => readCount(row, name)),
 };
 /** The sums of one series and step. */
 export type OverviewRow = RecordOf<typeof rowFields>;
-const overviewRowOf = reader(rowFields);
+const readOverviewRow = createReader(rowFields);
 
 export interface Asked {
   readonly text: string;
@@ -58,17 +66,17 @@ export interface MinuteQuery {
   readonly hours: readonly number[];
 }
 
-const minuteFields = { name: text, start: count, cost: integer, posts: count };
+const minuteFields = { name: readText, start: readCount, cost: readInteger, posts: readCount };
 /** What a model cost in one minute. */
 export type MinuteRow = RecordOf<typeof minuteFields>;
-export const minuteRowOf = reader(minuteFields);
+export const readMinuteRow = createReader(minuteFields);
 
 const filters = ['account', 'key', 'model', 'provider'] as const;
 const sums = figures.map((figure) => `CAST(sum(${figure}) AS bigint) AS ${figure}`).join(', ');
 const all = figures.join(', ');
 
 /** Parts of a range, each in the longest steps that it has whole. */
-function spans({ from, to, unit }: OverviewQuery): [length: number, from: number, to: number][] {
+function splitRange({ from, to, unit }: OverviewQuery): [length: number, from: number, to: number][] {
   const length = units[unit];
   const longer = unit === '5m' ? units['1h'] : units['1d'];
   const [first, last] = [Math.ceil(from / longer) * longer, Math.floor(to / longer) * longer];
@@ -85,18 +93,18 @@ function spans({ from, to, unit }: OverviewQuery): [length: number, from: number
  * is the sum of all less theirs: every call has one provider, and there are few of these, so theirs sum to
  * all.
  */
-function seriesSql(query: OverviewQuery): Asked {
+function buildSeriesSql(query: OverviewQuery): Asked {
   const { from, to, by, unit, top } = query;
   const values = [from, to, top];
   const place = (value: number): string => `$${values.push(value)}`;
   const length = units[unit];
   const series = `dimension = '${by}' AND unit = ${length}`;
-  const narrow = spans(query).map(
+  const narrow = splitRange(query).map(
     ([step, start, end]) => `
       SELECT name, cost, calls FROM series
       WHERE dimension = '${by}' AND unit = ${step} AND start >= ${place(start)} AND start < ${place(end)}`,
   );
-  const fresh = tails({ name: by, unit: String(length), where: 'at >= $1 AND at < $2' });
+  const fresh = buildTailsSql({ name: by, unit: String(length), where: 'at >= $1 AND at < $2' });
   const isMore = `(SELECT count(*) FROM ranked) > $3`;
   const text = `
     WITH RECURSIVE fresh AS MATERIALIZED
@@ -130,7 +138,7 @@ function hasSeries(query: OverviewQuery): boolean {
  * Adds up the rows of some series, or of what filters select among the finest roll-ups. These are summed up
  * before they are ranked, since there are a thousand times as many.
  */
-function wholeSql(query: OverviewQuery): Asked {
+function buildWholeSql(query: OverviewQuery): Asked {
   const { from, to, by, tag, unit, top } = query;
   const values: (string | number)[] = [from, to, top];
   const place = (value: string | number): string => `$${values.push(value)}`;
@@ -153,7 +161,10 @@ function wholeSql(query: OverviewQuery): Asked {
        WHERE ${[inSeries, 'start = step_start', ...named].join(' AND ')}`
     : `SELECT ${by} AS name, hour / ${length} * ${length} AS start, ${sums} FROM rollups
        WHERE ${['hour >= $1', 'hour < $2', ...inRollups].join(' AND ')} GROUP BY 1, 2`;
-  const fresh = by === 'tag' ? tagTail({ unit: length, where }) : tails({ name: by, unit: length, where });
+  const fresh =
+    by === 'tag'
+      ? buildTagTailSql({ unit: length, where })
+      : buildTailsSql({ name: by, unit: length, where });
   const rest = prefix.length > 0 ? `SELECT * FROM (${fresh}) AS fresh WHERE ${prefix.join(' AND ')}` : fresh;
   const text = `
     WITH RECURSIVE starts (step_start) AS (
@@ -173,27 +184,27 @@ function isSeries(query: OverviewQuery): boolean {
   return query.by !== 'tag' && filters.every((name) => query[name] === undefined);
 }
 
-export function overviewSql(query: OverviewQuery): Asked {
-  return isSeries(query) ? seriesSql(query) : wholeSql(query);
+export function buildOverviewSql(query: OverviewQuery): Asked {
+  return isSeries(query) ? buildSeriesSql(query) : buildWholeSql(query);
 }
 
 /**
  * Rows of the query above; of series that have no name it gives the sum of all, from which the named are
  * taken.
  */
-export function overviewRows(query: OverviewQuery, rows: readonly Row[]): OverviewRow[] {
-  const read = rows.map(overviewRowOf);
+export function readOverviewRows(query: OverviewQuery, rows: readonly Row[]): OverviewRow[] {
+  const read = rows.map(readOverviewRow);
   if (!isSeries(query)) return read;
   const named = Map.groupBy(
     read.filter(({ name }) => name !== undefined),
     ({ start }) => start,
   );
   return read
-    .map((row) => (row.name === undefined ? (named.get(row.start) ?? []).reduce(less, row) : row))
+    .map((row) => (row.name === undefined ? (named.get(row.start) ?? []).reduce(subtractRow, row) : row))
     .filter(({ counts, posts, cost }) => counts.calls !== 0 || posts !== 0 || cost !== 0n);
 }
 
-function less(all: OverviewRow, one: OverviewRow): OverviewRow {
+function subtractRow(all: OverviewRow, one: OverviewRow): OverviewRow {
   const counts: Record<keyof Counts, number> = { ...all.counts };
   for (const name of counted) counts[name] -= one.counts[name];
   return {

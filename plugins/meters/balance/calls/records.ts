@@ -1,13 +1,13 @@
 /** Stored calls: what a query can ask for, and the rows it answers with. */
 import {
-  columnOf,
-  count,
-  flag,
-  integer,
-  namedTexts,
-  optional,
-  reader,
-  text,
+  toColumn,
+  readCount,
+  readFlag,
+  readInteger,
+  readNamedTexts,
+  allowNull,
+  createReader,
+  readText,
   type RecordOf,
 } from '../rows.ts';
 import { Conditions, type Value } from '../sql/steps.ts';
@@ -15,47 +15,47 @@ import { errorOutcomes } from './figures.ts';
 
 /** The columns of a stored call but its record, by the names of their fields. */
 const callFields = {
-  call: text,
-  started: count,
-  ended: count,
-  account: text,
-  key: text,
+  call: readText,
+  started: readCount,
+  ended: readCount,
+  account: readText,
+  key: readText,
   /** What the client wrote. */
-  asked: optional(text),
+  asked: allowNull(readText),
   /** Of the last attempt; empty if no model was found. */
-  model: text,
+  model: readText,
   /** Empty if no provider was called. */
-  provider: text,
-  protocol: text,
-  operation: text,
-  stream: flag,
-  outcome: text,
-  code: optional(text),
-  status: count,
-  firstEvent: optional(count),
-  duration: count,
-  attempts: count,
-  input: count,
-  output: count,
-  cached: count,
-  reasoning: count,
-  cost: integer,
+  provider: readText,
+  protocol: readText,
+  operation: readText,
+  stream: readFlag,
+  outcome: readText,
+  code: allowNull(readText),
+  status: readCount,
+  firstEvent: allowNull(readCount),
+  duration: readCount,
+  attempts: readCount,
+  input: readCount,
+  output: readCount,
+  cached: readCount,
+  reasoning: readCount,
+  cost: readInteger,
   /** What was charged above the vendor's bill. */
-  margin: integer,
-  basis: text,
-  flags: text,
-  tags: namedTexts,
+  margin: readInteger,
+  basis: readText,
+  flags: readText,
+  tags: readNamedTexts,
 };
 type CallColumn = Exclude<keyof typeof callFields, 'firstEvent'> | 'first_event';
-export const callColumns = Object.keys(callFields).map(columnOf) as CallColumn[];
+export const callColumns = Object.keys(callFields).map(toColumn) as CallColumn[];
 
 /** One row of the table, without the record of the call. */
 export type CallRow = RecordOf<typeof callFields> & { readonly number: number };
-export const callRowOf = reader({ ...callFields, number: count });
+export const readCallRow = createReader({ ...callFields, number: readCount });
 
 /** `body` is the record as JSON text, as `GET /v1/calls/{id}` returns it. */
 export type StoredCall = CallRow & { readonly body: string };
-export const storedCallOf = reader({ ...callFields, number: count, body: text });
+export const readStoredCall = createReader({ ...callFields, number: readCount, body: readText });
 
 /** Where a page begins: after the call that ended then and has this number. */
 export interface CallCursor {
@@ -96,7 +96,7 @@ function addCost(conditions: Conditions, { minCost, maxCost }: CallQuery): void 
 export type CallSelect = { readonly text: string; readonly values: readonly Value[] };
 
 /** Counts what a range of cost selects, up to `fewCalls`; undefined if there is no such range. */
-export function probeSql(query: CallQuery): CallSelect | undefined {
+export function buildProbeSql(query: CallQuery): CallSelect | undefined {
   if (query.minCost === undefined && query.maxCost === undefined) return undefined;
   const conditions = new Conditions();
   addCost(conditions, query);
@@ -109,7 +109,7 @@ export function probeSql(query: CallQuery): CallSelect | undefined {
 }
 
 /** `byCost` says that the range of cost selects few calls. */
-export function callsSql(query: CallQuery, byCost: boolean): CallSelect {
+export function buildCallsSql(query: CallQuery, byCost: boolean): CallSelect {
   const conditions = new Conditions();
   // The columns that order a page are those of the index that selects it.
   const order = query.tag === undefined ? 'calls' : 'call_tags';
@@ -134,12 +134,12 @@ export function callsSql(query: CallQuery, byCost: boolean): CallSelect {
   if (query.after) {
     const { ended, number } = query.after;
     conditions.texts.push(
-      `(${order}.ended, ${order}.number) < (${conditions.place(ended)}, ${conditions.place(number)})`,
+      `(${order}.ended, ${order}.number) < (${conditions.addValue(ended)}, ${conditions.addValue(number)})`,
     );
   }
   const columns = callColumns.map((column) => `calls.${column}`).join(', ');
   const text = `
     ${before} SELECT calls.number, ${columns} FROM ${from} ${conditions.where}
-    ORDER BY ${order}.ended DESC, ${order}.number DESC LIMIT ${conditions.place(query.limit)}`;
+    ORDER BY ${order}.ended DESC, ${order}.number DESC LIMIT ${conditions.addValue(query.limit)}`;
   return { text, values: conditions.values };
 }

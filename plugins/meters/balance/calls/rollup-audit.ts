@@ -4,7 +4,7 @@
  */
 import { formatUsd, type Nano } from '../../../../core/index.ts';
 import type { Entry } from '../books.ts';
-import { integer, type Row } from '../rows.ts';
+import { readInteger, type Row } from '../rows.ts';
 import { units, type Dimension, type Unit } from './figures.ts';
 import { entriesBeyond } from './rollup-sql.ts';
 
@@ -23,7 +23,7 @@ export interface CheckedRollups extends RollupCheck {
 
 const parties = ['account', 'key', 'model', 'provider'] as const;
 
-function checkOf(table: string, kept: string, by: readonly string[], step?: number): RollupCheck {
+function buildCheck(table: string, kept: string, by: readonly string[], step?: number): RollupCheck {
   const groups = by.map((each, index) => `${each} AS group_${index}`).join(', ');
   const text = `
     SELECT ${groups}, CAST(sum(cost) AS bigint) AS cost, CAST(sum(margin) AS bigint) AS margin,
@@ -36,21 +36,21 @@ function checkOf(table: string, kept: string, by: readonly string[], step?: numb
   return { table, step, text };
 }
 
-function checkSteps(dimension: Dimension, unit: Unit): RollupCheck {
+function buildStepCheck(dimension: Dimension, unit: Unit): RollupCheck {
   const step = units[unit];
   const kept = `
     SELECT '' AS account, '' AS key, '' AS model, '' AS provider, start AS at, cost, margin, posts FROM series
     WHERE dimension = '${dimension}' AND unit = ${step}`;
-  return checkOf(`${dimension} by ${unit}`, kept, [`at / ${step} * ${step}`], step);
+  return buildCheck(`${dimension} by ${unit}`, kept, [`at / ${step} * ${step}`], step);
 }
 
 const steps = [
-  checkSteps('model', '1h'),
-  checkSteps('provider', '1h'),
-  checkSteps('account', '1d'),
-  checkSteps('key', '1d'),
+  buildStepCheck('model', '1h'),
+  buildStepCheck('provider', '1h'),
+  buildStepCheck('account', '1d'),
+  buildStepCheck('key', '1d'),
 ];
-const everything = checkOf(
+const everything = buildCheck(
   'rollups',
   'SELECT account, key, model, provider, hour AS at, cost, margin, posts FROM rollups',
   parties,
@@ -60,7 +60,7 @@ const everything = checkOf(
 const seldom = 60;
 
 /** The checks of an audit by its number, from 0. */
-export function rollupChecks(audit: number): readonly RollupCheck[] {
+export function selectChecks(audit: number): readonly RollupCheck[] {
   return audit % seldom === 0 ? [...steps, everything] : steps;
 }
 
@@ -73,7 +73,7 @@ interface Sums {
 
 type Groups = Map<string, Sums>;
 
-function add(groups: Groups, name: string, { cost, margin, posts }: Readonly<Sums>): void {
+function addSums(groups: Groups, name: string, { cost, margin, posts }: Readonly<Sums>): void {
   const sums = groups.get(name);
   if (!sums) return void groups.set(name, { cost, margin, posts });
   sums.cost += cost;
@@ -96,40 +96,49 @@ export class RollupAudit {
     this.#found = found;
   }
 
-  entry({ account, key = '', model = '', provider = '', at, revenue, vendor = revenue, kind }: Entry): void {
+  addEntry({
+    account,
+    key = '',
+    model = '',
+    provider = '',
+    at,
+    revenue,
+    vendor = revenue,
+    kind,
+  }: Entry): void {
     const sums = { cost: revenue, margin: revenue - vendor, posts: kind === 'post' ? 1n : 0n };
     if (revenue === 0n && vendor === 0n && sums.posts === 0n) return;
-    add(this.#known.byParties, [account, key, model, provider].join('\n'), sums);
-    add(this.#known.byHour, String(Math.floor(at / units['1h']) * units['1h']), sums);
+    addSums(this.#known.byParties, [account, key, model, provider].join('\n'), sums);
+    addSums(this.#known.byHour, String(Math.floor(at / units['1h']) * units['1h']), sums);
   }
 
-  compare({ table, step, rows }: CheckedRollups): void {
-    const wanted = step === undefined ? this.#known.byParties : this.#inSteps(step);
+  compareRollups({ table, step, rows }: CheckedRollups): void {
+    const wanted = step === undefined ? this.#known.byParties : this.#sumSteps(step);
     const missing = new Set(wanted.keys());
     for (const row of rows) {
-      const name = nameOf(row);
+      const name = readName(row);
       missing.delete(name);
       const sums = wanted.get(name) ?? { cost: 0n, margin: 0n, posts: 0n };
-      const [cost, margin] = [integer(row, 'cost'), integer(row, 'margin')];
-      const posts = integer(row, 'posts');
+      const [cost, margin] = [readInteger(row, 'cost'), readInteger(row, 'margin')];
+      const posts = readInteger(row, 'posts');
       if (cost !== sums.cost || margin !== sums.margin || posts !== sums.posts)
         this.#found(
-          `the roll-up ${table} has ${describeSums({ cost, margin, posts })} for ${shown(name)}, ` +
+          `the roll-up ${table} has ${describeSums({ cost, margin, posts })} for ${formatGroup(name)}, ` +
             `and the entries sum to ${describeSums(sums)}`,
         );
     }
-    for (const name of missing) this.#found(`the roll-up ${table} has nothing for ${shown(name)}`);
+    for (const name of missing) this.#found(`the roll-up ${table} has nothing for ${formatGroup(name)}`);
   }
 
-  #inSteps(step: number): Groups {
+  #sumSteps(step: number): Groups {
     const groups: Groups = new Map();
     for (const [at, sums] of this.#known.byHour)
-      add(groups, String(Math.floor(Number(at) / step) * step), sums);
+      addSums(groups, String(Math.floor(Number(at) / step) * step), sums);
     return groups;
   }
 }
 
-function nameOf(row: Row): string {
+function readName(row: Row): string {
   return 'group_1' in row
     ? parties.map((_, index) => String(row[`group_${index}`])).join('\n')
     : String(row.group_0);
@@ -140,6 +149,6 @@ function describeSums({ cost, margin, posts }: Sums): string {
   return `${formatUsd(cost)}${above} in ${posts} calls`;
 }
 
-function shown(name: string): string {
+function formatGroup(name: string): string {
   return name.includes('\n') ? name.replaceAll('\n', ' ') : new Date(Number(name)).toISOString();
 }

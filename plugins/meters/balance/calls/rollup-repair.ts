@@ -3,12 +3,12 @@
  * differences, which stay right while folds add to the same sums. Entries know only money, so the counts of
  * calls and tokens stay as they are.
  */
-import { count, integer, text, type Row } from '../rows.ts';
+import { readCount, readInteger, readText, type Row } from '../rows.ts';
 import { kept } from '../sql/kept.ts';
-import { ask, statements, type Operations } from '../sql/steps.ts';
+import { askRows, nameStatements, type Operations } from '../sql/steps.ts';
 import { booked, dimensions, figures, units } from './figures.ts';
 import { foldedEntries } from './rollup-sql.ts';
-import { addingRowSql, rollupKey, seriesKey } from './slice-sums.ts';
+import { buildAddRowSql, rollupKey, seriesKey } from './slice-sums.ts';
 
 /** What has to be added to one sum of a roll-up: its place and its money. */
 export interface RollupGap {
@@ -35,7 +35,7 @@ const series = dimensions
   .filter((dimension) => dimension !== 'tag')
   .flatMap((dimension) => [hour, units['1d']].map((unit) => ({ dimension, unit })));
 
-function seriesGaps({ dimension, unit }: (typeof series)[number]): string {
+function buildSeriesGapsSql({ dimension, unit }: (typeof series)[number]): string {
   return `
     SELECT '${dimension}' AS target, ${unit} AS unit, start, name, '' AS key, '' AS model, '' AS provider,
       ${sums}
@@ -55,11 +55,11 @@ const gaps = `
     SELECT ${parties}, start, ${money} FROM booked_hours
     UNION ALL SELECT ${parties}, hour, ${less} FROM rollups
   ) AS parts GROUP BY start, ${parties} ${differs}
-  ${series.map((each) => `UNION ALL ${seriesGaps(each)}`).join(' ')}
+  ${series.map((each) => `UNION ALL ${buildSeriesGapsSql(each)}`).join(' ')}
   LIMIT $1`;
 
 /** A row that sums up nothing would still be counted as a series. */
-function deletingEmpty(table: string, place: readonly string[]): string {
+function buildDeleteEmptySql(table: string, place: readonly string[]): string {
   const conditions = [
     ...place.map((column, at) => `${column} = $${at + 1}`),
     ...figures.map((figure) => `${figure} = 0`),
@@ -67,43 +67,46 @@ function deletingEmpty(table: string, place: readonly string[]): string {
   return `DELETE FROM ${table} WHERE ${conditions.join(' AND ')}`;
 }
 
-const sql = statements('repair', {
+const sql = nameStatements('repair', {
   repairs: "SELECT coalesce(max(version), 0) AS repairs FROM documents WHERE name = 'rollup-repairs'",
   gaps,
   // Folds lock it too, and write the same sums in another order.
   lock: 'SELECT last FROM folds ORDER BY log FOR UPDATE',
-  rollups: addingRowSql('rollups', rollupKey, booked),
-  series: addingRowSql('series', seriesKey, booked),
-  emptyRollups: deletingEmpty('rollups', rollupKey),
-  emptySeries: deletingEmpty('series', seriesKey),
+  rollups: buildAddRowSql('rollups', rollupKey, booked),
+  series: buildAddRowSql('series', seriesKey, booked),
+  emptyRollups: buildDeleteEmptySql('rollups', rollupKey),
+  emptySeries: buildDeleteEmptySql('series', seriesKey),
 });
 
-function gapOf(row: Row): RollupGap {
-  const [start, name, target] = [count(row, 'start'), text(row, 'name'), text(row, 'target')];
-  const found = booked.map((each) => integer(row, each));
+function readGap(row: Row): RollupGap {
+  const [start, name, target] = [readCount(row, 'start'), readText(row, 'name'), readText(row, 'target')];
+  const found = booked.map((each) => readInteger(row, each));
   return target === 'rollups'
     ? {
         table: target,
-        place: [name, text(row, 'key'), start, text(row, 'model'), text(row, 'provider')],
+        place: [name, readText(row, 'key'), start, readText(row, 'model'), readText(row, 'provider')],
         money: found,
       }
-    : { table: 'series', place: [target, count(row, 'unit'), start, name], money: found };
+    : { table: 'series', place: [target, readCount(row, 'unit'), start, name], money: found };
 }
 
 export const repair = {
   /** A repair that commits between the two statements makes `closeGaps` refuse what is found. */
   *findGaps({ limit }) {
-    const [row] = yield* ask(sql.repairs);
-    return { repairs: row ? count(row, 'repairs') : 0, gaps: (yield* ask(sql.gaps, limit)).map(gapOf) };
+    const [row] = yield* askRows(sql.repairs);
+    return {
+      repairs: row ? readCount(row, 'repairs') : 0,
+      gaps: (yield* askRows(sql.gaps, limit)).map(readGap),
+    };
   },
   *closeGaps({ repairs, gaps: found, at }) {
-    yield* ask(sql.lock);
+    yield* askRows(sql.lock);
     const body = JSON.stringify({ at: new Date(at).toISOString(), sums: found.length });
     if (!(yield* kept.writeDocument({ name: 'rollup-repairs', text: body, replaces: repairs }))) return false;
     for (const { table, place, money: added } of found) {
-      yield* ask(sql[table], ...place, ...added);
+      yield* askRows(sql[table], ...place, ...added);
       if (added.some((amount) => amount < 0n))
-        yield* ask(table === 'rollups' ? sql.emptyRollups : sql.emptySeries, ...place);
+        yield* askRows(table === 'rollups' ? sql.emptyRollups : sql.emptySeries, ...place);
     }
     return true;
   },

@@ -12,7 +12,7 @@ export const longestTail = 50_000;
 
 const errors = errorOutcomes.map((outcome) => `'${outcome}'`).join(', ');
 
-function flag(condition: string): string {
+function buildFlagSql(condition: string): string {
   return `CASE WHEN ${condition} THEN 1 ELSE 0 END`;
 }
 
@@ -24,29 +24,29 @@ const bucketFlags = buckets.map((name, index) => {
     ...(from === undefined ? [] : [`first_event >= ${from}`]),
     ...(to === undefined ? [] : [`first_event < ${to}`]),
   ];
-  return `${flag(conditions.join(' AND '))} AS ${name}`;
+  return `${buildFlagSql(conditions.join(' AND '))} AS ${name}`;
 });
 
 const callFigures = `
-  1 AS calls, ${flag(`outcome IN (${errors})`)} AS errors, input, output, cached, reasoning,
-  ${flag('cached > 0')} AS cache_hits, ${bucketFlags.join(', ')}`;
+  1 AS calls, ${buildFlagSql(`outcome IN (${errors})`)} AS errors, input, output, cached, reasoning,
+  ${buildFlagSql('cached > 0')} AS cache_hits, ${bucketFlags.join(', ')}`;
 
 /** One row for each entry that counts, before it is summed up. */
-export function entriesIn(range: string): string {
+export function buildEntriesSql(range: string): string {
   return `SELECT accounts.name AS account, coalesce(entries.key, '') AS key,
       coalesce(entries.model, '') AS model, coalesce(entries.provider, '') AS provider,
       entries.at AS at, revenue AS cost, coalesce(revenue - vendor, 0) AS margin,
-      ${flag("entries.kind = 'post'")} AS posts
+      ${buildFlagSql("entries.kind = 'post'")} AS posts
     FROM entries JOIN accounts ON accounts.id = entries.account
     WHERE ${range} AND (revenue <> 0 OR vendor <> 0 OR entries.kind = 'post')`;
 }
 
-function callsIn(range: string): string {
+function buildCallsSql(range: string): string {
   return `SELECT account, key, model, provider, calls.ended AS at, ${callFigures} FROM calls WHERE ${range}`;
 }
 
 /** One row for each tag of a call. Entries know no tags, so the money is that of the call. */
-function tagSource(range: string): string {
+function buildTagsSql(range: string): string {
   return `SELECT tag, calls.ended AS at, cost, margin, ${callFigures}
     FROM calls JOIN call_tags ON call_tags.number = calls.number WHERE ${range}`;
 }
@@ -57,13 +57,13 @@ const columnsOf: Readonly<Record<Log, readonly string[]>> = {
 };
 
 /** What is not folded yet, as far as a query reads it. */
-function beyond(log: Log): string {
+function buildBeyondSql(log: Log): string {
   const last = `(SELECT last FROM folds WHERE log = '${log}')`;
   return `${log}.number > ${last} AND ${log}.number <= ${last} + ${longestTail}`;
 }
 
 /** All figures of a select that has only some of them. */
-function padded(columns: readonly string[]): string {
+function padFigures(columns: readonly string[]): string {
   return figures.map((figure) => (columns.includes(figure) ? figure : `0 AS ${figure}`)).join(', ');
 }
 
@@ -74,23 +74,28 @@ export interface TailQuery {
   readonly where: string;
 }
 
-function tail(log: Log, { name, unit, where }: TailQuery): string {
-  return `SELECT ${name} AS name, at / ${unit} * ${unit} AS start, ${padded(columnsOf[log])}
-    FROM (${(log === 'entries' ? entriesIn : callsIn)(beyond(log))}) AS ${log}_tail WHERE ${where}`;
+function buildTailSql(log: Log, { name, unit, where }: TailQuery): string {
+  const tail = (log === 'entries' ? buildEntriesSql : buildCallsSql)(buildBeyondSql(log));
+  return `SELECT ${name} AS name, at / ${unit} * ${unit} AS start, ${padFigures(columnsOf[log])}
+    FROM (${tail}) AS ${log}_tail WHERE ${where}`;
 }
 
-export function tails(query: TailQuery): string {
-  return logs.map((log) => tail(log, query)).join(' UNION ALL ');
+export function buildTailsSql(query: TailQuery): string {
+  return logs.map((log) => buildTailSql(log, query)).join(' UNION ALL ');
 }
 
-export function tagTail({ unit, where }: Omit<TailQuery, 'name'>): string {
+export function buildTagTailSql({ unit, where }: Omit<TailQuery, 'name'>): string {
   return `SELECT tag AS name, at / ${unit} * ${unit} AS start,
-    ${padded(['cost', 'margin', ...columnsOf.calls])}
-    FROM (${tagSource(beyond('calls'))}) AS tag_tail WHERE ${where}`;
+    ${padFigures(['cost', 'margin', ...columnsOf.calls])}
+    FROM (${buildTagsSql(buildBeyondSql('calls'))}) AS tag_tail WHERE ${where}`;
 }
 
 /** All entries with money that are summed up already. */
-export const foldedEntries = entriesIn("entries.number <= (SELECT last FROM folds WHERE log = 'entries')");
+export const foldedEntries = buildEntriesSql(
+  "entries.number <= (SELECT last FROM folds WHERE log = 'entries')",
+);
 
 /** All entries with money that are beyond the roll-ups, for the audit. */
-export const entriesBeyond = entriesIn("entries.number > (SELECT last FROM folds WHERE log = 'entries')");
+export const entriesBeyond = buildEntriesSql(
+  "entries.number > (SELECT last FROM folds WHERE log = 'entries')",
+);

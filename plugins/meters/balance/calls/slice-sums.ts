@@ -2,14 +2,14 @@
  * Sums of a slice of both logs, ready to be added to the roll-ups. They are made here and not by the
  * database, which would sort every row once for each dimension and step, with all its figures.
  */
-import { tagText } from '../../../shared/calls/tag-text.ts';
-import { count, integer, maybe, namedTexts, text, type Row } from '../rows.ts';
+import { formatTag } from '../../../shared/calls/tag-text.ts';
+import { readCount, readInteger, readOptional, readNamedTexts, readText, type Row } from '../rows.ts';
 import { bucketBounds, dimensions, errorOutcomes, figures, units, type Dimension } from './figures.ts';
-import { entriesIn } from './rollup-sql.ts';
+import { buildEntriesSql } from './rollup-sql.ts';
 
 /** What a fold reads of either log, above $1 and up to $2. */
 export const sliceSql = {
-  entries: entriesIn('entries.number > $1 AND entries.number <= $2'),
+  entries: buildEntriesSql('entries.number > $1 AND entries.number <= $2'),
   calls: `
     SELECT account, key, model, provider, ended AS at, outcome, input, output, cached, reasoning, cost,
       margin, first_event, tags
@@ -21,7 +21,7 @@ export const rollupKey: Columns = ['account', 'key', 'hour', 'model', 'provider'
 export const seriesKey: Columns = ['dimension', 'unit', 'start', 'name'];
 
 /** Adds rows to a table of sums; `rows` selects or lists them. */
-export function addingSql(table: string, key: Columns, rows: string, added = figures): string {
+export function buildAddSql(table: string, key: Columns, rows: string, added = figures): string {
   const sums = added.map((figure) => `${figure} = ${table}.${figure} + excluded.${figure}`);
   return `
     INSERT INTO ${table} (${[...key, ...added].join(', ')}) ${rows}
@@ -29,9 +29,9 @@ export function addingSql(table: string, key: Columns, rows: string, added = fig
 }
 
 /** The same for one row of parameters. */
-export function addingRowSql(table: string, key: Columns, added = figures): string {
+export function buildAddRowSql(table: string, key: Columns, added = figures): string {
   const places = [...key, ...added].map((_, index) => `$${index + 1}`);
-  return addingSql(table, key, `VALUES (${places.join(', ')})`, added);
+  return buildAddSql(table, key, `VALUES (${places.join(', ')})`, added);
 }
 
 interface Money {
@@ -49,11 +49,11 @@ interface Sums {
 
 const counts = figures.slice(2);
 const places = new Map(counts.map((figure, index) => [figure, index]));
-const place = (figure: string): number => places.get(figure) ?? 0;
+const getPlace = (figure: string): number => places.get(figure) ?? 0;
 const [posts, calls, errors, hits, firstBucket] = ['posts', 'calls', 'errors', 'cache_hits', 'bucket_0'].map(
-  place,
+  getPlace,
 );
-const tokens = ['input', 'output', 'cached', 'reasoning'].map((name) => [name, place(name)] as const);
+const tokens = ['input', 'output', 'cached', 'reasoning'].map((name) => [name, getPlace(name)] as const);
 const steps = Object.values(units);
 const untagged = dimensions.filter(
   (dimension): dimension is Exclude<Dimension, 'tag'> => dimension !== 'tag',
@@ -63,15 +63,15 @@ const isError = new Set<string>(errorOutcomes);
 /** What a row adds to the counts: places and amounts. */
 type Additions = readonly (readonly [place: number | undefined, amount: number])[];
 
-function bucketOf(milliseconds: number): number {
+function findBucket(milliseconds: number): number {
   const found = bucketBounds.findIndex((bound) => milliseconds < bound);
   return found < 0 ? bucketBounds.length : found;
 }
 
 const none: Money = { cost: 0n, margin: 0n };
 
-function moneyOf(row: Row): Money {
-  return { cost: integer(row, 'cost'), margin: integer(row, 'margin') };
+function readMoney(row: Row): Money {
+  return { cost: readInteger(row, 'cost'), margin: readInteger(row, 'margin') };
 }
 
 export class SliceSums {
@@ -79,42 +79,43 @@ export class SliceSums {
   readonly #series = new Map<string, Sums>();
 
   addEntry(row: Row): void {
-    this.#add(row, moneyOf(row), [[posts, count(row, 'posts')]]);
+    this.#addRow(row, readMoney(row), [[posts, readCount(row, 'posts')]]);
   }
 
   addCall(row: Row): void {
-    const first = maybe(row, 'first_event', count);
+    const first = readOptional(row, 'first_event', readCount);
     const counts: Additions = [
       [calls, 1],
-      ...(isError.has(text(row, 'outcome')) ? [[errors, 1] as const] : []),
-      ...tokens.map(([name, at]) => [at, count(row, name)] as const),
-      ...(count(row, 'cached') > 0 ? [[hits, 1] as const] : []),
-      ...(first === undefined ? [] : [[(firstBucket ?? 0) + bucketOf(first), 1] as const]),
+      ...(isError.has(readText(row, 'outcome')) ? [[errors, 1] as const] : []),
+      ...tokens.map(([name, at]) => [at, readCount(row, name)] as const),
+      ...(readCount(row, 'cached') > 0 ? [[hits, 1] as const] : []),
+      ...(first === undefined ? [] : [[(firstBucket ?? 0) + findBucket(first), 1] as const]),
     ];
     // The money of a call is in its entries, which know no tags.
-    this.#add(row, none, counts);
+    this.#addRow(row, none, counts);
     if (row.tags === '{}') return;
-    for (const [name, value] of Object.entries(namedTexts(row, 'tags')))
-      this.#addSeries(['tag', tagText(name, value), count(row, 'at')], moneyOf(row), counts);
+    for (const [name, value] of Object.entries(readNamedTexts(row, 'tags')))
+      this.#addSeries(['tag', formatTag(name, value), readCount(row, 'at')], readMoney(row), counts);
   }
 
   /** Rows of the table of roll-ups: its key and its figures. */
-  rollups(): (string | number | bigint)[][] {
-    return valuesOf(this.#rollups);
+  listRollups(): (string | number | bigint)[][] {
+    return listValues(this.#rollups);
   }
 
-  series(): (string | number | bigint)[][] {
-    return valuesOf(this.#series);
+  listSeries(): (string | number | bigint)[][] {
+    return listValues(this.#series);
   }
 
-  #add(row: Row, money: Money, counts: Additions): void {
+  #addRow(row: Row, money: Money, counts: Additions): void {
     const [account, key, model, provider] = ['account', 'key', 'model', 'provider'].map((name) =>
-      text(row, name),
+      readText(row, name),
     );
-    const at = count(row, 'at');
+    const at = readCount(row, 'at');
     const hour = Math.floor(at / units['1h']) * units['1h'];
-    sum(this.#rollups, [account ?? '', key ?? '', hour, model ?? '', provider ?? ''], money, counts);
-    for (const dimension of untagged) this.#addSeries([dimension, text(row, dimension), at], money, counts);
+    addToGroup(this.#rollups, [account ?? '', key ?? '', hour, model ?? '', provider ?? ''], money, counts);
+    for (const dimension of untagged)
+      this.#addSeries([dimension, readText(row, dimension), at], money, counts);
   }
 
   #addSeries(
@@ -123,11 +124,11 @@ export class SliceSums {
     counts: Additions,
   ): void {
     for (const unit of steps)
-      sum(this.#series, [dimension, unit, Math.floor(at / unit) * unit, name], money, counts);
+      addToGroup(this.#series, [dimension, unit, Math.floor(at / unit) * unit, name], money, counts);
   }
 }
 
-function sum(
+function addToGroup(
   groups: Map<string, Sums>,
   key: readonly (string | number)[],
   { cost, margin }: Money,
@@ -143,7 +144,7 @@ function sum(
 }
 
 /** In the order of their keys, so that two processes that write the same rows lock them in the same order. */
-function valuesOf(groups: Map<string, Sums>): (string | number | bigint)[][] {
+function listValues(groups: Map<string, Sums>): (string | number | bigint)[][] {
   return [...groups]
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .map(([, { key, cost, margin, counts: summed }]) => [...key, cost, margin, ...summed]);

@@ -5,7 +5,7 @@
 import { formatUsd } from '../../../../core/index.ts';
 import type { EntryKind, EntryQuery } from '../books.ts';
 import { readShares } from '../budgets/budget.ts';
-import { csvCell } from '../operator/csv.ts';
+import { formatCsvCell } from '../operator/csv.ts';
 import type { Row } from '../rows.ts';
 import { Conditions } from '../sql/steps.ts';
 
@@ -64,7 +64,7 @@ export const headOf: Readonly<Record<ExportFormat, string>> = {
  * The query of a slice. `call` is the id of an entry's call, and `join` what it needs, in the database's
  * words.
  */
-export function sliceSql(
+export function buildSliceSql(
   { account, key, kind, from, to, after, last }: ExportSlice,
   { call, join }: { readonly call: string; readonly join: string },
 ) {
@@ -86,47 +86,47 @@ export function sliceSql(
 }
 
 /** The rule that priced a call, out of its usage. Most have none, and are not parsed. */
-function ruleOf(usage: unknown): string | undefined {
+function readRule(usage: unknown): string | undefined {
   if (typeof usage !== 'string' || !usage.includes('"rule"')) return undefined;
   const { rule }: { readonly rule?: unknown } = JSON.parse(usage);
   return typeof rule === 'string' ? rule : undefined;
 }
 
 /** The value of a column; undefined where there is none. */
-function valueOf(kind: Kind, value: unknown): string | undefined {
-  if (kind === 'rule') return ruleOf(value);
+function formatValue(kind: Kind, value: unknown): string | undefined {
+  if (kind === 'rule') return readRule(value);
   if (value === null || value === undefined) return undefined;
   if (typeof value !== 'bigint') return String(value);
   if (kind === 'usd') return value === 0n ? '0' : formatUsd(value);
   return kind === 'time' ? new Date(Number(value)).toISOString() : value.toString();
 }
 
-function csvLine(row: Row): string {
+function formatCsvLine(row: Row): string {
   let line = '';
   for (const [name, kind] of columns) {
-    const value = valueOf(kind, row[name]);
+    const value = formatValue(kind, row[name]);
     if (line !== '') line += ',';
-    if (value !== undefined) line += kind === 'text' || kind === 'rule' ? csvCell(value) : value;
+    if (value !== undefined) line += kind === 'text' || kind === 'rule' ? formatCsvCell(value) : value;
   }
   return `${line}\r\n`;
 }
 
-function jsonLine(row: Row): string {
+function formatJsonLine(row: Row): string {
   let line = '{';
   for (const [name, kind] of columns) {
-    const value = valueOf(kind, row[name]);
+    const value = formatValue(kind, row[name]);
     if (value === undefined) continue;
     line += `${line === '{' ? '' : ','}"${name}":${kind === 'count' ? value : JSON.stringify(value)}`;
   }
   const { rule: usage, costs, budgets } = row;
   if (typeof usage === 'string') line += `,"usage":${usage}`;
   if (typeof costs === 'string') line += `,"costs":${costs}`;
-  if (typeof budgets === 'string') line += `,"budgets":${budgetsText(budgets)}`;
+  if (typeof budgets === 'string') line += `,"budgets":${formatBudgets(budgets)}`;
   return `${line}}\n`;
 }
 
 /** The periods of budgets that a call counts in. */
-function budgetsText(text: string): string {
+function formatBudgets(text: string): string {
   const shares = readShares(text).map(({ budget, start }) => ({
     budget,
     start: new Date(start).toISOString(),
@@ -134,8 +134,8 @@ function budgetsText(text: string): string {
   return JSON.stringify(shares);
 }
 
-export function linesOf(rows: Iterable<Row>, format: ExportFormat): string {
-  const write = format === 'csv' ? csvLine : jsonLine;
+export function formatLines(rows: Iterable<Row>, format: ExportFormat): string {
+  const write = format === 'csv' ? formatCsvLine : formatJsonLine;
   let text = '';
   for (const row of rows) text += write(row);
   return text;

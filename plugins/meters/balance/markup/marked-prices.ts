@@ -39,7 +39,7 @@ export const markupSchema = z
 export type MarkupInput = z.input<typeof markupSchema>;
 export type Markup = z.output<typeof markupSchema>;
 
-function matches({ account, key, model }: Markup, principal: Principal, id: string): boolean {
+function matchesCall({ account, key, model }: Markup, principal: Principal, id: string): boolean {
   return (
     (account === undefined || account === principal.account) &&
     (key === undefined || key === principal.key) &&
@@ -48,7 +48,7 @@ function matches({ account, key, model }: Markup, principal: Principal, id: stri
 }
 
 /** How much a rule says: a key more than an account, and that more than any model. */
-function weightOf({ account, key, model }: Markup): number {
+function computeWeight({ account, key, model }: Markup): number {
   const ofModel = model?.endsWith('*') ? model.length : 1000;
   return (
     (key === undefined ? 0 : 10_000) +
@@ -65,7 +65,8 @@ export function findMarkup(
 ): Markup | undefined {
   let found: Markup | undefined;
   for (const rule of rules)
-    if (matches(rule, principal, model) && (!found || weightOf(rule) > weightOf(found))) found = rule;
+    if (matchesCall(rule, principal, model) && (!found || computeWeight(rule) > computeWeight(found)))
+      found = rule;
   return found;
 }
 
@@ -91,9 +92,9 @@ function markAll<Part>(part: Part, millionths: bigint): Part {
 /** A price with a rule. The fixed sum is part of the fee for each call. */
 export function markPrice(price: Price, { percent: millionths = 0n, fixed: sum = 0n }: Markup): Price {
   const scaled = markAll(price, millionths);
-  const withSum = <Terms extends { request?: Nano | undefined }>(terms: Terms): Terms =>
+  const addSum = <Terms extends { request?: Nano | undefined }>(terms: Terms): Terms =>
     sum === 0n ? terms : { ...terms, request: (terms.request ?? 0n) + sum };
-  const marked = { ...withSum(scaled), ...(scaled.rules ? { rules: scaled.rules.map(withSum) } : {}) };
+  const marked = { ...addSum(scaled), ...(scaled.rules ? { rules: scaled.rules.map(addSum) } : {}) };
   rememberVendorPrice(marked, price);
   return marked;
 }
@@ -110,20 +111,20 @@ export class Markups {
   }
 
   /** Sets the rules of operators, which win over equal ones of the configuration. */
-  set(rules: readonly Markup[]): void {
+  setRules(rules: readonly Markup[]): void {
     this.#rules = [...rules, ...this.#configured];
   }
 
   /** The targets with the prices that this caller pays. */
-  apply(targets: readonly Target[], principal: Principal): readonly Target[] {
+  applyRules(targets: readonly Target[], principal: Principal): readonly Target[] {
     if (this.#rules.length === 0) return targets;
     return targets.map((target) => {
       const rule = findMarkup(this.#rules, principal, target.model.id);
-      return rule ? { ...target, price: this.#priceOf(rule, target.price) } : target;
+      return rule ? { ...target, price: this.#getPrice(rule, target.price) } : target;
     });
   }
 
-  #priceOf(rule: Markup, price: Price): Price {
+  #getPrice(rule: Markup, price: Price): Price {
     let known = this.#prices.get(rule);
     if (!known) this.#prices.set(rule, (known = new WeakMap()));
     let marked = known.get(price);

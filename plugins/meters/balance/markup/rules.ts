@@ -4,8 +4,8 @@
  */
 import { z } from 'zod';
 import { GatewayError, type CommandResult, type Host } from '../../../../core/index.ts';
-import { read } from '../../../shared/operator-routes.ts';
-import { statedOf } from '../operator/reading.ts';
+import { readInput } from '../../../shared/operator-routes.ts';
+import { keepStated } from '../operator/reading.ts';
 import type { Bench, Verb } from '../operator/verbs.ts';
 import type { Store } from '../store.ts';
 import {
@@ -34,11 +34,11 @@ export async function listMarkups(store: Store): Promise<MarkupInput[]> {
 
 type Selector = z.output<typeof selectorSchema>;
 
-function isFor(rule: MarkupInput, { account, key, model }: Selector): boolean {
+function isForSelector(rule: MarkupInput, { account, key, model }: Selector): boolean {
   return rule.account === account && rule.key === key && rule.model === model;
 }
 
-async function edit(store: Store, change: (rules: MarkupInput[]) => MarkupInput[]): Promise<void> {
+async function editRules(store: Store, change: (rules: MarkupInput[]) => MarkupInput[]): Promise<void> {
   for (let tries = 0; tries < mostTries; tries += 1) {
     const { version, rules } = await readStored(store);
     const text = JSON.stringify(change(rules));
@@ -49,10 +49,10 @@ async function edit(store: Store, change: (rules: MarkupInput[]) => MarkupInput[
 
 /** Sets the rule for an account, a key, a model, or some of them together. Throws if it is wrong. */
 export async function setMarkup(store: Store, order: unknown): Promise<MarkupInput> {
-  const checked = read(markupSchema, order);
+  const checked = readInput(markupSchema, order);
   const written = z.custom<MarkupInput>().parse(order);
-  await edit(store, (rules) => {
-    const others = rules.filter((rule) => !isFor(rule, checked));
+  await editRules(store, (rules) => {
+    const others = rules.filter((rule) => !isForSelector(rule, checked));
     if (others.length >= mostRules)
       throw new GatewayError('invalid_request', `there are at most ${mostRules} markups`);
     return [...others, written];
@@ -61,9 +61,9 @@ export async function setMarkup(store: Store, order: unknown): Promise<MarkupInp
 }
 
 export async function removeMarkup(store: Store, order: unknown): Promise<void> {
-  const wanted = read(selectorSchema, order);
-  await edit(store, (rules) => {
-    const left = rules.filter((rule) => !isFor(rule, wanted));
+  const wanted = readInput(selectorSchema, order);
+  await editRules(store, (rules) => {
+    const left = rules.filter((rule) => !isForSelector(rule, wanted));
     if (left.length === rules.length)
       throw new GatewayError('not_found', 'there is no such markup; `markups list` shows those there are');
     return left;
@@ -79,30 +79,30 @@ export async function keepFollowing(
   markups: Markups,
   logger: Host['logger'],
 ): Promise<() => void> {
-  let seen = await follow(store, markups, -1);
+  let seen = await followRules(store, markups, -1);
   // An outage is in the log once.
   let isAway = false;
-  const look = async (): Promise<void> => {
+  const lookAgain = async (): Promise<void> => {
     try {
-      seen = await follow(store, markups, seen);
+      seen = await followRules(store, markups, seen);
       isAway = false;
     } catch (error) {
       if (!isAway) logger.warn({ error }, 'the markups could not be read');
       isAway = true;
     }
   };
-  const timer = setInterval(() => void look(), lookEvery).unref();
+  const timer = setInterval(() => void lookAgain(), lookEvery).unref();
   return () => clearInterval(timer);
 }
 
 /** Reads the rules again, if they have changed. Returns their version. */
-async function follow(store: Store, markups: Markups, seen: number): Promise<number> {
+async function followRules(store: Store, markups: Markups, seen: number): Promise<number> {
   const { version, rules } = await readStored(store);
-  if (version !== seen) markups.set(rules.map((rule): Markup => markupSchema.parse(rule)));
+  if (version !== seen) markups.setRules(rules.map((rule): Markup => markupSchema.parse(rule)));
   return version;
 }
 
-function lineOf({ account, key, model, percent, fixed }: MarkupInput): string {
+function formatMarkup({ account, key, model, percent, fixed }: MarkupInput): string {
   const subject = [
     account !== undefined && `account ${account}`,
     key !== undefined && `key ${key}`,
@@ -112,9 +112,9 @@ function lineOf({ account, key, model, percent, fixed }: MarkupInput): string {
   return `${subject.join(', ') || 'all calls'}: ${charge.filter((part) => part !== false).join(' and ')}`;
 }
 
-async function shown({ store }: Pick<Bench, 'store'>): Promise<CommandResult> {
+async function showMarkups({ store }: Pick<Bench, 'store'>): Promise<CommandResult> {
   const rules = await listMarkups(store);
-  return { json: rules, text: rules.map(lineOf).join('\n') || 'There are no markups.' };
+  return { json: rules, text: rules.map(formatMarkup).join('\n') || 'There are no markups.' };
 }
 
 const subjects = [
@@ -134,19 +134,19 @@ export const markupVerbs: readonly Verb[] = [
       { flags: '--fixed <usd>', description: 'USD for each call' },
     ],
     async work({ store }, _, { account, key, model, percent, fixed }) {
-      await setMarkup(store, statedOf({ account, key, model, percent, fixed }));
-      return shown({ store });
+      await setMarkup(store, keepStated({ account, key, model, percent, fixed }));
+      return showMarkups({ store });
     },
   },
-  { name: 'markups list', description: 'show the markups that operators have set', work: shown },
+  { name: 'markups list', description: 'show the markups that operators have set', work: showMarkups },
   {
     name: 'markups remove',
     changes: true,
     description: 'remove the markup for exactly these',
     options: subjects,
     async work({ store }, _, { account, key, model }) {
-      await removeMarkup(store, statedOf({ account, key, model }));
-      return shown({ store });
+      await removeMarkup(store, keepStated({ account, key, model }));
+      return showMarkups({ store });
     },
   },
 ];

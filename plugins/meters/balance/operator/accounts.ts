@@ -12,8 +12,8 @@ import {
   type EntryQuery,
   type Store,
 } from '../store.ts';
-import { accountName, amount, creditKind, page, reference, wholeNumber } from './reading.ts';
-import { iso, pageOf, refusal } from './replies.ts';
+import { accountName, amount, creditKind, page, reference, buildNumberSchema } from './reading.ts';
+import { toIso, buildPage, buildRefusal } from './replies.ts';
 
 export const accountOrder = z.strictObject({ name: accountName });
 /** The account below which it moves, with all accounts below it; null moves it to the top. */
@@ -29,11 +29,11 @@ export const creditOrder = z.strictObject({
 });
 export const creditQuery = page.extend({
   account: accountName.optional(),
-  after: wholeNumber(0).optional(),
+  after: buildNumberSchema(0).optional(),
 });
 
 /** An account as it is shown; amounts are decimal strings in USD. */
-function shownBalance(account: string, { total, used, pending }: Balance) {
+function describeBalance(account: string, { total, used, pending }: Balance) {
   return {
     account,
     currency: 'USD',
@@ -45,10 +45,10 @@ function shownBalance(account: string, { total, used, pending }: Balance) {
   };
 }
 
-export type ShownBalance = ReturnType<typeof shownBalance>;
+export type ShownBalance = ReturnType<typeof describeBalance>;
 
-export function noAccount(account: string): GatewayError {
-  return refusal(
+export function buildAccountError(account: string): GatewayError {
+  return buildRefusal(
     'not_found',
     `there is no account "${account}"; make it with accounts create ${account}, or with its first key`,
   );
@@ -56,14 +56,14 @@ export function noAccount(account: string): GatewayError {
 
 export async function createAccount(store: Store, { name }: z.output<typeof accountOrder>) {
   const isNew = await store.createAccount({ name, at: Date.now() });
-  if (!isNew) throw refusal('conflict', `there is an account "${name}" already`);
-  return accountBalance(store, name);
+  if (!isNew) throw buildRefusal('conflict', `there is an account "${name}" already`);
+  return requireBalance(store, name);
 }
 
-export async function accountBalance(store: Store, account: string): Promise<ShownBalance> {
+export async function requireBalance(store: Store, account: string): Promise<ShownBalance> {
   const balance = await store.balance(account);
-  if (!balance) throw noAccount(account);
-  return shownBalance(account, balance);
+  if (!balance) throw buildAccountError(account);
+  return describeBalance(account, balance);
 }
 
 const unchanged = {
@@ -75,9 +75,9 @@ type Changes = z.output<typeof accountChanges>;
 
 export async function changeAccount(store: Store, account: string, { state }: Changes) {
   const changed = await store.setAccountState({ account, state });
-  if (changed === 'not_found') throw noAccount(account);
-  if (changed !== 'changed') throw refusal('conflict', unchanged[changed], 'state');
-  return { ...(await accountBalance(store, account)), state };
+  if (changed === 'not_found') throw buildAccountError(account);
+  if (changed !== 'changed') throw buildRefusal('conflict', unchanged[changed], 'state');
+  return { ...(await requireBalance(store, account)), state };
 }
 
 const unmoved = {
@@ -90,13 +90,13 @@ type Place = z.output<typeof accountMove>;
 
 export async function moveAccount(store: Store, account: string, { parent }: Place) {
   const moved = await store.moveAccount({ account, parent: parent ?? undefined });
-  if (moved === 'not_found') throw noAccount(account);
-  if (moved !== 'moved') throw refusal('conflict', unmoved[moved], 'parent');
-  return { ...(await accountBalance(store, account)), parent };
+  if (moved === 'not_found') throw buildAccountError(account);
+  if (moved !== 'moved') throw buildRefusal('conflict', unmoved[moved], 'parent');
+  return { ...(await requireBalance(store, account)), parent };
 }
 
 /** All credits of an account, read page by page. */
-export async function* allCredits(
+export async function* readAllCredits(
   store: Store,
   query: Pick<EntryQuery, 'account' | 'from' | 'to'>,
 ): AsyncGenerator<Entry> {
@@ -110,24 +110,24 @@ export async function* allCredits(
 }
 
 /** An account with the sum of its credits of each kind. */
-export async function accountDetails(store: Store, account: string) {
+export async function describeAccount(store: Store, account: string) {
   const [record] = await store.listAccounts({ wanted: account, limit: 1 });
-  if (!record) throw noAccount(account);
+  if (!record) throw buildAccountError(account);
   const sums = new Map<string, Nano>(creditSources.map((source) => [source, 0n]));
-  for await (const { source, available } of allCredits(store, { account }))
+  for await (const { source, available } of readAllCredits(store, { account }))
     if (source) sums.set(source, (sums.get(source) ?? 0n) + available);
   return {
-    ...shownRecord(record),
+    ...describeRecord(record),
     credits: Object.fromEntries([...sums].map(([source, sum]) => [source, formatUsd(sum)])),
   };
 }
 
-function shownRecord({ name, created, line, state, ...balance }: AccountRecord) {
-  return { ...shownBalance(name, balance), parent: line[0] ?? null, state, created: iso(created) };
+function describeRecord({ name, created, line, state, ...balance }: AccountRecord) {
+  return { ...describeBalance(name, balance), parent: line[0] ?? null, state, created: toIso(created) };
 }
 
 export async function listAccounts(store: Store, query: z.output<typeof page>) {
-  return pageOf(await store.listAccounts(query), query.limit, shownRecord, ({ name }) => name);
+  return buildPage(await store.listAccounts(query), query.limit, describeRecord, ({ name }) => name);
 }
 
 /**
@@ -135,25 +135,29 @@ export async function listAccounts(store: Store, query: z.output<typeof page>) {
  */
 export async function addCredit(store: Store, order: z.output<typeof creditOrder>) {
   const status = await store.credit({ ...order, reference: order.reference, at: Date.now() });
-  if (status === 'not_found') throw noAccount(order.account);
+  if (status === 'not_found') throw buildAccountError(order.account);
   if (status === 'reference_taken')
-    throw refusal('conflict', `the reference "${order.reference}" belongs to another credit`, 'reference');
+    throw buildRefusal(
+      'conflict',
+      `the reference "${order.reference}" belongs to another credit`,
+      'reference',
+    );
   if (status === 'too_much')
-    throw refusal(
+    throw buildRefusal(
       'invalid_request',
       `an account can be credited ${formatUsd(mostCredit)} USD in all: add less`,
       'amount',
     );
-  return { status, ...(await accountBalance(store, order.account)) };
+  return { status, ...(await requireBalance(store, order.account)) };
 }
 
-function shownCredit({ number, account, at, available, source, ...entry }: Entry) {
+function describeCredit({ number, account, at, available, source, ...entry }: Entry) {
   const { reference = null, reason = null, author = null } = entry;
   const what = { amount: formatUsd(available), kind: source ?? null, reference, reason, author };
-  return { number, account, at: iso(at), ...what };
+  return { number, account, at: toIso(at), ...what };
 }
 
 export async function listCredits(store: Store, query: z.output<typeof creditQuery>) {
   const entries = await store.entries({ ...query, kinds: ['credit'] });
-  return pageOf(entries, query.limit, shownCredit, ({ number }) => number);
+  return buildPage(entries, query.limit, describeCredit, ({ number }) => number);
 }

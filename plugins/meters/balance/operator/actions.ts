@@ -3,29 +3,29 @@ import { userInfo } from 'node:os';
 import { z } from 'zod';
 import type { RouteRequest } from '../../../../core/index.ts';
 import type { Action, Store } from '../store.ts';
-import { wholeNumber } from './reading.ts';
-import { iso, pageOf } from './replies.ts';
+import { buildNumberSchema } from './reading.ts';
+import { toIso, buildPage } from './replies.ts';
 
 export const actionQuery = z.strictObject({
-  before: wholeNumber(1).optional(),
-  limit: wholeNumber(1, 1000).default(100),
+  before: buildNumberSchema(1).optional(),
+  limit: buildNumberSchema(1, 1000).default(100),
 });
 
 /** Characters that are kept of a body or of options. */
 const longestDetail = 4000;
 
 /** Orders hold no secrets: those of keys are made here, and shown only in the reply. */
-function shorten(detail: unknown): string {
+function shortenDetail(detail: unknown): string {
   return (JSON.stringify(detail) ?? '{}').slice(0, longestDetail);
 }
 
-export function actionFrom(author: string, route: string, { params, body }: RouteRequest): Action {
+export function buildRouteAction(author: string, route: string, { params, body }: RouteRequest): Action {
   const subject = Object.values(params).join(' ');
-  return { at: Date.now(), author, action: route, subject, detail: shorten(body) };
+  return { at: Date.now(), author, action: route, subject, detail: shortenDetail(body) };
 }
 
 /** The user who runs a command, by number if the system has no name for it, as in some containers. */
-export function commandAuthor(): string {
+export function findCommandAuthor(): string {
   try {
     return `cli:${userInfo().username}`;
   } catch {
@@ -33,22 +33,22 @@ export function commandAuthor(): string {
   }
 }
 
-export function actionOfVerb(
+export function buildVerbAction(
   author: string,
   verb: string,
   args: readonly string[],
   options: Readonly<Record<string, unknown>>,
 ): Action {
   const [action = verb] = verb.split(/ [<[]/);
-  return { at: Date.now(), author, action, subject: args.join(' '), detail: shorten(options) };
+  return { at: Date.now(), author, action, subject: args.join(' '), detail: shortenDetail(options) };
 }
 
 export async function listActions(store: Store, query: z.output<typeof actionQuery>) {
   const actions = await store.listActions(query);
-  return pageOf(
+  return buildPage(
     actions,
     query.limit,
-    ({ at, ...action }) => ({ ...action, at: iso(at) }),
+    ({ at, ...action }) => ({ ...action, at: toIso(at) }),
     ({ number }) => number,
   );
 }

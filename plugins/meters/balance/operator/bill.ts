@@ -3,31 +3,31 @@
  * rounded, so its amount has up to 15 decimal places; the ledger rounds the sum once.
  */
 import { z } from 'zod';
-import { parseUsd, unitsPerRate } from '../../../../core/index.ts';
+import { parseUsd, getRateUnits } from '../../../../core/index.ts';
 
 const million = 1_000_000n;
 const bookedSchema = z.array(z.tuple([z.string(), z.union([z.int(), z.string()]), z.string()]));
 
 /** USD of a millionth of a nano-USD. */
-function exactUsd(value: bigint): string {
+function formatExactUsd(value: bigint): string {
   const digits = String(value).padStart(16, '0');
   const fraction = digits.slice(-15).replace(/0+$/, '');
   return `${digits.slice(0, -15)}${fraction && `.${fraction}`}`;
 }
 
-export function billOf(costs: unknown) {
+export function computeBill(costs: unknown) {
   const booked = bookedSchema.safeParse(costs).data ?? [];
   const amounts = booked.map(
-    ([kind, units, price]) => BigInt(units) * parseUsd(price) * (million / unitsPerRate(kind)),
+    ([kind, units, price]) => BigInt(units) * parseUsd(price) * (million / getRateUnits(kind)),
   );
   return {
     lines: booked.map(([kind, units, price], index) => ({
       kind,
       units: Number(units),
       price,
-      per: Number(unitsPerRate(kind)),
-      amount: exactUsd(amounts[index] ?? 0n),
+      per: Number(getRateUnits(kind)),
+      amount: formatExactUsd(amounts[index] ?? 0n),
     })),
-    total: exactUsd(amounts.reduce((sum, amount) => sum + amount, 0n)),
+    total: formatExactUsd(amounts.reduce((sum, amount) => sum + amount, 0n)),
   };
 }

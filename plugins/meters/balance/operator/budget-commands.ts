@@ -1,17 +1,17 @@
 /** The verbs for budgets, and for the teams that they count. */
 import type { CommandOption, CommandResult } from '../../../../core/index.ts';
-import { read } from '../../../shared/operator-routes.ts';
+import { readInput } from '../../../shared/operator-routes.ts';
 import { accountMove, moveAccount } from './accounts.ts';
 import * as budgets from './budgets.ts';
-import { all, type Verb } from './verbs.ts';
+import { readAll, type Verb } from './verbs.ts';
 
 /** `10/day` as an amount and a period; without a period it is for each month. */
-function budgetOfText(text: string): { limit: string; per?: string } {
+function readBudgetText(text: string): { limit: string; per?: string } {
   const [limit = '', ...per] = text.split('/');
   return per.length > 0 ? { limit, per: per.join('/') } : { limit };
 }
 
-function listOf(text: string | boolean | undefined): string[] | undefined {
+function splitList(text: string | boolean | undefined): string[] | undefined {
   return typeof text === 'string' ? text.split(',') : undefined;
 }
 
@@ -21,11 +21,11 @@ export const countingOptions: readonly CommandOption[] = [
   { flags: '--budget <limits>', description: 'its budgets in UTC, with commas between: 10/day,100/month' },
 ];
 
-export function counting({ tags, budget }: Readonly<Record<string, string | boolean | undefined>>) {
-  return { tags: listOf(tags), budgets: listOf(budget)?.map(budgetOfText) };
+export function readCounting({ tags, budget }: Readonly<Record<string, string | boolean | undefined>>) {
+  return { tags: splitList(tags), budgets: splitList(budget)?.map(readBudgetText) };
 }
 
-export function budgetLine(budget: budgets.ShownBudget): string {
+export function formatBudget(budget: budgets.ShownBudget): string {
   const { id, scope, subject, per, zone, limit, hard, raises, current, deleted } = budget;
   const parts = [
     `${id}  ${scope} ${subject}`,
@@ -40,12 +40,12 @@ export function budgetLine(budget: budgets.ShownBudget): string {
   return parts.filter((part) => part !== false).join('  ');
 }
 
-function result(budget: budgets.ShownBudget): CommandResult {
-  return { json: budget, text: budgetLine(budget) };
+function buildResult(budget: budgets.ShownBudget): CommandResult {
+  return { json: budget, text: formatBudget(budget) };
 }
 
 /** Percentages with commas between; `none` for none. */
-function thresholdsOf(warn: string | boolean | undefined): unknown {
+function readThresholds(warn: string | boolean | undefined): unknown {
   if (typeof warn !== 'string') return warn;
   return warn === 'none' ? [] : warn.split(',').map(Number);
 }
@@ -68,13 +68,13 @@ export const budgetVerbs: readonly Verb[] = [
     ],
     async work({ store }, [scope, subject, limit = ''], { zone, soft, hard, warn }) {
       const isHard = soft === true ? false : hard === true || undefined;
-      const stated = { zone, hard: isHard, thresholds: thresholdsOf(warn) };
-      const order = read(budgets.budgetOrder, { scope, subject, ...budgetOfText(limit), ...stated });
-      const changes = read(
+      const stated = { zone, hard: isHard, thresholds: readThresholds(warn) };
+      const order = readInput(budgets.budgetOrder, { scope, subject, ...readBudgetText(limit), ...stated });
+      const changes = readInput(
         budgets.budgetChanges.extend({ zone: budgets.budgetOrder.shape.zone.removeDefault().optional() }),
         stated,
       );
-      return result(await budgets.setBudget(store, order, changes));
+      return buildResult(await budgets.setBudget(store, order, changes));
     },
   },
   {
@@ -85,10 +85,10 @@ export const budgetVerbs: readonly Verb[] = [
       { flags: '--subject <name>', description: 'only of one key, account, team or tag' },
     ],
     async work({ store }, _, { scope, subject }) {
-      const found = await all((after: number | undefined) =>
-        budgets.listBudgets(store, read(budgets.budgetQuery, { scope, subject, after, limit: 1000 })),
+      const found = await readAll((after: number | undefined) =>
+        budgets.listBudgets(store, readInput(budgets.budgetQuery, { scope, subject, after, limit: 1000 })),
       );
-      return { json: found, text: found.map(budgetLine).join('\n') || 'There are no budgets.' };
+      return { json: found, text: found.map(formatBudget).join('\n') || 'There are no budgets.' };
     },
   },
   {
@@ -99,13 +99,13 @@ export const budgetVerbs: readonly Verb[] = [
       { flags: '--until <time>', description: 'when the raise ends: 2027-01-31, or 2027-01-31T09:30:00Z' },
     ],
     work: async ({ store }, [budget, amount], { until }) =>
-      result(await budgets.raiseBudget(store, budget, read(budgets.raiseOrder, { amount, until }))),
+      buildResult(await budgets.raiseBudget(store, budget, readInput(budgets.raiseOrder, { amount, until }))),
   },
   {
     name: 'budgets delete <budget>',
     changes: true,
     description: 'end a budget',
-    work: async ({ store }, [budget]) => result(await budgets.deleteBudget(store, budget)),
+    work: async ({ store }, [budget]) => buildResult(await budgets.deleteBudget(store, budget)),
   },
   {
     name: 'accounts move <name> <parent>',
@@ -115,7 +115,7 @@ export const budgetVerbs: readonly Verb[] = [
       const { parent, ...moved } = await moveAccount(
         store,
         name,
-        read(accountMove, { parent: above === 'none' ? null : above }),
+        readInput(accountMove, { parent: above === 'none' ? null : above }),
       );
       return {
         json: { ...moved, parent },

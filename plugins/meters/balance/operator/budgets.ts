@@ -1,7 +1,7 @@
 /** How operators make, look at, change and raise budgets, and what they are warned of. */
 import { z } from 'zod';
 import { formatUsd, type GatewayError } from '../../../../core/index.ts';
-import { reached, scopes, type BudgetRecord, type Warning } from '../budgets/budget.ts';
+import { findReached, scopes, type BudgetRecord, type Warning } from '../budgets/budget.ts';
 import type { Store } from '../store.ts';
 import { findKey } from './keys.ts';
 import {
@@ -10,12 +10,12 @@ import {
   budgetTerms,
   moment,
   page,
-  statedOf,
+  keepStated,
   tag,
   thresholds,
-  wholeNumber,
+  buildNumberSchema,
 } from './reading.ts';
-import { iso, pageOf, refusal } from './replies.ts';
+import { toIso, buildPage, buildRefusal } from './replies.ts';
 
 const number = z.coerce.number().int('a budget is named by its number').min(1);
 export const budgetOrder = budgetTerms.extend({
@@ -33,53 +33,53 @@ export const raiseOrder = z.strictObject({
   until: moment.refine((time) => time > Date.now(), 'that time is over; name one to come'),
 });
 export const budgetQuery = page.extend({
-  after: wholeNumber(0).optional(),
+  after: buildNumberSchema(0).optional(),
   scope: budgetOrder.shape.scope.optional(),
   subject: z.string().max(200).optional(),
 });
 export const warningQuery = page.extend({
-  after: wholeNumber(0).optional(),
+  after: buildNumberSchema(0).optional(),
   budget: number.optional(),
 });
 
 /** A budget as it is shown; amounts are decimal strings in USD. */
-function shownBudget(budget: BudgetRecord) {
+function describeBudget(budget: BudgetRecord) {
   const { limit, raises, created, deleted, start, resets, used, pending, allowed, ...same } = budget;
   const left = allowed - used - pending;
   return {
     ...same,
     limit: formatUsd(limit),
-    raises: raises.map(({ amount: by, until }) => ({ amount: formatUsd(by), until: iso(until) })),
-    created: iso(created),
-    deleted: iso(deleted),
+    raises: raises.map(({ amount: by, until }) => ({ amount: formatUsd(by), until: toIso(until) })),
+    created: toIso(created),
+    deleted: toIso(deleted),
     current: {
-      start: same.per === 'total' ? null : iso(start),
-      resets: iso(resets),
+      start: same.per === 'total' ? null : toIso(start),
+      resets: toIso(resets),
       allowed: formatUsd(allowed),
       used: formatUsd(used),
       pending: formatUsd(pending),
       left: formatUsd(left > 0n ? left : 0n),
-      reached: reached(same.thresholds, used, allowed),
+      reached: findReached(same.thresholds, used, allowed),
     },
   };
 }
 
-export type ShownBudget = ReturnType<typeof shownBudget>;
+export type ShownBudget = ReturnType<typeof describeBudget>;
 
 /** A warning as it is shown, and as it is delivered. */
-export function shownWarning(warning: Warning) {
+export function describeWarning(warning: Warning) {
   const { id, budget, event, at, start, threshold, used, allowed, scope, subject, per, zone } = warning;
   return {
     id,
     event: `budget.${event}`,
-    at: iso(at),
+    at: toIso(at),
     budget: {
       id: budget,
       scope,
       subject,
       per,
       zone,
-      start: per === 'total' ? null : iso(start),
+      start: per === 'total' ? null : toIso(start),
       allowed: formatUsd(allowed),
       used: formatUsd(used),
       threshold,
@@ -87,26 +87,26 @@ export function shownWarning(warning: Warning) {
   };
 }
 
-function noBudget(id: unknown): GatewayError {
-  return refusal('not_found', `there is no budget ${String(id)}; budgets list shows their numbers`);
+function buildBudgetError(id: unknown): GatewayError {
+  return buildRefusal('not_found', `there is no budget ${String(id)}; budgets list shows their numbers`);
 }
 
 export async function findBudget(store: Store, wanted: unknown): Promise<ShownBudget> {
   const { data: id } = number.safeParse(wanted);
   const [found] = id === undefined ? [] : await store.listBudgets({ id, limit: 1, at: Date.now() });
-  if (!found) throw noBudget(wanted);
-  return shownBudget(found);
+  if (!found) throw buildBudgetError(wanted);
+  return describeBudget(found);
 }
 
 type BudgetOrder = z.output<typeof budgetOrder>;
 
 /** Makes a budget. If there is one of this subject and period, `exists` is its number and nothing changes. */
-async function create(store: Store, order: BudgetOrder): Promise<{ id: number; exists: boolean }> {
+async function storeBudget(store: Store, order: BudgetOrder): Promise<{ id: number; exists: boolean }> {
   const { scope } = order;
   const subject = scope === 'key' ? (await findKey(store, order.subject)).id : order.subject;
   const created = await store.createBudget({ ...order, subject, at: Date.now() });
   if (created.status === 'not_found')
-    throw refusal(
+    throw buildRefusal(
       'not_found',
       scope === 'key'
         ? `the key "${subject}" spends nothing: it is an operator key`
@@ -117,9 +117,9 @@ async function create(store: Store, order: BudgetOrder): Promise<{ id: number; e
 }
 
 export async function createBudget(store: Store, order: BudgetOrder): Promise<ShownBudget> {
-  const { id, exists } = await create(store, order);
+  const { id, exists } = await storeBudget(store, order);
   if (exists)
-    throw refusal(
+    throw buildRefusal(
       'conflict',
       `the budget ${id} is of this ${order.scope} for each ${order.per} already: change it`,
     );
@@ -132,12 +132,12 @@ export async function setBudget(
   order: BudgetOrder,
   stated: Changes & { readonly zone?: string | undefined },
 ): Promise<ShownBudget> {
-  const { id, exists } = await create(store, order);
+  const { id, exists } = await storeBudget(store, order);
   if (!exists) return findBudget(store, id);
   const { zone, ...changes } = stated;
   const found = await findBudget(store, id);
   if (zone !== undefined && zone !== found.zone)
-    throw refusal(
+    throw buildRefusal(
       'conflict',
       `the budget ${id} counts by the clocks of ${found.zone}; delete it to count by those of ${zone}`,
       'zone',
@@ -149,7 +149,8 @@ type Changes = z.output<typeof budgetChanges>;
 
 export async function changeBudget(store: Store, wanted: unknown, stated: Changes): Promise<ShownBudget> {
   const { id } = await findBudget(store, wanted);
-  if (!(await store.changeBudget({ id, changes: statedOf(stated), at: Date.now() }))) throw noBudget(wanted);
+  if (!(await store.changeBudget({ id, changes: keepStated(stated), at: Date.now() })))
+    throw buildBudgetError(wanted);
   return findBudget(store, id);
 }
 
@@ -157,27 +158,27 @@ type Raise = z.output<typeof raiseOrder>;
 
 export async function raiseBudget(store: Store, wanted: unknown, raise: Raise): Promise<ShownBudget> {
   const { id } = await findBudget(store, wanted);
-  if (!(await store.raiseBudget({ id, ...raise, at: Date.now() }))) throw noBudget(wanted);
+  if (!(await store.raiseBudget({ id, ...raise, at: Date.now() }))) throw buildBudgetError(wanted);
   return findBudget(store, id);
 }
 
 export async function deleteBudget(store: Store, wanted: unknown): Promise<ShownBudget> {
   const { id } = await findBudget(store, wanted);
-  if (!(await store.deleteBudget({ id, at: Date.now() }))) throw noBudget(wanted);
+  if (!(await store.deleteBudget({ id, at: Date.now() }))) throw buildBudgetError(wanted);
   return findBudget(store, id);
 }
 
 export async function listBudgets(store: Store, query: z.output<typeof budgetQuery>) {
   const budgets = await store.listBudgets({ ...query, at: Date.now() });
-  return pageOf(budgets, query.limit, shownBudget, ({ id }) => id);
+  return buildPage(budgets, query.limit, describeBudget, ({ id }) => id);
 }
 
 export async function listWarnings(store: Store, query: z.output<typeof warningQuery>) {
-  return pageOf(
+  return buildPage(
     await store.listWarnings(query),
     query.limit,
     (warning) => ({
-      ...shownWarning(warning),
+      ...describeWarning(warning),
       delivered: warning.due === undefined,
       attempts: warning.attempts,
     }),

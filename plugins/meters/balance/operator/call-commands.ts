@@ -2,18 +2,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { formatTable, formatUsd, parseUsd, type CommandOption } from '../../../../core/index.ts';
-import { read } from '../../../shared/operator-routes.ts';
+import { readInput } from '../../../shared/operator-routes.ts';
 import type { Store } from '../store.ts';
-import { callDetails, callQuery, listCalls } from './calls.ts';
-import { wholeNumber } from './reading.ts';
-import { statement, statementCsv, statementQuery } from './statement.ts';
-import { numeric, only, type Options, type Verb, type Work } from './verbs.ts';
+import { readCallDetails, callQuery, listCalls } from './calls.ts';
+import { buildNumberSchema } from './reading.ts';
+import { computeStatement, formatStatementCsv, statementQuery } from './statement.ts';
+import { toNumeric, only, type Options, type Verb, type Work } from './verbs.ts';
 
 type ListedCall = Awaited<ReturnType<typeof listCalls>>['data'][number];
 
 const headings = 'ENDED CALL ACCOUNT KEY MODEL PROVIDER OUTCOME MS IN OUT USD'.split(' ');
 
-function callCells(call: ListedCall): string[] {
+function formatCallCells(call: ListedCall): string[] {
   const { ended, id, account, key, model, provider, outcome, duration_ms, input, output, cost } = call;
   const cells = [ended, id, account, key, model, provider, outcome, duration_ms, input, output, cost];
   return cells.map((cell) => String(cell ?? ''));
@@ -27,8 +27,8 @@ const filters: readonly CommandOption[] = [
   { flags: '--outcome <outcome>', description: 'only those that ended so, such as completed or failed' },
 ];
 
-const listWork: Work = async ({ store }, _, { limit, ...options }) => {
-  const query = read(callQuery, { limit: numeric(limit) ?? 50, ...options });
+const runList: Work = async ({ store }, _, { limit, ...options }) => {
+  const query = readInput(callQuery, { limit: toNumeric(limit) ?? 50, ...options });
   const { data } = await listCalls(store, query);
   const cost = data.reduce((sum, call) => sum + parseUsd(call.cost), 0n);
   const totals = [`${data.length} calls`, ...headings.slice(2).map(() => ''), formatUsd(cost)];
@@ -36,7 +36,7 @@ const listWork: Work = async ({ store }, _, { limit, ...options }) => {
     json: data,
     text:
       data.length > 0
-        ? formatTable(headings, data.map(callCells), data.length > 1 ? totals : undefined)
+        ? formatTable(headings, data.map(formatCallCells), data.length > 1 ? totals : undefined)
         : 'There are no calls.',
   };
 };
@@ -48,36 +48,36 @@ const lookBack = 10_000;
 /** The calls that were stored since the last look, the oldest first. */
 async function listNew(store: Store, options: Options, seen: Set<string>): Promise<ListedCall[]> {
   const from = new Date(Date.now() - lookBack).toISOString();
-  const { data } = await listCalls(store, read(callQuery, { ...options, from, limit: 1000 }));
+  const { data } = await listCalls(store, readInput(callQuery, { ...options, from, limit: 1000 }));
   const fresh = data.filter(({ id }) => !seen.has(id)).toReversed();
   seen.clear();
   for (const { id } of data) seen.add(id);
   return fresh;
 }
 
-const tailQuery = z.object({ count: wholeNumber(1).optional() });
+const tailQuery = z.object({ count: buildNumberSchema(1).optional() });
 
-const tailWork: Work = async ({ store, print }, _, { count: typed, ...options }) => {
-  const { count } = read(tailQuery, { count: typed });
+const runTail: Work = async ({ store, print }, _, { count: typed, ...options }) => {
+  const { count } = readInput(tailQuery, { count: typed });
   const seen = new Set<string>();
   await listNew(store, options, seen);
   for (let left = count ?? Infinity; left > 0;) {
     await sleep(pause);
     const calls = (await listNew(store, options, seen)).slice(0, left);
-    for (const call of calls) print(callCells(call).filter(Boolean).join('  '));
+    for (const call of calls) print(formatCallCells(call).filter(Boolean).join('  '));
     left -= calls.length;
   }
   return { json: null, text: '' };
 };
 
-function balanceCells(at: string, text: string, balance: string): string[] {
+function buildBalanceCells(at: string, text: string, balance: string): string[] {
   return [at, text, '', '', '', balance];
 }
 
-const statementWork: Work = async ({ store }, [account = ''], { csv, ...options }) => {
-  const query = read(statementQuery, options);
-  const made = await statement(store, account, query);
-  if (csv === true) return { json: made, text: statementCsv(made).trimEnd() };
+const runStatement: Work = async ({ store }, [account = ''], { csv, ...options }) => {
+  const query = readInput(statementQuery, options);
+  const made = await computeStatement(store, account, query);
+  if (csv === true) return { json: made, text: formatStatementCsv(made).trimEnd() };
   const rows = made.lines.map(({ at, kind, text, calls, amount, balance }) =>
     [at, kind, text, calls ?? '', amount, balance].map(String),
   );
@@ -86,9 +86,9 @@ const statementWork: Work = async ({ store }, [account = ''], { csv, ...options 
     text: formatTable(
       ['AT', 'KIND', 'TEXT', 'CALLS', 'USD', 'BALANCE'],
       [
-        balanceCells(made.from, 'opening', made.opening),
+        buildBalanceCells(made.from, 'opening', made.opening),
         ...rows,
-        balanceCells(made.to, 'closing', made.closing),
+        buildBalanceCells(made.to, 'closing', made.closing),
       ],
     ),
   };
@@ -108,19 +108,19 @@ export const callVerbs: readonly Verb[] = [
       },
       { flags: '--csv', description: 'as CSV' },
     ],
-    work: statementWork,
+    work: runStatement,
   },
   {
     name: 'calls list',
     description: 'show the last calls',
     options: [{ flags: '--limit <count>', description: 'how many (50 unless given)' }, ...filters],
-    work: listWork,
+    work: runList,
   },
   {
     name: 'calls show <call>',
     description: 'show all that is known of a call, as JSON',
     async work({ store }, [id = '']) {
-      const call = await callDetails(store, id);
+      const call = await readCallDetails(store, id);
       return { json: call, text: JSON.stringify(call, null, 2) };
     },
   },
@@ -128,6 +128,6 @@ export const callVerbs: readonly Verb[] = [
     name: 'calls tail',
     description: 'print calls as they end, until Ctrl-C',
     options: [{ flags: '--count <calls>', description: 'stop after so many' }, ...filters],
-    work: tailWork,
+    work: runTail,
   },
 ];

@@ -1,14 +1,19 @@
 /** What operators read of stored calls: pages of them, and one with all that is known of it. */
 import { z } from 'zod';
 import { usd } from '../../../../core/index.ts';
-import { ownCall, shownCall, shownRecord, type ListedColumns } from '../../../shared/calls/shown.ts';
-import { tagText } from '../../../shared/calls/tag-text.ts';
+import {
+  describeOwnCall,
+  describeCall,
+  readShownRecord,
+  type ListedColumns,
+} from '../../../shared/calls/shown.ts';
+import { formatTag } from '../../../shared/calls/tag-text.ts';
 import type { CallRow, StoredCall, Store } from '../store.ts';
-import { billOf } from './bill.ts';
-import { csv } from './csv.ts';
-import { accountName, moment, wholeNumber } from './reading.ts';
-import { pageOf, refusal } from './replies.ts';
-import { shownEntry } from './reports.ts';
+import { computeBill } from './bill.ts';
+import { formatCsv } from './csv.ts';
+import { accountName, moment, buildNumberSchema } from './reading.ts';
+import { buildPage, buildRefusal } from './replies.ts';
+import { describeEntry } from './reports.ts';
 
 const name = z.string().min(1).max(200);
 const outcomes = ['completed', 'aborted', 'cut', 'refused', 'failed', 'replayed', 'error'] as const;
@@ -27,7 +32,7 @@ const paging = {
   from: moment.optional(),
   to: moment.optional(),
   after: cursor.optional(),
-  limit: wholeNumber(1, 1000).default(100),
+  limit: buildNumberSchema(1, 1000).default(100),
 };
 
 export const callQuery = z.strictObject({
@@ -45,38 +50,41 @@ export const callQuery = z.strictObject({
 
 export const ownCallQuery = z.strictObject(paging);
 
-function listed(row: CallRow): ListedColumns {
+function toListed(row: CallRow): ListedColumns {
   const { firstEvent: first_event = null, asked = null, code = null, ...columns } = row;
   return { ...columns, asked, code, first_event };
 }
 
-function placeOf({ ended, number }: CallRow): string {
+function formatPlace({ ended, number }: CallRow): string {
   return `${ended}-${number}`;
 }
 
 export async function listCalls(store: Store, { id, format: _format, ...query }: z.output<typeof callQuery>) {
   const rows = await store.listCalls({ ...query, call: id });
-  return pageOf(rows, query.limit, (row) => shownCall(listed(row)), placeOf);
+  return buildPage(rows, query.limit, (row) => describeCall(toListed(row)), formatPlace);
 }
 
 export async function listOwnCalls(store: Store, key: string, query: z.output<typeof ownCallQuery>) {
   const rows = await store.listCalls({ ...query, key });
-  return { object: 'list', ...pageOf(rows, query.limit, (row) => ownCall(listed(row)), placeOf) };
+  return {
+    object: 'list',
+    ...buildPage(rows, query.limit, (row) => describeOwnCall(toListed(row)), formatPlace),
+  };
 }
 
 const columns = `id started ended account key protocol operation stream model answered_by provider
   outcome status error_code first_event_ms duration_ms attempts input output cached reasoning
   cost vendor_cost margin cost_basis flags tags`.split(/\s+/);
 
-export function callsCsv({ data }: Awaited<ReturnType<typeof listCalls>>): string {
-  return csv(
+export function formatCallsCsv({ data }: Awaited<ReturnType<typeof listCalls>>): string {
+  return formatCsv(
     columns,
     data.map(({ flags, tags, stream, ...row }) => ({
       ...row,
       stream: String(stream),
       flags: flags.join(' '),
       tags: Object.entries(tags)
-        .map(([name, value]) => tagText(name, value))
+        .map(([name, value]) => formatTag(name, value))
         .join(', '),
     })),
   );
@@ -87,7 +95,7 @@ type Timing = { name: string; start_ms: number; duration_ms: number | null };
 const steps = ['authenticate', 'read', 'replay', 'route', 'authorize'] as const;
 
 /** The steps of a call as a waterfall: those before its attempts follow one another. */
-function spansOf({ timing, attempts }: ReturnType<typeof shownRecord>): Timing[] {
+function computeSpans({ timing, attempts }: ReturnType<typeof readShownRecord>): Timing[] {
   let start = 0;
   const spans: Timing[] = steps.flatMap((step) => {
     const duration = timing[step];
@@ -114,22 +122,22 @@ function spansOf({ timing, attempts }: ReturnType<typeof shownRecord>): Timing[]
 }
 
 /** One call, with its record and what the ledger booked for it. */
-export async function callDetails(store: Store, id: string) {
+export async function readCallDetails(store: Store, id: string) {
   const call: StoredCall | undefined = await store.storedCall(id);
   if (!call)
-    throw refusal(
+    throw buildRefusal(
       'not_found',
       `No call "${id.slice(0, 100)}" is stored: it still runs, never was, or is older than the retention.`,
     );
-  const record = shownRecord(call.body);
+  const record = readShownRecord(call.body);
   const entries = await store.entries({ call: id, limit: 20 });
   return {
-    ...shownCall(listed(call)),
+    ...describeCall(toListed(call)),
     ...record,
     provider: call.provider === '' ? null : call.provider,
     answered_by: call.provider === '' ? null : call.model,
     routing: record.routing ?? [],
-    timing: spansOf(record),
-    entries: entries.map(shownEntry).map((entry) => ({ ...entry, ...billOf(entry.costs) })),
+    timing: computeSpans(record),
+    entries: entries.map(describeEntry).map((entry) => ({ ...entry, ...computeBill(entry.costs) })),
   };
 }

@@ -1,34 +1,34 @@
 /** The verbs for corrections, the state of accounts, and the log of operators' actions. */
 import { formatTable, type CommandOption, type CommandResult } from '../../../../core/index.ts';
-import { read } from '../../../shared/operator-routes.ts';
+import { readInput } from '../../../shared/operator-routes.ts';
 import { accountChanges, changeAccount } from './accounts.ts';
 import { actionQuery, listActions } from './actions.ts';
 import {
-  adjust,
+  adjustCredit,
   adjustmentOrder,
-  chargeBack,
+  chargeBackCredit,
   chargebackOrder,
-  refund,
+  refundCall,
   refundOrder,
   type Corrected,
 } from './corrections.ts';
-import { numeric, type Verb } from './verbs.ts';
+import { toNumeric, type Verb } from './verbs.ts';
 
 const reasonOption: CommandOption = { flags: '--reason <text>', description: 'why; statements show it' };
 
-function corrected(made: Corrected): CommandResult {
+function describeCorrected(made: Corrected): CommandResult {
   const { account, amount, balance, status } = made;
   const again = status === 'already_credited' ? ' It was made before; nothing changed.' : '';
   return { json: made, text: `${account}: ${amount} USD; the balance is ${balance} USD.${again}` };
 }
 
-function stateVerb(verb: string, state: string, description: string): Verb {
+function buildStateVerb(verb: string, state: string, description: string): Verb {
   return {
     name: `accounts ${verb} <name>`,
     description,
     changes: true,
     async work({ store }, [name = '']) {
-      const changed = await changeAccount(store, name, read(accountChanges, { state }));
+      const changed = await changeAccount(store, name, readInput(accountChanges, { state }));
       return { json: changed, text: `${name} is ${changed.state}.` };
     },
   };
@@ -44,8 +44,12 @@ export const correctionVerbs: readonly Verb[] = [
       { flags: '--reference <text>', description: 'what it is known by elsewhere: it is made once' },
     ],
     work: async (bench, [account, amount], { reason, reference }) =>
-      corrected(
-        await adjust(bench.store, read(adjustmentOrder, { account, amount, reason, reference }), bench),
+      describeCorrected(
+        await adjustCredit(
+          bench.store,
+          readInput(adjustmentOrder, { account, amount, reason, reference }),
+          bench,
+        ),
       ),
   },
   {
@@ -54,7 +58,9 @@ export const correctionVerbs: readonly Verb[] = [
     changes: true,
     options: [{ flags: '--amount <usd>', description: 'only a part of it' }, reasonOption],
     work: async (bench, [call], { amount, reason }) =>
-      corrected(await refund(bench.store, read(refundOrder, { call, amount, reason }), bench)),
+      describeCorrected(
+        await refundCall(bench.store, readInput(refundOrder, { call, amount, reason }), bench),
+      ),
   },
   {
     name: 'credit chargeback <reference>',
@@ -62,17 +68,19 @@ export const correctionVerbs: readonly Verb[] = [
     changes: true,
     options: [reasonOption],
     work: async (bench, [reference], { reason }) =>
-      corrected(await chargeBack(bench.store, read(chargebackOrder, { reference, reason }), bench)),
+      describeCorrected(
+        await chargeBackCredit(bench.store, readInput(chargebackOrder, { reference, reason }), bench),
+      ),
   },
-  stateVerb('disable', 'disabled', 'refuse all keys of an account from now on'),
-  stateVerb('enable', 'open', 'accept the keys of a disabled account again'),
-  stateVerb('close', 'closed', 'refuse all keys of an account for good; it gets no new keys'),
+  buildStateVerb('disable', 'disabled', 'refuse all keys of an account from now on'),
+  buildStateVerb('enable', 'open', 'accept the keys of a disabled account again'),
+  buildStateVerb('close', 'closed', 'refuse all keys of an account for good; it gets no new keys'),
   {
     name: 'actions list',
     description: 'show what operators changed, newest first',
     options: [{ flags: '--limit <count>', description: 'how many (100 unless given)' }],
     async work({ store }, _, { limit }) {
-      const { data } = await listActions(store, read(actionQuery, { limit: numeric(limit) }));
+      const { data } = await listActions(store, readInput(actionQuery, { limit: toNumeric(limit) }));
       const rows = data.map(({ at, author, action, subject, detail }) => [
         at,
         author,

@@ -5,9 +5,9 @@
 import { z } from 'zod';
 import { formatUsd, usd, type Nano } from '../../../../core/index.ts';
 import type { Credit, Store } from '../store.ts';
-import { accountBalance, noAccount, type ShownBalance } from './accounts.ts';
+import { requireBalance, buildAccountError, type ShownBalance } from './accounts.ts';
 import { accountName, amount, largestAmount, reference } from './reading.ts';
-import { refusal } from './replies.ts';
+import { buildRefusal } from './replies.ts';
 
 const reason = z.string('say why').trim().min(1, 'say why').max(500);
 
@@ -46,59 +46,61 @@ interface Author {
   readonly author: string;
 }
 
-async function correct(store: Store, credit: Credit): Promise<Corrected> {
+async function addCorrection(store: Store, credit: Credit): Promise<Corrected> {
   const status = await store.credit(credit);
-  if (status === 'not_found') throw noAccount(credit.account);
+  if (status === 'not_found') throw buildAccountError(credit.account);
   if (status === 'reference_taken')
-    throw refusal(
+    throw buildRefusal(
       'conflict',
       `the reference "${credit.reference}" belongs to another correction`,
       'reference',
     );
-  if (status === 'too_much') throw refusal('invalid_request', 'an account cannot hold so much', 'amount');
-  return { status, amount: formatUsd(credit.amount), ...(await accountBalance(store, credit.account)) };
+  if (status === 'too_much')
+    throw buildRefusal('invalid_request', 'an account cannot hold so much', 'amount');
+  return { status, amount: formatUsd(credit.amount), ...(await requireBalance(store, credit.account)) };
 }
 
 /** Adds to what an account was credited, or takes from it. */
-export function adjust(
+export function adjustCredit(
   store: Store,
   { account, amount: moved, reason: why, reference: known }: z.output<typeof adjustmentOrder>,
   { author }: Author,
 ): Promise<Corrected> {
   const credit = { account, amount: moved, kind: 'adjustment', reference: known } as const;
-  return correct(store, { ...credit, reason: why, author, at: Date.now() });
+  return addCorrection(store, { ...credit, reason: why, author, at: Date.now() });
 }
 
 /** Gives back what a call cost, or a part of it, once. */
-export async function refund(
+export async function refundCall(
   store: Store,
   { call, amount: stated, reason: why }: z.output<typeof refundOrder>,
   { author }: Author,
 ): Promise<Corrected> {
   const entries = await store.entries({ call, limit: 20 });
   const [first] = entries;
-  if (!first) throw refusal('not_found', `there is no call "${call}" in the books`, 'call');
+  if (!first) throw buildRefusal('not_found', `there is no call "${call}" in the books`, 'call');
   const cost = entries.reduce<Nano>((sum, { revenue }) => sum + revenue, 0n);
   const refunded = stated ?? cost;
   if (refunded > cost || cost === 0n)
-    throw refusal('invalid_request', `the call cost ${formatUsd(cost)} USD`, 'amount');
+    throw buildRefusal('invalid_request', `the call cost ${formatUsd(cost)} USD`, 'amount');
   const { account } = first;
   const credit = { account, amount: refunded, kind: 'refund', reference: `refund:${call}` } as const;
-  return correct(store, { ...credit, reason: why, author, at: Date.now() });
+  return addCorrection(store, { ...credit, reason: why, author, at: Date.now() });
 }
 
 /** Takes back a credit whose payment was reversed, once. The balance may become negative. */
-export async function chargeBack(
+export async function chargeBackCredit(
   store: Store,
   { reference: known, reason: why }: z.output<typeof chargebackOrder>,
   { author }: Author,
 ): Promise<Corrected> {
   const [credit] = await store.entries({ reference: known, limit: 1 });
-  if (!credit) throw refusal('not_found', `there is no credit with the reference "${known}"`, 'reference');
+  if (!credit)
+    throw buildRefusal('not_found', `there is no credit with the reference "${known}"`, 'reference');
   if (credit.available <= 0n)
-    throw refusal('invalid_request', `"${known}" took credit back itself`, 'reference');
+    throw buildRefusal('invalid_request', `"${known}" took credit back itself`, 'reference');
   const { account, available } = credit;
   const reference = `chargeback:${known}`;
   const taken = { account, amount: -available, kind: 'chargeback', reference } as const;
-  return correct(store, { ...taken, reason: why, author, at: Date.now() });
+  return addCorrection(store, { ...taken, reason: why, author, at: Date.now() });
 }

@@ -3,21 +3,21 @@
 export type Cell = string | number | null | undefined;
 
 /** A text as a cell: quoted if it needs to be, and never a formula. */
-export function csvCell(value: string): string {
+export function formatCsvCell(value: string): string {
   const text = /^[=+@\t\r]|^-(?!\d+(\.\d+)?$)/.test(value) ? `'${value}` : value;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-function cell(value: Cell): string {
+function formatCell(value: Cell): string {
   if (value === null || value === undefined) return '';
-  return typeof value === 'string' ? csvCell(value) : String(value);
+  return typeof value === 'string' ? formatCsvCell(value) : String(value);
 }
 
 /** The columns by name in a first line, then a line for each row. */
-export function csv<Column extends string>(
+export function formatCsv<Column extends string>(
   columns: readonly Column[],
   rows: readonly Readonly<Partial<Record<Column, Cell>>>[],
 ): string {
-  const lines = rows.map((row) => columns.map((column) => cell(row[column])).join(','));
+  const lines = rows.map((row) => columns.map((column) => formatCell(row[column])).join(','));
   return [columns.join(','), ...lines, ''].join('\r\n');
 }

@@ -7,10 +7,10 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { fileMode, GatewayError, type RouteReply } from '../../../../core/index.ts';
-import { noStore, read } from '../../../shared/operator-routes.ts';
+import { noStore, readInput } from '../../../shared/operator-routes.ts';
 import { exportFormats, headOf } from '../export/lines.ts';
 import { entryKinds, type Store } from '../store.ts';
-import { accountName, moment, wholeNumber } from './reading.ts';
+import { accountName, moment, buildNumberSchema } from './reading.ts';
 import { only, type Verb } from './verbs.ts';
 
 export const exportQuery = z.strictObject({
@@ -21,7 +21,7 @@ export const exportQuery = z.strictObject({
   from: moment.optional(),
   to: moment.optional(),
   /** The number of an entry: the export continues after it. */
-  after: wholeNumber(0).default(0),
+  after: buildNumberSchema(0).default(0),
 });
 
 type Query = z.output<typeof exportQuery>;
@@ -33,8 +33,8 @@ const mostExports = 4;
 let running = 0;
 
 /** The lines with numbers above `after`, up to `last`. The next slice is read while this one is sent. */
-async function* linesOf(store: Store, { after, ...query }: Query, last: number): AsyncGenerator<string> {
-  const sliceFrom = (start: number): Promise<string> | undefined => {
+async function* readLines(store: Store, { after, ...query }: Query, last: number): AsyncGenerator<string> {
+  const readSlice = (start: number): Promise<string> | undefined => {
     if (start >= last) return undefined;
     const slice = store.exportEntries({ ...query, after: start, last: Math.min(start + sliceSize, last) });
     // A client that leaves never asks for it.
@@ -45,10 +45,10 @@ async function* linesOf(store: Store, { after, ...query }: Query, last: number):
   running += 1;
   try {
     if (headOf[query.format] !== '') yield headOf[query.format];
-    let next = sliceFrom(after);
+    let next = readSlice(after);
     for (let start = after; next; start += sliceSize) {
       const text = await next;
-      next = sliceFrom(start + sliceSize);
+      next = readSlice(start + sliceSize);
       if (text !== '') yield text;
     }
   } finally {
@@ -68,13 +68,13 @@ export async function exportEntries(store: Store, query: Query): Promise<Export>
       retryAfter: 30,
     });
   const last = Math.max(query.after, await store.lastEntry());
-  return { lines: Readable.from(linesOf(store, query, last)), last };
+  return { lines: Readable.from(readLines(store, query, last)), last };
 }
 
 const types = { csv: 'text/csv; charset=utf-8', jsonl: 'application/jsonl; charset=utf-8' } as const;
 
-export async function exportReply(store: Store, params: unknown): Promise<RouteReply> {
-  const query = read(exportQuery, params);
+export async function buildExportReply(store: Store, params: unknown): Promise<RouteReply> {
+  const query = readInput(exportQuery, params);
   const { lines, last } = await exportEntries(store, query);
   return {
     status: 200,
@@ -101,7 +101,7 @@ export const exportVerb: Verb = {
     only.to,
   ],
   async work({ store }, [file = ''], options) {
-    const { lines, last } = await exportEntries(store, read(exportQuery, options));
+    const { lines, last } = await exportEntries(store, readInput(exportQuery, options));
     await pipeline(lines, createWriteStream(file, { mode: fileMode }));
     return {
       json: { file, last },

@@ -7,16 +7,16 @@ import {
   type CommandOption,
   type CommandResult,
 } from '../../../../core/index.ts';
-import { read } from '../../../shared/operator-routes.ts';
-import { budgetLine, counting, countingOptions } from './budget-commands.ts';
+import { readInput } from '../../../shared/operator-routes.ts';
+import { formatBudget, readCounting, countingOptions } from './budget-commands.ts';
 import { budgetQuery, listBudgets } from './budgets.ts';
 import * as keys from './keys.ts';
-import { all, numeric, type Options, type Verb, type Work } from './verbs.ts';
+import { readAll, toNumeric, type Options, type Verb, type Work } from './verbs.ts';
 
 /** `none` takes a limit away; a limit that is not given stays. */
-function limitsOf({ spendCap, models, expires, callsPerMinute }: Options): Record<string, unknown> {
+function readLimits({ spendCap, models, expires, callsPerMinute }: Options): Record<string, unknown> {
   const patterns = typeof models === 'string' && models !== 'none' ? models.split(',') : models;
-  const stated = { spendCap, models: patterns, expires, callsPerMinute: numeric(callsPerMinute) };
+  const stated = { spendCap, models: patterns, expires, callsPerMinute: toNumeric(callsPerMinute) };
   return Object.fromEntries(
     Object.entries(stated).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, value === 'none' ? null : value]],
@@ -24,7 +24,7 @@ function limitsOf({ spendCap, models, expires, callsPerMinute }: Options): Recor
   );
 }
 
-function limitsText({ spendCap, models, expires, callsPerMinute }: keys.ShownKey['limits']): string {
+function formatLimits({ spendCap, models, expires, callsPerMinute }: keys.ShownKey['limits']): string {
   const facts = [
     spendCap !== null && `at most ${spendCap} USD`,
     models !== null && `only ${models.join(', ')}`,
@@ -36,7 +36,7 @@ function limitsText({ spendCap, models, expires, callsPerMinute }: keys.ShownKey
 
 const headings = ['KEY', 'ENDS', 'ACCOUNT', 'CREATED', 'USED USD', 'LIMITS', 'STATE', 'NAME'];
 
-function keyCells({
+function formatKeyCells({
   id,
   lastFour,
   name,
@@ -48,16 +48,16 @@ function keyCells({
   used,
 }: keys.ShownKey): string[] {
   const state = disabled ? 'disabled' : '';
-  return [id, `…${lastFour}`, account ?? kind, created, used, limitsText(limits), state, name];
+  return [id, `…${lastFour}`, account ?? kind, created, used, formatLimits(limits), state, name];
 }
 
-function keysTable(shown: readonly keys.ShownKey[]): string {
+function formatKeys(shown: readonly keys.ShownKey[]): string {
   const used = shown.reduce((sum, key) => sum + parseUsd(key.used), 0n);
   const totals = [`${shown.length} keys`, '', '', '', formatUsd(used)];
-  return formatTable(headings, shown.map(keyCells), shown.length > 1 ? totals : undefined);
+  return formatTable(headings, shown.map(formatKeyCells), shown.length > 1 ? totals : undefined);
 }
 
-function secretResult(made: keys.NewKey): CommandResult {
+function buildSecretResult(made: keys.NewKey): CommandResult {
   const { key, account, id, warning } = made;
   const owner = account === null ? 'Operator' : `Account "${account}"`;
   const lines = [
@@ -68,8 +68,8 @@ function secretResult(made: keys.NewKey): CommandResult {
   return { json: made, text: lines.join('\n') };
 }
 
-function keyResult(key: keys.ShownKey): CommandResult {
-  return { json: key, text: keysTable([key]) };
+function buildKeyResult(key: keys.ShownKey): CommandResult {
+  return { json: key, text: formatKeys([key]) };
 }
 
 const limitOptions: readonly CommandOption[] = [
@@ -88,36 +88,36 @@ const limitOptions: readonly CommandOption[] = [
   { flags: '--calls-per-minute <count>', description: 'how many calls it may make in a minute' },
 ];
 
-const createKeyWork: Work = async (
+const runCreateKey: Work = async (
   bench,
   _,
   { account, name, credit, operator, readOnly, tags, budget, ...limits },
 ) => {
   const whose = operator === true ? { kind: 'operator', account } : { account: account ?? 'default' };
-  const order = read(keys.keyOrder, {
+  const order = readInput(keys.keyOrder, {
     ...whose,
     name,
     readOnly,
     credit,
-    ...counting({ tags, budget }),
-    limits: limitsOf(limits),
+    ...readCounting({ tags, budget }),
+    limits: readLimits(limits),
   });
-  return secretResult(await keys.createKey(bench.store, order, bench));
+  return buildSecretResult(await keys.createKey(bench.store, order, bench));
 };
 
-const listKeysWork: Work = async ({ store }, _, { account }) => {
-  const found = await all((after) =>
-    keys.listKeys(store, read(keys.keyQuery, { account, after, limit: 1000 })),
+const runListKeys: Work = async ({ store }, _, { account }) => {
+  const found = await readAll((after) =>
+    keys.listKeys(store, readInput(keys.keyQuery, { account, after, limit: 1000 })),
   );
-  return { json: found, text: found.length > 0 ? keysTable(found) : 'There are no keys.' };
+  return { json: found, text: found.length > 0 ? formatKeys(found) : 'There are no keys.' };
 };
 
-const showKeyWork: Work = async ({ store }, [wanted = '']) => {
+const runShowKey: Work = async ({ store }, [wanted = '']) => {
   const key = await keys.findKey(store, wanted);
   const { id, lastFour, name, kind, account, disabled, created, used, pending, limits, tags } = key;
   const { data: budgets } = await listBudgets(
     store,
-    read(budgetQuery, { scope: 'key', subject: id, limit: 1000 }),
+    readInput(budgetQuery, { scope: 'key', subject: id, limit: 1000 }),
   );
   const facts = {
     key: `${id} (ends in ${lastFour})`,
@@ -128,9 +128,9 @@ const showKeyWork: Work = async ({ store }, [wanted = '']) => {
       .join(', '),
     created,
     used: `${used} USD, and ${pending} reserved`,
-    limits: limitsText(limits) || 'none',
+    limits: formatLimits(limits) || 'none',
     tags: tags.join(', ') || 'none',
-    budgets: budgets.map(budgetLine).join(`\n${' '.repeat(9)}`) || 'none',
+    budgets: budgets.map(formatBudget).join(`\n${' '.repeat(9)}`) || 'none',
   };
   return {
     json: { ...key, budgets },
@@ -155,18 +155,18 @@ export const keyVerbs: readonly Verb[] = [
     ],
     changes: true,
     creates: true,
-    work: createKeyWork,
+    work: runCreateKey,
   },
   {
     name: 'keys list',
     description: 'show all keys',
     options: [{ flags: '--account <name>', description: 'only those of one account' }],
-    work: listKeysWork,
+    work: runListKeys,
   },
   {
     name: 'keys show <key>',
     description: 'show one key, named by its id or its last four characters',
-    work: showKeyWork,
+    work: runShowKey,
   },
   {
     name: 'keys delete <key>',
@@ -182,14 +182,14 @@ export const keyVerbs: readonly Verb[] = [
     description: 'refuse a key from now on, named by its id or its last four characters',
     changes: true,
     work: async (bench, [key = '']) =>
-      keyResult(await keys.changeKey(bench.store, key, { disabled: true }, bench)),
+      buildKeyResult(await keys.changeKey(bench.store, key, { disabled: true }, bench)),
   },
   {
     name: 'keys enable <key>',
     description: 'accept a key again that was disabled',
     changes: true,
     work: async (bench, [key = '']) =>
-      keyResult(await keys.changeKey(bench.store, key, { disabled: false }, bench)),
+      buildKeyResult(await keys.changeKey(bench.store, key, { disabled: false }, bench)),
   },
   {
     name: 'keys rotate <key>',
@@ -199,7 +199,9 @@ export const keyVerbs: readonly Verb[] = [
       { flags: '--overlap <seconds>', description: 'how long the old secret still works (0 unless given)' },
     ],
     work: async ({ store }, [key = ''], { overlap }) =>
-      secretResult(await keys.rotateKey(store, key, read(keys.rotationOrder, { overlap: numeric(overlap) }))),
+      buildSecretResult(
+        await keys.rotateKey(store, key, readInput(keys.rotationOrder, { overlap: toNumeric(overlap) })),
+      ),
   },
   {
     name: 'keys limit <key>',
@@ -207,11 +209,11 @@ export const keyVerbs: readonly Verb[] = [
     changes: true,
     options: limitOptions,
     async work(bench, [key = ''], options) {
-      const stated = limitsOf(options);
+      const stated = readLimits(options);
       if (Object.keys(stated).length === 0)
         throw new GatewayError('invalid_request', 'name a limit to change, as --spend-cap 10');
-      const changes = read(keys.keyChanges, { limits: stated });
-      return keyResult(await keys.changeKey(bench.store, key, changes, bench));
+      const changes = readInput(keys.keyChanges, { limits: stated });
+      return buildKeyResult(await keys.changeKey(bench.store, key, changes, bench));
     },
   },
 ];

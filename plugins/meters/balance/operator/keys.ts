@@ -1,12 +1,12 @@
 /** How operators make, look at and change keys. A secret is shown only in the answer that makes it. */
 import { z } from 'zod';
 import { formatUsd } from '../../../../core/index.ts';
-import { issueKey, newSecret } from '../keys.ts';
+import { issueKey, createKeySecret } from '../keys.ts';
 import type { KeyRecord, Store } from '../store.ts';
 import { addCredit } from './accounts.ts';
 import { checkModelPatterns } from './model-patterns.ts';
-import { accountName, amount, budgetTerms, label, limits, page, statedOf, tags } from './reading.ts';
-import { iso, pageOf, refusal, usdOrNull } from './replies.ts';
+import { accountName, amount, budgetTerms, label, limits, page, keepStated, tags } from './reading.ts';
+import { toIso, buildPage, buildRefusal, toUsdOrNull } from './replies.ts';
 
 export const keyOrder = z.strictObject({
   /** The account it belongs to, which is made where no account has this name yet. */
@@ -36,7 +36,7 @@ export const rotationOrder = z.strictObject({
 });
 
 /** A key as it is shown: never its secret, nor its hash. */
-function shownKey({ spendCap, models, expires, callsPerMinute, ...key }: KeyRecord) {
+function describeKey({ spendCap, models, expires, callsPerMinute, ...key }: KeyRecord) {
   const { id, lastFour, name, kind, account = null, disabled, tags: tagged, rotatedTo = null } = key;
   return {
     id,
@@ -46,11 +46,11 @@ function shownKey({ spendCap, models, expires, callsPerMinute, ...key }: KeyReco
     ...(kind === 'operator' ? { readOnly: key.readOnly } : {}),
     account,
     disabled,
-    created: iso(key.created),
+    created: toIso(key.created),
     limits: {
-      spendCap: usdOrNull(spendCap),
+      spendCap: toUsdOrNull(spendCap),
       models: models ?? null,
-      expires: iso(expires),
+      expires: toIso(expires),
       callsPerMinute: callsPerMinute ?? null,
     },
     tags: tagged,
@@ -60,16 +60,19 @@ function shownKey({ spendCap, models, expires, callsPerMinute, ...key }: KeyReco
   };
 }
 
-export type ShownKey = ReturnType<typeof shownKey>;
+export type ShownKey = ReturnType<typeof describeKey>;
 
 /** The one key with this id, or with these last four characters. */
 export async function findKey(store: Store, wanted: string): Promise<ShownKey> {
-  const found = (await store.listKeys({ wanted, limit: 20 })).map(shownKey);
+  const found = (await store.listKeys({ wanted, limit: 20 })).map(describeKey);
   const [key, other] = found;
   if (!key)
-    throw refusal('not_found', `there is no key "${wanted}"; name it by its id or its last four characters`);
+    throw buildRefusal(
+      'not_found',
+      `there is no key "${wanted}"; name it by its id or its last four characters`,
+    );
   if (other)
-    throw refusal(
+    throw buildRefusal(
       'conflict',
       `"${wanted}" can be any of these, name one by its id: ${found.map(({ id }) => id).join(', ')}`,
     );
@@ -92,14 +95,18 @@ function checkOperatorKey(
   };
   const [param] = Object.entries(asked).find(([, value]) => value !== undefined && value !== null) ?? [];
   if (param !== undefined)
-    throw refusal('invalid_request', `${param}: an operator key spends nothing and calls no model`, param);
+    throw buildRefusal(
+      'invalid_request',
+      `${param}: an operator key spends nothing and calls no model`,
+      param,
+    );
 }
 
 /**
  * What to do about an account whose calls are all refused, since it has no credit; undefined where it has
  * some.
  */
-async function creditAdvice(store: Store, account: string): Promise<string | undefined> {
+async function adviseCredit(store: Store, account: string): Promise<string | undefined> {
   const balance = await store.balance(account);
   if (!balance || balance.total > 0n) return undefined;
   return (
@@ -123,9 +130,17 @@ export async function createKey(
   const { account, kind, name, readOnly, limits: stated, credit, tags: tagged, budgets } = order;
   checkModelPatterns(stated.models, offered());
   if ((account === undefined) !== (kind === 'operator'))
-    throw refusal('invalid_request', 'a user key has an account, and an operator key has none', 'account');
+    throw buildRefusal(
+      'invalid_request',
+      'a user key has an account, and an operator key has none',
+      'account',
+    );
   if (kind === 'user' && readOnly)
-    throw refusal('invalid_request', 'readOnly: only an operator key can be limited to reading', 'readOnly');
+    throw buildRefusal(
+      'invalid_request',
+      'readOnly: only an operator key can be limited to reading',
+      'readOnly',
+    );
   if (kind === 'operator') checkOperatorKey(stated, { credit, tags: tagged[0], budgets: budgets[0] });
   if (account !== undefined) await store.createAccount({ name: account, at: Date.now() });
   const { spendCap, models, expires, callsPerMinute } = stated;
@@ -136,12 +151,12 @@ export async function createKey(
     callsPerMinute: callsPerMinute ?? undefined,
   };
   const made = await issueKey(store, { account, name, readOnly, tags: tagged, ...limited });
-  if (!made) throw refusal('not_found', `there is no open account "${account}" to make a key for`);
+  if (!made) throw buildRefusal('not_found', `there is no open account "${account}" to make a key for`);
   if (credit !== undefined && account !== undefined)
     await addCredit(store, { account, amount: credit, kind: 'top-up' });
   for (const budget of budgets)
     await store.createBudget({ ...budget, scope: 'key', subject: made.id, at: Date.now() });
-  const warning = account === undefined ? undefined : await creditAdvice(store, account);
+  const warning = account === undefined ? undefined : await adviseCredit(store, account);
   return {
     key: made.secret,
     ...(await findKey(store, made.id)),
@@ -150,7 +165,7 @@ export async function createKey(
 }
 
 export async function listKeys(store: Store, query: z.output<typeof keyQuery>) {
-  return pageOf(await store.listKeys(query), query.limit, shownKey, ({ id }) => id);
+  return buildPage(await store.listKeys(query), query.limit, describeKey, ({ id }) => id);
 }
 
 export async function changeKey(
@@ -162,7 +177,7 @@ export async function changeKey(
   checkModelPatterns(changed?.models, models());
   const { id, kind } = await findKey(store, wanted);
   if (kind === 'operator' && changed) checkOperatorKey(changed, { tags: rest.tags?.[0] });
-  await store.changeKey({ id, changes: statedOf({ ...rest, ...changed }) });
+  await store.changeKey({ id, changes: keepStated({ ...rest, ...changed }) });
   return findKey(store, id);
 }
 
@@ -176,9 +191,9 @@ export async function rotateKey(
   { overlap }: z.output<typeof rotationOrder> = { overlap: 0 },
 ): Promise<ShownKey & { readonly key: string }> {
   const { id, kind } = await findKey(store, wanted);
-  const { secret, kept } = newSecret(kind);
+  const { secret, kept } = createKeySecret(kind);
   const isRotated = await store.rotateKey({ id, until: kept.at + overlap * 1000, key: kept });
-  if (!isRotated) throw refusal('conflict', `the key ${id} was rotated before`);
+  if (!isRotated) throw buildRefusal('conflict', `the key ${id} was rotated before`);
   return { key: secret, ...(await findKey(store, kept.id)) };
 }
 

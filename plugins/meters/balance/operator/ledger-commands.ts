@@ -1,16 +1,16 @@
 /** The verbs that read all books, and that correct what can be computed from them. */
 import { formatUsd } from '../../../../core/index.ts';
 import type { RollupGap } from '../calls/rollup-repair.ts';
-import { actionOfVerb } from './actions.ts';
-import { counted, type Verb, type Work } from './verbs.ts';
+import { buildVerbAction } from './actions.ts';
+import { formatCount, type Verb, type Work } from './verbs.ts';
 
-const auditWork: Work = async ({ store }) => {
+const runAudit: Work = async ({ store }) => {
   const report = await store.audit();
   const { ok, entries, accounts, pending, broken, findings } = report;
   const looked = [
-    counted(entries, 'entry', 'entries'),
-    `of ${counted(accounts, 'account')},`,
-    `${counted(pending, 'reservation')} pending`,
+    formatCount(entries, 'entry', 'entries'),
+    `of ${formatCount(accounts, 'account')},`,
+    `${formatCount(pending, 'reservation')} pending`,
   ].join(' ');
   const lines = findings.map(({ rule, entry, account, message }) => {
     const parts = [rule, entry === undefined ? undefined : `entry ${entry}`, account, message];
@@ -21,7 +21,7 @@ const auditWork: Work = async ({ store }) => {
     : [];
   const text = ok
     ? `The books are sound: ${looked}.`
-    : [`The books break ${counted(broken, 'rule')}: ${looked}.`, ...lines, ...repair].join('\n');
+    : [`The books break ${formatCount(broken, 'rule')}: ${looked}.`, ...lines, ...repair].join('\n');
   return { json: report, text, failed: !ok };
 };
 
@@ -35,7 +35,7 @@ function describeGap({ table, place, money: [cost = 0n, , posts = 0n] }: RollupG
   return `${new Date(Number(at)).toISOString()}  ${table}  ${where.join(' ')}  ${added}`;
 }
 
-const repairWork: Work = async ({ store, author }) => {
+const runRepair: Work = async ({ store, author }) => {
   let corrected = 0;
   const shown: string[] = [];
   for (let isDone = false; !isDone;) {
@@ -47,7 +47,7 @@ const repairWork: Work = async ({ store, author }) => {
       isDone = false;
       continue;
     }
-    if (corrected === 0) await store.recordAction(actionOfVerb(author, 'ledger repair', [], {}));
+    if (corrected === 0) await store.recordAction(buildVerbAction(author, 'ledger repair', [], {}));
     corrected += gaps.length;
     for (const gap of gaps.slice(0, mostShown - shown.length)) shown.push(describeGap(gap));
   }
@@ -60,7 +60,7 @@ const repairWork: Work = async ({ store, author }) => {
         : [
             ...shown,
             ...more,
-            `${counted(corrected, 'sum of usage was', 'sums of usage were')} corrected.`,
+            `${formatCount(corrected, 'sum of usage was', 'sums of usage were')} corrected.`,
             '`tollgate audit` checks them.',
           ].join('\n'),
   };
@@ -70,11 +70,11 @@ export const ledgerVerbs: readonly Verb[] = [
   {
     name: 'audit',
     description: 'read all books and say where they break a rule; exits with 1 where they do',
-    work: auditWork,
+    work: runAudit,
   },
   {
     name: 'ledger repair',
     description: 'correct sums of usage that differ from the entries (I12), while gateways run',
-    work: repairWork,
+    work: runRepair,
   },
 ];

@@ -1,5 +1,5 @@
 /** Catches misspelt models in a key's limits: a key for a model that does not exist could call nothing. */
-import { refusal } from './replies.ts';
+import { buildRefusal } from './replies.ts';
 
 /** Edits (insert, delete, replace) from one text to the other. */
 function countEdits(from: string, to: string): number {
@@ -21,7 +21,7 @@ function countEdits(from: string, to: string): number {
 const mostEdits = 2;
 const mostNamed = 3;
 
-function isMatched(pattern: string, ids: readonly string[]): boolean {
+function matchesAny(pattern: string, ids: readonly string[]): boolean {
   const start = pattern.endsWith('*') ? pattern.slice(0, -1) : undefined;
   return ids.some((id) => (start === undefined ? id === pattern : id.startsWith(start)));
 }
@@ -36,14 +36,14 @@ export function checkModelPatterns(
 ): void {
   const owners = [...new Set(ids.map((id) => `${id.slice(0, id.indexOf('/'))}/*`))];
   for (const pattern of patterns ?? []) {
-    if (isMatched(pattern, ids)) continue;
+    if (matchesAny(pattern, ids)) continue;
     const near = (pattern.endsWith('/*') ? owners : ids)
       .map((name) => ({ name, edits: countEdits(pattern, name) }))
       .filter(({ edits }) => edits <= mostEdits)
       .toSorted((one, other) => one.edits - other.edits)
       .slice(0, mostNamed);
     if (near.length > 0)
-      throw refusal(
+      throw buildRefusal(
         'invalid_request',
         `no model matches "${pattern}"; did you mean ${near.map(({ name }) => `"${name}"`).join(' or ')}?`,
         'limits.models',

@@ -1,11 +1,11 @@
 /** What an overview shows: spend, calls, tokens, errors, cache hits and times, as totals and series. */
 import { z } from 'zod';
 import { formatUsd, type GatewayError } from '../../../../core/index.ts';
-import { counted, dimensions, percentile, shortestKept, units, type Unit } from '../calls/figures.ts';
+import { counted, dimensions, computePercentile, shortestKept, units, type Unit } from '../calls/figures.ts';
 import type { LastAudit } from '../ledger-service.ts';
 import type { OverviewRow, Store } from '../store.ts';
-import { accountName, moment, wholeNumber } from './reading.ts';
-import { iso, refusal } from './replies.ts';
+import { accountName, moment, buildNumberSchema } from './reading.ts';
+import { toIso, buildRefusal } from './replies.ts';
 
 const name = z.string().min(1).max(200).optional();
 const unitNames = ['5m', '1h', '1d'] as const satisfies Unit[];
@@ -16,7 +16,7 @@ export const overviewQuery = z.strictObject({
   by: z.enum(dimensions, `an overview is by ${dimensions.join(', ')}`).default('model'),
   tag: name,
   step: z.enum(unitNames, `a step is one of ${unitNames.join(', ')}`).optional(),
-  top: wholeNumber(1, 100).default(12),
+  top: buildNumberSchema(1, 100).default(12),
   account: accountName.optional(),
   key: name,
   model: name,
@@ -29,15 +29,16 @@ type Query = z.output<typeof overviewQuery>;
 const mostSteps = 1000;
 const hour = units['1h'];
 
-function wrong(param: string, message: string): GatewayError {
-  return refusal('invalid_request', `${param}: ${message}`, param);
+function buildParamError(param: string, message: string): GatewayError {
+  return buildRefusal('invalid_request', `${param}: ${message}`, param);
 }
 
-function unitFor({ step, account, key, model, provider }: Query, from: number, to: number): Unit {
+function selectUnit({ step, account, key, model, provider }: Query, from: number, to: number): Unit {
   const isFiltered = [account, key, model, provider].some((filter) => filter !== undefined);
   const isKept = from >= Date.now() - shortestKept;
-  if (step === '5m' && isFiltered) throw wrong('step', 'with a filter it is 1h or 1d');
-  if (step === '5m' && !isKept) throw wrong('step', 'steps of 5m are kept for 48 hours; ask for 1h or 1d');
+  if (step === '5m' && isFiltered) throw buildParamError('step', 'with a filter it is 1h or 1d');
+  if (step === '5m' && !isKept)
+    throw buildParamError('step', 'steps of 5m are kept for 48 hours; ask for 1h or 1d');
   if (step !== undefined) return step;
   if (to - from <= 6 * hour && isKept && !isFiltered) return '5m';
   return to - from <= 8 * units['1d'] ? '1h' : '1d';
@@ -50,23 +51,23 @@ interface Range {
 }
 
 /** The range in whole steps. */
-function rangeOf(query: Query): Range {
+function computeRange(query: Query): Range {
   const to = query.to ?? Date.now();
   const from = query.from ?? to - units['1d'];
-  if (from >= to) throw wrong('from', 'it has to be before "to"');
-  if (query.tag !== undefined && query.by !== 'tag') throw wrong('tag', 'it goes with by=tag only');
-  const unit = unitFor(query, from, to);
+  if (from >= to) throw buildParamError('from', 'it has to be before "to"');
+  if (query.tag !== undefined && query.by !== 'tag') throw buildParamError('tag', 'it goes with by=tag only');
+  const unit = selectUnit(query, from, to);
   const length = units[unit];
   const range = { from: Math.floor(from / length) * length, to: Math.ceil(to / length) * length, unit };
   if ((range.to - range.from) / length > mostSteps)
-    throw wrong('step', `at most ${mostSteps} steps fit into an overview; ask for longer ones`);
+    throw buildParamError('step', `at most ${mostSteps} steps fit into an overview; ask for longer ones`);
   if (query.by === 'tag' && [query.account, query.key, query.model, query.provider].some((filter) => filter))
-    throw wrong('by', 'an overview by tag has no other filter');
+    throw buildParamError('by', 'an overview by tag has no other filter');
   return range;
 }
 
 /** What was charged, what the vendors bill for it, and the difference. */
-function moneyOf(rows: readonly OverviewRow[]) {
+function sumMoney(rows: readonly OverviewRow[]) {
   const cost = rows.reduce((total, row) => total + row.cost, 0n);
   const margin = rows.reduce((total, row) => total + row.margin, 0n);
   return { cost: formatUsd(cost), vendor_cost: formatUsd(cost - margin), margin: formatUsd(margin) };
@@ -74,45 +75,45 @@ function moneyOf(rows: readonly OverviewRow[]) {
 
 type Count = (typeof counted)[number];
 
-function byCount<Value>(value: (name: Count) => Value): Record<Count, Value> {
+function mapCounts<Value>(value: (name: Count) => Value): Record<Count, Value> {
   return Object.fromEntries(counted.map((name) => [name, value(name)])) as Record<Count, Value>;
 }
 
-export function totalsOf(rows: readonly OverviewRow[]) {
-  const sum = (read: (row: OverviewRow) => number): number =>
+export function computeTotals(rows: readonly OverviewRow[]) {
+  const sumRows = (read: (row: OverviewRow) => number): number =>
     rows.reduce((total, row) => total + read(row), 0);
-  const counts = rows[0]?.buckets.map((_, index) => sum(({ buckets }) => buckets[index] ?? 0)) ?? [];
+  const counts = rows[0]?.buckets.map((_, index) => sumRows(({ buckets }) => buckets[index] ?? 0)) ?? [];
   return {
-    ...byCount((name) => sum((row) => row.counts[name])),
-    ...moneyOf(rows),
+    ...mapCounts((name) => sumRows((row) => row.counts[name])),
+    ...sumMoney(rows),
     first_event_ms: {
       count: counts.reduce((total, count) => total + count, 0),
-      p50: percentile(counts, 0.5),
-      p95: percentile(counts, 0.95),
+      p50: computePercentile(counts, 0.5),
+      p95: computePercentile(counts, 0.95),
     },
   };
 }
 
 /** One value for each step, in their order. */
-function columnsOf(rows: readonly OverviewRow[], starts: readonly number[]) {
+function computeColumns(rows: readonly OverviewRow[], starts: readonly number[]) {
   const byStart = new Map(rows.map((row) => [row.start, row]));
-  const column = <Value>(read: (row: OverviewRow) => Value, none: Value): Value[] =>
+  const computeColumn = <Value>(read: (row: OverviewRow) => Value, none: Value): Value[] =>
     starts.map((start) => {
       const row = byStart.get(start);
       return row ? read(row) : none;
     });
   return {
-    ...byCount((name) => column(({ counts }) => counts[name], 0)),
-    cost: column(({ cost }) => formatUsd(cost), '0'),
-    vendor_cost: column(({ cost, margin }) => formatUsd(cost - margin), '0'),
-    margin: column(({ margin }) => formatUsd(margin), '0'),
-    p50: column(({ buckets }) => percentile(buckets, 0.5), null),
-    p95: column(({ buckets }) => percentile(buckets, 0.95), null),
+    ...mapCounts((name) => computeColumn(({ counts }) => counts[name], 0)),
+    cost: computeColumn(({ cost }) => formatUsd(cost), '0'),
+    vendor_cost: computeColumn(({ cost, margin }) => formatUsd(cost - margin), '0'),
+    margin: computeColumn(({ margin }) => formatUsd(margin), '0'),
+    p50: computeColumn(({ buckets }) => computePercentile(buckets, 0.5), null),
+    p95: computeColumn(({ buckets }) => computePercentile(buckets, 0.95), null),
   };
 }
 
-export async function overview(store: Store, audit: LastAudit | undefined, query: Query) {
-  const { from, to, unit } = rangeOf(query);
+export async function computeOverview(store: Store, audit: LastAudit | undefined, query: Query) {
+  const { from, to, unit } = computeRange(query);
   const { by, tag, top, account, key, model, provider } = query;
   const [rows, totals, behind] = await Promise.all([
     store.overview({ from, to, unit, by, tag, top, account, key, model, provider }),
@@ -122,21 +123,21 @@ export async function overview(store: Store, audit: LastAudit | undefined, query
   const starts = Array.from({ length: (to - from) / units[unit] }, (_, index) => from + index * units[unit]);
   const series = [...Map.groupBy(rows, (row) => row.name ?? null)].map(([named, own]) => ({
     name: named,
-    totals: totalsOf(own),
-    ...columnsOf(own, starts),
+    totals: computeTotals(own),
+    ...computeColumns(own, starts),
   }));
   const { pendingCalls, pendingAmount, oldestPending } = totals;
   return {
-    from: iso(from),
-    to: iso(to),
+    from: toIso(from),
+    to: toIso(to),
     by,
     step: unit,
-    times: starts.map(iso),
-    totals: totalsOf(rows),
+    times: starts.map(toIso),
+    totals: computeTotals(rows),
     series,
     others: Math.max(0, (rows[0]?.names ?? 0) - top),
-    pending: { calls: pendingCalls, amount: formatUsd(pendingAmount), oldest: iso(oldestPending) },
-    audit: audit ? { ok: audit.ok, at: iso(audit.at), findings: audit.findings } : null,
+    pending: { calls: pendingCalls, amount: formatUsd(pendingAmount), oldest: toIso(oldestPending) },
+    audit: audit ? { ok: audit.ok, at: toIso(audit.at), findings: audit.findings } : null,
     behind,
   };
 }

@@ -63,14 +63,14 @@ export const limits = z.strictObject({
 });
 
 /** A number in a query or an option, which are text. */
-export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER) {
+export function buildNumberSchema(least: number, most = Number.MAX_SAFE_INTEGER) {
   const range = most < Number.MAX_SAFE_INTEGER ? ` from ${least} to ${most}` : `, at least ${least}`;
   const message = `it has to be a whole number${range}`;
   return z.coerce.number(message).int(message).min(least, message).max(most, message);
 }
 
 /** The fields that were stated: zod keeps the others with the value undefined. */
-export function statedOf<Fields extends object>(fields: Fields) {
+export function keepStated<Fields extends object>(fields: Fields) {
   const stated = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(stated) as { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
 }
@@ -79,7 +79,7 @@ const largestPage = 1000;
 
 export const page = z.strictObject({
   after: z.string().max(200).optional(),
-  limit: wholeNumber(1, largestPage).default(100),
+  limit: buildNumberSchema(1, largestPage).default(100),
 });
 
 /** Nothing at all may be spent where it is 0. */

@@ -2,7 +2,7 @@
 import { formatUsd, GatewayError, type Nano } from '../../../../core/index.ts';
 
 /** A page of a list; `next` is where the following one begins, and null after the last. */
-export function pageOf<Row, Shown, Place>(
+export function buildPage<Row, Shown, Place>(
   rows: readonly Row[],
   limit: number,
   show: (row: Row) => Shown,
@@ -12,18 +12,18 @@ export function pageOf<Row, Shown, Place>(
   return { data: rows.map((row) => show(row)), next: last === undefined ? null : place(last) };
 }
 
-export function iso(at: number): string;
-export function iso(at: number | undefined): string | null;
-export function iso(at: number | undefined): string | null {
+export function toIso(at: number): string;
+export function toIso(at: number | undefined): string | null;
+export function toIso(at: number | undefined): string | null {
   return at === undefined ? null : new Date(at).toISOString();
 }
 
-export function usdOrNull(amount: Nano | undefined): string | null {
+export function toUsdOrNull(amount: Nano | undefined): string | null {
   return amount === undefined ? null : formatUsd(amount);
 }
 
 /** The error for an order that cannot be met; `param` is the field that is wrong. */
-export function refusal(
+export function buildRefusal(
   code: 'invalid_request' | 'not_found' | 'conflict',
   message: string,
   param?: string,

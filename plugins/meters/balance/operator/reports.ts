@@ -6,9 +6,9 @@ import { formatUsd, usageSchema } from '../../../../core/index.ts';
 import { readShares } from '../budgets/budget.ts';
 import { columnNames } from '../export/lines.ts';
 import { entryKinds, usageGroups, type Entry, type Store } from '../store.ts';
-import { csv } from './csv.ts';
-import { accountName, moment, page, wholeNumber } from './reading.ts';
-import { iso, pageOf } from './replies.ts';
+import { formatCsv } from './csv.ts';
+import { accountName, moment, page, buildNumberSchema } from './reading.ts';
+import { toIso, buildPage } from './replies.ts';
 
 /** Names of groups as in `key,model,day`, each at most once. */
 const groups = z
@@ -36,7 +36,7 @@ export const usageQuery = z.strictObject({
 export const entryQuery = page.extend({
   ...narrowing,
   format,
-  after: wholeNumber(0).optional(),
+  after: buildNumberSchema(0).optional(),
   call: z.string().max(200).optional(),
   reference: z.string().max(200).optional(),
   kind: z.enum(entryKinds).optional(),
@@ -44,7 +44,7 @@ export const entryQuery = page.extend({
 
 export const pendingQuery = page.extend({ account: accountName.optional() });
 
-export async function usage(store: Store, { format: _format, ...query }: z.output<typeof usageQuery>) {
+export async function reportUsage(store: Store, { format: _format, ...query }: z.output<typeof usageQuery>) {
   const rows = await store.usage(query);
   return {
     by: query.by,
@@ -58,16 +58,16 @@ export async function usage(store: Store, { format: _format, ...query }: z.outpu
 }
 
 /** The same as CSV; `cost` is in USD. */
-export function usageCsv({ by, data }: Awaited<ReturnType<typeof usage>>): string {
-  return csv([...by, 'calls', 'input', 'output', 'cost', 'vendorCost', 'margin'], data);
+export function formatUsageCsv({ by, data }: Awaited<ReturnType<typeof reportUsage>>): string {
+  return formatCsv([...by, 'calls', 'input', 'output', 'cost', 'vendorCost', 'margin'], data);
 }
 
 /** The name of the rule that priced an entry. Entries written before rules had names have none. */
-function ruleOf(usage: unknown): string | undefined {
+function readRule(usage: unknown): string | undefined {
   return usageSchema.safeParse(usage).data?.rule;
 }
 
-export function shownEntry({
+export function describeEntry({
   at,
   credits,
   available,
@@ -87,53 +87,53 @@ export function shownEntry({
     reserved: formatUsd(reserved),
     revenue: formatUsd(revenue),
   };
-  const used = parsed(usage);
+  const used = parseJson(usage);
   return {
     ...rest,
     ...legs,
-    at: iso(at),
+    at: toIso(at),
     flags: flags.join(' '),
-    rule: ruleOf(used),
+    rule: readRule(used),
     usage: used,
-    costs: parsed(costs),
+    costs: parseJson(costs),
     ...(vendor === undefined ? {} : { vendorCost: formatUsd(vendor) }),
-    ...(budgets === undefined ? {} : { budgets: shownShares(budgets) }),
+    ...(budgets === undefined ? {} : { budgets: describeShares(budgets) }),
   };
 }
 
 /** The periods of budgets that a call counts in. */
-function shownShares(text: string) {
-  return readShares(text).map(({ budget, start }) => ({ budget, start: iso(start) }));
+function describeShares(text: string) {
+  return readShares(text).map(({ budget, start }) => ({ budget, start: toIso(start) }));
 }
 
-function parsed(json: string | undefined): unknown {
+function parseJson(json: string | undefined): unknown {
   return json === undefined ? undefined : JSON.parse(json);
 }
 
-export async function entries(
+export async function listEntries(
   store: Store,
   { kind, format: _format, ...query }: z.output<typeof entryQuery>,
 ) {
   const rows = await store.entries({ ...query, kinds: kind && [kind] });
-  return pageOf(rows, query.limit, shownEntry, ({ number }) => number);
+  return buildPage(rows, query.limit, describeEntry, ({ number }) => number);
 }
 
 /** The same as CSV, without nested values. */
-export function entriesCsv({ data }: Awaited<ReturnType<typeof entries>>): string {
-  return csv(
+export function formatEntriesCsv({ data }: Awaited<ReturnType<typeof listEntries>>): string {
+  return formatCsv(
     columnNames,
     data.map(({ usage: _usage, costs: _costs, budgets: _budgets, ...row }) => row),
   );
 }
 
-export async function pendingCalls(store: Store, query: z.output<typeof pendingQuery>) {
+export async function listPendingCalls(store: Store, query: z.output<typeof pendingQuery>) {
   const rows = await store.listPending(query);
-  const page = pageOf(
+  const page = buildPage(
     rows,
     query.limit,
-    ({ amount, created, ...row }) => ({ ...row, amount: formatUsd(amount), since: iso(created) }),
+    ({ amount, created, ...row }) => ({ ...row, amount: formatUsd(amount), since: toIso(created) }),
     ({ call }) => call,
   );
   const { pendingCalls: calls, pendingAmount, oldestPending } = await store.totals();
-  return { ...page, totals: { calls, amount: formatUsd(pendingAmount), oldest: iso(oldestPending) } };
+  return { ...page, totals: { calls, amount: formatUsd(pendingAmount), oldest: toIso(oldestPending) } };
 }

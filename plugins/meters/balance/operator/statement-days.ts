@@ -3,7 +3,7 @@
  * begin within an hour of UTC: such hours are read from the entries, minute by minute.
  */
 import type { Nano } from '../../../../core/index.ts';
-import { currentPeriod } from '../budgets/periods.ts';
+import { getCurrentPeriod } from '../budgets/periods.ts';
 import { units } from '../calls/figures.ts';
 import type { MinuteRow, Store } from '../store.ts';
 
@@ -27,8 +27,8 @@ export interface Spent {
   posts: number;
 }
 
-export function dayAt(zone: string, at: number): number {
-  return currentPeriod('day', zone, at).start;
+export function findDay(zone: string, at: number): number {
+  return getCurrentPeriod('day', zone, at).start;
 }
 
 async function readRows(store: Store, account: string, { from, to, zone }: Range): Promise<MinuteRow[]> {
@@ -42,7 +42,7 @@ async function readRows(store: Store, account: string, { from, to, zone }: Range
     top: everyModel,
   });
   const isSplit = (start: number): boolean =>
-    start < from || start + hour > to || dayAt(zone, start) !== dayAt(zone, start + hour - 1);
+    start < from || start + hour > to || findDay(zone, start) !== findDay(zone, start + hour - 1);
   const hours = new Set(
     [...new Set(rows.map(({ start }) => start))].toSorted((one, other) => one - other).filter(isSplit),
   );
@@ -54,11 +54,11 @@ async function readRows(store: Store, account: string, { from, to, zone }: Range
 }
 
 /** In no order. */
-export async function spentByDay(store: Store, account: string, range: Range): Promise<Spent[]> {
+export async function computeSpentByDay(store: Store, account: string, range: Range): Promise<Spent[]> {
   const days = new Map<string, Spent>();
   const rows = await readRows(store, account, range);
   for (const { start, name, cost, posts } of rows.toSorted((one, other) => one.start - other.start)) {
-    const day = dayAt(range.zone, start);
+    const day = findDay(range.zone, start);
     const id = `${day} ${name}`;
     const known = days.get(id);
     if (!known) days.set(id, { day, model: name, cost, posts });
@@ -70,7 +70,7 @@ export async function spentByDay(store: Store, account: string, range: Range): P
   return [...days.values()].filter(({ cost, posts }) => cost !== 0n || posts > 0);
 }
 
-export async function spentBefore(store: Store, account: string, at: number): Promise<Nano> {
+export async function computeSpentBefore(store: Store, account: string, at: number): Promise<Nano> {
   const start = Math.floor(at / hour) * hour;
   const day = Math.floor(start / units['1d']) * units['1d'];
   const query = { account, by: 'account', top: 1 } as const;

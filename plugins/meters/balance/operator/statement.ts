@@ -1,12 +1,12 @@
 /** An account's statement, like a bank's: what it had, what came and went, and what it has. */
 import { z } from 'zod';
 import { formatUsd, GatewayError, type Nano } from '../../../../core/index.ts';
-import { dateAt, isZone, startOfDate } from '../budgets/periods.ts';
+import { formatDate, isZone, findStartOfDate } from '../budgets/periods.ts';
 import type { Store } from '../store.ts';
-import { accountBalance, allCredits } from './accounts.ts';
-import { csv } from './csv.ts';
-import { iso, refusal } from './replies.ts';
-import { dayAt, spentBefore, spentByDay, type Range } from './statement-days.ts';
+import { requireBalance, readAllCredits } from './accounts.ts';
+import { formatCsv } from './csv.ts';
+import { toIso, buildRefusal } from './replies.ts';
+import { findDay, computeSpentBefore, computeSpentByDay, type Range } from './statement-days.ts';
 
 const date = z.iso
   .date('a day is written 2027-01-31')
@@ -35,18 +35,18 @@ export const statementQuery = z
 type Query = z.output<typeof statementQuery>;
 
 /** A date, some days or months later. */
-function later(text: string, { days = 0, months = 0 }: { days?: number; months?: number }): string {
+function addToDate(text: string, { days = 0, months = 0 }: { days?: number; months?: number }): string {
   const [year = 0, month = 1, day = 1] = text.split('-').map(Number);
   return new Date(Date.UTC(year, month - 1 + months, day + days)).toISOString().slice(0, 10);
 }
 
 /** The current month, if the query names neither a month nor a day. */
-function rangeOf({ month, from, to, zone }: Query): Range {
-  const current = dateAt(zone, Date.now());
+function computeRange({ month, from, to, zone }: Query): Range {
+  const current = formatDate(zone, Date.now());
   const first = from ?? `${month ?? current.slice(0, 7)}-01`;
-  const last = from === undefined ? later(first, { months: 1 }) : (to ?? later(current, { days: 1 }));
-  if (first >= last) throw refusal('invalid_request', 'from: it has to be before "to"', 'from');
-  return { from: startOfDate(zone, first), to: startOfDate(zone, last), zone };
+  const last = from === undefined ? addToDate(first, { months: 1 }) : (to ?? addToDate(current, { days: 1 }));
+  if (first >= last) throw buildRefusal('invalid_request', 'from: it has to be before "to"', 'from');
+  return { from: findStartOfDate(zone, first), to: findStartOfDate(zone, last), zone };
 }
 
 interface Line {
@@ -60,8 +60,8 @@ interface Line {
   readonly amount: Nano;
 }
 
-async function usageLines(store: Store, account: string, range: Range): Promise<Line[]> {
-  return (await spentByDay(store, account, range)).map(({ day, model, cost, posts }) => ({
+async function listUsageLines(store: Store, account: string, range: Range): Promise<Line[]> {
+  return (await computeSpentByDay(store, account, range)).map(({ day, model, cost, posts }) => ({
     day,
     at: day,
     kind: 'usage',
@@ -72,50 +72,57 @@ async function usageLines(store: Store, account: string, range: Range): Promise<
   }));
 }
 
-async function creditLines(store: Store, account: string, { from, to, zone }: Range): Promise<Line[]> {
+async function listCreditLines(store: Store, account: string, { from, to, zone }: Range): Promise<Line[]> {
   const lines: Line[] = [];
-  for await (const { at, source, reference = null, credits } of allCredits(store, { account, from, to })) {
+  for await (const { at, source, reference = null, credits } of readAllCredits(store, {
+    account,
+    from,
+    to,
+  })) {
     const text = source ?? 'credit';
     const what = { kind: 'credit', text, reference, calls: null, amount: -credits } as const;
-    lines.push({ day: dayAt(zone, at), at, ...what });
+    lines.push({ day: findDay(zone, at), at, ...what });
   }
   return lines;
 }
 
-export async function statement(store: Store, account: string, query: Query) {
-  await accountBalance(store, account);
-  const range = rangeOf(query);
+export async function computeStatement(store: Store, account: string, query: Query) {
+  await requireBalance(store, account);
+  const range = computeRange(query);
   const { from, to, zone } = range;
   if ((await store.behind()) > mostBehind)
     throw new GatewayError('overloaded', 'The roll-ups of the ledger are still being made; try again soon.', {
       retryAfter: 10,
     });
-  const used = await spentBefore(store, account, from);
+  const used = await computeSpentBefore(store, account, from);
   const opening = (await store.creditedBefore({ account, at: from })) - used;
   const moves = [
-    ...(await creditLines(store, account, range)),
-    ...(await usageLines(store, account, range)),
+    ...(await listCreditLines(store, account, range)),
+    ...(await listUsageLines(store, account, range)),
   ].toSorted(
     (one, other) =>
-      one.day - other.day || rank(one) - rank(other) || one.at - other.at || (one.text < other.text ? -1 : 1),
+      one.day - other.day ||
+      rankLine(one) - rankLine(other) ||
+      one.at - other.at ||
+      (one.text < other.text ? -1 : 1),
   );
   let balance = opening;
   const lines = moves.map(({ day: _day, at, amount, ...line }) => {
     balance += amount;
-    return { at: iso(at), ...line, amount: formatUsd(amount), balance: formatUsd(balance) };
+    return { at: toIso(at), ...line, amount: formatUsd(amount), balance: formatUsd(balance) };
   });
-  const sumOf = (kind: Line['kind']): Nano =>
+  const sumKind = (kind: Line['kind']): Nano =>
     moves.reduce((sum, line) => (line.kind === kind ? sum + line.amount : sum), 0n);
   return {
     account,
     currency: 'USD',
     zone,
-    from: iso(from),
-    to: iso(to),
+    from: toIso(from),
+    to: toIso(to),
     opening: formatUsd(opening),
     closing: formatUsd(balance),
-    credited: formatUsd(sumOf('credit')),
-    used: formatUsd(-sumOf('usage')),
+    credited: formatUsd(sumKind('credit')),
+    used: formatUsd(-sumKind('usage')),
     lines,
   };
 }
@@ -124,15 +131,15 @@ export async function statement(store: Store, account: string, query: Query) {
 const mostBehind = 40_000;
 
 /** Within a day credits come first, since the usage of a day has no time. */
-function rank({ kind }: Line): number {
+function rankLine({ kind }: Line): number {
   return kind === 'credit' ? 0 : 1;
 }
 
-type Statement = Awaited<ReturnType<typeof statement>>;
+type Statement = Awaited<ReturnType<typeof computeStatement>>;
 
-export function statementCsv({ from, to, opening, closing, lines }: Statement): string {
+export function formatStatementCsv({ from, to, opening, closing, lines }: Statement): string {
   const ends = { reference: null, calls: null, amount: null };
-  return csv(
+  return formatCsv(
     ['at', 'kind', 'text', 'reference', 'calls', 'amount', 'balance'],
     [
       { at: from, kind: 'opening', text: 'opening balance', ...ends, balance: opening },

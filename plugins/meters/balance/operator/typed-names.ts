@@ -27,7 +27,7 @@ function findTyped(verb: Typed, path: readonly PropertyKey[]): { text: string; o
 }
 
 /** The error in the words of the command line, or the same error if it names no field. */
-export function nameTyped(error: unknown, verb: Typed, options: Options): unknown {
+export function rewordError(error: unknown, verb: Typed, options: Options): unknown {
   if (!isGatewayError(error)) return error;
   const { message, cause, details } = error;
   if (cause instanceof z.ZodError) {

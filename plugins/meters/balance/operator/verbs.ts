@@ -34,7 +34,7 @@ export const only = {
 } as const satisfies Readonly<Record<string, CommandOption>>;
 
 /** Reads all pages of a list: the admin API needs pages, and a terminal does not. */
-export async function all<Row, Place>(
+export async function readAll<Row, Place>(
   list: (after: Place | undefined) => Promise<{ readonly data: readonly Row[]; readonly next: Place | null }>,
 ): Promise<Row[]> {
   const rows: Row[] = [];
@@ -47,11 +47,11 @@ export async function all<Row, Place>(
 }
 
 /** `1 account`, `2 accounts`. */
-export function counted(count: number, one: string, many = `${one}s`): string {
+export function formatCount(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
 
 /** A typed number as a number. Other text stays as it is, so that it is refused. */
-export function numeric(text: string | boolean | undefined): unknown {
+export function toNumeric(text: string | boolean | undefined): unknown {
   return typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : text;
 }

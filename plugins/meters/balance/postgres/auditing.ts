@@ -5,14 +5,14 @@
  */
 import type { AuditReport } from '../audit-report.ts';
 import { Auditor } from '../audit.ts';
-import { rollupChecks, type CheckedRollups } from '../calls/rollup-audit.ts';
-import { count, text, type Row } from '../rows.ts';
+import { selectChecks, type CheckedRollups } from '../calls/rollup-audit.ts';
+import { readCount, readText, type Row } from '../rows.ts';
 import { accountRows, keyRows, pendingRows } from '../sql/selects.ts';
-import { statements } from '../sql/steps.ts';
+import { nameStatements } from '../sql/steps.ts';
 import { findPeriods } from './budgets.ts';
 import type { Query } from './connection.ts';
 
-const sql = statements('audit', {
+const sql = nameStatements('audit', {
   // An audit may read for longer than any other statement.
   begin: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
   patience: "SELECT set_config('idle_in_transaction_session_timeout', '60000', true)",
@@ -52,13 +52,14 @@ class Reading {
     await query(sql.begin);
     await query(sql.patience);
     const [snapshot] = await query(sql.snapshot);
-    for (const row of await query(sql.prices)) this.#rates.set(text(row, 'version'), text(row, 'rates'));
+    for (const row of await query(sql.prices))
+      this.#rates.set(readText(row, 'version'), readText(row, 'rates'));
     let highest = this.#highest.at(-1)?.number ?? 0;
-    for (let after = this.#floor(); ;) {
+    for (let after = this.#findFloor(); ;) {
       const rows = await query(sql.entries, [after, this.#seen ?? null, page]);
-      for (const row of rows) this.#auditor.entry(row);
+      for (const row of rows) this.#auditor.addEntry(row);
       const last = rows.at(-1);
-      if (last) after = count(last, 'number');
+      if (last) after = readCount(last, 'number');
       highest = Math.max(highest, after);
       if (rows.length < page) break;
     }
@@ -66,23 +67,23 @@ class Reading {
       await query(sql.accounts),
       await query(sql.keys),
       await query(sql.pending),
-      await this.#periods(query),
+      await this.#readPeriods(query),
     ];
     const rollups: CheckedRollups[] = [];
-    for (const check of rollupChecks(this.#auditor.known.audits))
+    for (const check of selectChecks(this.#auditor.known.audits))
       rollups.push({ ...check, rows: await query({ text: check.text }) });
     await query(sql.end);
-    this.#seen = snapshot && text(snapshot, 'snapshot');
+    this.#seen = snapshot && readText(snapshot, 'snapshot');
     this.#highest.push({ at: performance.now(), number: highest });
-    return this.#auditor.report({ accounts, keys, pending, periods, rollups });
+    return this.#auditor.buildReport({ accounts, keys, pending, periods, rollups });
   }
 
-  async #periods(query: Query): Promise<readonly Row[]> {
+  async #readPeriods(query: Query): Promise<readonly Row[]> {
     const wanted = this.#auditor.periods;
     return wanted ? findPeriods(query, wanted) : query(sql.everyPeriod);
   }
 
-  #floor(): number {
+  #findFloor(): number {
     const old = this.#highest.findLastIndex(({ at }) => at < performance.now() - settled);
     this.#highest = this.#highest.slice(Math.max(old, 0));
     return old < 0 ? 0 : (this.#highest[0]?.number ?? 0);
@@ -93,7 +94,7 @@ class Reading {
  * Returns a function that audits what it has not audited before. No other caller may use the connection
  * meanwhile.
  */
-export function auditor(): (query: Query) => Promise<AuditReport> {
+export function createAudit(): (query: Query) => Promise<AuditReport> {
   let reading = new Reading();
   return async (query) => {
     try {

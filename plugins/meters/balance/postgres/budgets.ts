@@ -3,20 +3,20 @@
  * so that two batches never wait for each other; its periods are read after its lock.
  */
 import {
-  budgetOf,
-  periodOf,
+  readBudget,
+  readPeriod,
   readShares,
-  startAt,
+  findStart,
   type Budget,
   type PeriodRecord,
 } from '../budgets/budget.ts';
 import { Sheet, type Line, type Spender } from '../budgets/sheet.ts';
 import type { Row } from '../rows.ts';
-import { statements } from '../sql/steps.ts';
+import { nameStatements } from '../sql/steps.ts';
 import type { Query } from './connection.ts';
-import { recordset } from './values.ts';
+import { encodeRecords } from './values.ts';
 
-const sql = statements('budgets', {
+const sql = nameStatements('budgets', {
   // Those of accounts, of their teams, of keys and tags, and those in which the ending calls count.
   lock: `
     SELECT * FROM budgets WHERE id IN (
@@ -80,45 +80,45 @@ export class Budgets {
     const byStart = new Map(periods.map((period) => [`${period.budget} ${period.start}`, period]));
     this.#current = budgets.filter(({ deleted }) => deleted === undefined);
     this.sheet = new Sheet({
-      budget: (id) => byId.get(id),
-      period: (budget, start) => byStart.get(`${budget} ${start}`),
+      findBudget: (id) => byId.get(id),
+      findPeriod: (budget, start) => byStart.get(`${budget} ${start}`),
     });
   }
 
   /** Reads the periods in which calls at these moments and with these shares count. */
-  static async read(
+  static async readBudgets(
     query: Query,
     rows: readonly Row[],
     moments: readonly number[],
     shares: readonly (string | undefined)[],
   ): Promise<Budgets> {
-    const budgets = rows.map(budgetOf);
+    const budgets = rows.map(readBudget);
     const wanted = new Map<string, readonly [budget: number, start: number]>();
-    const want = (budget: number, start: number): unknown =>
+    const addWanted = (budget: number, start: number): unknown =>
       wanted.set(`${budget} ${start}`, [budget, start]);
-    for (const budget of budgets) for (const at of moments) want(budget.id, startAt(budget, at));
-    for (const { budget, start } of shares.flatMap(readShares)) want(budget, start);
+    for (const budget of budgets) for (const at of moments) addWanted(budget.id, findStart(budget, at));
+    for (const { budget, start } of shares.flatMap(readShares)) addWanted(budget, start);
     const periods = await findPeriods(query, [...wanted.values()]);
-    return new Budgets(budgets, periods.map(periodOf));
+    return new Budgets(budgets, periods.map(readPeriod));
   }
 
   /** The periods that a call counts in. */
-  linesOf({ account, line, root, tags }: Spender, at: number): Line[] {
+  getLines({ account, line, root, tags }: Spender, at: number): Line[] {
     if (this.#current.length === 0) return [];
-    const isOf = ({ scope, subject }: Budget): boolean => {
+    const isOfSpender = ({ scope, subject }: Budget): boolean => {
       if (scope === 'key') return subject === root;
       if (scope === 'tag') return tags.includes(subject);
       return subject === account || (scope === 'team' && line.includes(subject));
     };
-    return this.sheet.linesAt(this.#current.filter(isOf), at);
+    return this.sheet.getLines(this.#current.filter(isOfSpender), at);
   }
 
   /** Sends the changes. */
-  write(query: Query): (Promise<unknown> | false)[] {
-    const [changes, { warnings }] = [this.sheet.changes(), this.sheet];
+  sendChanges(query: Query): (Promise<unknown> | false)[] {
+    const [changes, { warnings }] = [this.sheet.listChanges(), this.sheet];
     return [
-      changes.length > 0 && query(sql.change, [recordset(changes)]),
-      warnings.length > 0 && query(sql.warn, [recordset(warnings)]),
+      changes.length > 0 && query(sql.change, [encodeRecords(changes)]),
+      warnings.length > 0 && query(sql.warn, [encodeRecords(warnings)]),
     ];
   }
 }

@@ -5,14 +5,14 @@
  */
 import { CallLedger, type CallTables, type Reservation } from '../call-ledger.ts';
 import type { FoundAccount, FoundKey, Held, PastCall, Pending } from '../call-rows.ts';
-import { isOver, presumed, type Ending } from '../decisions.ts';
+import { isOver, presumeProgress, type Ending } from '../decisions.ts';
 import { settleClaim, takeClaim } from '../sql/claims.ts';
-import { statements } from '../sql/steps.ts';
+import { nameStatements } from '../sql/steps.ts';
 import type { Claim, ClaimRecord, Progress, ReserveRequest, StoredOutcome } from '../store.ts';
 import type { Budgets } from './budgets.ts';
-import { run, type Query } from './connection.ts';
-import { find, type Concerned, type Found } from './locked-rows.ts';
-import { recordset } from './values.ts';
+import { runSteps, type Query } from './connection.ts';
+import { lockRows, type Concerned, type Found } from './locked-rows.ts';
+import { encodeRecords } from './values.ts';
 
 const consumption = 'model, provider, price, input, output, usage, costs, attempts';
 const entryColumns = `number, kind, account, at, credits, available, reserved, revenue, call, key,
@@ -20,7 +20,7 @@ const entryColumns = `number, kind, account, at, credits, available, reserved, r
 const pendingColumns = `call, number, account, key, root, amount, owner, claim, created, sent, delivered,
   owed, ${consumption}, budgets`;
 
-const sql = statements('calls', {
+const sql = nameStatements('calls', {
   addEntries: `
     INSERT INTO entries (${entryColumns}) SELECT ${entryColumns}
     FROM json_populate_recordset(NULL::entries, $1)`,
@@ -38,7 +38,7 @@ const sql = statements('calls', {
 });
 
 /** A reservation that has ended, after another entry about it. */
-function pastAfter(past: PastCall | undefined, held: Held, ending: Omit<Ending, 'facts'>): PastCall {
+function updatePast(past: PastCall | undefined, held: Held, ending: Omit<Ending, 'facts'>): PastCall {
   const { kind, flags, revenue } = ending;
   if (!past) return { held, kind, flags, posted: revenue, isAdjusted: false };
   if (kind === 'adjustment') return { ...past, isAdjusted: true };
@@ -64,25 +64,25 @@ export class CallBatch implements CallTables {
     this.budgets = found.budgets;
   }
 
-  static async find(query: Query, owner: string, concerned: Concerned): Promise<CallBatch> {
-    return new CallBatch(query, owner, await find(query, concerned));
+  static async readBatch(query: Query, owner: string, concerned: Concerned): Promise<CallBatch> {
+    return new CallBatch(query, owner, await lockRows(query, concerned));
   }
 
-  account(name: string): FoundAccount | undefined {
+  findAccount(name: string): FoundAccount | undefined {
     return this.#found.accounts.get(name);
   }
 
-  key(id: string): FoundKey | undefined {
+  findKey(id: string): FoundKey | undefined {
     return this.#found.keys.get(id);
   }
 
-  holder(name: string, at: number): ClaimRecord | undefined {
+  findHolder(name: string, at: number): ClaimRecord | undefined {
     const claim = this.#found.claims.get(name);
     return claim && !isOver(claim, at) ? claim : undefined;
   }
 
   /** How far a pending call has come; undefined where it is not pending any more. */
-  progress(call: string): Progress | undefined {
+  getProgress(call: string): Progress | undefined {
     return this.#found.pending.get(call)?.progress;
   }
 
@@ -93,18 +93,18 @@ export class CallBatch implements CallTables {
     return pending;
   }
 
-  past(call: string): PastCall | undefined {
+  findPast(call: string): PastCall | undefined {
     return this.#found.past.get(call);
   }
 
   addReservation(request: ReserveRequest, { amount, taken, ...of }: Reservation): void {
     const { id: call, key, claim, at } = request;
     const { model, provider, price } = taken;
-    const held: Held = { ...of, call, key, number: this.#number() };
+    const held: Held = { ...of, call, key, number: this.#takeNumber() };
     const legs = { credits: 0, available: -amount, reserved: amount, revenue: 0 };
     const figures = { model, provider, price, input: 0, output: 0, attempts: 0 };
     this.#entries.push({ ...legs, ...figures, ...held, kind: 'reserve', at, flags: '' });
-    const progress = presumed(call, taken);
+    const progress = presumeProgress(call, taken);
     const pending = { ...held, amount, claim: claim?.name };
     this.#found.pending.set(call, { ...pending, progress });
     this.#made.set(call, { ...progress, ...pending, owner: this.#owner, created: at });
@@ -112,17 +112,17 @@ export class CallBatch implements CallTables {
 
   addEnd(held: Held, { facts, ...legs }: Ending): void {
     const { call, account, key, number: reservation, budgets } = held;
-    const entry = { number: this.#number(), account, call, key, reservation, budgets, credits: 0 };
+    const entry = { number: this.#takeNumber(), account, call, key, reservation, budgets, credits: 0 };
     const { at, reason, basis, model, provider, price, input, output, usage, costs, attempts, vendor } =
       facts;
     const figures = { model, provider, price, input, output, usage, costs, attempts, vendor };
     this.#entries.push({ ...entry, ...legs, ...figures, at, reason, basis });
-    this.#found.past.set(call, pastAfter(this.past(call), held, legs));
+    this.#found.past.set(call, updatePast(this.findPast(call), held, legs));
   }
 
   takeClaim(claim: Claim, call: string): void {
     this.#found.claims.set(claim.name, { ...claim, call, state: 'running', outcome: undefined });
-    this.#claimWrites.push(() => run(this.#query, takeClaim(claim, call)));
+    this.#claimWrites.push(() => runSteps(this.#query, takeClaim(claim, call)));
   }
 
   settleClaim(name: string, outcome: StoredOutcome | 'free' | undefined): void {
@@ -130,26 +130,26 @@ export class CallBatch implements CallTables {
     const claim = claims.get(name);
     if (outcome === 'free') claims.delete(name);
     else if (claim) claims.set(name, { ...claim, state: 'done', outcome });
-    this.#claimWrites.push(() => run(this.#query, settleClaim(name, outcome)));
+    this.#claimWrites.push(() => runSteps(this.#query, settleClaim(name, outcome)));
   }
 
   /** Sends everything that was decided. The caller may wait for all answers at the end. */
-  write(): Promise<unknown>[] {
+  sendWrites(): Promise<unknown>[] {
     const made = [...this.#made.values()];
     const accounts = [...this.calls.accounts.values()];
     const roots = [...this.calls.roots.values()];
     return [
-      this.#entries.length > 0 && this.#query(sql.addEntries, [recordset(this.#entries)]),
-      made.length > 0 && this.#query(sql.addPending, [recordset(made)]),
+      this.#entries.length > 0 && this.#query(sql.addEntries, [encodeRecords(this.#entries)]),
+      made.length > 0 && this.#query(sql.addPending, [encodeRecords(made)]),
       this.#ended.length > 0 && this.#query(sql.endPending, [this.#ended]),
-      accounts.length > 0 && this.#query(sql.changeAccounts, [recordset(accounts)]),
-      roots.length > 0 && this.#query(sql.changeKeys, [recordset(roots)]),
-      ...this.budgets.write(this.#query),
+      accounts.length > 0 && this.#query(sql.changeAccounts, [encodeRecords(accounts)]),
+      roots.length > 0 && this.#query(sql.changeKeys, [encodeRecords(roots)]),
+      ...this.budgets.sendChanges(this.#query),
       ...this.#claimWrites.map((write) => write()),
     ].filter((sent) => sent !== false);
   }
 
-  #number(): bigint {
+  #takeNumber(): bigint {
     const number = this.#found.numbers[this.#entries.length];
     if (number === undefined) throw new RangeError('more entries were made than were counted');
     return number;

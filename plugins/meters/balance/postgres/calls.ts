@@ -2,20 +2,20 @@
 import { figures } from '../calls/figures.ts';
 import { callColumns } from '../calls/records.ts';
 import { logs, type Log } from '../calls/rollup-sql.ts';
-import { addingSql, rollupKey, seriesKey, sliceSql, SliceSums } from '../calls/slice-sums.ts';
+import { buildAddSql, rollupKey, seriesKey, sliceSql, SliceSums } from '../calls/slice-sums.ts';
 import type { Answer, Argument } from '../operations.ts';
-import { count, integer, type Row } from '../rows.ts';
-import { statements } from '../sql/steps.ts';
+import { readCount, readInteger, type Row } from '../rows.ts';
+import { nameStatements } from '../sql/steps.ts';
 import type { Query } from './connection.ts';
-import { noneOpen } from './open-numbers.ts';
-import { recordset } from './values.ts';
+import { buildNoneOpenSql } from './open-numbers.ts';
+import { encodeRecords } from './values.ts';
 
 const columns = callColumns.join(', ');
 
 /** The sequence that a row of `folds` follows. */
 const sequenceOf = "CASE log WHEN 'entries' THEN 'entry_numbers' ELSE 'calls_number_seq' END";
 
-const sql = statements('calls', {
+const sql = nameStatements('calls', {
   // Takes the transaction's id before any number, so that a horizon covers the numbers it takes.
   identify: 'SELECT pg_current_xact_id()::text::bigint AS id',
   add: `
@@ -32,7 +32,7 @@ const sql = statements('calls', {
   confirm: `
     UPDATE folds SET safe = next, horizon = 0
     WHERE log = $1 AND safe < next AND horizon > 0
-      AND ${noneOpen(sequenceOf, 'horizon')}`,
+      AND ${buildNoneOpenSql(sequenceOf, 'horizon')}`,
   aim: 'UPDATE folds SET next = $2, horizon = $3 WHERE log = $1 AND safe = next AND next < $2',
   // Read before the transaction has an id: then all that took these numbers have lower ids.
   taken: `SELECT (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM entry_numbers) AS entries,
@@ -51,18 +51,18 @@ interface Taken {
 }
 
 /** Moves the number up to which none can still appear. One fold names it, the next confirms it. */
-async function advance(query: Query, log: Log, { last, id }: Taken): Promise<void> {
+async function advanceSafe(query: Query, log: Log, { last, id }: Taken): Promise<void> {
   await query(sql.confirm, [log]);
-  if (last) await query(sql.aim, [log, integer(last, log), id]);
+  if (last) await query(sql.aim, [log, readInteger(last, log), id]);
 }
 
-function adding(table: string, key: readonly string[]): string {
+function buildAddRecordsSql(table: string, key: readonly string[]): string {
   const columns = [...key, ...figures].join(', ');
-  return addingSql(table, key, `SELECT ${columns} FROM json_populate_recordset(NULL::${table}, $1)`);
+  return buildAddSql(table, key, `SELECT ${columns} FROM json_populate_recordset(NULL::${table}, $1)`);
 }
 
-const addRollups = adding('rollups', rollupKey);
-const addSeries = adding('series', seriesKey);
+const addRollups = buildAddRecordsSql('rollups', rollupKey);
+const addSeries = buildAddRecordsSql('series', seriesKey);
 
 async function addSums(
   query: Query,
@@ -73,18 +73,18 @@ async function addSums(
   if (rows.length === 0) return;
   const names = [...key, ...figures];
   const records = rows.map((values) => Object.fromEntries(names.map((name, index) => [name, values[index]])));
-  await query({ text }, [recordset(records)]);
+  await query({ text }, [encodeRecords(records)]);
 }
 
 export async function fold(query: Query, { limit }: Argument<'fold'>): Promise<Answer<'fold'>> {
   const [last] = await query(sql.taken);
   const [self] = await query(sql.identify);
-  const taken: Taken = { last, id: self ? integer(self, 'id') : 0n };
+  const taken: Taken = { last, id: self ? readInteger(self, 'id') : 0n };
   const rows = await query(sql.fold);
   if (rows.length < logs.length) return { isDone: true };
   const ranges = logs.map((log) => {
     const row = rows.find((each) => each.log === log);
-    const [last, safe] = row ? [count(row, 'last'), count(row, 'safe')] : [0, 0];
+    const [last, safe] = row ? [readCount(row, 'last'), readCount(row, 'safe')] : [0, 0];
     return { log, last, safe, to: Math.max(last, Math.min(last + limit, safe)) };
   });
   const sums = new SliceSums();
@@ -93,11 +93,11 @@ export async function fold(query: Query, { limit }: Argument<'fold'>): Promise<A
       for (const row of await query({ text: sliceSql[log] }, [last, to]))
         if (log === 'entries') sums.addEntry(row);
         else sums.addCall(row);
-  await addSums(query, addRollups, rollupKey, sums.rollups());
-  await addSums(query, addSeries, seriesKey, sums.series());
+  await addSums(query, addRollups, rollupKey, sums.listRollups());
+  await addSums(query, addSeries, seriesKey, sums.listSeries());
   for (const { log, to, safe } of ranges) {
     await query(sql.folded, [log, to]);
-    if (to >= safe) await advance(query, log, taken);
+    if (to >= safe) await advanceSafe(query, log, taken);
   }
   return { isDone: ranges.every(({ to, safe }) => to >= safe) };
 }

@@ -19,16 +19,16 @@ export class QueryError extends Error {
 
   constructor(cause: unknown) {
     super(cause instanceof Error ? cause.message : String(cause), { cause });
-    this.code = codeOf(cause);
+    this.code = getCode(cause);
   }
 }
 
 /** The SQLSTATE of a failure, where the server gave one. */
-export function codeOf(error: unknown): string | undefined {
+export function getCode(error: unknown): string | undefined {
   return error instanceof DatabaseError || error instanceof QueryError ? error.code : undefined;
 }
 
-export function queryOn(client: ClientBase): Query {
+export function createQuery(client: ClientBase): Query {
   return async ({ name, text }, values = []) => {
     try {
       const { rows } = await client.query<Row>({
@@ -44,7 +44,7 @@ export function queryOn(client: ClientBase): Query {
 }
 
 /** Runs an operation that both databases share. */
-export async function run<Answer>(query: Query, steps: Steps<Answer>): Promise<Answer> {
+export async function runSteps<Answer>(query: Query, steps: Steps<Answer>): Promise<Answer> {
   let step = steps.next();
   while (!step.done) step = steps.next(await query(step.value.statement, step.value.values));
   return step.value;
@@ -55,7 +55,7 @@ export function runShared<Name extends SharedName>(
   { name, argument }: Operation<Name>,
 ): Promise<Answer<Name>> {
   const operation: StepsOf<Name> = shared[name];
-  return run(query, operation(argument));
+  return runSteps(query, operation(argument));
 }
 
 /**
@@ -66,7 +66,7 @@ export type Fault = 'own' | 'clash' | 'conflict' | 'database';
 
 const uniqueViolation = '23505';
 
-export function faultOf(error: unknown): Fault {
+export function classifyFault(error: unknown): Fault {
   if (!(error instanceof QueryError)) return 'own';
   const { code } = error;
   if (code === uniqueViolation) return 'clash';

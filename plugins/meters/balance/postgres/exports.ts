@@ -1,27 +1,27 @@
 /** Exports from a PostgreSQL ledger. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { linesOf, sliceSql, type ExportSlice } from '../export/lines.ts';
-import { count, flag } from '../rows.ts';
-import { statements } from '../sql/steps.ts';
+import { formatLines, buildSliceSql, type ExportSlice } from '../export/lines.ts';
+import { readCount, readFlag } from '../rows.ts';
+import { nameStatements } from '../sql/steps.ts';
 import type { Query } from './connection.ts';
-import { noneOpen } from './open-numbers.ts';
+import { buildNoneOpenSql } from './open-numbers.ts';
 
-const sql = statements('exports', {
+const sql = nameStatements('exports', {
   taken: 'SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS number FROM entry_numbers',
   // Higher than the id of every transaction that has begun to write.
   horizon: 'SELECT pg_current_xact_id()::text::bigint AS number',
-  ended: `SELECT ${noneOpen("'entry_numbers'", '$1::bigint')} AS ended`,
+  ended: `SELECT ${buildNoneOpenSql("'entry_numbers'", '$1::bigint')} AS ended`,
   safe: "SELECT safe AS number FROM folds WHERE log = 'entries'",
 });
 
 export async function exportEntries(query: Query, slice: ExportSlice): Promise<string> {
-  const { text, values } = sliceSql(slice, { call: 'entries.call', join: '' });
-  return linesOf(await query({ text }, values), slice.format);
+  const { text, values } = buildSliceSql(slice, { call: 'entries.call', join: '' });
+  return formatLines(await query({ text }, values), slice.format);
 }
 
-async function numberOf(query: Query, name: 'taken' | 'horizon' | 'safe'): Promise<number> {
+async function readNumber(query: Query, name: 'taken' | 'horizon' | 'safe'): Promise<number> {
   const [row] = await query(sql[name]);
-  return row ? count(row, 'number') : 0;
+  return row ? readCount(row, 'number') : 0;
 }
 
 /** Milliseconds between two looks, and how often it looks. */
@@ -33,12 +33,12 @@ const mostLooks = 40;
  * one are over; if one takes long, it is the number that the roll-ups know to be safe.
  */
 export async function lastEntry(query: Query): Promise<number> {
-  const taken = await numberOf(query, 'taken');
-  const horizon = await numberOf(query, 'horizon');
+  const taken = await readNumber(query, 'taken');
+  const horizon = await readNumber(query, 'horizon');
   for (let look = 0; look < mostLooks; look += 1) {
     const [row] = await query(sql.ended, [horizon]);
-    if (row && flag(row, 'ended')) return taken;
+    if (row && readFlag(row, 'ended')) return taken;
     await sleep(pause);
   }
-  return numberOf(query, 'safe');
+  return readNumber(query, 'safe');
 }

@@ -27,7 +27,7 @@ export class HeartbeatThread {
     this.#post('begin');
   }
 
-  beaten(): void {
+  noteBeat(): void {
     this.#post('beaten');
   }
 

@@ -19,13 +19,13 @@ export interface HeartbeatData extends Address {
 // A report of a process that fails holds its environment, and with it the vendors' keys.
 process.report.excludeEnv = true;
 
-function heartbeatOf({ url, owner, lease }: HeartbeatData): BackupHeartbeat {
+function createHeartbeat({ url, owner, lease }: HeartbeatData): BackupHeartbeat {
   let connection: Client | undefined;
 
   async function connect(): Promise<Client> {
     // Loaded only here: a thread whose event loop is never blocked does not need it.
-    const [pg, { writing }] = await Promise.all([import('pg'), import('./options.ts')]);
-    const client = new pg.Client(writing({ url }, `${owner} heartbeat`));
+    const [pg, { buildWriterConfig }] = await Promise.all([import('pg'), import('./options.ts')]);
+    const client = new pg.Client(buildWriterConfig({ url }, `${owner} heartbeat`));
     const forget = (): void => void (connection === client && (connection = undefined));
     client.on('error', forget);
     client.on('end', forget);
@@ -35,15 +35,15 @@ function heartbeatOf({ url, owner, lease }: HeartbeatData): BackupHeartbeat {
 
   return new BackupHeartbeat(lease, async () => {
     connection ??= await connect();
-    const { queryOn } = await import('./connection.ts');
-    return beatWhilePending(queryOn(connection), owner, lease);
+    const { createQuery } = await import('./connection.ts');
+    return beatWhilePending(createQuery(connection), owner, lease);
   });
 }
 
 if (parentPort) {
   const data: HeartbeatData = workerData;
-  const heartbeat = heartbeatOf(data);
+  const heartbeat = createHeartbeat(data);
   parentPort.on('message', (message: HeartbeatMessage) =>
-    message === 'begin' ? heartbeat.begin() : heartbeat.beaten(),
+    message === 'begin' ? heartbeat.begin() : heartbeat.noteBeat(),
   );
 }

@@ -4,15 +4,15 @@
  * is read after its lock, by further statements: one that had itself waited for a lock would see the rest as
  * it was before.
  */
-import { foundAccountOf, foundKeyOf, heldPendingOf, pastOf, type Pending } from '../call-rows.ts';
-import { claimOf, progressOf, type Progress } from '../reservations.ts';
-import { integer, text, type Row } from '../rows.ts';
+import { readFoundAccount, readFoundKey, readPending, readPast, type Pending } from '../call-rows.ts';
+import { readClaim, readProgress, type Progress } from '../reservations.ts';
+import { readInteger, readText, type Row } from '../rows.ts';
 import { pastCalls, payingAccounts, payingKeys } from '../sql/selects.ts';
-import { statements } from '../sql/steps.ts';
+import { nameStatements } from '../sql/steps.ts';
 import { Budgets, lockBudgets } from './budgets.ts';
 import type { Query } from './connection.ts';
 
-const sql = statements('found', {
+const sql = nameStatements('found', {
   lockAccounts: `
     ${payingAccounts} WHERE id IN (
       SELECT id FROM accounts WHERE name = ANY($1::text[])
@@ -40,13 +40,13 @@ export interface Concerned {
 /** A reservation that is pending, and how far its call has come. */
 export type LockedPending = Pending & { readonly progress: Progress };
 
-function by<Value>(column: string, rows: readonly Row[], read: (row: Row) => Value): Map<string, Value> {
-  return new Map(rows.map((row) => [text(row, column), read(row)]));
+function mapRows<Value>(column: string, rows: readonly Row[], read: (row: Row) => Value): Map<string, Value> {
+  return new Map(rows.map((row) => [readText(row, column), read(row)]));
 }
 
-export type Found = Awaited<ReturnType<typeof find>>;
+export type Found = Awaited<ReturnType<typeof lockRows>>;
 
-export async function find(query: Query, { accounts, keys, claims, tags, moments, calls }: Concerned) {
+export async function lockRows(query: Query, { accounts, keys, claims, tags, moments, calls }: Concerned) {
   // Numbers for one entry for each reservation and at most two for each end, since an overage is an entry
   // too.
   const entries = accounts.length + 2 * calls.length;
@@ -58,22 +58,22 @@ export async function find(query: Query, { accounts, keys, claims, tags, moments
     claims.length > 0 ? query(sql.claims, [claims]) : [],
     query(sql.numbers, [entries]),
   ]);
-  const pending = by('call', pendingRows, (row): LockedPending => ({
-    ...heldPendingOf(row),
-    progress: progressOf(row),
+  const pending = mapRows('call', pendingRows, (row): LockedPending => ({
+    ...readPending(row),
+    progress: readProgress(row),
   }));
   const gone = calls.filter((call) => !pending.has(call));
-  const past = by('call', gone.length > 0 ? await query(sql.past, [gone]) : [], pastOf);
+  const past = mapRows('call', gone.length > 0 ? await query(sql.past, [gone]) : [], readPast);
   const shares = [...pending.values(), ...past.values().map(({ held }) => held)].map(
     ({ budgets }) => budgets,
   );
   return {
-    accounts: by('name', accountRows, foundAccountOf),
-    keys: by('id', keyRows, foundKeyOf),
+    accounts: mapRows('name', accountRows, readFoundAccount),
+    keys: mapRows('id', keyRows, readFoundKey),
     pending,
     past,
-    budgets: await Budgets.read(query, budgetRows, moments, shares),
-    claims: by('name', claimRows, claimOf),
-    numbers: numberRows.map((row) => integer(row, 'number')),
+    budgets: await Budgets.readBudgets(query, budgetRows, moments, shares),
+    claims: mapRows('name', claimRows, readClaim),
+    numbers: numberRows.map((row) => readInteger(row, 'number')),
   };
 }

@@ -4,9 +4,9 @@
  * batch the server would lock and look up again what the batch has already locked and read.
  */
 import type { ClientBase } from 'pg';
-import { count } from '../rows.ts';
-import { allTables, type Dialect } from '../sql/tables.ts';
-import { missingSteps, newestVersion, type Migrations } from '../versions.ts';
+import { readCount } from '../rows.ts';
+import { buildAllTables, type Dialect } from '../sql/tables.ts';
+import { selectSteps, computeNewest, type Migrations } from '../versions.ts';
 
 export const schema = 'tollgate';
 
@@ -44,7 +44,7 @@ CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
       USING ERRCODE = 'integrity_constraint_violation';
   END $$;`;
 
-const migrations: Migrations = { first: 9, steps: [before + allTables(dialect)] };
+const migrations: Migrations = { first: 9, steps: [before + buildAllTables(dialect)] };
 
 /** The number of an advisory lock, since several processes may open a new database at once. */
 const lock = 7_461_188_901;
@@ -59,10 +59,10 @@ export async function migrate(client: ClientBase): Promise<void> {
     await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
     await client.query('CREATE TABLE IF NOT EXISTS steps (count integer NOT NULL)');
     const { rows } = await client.query('SELECT count FROM steps');
-    const version = rows[0] ? count(rows[0], 'count') : 0;
-    for (const step of missingSteps(migrations, version)) await client.query(step);
+    const version = rows[0] ? readCount(rows[0], 'count') : 0;
+    for (const step of selectSteps(migrations, version)) await client.query(step);
     await client.query('DELETE FROM steps');
-    await client.query('INSERT INTO steps VALUES ($1)', [newestVersion(migrations)]);
+    await client.query('INSERT INTO steps VALUES ($1)', [computeNewest(migrations)]);
     await client.query('COMMIT');
   } catch (error) {
     await client.query('ROLLBACK');

@@ -9,7 +9,7 @@
  * `pg_locks` has the last 32 bits of ids, so their distance is compared. A lock whose transaction has no id
  * there belongs to one that is just ending.
  */
-export function noneOpen(sequence: string, horizon: string): string {
+export function buildNoneOpenSql(sequence: string, horizon: string): string {
   return `NOT EXISTS (
     SELECT FROM pg_locks AS numbers
     LEFT JOIN pg_locks AS self ON self.virtualtransaction = numbers.virtualtransaction

@@ -3,30 +3,30 @@
  * few others read.
  */
 import { Client, Pool, type PoolClient } from 'pg';
-import { messageOf } from '../../../../core/index.ts';
+import { getMessage } from '../../../../core/index.ts';
 import {
   isWrite,
-  queueOf,
-  randomOwner,
-  storeOf,
+  getQueue,
+  createOwner,
+  createStore,
   type Answer,
   type Argument,
   type NameIn,
   type Operation,
   type StoreOperationName,
 } from '../operations.ts';
-import { unavailable, type GroupListener } from '../queue.ts';
+import { buildOutageError, type GroupListener } from '../queue.ts';
 import { isSharedOperation, type SharedName } from '../sql/shared.ts';
-import { statements } from '../sql/steps.ts';
+import { nameStatements } from '../sql/steps.ts';
 import type { Store } from '../store.ts';
 import { NoLedger } from '../versions.ts';
-import { auditor } from './auditing.ts';
+import { createAudit } from './auditing.ts';
 import * as calls from './calls.ts';
-import { faultOf, queryOn, runShared, type Query } from './connection.ts';
+import { classifyFault, createQuery, runShared, type Query } from './connection.ts';
 import * as exports from './exports.ts';
 import { HeartbeatThread } from './heartbeat-thread.ts';
 import { migrate } from './migrations.ts';
-import { migrating, reading, type Address } from './options.ts';
+import { buildMigrationConfig, buildReaderConfig, type Address } from './options.ts';
 import { Session } from './session.ts';
 import { Writer } from './writer.ts';
 
@@ -45,7 +45,7 @@ export interface PostgresOptions extends Address {
   readonly mustExist?: boolean;
 }
 
-const sql = statements('open', {
+const sql = nameStatements('open', {
   begin: 'BEGIN',
   commit: 'COMMIT',
   durability: 'SHOW synchronous_commit',
@@ -70,7 +70,7 @@ async function runOwn<Name extends keyof typeof handlers>(
 
 /** Upkeep writes, in transactions of its own, on the connections that read: no call waits for it. */
 async function runRead(query: Query, operation: Operation<Read>): Promise<unknown> {
-  const isUpkeep = queueOf(operation.name) === 'upkeep';
+  const isUpkeep = getQueue(operation.name) === 'upkeep';
   if (isUpkeep) await query(sql.begin);
   const answer = await (isSharedOperation(operation)
     ? runShared(query, operation)
@@ -83,18 +83,18 @@ async function runRead(query: Query, operation: Operation<Read>): Promise<unknow
  * Brings the tables up to date. Throws where commits are not durable, since the ledger's promises depend on
  * that.
  */
-async function prepare(address: Address, mustExist: boolean): Promise<void> {
-  const client = new Client(migrating(address));
+async function prepareTables(address: Address, mustExist: boolean): Promise<void> {
+  const client = new Client(buildMigrationConfig(address));
   // When the connection is lost, the statement fails anyway. But an `error` event without a listener would
   // end the process.
   client.on('error', () => undefined);
   await client.connect();
   try {
-    const [row] = await queryOn(client)(sql.durability);
+    const [row] = await createQuery(client)(sql.durability);
     if (row?.synchronous_commit === 'off')
       throw new Error('synchronous_commit is off, and a commit has to be on disk when it is answered');
-    if (mustExist && (await queryOn(client)(sql.tables))[0]?.steps === null)
-      throw new NoLedger(nameOf(address.url));
+    if (mustExist && (await createQuery(client)(sql.tables))[0]?.steps === null)
+      throw new NoLedger(formatAddress(address.url));
     await migrate(client);
   } finally {
     await client.end();
@@ -106,7 +106,7 @@ class Readers {
   readonly #pool: Pool;
 
   constructor(address: Address, connections: number) {
-    this.#pool = new Pool(reading(address, connections));
+    this.#pool = new Pool(buildReaderConfig(address, connections));
     // A connection that is lost while it is idle is replaced when one is needed.
     this.#pool.on('error', () => undefined);
     // The pool does not listen to a connection in use, which may be lost between an answer and the next
@@ -118,14 +118,14 @@ class Readers {
     let client: PoolClient | undefined;
     try {
       client = await this.#pool.connect();
-      const result = await work(queryOn(client));
+      const result = await work(createQuery(client));
       client.release();
       return result;
     } catch (thrown) {
       // Closing the connection also ends what is left of its transaction.
       client?.release(true);
       const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-      throw client && faultOf(error) !== 'database' ? error : unavailable(error);
+      throw client && classifyFault(error) !== 'database' ? error : buildOutageError(error);
     }
   }
 
@@ -135,7 +135,7 @@ class Readers {
 }
 
 /** The database's address without the password. */
-function nameOf(url: string): string {
+function formatAddress(url: string): string {
   const { host, pathname } = new URL(url);
   return host + pathname;
 }
@@ -143,7 +143,7 @@ function nameOf(url: string): string {
 /** Rejects with the reason where the database cannot be used. The reason never contains the password. */
 export async function openPostgres({
   url,
-  owner = randomOwner(),
+  owner = createOwner(),
   connections = 4,
   onGroup = () => undefined,
   lease,
@@ -151,19 +151,21 @@ export async function openPostgres({
 }: PostgresOptions): Promise<Store> {
   const session = new Session({ url }, owner);
   try {
-    await prepare({ url }, mustExist);
+    await prepareTables({ url }, mustExist);
     await session.connect();
   } catch (error) {
     if (error instanceof NoLedger) throw error;
-    throw new Error(`the ledger ${nameOf(url)} cannot be opened: ${messageOf(error)}`, { cause: error });
+    throw new Error(`the ledger ${formatAddress(url)} cannot be opened: ${getMessage(error)}`, {
+      cause: error,
+    });
   }
   const writer = new Writer(session, onGroup);
   const readers = new Readers({ url }, connections);
-  const audit = auditor();
+  const audit = createAudit();
   const heartbeat = lease === undefined ? undefined : new HeartbeatThread({ url, owner, lease });
   const ask = (operation: Operation<StoreOperationName>): Promise<unknown> =>
     isWrite(operation) ? writer.ask(operation) : readers.read((query) => runRead(query, operation));
-  const store = storeOf(ask, {
+  const store = createStore(ask, {
     owner,
     audit: () => readers.read(audit),
     health: () => session.failure,
@@ -181,7 +183,7 @@ export async function openPostgres({
     },
     async beat(beat) {
       await store.beat(beat);
-      heartbeat?.beaten();
+      heartbeat?.noteBeat();
     },
   };
 }

@@ -14,7 +14,7 @@ export interface Address {
  */
 const patience = { connect: 3000, statement: 3000, idleInTransaction: 2000, answer: 4000 };
 
-function connecting({ url }: Address, more = ''): ClientConfig {
+function buildConfig({ url }: Address, more = ''): ClientConfig {
   const address = new URL(url);
   const stated = address.searchParams.get('options');
   address.searchParams.set('options', `${stated ?? ''} -c search_path=${schema}${more}`.trim());
@@ -31,9 +31,9 @@ function connecting({ url }: Address, more = ''): ClientConfig {
 }
 
 /** For changing the tables, which may take long. */
-export function migrating(address: Address): ClientConfig {
+export function buildMigrationConfig(address: Address): ClientConfig {
   return {
-    ...connecting(address),
+    ...buildConfig(address),
     application_name: 'tollgate migrations',
     statement_timeout: 0,
     query_timeout: 0,
@@ -50,18 +50,18 @@ const planOnce = ' -c plan_cache_mode=force_generic_plan';
 /**
  * For the one connection that writes: it sends statements without waiting for the answers to those before.
  */
-export function writing(
+export function buildWriterConfig(
   address: Address,
   owner: string,
 ): ClientConfig & { readonly application_name: string } {
   // The server keeps only 63 bytes of it.
   const name = `tollgate ${owner}`.slice(0, 63);
-  return { ...connecting(address, planOnce), application_name: name, pipeline: true };
+  return { ...buildConfig(address, planOnce), application_name: name, pipeline: true };
 }
 
-export function reading(address: Address, connections: number): PoolConfig {
+export function buildReaderConfig(address: Address, connections: number): PoolConfig {
   return {
-    ...connecting(address),
+    ...buildConfig(address),
     application_name: 'tollgate reads',
     max: connections,
     idleTimeoutMillis: 30_000,

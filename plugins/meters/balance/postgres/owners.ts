@@ -1,12 +1,12 @@
 /** Which owners are alive, how far their calls have come, and how the calls of dead owners are ended. */
-import { count, text } from '../rows.ts';
-import { statements } from '../sql/steps.ts';
+import { readCount, readText } from '../rows.ts';
+import { nameStatements } from '../sql/steps.ts';
 import type { Beat, RecoveredCall, RecoverRequest, Store } from '../store.ts';
 import { CallBatch } from './call-batch.ts';
 import type { Query } from './connection.ts';
-import { recordset } from './values.ts';
+import { encodeRecords } from './values.ts';
 
-const sql = statements('owners', {
+const sql = nameStatements('owners', {
   // The first beat is the time. So an owner that was forgotten and comes back never repeats a beat that was
   // seen before.
   beat: `
@@ -35,7 +35,10 @@ const sql = statements('owners', {
 export async function beat(query: Query, { lease, progress }: Beat, owner: string): Promise<void> {
   await query(sql.beat, [owner, lease]);
   if (progress.length > 0)
-    await query(sql.progress, [recordset(progress.map(({ id, ...come }) => ({ call: id, ...come }))), owner]);
+    await query(sql.progress, [
+      encodeRecords(progress.map(({ id, ...come }) => ({ call: id, ...come }))),
+      owner,
+    ]);
 }
 
 /** Beats only while something is reserved; false where nothing is. */
@@ -44,16 +47,16 @@ export async function beatWhilePending(query: Query, owner: string, lease: numbe
   return rows.length > 0;
 }
 
-async function withCalls<Result>(
+async function endCalls<Result>(
   query: Query,
   owner: string,
   ids: readonly string[],
   work: (batch: CallBatch) => Result,
 ): Promise<Result> {
   const nothing = { accounts: [], keys: [], claims: [], tags: [], moments: [] };
-  const batch = await CallBatch.find(query, owner, { ...nothing, calls: ids });
+  const batch = await CallBatch.readBatch(query, owner, { ...nothing, calls: ids });
   const result = work(batch);
-  await Promise.all(batch.write());
+  await Promise.all(batch.sendWrites());
   return result;
 }
 
@@ -63,12 +66,12 @@ export async function recover(
   by: string,
 ): Promise<readonly RecoveredCall[]> {
   const [row] = await query(sql.beatOf, [owner]);
-  if ((row ? count(row, 'beat') : 0) !== beat) return [];
+  if ((row ? readCount(row, 'beat') : 0) !== beat) return [];
   const rows = await query(sql.pendingOf, [owner, limit]);
-  const ids = rows.map((found) => text(found, 'call'));
-  const recovered = await withCalls(query, by, ids, (batch) =>
+  const ids = rows.map((found) => readText(found, 'call'));
+  const recovered = await endCalls(query, by, ids, (batch) =>
     ids.flatMap((id) => {
-      const progress = batch.progress(id);
+      const progress = batch.getProgress(id);
       return (progress && batch.calls.recover(progress, at)) ?? [];
     }),
   );
@@ -82,6 +85,6 @@ export async function expire(
   by: string,
 ): Promise<readonly string[]> {
   const rows = await query(sql.pendingBefore, [before, limit]);
-  const ids = rows.map((row) => text(row, 'call'));
-  return withCalls(query, by, ids, ({ calls }) => ids.filter((id) => calls.expire(id, at)));
+  const ids = rows.map((row) => readText(row, 'call'));
+  return endCalls(query, by, ids, ({ calls }) => ids.filter((id) => calls.expire(id, at)));
 }

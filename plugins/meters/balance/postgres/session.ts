@@ -8,13 +8,13 @@
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { Outcome } from '../operations.ts';
-import { count, flag } from '../rows.ts';
-import { statements } from '../sql/steps.ts';
-import { codeOf, faultOf, queryOn, type Query } from './connection.ts';
-import { writing, type Address } from './options.ts';
+import { readCount, readFlag } from '../rows.ts';
+import { nameStatements } from '../sql/steps.ts';
+import { getCode, classifyFault, createQuery, type Query } from './connection.ts';
+import { buildWriterConfig, type Address } from './options.ts';
 import { runTransaction, Undone, type Write } from './transaction.ts';
 
-const sql = statements('session', {
+const sql = nameStatements('session', {
   self: 'SELECT pg_backend_pid() AS process, pg_is_in_recovery() AS standby',
   // Ends what the server still does for the connection before this one, and waits for the end.
   endLast: `
@@ -60,20 +60,20 @@ export class Session {
   }
 
   async connect(): Promise<void> {
-    const options = writing(this.#address, this.#owner);
+    const options = buildWriterConfig(this.#address, this.#owner);
     const client = new Client(options);
     let isOver = false;
     client.on('error', (error) => {
       isOver = true;
-      this.#lost(client, error);
+      this.#onLost(client, error);
     });
     client.on('end', () => {
       isOver = true;
-      this.#lost(client, new Error('the connection was closed'));
+      this.#onLost(client, new Error('the connection was closed'));
     });
     try {
       await client.connect();
-      await this.#endLast(queryOn(client), options.application_name);
+      await this.#endLast(createQuery(client), options.application_name);
     } catch (error) {
       client.end().catch(() => undefined);
       throw error;
@@ -100,9 +100,9 @@ export class Session {
       } catch (thrown) {
         const cause = thrown instanceof Undone ? thrown.cause : thrown;
         const error = cause instanceof Error ? cause : new Error(String(cause));
-        const fault = faultOf(error);
+        const fault = classifyFault(error);
         if (fault === 'conflict' && attempt < mostTries) continue;
-        if (fault === 'database' && this.#mayRetry(client, thrown, error, attempt)) continue;
+        if (fault === 'database' && this.#canRetry(client, thrown, error, attempt)) continue;
         // Another process may have written the same name at the same moment. The next try will find it.
         if (fault === 'clash' && operations.length === 1 && attempt === 1) continue;
         if (fault === 'own' || fault === 'clash')
@@ -110,7 +110,7 @@ export class Session {
         this.#failure = error;
         // The server became a standby: a new connection finds the one that took over at this address. Or a
         // newer program changed the tables: a new connection prepares its statements again.
-        if (codeOf(error) === readOnly || codeOf(error) === stalePlan) client.end().catch(() => undefined);
+        if (getCode(error) === readOnly || getCode(error) === stalePlan) client.end().catch(() => undefined);
         return operations.map(() => ({ error, unavailable: true }));
       }
     }
@@ -136,9 +136,9 @@ export class Session {
    * Whether a batch that met the database's failure is certainly undone, and may succeed at once if it is
    * tried again.
    */
-  #mayRetry(client: Client, thrown: unknown, error: Error, attempt: number): boolean {
+  #canRetry(client: Client, thrown: unknown, error: Error, attempt: number): boolean {
     const isLost = this.#client !== client;
-    const code = codeOf(error) ?? (isLost ? codeOf(this.#failure) : undefined);
+    const code = getCode(error) ?? (isLost ? getCode(this.#failure) : undefined);
     // The server ended an idle transaction, so a COMMIT sent afterwards did not arrive.
     if (code === idled) return attempt < mostTries;
     if (!(thrown instanceof Undone)) return false;
@@ -148,19 +148,19 @@ export class Session {
   async #endLast(query: Query, name: string): Promise<void> {
     if (this.#last !== undefined) {
       const ended = await query(sql.endLast, [this.#last, name]);
-      if (ended.some((row) => !flag(row, 'ended')))
+      if (ended.some((row) => !readFlag(row, 'ended')))
         throw new Error('the server still works for the last connection');
     }
     const [self] = await query(sql.self);
-    if (!self || flag(self, 'standby')) throw new Error('it is a standby, which cannot be written to');
-    this.#last = count(self, 'process');
+    if (!self || readFlag(self, 'standby')) throw new Error('it is a standby, which cannot be written to');
+    this.#last = readCount(self, 'process');
   }
 
-  #lost(client: Client, error: Error): void {
+  #onLost(client: Client, error: Error): void {
     if (this.#client !== client) return;
     this.#client = undefined;
     this.#failure = error;
-    const code = codeOf(error);
+    const code = getCode(error);
     this.#isReturning = code === idled || code === dismissed;
     this.#returning = this.#tryToConnect();
     void this.#reconnect(this.#returning);

@@ -6,12 +6,12 @@ import type { Client } from 'pg';
 import { isChange } from '../corrections.ts';
 import type { Answer, Argument, NameIn, Operation, OperationName } from '../operations.ts';
 import { isSharedOperation, type SharedName } from '../sql/shared.ts';
-import { statements } from '../sql/steps.ts';
+import { nameStatements } from '../sql/steps.ts';
 import { CallBatch } from './call-batch.ts';
-import { queryOn, runShared, type Query } from './connection.ts';
+import { createQuery, runShared, type Query } from './connection.ts';
 import { beat, expire, recover } from './owners.ts';
 
-const sql = statements('batch', {
+const sql = nameStatements('batch', {
   begin: 'BEGIN',
   commit: 'COMMIT',
   rollback: 'ROLLBACK',
@@ -43,7 +43,7 @@ async function runCalls(
   const reserves = operations.flatMap((operation) =>
     operation.name === 'reserve' ? [operation.argument] : [],
   );
-  const batch = await CallBatch.find(query, owner, {
+  const batch = await CallBatch.readBatch(query, owner, {
     accounts: reserves.map(({ account }) => account),
     keys: reserves.map(({ key }) => key),
     claims: reserves.flatMap(({ claim }) => claim?.name ?? []),
@@ -56,7 +56,7 @@ async function runCalls(
       ? batch.calls.reserve(operation.argument)
       : batch.calls.settle(operation.argument),
   );
-  batch.write();
+  batch.sendWrites();
   return answers;
 }
 
@@ -110,7 +110,7 @@ export async function runTransaction(
   owner: string,
   operations: readonly Write[],
 ): Promise<unknown[]> {
-  const send = queryOn(client);
+  const send = createQuery(client);
   const sent: Promise<unknown>[] = [];
   // Statements are sent without waiting for the answers to those before; all are waited for at the end.
   const query: Query = (statement, values) => {

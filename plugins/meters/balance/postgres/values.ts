@@ -12,6 +12,6 @@ export const typeParsers: CustomTypesConfig = {
 };
 
 /** For `json_populate_recordset`: a column that is not named is null. */
-export function recordset(rows: readonly object[]): string {
+export function encodeRecords(rows: readonly object[]): string {
   return JSON.stringify(rows, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
 }

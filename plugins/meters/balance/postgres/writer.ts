@@ -3,7 +3,7 @@
  * travels next.
  */
 import type { Answer } from '../operations.ts';
-import { Queue, unavailable, type GroupListener } from '../queue.ts';
+import { Queue, buildOutageError, type GroupListener } from '../queue.ts';
 import type { Session } from './session.ts';
 import type { Write } from './transaction.ts';
 
@@ -23,18 +23,18 @@ export class Writer {
   /** Asks for one operation; rejects with `ledger_unavailable` where the database cannot be used. */
   ask<Name extends Write['name']>(operation: Write & { readonly name: Name }): Promise<Answer<Name>> {
     return new Promise((resolve, reject) => {
-      if (this.#isClosed) return reject(unavailable(new Error('it was closed')));
+      if (this.#isClosed) return reject(buildOutageError(new Error('it was closed')));
       this.#queue.add({ operation, resolve, reject });
     });
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#queue.drain();
+    await this.#queue.waitUntilIdle();
     await this.#session.close();
   }
 
   async #send(operations: readonly Write[]): Promise<void> {
-    this.#onGroup(this.#queue.answered(await this.#session.write(operations)));
+    this.#onGroup(this.#queue.settleGroup(await this.#session.write(operations)));
   }
 }

@@ -1,14 +1,14 @@
 /** Accounts and keys: what they are, what they have and what they may do. */
-import { accountOf, accountStates, balanceOf, isFitting, isTooMuch, keyOf } from '../accounts.ts';
-import { refuseState } from '../corrections.ts';
-import { integer, text, word } from '../rows.ts';
+import { readAccount, accountStates, readBalance, fitsKind, isTooMuch, readKey } from '../accounts.ts';
+import { findStateRefusal } from '../corrections.ts';
+import { readInteger, readText, matchWord } from '../rows.ts';
 import { accountRows, keyRows } from './selects.ts';
-import { ask, Conditions, statements, type Operations, type Value } from './steps.ts';
+import { askRows, Conditions, nameStatements, type Operations, type Value } from './steps.ts';
 
 const keyColumns = `id, hash, last_four, name, kind, account, spend_cap, models, expires,
   calls_per_minute, created, tags, read_only, root`;
 
-const sql = statements('accounts', {
+const sql = nameStatements('accounts', {
   balance: 'SELECT total, used, pending FROM accounts WHERE name = $1',
   addAccount: 'INSERT INTO accounts (name, created) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING id',
   account: `${accountRows} WHERE name = $1`,
@@ -38,69 +38,73 @@ const sql = statements('accounts', {
 
 export const accounts = {
   *balance(name) {
-    const [row] = yield* ask(sql.balance, name);
-    return row && balanceOf(row);
+    const [row] = yield* askRows(sql.balance, name);
+    return row && readBalance(row);
   },
   *createAccount({ name, at }) {
-    return (yield* ask(sql.addAccount, name, at)).length > 0;
+    return (yield* askRows(sql.addAccount, name, at)).length > 0;
   },
   *listAccounts({ wanted, after = '', limit }) {
-    const rows = wanted === undefined ? ask(sql.accounts, after, limit) : ask(sql.account, wanted);
-    return (yield* rows).map(accountOf);
+    const rows = wanted === undefined ? askRows(sql.accounts, after, limit) : askRows(sql.account, wanted);
+    return (yield* rows).map(readAccount);
   },
   *setAccountState({ account: name, state }) {
-    const [account] = yield* ask(sql.lockAccount, name);
+    const [account] = yield* askRows(sql.lockAccount, name);
     if (!account) return 'not_found';
-    const refusal = refuseState(word(accountStates)(account, 'state'), integer(account, 'pending'), state);
+    const refusal = findStateRefusal(
+      matchWord(accountStates)(account, 'state'),
+      readInteger(account, 'pending'),
+      state,
+    );
     if (refusal) return refusal;
-    yield* ask(sql.setState, name, state);
+    yield* askRows(sql.setState, name, state);
     return 'changed';
   },
   *credit(order) {
     const { account: name, amount, kind, reference, reason, author, at } = order;
-    const [account] = yield* ask(sql.lockAccount, name);
+    const [account] = yield* askRows(sql.lockAccount, name);
     if (!account) return 'not_found';
-    if (!isFitting(order)) throw new RangeError(`a ${kind} cannot be ${amount}`);
-    const id = integer(account, 'id');
-    const [before] = reference === undefined ? [] : yield* ask(sql.creditByReference, reference);
+    if (!fitsKind(order)) throw new RangeError(`a ${kind} cannot be ${amount}`);
+    const id = readInteger(account, 'id');
+    const [before] = reference === undefined ? [] : yield* askRows(sql.creditByReference, reference);
     if (before) {
-      const isSame = integer(before, 'account') === id && integer(before, 'available') === amount;
+      const isSame = readInteger(before, 'account') === id && readInteger(before, 'available') === amount;
       return isSame ? 'already_credited' : 'reference_taken';
     }
-    if (isTooMuch(integer(account, 'total'), amount)) return 'too_much';
-    yield* ask(sql.addCredit, id, at, -amount, amount, kind, reference, reason, author);
-    yield* ask(sql.addTotal, id, amount);
+    if (isTooMuch(readInteger(account, 'total'), amount)) return 'too_much';
+    yield* askRows(sql.addCredit, id, at, -amount, amount, kind, reference, reason, author);
+    yield* askRows(sql.addTotal, id, amount);
     return 'credited';
   },
   *createKey(key) {
     const { id, hash, lastFour, name, kind, account, spendCap, expires, callsPerMinute, readOnly, at } = key;
     if ((account === undefined) !== (kind === 'operator'))
       throw new RangeError('user keys have an account, and operator keys have none');
-    const [row] = account === undefined ? [] : yield* ask(sql.lockAccount, account);
-    if (account !== undefined && (!row || text(row, 'state') === 'closed')) return false;
-    const owner = row && integer(row, 'id');
+    const [row] = account === undefined ? [] : yield* askRows(sql.lockAccount, account);
+    if (account !== undefined && (!row || readText(row, 'state') === 'closed')) return false;
+    const owner = row && readInteger(row, 'id');
     const models = key.models && JSON.stringify(key.models);
     const tags = key.tags.length > 0 ? JSON.stringify(key.tags) : null;
     const limits = [spendCap, models, expires, callsPerMinute];
-    yield* ask(sql.addKey, id, hash, lastFour, name, kind, owner, ...limits, at, tags, readOnly);
+    yield* askRows(sql.addKey, id, hash, lastFour, name, kind, owner, ...limits, at, tags, readOnly);
     return true;
   },
   *findKey(hash) {
-    const [row] = yield* ask(sql.key, hash);
-    return row && keyOf(row);
+    const [row] = yield* askRows(sql.key, hash);
+    return row && readKey(row);
   },
   *hasKeys() {
-    return (yield* ask(sql.anyKey)).length > 0;
+    return (yield* askRows(sql.anyKey)).length > 0;
   },
   *listKeys({ after = '', limit, account, wanted }) {
     const conditions = new Conditions({ 'keys.id >': after, 'accounts.name =': account });
     conditions.texts.push('keys.deleted IS NULL');
     if (wanted !== undefined) {
-      const place = conditions.place(wanted);
+      const place = conditions.addValue(wanted);
       conditions.texts.push(`(keys.id = ${place} OR keys.last_four = ${place})`);
     }
-    const page = `${keyRows} ${conditions.where} ORDER BY keys.id LIMIT ${conditions.place(limit)}`;
-    return (yield* ask({ text: page }, ...conditions.values)).map(keyOf);
+    const page = `${keyRows} ${conditions.where} ORDER BY keys.id LIMIT ${conditions.addValue(limit)}`;
+    return (yield* askRows({ text: page }, ...conditions.values)).map(readKey);
   },
   /** Changes a key; what is undefined stays as it is. */
   *changeKey({ id, changes }) {
@@ -117,15 +121,15 @@ export const accounts = {
     const stated = Object.entries(columns).filter(([, value]) => value !== undefined);
     const assignments = ['id = id', ...stated.map(([column], index) => `${column} = $${index + 2}`)];
     const change = `UPDATE keys SET ${assignments.join(', ')} WHERE id = $1 AND deleted IS NULL RETURNING id`;
-    return (yield* ask({ text: change }, id, ...stated.map(([, value]) => value))).length > 0;
+    return (yield* askRows({ text: change }, id, ...stated.map(([, value]) => value))).length > 0;
   },
   *rotateKey({ id, until, key }) {
-    const rows = yield* ask(sql.rotate, id, key.id, key.hash, key.lastFour, key.at);
+    const rows = yield* askRows(sql.rotate, id, key.id, key.hash, key.lastFour, key.at);
     if (rows.length === 0) return false;
-    yield* ask(sql.rotated, id, key.id, until);
+    yield* askRows(sql.rotated, id, key.id, until);
     return true;
   },
   *deleteKey({ id, at }) {
-    return (yield* ask(sql.deleteKey, id, at)).length > 0;
+    return (yield* askRows(sql.deleteKey, id, at)).length > 0;
   },
 } satisfies Partial<Operations>;

@@ -1,26 +1,26 @@
 /** What operators and the delivery of warnings do with budgets. */
 import {
-  allowedAt,
-  budgetOf,
-  periodOf,
-  raisesText,
-  reached,
-  recordOf,
-  startAt,
-  warningOf,
+  computeAllowed,
+  readBudget,
+  readPeriod,
+  encodeRaises,
+  findReached,
+  buildRecord,
+  findStart,
+  readWarning,
   warningsKept,
   type Budget,
   type Scope,
 } from '../budgets/budget.ts';
-import { movedLines } from '../budgets/teams.ts';
-import { count, list, text, type Row } from '../rows.ts';
-import { ask, Conditions, statements, type Operations, type Steps } from './steps.ts';
+import { moveLines } from '../budgets/teams.ts';
+import { readCount, readList, readText, type Row } from '../rows.ts';
+import { askRows, Conditions, nameStatements, type Operations, type Steps } from './steps.ts';
 
 const warningRows = `
   SELECT budget_warnings.*, budgets.scope, budgets.subject, budgets.per, budgets.zone
   FROM budget_warnings JOIN budgets ON budgets.id = budget_warnings.budget`;
 
-const sql = statements('budget operations', {
+const sql = nameStatements('budget operations', {
   account: 'SELECT name AS subject FROM accounts WHERE name = $1',
   root: "SELECT root AS subject FROM keys WHERE id = $1 AND kind = 'user'",
   add: `
@@ -52,24 +52,24 @@ const sql = statements('budget operations', {
 });
 
 /** The subject as budgets know it; undefined where there is no such key or account. */
-function* subjectOf(scope: Scope, named: string): Steps<string | undefined> {
+function* findSubject(scope: Scope, named: string): Steps<string | undefined> {
   if (scope === 'tag') return named;
-  const [row] = yield* ask(scope === 'key' ? sql.root : sql.account, named);
-  return row && text(row, 'subject');
+  const [row] = yield* askRows(scope === 'key' ? sql.root : sql.account, named);
+  return row && readText(row, 'subject');
 }
 
 /** Changes a budget, and marks in its current period which warnings the new limit still has to give. */
-function* change(id: number, at: number, changing: (budget: Budget) => Budget): Steps<boolean> {
-  const [row] = yield* ask(sql.lock, id);
+function* editBudget(id: number, at: number, changing: (budget: Budget) => Budget): Steps<boolean> {
+  const [row] = yield* askRows(sql.lock, id);
   if (!row) return false;
-  const changed = changing(budgetOf(row));
+  const changed = changing(readBudget(row));
   const { limit, hard, thresholds, raises } = changed;
-  yield* ask(sql.change, id, limit, hard, JSON.stringify(thresholds), raisesText(raises));
-  const start = startAt(changed, at);
-  const [period] = yield* ask(sql.period, id, start);
+  yield* askRows(sql.change, id, limit, hard, JSON.stringify(thresholds), encodeRaises(raises));
+  const start = findStart(changed, at);
+  const [period] = yield* askRows(sql.period, id, start);
   if (period) {
-    const warned = reached(thresholds, periodOf(period).used, allowedAt(changed, at));
-    yield* ask(sql.mark, id, start, warned);
+    const warned = findReached(thresholds, readPeriod(period).used, computeAllowed(changed, at));
+    yield* askRows(sql.mark, id, start, warned);
   }
   return true;
 }
@@ -82,52 +82,52 @@ function* findPeriods(wanted: readonly (readonly [budget: number, start: number]
     WITH wanted (budget, start) AS (VALUES ${rows.join(', ')})
     SELECT budget_periods.* FROM wanted
     JOIN budget_periods ON budget_periods.budget = wanted.budget AND budget_periods.start = wanted.start`;
-  return yield* ask({ text });
+  return yield* askRows({ text });
 }
 
 export const budgets = {
   *createBudget(budget) {
     const { scope, per, zone, limit, hard, thresholds, at } = budget;
-    const subject = yield* subjectOf(scope, budget.subject);
+    const subject = yield* findSubject(scope, budget.subject);
     if (subject === undefined) return { status: 'not_found' };
     const warned = JSON.stringify(thresholds);
-    const [made] = yield* ask(sql.add, scope, subject, per, zone, limit, hard, warned, at);
-    if (made) return { status: 'created', id: count(made, 'id') };
-    const [same] = yield* ask(sql.same, scope, subject, per);
-    return same ? { status: 'exists', id: count(same, 'id') } : { status: 'not_found' };
+    const [made] = yield* askRows(sql.add, scope, subject, per, zone, limit, hard, warned, at);
+    if (made) return { status: 'created', id: readCount(made, 'id') };
+    const [same] = yield* askRows(sql.same, scope, subject, per);
+    return same ? { status: 'exists', id: readCount(same, 'id') } : { status: 'not_found' };
   },
   changeBudget({ id, changes, at }) {
-    return change(id, at, (budget) => ({ ...budget, ...changes }));
+    return editBudget(id, at, (budget) => ({ ...budget, ...changes }));
   },
   raiseBudget({ id, amount, until, at }) {
-    return change(id, at, (budget) => ({
+    return editBudget(id, at, (budget) => ({
       ...budget,
       raises: [...budget.raises.filter((raise) => raise.until > at), { amount, until }],
     }));
   },
   *deleteBudget({ id, at }) {
-    return (yield* ask(sql.remove, id, at)).length > 0;
+    return (yield* askRows(sql.remove, id, at)).length > 0;
   },
   *moveAccount({ account, parent }) {
-    const rows = yield* ask(sql.lines, account, parent ?? account, JSON.stringify(account));
-    const lines = new Map(rows.map((row) => [text(row, 'name'), list(row, 'line')]));
-    const moved = movedLines(lines, { account, parent });
+    const rows = yield* askRows(sql.lines, account, parent ?? account, JSON.stringify(account));
+    const lines = new Map(rows.map((row) => [readText(row, 'name'), readList(row, 'line')]));
+    const moved = moveLines(lines, { account, parent });
     if (typeof moved === 'string') return moved;
     for (const [name, line] of moved)
-      yield* ask(sql.move, name, line.length > 0 ? JSON.stringify(line) : null);
+      yield* askRows(sql.move, name, line.length > 0 ? JSON.stringify(line) : null);
     return 'moved';
   },
   *takeWarnings({ at, until, limit }) {
-    yield* ask(sql.forget, at - warningsKept);
-    const due = (yield* ask(sql.due, at, limit)).map(warningOf);
-    for (const { id } of due) yield* ask(sql.claim, id, until);
+    yield* askRows(sql.forget, at - warningsKept);
+    const due = (yield* askRows(sql.due, at, limit)).map(readWarning);
+    for (const { id } of due) yield* askRows(sql.claim, id, until);
     return due.map((warning) => ({ ...warning, attempts: warning.attempts + 1, due: until }));
   },
   *endWarning({ id, due }) {
-    yield* ask(sql.ended, id, due);
+    yield* askRows(sql.ended, id, due);
   },
   *hasDueWarnings({ at }) {
-    return (yield* ask(sql.isDue, at)).length > 0;
+    return (yield* askRows(sql.isDue, at)).length > 0;
   },
   *listBudgets(query) {
     const { scope, subject, id, after = 0, limit, at } = query;
@@ -135,16 +135,16 @@ export const budgets = {
       id === undefined ? { 'id >': after, 'scope =': scope, 'subject =': subject } : { 'id =': id },
     );
     if (id === undefined) conditions.texts.push('deleted IS NULL');
-    const page = `SELECT * FROM budgets ${conditions.where} ORDER BY id LIMIT ${conditions.place(limit)}`;
-    const budgets = (yield* ask({ text: page }, ...conditions.values)).map(budgetOf);
-    const periods = yield* findPeriods(budgets.map((budget) => [budget.id, startAt(budget, at)]));
-    const byBudget = new Map(periods.map(periodOf).map((period) => [period.budget, period]));
-    return budgets.map((budget) => recordOf(budget, byBudget.get(budget.id), at));
+    const page = `SELECT * FROM budgets ${conditions.where} ORDER BY id LIMIT ${conditions.addValue(limit)}`;
+    const budgets = (yield* askRows({ text: page }, ...conditions.values)).map(readBudget);
+    const periods = yield* findPeriods(budgets.map((budget) => [budget.id, findStart(budget, at)]));
+    const byBudget = new Map(periods.map(readPeriod).map((period) => [period.budget, period]));
+    return budgets.map((budget) => buildRecord(budget, byBudget.get(budget.id), at));
   },
   *listWarnings({ budget, after = 0, limit }) {
     const conditions = new Conditions({ 'budget_warnings.id >': after, 'budget_warnings.budget =': budget });
     const text = `${warningRows} ${conditions.where}
-      ORDER BY budget_warnings.id LIMIT ${conditions.place(limit)}`;
-    return (yield* ask({ text }, ...conditions.values)).map(warningOf);
+      ORDER BY budget_warnings.id LIMIT ${conditions.addValue(limit)}`;
+    return (yield* askRows({ text }, ...conditions.values)).map(readWarning);
   },
 } satisfies Partial<Operations>;

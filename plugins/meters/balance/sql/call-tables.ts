@@ -3,7 +3,7 @@ import { figures } from '../calls/figures.ts';
 import type { Dialect } from './tables.ts';
 
 /** One row for each ended call, written behind it and deleted after the retention. Nothing depends on it. */
-export function callTables({ identity, integer, sorted: text, table, keyed }: Dialect): string {
+export function buildCallTables({ identity, integer, sorted: text, table, keyed }: Dialect): string {
   const parties = ['account', 'key', 'model', 'provider', 'protocol'];
   return `
 CREATE TABLE calls (
@@ -55,7 +55,7 @@ CREATE INDEX tags_of_call ON call_tags (number);`;
 }
 
 /** Sums of calls and entries, up to the numbers that `folds` says. */
-export function rollupTables({ integer, sorted: text, keyed }: Dialect): string {
+export function buildRollupTables({ integer, sorted: text, keyed }: Dialect): string {
   const sums = figures.map((figure) => `${figure} ${integer} NOT NULL DEFAULT 0`).join(',\n  ');
   return `
 CREATE TABLE rollups (

@@ -1,10 +1,10 @@
 /** Which call holds which idempotency key, and the outcomes of those that have ended. */
 import { isOver } from '../decisions.ts';
 import type { Argument } from '../operations.ts';
-import { claimOf, type Claim, type ClaimRecord, type StoredOutcome } from '../reservations.ts';
-import { ask, statements, type Steps } from './steps.ts';
+import { readClaim, type Claim, type ClaimRecord, type StoredOutcome } from '../reservations.ts';
+import { askRows, nameStatements, type Steps } from './steps.ts';
 
-const sql = statements('claims', {
+const sql = nameStatements('claims', {
   find: 'SELECT * FROM claims WHERE name = $1',
   take: `
     INSERT INTO claims (name, fingerprint, expires, call, state) VALUES ($1, $2, $3, $4, 'running')
@@ -20,13 +20,13 @@ const sql = statements('claims', {
 });
 
 export function* findClaim({ name, at }: Argument<'findClaim'>): Steps<ClaimRecord | undefined> {
-  const [row] = yield* ask(sql.find, name);
-  const claim = row && claimOf(row);
+  const [row] = yield* askRows(sql.find, name);
+  const claim = row && readClaim(row);
   return claim && !isOver(claim, at) ? claim : undefined;
 }
 
 export function* takeClaim({ name, fingerprint, expires }: Claim, call: string): Steps<void> {
-  yield* ask(sql.take, name, fingerprint, expires, call);
+  yield* askRows(sql.take, name, fingerprint, expires, call);
 }
 
 /**
@@ -34,14 +34,14 @@ export function* takeClaim({ name, fingerprint, expires }: Claim, call: string):
  * that it can be taken again.
  */
 export function* settleClaim(name: string, outcome: StoredOutcome | 'free' | undefined): Steps<void> {
-  if (outcome === 'free') yield* ask(sql.free, name);
-  else if (!outcome) yield* ask(sql.done, name, null, null, null, null);
+  if (outcome === 'free') yield* askRows(sql.free, name);
+  else if (!outcome) yield* askRows(sql.done, name, null, null, null, null);
   else {
     const { status, headers, body, whole } = outcome;
-    yield* ask(sql.done, name, status, JSON.stringify(headers), Buffer.from(body), whole);
+    yield* askRows(sql.done, name, status, JSON.stringify(headers), Buffer.from(body), whole);
   }
 }
 
 export function* sweep({ at, limit }: Argument<'sweep'>): Steps<number> {
-  return (yield* ask(sql.sweep, at, limit)).length;
+  return (yield* askRows(sql.sweep, at, limit)).length;
 }

@@ -1,9 +1,9 @@
 /** What the ledger keeps besides money: documents, prices, and the log of operators' actions. */
-import { actionOf } from '../corrections.ts';
-import { documentOf } from '../documents.ts';
-import { ask, statements, type Operations } from './steps.ts';
+import { readAction } from '../corrections.ts';
+import { readDocument } from '../documents.ts';
+import { askRows, nameStatements, type Operations } from './steps.ts';
 
-const sql = statements('kept', {
+const sql = nameStatements('kept', {
   document: 'SELECT version, body FROM documents WHERE name = $1',
   addDocument:
     'INSERT INTO documents (name, version, body) VALUES ($1, 1, $2) ON CONFLICT DO NOTHING RETURNING version',
@@ -16,23 +16,23 @@ const sql = statements('kept', {
 
 export const kept = {
   *readDocument(name) {
-    const [row] = yield* ask(sql.document, name);
-    return row && documentOf(row);
+    const [row] = yield* askRows(sql.document, name);
+    return row && readDocument(row);
   },
   *writeDocument({ name, text, replaces }) {
     const written =
       replaces === 0
-        ? yield* ask(sql.addDocument, name, text)
-        : yield* ask(sql.replaceDocument, name, text, replaces);
+        ? yield* askRows(sql.addDocument, name, text)
+        : yield* askRows(sql.replaceDocument, name, text, replaces);
     return written.length > 0;
   },
   *definePrice({ version, rates, at }) {
-    yield* ask(sql.addPrice, version, rates, at);
+    yield* askRows(sql.addPrice, version, rates, at);
   },
   *recordAction({ at, author, action, subject, detail }) {
-    yield* ask(sql.addAction, at, author, action, subject, detail);
+    yield* askRows(sql.addAction, at, author, action, subject, detail);
   },
   *listActions({ before = Number.MAX_SAFE_INTEGER, limit }) {
-    return (yield* ask(sql.actions, before, limit)).map(actionOf);
+    return (yield* askRows(sql.actions, before, limit)).map(readAction);
   },
 } satisfies Partial<Operations>;

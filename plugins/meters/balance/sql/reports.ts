@@ -1,16 +1,16 @@
 /** Reads the books: row by row for exports, summed up for usage reports, and as a whole for metrics. */
-import { entryOf, pendingOf, sumsOf, totalsOf, type UsageGroup } from '../books.ts';
+import { readEntry, readPending, readSums, readTotals, type UsageGroup } from '../books.ts';
 import { units } from '../calls/figures.ts';
-import { minuteRowOf } from '../calls/overview.ts';
-import { ownerOf } from '../reservations.ts';
-import { count, text as textIn, type Row } from '../rows.ts';
+import { readMinuteRow } from '../calls/overview.ts';
+import { readOwner } from '../reservations.ts';
+import { readCount, readText as textIn, type Row } from '../rows.ts';
 import { entryRows } from './selects.ts';
-import { ask, Conditions, statements, type Operations } from './steps.ts';
+import { askRows, Conditions, nameStatements, type Operations } from './steps.ts';
 
 const minute = 60_000;
 const { '1h': hour, '1d': day } = units;
 
-const sql = statements('reports', {
+const sql = nameStatements('reports', {
   totals: `
     SELECT (SELECT count(*) FROM accounts) AS accounts, (SELECT count(*) FROM keys) AS keys,
       count(*) AS pending_calls, CAST(coalesce(sum(amount), 0) AS bigint) AS pending_amount,
@@ -25,7 +25,7 @@ const sql = statements('reports', {
 });
 
 /** The entries of one call, each found by an index of its own. */
-const ofCall = (call: string): string => `entries.number IN (
+const buildCallCondition = (call: string): string => `entries.number IN (
   WITH made AS MATERIALIZED (SELECT number FROM entries WHERE kind = 'reserve' AND call = ${call})
   SELECT number FROM made
   UNION ALL SELECT entries.number FROM made
@@ -43,10 +43,10 @@ const groupColumns: Readonly<Record<UsageGroup, string>> = {
 };
 
 /** The value of a column that a report is grouped by. */
-function groupOf(row: Row, group: UsageGroup): string {
+function readGroup(row: Row, group: UsageGroup): string {
   const column = `group_${group}`;
   return group === 'day'
-    ? new Date(count(row, column) * day).toISOString().slice(0, 10)
+    ? new Date(readCount(row, column) * day).toISOString().slice(0, 10)
     : textIn(row, column);
 }
 
@@ -61,13 +61,14 @@ export const reports = {
       'entries.at <': to,
       'entries.number >': after,
     });
-    if (call !== undefined) conditions.texts.push(ofCall(conditions.place(call)));
+    if (call !== undefined) conditions.texts.push(buildCallCondition(conditions.addValue(call)));
     if (kinds) {
-      const places = kinds.map((kind) => conditions.place(kind));
+      const places = kinds.map((kind) => conditions.addValue(kind));
       conditions.texts.push(`entries.kind IN (${places.join(', ')})`);
     }
-    const page = `${entryRows} ${conditions.where} ORDER BY entries.number LIMIT ${conditions.place(limit)}`;
-    return (yield* ask({ text: page }, ...conditions.values)).map(entryOf);
+    const most = conditions.addValue(limit);
+    const page = `${entryRows} ${conditions.where} ORDER BY entries.number LIMIT ${most}`;
+    return (yield* askRows({ text: page }, ...conditions.values)).map(readEntry);
   },
   *usage({ account, key, model, from, to, by }) {
     const conditions = new Conditions({
@@ -88,9 +89,9 @@ export const reports = {
         CAST(coalesce(sum(coalesce(vendor, revenue)), 0) AS bigint) AS vendor
       FROM entries JOIN accounts ON accounts.id = entries.account ${conditions.where}
       ${groups.length > 0 ? `GROUP BY ${groups.join(', ')} ORDER BY ${groups.join(', ')}` : ''}`;
-    return (yield* ask({ text }, ...conditions.values)).map((row) => ({
-      ...Object.fromEntries(by.map((group) => [group, groupOf(row, group)])),
-      ...sumsOf(row),
+    return (yield* askRows({ text }, ...conditions.values)).map((row) => ({
+      ...Object.fromEntries(by.map((group) => [group, readGroup(row, group)])),
+      ...readSums(row),
     }));
   },
   /** Sums of some hours, minute by minute and model by model. */
@@ -101,28 +102,28 @@ export const reports = {
     conditions.add('accounts.name =', account);
     conditions.add('entries.at >=', Math.min(...hours));
     conditions.add('entries.at <', Math.max(...hours) + hour);
-    const places = hours.map((each) => conditions.place(each));
+    const places = hours.map((each) => conditions.addValue(each));
     conditions.texts.push(`entries.at / ${hour} * ${hour} IN (${places.join(', ')})`);
     const text = `
       SELECT coalesce(entries.model, '') AS name, entries.at / ${minute} * ${minute} AS start,
         CAST(sum(revenue) AS bigint) AS cost, count(*) FILTER (WHERE entries.kind = 'post') AS posts
       FROM entries JOIN accounts ON accounts.id = entries.account ${conditions.where} GROUP BY 1, 2`;
-    return (yield* ask({ text }, ...conditions.values)).map(minuteRowOf);
+    return (yield* askRows({ text }, ...conditions.values)).map(readMinuteRow);
   },
   *listPending({ after = '', limit, account }) {
     const conditions = new Conditions({ 'call >': after, 'accounts.name =': account });
     const text = `
       SELECT pending.*, accounts.name AS account_name FROM pending
       JOIN accounts ON accounts.id = pending.account
-      ${conditions.where} ORDER BY call LIMIT ${conditions.place(limit)}`;
-    return (yield* ask({ text }, ...conditions.values)).map(pendingOf);
+      ${conditions.where} ORDER BY call LIMIT ${conditions.addValue(limit)}`;
+    return (yield* askRows({ text }, ...conditions.values)).map(readPending);
   },
   *totals() {
-    const [row] = yield* ask(sql.totals);
+    const [row] = yield* askRows(sql.totals);
     if (!row) throw new Error('sums always have a row');
-    return totalsOf(row);
+    return readTotals(row);
   },
   *owners() {
-    return (yield* ask(sql.owners)).map(ownerOf);
+    return (yield* askRows(sql.owners)).map(readOwner);
   },
 } satisfies Partial<Operations>;

@@ -26,12 +26,18 @@ export type StepsOf<Name extends StoreOperationName> = (argument: Argument<Name>
 export type Operations = { readonly [Name in StoreOperationName]: StepsOf<Name> };
 
 /** Runs a statement. Undefined is stored as null. */
-export function* ask(statement: Statement, ...values: readonly (Value | undefined)[]): Steps<readonly Row[]> {
+export function* askRows(
+  statement: Statement,
+  ...values: readonly (Value | undefined)[]
+): Steps<readonly Row[]> {
   return yield { statement, values: values.map((value) => value ?? null) };
 }
 
 /** The statements of a table. Each is named by its place in it. */
-export function statements<const Name extends string>(prefix: string, texts: Readonly<Record<Name, string>>) {
+export function nameStatements<const Name extends string>(
+  prefix: string,
+  texts: Readonly<Record<Name, string>>,
+) {
   const named = Object.entries<string>(texts).map(([name, text]) => [
     name,
     { name: `${prefix} ${name}`, text },
@@ -49,12 +55,12 @@ export class Conditions {
     for (const [condition, value] of Object.entries(stated)) this.add(condition, value);
   }
 
-  place(value: Value): string {
+  addValue(value: Value): string {
     return `$${this.values.push(value)}`;
   }
 
   add(condition: string, value: Value | undefined): void {
-    if (value !== undefined) this.texts.push(`${condition} ${this.place(value)}`);
+    if (value !== undefined) this.texts.push(`${condition} ${this.addValue(value)}`);
   }
 
   get where(): string {

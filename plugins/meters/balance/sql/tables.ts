@@ -7,7 +7,7 @@ import { creditSources } from '../accounts.ts';
 import { entryKinds } from '../books.ts';
 import { scopes } from '../budgets/budget.ts';
 import { periodNames } from '../budgets/periods.ts';
-import { callTables, rollupTables } from './call-tables.ts';
+import { buildCallTables, buildRollupTables } from './call-tables.ts';
 
 /** How a database spells what the tables need. */
 export interface Dialect {
@@ -35,11 +35,11 @@ export interface Dialect {
   readonly guard: (table: string, rows: string) => string;
 }
 
-function oneOf(column: string, words: readonly string[]): string {
+function buildOneOf(column: string, words: readonly string[]): string {
   return `${column} IN (${words.map((word) => `'${word}'`).join(', ')})`;
 }
 
-function accountTables({ identity, integer, small, flag, text, sorted, ...dialect }: Dialect): string {
+function buildAccountTables({ identity, integer, small, flag, text, sorted, ...dialect }: Dialect): string {
   const { table, keyed, filled, check } = dialect;
   return `
 CREATE TABLE accounts (
@@ -60,7 +60,7 @@ CREATE TABLE keys (
   hash ${text} NOT NULL,
   last_four ${text} NOT NULL,
   name ${text} NOT NULL,
-  kind ${text} NOT NULL${check(oneOf('kind', ['user', 'operator']))},
+  kind ${text} NOT NULL${check(buildOneOf('kind', ['user', 'operator']))},
   account ${integer} REFERENCES accounts (id) CHECK ((account IS NULL) = (kind = 'operator')),
   spend_cap ${integer},
   models ${text},
@@ -87,7 +87,7 @@ CREATE INDEX keys_by_last_four ON keys (last_four);`;
 }
 
 /** What a call used: kept with its reservation while it runs, and then on the entry that ends it. */
-function consumption({ integer, small, text }: Dialect, usage = '', costs = ''): string {
+function buildConsumptionColumns({ integer, small, text }: Dialect, usage = '', costs = ''): string {
   return `
   model ${text},
   provider ${text},
@@ -99,12 +99,12 @@ function consumption({ integer, small, text }: Dialect, usage = '', costs = ''):
   attempts ${small} NOT NULL DEFAULT 0`;
 }
 
-function entryTable(dialect: Dialect): string {
+function buildEntryTable(dialect: Dialect): string {
   const { integer, text, sorted, table, check, ofAccount, entryColumns, guard } = dialect;
   return `
 CREATE TABLE entries (
   number ${integer} PRIMARY KEY,
-  kind ${text} NOT NULL${check(oneOf('kind', entryKinds))},
+  kind ${text} NOT NULL${check(buildOneOf('kind', entryKinds))},
   account ${integer} NOT NULL${ofAccount},
   at ${integer} NOT NULL,
   -- The legs: amounts that move between the four books of the account.
@@ -117,13 +117,13 @@ CREATE TABLE entries (
   key ${sorted},
   reservation ${integer}${check("(reservation IS NULL) = (kind IN ('credit', 'reserve'))")},
   -- Of credits.
-  source ${text}${check(oneOf('source', creditSources))},
+  source ${text}${check(buildOneOf('source', creditSources))},
   reference ${text},
   -- Of credits and ends.
   reason ${text},
   -- Of ends.
   basis ${text},
-  ${consumption(dialect)},
+  ${buildConsumptionColumns(dialect)},
   flags ${text} NOT NULL DEFAULT '',
   -- The periods of budgets that a call counts in, as a JSON list: so their sums can be computed from the
   -- entries.
@@ -144,7 +144,7 @@ ${guard('entries', 'entries')}`;
 }
 
 /** Reservations that have not ended; what is known of their calls is written by their owners' beats. */
-function runningTables(dialect: Dialect): string {
+function buildRunningTables(dialect: Dialect): string {
   const { integer, small, flag, text, sorted, bytes, table, keyed, filled, check } = dialect;
   return `
 CREATE TABLE pending (
@@ -160,7 +160,7 @@ CREATE TABLE pending (
   sent ${flag} NOT NULL DEFAULT false,
   delivered ${integer} NOT NULL DEFAULT 0,
   owed ${integer} NOT NULL DEFAULT 0,
-  ${consumption(dialect, " NOT NULL DEFAULT '{}'", " NOT NULL DEFAULT '[]'")},
+  ${buildConsumptionColumns(dialect, " NOT NULL DEFAULT '{}'", " NOT NULL DEFAULT '[]'")},
   budgets ${text}
 )${keyed}${filled(70)};
 
@@ -172,7 +172,7 @@ CREATE TABLE claims (
   fingerprint ${text} NOT NULL,
   expires ${integer} NOT NULL,
   call ${text} NOT NULL,
-  state ${text} NOT NULL${check(oneOf('state', ['running', 'done']))},
+  state ${text} NOT NULL${check(buildOneOf('state', ['running', 'done']))},
   status ${small},
   headers ${text},
   body ${bytes},
@@ -181,14 +181,14 @@ CREATE TABLE claims (
 CREATE INDEX claims_by_expiry ON claims (expires) WHERE state = 'done';`;
 }
 
-function budgetTables({ identity, integer, small, flag, text, sorted, ...dialect }: Dialect): string {
+function buildBudgetTables({ identity, integer, small, flag, text, sorted, ...dialect }: Dialect): string {
   const { table, keyed, filled, check } = dialect;
   return `
 CREATE TABLE budgets (
   id ${identity},
-  scope ${text} NOT NULL${check(oneOf('scope', scopes))},
+  scope ${text} NOT NULL${check(buildOneOf('scope', scopes))},
   subject ${sorted} NOT NULL,
-  per ${text} NOT NULL${check(oneOf('per', periodNames))},
+  per ${text} NOT NULL${check(buildOneOf('per', periodNames))},
   zone ${text} NOT NULL,
   allowed ${integer} NOT NULL,
   hard ${flag} NOT NULL,
@@ -215,7 +215,7 @@ CREATE TABLE budget_periods (
 CREATE TABLE budget_warnings (
   id ${identity},
   budget ${integer} NOT NULL,
-  event ${text} NOT NULL${check(oneOf('event', ['threshold', 'exhausted']))},
+  event ${text} NOT NULL${check(buildOneOf('event', ['threshold', 'exhausted']))},
   threshold ${small} NOT NULL,
   used ${integer} NOT NULL,
   allowed ${integer} NOT NULL,
@@ -228,7 +228,7 @@ CREATE TABLE budget_warnings (
 CREATE INDEX due_warnings ON budget_warnings (due) WHERE due IS NOT NULL;`;
 }
 
-function keptTables({ identity, integer, text, table, keyed, guard }: Dialect): string {
+function buildKeptTables({ identity, integer, text, table, keyed, guard }: Dialect): string {
   return `
 CREATE TABLE prices (version ${text} PRIMARY KEY, rates ${text} NOT NULL, created ${integer} NOT NULL)
   ${keyed};
@@ -248,8 +248,16 @@ ${guard('operator_actions', 'actions')}`;
 }
 
 /** The step of both databases that makes all tables. */
-export function allTables(dialect: Dialect): string {
-  return [accountTables, entryTable, runningTables, budgetTables, callTables, rollupTables, keptTables]
+export function buildAllTables(dialect: Dialect): string {
+  return [
+    buildAccountTables,
+    buildEntryTable,
+    buildRunningTables,
+    buildBudgetTables,
+    buildCallTables,
+    buildRollupTables,
+    buildKeptTables,
+  ]
     .map((tables) => tables(dialect))
     .concat(dialect.indexes)
     .join('\n');

@@ -7,9 +7,9 @@ import type { DatabaseSync } from 'node:sqlite';
 import { deserialize, serialize } from 'node:v8';
 import type { AuditReport } from '../audit-report.ts';
 import { Auditor } from '../audit.ts';
-import { rollupChecks, type CheckedRollups } from '../calls/rollup-audit.ts';
+import { selectChecks, type CheckedRollups } from '../calls/rollup-audit.ts';
 import type { Handlers } from '../operations.ts';
-import { text, type Row } from '../rows.ts';
+import { readText, type Row } from '../rows.ts';
 import { accountRows, entryRows, keyRows, pendingRows } from '../sql/selects.ts';
 
 /** Entries that are read at a time. */
@@ -19,7 +19,7 @@ const part = 20_000;
  * `auditPart` audits a part of what was not audited before, and returns undefined while there is more.
  * `auditState` returns what the auditor knows by now, with which another thread can continue.
  */
-export function auditor(
+export function createAudit(
   database: DatabaseSync,
   state: Uint8Array | undefined,
 ): Pick<Handlers, 'auditPart' | 'auditState'> {
@@ -27,20 +27,20 @@ export function auditor(
   const entries = database.prepare(`${entryRows} WHERE entries.number > ? ORDER BY entries.number LIMIT ?`);
   const everyPeriod = database.prepare('SELECT * FROM budget_periods');
   const period = database.prepare('SELECT * FROM budget_periods WHERE budget = ? AND start = ?');
-  const ratesOf = (version: string): string | undefined => {
+  const findRates = (version: string): string | undefined => {
     const row = rates.get(version);
-    return row && text(row, 'rates');
+    return row && readText(row, 'rates');
   };
-  const auditor = new Auditor(ratesOf, state && deserialize(state));
+  const auditor = new Auditor(findRates, state && deserialize(state));
 
-  function* periodRows(): Generator<Row> {
+  function* readPeriodRows(): Generator<Row> {
     const wanted = auditor.periods;
     if (!wanted) yield* everyPeriod.iterate();
     for (const [budget, start] of wanted ?? []) yield* period.all(budget, start);
   }
 
-  function* checkedRollups(): Generator<CheckedRollups> {
-    for (const check of rollupChecks(auditor.known.audits))
+  function* readRollups(): Generator<CheckedRollups> {
+    for (const check of selectChecks(auditor.known.audits))
       yield { ...check, rows: database.prepare(check.text).iterate() };
   }
 
@@ -49,16 +49,16 @@ export function auditor(
     try {
       let read = 0;
       for (const row of entries.iterate(auditor.known.last, part)) {
-        auditor.entry(row);
+        auditor.addEntry(row);
         read += 1;
       }
       if (read === part) return undefined;
-      return auditor.report({
+      return auditor.buildReport({
         accounts: database.prepare(accountRows).iterate(),
         keys: database.prepare(keyRows).iterate(),
         pending: database.prepare(pendingRows).iterate(),
-        periods: periodRows(),
-        rollups: checkedRollups(),
+        periods: readPeriodRows(),
+        rollups: readRollups(),
       });
     } finally {
       database.exec('COMMIT');

@@ -3,10 +3,10 @@
  * transaction itself, so a budget holds for all processes from the moment it is stored.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import { budgetOf, periodOf, type Budget, type Scope } from '../budgets/budget.ts';
+import { readBudget, readPeriod, type Budget, type Scope } from '../budgets/budget.ts';
 import { Sheet, type Line, type Spender } from '../budgets/sheet.ts';
 
-function prepare(database: DatabaseSync) {
+function prepareBudgets(database: DatabaseSync) {
   return {
     any: database.prepare('SELECT 1 FROM budgets INDEXED BY one_budget WHERE deleted IS NULL LIMIT 1'),
     of: database.prepare('SELECT * FROM budgets WHERE scope = ? AND subject = ? AND deleted IS NULL'),
@@ -25,39 +25,39 @@ function prepare(database: DatabaseSync) {
 
 export class Budgets {
   readonly sheet: Sheet;
-  readonly #sql: ReturnType<typeof prepare>;
+  readonly #sql: ReturnType<typeof prepareBudgets>;
   readonly #byId = new Map<number, Budget | undefined>();
   readonly #bySubject = new Map<string, readonly Budget[]>();
   /** Whether there is any budget; undefined until this transaction has looked. */
   #any: boolean | undefined;
 
   constructor(database: DatabaseSync) {
-    this.#sql = prepare(database);
+    this.#sql = prepareBudgets(database);
     this.sheet = new Sheet({
-      budget: (id) => this.#budget(id),
-      period: (budget, start) => {
+      findBudget: (id) => this.#getBudget(id),
+      findPeriod: (budget, start) => {
         const row = this.#sql.period.get(budget, start);
-        return row && periodOf(row);
+        return row && readPeriod(row);
       },
     });
   }
 
   /** The periods that a call counts in; none where there are no budgets. */
-  linesOf({ account, line, root, tags }: Spender, at: number): readonly Line[] {
+  getLines({ account, line, root, tags }: Spender, at: number): readonly Line[] {
     this.#any ??= this.#sql.any.get() !== undefined;
     if (!this.#any) return [];
     const found = [
-      root === undefined ? [] : this.#of('key', root),
-      this.#of('account', account),
-      ...[account, ...line].map((team) => this.#of('team', team)),
-      ...tags.map((tag) => this.#of('tag', tag)),
+      root === undefined ? [] : this.#findBudgets('key', root),
+      this.#findBudgets('account', account),
+      ...[account, ...line].map((team) => this.#findBudgets('team', team)),
+      ...tags.map((tag) => this.#findBudgets('tag', tag)),
     ];
-    return this.sheet.linesAt(found.flat(), at);
+    return this.sheet.getLines(found.flat(), at);
   }
 
   /** Writes the changes, before the transaction is committed. */
-  write(): void {
-    for (const { budget, start, ends, used, pending, warned, exhausted } of this.sheet.changes())
+  writeChanges(): void {
+    for (const { budget, start, ends, used, pending, warned, exhausted } of this.sheet.listChanges())
       this.#sql.change.run(budget, start, ends, used, pending, warned, exhausted ? 1 : 0);
     for (const { budget, event, threshold, used, allowed, start, at } of this.sheet.warnings)
       this.#sql.warn.run(budget, event, threshold, used, allowed, start, at);
@@ -72,19 +72,19 @@ export class Budgets {
     this.sheet.forget();
   }
 
-  #budget(id: number): Budget | undefined {
+  #getBudget(id: number): Budget | undefined {
     if (this.#byId.has(id)) return this.#byId.get(id);
     const row = this.#sql.budget.get(id);
-    const budget = row && budgetOf(row);
+    const budget = row && readBudget(row);
     this.#byId.set(id, budget);
     return budget;
   }
 
-  #of(scope: Scope, subject: string): readonly Budget[] {
+  #findBudgets(scope: Scope, subject: string): readonly Budget[] {
     const name = `${scope} ${subject}`;
     const known = this.#bySubject.get(name);
     if (known) return known;
-    const found = this.#sql.of.all(scope, subject).map(budgetOf);
+    const found = this.#sql.of.all(scope, subject).map(readBudget);
     this.#bySubject.set(name, found);
     return found;
   }

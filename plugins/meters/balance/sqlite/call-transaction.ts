@@ -5,10 +5,10 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { CallLedger, type CallTables, type Reservation } from '../call-ledger.ts';
 import {
-  foundAccountOf,
-  foundKeyOf,
-  heldPendingOf,
-  pastOf,
+  readFoundAccount,
+  readFoundKey,
+  readPending,
+  readPast,
   type FoundAccount,
   type FoundKey,
   type Held,
@@ -23,7 +23,7 @@ import { prepareLedger, type LedgerStatements } from './ledger-statements.ts';
 import type { Statements } from './statements.ts';
 
 /** The columns that hold a call's consumption, in the order of the statements. */
-export function consumptionValues(consumption: Consumption): (string | number | null)[] {
+export function listConsumption(consumption: Consumption): (string | number | null)[] {
   const { model = null, provider = null, price = null, input, output, usage, costs, attempts } = consumption;
   return [model, provider, price, input, output, usage, costs, attempts];
 }
@@ -44,35 +44,35 @@ export class CallTransaction implements CallTables {
     this.#statements = statements;
   }
 
-  account(name: string): FoundAccount | undefined {
+  findAccount(name: string): FoundAccount | undefined {
     const known = this.#accounts.get(name);
     if (known) return known;
     const row = this.sql.account.get(name);
-    const found = row && foundAccountOf(row);
+    const found = row && readFoundAccount(row);
     if (found) this.#accounts.set(name, found);
     return found;
   }
 
-  key(id: string): FoundKey | undefined {
+  findKey(id: string): FoundKey | undefined {
     if (this.#keys.has(id)) return this.#keys.get(id);
     const row = this.sql.key.get(id);
-    const found = row && foundKeyOf(row);
+    const found = row && readFoundKey(row);
     this.#keys.set(id, found);
     return found;
   }
 
-  holder(name: string, at: number): ClaimRecord | undefined {
+  findHolder(name: string, at: number): ClaimRecord | undefined {
     return this.#statements.run(findClaim({ name, at }));
   }
 
   takePending(call: string): Pending | undefined {
     const row = this.sql.takePending.get(call);
-    return row && heldPendingOf(row);
+    return row && readPending(row);
   }
 
-  past(call: string): PastCall | undefined {
+  findPast(call: string): PastCall | undefined {
     const row = this.sql.ended.get(call);
-    return row && pastOf(row);
+    return row && readPast(row);
   }
 
   addReservation({ id, key, claim, at }: ReserveRequest, reservation: Reservation): void {
@@ -88,7 +88,7 @@ export class CallTransaction implements CallTables {
     const { kind, available, reserved, revenue, facts, flags } = ending;
     const { at, reason, basis, vendor = null } = facts;
     const entry = [kind, account, at, available, reserved, revenue, key ?? null, number, reason, basis];
-    this.sql.addEnd.run(...entry, ...consumptionValues(facts), flags, budgets ?? null, vendor);
+    this.sql.addEnd.run(...entry, ...listConsumption(facts), flags, budgets ?? null, vendor);
   }
 
   takeClaim(claim: Claim, call: string): void {
@@ -100,8 +100,8 @@ export class CallTransaction implements CallTables {
   }
 
   /** Writes the changes, before the transaction is committed or changes what was read. */
-  write(): void {
-    this.budgets.write();
+  writeChanges(): void {
+    this.budgets.writeChanges();
     for (const { id, used, pending } of this.calls.accounts.values())
       this.sql.changeAccount.run(used, pending, id);
     for (const { id, used, pending, minute = null, calls = null } of this.calls.roots.values())

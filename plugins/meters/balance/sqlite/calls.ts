@@ -1,29 +1,29 @@
 /** Adds stored calls and roll-ups, on one SQLite connection. */
-import { tagText } from '../../../shared/calls/tag-text.ts';
+import { formatTag } from '../../../shared/calls/tag-text.ts';
 import { callColumns } from '../calls/records.ts';
 import { logs, type Log } from '../calls/rollup-sql.ts';
-import { addingRowSql, rollupKey, seriesKey, sliceSql, SliceSums } from '../calls/slice-sums.ts';
+import { buildAddRowSql, rollupKey, seriesKey, sliceSql, SliceSums } from '../calls/slice-sums.ts';
 import type { Answer, Argument } from '../operations.ts';
-import { count } from '../rows.ts';
-import { statements, type Statement, type Value } from '../sql/steps.ts';
+import { readCount } from '../rows.ts';
+import { nameStatements, type Statement, type Value } from '../sql/steps.ts';
 import type { Statements } from './statements.ts';
 
-const sql = statements('roll-ups', {
+const sql = nameStatements('roll-ups', {
   addCall: `
     INSERT INTO calls (${callColumns.join(', ')}, body) VALUES (${callColumns.map(() => '?').join(', ')}, ?)
     ON CONFLICT (call) DO NOTHING`,
   addTag: 'INSERT INTO call_tags (tag, ended, number) VALUES ($1, $2, $3)',
-  addRollup: addingRowSql('rollups', rollupKey),
-  addSeries: addingRowSql('series', seriesKey),
+  addRollup: buildAddRowSql('rollups', rollupKey),
+  addSeries: buildAddRowSql('series', seriesKey),
   folded: 'SELECT last AS number FROM folds WHERE log = $1',
   fold: 'UPDATE folds SET last = $2 WHERE log = $1',
 });
 
-const newest = statements('newest', {
+const newest = nameStatements('newest', {
   entries: 'SELECT coalesce(max(number), 0) AS number FROM entries',
   calls: 'SELECT coalesce(max(number), 0) AS number FROM calls',
 });
-const slices: Readonly<Record<Log, Statement>> = statements('slices', sliceSql);
+const slices: Readonly<Record<Log, Statement>> = nameStatements('slices', sliceSql);
 
 /** The columns of a call as its record has them. */
 type Columns = Readonly<Record<(typeof callColumns)[number], string | number | null>> & {
@@ -46,14 +46,14 @@ export class StoredCalls {
       const number = this.#statements.write(sql.addCall, [...values, record]);
       if (number === undefined) continue;
       for (const [name, value] of Object.entries(call.tags))
-        this.#statements.write(sql.addTag, [tagText(name, value), call.ended, number]);
+        this.#statements.write(sql.addTag, [formatTag(name, value), call.ended, number]);
     }
   };
 
   readonly fold = ({ limit }: Argument<'fold'>): Answer<'fold'> => {
     const ranges = logs.map((log) => {
-      const last = this.#number(sql.folded, [log]);
-      const end = this.#number(newest[log]);
+      const last = this.#readNumber(sql.folded, [log]);
+      const end = this.#readNumber(newest[log]);
       return { log, last, to: Math.max(last, Math.min(last + limit, end)), end };
     });
     if (ranges.every(({ last, to }) => to === last)) return { isDone: true };
@@ -62,14 +62,14 @@ export class StoredCalls {
       for (const row of this.#statements.all(slices[log], [last, to]))
         if (log === 'entries') sums.addEntry(row);
         else sums.addCall(row);
-    for (const values of sums.rollups()) this.#statements.write(sql.addRollup, values);
-    for (const values of sums.series()) this.#statements.write(sql.addSeries, values);
+    for (const values of sums.listRollups()) this.#statements.write(sql.addRollup, values);
+    for (const values of sums.listSeries()) this.#statements.write(sql.addSeries, values);
     for (const { log, to } of ranges) this.#statements.write(sql.fold, [log, to]);
     return { isDone: ranges.every(({ to, end }) => to >= end) };
   };
 
-  #number(statement: Statement, values: readonly Value[] = []): number {
+  #readNumber(statement: Statement, values: readonly Value[] = []): number {
     const [row] = this.#statements.all(statement, values);
-    return row ? count(row, 'number') : 0;
+    return row ? readCount(row, 'number') : 0;
   }
 }

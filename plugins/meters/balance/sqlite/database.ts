@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { missingSteps, newestVersion } from '../versions.ts';
+import { selectSteps, computeNewest } from '../versions.ts';
 import { migrations } from './migrations.ts';
 
 /**
@@ -25,7 +25,7 @@ export function openDatabase(file: string, busyTimeout: number): DatabaseSync {
 }
 
 /** SQLite's result code, without its extended bits; undefined for an error that is not SQLite's. */
-export function resultCode(error: unknown): number | undefined {
+export function getResultCode(error: unknown): number | undefined {
   return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number'
     ? error.errcode & 0xff
     : undefined;
@@ -43,7 +43,7 @@ function keepLog(database: DatabaseSync, deadline: number): void {
     try {
       return database.exec('PRAGMA journal_mode = WAL');
     } catch (error) {
-      if (resultCode(error) !== busy || performance.now() > deadline) throw error;
+      if (getResultCode(error) !== busy || performance.now() > deadline) throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pause);
     }
   }
@@ -54,9 +54,9 @@ function migrate(database: DatabaseSync): void {
   database.exec('BEGIN IMMEDIATE');
   try {
     const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
-    const steps = missingSteps(migrations, version);
+    const steps = selectSteps(migrations, version);
     for (const step of steps) database.exec(step);
-    if (steps.length > 0) database.exec(`PRAGMA user_version = ${newestVersion(migrations)}`);
+    if (steps.length > 0) database.exec(`PRAGMA user_version = ${computeNewest(migrations)}`);
     database.exec('COMMIT');
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK');

@@ -1,8 +1,8 @@
 /** Exports from a SQLite ledger, in its thread for reports. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { linesOf, sliceSql, type ExportSlice } from '../export/lines.ts';
-import { count } from '../rows.ts';
-import { bound } from './statements.ts';
+import { formatLines, buildSliceSql, type ExportSlice } from '../export/lines.ts';
+import { readCount } from '../rows.ts';
+import { toBound } from './statements.ts';
 
 const spelling = {
   call: 'coalesce(entries.call, made.call)',
@@ -18,16 +18,16 @@ export class Exports {
   }
 
   readonly exportEntries = (slice: ExportSlice): string => {
-    const { text, values } = sliceSql(slice, spelling);
+    const { text, values } = buildSliceSql(slice, spelling);
     // There are as many texts as sets of filters.
     const statement = this.#prepared.get(text) ?? this.#database.prepare(text.replaceAll('$', '?'));
     this.#prepared.set(text, statement);
-    return linesOf(statement.iterate(...values.map(bound)), slice.format);
+    return formatLines(statement.iterate(...values.map(toBound)), slice.format);
   };
 
   /** One transaction writes at a time, so entries appear in the order of their numbers. */
   readonly lastEntry = (): number => {
     const row = this.#database.prepare('SELECT coalesce(max(number), 0) AS number FROM entries').get();
-    return row ? count(row, 'number') : 0;
+    return row ? readCount(row, 'number') : 0;
   };
 }

@@ -3,13 +3,13 @@
  * are properties and not methods, so that a spread copies them.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import { queueOf, type Handlers } from '../operations.ts';
+import { getQueue, type Handlers } from '../operations.ts';
 import { shared, sharedNames, type SharedName } from '../sql/shared.ts';
 import type { Steps } from '../sql/steps.ts';
 import { CallTransaction } from './call-transaction.ts';
 import { StoredCalls } from './calls.ts';
 import type { Exports } from './exports.ts';
-import { ledgerHandlers } from './ledger.ts';
+import { createLedgerHandlers } from './ledger.ts';
 import { Statements } from './statements.ts';
 
 /** What only the thread for reports loads. */
@@ -18,7 +18,7 @@ export interface ReadingParts {
   readonly exports: Exports;
 }
 
-function notHere(): never {
+function refuseReport(): never {
   throw new Error('this thread reads no reports');
 }
 
@@ -32,20 +32,23 @@ export interface Connection {
  * The shared operations as handlers. One that writes comes after the sums that are kept in memory: it reads
  * and changes rows that they belong to.
  */
-function sharedHandlers(statements: Statements, calls: CallTransaction): Pick<Handlers, SharedName> {
-  const handlerOf = (name: SharedName): ((argument: never) => unknown) => {
+function createSharedHandlers(statements: Statements, calls: CallTransaction): Pick<Handlers, SharedName> {
+  const createHandler = (name: SharedName): ((argument: never) => unknown) => {
     const operation: (argument: never) => Steps<unknown> = shared[name];
-    const writes = queueOf(name) === 'writes';
+    const writes = getQueue(name) === 'writes';
     return (argument) => {
-      if (writes) calls.write();
+      if (writes) calls.writeChanges();
       return statements.run(operation(argument));
     };
   };
-  return Object.fromEntries(sharedNames.map((name) => [name, handlerOf(name)])) as Pick<Handlers, SharedName>;
+  return Object.fromEntries(sharedNames.map((name) => [name, createHandler(name)])) as Pick<
+    Handlers,
+    SharedName
+  >;
 }
 
 /** Only one of the threads has the parts for reports. */
-export function handlersOn(
+export function createConnection(
   database: DatabaseSync,
   owner: string,
   parts: ReadingParts | undefined,
@@ -53,11 +56,11 @@ export function handlersOn(
   const statements = new Statements(database);
   const calls = new CallTransaction(database, statements, owner);
   const handlers: Handlers = {
-    ...sharedHandlers(statements, calls),
-    ...ledgerHandlers(calls),
+    ...createSharedHandlers(statements, calls),
+    ...createLedgerHandlers(calls),
     ...new StoredCalls(statements),
-    ...(parts?.exports ?? { exportEntries: notHere, lastEntry: notHere }),
-    ...(parts?.auditing ?? { auditPart: notHere, auditState: notHere }),
+    ...(parts?.exports ?? { exportEntries: refuseReport, lastEntry: refuseReport }),
+    ...(parts?.auditing ?? { auditPart: refuseReport, auditState: refuseReport }),
   };
   return { handlers, calls };
 }

@@ -1,5 +1,5 @@
 /** The steps that make the tables; `PRAGMA user_version` holds a file's version. */
-import { allTables, type Dialect } from '../sql/tables.ts';
+import { buildAllTables, type Dialect } from '../sql/tables.ts';
 import type { Migrations } from '../versions.ts';
 
 const dialect: Dialect = {
@@ -25,4 +25,4 @@ CREATE TRIGGER ${rows}_remain BEFORE DELETE ON ${table}
   BEGIN SELECT RAISE(ABORT, '${rows} are never deleted'); END;`,
 };
 
-export const migrations: Migrations = { first: 11, steps: [allTables(dialect)] };
+export const migrations: Migrations = { first: 11, steps: [buildAllTables(dialect)] };

@@ -5,8 +5,8 @@
 import { accessSync, closeSync, constants, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { fileMode, folderMode, messageOf, tighten } from '../../../../core/index.ts';
-import { queueOf, randomOwner, storeOf, type WorkerData } from '../operations.ts';
+import { fileMode, folderMode, getMessage, restrictAccess } from '../../../../core/index.ts';
+import { getQueue, createOwner, createStore, type WorkerData } from '../operations.ts';
 import type { GroupListener } from '../queue.ts';
 import type { Store } from '../store.ts';
 import { Reports } from './reports.ts';
@@ -35,7 +35,7 @@ const defaultBusyTimeout = 2500;
 const defaultPatience = 10_000;
 
 /** Advice for a file that cannot be opened, from a look at its folder: SQLite does not say why. */
-function remedyFor(file: string): string {
+function describeRemedy(file: string): string {
   try {
     accessSync(dirname(file), constants.W_OK);
     return '';
@@ -53,7 +53,7 @@ function makePrivate(file: string): void {
   } catch {
     // It already exists, or cannot be made: then SQLite fails to open it, and says why.
   }
-  for (const each of [file, `${file}-wal`, `${file}-shm`]) tighten(each);
+  for (const each of [file, `${file}-wal`, `${file}-shm`]) restrictAccess(each);
 }
 
 function startThread(workerData: WorkerData, name: string): Side {
@@ -63,7 +63,7 @@ function startThread(workerData: WorkerData, name: string): Side {
 /** Rejects with the reason where the file cannot be opened. */
 export async function openSqlite({
   file,
-  owner = randomOwner(),
+  owner = createOwner(),
   onGroup,
   busyTimeout = defaultBusyTimeout,
   lease,
@@ -85,7 +85,7 @@ export async function openSqlite({
     await writer.open();
   } catch (error) {
     await writer.close();
-    throw new Error(`the ledger ${file} cannot be opened: ${messageOf(error)}${remedyFor(file)}`, {
+    throw new Error(`the ledger ${file} cannot be opened: ${getMessage(error)}${describeRemedy(file)}`, {
       cause: error,
     });
   }
@@ -94,12 +94,15 @@ export async function openSqlite({
     (audited) => start({ ...data, audits: true, audited, lease: undefined }, 'ledger reports'),
     patience,
   );
-  return storeOf((operation) => (queueOf(operation.name) === 'reports' ? reports : writer).ask(operation), {
-    owner,
-    audit: () => reports.audit(),
-    health: () => writer.down ?? failure,
-    async close() {
-      await Promise.all([writer.close(), reports.close()]);
+  return createStore(
+    (operation) => (getQueue(operation.name) === 'reports' ? reports : writer).ask(operation),
+    {
+      owner,
+      audit: () => reports.audit(),
+      health: () => writer.down ?? failure,
+      async close() {
+        await Promise.all([writer.close(), reports.close()]);
+      },
     },
-  });
+  );
 }

@@ -35,16 +35,16 @@ export class Reports {
     clearTimeout(this.#ending);
     this.#asked += 1;
     try {
-      return await this.#open().ask<Name>(operation);
+      return await this.#getThread().ask<Name>(operation);
     } finally {
       this.#asked -= 1;
-      if (this.#asked === 0) this.#ending = setTimeout(() => void this.#end(), this.#patience).unref();
+      if (this.#asked === 0) this.#ending = setTimeout(() => void this.#endThread(), this.#patience).unref();
     }
   }
 
   /** Returns the last report again while nothing was written to the file since. */
   async audit(): Promise<AuditReport> {
-    const written = await this.#written();
+    const written = await this.#readWritten();
     if (this.#last && this.#last.written === written) return this.#last.report;
     for (;;) {
       const report = await this.ask({ name: 'auditPart', argument: undefined });
@@ -60,14 +60,14 @@ export class Reports {
     clearTimeout(this.#ending);
   }
 
-  #open(): Thread {
+  #getThread(): Thread {
     if (this.#thread) return this.#thread;
     const thread = new Thread(() => this.#start(this.#audited));
     thread.open().catch(() => undefined);
     return (this.#thread = thread);
   }
 
-  async #end(): Promise<void> {
+  async #endThread(): Promise<void> {
     const thread = this.#thread;
     if (!thread) return;
     const known = await thread.ask({ name: 'auditState', argument: undefined }).catch(() => undefined);
@@ -79,7 +79,7 @@ export class Reports {
   }
 
   /** When any process last wrote to the log; undefined while another write could leave the same time. */
-  async #written(): Promise<number | undefined> {
+  async #readWritten(): Promise<number | undefined> {
     const { mtimeMs } = await stat(`${this.#file}-wal`);
     return Date.now() - mtimeMs > sameTime ? mtimeMs : undefined;
   }

@@ -8,8 +8,8 @@ import type { MessagePort } from 'node:worker_threads';
 import { BackupHeartbeat } from '../backup-heartbeat.ts';
 import { isChange } from '../corrections.ts';
 import type { Handlers, Opened, Operation, OperationName, WorkerData } from '../operations.ts';
-import { openDatabase, resultCode } from './database.ts';
-import { handlersOn, type Connection, type ReadingParts } from './handlers.ts';
+import { openDatabase, getResultCode } from './database.ts';
+import { createConnection, type Connection, type ReadingParts } from './handlers.ts';
 import { packOutcomes, unpackGroup, type Finished, type Parcel } from './packing.ts';
 
 const brokenConstraint = 19;
@@ -18,17 +18,20 @@ const brokenConstraint = 19;
  * A broken constraint or a bad argument is the operation's own fault. Every other error of SQLite concerns
  * the database.
  */
-function failed(thrown: unknown): Extract<Finished, { error: Error }> {
+function describeFailure(thrown: unknown): Extract<Finished, { error: Error }> {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-  const code = resultCode(error);
+  const code = getResultCode(error);
   return { error, unavailable: code !== undefined && code !== brokenConstraint };
 }
 
-function run<Name extends OperationName>(handlers: Handlers, { name, argument }: Operation<Name>): unknown {
+function runOperation<Name extends OperationName>(
+  handlers: Handlers,
+  { name, argument }: Operation<Name>,
+): unknown {
   return handlers[name](argument);
 }
 
-function done(handlers: Handlers, operation: Operation): Finished {
+function runWrite(handlers: Handlers, operation: Operation): Finished {
   if (operation.name === 'reserve') {
     const value = handlers.reserve(operation.argument);
     return { value, answer: value };
@@ -37,21 +40,21 @@ function done(handlers: Handlers, operation: Operation): Finished {
     const value = handlers.settle(operation.argument);
     return { value, answer: value };
   }
-  const value = run(handlers, operation);
+  const value = runOperation(handlers, operation);
   if (operation.action && isChange(value)) handlers.recordAction(operation.action);
   return { value };
 }
 
-function read({ handlers }: Connection, operation: Operation): Finished {
+function runRead({ handlers }: Connection, operation: Operation): Finished {
   try {
-    return done(handlers, operation);
+    return runWrite(handlers, operation);
   } catch (thrown) {
-    return failed(thrown);
+    return describeFailure(thrown);
   }
 }
 
 /** Returns a function that writes a group. */
-function writerOn(
+function createWriter(
   database: DatabaseSync,
   { handlers, calls }: Connection,
 ): (operations: readonly Operation[]) => Finished[] {
@@ -59,14 +62,14 @@ function writerOn(
   const write = (operations: readonly Operation[]): Finished[] => {
     try {
       begin.run();
-      const outcomes = operations.map((operation) => done(handlers, operation));
-      calls.write();
+      const outcomes = operations.map((operation) => runWrite(handlers, operation));
+      calls.writeChanges();
       commit.run();
       return outcomes;
     } catch (thrown) {
       calls.forget();
       if (database.isTransaction) database.exec('ROLLBACK');
-      const outcome = failed(thrown);
+      const outcome = describeFailure(thrown);
       if (outcome.unavailable || operations.length === 1) return operations.map(() => outcome);
       return operations.flatMap((operation) => write([operation]));
     }
@@ -75,7 +78,7 @@ function writerOn(
 }
 
 /** Returns a function that beats while this store has something reserved, and else returns false. */
-function beatOn(
+function createBeat(
   database: DatabaseSync,
   { handlers }: Connection,
   { owner, lease }: { readonly owner: string; readonly lease: number },
@@ -89,10 +92,13 @@ function beatOn(
 }
 
 /** Loaded only by the thread for reports: they load the prices' schemas, which take memory. */
-async function readingParts(database: DatabaseSync, audited: Uint8Array | undefined): Promise<ReadingParts> {
-  const { auditor } = await import('./auditing.ts');
+async function loadReadingParts(
+  database: DatabaseSync,
+  audited: Uint8Array | undefined,
+): Promise<ReadingParts> {
+  const { createAudit } = await import('./auditing.ts');
   const { Exports } = await import('./exports.ts');
-  return { auditing: auditor(database, audited), exports: new Exports(database) };
+  return { auditing: createAudit(database, audited), exports: new Exports(database) };
 }
 
 /** Answers what the port brings, until it brings `close`. */
@@ -102,13 +108,13 @@ export async function serve(
 ): Promise<Opened> {
   try {
     const database = openDatabase(file, busyTimeout);
-    const parts = audits ? await readingParts(database, audited) : undefined;
-    const connection = handlersOn(database, owner, parts);
+    const parts = audits ? await loadReadingParts(database, audited) : undefined;
+    const connection = createConnection(database, owner, parts);
     const heartbeat =
       lease === undefined
         ? undefined
-        : new BackupHeartbeat(lease, beatOn(database, connection, { owner, lease }));
-    const write = writerOn(database, connection);
+        : new BackupHeartbeat(lease, createBeat(database, connection, { owner, lease }));
+    const write = createWriter(database, connection);
     port.on('message', (parcel: Parcel<Operation> | 'close') => {
       if (parcel === 'close') {
         heartbeat?.stop();
@@ -119,16 +125,16 @@ export async function serve(
       const operations = unpackGroup(parcel);
       for (const { name } of operations) {
         if (name === 'reserve') heartbeat?.begin();
-        else if (name === 'beat') heartbeat?.beaten();
+        else if (name === 'beat') heartbeat?.noteBeat();
       }
       const outcomes =
         parcel.queue === 'writes' || parcel.queue === 'upkeep'
           ? write(operations)
-          : operations.map((operation) => read(connection, operation));
+          : operations.map((operation) => runRead(connection, operation));
       port.postMessage(packOutcomes(parcel.queue, outcomes), []);
     });
     return { failure: undefined };
   } catch (thrown) {
-    return { failure: failed(thrown).error };
+    return { failure: describeFailure(thrown).error };
   }
 }

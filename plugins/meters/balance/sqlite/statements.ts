@@ -10,14 +10,14 @@ import type { Statement, Steps, Value } from '../sql/steps.ts';
 const needless = /\sFOR (?:NO KEY )?UPDATE(?: OF \w+)?(?: SKIP LOCKED)?| COLLATE "C"/g;
 const nextNumber = /nextval\('\w+'\)/g;
 
-function inSqlite(text: string): string {
+function toSqlite(text: string): string {
   return text
     .replaceAll(needless, '')
     .replaceAll(nextNumber, 'NULL')
     .replaceAll(/\$(\d+)/g, '?$1');
 }
 
-export function bound(value: Value): SQLInputValue {
+export function toBound(value: Value): SQLInputValue {
   return typeof value === 'boolean' ? Number(value) : value;
 }
 
@@ -31,11 +31,11 @@ export class Statements {
   }
 
   readonly all = (statement: Statement, values: readonly Value[] = []): Row[] =>
-    this.#prepare(statement).all(...values.map(bound));
+    this.#prepareStatement(statement).all(...values.map(toBound));
 
   /** Runs a statement that returns no rows, which is cheaper. Returns the number of the row that it added. */
   write(statement: Statement, values: readonly SQLInputValue[]): bigint | number | undefined {
-    const { changes, lastInsertRowid } = this.#prepare(statement).run(...values);
+    const { changes, lastInsertRowid } = this.#prepareStatement(statement).run(...values);
     return Number(changes) === 0 ? undefined : lastInsertRowid;
   }
 
@@ -45,10 +45,10 @@ export class Statements {
     return step.value;
   }
 
-  #prepare({ name, text }: Statement): StatementSync {
+  #prepareStatement({ name, text }: Statement): StatementSync {
     const known = name === undefined ? undefined : this.#prepared.get(name);
     if (known) return known;
-    const made = this.#database.prepare(inSqlite(text));
+    const made = this.#database.prepare(toSqlite(text));
     if (name !== undefined) this.#prepared.set(name, made);
     return made;
   }

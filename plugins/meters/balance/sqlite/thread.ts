@@ -4,14 +4,14 @@
  */
 import type { EventEmitter } from 'node:events';
 import {
-  queueOf,
+  getQueue,
   type Answer,
   type Opened,
   type Operation,
   type OperationName,
   type Outcome,
 } from '../operations.ts';
-import { Queue, unavailable, type GroupListener } from '../queue.ts';
+import { Queue, buildOutageError, type GroupListener } from '../queue.ts';
 import { queueNames, type QueueName } from '../store.ts';
 import { packGroup, unpackOutcomes, type Parcel } from './packing.ts';
 
@@ -62,20 +62,20 @@ export class Thread {
     return new Promise((resolve, reject) => {
       worker.once('message', ({ failure }: Opened) => {
         if (failure) {
-          this.#end(failure);
+          this.#onEnd(failure);
           return reject(failure);
         }
-        worker.on('message', (parcel: Parcel<Outcome>) => this.#answered(parcel));
+        worker.on('message', (parcel: Parcel<Outcome>) => this.#onAnswers(parcel));
         this.#pause = firstPause;
         for (const queue of queueNames) this.#queues[queue].release();
         resolve();
       });
       worker.on('error', (error: Error) =>
-        this.#end(new Error(`its thread failed: ${error.message}`, { cause: error })),
+        this.#onEnd(new Error(`its thread failed: ${error.message}`, { cause: error })),
       );
       this.#exited = new Promise((gone) => {
         worker.on('exit', (code: number) => {
-          this.#end(new Error(`its thread ended with code ${code}`));
+          this.#onEnd(new Error(`its thread ended with code ${code}`));
           reject(this.#down);
           gone();
           this.#startAgain(worker);
@@ -90,8 +90,8 @@ export class Thread {
    */
   ask<Name extends OperationName>(operation: Operation & { readonly name: Name }): Promise<Answer<Name>> {
     return new Promise((resolve, reject) => {
-      if (this.#down) return reject(unavailable(this.#down));
-      this.#queues[queueOf(operation.name)].add({ operation, resolve, reject });
+      if (this.#down) return reject(buildOutageError(this.#down));
+      this.#queues[getQueue(operation.name)].add({ operation, resolve, reject });
     });
   }
 
@@ -101,21 +101,21 @@ export class Thread {
     clearTimeout(this.#restart);
     const wasDown = this.#down !== undefined;
     this.#down ??= new Error('it was closed');
-    await Promise.all(queueNames.map((name) => this.#queues[name].drain()));
+    await Promise.all(queueNames.map((name) => this.#queues[name].waitUntilIdle()));
     if (!wasDown) this.#worker?.postMessage('close', []);
     await this.#exited;
   }
 
-  #answered(parcel: Parcel<Outcome>): void {
-    const group = this.#queues[parcel.queue].answered(unpackOutcomes(parcel));
+  #onAnswers(parcel: Parcel<Outcome>): void {
+    const group = this.#queues[parcel.queue].settleGroup(unpackOutcomes(parcel));
     if (parcel.queue === 'writes') this.#onGroup(group);
   }
 
-  #end(error: Error): void {
+  #onEnd(error: Error): void {
     this.#down ??= error;
     for (const queue of queueNames) {
       this.#queues[queue].hold();
-      this.#queues[queue].fail(unavailable(this.#down));
+      this.#queues[queue].rejectAll(buildOutageError(this.#down));
     }
   }
 

@@ -10,7 +10,7 @@ import { serve } from './serve.ts';
 process.report.excludeEnv = true;
 
 /** Loading grows the young generation by 3 MB, which V8 would keep: see `core/process/memory.ts`. */
-function collect(): void {
+function collectGarbage(): void {
   setFlagsFromString('--expose-gc');
   const collector: unknown = runInNewContext('gc');
   setFlagsFromString('--no-expose-gc');
@@ -21,4 +21,4 @@ if (parentPort) parentPort.postMessage(await serve(parentPort, workerData), []);
 // Node keeps what it read from the compile cache until it writes it back.
 flushCompileCache();
 // Not while the gateway starts and asks for its first writes.
-setTimeout(collect, 1000).unref();
+setTimeout(collectGarbage, 1000).unref();

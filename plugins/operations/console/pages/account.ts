@@ -2,22 +2,22 @@
 import type { AccountDetails, Key } from '../../../shared/replies/accounts.ts';
 import { api, mayChange, useData, useList } from './api.ts';
 import { Budgets } from './budgets.ts';
-import { choice, inQuery } from './controls.ts';
+import { renderChoice, bindQuery } from './controls.ts';
 import { openAdjustment, openState } from './corrections.ts';
-import { openForm, optional } from './form.ts';
+import { openForm, keepTyped } from './form.ts';
 import { openNewKey } from './key-dialogs.ts';
-import { keyTable } from './keys.ts';
+import { renderKeys } from './keys.ts';
 import { html } from './kit.ts';
-import { usd } from './money.ts';
-import { badge, head, problem, tiles } from './parts.ts';
-import { href } from './router.ts';
+import { renderUsd } from './money.ts';
+import { renderBadge, renderHead, renderProblem, renderTiles } from './parts.ts';
+import { buildHref } from './router.ts';
 import { StatementOf } from './statement.ts';
-import { table } from './table.ts';
-import { usageColumns, type Usage } from './usage.ts';
+import { renderTable } from './table.ts';
+import { buildUsageColumns, type Usage } from './usage.ts';
 
 /** What an account is, unless it is open. */
-export function accountState(state: string | undefined) {
-  return state !== undefined && state !== 'open' && badge(state, 'bad');
+export function renderState(state: string | undefined) {
+  return state !== undefined && state !== 'open' && renderBadge(state, 'bad');
 }
 
 function openCredit(account: string, done: () => void): void {
@@ -35,7 +35,7 @@ function openCredit(account: string, done: () => void): void {
     ],
     submit: 'Add credit',
     send: ({ amount, kind, reference }) =>
-      api.post('/admin/credits', { account, amount, kind, ...optional('reference', reference) }),
+      api.post('/admin/credits', { account, amount, kind, ...keepTyped('reference', reference) }),
     done,
   });
 }
@@ -43,9 +43,9 @@ function openCredit(account: string, done: () => void): void {
 function UsageOf({ account }: { readonly account: string }) {
   const from = new Date(Date.now() - 30 * 86_400_000).toISOString().slice(0, 10);
   const { rows, ...state } = useList<Usage>('/admin/usage', { account, by: 'day,model', from });
-  return table({
+  return renderTable({
     name: 'Usage of 30 days',
-    columns: usageColumns((model) => href('calls', { account, model })),
+    columns: buildUsageColumns((model) => buildHref('calls', { account, model })),
     ...state,
     rows: rows?.toReversed(),
     empty: 'No call in the last 30 days.',
@@ -56,34 +56,34 @@ export function Account({ account }: { readonly account: string }) {
   const path = `/admin/accounts/${encodeURIComponent(account)}`;
   const { data, error, reload } = useData<AccountDetails>(path);
   const keys = useList<Key>('/admin/keys', { account });
-  const show = inQuery('show', 'keys');
-  const done = () => {
+  const show = bindQuery('show', 'keys');
+  const reloadAll = () => {
     reload();
     keys.reload();
   };
   const credits = Object.entries(data?.credits ?? {}).filter(([, amount]) => amount !== '0');
-  const title = html`${account} ${accountState(data?.state)}`;
+  const title = html`${account} ${renderState(data?.state)}`;
   const changes =
     mayChange() &&
     data &&
-    html`<button onClick=${() => openState(account, data.state, done)}>Set state</button>
-      <button onClick=${() => openAdjustment(account, done)}>Adjust</button>
-      <button onClick=${() => openCredit(account, done)}>Add credit</button>
-      <button class="primary" onClick=${() => openNewKey(account, done)}>New key</button>`;
-  return html`${head(title, html`<a class="button" href=${href('calls', { account })}>Calls</a>${changes}`)}
-    ${problem(error, done)}
-    ${tiles(
-      ['Available', usd(data?.available), 'for new calls'],
-      ['Held', usd(data?.pending), 'by running calls'],
-      ['Spent', usd(data?.used)],
+    html`<button onClick=${() => openState(account, data.state, reloadAll)}>Set state</button>
+      <button onClick=${() => openAdjustment(account, reloadAll)}>Adjust</button>
+      <button onClick=${() => openCredit(account, reloadAll)}>Add credit</button>
+      <button class="primary" onClick=${() => openNewKey(account, reloadAll)}>New key</button>`;
+  const links = html`<a class="button" href=${buildHref('calls', { account })}>Calls</a>`;
+  return html`${renderHead(title, html`${links}${changes}`)} ${renderProblem(error, reloadAll)}
+    ${renderTiles(
+      ['Available', renderUsd(data?.available), 'for new calls'],
+      ['Held', renderUsd(data?.pending), 'by running calls'],
+      ['Spent', renderUsd(data?.used)],
       [
         'Credited',
-        usd(data?.total),
-        credits.map(([kind, amount], index) => html`${index > 0 && ', '}${kind} ${usd(amount)}`),
+        renderUsd(data?.total),
+        credits.map(([kind, amount], index) => html`${index > 0 && ', '}${kind} ${renderUsd(amount)}`),
       ],
     )}
     <p>
-      ${choice(
+      ${renderChoice(
         'Show',
         [
           ['keys', 'Keys'],
@@ -94,7 +94,7 @@ export function Account({ account }: { readonly account: string }) {
         show,
       )}
     </p>
-    ${show.value === 'keys' && keyTable({ name: 'Keys', ...keys, done })}
+    ${show.value === 'keys' && renderKeys({ name: 'Keys', ...keys, done: reloadAll })}
     ${show.value === 'budgets' && html`<${Budgets} account=${account} />`}
     ${show.value === 'statement' && html`<${StatementOf} account=${account} />`}
     ${show.value === 'usage' && html`<${UsageOf} account=${account} />`}`;

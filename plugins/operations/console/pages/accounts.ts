@@ -1,33 +1,33 @@
 /** Accounts with their balances, and all keys. */
 import type { Key, ListedAccount } from '../../../shared/replies/accounts.ts';
-import { Account, accountState } from './account.ts';
+import { Account, renderState } from './account.ts';
 import { api, mayChange, useList } from './api.ts';
 import { Budgets } from './budgets.ts';
-import { amountColumn, column, timeColumn, type Column } from './columns.ts';
-import { choice, inQuery } from './controls.ts';
+import { buildAmountColumn, buildColumn, buildTimeColumn, type Column } from './columns.ts';
+import { renderChoice, bindQuery } from './controls.ts';
 import { openForm } from './form.ts';
 import { openNewKey, openNewOperatorKey } from './key-dialogs.ts';
-import { keyTable } from './keys.ts';
+import { renderKeys } from './keys.ts';
 import { html } from './kit.ts';
-import { head } from './parts.ts';
-import { go, href, type Place } from './router.ts';
-import { table } from './table.ts';
+import { renderHead } from './parts.ts';
+import { go, buildHref, type Place } from './router.ts';
+import { renderTable } from './table.ts';
 
 const columns: readonly Column<ListedAccount>[] = [
-  column(
+  buildColumn(
     'Account',
     ({ account, state, parent }) => [account, state === 'open' ? '' : state, parent].join(' ').trim(),
     ({ account, state, parent }) =>
-      html`<a href=${href(['accounts', account])}>${account}</a> ${accountState(state)}${
+      html`<a href=${buildHref(['accounts', account])}>${account}</a> ${renderState(state)}${
           parent !== null && html`<br /><span class="dim">below ${parent}</span>`
         }`,
   ),
-  amountColumn('Available', ({ available }) => available),
-  amountColumn('Held', ({ pending }) => pending),
-  amountColumn('Balance', ({ balance }) => balance),
-  amountColumn('Spent', ({ used }) => used),
-  amountColumn('Credited', ({ total }) => total),
-  timeColumn('Created', ({ created }) => created),
+  buildAmountColumn('Available', ({ available }) => available),
+  buildAmountColumn('Held', ({ pending }) => pending),
+  buildAmountColumn('Balance', ({ balance }) => balance),
+  buildAmountColumn('Spent', ({ used }) => used),
+  buildAmountColumn('Credited', ({ total }) => total),
+  buildTimeColumn('Created', ({ created }) => created),
 ];
 
 function openNewAccount(): void {
@@ -55,7 +55,7 @@ function Accounts() {
   const { reload, ...accounts } = useList<ListedAccount>('/admin/accounts');
   const create =
     mayChange() && html`<button class="primary" onClick=${openNewAccount}>Create the first account</button>`;
-  return table({
+  return renderTable({
     name: 'Accounts',
     columns,
     ...accounts,
@@ -67,11 +67,11 @@ function Accounts() {
 }
 
 function All() {
-  const show = inQuery('show', 'accounts');
+  const show = bindQuery('show', 'accounts');
   const areOperators = show.value === 'operators';
   const keys = useList<Key>(show.value === 'keys' || areOperators ? '/admin/keys' : undefined);
   const kind = areOperators ? 'operator' : 'user';
-  return html`${head(
+  return html`${renderHead(
       'Accounts and keys',
       mayChange() &&
         html`${
@@ -81,7 +81,7 @@ function All() {
           }<button class="primary" onClick=${() => openNewKey(undefined, keys.reload)}>New key</button>`,
     )}
     <p>
-      ${choice(
+      ${renderChoice(
         'Show',
         [
           ['accounts', 'Accounts'],
@@ -95,7 +95,7 @@ function All() {
     ${show.value === 'accounts' && html`<${Accounts} />`}
     ${
       (show.value === 'keys' || areOperators) &&
-      keyTable({
+      renderKeys({
         name: areOperators ? 'Operator keys' : 'Keys',
         ...keys,
         rows: keys.rows?.filter((key) => key.kind === kind),

@@ -4,7 +4,7 @@
  */
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { messageOf, notify, useSignal } from './kit.ts';
+import { getMessage, notify, useSignal } from './kit.ts';
 
 export interface Session {
   readonly signedIn: boolean;
@@ -37,7 +37,7 @@ export class ApiError extends Error {
 export type Params = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 /** A path with its query. Parameters that are empty are left out. */
-export function address(path: string, params: Params = {}): string {
+export function buildAddress(path: string, params: Params = {}): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(params))
     if (value !== undefined && value !== null && value !== '') query.set(name, String(value));
@@ -58,7 +58,7 @@ export async function send(path: string, wanted: Wanted = {}): Promise<Response>
   const json: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
   let response: Response;
   try {
-    response = await fetch(address(path, params), {
+    response = await fetch(buildAddress(path, params), {
       method,
       headers: { ...json, ...headers },
       body: body === undefined ? null : JSON.stringify(body),
@@ -117,7 +117,7 @@ interface Loading {
 /** Loads from the API when the address or the key changes. Without a path nothing is loaded. */
 export function useData<T>(path: string | undefined, params?: Params, loading: Loading = {}): Loaded<T> {
   const { every, key = '' } = loading;
-  const url = path === undefined ? undefined : address(path, params);
+  const url = path === undefined ? undefined : buildAddress(path, params);
   const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>({
     data: undefined,
     error: undefined,
@@ -170,7 +170,7 @@ export function useList<Row>(path: string | undefined, params?: Params, loading?
   const further = useSignal<List<Row> | undefined>(undefined);
   useEffect(() => {
     further.value = undefined;
-  }, [path === undefined ? '' : address(path, params), first]);
+  }, [path === undefined ? '' : buildAddress(path, params), first]);
   const next = (further.value ?? first)?.next ?? null;
   const rows = first && [...first.data, ...(further.value?.data ?? [])];
   async function loadMore(): Promise<void> {
@@ -179,7 +179,7 @@ export function useList<Row>(path: string | undefined, params?: Params, loading?
       const page = await api.get<List<Row>>(path, { ...params, after: next });
       further.value = { ...page, data: [...(further.value?.data ?? []), ...page.data] };
     } catch (error) {
-      notify(messageOf(error), true);
+      notify(getMessage(error), true);
     }
   }
   return { ...state, rows, more: next === null ? undefined : () => void loadMore() };

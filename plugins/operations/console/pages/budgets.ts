@@ -1,14 +1,20 @@
 /** Budgets: what a key, an account, a team or a tag may spend in a period, and how much of it is left. */
 import type { Budget } from '../../../shared/replies/budgets.ts';
 import { api, mayChange, useList } from './api.ts';
-import { actionsColumn, amountColumn, column, timeColumn, type Column } from './columns.ts';
-import { dialogForm, openForm, wordsOf, type Field, type Values } from './form.ts';
+import {
+  buildActionsColumn,
+  buildAmountColumn,
+  buildColumn,
+  buildTimeColumn,
+  type Column,
+} from './columns.ts';
+import { renderDialogForm, openForm, splitWords, type Field, type Values } from './form.ts';
 import { html } from './kit.ts';
-import { nano } from './money.ts';
-import { badge, confirmThat, RowMenu } from './parts.ts';
-import { table } from './table.ts';
+import { parseUsd } from './money.ts';
+import { renderBadge, confirmAction, RowMenu } from './parts.ts';
+import { renderTable } from './table.ts';
 
-function terms({ limit = '', hard = true, thresholds = [50, 80, 100] }: Partial<Budget>): Field[] {
+function buildTermFields({ limit = '', hard = true, thresholds = [50, 80, 100] }: Partial<Budget>): Field[] {
   return [
     { name: 'limit', label: 'Limit in USD', isRequired: true, value: limit },
     {
@@ -23,7 +29,7 @@ function terms({ limit = '', hard = true, thresholds = [50, 80, 100] }: Partial<
 }
 
 function readTerms({ limit, hard, thresholds }: Values): object {
-  return { limit, hard: hard === 'on', thresholds: wordsOf(thresholds).map(Number) };
+  return { limit, hard: hard === 'on', thresholds: splitWords(thresholds).map(Number) };
 }
 
 const ofWhom: readonly Field[] = [
@@ -40,7 +46,7 @@ function openNew(account: string | undefined, done: () => void): void {
       ...(account === undefined ? ofWhom : []),
       { name: 'per', label: 'For each', type: 'select', value: 'month', options: periods },
       { name: 'zone', label: 'Time zone of its periods', value: zone, isRequired: true },
-      ...terms({}),
+      ...buildTermFields({}),
     ],
     submit: 'Create budget',
     send: ({ scope = 'account', subject = account, per, zone, ...values }) =>
@@ -49,24 +55,24 @@ function openNew(account: string | undefined, done: () => void): void {
   });
 }
 
-const addressOf = ({ id }: Budget): string => `/admin/budgets/${id}`;
+const buildPath = ({ id }: Budget): string => `/admin/budgets/${id}`;
 
 function openChange(budget: Budget, done: () => void): void {
-  const raise = dialogForm({
+  const raise = renderDialogForm({
     fields: [
       { name: 'amount', label: 'More in USD', isRequired: true },
       { name: 'until', label: 'Until', type: 'datetime-local', isRequired: true },
     ],
     submit: 'Raise',
     send: ({ amount, until = '' }) =>
-      api.post(`${addressOf(budget)}/raises`, { amount, until: new Date(until).toISOString() }),
+      api.post(`${buildPath(budget)}/raises`, { amount, until: new Date(until).toISOString() }),
     done,
   });
   openForm({
     title: `Change budget ${budget.id}`,
-    fields: terms(budget),
+    fields: buildTermFields(budget),
     submit: 'Save',
-    send: (values) => api.patch(addressOf(budget), readTerms(values)),
+    send: (values) => api.patch(buildPath(budget), readTerms(values)),
     more: html`<h3>Raise it for a time</h3>
       ${raise}`,
     done,
@@ -74,20 +80,20 @@ function openChange(budget: Budget, done: () => void): void {
 }
 
 /** How much of what is allowed is used or held. */
-function useCell({ current: { used, pending, allowed, reached } }: Budget) {
-  const all = nano(allowed);
-  const share = all === 0n ? 100 : Number(((nano(used) + nano(pending)) * 100n) / all);
+function renderUse({ current: { used, pending, allowed, reached } }: Budget) {
+  const all = parseUsd(allowed);
+  const share = all === 0n ? 100 : Number(((parseUsd(used) + parseUsd(pending)) * 100n) / all);
   return html`<meter min="0" max="100" high="80" value=${share} aria-label=${`${share} % used`}></meter>
-    ${` ${share} % `}${reached > 0 && badge(`${reached} % reached`, reached < 100 ? 'warn' : 'bad')}`;
+    ${` ${share} % `}${reached > 0 && renderBadge(`${reached} % reached`, reached < 100 ? 'warn' : 'bad')}`;
 }
 
-function actionsOf(budget: Budget, done: () => void) {
+function renderActions(budget: Budget, done: () => void) {
   const remove = (): void =>
-    confirmThat({
+    confirmAction({
       title: `Delete budget ${budget.id}?`,
       text: 'Calls are no longer counted against it.',
       button: 'Delete',
-      act: () => api.delete(addressOf(budget)).then(done),
+      act: () => api.delete(buildPath(budget)).then(done),
     });
   const items = [
     ['Change', () => openChange(budget, done)],
@@ -98,30 +104,30 @@ function actionsOf(budget: Budget, done: () => void) {
   );
 }
 
-const columnsOf = (done: () => void): Column<Budget>[] => [
-  column(
+const buildColumns = (done: () => void): Column<Budget>[] => [
+  buildColumn(
     'Budget',
     ({ scope, subject, per }) => `${scope} ${subject} ${per}`,
     ({ scope, subject, per, hard }) =>
       html`<span class="dim">${scope}</span> ${subject}
         <span class="dim">${per === 'total' ? ' in all ' : ` each ${per} `}</span>
-        ${!hard && badge('only warns')}`,
+        ${!hard && renderBadge('only warns')}`,
   ),
-  amountColumn('Limit', ({ limit }) => limit),
-  amountColumn('Used', ({ current }) => current.used),
-  amountColumn('Held', ({ current }) => current.pending),
-  amountColumn('Left', ({ current }) => current.left),
-  column('Use', ({ current }) => current.used, useCell),
-  timeColumn('Resets', ({ current }) => current.resets),
-  actionsColumn((budget) => actionsOf(budget, done)),
+  buildAmountColumn('Limit', ({ limit }) => limit),
+  buildAmountColumn('Used', ({ current }) => current.used),
+  buildAmountColumn('Held', ({ current }) => current.pending),
+  buildAmountColumn('Left', ({ current }) => current.left),
+  buildColumn('Use', ({ current }) => current.used, renderUse),
+  buildTimeColumn('Resets', ({ current }) => current.resets),
+  buildActionsColumn((budget) => renderActions(budget, done)),
 ];
 
 export function Budgets({ account }: { readonly account?: string }) {
   const whose = account === undefined ? {} : { scope: 'account', subject: account };
   const { rows, ...state } = useList<Budget>('/admin/budgets', whose);
-  return table({
+  return renderTable({
     name: 'Budgets',
-    columns: columnsOf(state.reload),
+    columns: buildColumns(state.reload),
     ...state,
     rows: rows?.filter(({ deleted }) => deleted === null),
     rowKey: ({ id }) => String(id),

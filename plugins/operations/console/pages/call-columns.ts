@@ -1,10 +1,10 @@
 /** What calls look like in tables. */
 import type { CallDetail } from '../../../shared/replies/calls.ts';
-import { amountColumn, column, figureColumn, type Column } from './columns.ts';
-import { count, duration, when } from './format.ts';
+import { buildAmountColumn, buildColumn, buildFigureColumn, type Column } from './columns.ts';
+import { formatCount, formatDuration, renderTime } from './format.ts';
 import { html } from './kit.ts';
-import { badge, type Tone } from './parts.ts';
-import { href } from './router.ts';
+import { renderBadge, type Tone } from './parts.ts';
+import { buildHref } from './router.ts';
 
 type Names = 'id' | 'account' | 'model' | 'answered_by' | 'provider' | 'protocol' | 'stream' | 'error_code';
 
@@ -24,51 +24,57 @@ const tones: Readonly<Record<string, Tone>> = {
   aborted: 'warn',
 };
 
-export function outcomeOf({ outcome, error_code: code }: Pick<Call, 'outcome' | 'error_code'>) {
-  return html`${badge(outcome, tones[outcome] ?? 'bad')}
+export function renderOutcome({ outcome, error_code: code }: Pick<Call, 'outcome' | 'error_code'>) {
+  return html`${renderBadge(outcome, tones[outcome] ?? 'bad')}
   ${code && html`<br /><span class="dim nowrap">${code}</span>`}`;
 }
 
-const linked = (title: string, name: 'account' | 'provider', below?: (call: Call) => string): Column<Call> =>
-  column(
+const buildLinkColumn = (
+  title: string,
+  name: 'account' | 'provider',
+  below?: (call: Call) => string,
+): Column<Call> =>
+  buildColumn(
     title,
     (call) => `${call[name] ?? ''} ${below?.(call) ?? ''}`.trim(),
     (call) => {
       const link =
-        call[name] && html`<a class="plain" href=${href('calls', { [name]: call[name] })}>${call[name]}</a>`;
+        call[name] &&
+        html`<a class="plain" href=${buildHref('calls', { [name]: call[name] })}>${call[name]}</a>`;
       return below ? html`${link && html`${link}<br />`}<span class="dim">${below(call)}</span>` : link;
     },
     below && 'wide',
   );
 
 export const callColumns: readonly Column<Call>[] = [
-  column(
+  buildColumn(
     'Started',
     ({ started }) => started,
-    ({ id, started }) => html`<a href=${href(['calls', id])}>${when(started, 'exact')}</a>`,
+    ({ id, started }) => html`<a href=${buildHref(['calls', id])}>${renderTime(started, 'exact')}</a>`,
   ),
-  column(
+  buildColumn(
     'Model',
     ({ model }) => model,
     ({ model, answered_by: by, stream }) =>
       html`${model ?? '–'}${by && by !== model && html`<br /><span class="dim">answered by ${by}</span>`}${
-        stream && html` ${badge('stream')}`
+        stream && html` ${renderBadge('stream')}`
       }`,
     'wide',
   ),
-  column('Outcome', ({ outcome, error_code: code }) => `${outcome} ${code ?? ''}`, outcomeOf),
-  linked('Account', 'account'),
-  linked('Provider', 'provider', ({ protocol }) => protocol),
-  figureColumn(
+  buildColumn('Outcome', ({ outcome, error_code: code }) => `${outcome} ${code ?? ''}`, renderOutcome),
+  buildLinkColumn('Account', 'account'),
+  buildLinkColumn('Provider', 'provider', ({ protocol }) => protocol),
+  buildFigureColumn(
     'Duration',
     ({ duration_ms: ms }) => ms,
     ({ duration_ms: ms, first_event_ms: first }) =>
-      html`${duration(ms)}${first !== null && html`<br /><span class="dim">first ${duration(first)}</span>`}`,
+      html`${formatDuration(ms)}
+      ${first !== null && html`<br /><span class="dim">first ${formatDuration(first)}</span>`}`,
   ),
-  figureColumn(
+  buildFigureColumn(
     'Tokens',
     ({ input, output }) => input + output,
-    ({ input, output }) => `${count(input)} → ${count(output)}`,
+    ({ input, output }) => `${formatCount(input)} → ${formatCount(output)}`,
   ),
-  amountColumn('Cost', ({ cost }) => cost),
+  buildAmountColumn('Cost', ({ cost }) => cost),
 ];

@@ -1,15 +1,15 @@
 /** Calls as they start and end, and past ones by every filter. */
-import { address, useList, type Params } from './api.ts';
+import { buildAddress, useList, type Params } from './api.ts';
 import { callColumns, type Call } from './call-columns.ts';
 import { CallDetail } from './call.ts';
-import { choice, inQuery, input, select, type State } from './controls.ts';
-import { localTime } from './form.ts';
-import { count } from './format.ts';
+import { renderChoice, bindQuery, renderInput, renderSelect, type State } from './controls.ts';
+import { toLocalTime } from './form.ts';
+import { formatCount } from './format.ts';
 import { html, useEffect, useSignal } from './kit.ts';
 import { follow, type Live } from './live.ts';
-import { badge, head, type Tone } from './parts.ts';
+import { renderBadge, renderHead, type Tone } from './parts.ts';
 import { setQuery, type Place } from './router.ts';
-import { table } from './table.ts';
+import { renderTable } from './table.ts';
 
 const outcomes = ['error', 'completed', 'aborted', 'cut', 'refused', 'failed', 'replayed'];
 const filters: Readonly<Record<string, string>> = {
@@ -28,11 +28,11 @@ const filters: Readonly<Record<string, string>> = {
 };
 
 /** A moment of the query as an input of local time takes it. */
-function momentInQuery(name: string): State {
-  const state = inQuery(name);
+function bindMoment(name: string): State {
+  const state = bindQuery(name);
   return {
     get value() {
-      return localTime(state.value).slice(0, 16);
+      return toLocalTime(state.value).slice(0, 16);
     },
     set value(text) {
       state.value = text === '' ? '' : new Date(text).toISOString();
@@ -40,13 +40,14 @@ function momentInQuery(name: string): State {
   };
 }
 
-function filterOf([name, label]: readonly [string, string]) {
-  const state = inQuery(name);
-  if (name === 'outcome') return select(label, [['', 'all'], ...outcomes], state);
-  if (name === 'from' || name === 'to') return input(label, momentInQuery(name), { type: 'datetime-local' });
+function renderFilter([name, label]: readonly [string, string]) {
+  const state = bindQuery(name);
+  if (name === 'outcome') return renderSelect(label, [['', 'all'], ...outcomes], state);
+  if (name === 'from' || name === 'to')
+    return renderInput(label, bindMoment(name), { type: 'datetime-local' });
   const placeholder = name === 'tag' ? 'team:search' : '';
   // The key `/` goes to the field of ids.
-  return input(label, state, { placeholder, type: name === 'id' ? 'search' : 'text' });
+  return renderInput(label, state, { placeholder, type: name === 'id' ? 'search' : 'text' });
 }
 
 function Past({ query }: { readonly query: Readonly<Record<string, string>> }) {
@@ -55,9 +56,9 @@ function Past({ query }: { readonly query: Readonly<Record<string, string>> }) {
   const list = useList<Call>('/admin/calls', params);
   const clear = (): void => setQuery(Object.fromEntries(names.map((name) => [name, undefined])));
   const isUnfiltered = names.every((name) => query[name] === undefined);
-  const csv = address('/admin/calls', { ...params, format: 'csv', limit: 1000 });
-  return html`<div class="filters card">${Object.entries(filters).map(filterOf)}</div>
-    ${table({
+  const csv = buildAddress('/admin/calls', { ...params, format: 'csv', limit: 1000 });
+  return html`<div class="filters card">${Object.entries(filters).map(renderFilter)}</div>
+    ${renderTable({
       name: 'Calls',
       columns: callColumns,
       ...list,
@@ -90,17 +91,17 @@ function Following() {
   }, [isPaused.value]);
   const { state, calls, running, ended, omitted } = live.value;
   return html`<p class="row start" role="status">
-      ${badge(...states[state])}
+      ${renderBadge(...states[state])}
       <span class="dim">
-        ${count(running)} running, ${count(ended)} ended since you opened this
-        page${omitted > 0 && `; ${count(omitted)} starts and ends came too fast and are not shown`}
+        ${formatCount(running)} running, ${formatCount(ended)} ended since you opened this
+        page${omitted > 0 && `; ${formatCount(omitted)} starts and ends came too fast and are not shown`}
       </span>
       <span class="space"></span>
       <button onClick=${() => (isPaused.value = !isPaused.value)}>
         ${isPaused.value ? 'Continue' : 'Pause'}
       </button>
     </p>
-    ${table({
+    ${renderTable({
       name: 'Live calls',
       columns: callColumns,
       rows: calls,
@@ -117,7 +118,7 @@ const shown = [
 export function Page({ place: { path, query } }: { readonly place: Place }) {
   const [, id] = path;
   if (id !== undefined) return html`<${CallDetail} key=${id} id=${id} />`;
-  const show = inQuery('show', 'past');
-  return html`${head('Calls', choice('Show', shown, show))}
+  const show = bindQuery('show', 'past');
+  return html`${renderHead('Calls', renderChoice('Show', shown, show))}
   ${show.value === 'live' ? html`<${Following} />` : html`<${Past} query=${query} />`}`;
 }

@@ -1,11 +1,11 @@
 /** What crosses between the protocols, as the tests measured it. */
 import type { Capabilities } from '../../../shared/replies/crossing.ts';
 import { useData } from './api.ts';
-import { column, type Column } from './columns.ts';
-import { choice, inQuery } from './controls.ts';
+import { buildColumn, type Column } from './columns.ts';
+import { renderChoice, bindQuery } from './controls.ts';
 import { html, useMemo } from './kit.ts';
-import { badge, type Tone } from './parts.ts';
-import { table } from './table.ts';
+import { renderBadge, type Tone } from './parts.ts';
+import { renderTable } from './table.ts';
 
 interface Row {
   readonly group: string;
@@ -23,21 +23,21 @@ const tones: Readonly<Record<string, Tone>> = {
 const wires = ['chat-completions', 'responses', 'messages', 'generate-content'];
 
 const columns: readonly Column<Row>[] = [
-  column('Group', ({ group }) => group),
-  column('Capability', ({ name }) => name),
+  buildColumn('Group', ({ group }) => group),
+  buildColumn('Capability', ({ name }) => name),
   ...wires.map((wire) =>
-    column<Row>(
+    buildColumn<Row>(
       `To ${wire}`,
       ({ cells }) => cells[wire],
       ({ cells: { [wire]: outcome } }) =>
-        outcome === undefined ? html`<span class="dim">–</span>` : badge(outcome, tones[outcome]),
+        outcome === undefined ? html`<span class="dim">–</span>` : renderBadge(outcome, tones[outcome]),
     ),
   ),
 ];
 
 export function CapabilityTable() {
   const { data, error, reload } = useData<Capabilities>('/admin/capabilities');
-  const state = inQuery('client', 'chat-completions');
+  const state = bindQuery('client', 'chat-completions');
   const client = state.value;
   const rows = useMemo(
     () =>
@@ -53,13 +53,13 @@ export function CapabilityTable() {
       Measured by real calls through the gateway to strict fakes of the providers. What is lost is always
       reported to the client; “–” means that one side has no word for it.
     </p>
-    ${table({
+    ${renderTable({
       name: 'Capabilities',
       columns,
       rows,
       error,
       reload,
       empty: 'Nothing was measured for this protocol.',
-      tools: choice('Protocol of the client', wires, state),
+      tools: renderChoice('Protocol of the client', wires, state),
     })}`;
 }

@@ -7,7 +7,7 @@ import { type ComponentChildren, html, useSignal } from './kit.ts';
 /** Series have the colours of the style sheet, from 0 on; those beyond the last share it. */
 const mostColours = 8;
 
-export function colourClass(index: number): string {
+export function getColourClass(index: number): string {
   return `series-${Math.min(index, mostColours - 1)}`;
 }
 
@@ -41,7 +41,7 @@ function roundUp(value: number): number {
 }
 
 /** Parts of the height, from the bottom: where each series' segment of a bucket begins and ends. */
-function stack(series: readonly Series[], bucket: number, top: number): { from: number; to: number }[] {
+function stackSeries(series: readonly Series[], bucket: number, top: number): { from: number; to: number }[] {
   let from = 0;
   return series.map(({ values }) => {
     const part = { from, to: from + (values[bucket] ?? 0) / top };
@@ -50,14 +50,14 @@ function stack(series: readonly Series[], bucket: number, top: number): { from: 
   });
 }
 
-function bars({ series, buckets }: ChartProps, top: number) {
+function renderBars({ series, buckets }: ChartProps, top: number) {
   return buckets.map((name, bucket) => {
-    const parts = stack(series, bucket, top);
+    const parts = stackSeries(series, bucket, top);
     return series.map((each, index) => {
       const { from = 0, to = 0 } = parts[index] ?? {};
       if (to <= from) return null;
       const rect = html`<rect
-        class=${colourClass(index)}
+        class=${getColourClass(index)}
         x=${bucket + 0.1}
         width="0.8"
         y=${(1 - to) * height}
@@ -70,19 +70,19 @@ function bars({ series, buckets }: ChartProps, top: number) {
   });
 }
 
-function lines({ series }: ChartProps, top: number) {
+function renderLines({ series }: ChartProps, top: number) {
   return series.map(({ values }, index) => {
     const points = values.flatMap((value, bucket) =>
       Number.isFinite(value) ? [`${bucket + 0.5},${(1 - value / top) * height}`] : [],
     );
     // A single point is drawn twice: round ends make it a dot.
     const drawn = points.length === 1 ? [...points, ...points] : points;
-    return html`<polyline class=${`line ${colourClass(index)}`} points=${drawn.join(' ')} />`;
+    return html`<polyline class=${`line ${getColourClass(index)}`} points=${drawn.join(' ')} />`;
   });
 }
 
 /** The times under lines, each a link over the whole height. */
-function columns({ buckets, href }: ChartProps) {
+function renderLinks({ buckets, href }: ChartProps) {
   return (
     href &&
     buckets.map(
@@ -106,7 +106,7 @@ function Tip({ props, bucket }: { readonly props: ChartProps; readonly bucket: n
       .map(
         ({ name, values, texts }) =>
           html`<div>
-            <i class=${colourClass(series.findIndex((each) => each.name === name))}></i><span>${name}</span
+            <i class=${getColourClass(series.findIndex((each) => each.name === name))}></i><span>${name}</span
             ><b>${texts?.[bucket] ?? format(values[bucket] ?? 0)}</b>
           </div>`,
       )}
@@ -122,7 +122,7 @@ export function Chart(props: ChartProps) {
       ? buckets.map((_, bucket) => series.reduce((total, { values }) => total + (values[bucket] ?? 0), 0))
       : series.flatMap(({ values }) => values.filter(Number.isFinite));
   const top = roundUp(highest.reduce((most, value) => Math.max(most, value), 0));
-  const move = (event: MouseEvent & { currentTarget: HTMLElement }) => {
+  const onMove = (event: MouseEvent & { currentTarget: HTMLElement }) => {
     const box = event.currentTarget.getBoundingClientRect();
     const bucket = Math.floor(((event.clientX - box.left) / box.width) * buckets.length);
     hovered.value = bucket >= 0 && bucket < buckets.length ? bucket : undefined;
@@ -132,7 +132,7 @@ export function Chart(props: ChartProps) {
     <div class="axis" aria-hidden="true">
       <span>${format(top)}</span><span>${format(top / 2)}</span><span>0</span>
     </div>
-    <div class="plot" onMouseMove=${move} onMouseLeave=${() => (hovered.value = undefined)}>
+    <div class="plot" onMouseMove=${onMove} onMouseLeave=${() => (hovered.value = undefined)}>
       <svg
         role="group"
         aria-label=${label}
@@ -140,7 +140,7 @@ export function Chart(props: ChartProps) {
         preserveAspectRatio="none"
         height=${height}
       >
-        ${kind === 'bars' ? bars(props, top) : [lines(props, top), columns(props)]}
+        ${kind === 'bars' ? renderBars(props, top) : [renderLines(props, top), renderLinks(props)]}
       </svg>
       ${hovered.value !== undefined && html`<${Tip} props=${props} bucket=${hovered.value} />`}
     </div>

@@ -1,7 +1,7 @@
 /** Settings for the clients that people use, with a key and the gateway's address filled in. */
-import { choice } from './controls.ts';
+import { renderChoice } from './controls.ts';
 import { html, useSignal } from './kit.ts';
-import { code } from './parts.ts';
+import { renderCode } from './parts.ts';
 
 /** What the gateway says about itself; `/console/facts` answers it on both listeners. */
 export interface Facts {
@@ -23,13 +23,13 @@ const usual: Readonly<Record<string, string>> = {
 };
 
 /** A model for the settings of a client: the first of the usual owner, or else the first. */
-function modelFor(protocol: string, models: readonly string[]): string {
+function selectModel(protocol: string, models: readonly string[]): string {
   const owner = usual[protocol] ?? 'openai/';
   return models.find((id) => id.startsWith(owner)) ?? models[0] ?? 'demo/echo';
 }
 
 /** The address of the public listener, as far as a page of the admin listener can know it. */
-export function publicUrl({ url, port }: Facts): string {
+export function getPublicUrl({ url, port }: Facts): string {
   return url ?? `${window.location.protocol}//${window.location.hostname}:${port}`;
 }
 
@@ -150,8 +150,8 @@ export function ClientSettings(props: {
   const { protocol, note, text } = setting;
   const names = offered.map(({ name }) => name);
   return html`<div class="settings">
-    ${choice('Client', names, chosen)}
+    ${renderChoice('Client', names, chosen)}
     <p class="dim">${note}</p>
-    ${code(text(base + (paths.get(protocol) ?? ''), apiKey, modelFor(protocol, models)))}
+    ${renderCode(text(base + (paths.get(protocol) ?? ''), apiKey, selectModel(protocol, models)))}
   </div>`;
 }

@@ -1,7 +1,7 @@
 /** Columns of tables: what a row has in them, and how it is shown. */
-import { count, duration, when } from './format.ts';
+import { formatCount, formatDuration, renderTime } from './format.ts';
 import type { ComponentChildren } from './kit.ts';
-import { usd } from './money.ts';
+import { renderUsd } from './money.ts';
 
 export type Value = string | number | boolean | null | undefined;
 
@@ -18,7 +18,7 @@ export interface Column<Row> {
 type Cell<Row> = (row: Row) => ComponentChildren;
 
 /** Builds a column. The columns of times, figures and actions below have their forms. */
-export function column<Row>(
+export function buildColumn<Row>(
   title: string,
   value: (row: Row) => Value,
   cell?: Cell<Row>,
@@ -27,32 +27,36 @@ export function column<Row>(
   return { title, value, cell, kind };
 }
 
-export function figureColumn<Row>(title: string, value: (row: Row) => Value, cell?: Cell<Row>): Column<Row> {
+export function buildFigureColumn<Row>(
+  title: string,
+  value: (row: Row) => Value,
+  cell?: Cell<Row>,
+): Column<Row> {
   return { title, value, cell, kind: 'figure' };
 }
 
 type Figure<Row> = (row: Row) => number | null | undefined;
 
-export function countColumn<Row>(title: string, value: Figure<Row>): Column<Row> {
-  return figureColumn(title, value, (row) => count(value(row)));
+export function buildCountColumn<Row>(title: string, value: Figure<Row>): Column<Row> {
+  return buildFigureColumn(title, value, (row) => formatCount(value(row)));
 }
 
-export function durationColumn<Row>(title: string, value: Figure<Row>): Column<Row> {
-  return figureColumn(title, value, (row) => duration(value(row)));
+export function buildDurationColumn<Row>(title: string, value: Figure<Row>): Column<Row> {
+  return buildFigureColumn(title, value, (row) => formatDuration(value(row)));
 }
 
-export function amountColumn<Row>(
+export function buildAmountColumn<Row>(
   title: string,
   value: (row: Row) => string | null | undefined,
 ): Column<Row> {
-  return figureColumn(title, value, (row) => usd(value(row)));
+  return buildFigureColumn(title, value, (row) => renderUsd(value(row)));
 }
 
-export function timeColumn<Row>(title: string, value: (row: Row) => string | null): Column<Row> {
-  return column(title, value, (row) => when(value(row), 'brief'));
+export function buildTimeColumn<Row>(title: string, value: (row: Row) => string | null): Column<Row> {
+  return buildColumn(title, value, (row) => renderTime(value(row), 'brief'));
 }
 
 /** What can be done with a row. */
-export function actionsColumn<Row>(cell: Cell<Row>): Column<Row> {
-  return column('', () => null, cell);
+export function buildActionsColumn<Row>(cell: Cell<Row>): Column<Row> {
+  return buildColumn('', () => null, cell);
 }

@@ -7,11 +7,11 @@ import type {
   Reloaded,
 } from '../../../shared/replies/configuration.ts';
 import { api, mayChange, useData } from './api.ts';
-import { column, type Column } from './columns.ts';
-import { when } from './format.ts';
-import { html, messageOf, notify, useSignal } from './kit.ts';
-import { badge, facts, head, problem } from './parts.ts';
-import { table } from './table.ts';
+import { buildColumn, type Column } from './columns.ts';
+import { renderTime } from './format.ts';
+import { html, getMessage, notify, useSignal } from './kit.ts';
+import { renderBadge, renderFacts, renderHead, renderProblem } from './parts.ts';
+import { renderTable } from './table.ts';
 
 interface Owned {
   /** The plugin, or `gateway`. */
@@ -19,13 +19,13 @@ interface Owned {
   readonly path: string;
 }
 
-function shown(value: Option['value'], isSecret: boolean): string {
+function formatValue(value: Option['value'], isSecret: boolean): string {
   if (isSecret) return 'hidden';
   return value === undefined ? '–' : String(value);
 }
 
 /** The options of the gateway and of each plugin, as rows of one table. */
-function owned<Each>(
+function listOptions<Each>(
   settings: readonly Each[],
   plugins: readonly { readonly name: string; readonly options: readonly Each[] }[],
 ): (Each & { readonly owner: string })[] {
@@ -35,8 +35,8 @@ function owned<Each>(
 }
 
 const ownerColumns: readonly Column<Owned>[] = [
-  column('Plugin', ({ owner }) => owner),
-  column(
+  buildColumn('Plugin', ({ owner }) => owner),
+  buildColumn(
     'Option',
     ({ path }) => path,
     ({ path }) => html`<code>${path}</code>`,
@@ -45,38 +45,38 @@ const ownerColumns: readonly Column<Owned>[] = [
 
 const columns: readonly Column<Option & Owned>[] = [
   ...ownerColumns,
-  column(
+  buildColumn(
     'Value',
-    ({ value, isSecret }) => shown(value, isSecret),
+    ({ value, isSecret }) => formatValue(value, isSecret),
     ({ value, isSecret }) =>
-      isSecret ? badge('hidden') : html`<span class="mono">${shown(value, false)}</span>`,
+      isSecret ? renderBadge('hidden') : html`<span class="mono">${formatValue(value, false)}</span>`,
   ),
-  column('From', ({ isDefault }) => (isDefault ? 'default' : 'configuration')),
+  buildColumn('From', ({ isDefault }) => (isDefault ? 'default' : 'configuration')),
 ];
 
 const changeColumns: readonly Column<OptionChange & Owned>[] = [
   ...ownerColumns,
-  column('Now', ({ before, isSecret }) => shown(before, isSecret)),
-  column('After a reload', ({ after, isSecret }) => shown(after, isSecret)),
+  buildColumn('Now', ({ before, isSecret }) => formatValue(before, isSecret)),
+  buildColumn('After a reload', ({ after, isSecret }) => formatValue(after, isSecret)),
 ];
 
-function changesOf({ changes, warnings, waiting }: ConfigCheck) {
+function renderChanges({ changes, warnings, waiting }: ConfigCheck) {
   if (!changes) return null;
   const { settings, added, removed, isReordered, changed } = changes;
-  const rows = owned(
+  const rows = listOptions(
     settings,
     changed.map(({ plugin: name, options }) => ({ name, options })),
   );
   const isSame = rows.length === 0 && added.length === 0 && removed.length === 0 && !isReordered;
   return html`${isSame && html`<p>The file says what is in force. A reload would change nothing.</p>`}
-  ${facts([
+  ${renderFacts([
     ['Plugins added', added.join(', ')],
     ['Plugins removed', removed.join(', ')],
     ['Order', isReordered && 'The plugins are in another order.'],
     ['Waits for a restart', waiting.join(', ')],
     ['Warnings', warnings.join(' ')],
   ])}
-  ${rows.length > 0 && table({ name: 'Changes', columns: changeColumns, rows, isPlain: true })}`;
+  ${rows.length > 0 && renderTable({ name: 'Changes', columns: changeColumns, rows, isPlain: true })}`;
 }
 
 function Reload({ done }: { readonly done: () => void }) {
@@ -86,7 +86,7 @@ function Reload({ done }: { readonly done: () => void }) {
     isBusy.value = true;
     check.value = await action().catch((error: unknown) => ({
       ok: false,
-      fault: messageOf(error),
+      fault: getMessage(error),
       warnings: [],
       waiting: [],
     }));
@@ -113,44 +113,45 @@ function Reload({ done }: { readonly done: () => void }) {
     <pre class="whole">${check.value?.fault}</pre>
   </div>`;
   return html`<section class="card" aria-label="Reload">
-    ${head('Reload', buttons, 'h2')} ${check.value?.ok === false && fault}
-    ${check.value?.ok && changesOf(check.value)} ${!check.value && about}
+    ${renderHead('Reload', buttons, 'h2')} ${check.value?.ok === false && fault}
+    ${check.value?.ok && renderChanges(check.value)} ${!check.value && about}
   </section>`;
 }
 
-function gatewayFacts({ version, node, workers, file, dataFolder, readAt }: ConfigView) {
+function renderGateway({ version, node, workers, file, dataFolder, readAt }: ConfigView) {
   return html`<section class="card" aria-label="Gateway">
-    ${facts([
+    ${renderFacts([
       ['Version', version],
       ['Node', node],
       ['Workers', String(workers)],
       ['File', html`<code>${file}</code>`],
       ['Data', html`<code>${dataFolder}</code>`],
-      ['Read', when(readAt)],
+      ['Read', renderTime(readAt)],
     ])}
   </section>`;
 }
 
-function pluginList(plugins: ConfigView['plugins']) {
-  const plugin = ({ name, off }: ConfigView['plugins'][number]) =>
+function renderPlugins(plugins: ConfigView['plugins']) {
+  const renderPlugin = ({ name, off }: ConfigView['plugins'][number]) =>
     html`<li>
-      ${badge(name, off === undefined ? 'good' : 'plain')}
+      ${renderBadge(name, off === undefined ? 'good' : 'plain')}
       ${off !== undefined && html`<span class="dim"> off: ${off}</span>`}
     </li>`;
   return html`<section class="card" aria-label="Plugins">
     <h2>Plugins</h2>
     <ul class="chips">
-      ${plugins.map(plugin)}
+      ${plugins.map(renderPlugin)}
     </ul>
   </section>`;
 }
 
 export function Page() {
   const { data, error, reload } = useData<ConfigView>('/admin/config');
-  const rows = data && owned(data.settings, data.plugins);
-  return html`${head('Configuration')} ${problem(error, reload)}
+  const rows = data && listOptions(data.settings, data.plugins);
+  return html`${renderHead('Configuration')} ${renderProblem(error, reload)}
     ${data?.warnings.map((warning) => html`<p class="hint" role="note">${warning}</p>`)}
-    ${data && gatewayFacts(data)}
+    ${data && renderGateway(data)}
     <${Reload} done=${reload} />
-    ${data && pluginList(data.plugins)} ${table({ name: 'Options', columns, rows, empty: 'No options.' })}`;
+    ${data && renderPlugins(data.plugins)}
+    ${renderTable({ name: 'Options', columns, rows, empty: 'No options.' })}`;
 }

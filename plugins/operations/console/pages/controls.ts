@@ -2,13 +2,13 @@
 import { html, takeText } from './kit.ts';
 import { place, setQuery } from './router.ts';
 
-/** What a control shows and changes: a signal, or `inQuery`. */
+/** What a control shows and changes: a signal, or `bindQuery`. */
 export interface State<Value = string> {
   value: Value;
 }
 
 /** A part of the query, which is left out while it has its usual value. */
-export function inQuery(name: string, usual = ''): State {
+export function bindQuery(name: string, usual = ''): State {
   return {
     get value() {
       return place.value.query[name] ?? usual;
@@ -21,20 +21,20 @@ export function inQuery(name: string, usual = ''): State {
 
 type Options = readonly (string | readonly [value: string, label: string])[];
 
-const pairs = (options: Options) =>
+const toPairs = (options: Options) =>
   options.map((option) => (typeof option === 'string' ? ([option, option] as const) : option));
 
 /** The choices of a list, of which one is chosen. */
-export function listOptions(options: Options, chosen: string) {
-  return pairs(options).map(
+export function renderOptions(options: Options, chosen: string) {
+  return toPairs(options).map(
     ([value, text]) => html`<option value=${value} selected=${value === chosen}>${text}</option>`,
   );
 }
 
 /** A row of choices of which one is in force. */
-export function choice(label: string, options: Options, state: State) {
+export function renderChoice(label: string, options: Options, state: State) {
   return html`<div class="choice" role="group" aria-label=${label}>
-    ${pairs(options).map(
+    ${toPairs(options).map(
       ([value, text]) =>
         html`<button aria-pressed=${String(value === state.value)} onClick=${() => (state.value = value)}>
           ${text}
@@ -44,12 +44,12 @@ export function choice(label: string, options: Options, state: State) {
 }
 
 /** A list to choose from, with its name. */
-export function select(label: string, options: Options, state: State) {
+export function renderSelect(label: string, options: Options, state: State) {
   const take = takeText((text) => (state.value = text));
   return html`<label class="control"
     ><span>${label}</span
     ><select aria-label=${label} value=${state.value} onChange=${take}>
-      ${listOptions(options, state.value)}
+      ${renderOptions(options, state.value)}
     </select></label
   >`;
 }
@@ -66,7 +66,7 @@ interface InputOptions {
 }
 
 /** A field to type in, with its name. */
-export function input(label: string, state: State, options: InputOptions = {}) {
+export function renderInput(label: string, state: State, options: InputOptions = {}) {
   const { type = 'text', placeholder = '', suggest, isLive = false, rows } = options;
   const take = takeText((text) => (state.value = text));
   const common = { value: state.value, placeholder, spellcheck: false };
@@ -84,7 +84,7 @@ export function input(label: string, state: State, options: InputOptions = {}) {
 }
 
 /** A box to check, with its name. */
-export function checkbox(label: string, state: State<boolean>) {
+export function renderCheckbox(label: string, state: State<boolean>) {
   const take = ({ currentTarget }: { readonly currentTarget: HTMLInputElement }): void => {
     state.value = currentTarget.checked;
   };

@@ -8,7 +8,7 @@ const reason: Field = {
   isRequired: true,
   hint: 'It stays in the books, with your name.',
 };
-const amount = (more: Partial<Field>): Field => ({
+const buildAmountField = (more: Partial<Field>): Field => ({
   name: 'amount',
   label: 'Amount in USD',
   isRequired: true,
@@ -18,7 +18,10 @@ const amount = (more: Partial<Field>): Field => ({
 export function openAdjustment(account: string, done: () => void): void {
   openForm({
     title: `Adjust the credit of ${account}`,
-    fields: [amount({ placeholder: '-2.50', hint: 'A negative amount takes credit back.' }), reason],
+    fields: [
+      buildAmountField({ placeholder: '-2.50', hint: 'A negative amount takes credit back.' }),
+      reason,
+    ],
     submit: 'Adjust',
     send: (values) => api.post('/admin/adjustments', { account, ...values }),
     done,
@@ -44,7 +47,10 @@ export function openState(account: string, state: string, done: () => void): voi
 export function openRefund(call: string, cost: string, done: () => void): void {
   openForm({
     title: 'Refund this call',
-    fields: [amount({ value: cost, hint: 'At most what the call cost. A call is refunded once.' }), reason],
+    fields: [
+      buildAmountField({ value: cost, hint: 'At most what the call cost. A call is refunded once.' }),
+      reason,
+    ],
     submit: 'Refund',
     send: (values) => api.post('/admin/refunds', { call, ...values }),
     done,

@@ -1,10 +1,10 @@
 /** What a call was charged for, line by line, as the ledger booked it. */
 import type { CallDetail, CostLine } from '../../../shared/replies/calls.ts';
-import { column, figureColumn, type Column } from './columns.ts';
-import { count } from './format.ts';
+import { buildColumn, buildFigureColumn, type Column } from './columns.ts';
+import { formatCount } from './format.ts';
 import { html } from './kit.ts';
-import { usd } from './money.ts';
-import { table } from './table.ts';
+import { renderUsd } from './money.ts';
+import { renderTable } from './table.ts';
 
 type Entry = CallDetail['entries'][number];
 
@@ -14,7 +14,7 @@ interface CostRow extends Partial<CostLine> {
 }
 
 /** The lines of each entry, and below them their sum and what was charged. */
-function costRows(entries: readonly Entry[]): CostRow[] {
+function buildRows(entries: readonly Entry[]): CostRow[] {
   return entries.flatMap(({ number, kind, rule, lines, total, revenue }) => {
     const entry = `${number} ${kind}`;
     if (lines.length === 0) return [];
@@ -29,37 +29,37 @@ function costRows(entries: readonly Entry[]): CostRow[] {
 const isSum = ({ units }: CostRow): boolean => units === undefined;
 
 const costColumns: readonly Column<CostRow>[] = [
-  column('Entry', ({ entry }) => entry),
-  column(
+  buildColumn('Entry', ({ entry }) => entry),
+  buildColumn(
     'Use',
     ({ kind }) => kind,
     (row) => (isSum(row) ? html`<strong>${row.kind}</strong>` : row.kind),
   ),
-  column('Rule', ({ rule }) => rule),
-  figureColumn(
+  buildColumn('Rule', ({ rule }) => rule),
+  buildFigureColumn(
     'Quantity',
     ({ units }) => units,
-    ({ units }) => units !== undefined && count(units),
+    ({ units }) => units !== undefined && formatCount(units),
   ),
-  figureColumn(
+  buildFigureColumn(
     'Price',
     ({ price }) => price,
     ({ price, per }) =>
       price !== undefined &&
-      html`${usd(price)} <span class="dim">${per === 1 ? 'each' : 'per million'}</span>`,
+      html`${renderUsd(price)} <span class="dim">${per === 1 ? 'each' : 'per million'}</span>`,
   ),
-  figureColumn(
+  buildFigureColumn(
     'Amount',
     ({ amount }) => amount,
-    (row) => (isSum(row) ? html`<strong>${usd(row.amount)}</strong>` : usd(row.amount)),
+    (row) => (isSum(row) ? html`<strong>${renderUsd(row.amount)}</strong>` : renderUsd(row.amount)),
   ),
 ];
 
-export function costLines(entries: readonly Entry[]) {
-  const rows = costRows(entries);
+export function renderCostLines(entries: readonly Entry[]) {
+  const rows = buildRows(entries);
   if (rows.length === 0) return null;
   return html`<h2>Cost lines</h2>
-    ${table({ name: 'Cost lines', columns: costColumns, rows, isPlain: true })}
+    ${renderTable({ name: 'Cost lines', columns: costColumns, rows, isPlain: true })}
     <p class="dim">
       Lines are exact. The ledger rounds the sum of a call once, half to even, to a billionth of a dollar.
     </p>`;

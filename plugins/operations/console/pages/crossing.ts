@@ -6,26 +6,33 @@ import type { Crossing, CrossingPreview } from '../../../shared/replies/crossing
 import type { ModelList } from '../../../shared/replies/models.ts';
 import { ApiError, api, useData } from './api.ts';
 import { CapabilityTable } from './capabilities.ts';
-import { checkbox, choice, inQuery, input, select, type State } from './controls.ts';
+import {
+  renderCheckbox,
+  renderChoice,
+  bindQuery,
+  renderInput,
+  renderSelect,
+  type State,
+} from './controls.ts';
 import { exampleRequests } from './example-requests.ts';
-import { html, messageOf, useEffect, useSignal } from './kit.ts';
-import { lossList, markedJson, parseJson, placeLosses } from './marked-json.ts';
-import { badge, head, problem } from './parts.ts';
+import { html, getMessage, useEffect, useSignal } from './kit.ts';
+import { renderLosses, renderJson, parseJson, placeLosses } from './marked-json.ts';
+import { renderBadge, renderHead, renderProblem } from './parts.ts';
 import { setQuery, type Place } from './router.ts';
 
 const protocols = Object.keys(exampleRequests);
-const example = (protocol: string): string => JSON.stringify(exampleRequests[protocol] ?? {}, null, 2);
+const formatExample = (protocol: string): string => JSON.stringify(exampleRequests[protocol] ?? {}, null, 2);
 /** Milliseconds after the last key before the preview is asked for. */
 const pause = 400;
 
-const keyOf = ({ provider, model, wire }: Crossing): string => [provider, model, wire].join(' ');
+const buildKey = ({ provider, model, wire }: Crossing): string => [provider, model, wire].join(' ');
 
-function errorBody({ status, body }: NonNullable<Crossing['error']>) {
-  return html`<p>${badge(status, 'bad')} The client gets:</p>
-    ${markedJson('Error reply', JSON.stringify(body))}`;
+function renderError({ status, body }: NonNullable<Crossing['error']>) {
+  return html`<p>${renderBadge(status, 'bad')} The client gets:</p>
+    ${renderJson('Error reply', JSON.stringify(body))}`;
 }
 
-function requestOf({ method, url, headers, body }: NonNullable<Crossing['request']>, label: string) {
+function renderRequest({ method, url, headers, body }: NonNullable<Crossing['request']>, label: string) {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   return html`<p class="mono">${method} ${url ?? '(no endpoint)'}</p>
     <details>
@@ -33,38 +40,44 @@ function requestOf({ method, url, headers, body }: NonNullable<Crossing['request
       <pre>${lines.join('\n')}</pre>
       <p class="dim">The provider's credential is added when a call is sent.</p>
     </details>
-    ${markedJson(label, body)}`;
+    ${renderJson(label, body)}`;
 }
 
 /** A wire of a provider: what it is sent, and what is lost. */
-function crossingCard(of: Crossing, isShown: boolean, show: () => void) {
+function renderCrossing(of: Crossing, isShown: boolean, show: () => void) {
   const { provider, wire, model, isChosen, isSpoken, lane, request, losses, error } = of;
   const name = `${provider} by ${wire}`;
   const verdict =
-    losses.length === 0 ? badge('nothing lost', 'good') : badge(`${losses.length} lost or changed`, 'warn');
-  return html`<section class=${`card crossing ${isShown ? 'shown' : ''}`} aria-label=${name} key=${keyOf(of)}>
+    losses.length === 0
+      ? renderBadge('nothing lost', 'good')
+      : renderBadge(`${losses.length} lost or changed`, 'warn');
+  return html`<section
+    class=${`card crossing ${isShown ? 'shown' : ''}`}
+    aria-label=${name}
+    key=${buildKey(of)}
+  >
     <h3>${provider} <span class="dim">by</span> ${wire}</h3>
     <p class="dim">${model}</p>
     <p>
-      ${isChosen && badge('chosen', 'good')} ${!isSpoken && badge('not spoken here')}
-      ${lane && html` ${badge(lane)} ${verdict}`}
+      ${isChosen && renderBadge('chosen', 'good')} ${!isSpoken && renderBadge('not spoken here')}
+      ${lane && html` ${renderBadge(lane)} ${verdict}`}
     </p>
     <button aria-pressed=${String(isShown)} onClick=${show}>Mark in the request</button>
-    ${lossList(losses)} ${error && errorBody(error)}
+    ${renderLosses(losses)} ${error && renderError(error)}
     ${
       lane === 'estimated' &&
       html`<p>The provider counts no tokens; the gateway answers with an estimate.</p>`
     }
-    ${request && requestOf(request, `Body for ${name}`)}
+    ${request && renderRequest(request, `Body for ${name}`)}
   </section>`;
 }
 
 function Result({ preview, text }: { readonly preview: CrossingPreview; readonly text: string }) {
   const shown = useSignal<string | undefined>(undefined);
   const { crossings, error, omitted } = preview;
-  if (error) return html`<section class="card">${errorBody(error)}</section>`;
+  if (error) return html`<section class="card">${renderError(error)}</section>`;
   const marked =
-    crossings.find((each) => keyOf(each) === shown.value) ??
+    crossings.find((each) => buildKey(each) === shown.value) ??
     crossings.find(({ losses }) => losses.length > 0) ??
     crossings[0];
   const losses = marked?.losses ?? [];
@@ -74,11 +87,11 @@ function Result({ preview, text }: { readonly preview: CrossingPreview; readonly
       <section class="card crossing" aria-label="The request">
         <h3>The client sends</h3>
         ${marked && html`<p class="dim">${legend} ${marked.provider} by ${marked.wire}.</p>`}
-        ${markedJson('Request with marks', text, losses)}
+        ${renderJson('Request with marks', text, losses)}
         ${elsewhere.length > 0 && html`<p>Not in the body:</p>`}
-        ${elsewhere.length > 0 && lossList(elsewhere)}
+        ${elsewhere.length > 0 && renderLosses(elsewhere)}
       </section>
-      ${crossings.map((each) => crossingCard(each, each === marked, () => (shown.value = keyOf(each))))}
+      ${crossings.map((each) => renderCrossing(each, each === marked, () => (shown.value = buildKey(each))))}
     </div>
     ${crossings.length === 0 && html`<p class="empty">No provider offers this model.</p>`}
     ${omitted > 0 && html`<p class="dim">${omitted} more are not shown.</p>`}`;
@@ -107,7 +120,7 @@ function usePreview(order: Order | undefined) {
           preview.value = { of, text: order.body };
           fault.value = undefined;
         } catch (error) {
-          if (isCurrent) fault.value = messageOf(error);
+          if (isCurrent) fault.value = getMessage(error);
         }
       };
       const timer = setTimeout(() => void ask(), pause);
@@ -129,10 +142,10 @@ const operations = [
 function Editor({ place: { query } }: { readonly place: Place }) {
   const protocol = protocols.includes(query.protocol ?? '') ? (query.protocol ?? '') : 'chat-completions';
   const { data: models, error } = useData<ModelList>('/admin/models');
-  const text = useSignal(example(protocol));
+  const text = useSignal(formatExample(protocol));
   const operation = useSignal('generate');
   const everyWire = useSignal(true);
-  const model = inQuery('model', models?.data[0]?.id);
+  const model = bindQuery('model', models?.data[0]?.id);
   const { preview, fault } = usePreview(
     model.value === ''
       ? undefined
@@ -150,19 +163,19 @@ function Editor({ place: { query } }: { readonly place: Place }) {
     },
     set value(next) {
       setQuery({ protocol: next });
-      text.value = example(next);
+      text.value = formatExample(next);
     },
   };
   // Without the catalogue there are no names to suggest, which is no fault.
   const isMissing = error instanceof ApiError && error.status === 404;
   return html`<div class="order">
-      ${select('Protocol', protocols, chosen)}
-      ${input('Model', model, { suggest: models?.data.map(({ id }) => id) })}
-      ${select('Operation', protocol === 'images' ? operations.slice(0, 1) : operations, operation)}
-      ${checkbox('Every wire, also those the provider does not speak', everyWire)}
+      ${renderSelect('Protocol', protocols, chosen)}
+      ${renderInput('Model', model, { suggest: models?.data.map(({ id }) => id) })}
+      ${renderSelect('Operation', protocol === 'images' ? operations.slice(0, 1) : operations, operation)}
+      ${renderCheckbox('Every wire, also those the provider does not speak', everyWire)}
     </div>
-    ${input('Request body (JSON)', text, { rows: 14 })} ${!isMissing && problem(error)} ${problem(fault)}
-    ${preview && html`<${Result} preview=${preview.of} text=${preview.text} />`}`;
+    ${renderInput('Request body (JSON)', text, { rows: 14 })} ${!isMissing && renderProblem(error)}
+    ${renderProblem(fault)} ${preview && html`<${Result} preview=${preview.of} text=${preview.text} />`}`;
 }
 
 const views = [
@@ -171,8 +184,8 @@ const views = [
 ] as const;
 
 export function Page({ place }: { readonly place: Place }) {
-  const view = inQuery('view', 'request');
-  return html`${head('Crossing', choice('View', views, view))}
+  const view = bindQuery('view', 'request');
+  return html`${renderHead('Crossing', renderChoice('View', views, view))}
   ${
     view.value === 'capabilities'
       ? html`<${CapabilityTable} />`

@@ -1,12 +1,12 @@
 /** Forms: labelled fields, errors beside the field they concern, and one submit at a time. */
 import { ApiError } from './api.ts';
-import { listOptions } from './controls.ts';
+import { renderOptions } from './controls.ts';
 import {
   type ComponentChildren,
   closeDialog,
   dialog,
   html,
-  messageOf,
+  getMessage,
   openDialog,
   useSignal,
 } from './kit.ts';
@@ -17,7 +17,7 @@ export interface Field {
   readonly label: string;
   readonly hint?: string;
   readonly type?: 'text' | 'password' | 'number' | 'datetime-local' | 'select' | 'checkbox';
-  readonly options?: Parameters<typeof listOptions>[0];
+  readonly options?: Parameters<typeof renderOptions>[0];
   readonly value?: string;
   readonly placeholder?: string;
   readonly isRequired?: boolean;
@@ -40,7 +40,7 @@ interface Fault {
 
 let forms = 0;
 
-function control(field: Field, id: string, isWrong: boolean) {
+function renderControl(field: Field, id: string, isWrong: boolean) {
   const { name, type = 'text', options = [], value = '', placeholder = '', isRequired = false } = field;
   const common = {
     id,
@@ -51,7 +51,7 @@ function control(field: Field, id: string, isWrong: boolean) {
   };
   if (type === 'select')
     return html`<select ...${common}>
-      ${listOptions(options, value)}
+      ${renderOptions(options, value)}
     </select>`;
   if (type === 'checkbox')
     return html`<input ...${common} type="checkbox" defaultChecked=${value === 'on'} />`;
@@ -83,18 +83,18 @@ function Form({ fields, submit, isDangerous = false, send }: FormProps) {
     } catch (error) {
       const param = error instanceof ApiError ? error.param : null;
       const field = fields.find(({ name }) => name === param || name === param?.split('.').at(-1))?.name;
-      fault.value = { text: messageOf(error), field };
+      fault.value = { text: getMessage(error), field };
     } finally {
       isBusy.value = false;
     }
   }
 
-  const row = (field: Field) => {
+  const renderField = (field: Field) => {
     const id = `form${number.value}-${field.name}`;
     const isWrong = fault.value?.field === field.name;
     return html`<div class=${`field ${field.type ?? 'text'}`}>
       <label for=${id}>${field.label}</label>
-      ${control(field, id, isWrong)}
+      ${renderControl(field, id, isWrong)}
       <small id=${`${id}-hint`} class=${isWrong ? 'fault' : 'dim'}
         >${isWrong ? fault.value?.text : field.hint}</small
       >
@@ -102,13 +102,13 @@ function Form({ fields, submit, isDangerous = false, send }: FormProps) {
   };
   const general = fault.value && fault.value.field === undefined && fault.value.text;
   return html`<form class="form" onSubmit=${take}>
-    ${fields.map(row)} ${general && html`<p class="fault" role="alert">${general}</p>`}
+    ${fields.map(renderField)} ${general && html`<p class="fault" role="alert">${general}</p>`}
     <button class=${isDangerous ? 'danger' : 'primary'} disabled=${isBusy}>${submit}</button>
   </form>`;
 }
 
 /** A form on a page. Another `key` makes another form. */
-export function form(props: FormProps, key?: string) {
+export function renderForm(props: FormProps, key?: string) {
   return html`<${Form} key=${key} ...${props} />`;
 }
 
@@ -122,8 +122,8 @@ interface FormDialog extends FormProps {
 }
 
 /** A form that closes the dialog around it, unless what it sends has opened another one. */
-export function dialogForm({ send, done, ...props }: Omit<FormDialog, 'title' | 'intro' | 'more'>) {
-  return form({
+export function renderDialogForm({ send, done, ...props }: Omit<FormDialog, 'title' | 'intro' | 'more'>) {
+  return renderForm({
     ...props,
     async send(values) {
       const before = dialog.value;
@@ -135,21 +135,21 @@ export function dialogForm({ send, done, ...props }: Omit<FormDialog, 'title' | 
 }
 
 export function openForm({ title, intro, more, ...props }: FormDialog): void {
-  openDialog(title, html`${intro !== undefined && html`<p>${intro}</p>`} ${dialogForm(props)} ${more}`);
+  openDialog(title, html`${intro !== undefined && html`<p>${intro}</p>`} ${renderDialogForm(props)} ${more}`);
 }
 
 /** An optional value for a body of the API: left out if nothing was typed. */
-export function optional(name: string, value: string | undefined): Readonly<Record<string, string>> {
+export function keepTyped(name: string, value: string | undefined): Readonly<Record<string, string>> {
   return value === undefined || value === '' ? {} : { [name]: value };
 }
 
 /** Words of a text, separated by commas or spaces. */
-export function wordsOf(text = ''): string[] {
+export function splitWords(text = ''): string[] {
   return text.split(/[\s,]+/).filter(Boolean);
 }
 
 /** A moment as an input of local time takes it, with seconds. */
-export function localTime(iso: string | null | undefined): string {
+export function toLocalTime(iso: string | null | undefined): string {
   const date = new Date(iso ?? '');
   if (Number.isNaN(date.getTime())) return '';
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);

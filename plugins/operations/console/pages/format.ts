@@ -4,12 +4,12 @@ import { html } from './kit.ts';
 const whole = new Intl.NumberFormat('en');
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 
-export function count(value: number | null | undefined): string {
+export function formatCount(value: number | null | undefined): string {
   return value === null || value === undefined ? '–' : whole.format(value);
 }
 
 /** `12.3K` from 100,000 on. */
-export function short(value: number): string {
+export function formatShort(value: number): string {
   // Small amounts keep two digits that say something, and no exponent.
   if (value !== 0 && Math.abs(value) < 0.1)
     return value
@@ -20,7 +20,7 @@ export function short(value: number): string {
 }
 
 /** Milliseconds as `850 ms`, `12.4 s` or `3 min 20 s`. */
-export function duration(ms: number | null | undefined): string {
+export function formatDuration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return '–';
   if (ms > 0 && ms < 0.1) return '< 0.1 ms';
   if (ms < 10 && !Number.isInteger(ms)) return `${ms.toFixed(1)} ms`;
@@ -29,37 +29,37 @@ export function duration(ms: number | null | undefined): string {
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
 }
 
-export function percent(part: number, all: number): string {
+export function formatPercent(part: number, all: number): string {
   if (all === 0) return '–';
   const share = (part / all) * 100;
   return `${share > 0 && share < 10 ? share.toFixed(1) : Math.round(share)} %`;
 }
 
-const form = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en-GB', options);
-const days = form({ day: 'numeric', month: 'short' });
-const clocks = form({ hour: '2-digit', minute: '2-digit' });
-const minutes = form({ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
-const seconds = form({
+const createFormat = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en-GB', options);
+const days = createFormat({ day: 'numeric', month: 'short' });
+const clocks = createFormat({ hour: '2-digit', minute: '2-digit' });
+const minutes = createFormat({ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
+const seconds = createFormat({
   day: 'numeric',
   month: 'short',
   hour: '2-digit',
   minute: '2-digit',
   second: '2-digit',
 });
-const dates = form({ dateStyle: 'medium' });
-const times = form({ dateStyle: 'medium', timeStyle: 'medium' });
+const dates = createFormat({ dateStyle: 'medium' });
+const times = createFormat({ dateStyle: 'medium', timeStyle: 'medium' });
 
 type Moment = string | number | Date;
 
-export const clock = (at: Moment): string => clocks.format(new Date(at));
-export const day = (at: Moment): string => days.format(new Date(at));
-export const minute = (at: Moment): string => minutes.format(new Date(at));
+export const formatClock = (at: Moment): string => clocks.format(new Date(at));
+export const formatDay = (at: Moment): string => days.format(new Date(at));
+export const formatMinute = (at: Moment): string => minutes.format(new Date(at));
 
 /**
  * A local time; its tooltip is the exact one in UTC. `brief` is without seconds, and only a date if it is of
  * another year; `exact` is with seconds and without the year.
  */
-export function when(at: Moment | null | undefined, style: 'full' | 'brief' | 'exact' = 'full') {
+export function renderTime(at: Moment | null | undefined, style: 'full' | 'brief' | 'exact' = 'full') {
   const date = new Date(at ?? '');
   if (Number.isNaN(date.getTime())) return html`<span class="dim">–</span>`;
   const isThisYear = date.getFullYear() === new Date().getFullYear();

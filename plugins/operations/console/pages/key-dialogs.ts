@@ -2,19 +2,19 @@
 import type { Key, NewKey } from '../../../shared/replies/accounts.ts';
 import type { Model } from '../../../shared/replies/models.ts';
 import { api } from './api.ts';
-import { ClientSettings, publicUrl, type Facts } from './client-settings.ts';
-import { localTime, openForm, optional, wordsOf, type Field, type Values } from './form.ts';
+import { ClientSettings, getPublicUrl, type Facts } from './client-settings.ts';
+import { toLocalTime, openForm, keepTyped, splitWords, type Field, type Values } from './form.ts';
 import { html, openDialog } from './kit.ts';
-import { code } from './parts.ts';
+import { renderCode } from './parts.ts';
 
 const isUser = { user: true, operator: false };
 
-function limitFields(kind: Key['kind'], limits?: Key['limits']): Field[] {
+function buildLimitFields(kind: Key['kind'], limits?: Key['limits']): Field[] {
   const expiry: Field = {
     name: 'expires',
     label: 'Expires',
     type: 'datetime-local',
-    value: localTime(limits?.expires),
+    value: toLocalTime(limits?.expires),
     hint: 'Local time. Empty: never.',
   };
   if (!isUser[kind]) return [expiry];
@@ -43,7 +43,7 @@ function limitFields(kind: Key['kind'], limits?: Key['limits']): Field[] {
   ];
 }
 
-const tagField = (tags: readonly string[] = []): Field => ({
+const buildTagField = (tags: readonly string[] = []): Field => ({
   name: 'tags',
   label: 'Tags',
   value: tags.join(', '),
@@ -54,7 +54,7 @@ const tagField = (tags: readonly string[] = []): Field => ({
 /** Limits as the API takes them; null takes one away. */
 function readLimits(kind: Key['kind'], values: Values): object {
   const { spendCap = '', models = '', callsPerMinute = '', expires = '' } = values;
-  const patterns = wordsOf(models);
+  const patterns = splitWords(models);
   const expiry = { expires: expires === '' ? null : new Date(expires).toISOString() };
   if (!isUser[kind]) return expiry;
   return {
@@ -66,7 +66,7 @@ function readLimits(kind: Key['kind'], values: Values): object {
 }
 
 /** Models that a key may call and that write text. Without a list of models on offer there are none. */
-async function modelsOf({ limits }: NewKey): Promise<string[]> {
+async function listModels({ limits }: NewKey): Promise<string[]> {
   const offered = await api
     .get<{ readonly data: readonly Pick<Model, 'id' | 'output'>[] }>('/admin/models')
     .catch(() => ({ data: (limits.models ?? []).map((id) => ({ id, output: ['text'] })) }));
@@ -82,15 +82,20 @@ async function modelsOf({ limits }: NewKey): Promise<string[]> {
 /** The secret, which no later page can show, with settings that hold it. */
 async function showSecret(made: NewKey): Promise<void> {
   const facts = made.kind === 'user' ? await api.get<Facts>('/console/facts') : undefined;
-  const models = facts ? await modelsOf(made) : [];
+  const models = facts ? await listModels(made) : [];
   openDialog(
     'Copy the secret now',
     html`<p>This is the only time it is shown. The gateway keeps only its hash.</p>
-      ${code(made.key, 'Copy secret')} ${made.warning && html`<p class="hint">${made.warning}</p>`}
+      ${renderCode(made.key, 'Copy secret')} ${made.warning && html`<p class="hint">${made.warning}</p>`}
       ${
         facts &&
         html`<h3>Settings for clients</h3>
-          <${ClientSettings} facts=${facts} base=${publicUrl(facts)} apiKey=${made.key} models=${models} />`
+          <${ClientSettings}
+            facts=${facts}
+            base=${getPublicUrl(facts)}
+            apiKey=${made.key}
+            models=${models}
+          />`
       }`,
   );
 }
@@ -109,8 +114,8 @@ export function openNewKey(account: string | undefined, done: () => void): void 
       ...(account === undefined ? [accountField] : []),
       { name: 'name', label: 'Name', placeholder: 'laptop', hint: 'Tells your keys apart.' },
       { name: 'credit', label: 'Credit to add in USD', hint: 'Optional: added to the account.' },
-      ...limitFields('user'),
-      tagField(),
+      ...buildLimitFields('user'),
+      buildTagField(),
     ],
     submit: 'Create key',
     async send({ name, credit, tags, ...values }) {
@@ -119,8 +124,8 @@ export function openNewKey(account: string | undefined, done: () => void): void 
         account: account ?? values['account'],
         name,
         limits: Object.fromEntries(limits),
-        tags: wordsOf(tags),
-        ...optional('credit', credit),
+        tags: splitWords(tags),
+        ...keepTyped('credit', credit),
       };
       await showSecret(await api.post<NewKey>('/admin/keys', order));
     },
@@ -140,7 +145,7 @@ export function openNewOperatorKey(done: () => void): void {
         type: 'checkbox',
         hint: 'Sees everything and changes nothing.',
       },
-      ...limitFields('operator'),
+      ...buildLimitFields('operator'),
     ],
     submit: 'Create key',
     async send({ name, readOnly, expires }) {
@@ -152,7 +157,7 @@ export function openNewOperatorKey(done: () => void): void {
   });
 }
 
-export const addressOf = ({ id }: Key): string => `/admin/keys/${encodeURIComponent(id)}`;
+export const buildPath = ({ id }: Key): string => `/admin/keys/${encodeURIComponent(id)}`;
 
 export function openLimits(key: Key, done: () => void): void {
   const before: Readonly<Record<string, unknown>> = { ...key.limits };
@@ -160,18 +165,18 @@ export function openLimits(key: Key, done: () => void): void {
     title: `Change the key …${key.lastFour}`,
     fields: [
       { name: 'name', label: 'Name', value: key.name },
-      ...limitFields(key.kind, key.limits),
-      ...(isUser[key.kind] ? [tagField(key.tags)] : []),
+      ...buildLimitFields(key.kind, key.limits),
+      ...(isUser[key.kind] ? [buildTagField(key.tags)] : []),
     ],
     submit: 'Save',
     send({ name, tags, ...values }) {
       const changed = Object.entries(readLimits(key.kind, values)).filter(
         ([limit, value]) => String(value) !== String(before[limit] ?? null),
       );
-      return api.patch(addressOf(key), {
+      return api.patch(buildPath(key), {
         name,
         ...(changed.length > 0 ? { limits: Object.fromEntries(changed) } : {}),
-        ...(isUser[key.kind] ? { tags: wordsOf(tags) } : {}),
+        ...(isUser[key.kind] ? { tags: splitWords(tags) } : {}),
       });
     },
     done,
@@ -194,7 +199,7 @@ export function openRotation(key: Key, done: () => void): void {
     fields: [{ name: 'overlap', label, type: 'select', value: '86400', options: overlaps }],
     submit: 'Rotate',
     async send({ overlap }) {
-      await showSecret(await api.post<NewKey>(`${addressOf(key)}/rotate`, { overlap: Number(overlap) }));
+      await showSecret(await api.post<NewKey>(`${buildPath(key)}/rotate`, { overlap: Number(overlap) }));
     },
     done,
   });

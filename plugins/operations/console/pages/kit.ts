@@ -41,7 +41,7 @@ export function notify(text: string, isError = false): void {
   hiding = setTimeout(() => (notice.value = undefined), isError ? 8000 : 3000);
 }
 
-export function messageOf(error: unknown): string {
+export function getMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 

@@ -22,7 +22,7 @@ type Started = Pick<Call, 'id' | 'account' | 'protocol' | 'stream' | 'model' | '
   readonly at: string;
 };
 
-function running({ at, ...call }: Started): Call {
+function toCall({ at, ...call }: Started): Call {
   return {
     ...call,
     started: at,
@@ -85,11 +85,11 @@ export function follow(show: (live: Live) => void, before: readonly Call[]): () 
     }
   }
 
-  const turn = (state: Live['state']): void => change({ state });
-  const stop = connect(turn, (source) => {
+  const setState = (state: Live['state']): void => change({ state });
+  const stop = connect(setState, (source) => {
     source.addEventListener('start', ({ data }) => {
       const started: readonly Started[] = JSON.parse(data);
-      for (const call of started) if (!calls.has(call.id)) keep(running(call));
+      for (const call of started) if (!calls.has(call.id)) keep(toCall(call));
       change();
     });
     source.addEventListener('end', ({ data }) => {

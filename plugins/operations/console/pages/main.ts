@@ -4,22 +4,23 @@
  * How to add a page: write `pages/<name>.ts` that exports a component as `Page`, and add a line to
  * `navigation.ts` with its path, its title and its import. It is loaded when it is first opened. `Page`
  * receives `place`: the parts of the address after `#/`, and its query; `setQuery` of `router.ts` changes the
- * query, `inQuery` binds a control to it, `href` makes links. `useData` and `useList` of `api.ts` load from
- * the API, `api.post` and the like change things; types of replies are in `plugins/shared/replies`. The parts
- * of a page are functions in `parts.ts`, `controls.ts`, `columns.ts`, `table.ts` and `form.ts`. Amounts are
- * decimal strings, which `usd` shows. `openDialog`, `openForm` and `notify` show what comes above the page.
- * Show what changes something only if `mayChange()`. Style sheets are in `style/`; classes are shared.
+ * query, `bindQuery` binds a control to it, `buildHref` makes links. `useData` and `useList` of `api.ts` load
+ * from the API, `api.post` and the like change things; types of replies are in `plugins/shared/replies`. The
+ * parts of a page are functions in `parts.ts`, `controls.ts`, `columns.ts`, `table.ts` and `form.ts`. Amounts
+ * are decimal strings, which `renderUsd` shows. `openDialog`, `openForm` and `notify` show what comes above
+ * the page. Show what changes something only if `mayChange()`. Style sheets are in `style/`; classes are
+ * shared.
  */
 import { Component } from 'preact';
 import { api, endSession, session, type Session } from './api.ts';
-import { form } from './form.ts';
+import { renderForm } from './form.ts';
 import {
   type ComponentChildren,
   closeDialog,
   dialog,
   effect,
   html,
-  messageOf,
+  getMessage,
   render,
   useEffect,
   useLayoutEffect,
@@ -28,18 +29,18 @@ import {
 } from './kit.ts';
 import { type Page, pages } from './navigation.ts';
 import { openPalette, Palette } from './palette.ts';
-import { noticeLine, problem } from './parts.ts';
-import { href, place, type Place } from './router.ts';
-import { nextTheme, theme } from './theme.ts';
+import { renderNotice, renderProblem } from './parts.ts';
+import { buildHref, place, type Place } from './router.ts';
+import { switchTheme, theme } from './theme.ts';
 
-function signIn() {
+function renderSignIn() {
   return html`<main class="sign-in">
     <h1>Tollgate</h1>
     <p class="dim">
       Sign in with the operator secret, which is in the file <code>operator-secret</code> of the data folder,
       or with an operator key.
     </p>
-    ${form({
+    ${renderForm({
       fields: [{ name: 'secret', label: 'Operator secret or key', type: 'password', isRequired: true }],
       submit: 'Sign in',
       async send({ secret }) {
@@ -82,7 +83,7 @@ class Guarded extends Component<{ children: unknown; at: string }> {
 
   render() {
     return this.state.error !== undefined && this.state.at === this.props.at
-      ? problem(`This page failed: ${messageOf(this.state.error)}`)
+      ? renderProblem(`This page failed: ${getMessage(this.state.error)}`)
       : this.props.children;
   }
 }
@@ -104,15 +105,15 @@ function Current() {
         loaded.set(page.path, view);
         turn.value += 1;
       },
-      (error: unknown) => (fault.value = messageOf(error)),
+      (error: unknown) => (fault.value = getMessage(error)),
     );
   }, [page]);
   // Read, so that the page is drawn again once it is loaded.
   void turn.value;
   if (!page)
-    return html`<p class="empty">There is no such page. <a href=${href('')}>Go to the overview.</a></p>`;
+    return html`<p class="empty">There is no such page. <a href=${buildHref('')}>Go to the overview.</a></p>`;
   const view = loaded.get(page.path);
-  if (fault.value !== undefined) return problem(fault.value);
+  if (fault.value !== undefined) return renderProblem(fault.value);
   return (
     view && html`<${Guarded} at=${page.path} key=${page.path}><${view} place=${place.value} /></${Guarded}>`
   );
@@ -130,14 +131,14 @@ function Navigation() {
   useEffect(() => {
     links.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   }, [current]);
-  const link = ({ path, title }: Page) =>
-    html`<a href=${href(path)} aria-current=${path === current ? 'page' : undefined}>${title}</a>`;
+  const renderLink = ({ path, title }: Page) =>
+    html`<a href=${buildHref(path)} aria-current=${path === current ? 'page' : undefined}>${title}</a>`;
   return html`<nav aria-label="Pages">
-    <a class="brand" href=${href('')}>Tollgate</a>
-    <div class="links" ref=${links}>${pages.map(link)}</div>
+    <a class="brand" href=${buildHref('')}>Tollgate</a>
+    <div class="links" ref=${links}>${pages.map(renderLink)}</div>
     <div class="foot">
       <button class="quiet" onClick=${openPalette}>Go to … <kbd>Ctrl K</kbd></button>
-      <button class="quiet" onClick=${nextTheme}>Theme: ${theme}</button>
+      <button class="quiet" onClick=${switchTheme}>Theme: ${theme}</button>
       <button class="quiet" onClick=${signOut}>Sign out</button>
       ${session.value?.readOnly && html`<p class="dim">This key may only read.</p>`}
     </div>
@@ -172,8 +173,8 @@ function Shell() {
         <${Navigation} />
         <main class="page" id="content" tabindex="-1"><${Current} /></main>
         <${Palette} />`
-    : signIn();
-  return html`${inner}<${Dialog} />${noticeLine()}`;
+    : renderSignIn();
+  return html`${inner}<${Dialog} />${renderNotice()}`;
 }
 
 window.addEventListener('keydown', onKey);
@@ -190,5 +191,5 @@ try {
   session.value = await api.get<Session>('/console/session');
   draw(html`<${Shell} />`);
 } catch (error) {
-  draw(html`<main class="sign-in">${problem(messageOf(error))}</main>`);
+  draw(html`<main class="sign-in">${renderProblem(getMessage(error))}</main>`);
 }

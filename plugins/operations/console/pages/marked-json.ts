@@ -1,14 +1,14 @@
 /** JSON as text, with marks at the places that a crossing loses or changes. */
 import type { Loss } from '../../../shared/replies/calls.ts';
 import { html, type ComponentChildren } from './kit.ts';
-import { badge } from './parts.ts';
+import { renderBadge } from './parts.ts';
 
 /** Lines of a document at most, and characters of one value. */
 const mostLines = 3000;
 const longestText = 400;
 
 /** `messages[0].content` → `["messages", "0", "content"]`. */
-function segments(path: string): string[] {
+function splitPath(path: string): string[] {
   return [...path.matchAll(/\[(\d+)\]|[^.[\]]+/g)].map(([name, index]) => index ?? name);
 }
 
@@ -17,10 +17,10 @@ function hasMember(value: unknown, name: string): value is Readonly<Record<strin
 }
 
 /** The place of a path in a document, or the nearest one above it; undefined if nothing of it is there. */
-function placeIn(document: unknown, path: string): string | undefined {
+function findPlace(document: unknown, path: string): string | undefined {
   const found: string[] = [];
   let value = document;
-  for (const name of segments(path)) {
+  for (const name of splitPath(path)) {
     if (!hasMember(value, name)) break;
     found.push(name);
     value = value[name];
@@ -36,7 +36,7 @@ export function placeLosses(
   const marks = new Map<string, Loss[]>();
   const elsewhere: Loss[] = [];
   for (const loss of losses) {
-    const at = placeIn(document, loss.path);
+    const at = findPlace(document, loss.path);
     if (at === undefined) elsewhere.push(loss);
     else marks.set(at, [...(marks.get(at) ?? []), loss]);
   }
@@ -44,20 +44,20 @@ export function placeLosses(
 }
 
 /** `dropped`, `approximated` … in a word. */
-export function wordOf({ code }: Loss): string {
+export function describeLoss({ code }: Loss): string {
   return code === 'approximated' || code === 'truncated' ? code : 'dropped';
 }
 
 /** What became of a field. */
-export function lossBadge(loss: Loss) {
-  return badge(wordOf(loss), wordOf(loss) === 'dropped' ? 'bad' : 'warn');
+export function renderLoss(loss: Loss) {
+  return renderBadge(describeLoss(loss), describeLoss(loss) === 'dropped' ? 'bad' : 'warn');
 }
 
-export function lossList(losses: readonly Loss[]) {
-  const item = (loss: Loss) =>
-    html`<li>${lossBadge(loss)} <code>${loss.path}</code> <span class="dim">${loss.reason}</span></li>`;
+export function renderLosses(losses: readonly Loss[]) {
+  const renderItem = (loss: Loss) =>
+    html`<li>${renderLoss(loss)} <code>${loss.path}</code> <span class="dim">${loss.reason}</span></li>`;
   return html`<ul class="losses">
-    ${losses.map(item)}
+    ${losses.map(renderItem)}
   </ul>`;
 }
 
@@ -84,15 +84,15 @@ class Writer {
     this.lines += 1;
     const losses = this.#marks.get(place.join('\n'));
     const notes = (losses ?? []).map(
-      (loss) => html`<span class="why"> ← ${wordOf(loss)}: ${loss.path}, ${loss.reason}</span>`,
+      (loss) => html`<span class="why"> ← ${describeLoss(loss)}: ${loss.path}, ${loss.reason}</span>`,
     );
-    const body = this.#body(value, place, lead, [tail, notes]);
+    const body = this.#writeBody(value, place, lead, [tail, notes]);
     if (!losses) return body;
     const isSoft = losses.every(({ code }) => code === 'approximated');
     return html`<span class=${isSoft ? 'mark soft' : 'mark'}>${body}</span>`;
   }
 
-  #body(
+  #writeBody(
     value: unknown,
     place: readonly string[],
     lead: string,
@@ -100,7 +100,7 @@ class Writer {
   ): ComponentChildren {
     const indent = '  '.repeat(place.length);
     if (typeof value !== 'object' || value === null || Object.keys(value).length === 0)
-      return html`${indent}${lead}${scalar(value)}${tail}${note}${'\n'}`;
+      return html`${indent}${lead}${formatScalar(value)}${tail}${note}${'\n'}`;
     const isList = Array.isArray(value);
     const members = Object.entries(value);
     return html`${indent}${lead}${isList ? '[' : '{'}${note}${'\n'}${members.map(([name, inner], index) =>
@@ -114,13 +114,13 @@ class Writer {
   }
 }
 
-function scalar(value: unknown): string {
+function formatScalar(value: unknown): string {
   const text = JSON.stringify(value) ?? 'null';
   return text.length > longestText ? `${text.slice(0, longestText)}… (${text.length} characters)` : text;
 }
 
 /** A document as text. What is no JSON is shown as it is. */
-export function markedJson(label: string, text: string, losses: readonly Loss[] = []) {
+export function renderJson(label: string, text: string, losses: readonly Loss[] = []) {
   const document = parseJson(text);
   if (document === undefined)
     return html`<pre class="json" tabindex="0" aria-label=${label}>${text.slice(0, 100_000)}</pre>`;

@@ -1,44 +1,44 @@
 /** All models on offer: prices with their date and source, limits, modalities, and providers in order. */
 import type { ModelList, Model, Offer } from '../../../shared/replies/models.ts';
 import { useData } from './api.ts';
-import { amountColumn, column, figureColumn, type Column } from './columns.ts';
-import { inQuery, select } from './controls.ts';
-import { count, short } from './format.ts';
+import { buildAmountColumn, buildColumn, buildFigureColumn, type Column } from './columns.ts';
+import { bindQuery, renderSelect } from './controls.ts';
+import { formatCount, formatShort } from './format.ts';
 import { html, openDialog, useMemo } from './kit.ts';
-import { usd } from './money.ts';
-import { badge, code, facts, head } from './parts.ts';
-import { href, setQuery, type Place } from './router.ts';
-import { table } from './table.ts';
+import { renderUsd } from './money.ts';
+import { renderBadge, renderCode, renderFacts, renderHead } from './parts.ts';
+import { buildHref, setQuery, type Place } from './router.ts';
+import { renderTable } from './table.ts';
 
 /** Days after which a price should be checked again. */
 const oldAfter = 60;
 
-function ageOf({ price_date: date }: Offer): number | undefined {
+function computeAge({ price_date: date }: Offer): number | undefined {
   return date === null ? undefined : Math.floor((Date.now() - Date.parse(date)) / 86_400_000);
 }
 
-const isOld = (offer: Offer): boolean => (ageOf(offer) ?? 0) > oldAfter;
+const isOld = (offer: Offer): boolean => (computeAge(offer) ?? 0) > oldAfter;
 
-function rate({ price }: Offer, kind: string): string | null {
+function getRate({ price }: Offer, kind: string): string | null {
   const value = price?.[kind];
   return typeof value === 'string' ? value : null;
 }
 
-function priceDate(offer: Offer | undefined) {
+function renderPriceDate(offer: Offer | undefined) {
   if (!offer) return null;
-  if (offer.free) return badge('free', 'good');
+  if (offer.free) return renderBadge('free', 'good');
   if (offer.price_date === null) return html`<span class="dim">your configuration</span>`;
   return html`<span class="nowrap">${offer.price_date}</span> ${
-      isOld(offer) && badge(`${ageOf(offer)} days old`, 'warn')
+      isOld(offer) && renderBadge(`${computeAge(offer)} days old`, 'warn')
     }`;
 }
 
 const offerColumns: readonly Column<Offer>[] = [
-  column('Provider', ({ provider, key }) => `${provider}${key === undefined ? '' : ` (key ${key})`}`),
-  column('Its name', ({ upstream }) => upstream),
-  column('Protocols', ({ protocols }) => protocols.join(', ')),
-  column<Offer>('Price checked', ({ price_date: date }) => date, priceDate),
-  column('Source', ({ price_source: source }) => source),
+  buildColumn('Provider', ({ provider, key }) => `${provider}${key === undefined ? '' : ` (key ${key})`}`),
+  buildColumn('Its name', ({ upstream }) => upstream),
+  buildColumn('Protocols', ({ protocols }) => protocols.join(', ')),
+  buildColumn<Offer>('Price checked', ({ price_date: date }) => date, renderPriceDate),
+  buildColumn('Source', ({ price_source: source }) => source),
 ];
 
 /** Rates and fees of a price with their amounts, and its tiers, modes and rules as they are. */
@@ -46,7 +46,9 @@ function splitPrice(price: Offer['price']) {
   const members = Object.entries(price ?? {});
   return {
     rates: members.flatMap(([kind, rate]) =>
-      typeof rate === 'string' && kind !== 'billedAt' && kind !== 'name' ? [[kind, usd(rate)] as const] : [],
+      typeof rate === 'string' && kind !== 'billedAt' && kind !== 'name'
+        ? [[kind, renderUsd(rate)] as const]
+        : [],
     ),
     further: Object.fromEntries(
       members.filter(([, value]) => typeof value === 'object' && JSON.stringify(value) !== '[]'),
@@ -61,11 +63,11 @@ function openModel(model: Model, example: string): void {
   openDialog(
     model.id,
     html`<p class="dim">${model.description}</p>
-      ${facts([
+      ${renderFacts([
         ['Name', model.name],
         ['Other names', model.aliases.join(', ')],
-        ['Context', `${count(model.context_length)} tokens`],
-        ['Longest reply', `${count(model.output_limit)} tokens`],
+        ['Context', `${formatCount(model.context_length)} tokens`],
+        ['Longest reply', `${formatCount(model.output_limit)} tokens`],
         ['Takes', model.input.join(', ')],
         ['Makes', model.output.join(', ')],
         ['Can', abilities.filter(Boolean).join(', ')],
@@ -73,51 +75,55 @@ function openModel(model: Model, example: string): void {
         ['Released', model.created],
         ['Last day', model.expires],
         ['Use instead', model.successor],
-        [`Example: ${example}`, offer && usd(offer.example_cost)],
+        [`Example: ${example}`, offer && renderUsd(offer.example_cost)],
       ])}
       <h3>Price in USD</h3>
-      ${rates.length > 0 ? facts(rates) : html`<p>Free of charge.</p>`}
-      ${Object.keys(further).length > 0 && code(JSON.stringify(further, null, 2))}
+      ${rates.length > 0 ? renderFacts(rates) : html`<p>Free of charge.</p>`}
+      ${Object.keys(further).length > 0 && renderCode(JSON.stringify(further, null, 2))}
       <h3>Providers, in the order they are asked</h3>
-      ${table({ name: 'Providers', columns: offerColumns, rows: model.offers, isPlain: true })}
-      <p><a href=${href('calls', { model: model.id })}>Calls of this model</a></p>`,
+      ${renderTable({ name: 'Providers', columns: offerColumns, rows: model.offers, isPlain: true })}
+      <p><a href=${buildHref('calls', { model: model.id })}>Calls of this model</a></p>`,
   );
 }
 
-function columnsOf(example: string): Column<Model>[] {
-  const price = (title: string, kind: string): Column<Model> =>
-    amountColumn(title, ({ offers: [offer] }) => offer && (offer.free ? '0' : rate(offer, kind)));
-  const tokens = (title: string, value: (model: Model) => number): Column<Model> =>
-    figureColumn(title, value, (model) => short(value(model)));
+function buildColumns(example: string): Column<Model>[] {
+  const buildPriceColumn = (title: string, kind: string): Column<Model> =>
+    buildAmountColumn(title, ({ offers: [offer] }) => offer && (offer.free ? '0' : getRate(offer, kind)));
+  const buildTokensColumn = (title: string, value: (model: Model) => number): Column<Model> =>
+    buildFigureColumn(title, value, (model) => formatShort(value(model)));
   return [
-    column(
+    buildColumn(
       'Model',
       ({ id, name, aliases }) => [id, name, ...aliases].join(' '),
       (model) =>
         html`<button class="link" onClick=${() => openModel(model, example)}>${model.id}</button> ${
-            model.expires && badge(`until ${model.expires}`, 'warn')
+            model.expires && renderBadge(`until ${model.expires}`, 'warn')
           }`,
     ),
-    column('Providers', ({ offers }) => [...new Set(offers.map(({ provider }) => provider))].join(' → ')),
-    price('Input', 'input'),
-    price('Cached', 'cacheRead'),
-    price('Output', 'output'),
-    amountColumn('Example', ({ offers: [offer] }) => offer?.example_cost),
-    column(
+    buildColumn('Providers', ({ offers }) =>
+      [...new Set(offers.map(({ provider }) => provider))].join(' → '),
+    ),
+    buildPriceColumn('Input', 'input'),
+    buildPriceColumn('Cached', 'cacheRead'),
+    buildPriceColumn('Output', 'output'),
+    buildAmountColumn('Example', ({ offers: [offer] }) => offer?.example_cost),
+    buildColumn(
       'Price checked',
       ({ offers: [offer] }) => offer?.price_date,
-      ({ offers: [offer] }) => priceDate(offer),
+      ({ offers: [offer] }) => renderPriceDate(offer),
     ),
-    tokens('Context', ({ context_length: length }) => length),
-    tokens('Longest reply', ({ output_limit: limit }) => limit),
-    column('Takes → makes', ({ input, output }) => `${input.join(', ')} → ${output.join(', ')}`),
+    buildTokensColumn('Context', ({ context_length: length }) => length),
+    buildTokensColumn('Longest reply', ({ output_limit: limit }) => limit),
+    buildColumn('Takes → makes', ({ input, output }) => `${input.join(', ')} → ${output.join(', ')}`),
   ];
 }
 
 export function Page({ place: { query } }: { readonly place: Place }) {
   const { data, error, reload } = useData<ModelList>('/admin/models');
-  const example = data ? `${count(data.example.input)} tokens in, ${count(data.example.output)} out` : '';
-  const columns = useMemo(() => columnsOf(example), [example]);
+  const example = data
+    ? `${formatCount(data.example.input)} tokens in, ${formatCount(data.example.output)} out`
+    : '';
+  const columns = useMemo(() => buildColumns(example), [example]);
   const models = data?.data;
   const owners = useMemo(
     () => [...new Set(models?.map(({ id }) => id.split('/')[0] ?? ''))].toSorted(),
@@ -134,15 +140,15 @@ export function Page({ place: { query } }: { readonly place: Place }) {
   const forget = html`<button onClick=${() => setQuery({ search: undefined })}>
     Contains “${search}” ✕
   </button>`;
-  return html`${head(
+  return html`${renderHead(
       'Models',
-      html`${search !== '' && forget} ${select('Owner', [['', 'all'], ...owners], inQuery('owner'))}`,
+      html`${search !== '' && forget} ${renderSelect('Owner', [['', 'all'], ...owners], bindQuery('owner'))}`,
     )}
     ${
       old.length > 0 &&
       html`<p class="hint">
-        The prices of ${count(old.length)} models were checked more than ${oldAfter} days ago. Compare them
-        with a newer list:
+        The prices of ${formatCount(old.length)} models were checked more than ${oldAfter} days ago. Compare
+        them with a newer list:
         <code>tollgate prices diff</code>.
       </p>`
     }
@@ -150,7 +156,7 @@ export function Page({ place: { query } }: { readonly place: Place }) {
       Prices are in USD per million tokens, of the provider that is asked first. The example is ${example}, of
       one picture where a model makes them. Context and longest reply are in tokens.
     </p>
-    ${table({
+    ${renderTable({
       name: 'Models',
       key: search,
       columns,

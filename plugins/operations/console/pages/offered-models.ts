@@ -1,9 +1,9 @@
 /** Models and prices, from the public listing that clients read. */
-import { amountColumn, column, figureColumn, type Column } from './columns.ts';
-import { short } from './format.ts';
+import { buildAmountColumn, buildColumn, buildFigureColumn, type Column } from './columns.ts';
+import { formatShort } from './format.ts';
 import { html } from './kit.ts';
-import { decimal } from './money.ts';
-import { table } from './table.ts';
+import { formatUsd } from './money.ts';
+import { renderTable } from './table.ts';
 
 export interface ListedModel {
   readonly id: string;
@@ -17,10 +17,10 @@ export interface ListedModel {
 }
 
 /** USD per token, with up to 15 places, as USD per million tokens: exact. */
-export function perMillion(perToken: string | undefined): string | null {
+export function toPerMillion(perToken: string | undefined): string | null {
   if (perToken === undefined || !/^\d+(\.\d+)?$/.test(perToken)) return null;
   const [whole = '0', fraction = ''] = perToken.split('.');
-  return decimal(BigInt(whole + fraction.padEnd(15, '0').slice(0, 15)));
+  return formatUsd(BigInt(whole + fraction.padEnd(15, '0').slice(0, 15)));
 }
 
 /** Whether a model writes text; one that says nothing does. */
@@ -28,28 +28,29 @@ export function writesText({ architecture }: ListedModel): boolean {
   return architecture?.output_modalities?.includes('text') ?? true;
 }
 
-const price = (title: string, kind: string): Column<ListedModel> =>
-  amountColumn(title, ({ pricing }) => perMillion(pricing?.[kind]));
+const buildPriceColumn = (title: string, kind: string): Column<ListedModel> =>
+  buildAmountColumn(title, ({ pricing }) => toPerMillion(pricing?.[kind]));
 
 const columns: readonly Column<ListedModel>[] = [
-  column('Model', ({ id }) => id),
-  column('Name', ({ name }) => name),
-  price('Input', 'prompt'),
-  price('Cached', 'input_cache_read'),
-  price('Output', 'completion'),
-  figureColumn(
+  buildColumn('Model', ({ id }) => id),
+  buildColumn('Name', ({ name }) => name),
+  buildPriceColumn('Input', 'prompt'),
+  buildPriceColumn('Cached', 'input_cache_read'),
+  buildPriceColumn('Output', 'completion'),
+  buildFigureColumn(
     'Context',
     ({ context_length: tokens }) => tokens,
-    ({ context_length: tokens }) => short(tokens ?? 0),
+    ({ context_length: tokens }) => formatShort(tokens ?? 0),
   ),
-  column(
+  buildColumn(
     'Takes → makes',
     ({ architecture: { input_modalities: takes, output_modalities: makes } = {} }) =>
       `${takes?.join(', ') ?? ''} → ${makes?.join(', ') ?? ''}`,
   ),
 ];
 
-export function offeredModels(rows: readonly ListedModel[] | undefined) {
+export function renderModels(rows: readonly ListedModel[] | undefined) {
+  const empty = 'No model is on offer.';
   return html`<p class="dim">Prices are in USD per million tokens.</p>
-    ${table({ name: 'Models', columns, rows, rowKey: ({ id }) => id, empty: 'No model is on offer.' })}`;
+    ${renderTable({ name: 'Models', columns, rows, rowKey: ({ id }) => id, empty })}`;
 }

@@ -1,14 +1,14 @@
 /** The overview: spending, calls and waiting times in any range, by model, key, account, provider or tag. */
 import type { Overview } from '../../../shared/replies/spending.ts';
-import { address, useData } from './api.ts';
-import { choice, inQuery, select } from './controls.ts';
-import { count, duration, percent, short, when } from './format.ts';
+import { buildAddress, useData } from './api.ts';
+import { renderChoice, bindQuery, renderSelect } from './controls.ts';
+import { formatCount, formatDuration, formatPercent, formatShort, renderTime } from './format.ts';
 import { html, useMemo, takeText } from './kit.ts';
-import { usd } from './money.ts';
-import { breakdown, groups, MainChart, measures } from './overview-chart.ts';
-import { badge, head, problem, tiles } from './parts.ts';
-import { href, setQuery, type Place } from './router.ts';
-import { table } from './table.ts';
+import { renderUsd } from './money.ts';
+import { buildColumns, groups, MainChart, measures } from './overview-chart.ts';
+import { renderBadge, renderHead, renderProblem, renderTiles } from './parts.ts';
+import { buildHref, setQuery, type Place } from './router.ts';
+import { renderTable } from './table.ts';
 
 const hour = 3_600_000;
 const ranges = [
@@ -18,49 +18,52 @@ const ranges = [
   ['30d', '30 d', 30 * 24 * hour],
 ] as const;
 
-function heldNote({ calls, oldest }: Overview['pending']) {
-  return calls === 0 ? 'no call is running' : html`${count(calls)} calls, oldest ${when(oldest, 'brief')}`;
+function renderHeldNote({ calls, oldest }: Overview['pending']) {
+  return calls === 0
+    ? 'no call is running'
+    : html`${formatCount(calls)} calls, oldest ${renderTime(oldest, 'brief')}`;
 }
 
-function tilesOf(data: Overview | undefined) {
+function renderTotals(data: Overview | undefined) {
   const { totals, pending, audit } = data ?? {};
   const range = data && { from: data.from, to: data.to };
-  const verdict = audit && badge(audit.ok ? 'sound' : `${audit.findings} faults`, audit.ok ? 'good' : 'bad');
-  return tiles(
+  const verdict =
+    audit && renderBadge(audit.ok ? 'sound' : `${audit.findings} faults`, audit.ok ? 'good' : 'bad');
+  return renderTiles(
     [
       'Spend',
-      usd(totals?.cost),
-      totals && html`vendors ${usd(totals.vendor_cost)}, margin ${usd(totals.margin)}`,
+      renderUsd(totals?.cost),
+      totals && html`vendors ${renderUsd(totals.vendor_cost)}, margin ${renderUsd(totals.margin)}`,
     ],
-    ['Calls', totals ? short(totals.calls) : '–', 'all outcomes', href('calls', range)],
+    ['Calls', totals ? formatShort(totals.calls) : '–', 'all outcomes', buildHref('calls', range)],
     [
       'Tokens',
-      totals ? short(totals.input + totals.output) : '–',
-      totals && `${short(totals.input)} in, ${short(totals.output)} out`,
+      totals ? formatShort(totals.input + totals.output) : '–',
+      totals && `${formatShort(totals.input)} in, ${formatShort(totals.output)} out`,
     ],
     [
       'Errors',
-      totals ? percent(totals.errors, totals.calls) : '–',
-      totals && `${count(totals.errors)} calls`,
-      href('calls', { ...range, outcome: 'error' }),
+      totals ? formatPercent(totals.errors, totals.calls) : '–',
+      totals && `${formatCount(totals.errors)} calls`,
+      buildHref('calls', { ...range, outcome: 'error' }),
     ],
     [
       'Cache hits',
-      totals ? percent(totals.cache_hits, totals.calls) : '–',
-      totals && `${short(totals.cached)} tokens read from caches`,
+      totals ? formatPercent(totals.cache_hits, totals.calls) : '–',
+      totals && `${formatShort(totals.cached)} tokens read from caches`,
     ],
     [
       'Time to first token',
-      duration(totals?.first_event_ms.p50),
-      `p95 ${duration(totals?.first_event_ms.p95)}`,
+      formatDuration(totals?.first_event_ms.p50),
+      `p95 ${formatDuration(totals?.first_event_ms.p95)}`,
     ],
-    ['Held in reservations', usd(pending?.amount), pending && heldNote(pending)],
-    ['Audit of the books', verdict ?? '–', audit ? when(audit.at, 'brief') : 'not yet audited'],
+    ['Held in reservations', renderUsd(pending?.amount), pending && renderHeldNote(pending)],
+    ['Audit of the books', verdict ?? '–', audit ? renderTime(audit.at, 'brief') : 'not yet audited'],
   );
 }
 
 /** What of the address the API understands. A range ends now, and so moves with each reload. */
-function paramsOf(query: Readonly<Record<string, string>>): {
+function readParams(query: Readonly<Record<string, string>>): {
   params: Readonly<Record<string, string | undefined>>;
   range: string;
 } {
@@ -74,48 +77,51 @@ function paramsOf(query: Readonly<Record<string, string>>): {
 }
 
 /** Midnight of a local date, some days later. */
-function midnight(date: string, later: number): Date {
+function computeMidnight(date: string, later: number): Date {
   const [year = 0, month = 1, day = 1] = date.split('-').map(Number);
   return new Date(year, month - 1, day + later);
 }
 
 /** Whole local days. The last one is part of the range, which ends a day later. */
-function dayInput(iso: string | undefined, [name, label, later]: readonly ['from' | 'to', string, number]) {
+function renderDayInput(
+  iso: string | undefined,
+  [name, label, later]: readonly ['from' | 'to', string, number],
+) {
   const at = new Date(iso ?? '');
   const shown = Number.isNaN(at.getTime())
     ? ''
     : new Date(at.getFullYear(), at.getMonth(), at.getDate() - later).toLocaleDateString('sv-SE');
   const change = (date: string): void =>
-    setQuery({ range: undefined, [name]: date && midnight(date, later).toISOString() });
+    setQuery({ range: undefined, [name]: date && computeMidnight(date, later).toISOString() });
   return html`<label class="control"
     ><span>${label}</span><input type="date" value=${shown} onChange=${takeText(change)}
   /></label>`;
 }
 
-function grouping({ by, tag = '' }: Readonly<Record<string, string>>) {
+function renderGrouping({ by, tag = '' }: Readonly<Record<string, string>>) {
   const name = html`<input
     aria-label="Name of the tag"
     placeholder="name of the tag"
     value=${tag}
     onChange=${takeText((text) => setQuery({ tag: text.trim() }))}
   />`;
-  return html`${select('By', groups, inQuery('by', 'model'))} ${by === 'tag' && name}`;
+  return html`${renderSelect('By', groups, bindQuery('by', 'model'))} ${by === 'tag' && name}`;
 }
 
-function exportsOf({ from, to }: Overview) {
-  const usage = address('/admin/usage', { from, to, format: 'csv' });
-  const entries = address('/admin/entries/export', { from, to });
+function renderExports({ from, to }: Overview) {
+  const usage = buildAddress('/admin/usage', { from, to, format: 'csv' });
+  const entries = buildAddress('/admin/entries/export', { from, to });
   return html`<a class="button quiet" href=${usage} download>Usage as CSV</a>
     <a class="button quiet" href=${entries} download>Entries as CSV</a>`;
 }
 
 export function Page({ place: { query } }: { readonly place: Place }) {
-  const { params, range } = paramsOf(query);
+  const { params, range } = readParams(query);
   const isUnnamed = params['by'] === 'tag' && params['tag'] === '';
   const asked = isUnnamed ? undefined : '/admin/overview';
   const { data, error, reload } = useData<Overview>(asked, params, { every: 30_000 });
   const measure = measures.find(([key]) => key === query['show'])?.[0] ?? 'cost';
-  const columns = useMemo(() => (data ? breakdown(data) : []), [data]);
+  const columns = useMemo(() => (data ? buildColumns(data) : []), [data]);
   const rangeState = {
     get value() {
       return range;
@@ -125,31 +131,33 @@ export function Page({ place: { query } }: { readonly place: Place }) {
     },
   };
   const named = ranges.map(([key, label]) => [key, label] as const);
-  return html`${head(
+  return html`${renderHead(
       'Overview',
-      html`${choice('Range', named, rangeState)} ${dayInput(query['from'], ['from', 'From', 0])}
-      ${dayInput(query['to'], ['to', 'To', 1])}`,
+      html`${renderChoice('Range', named, rangeState)} ${renderDayInput(query['from'], ['from', 'From', 0])}
+      ${renderDayInput(query['to'], ['to', 'To', 1])}`,
     )}
-    ${problem(error, reload)}
+    ${renderProblem(error, reload)}
     ${
       data &&
       data.behind > 0 &&
-      html`<p class="hint" role="status">${count(data.behind)} older entries are still being summed up.</p>`
+      html`<p class="hint" role="status">
+        ${formatCount(data.behind)} older entries are still being summed up.
+      </p>`
     }
-    ${tilesOf(data)}
+    ${renderTotals(data)}
     <section class="card">
       <div class="head">
-        ${choice('Figure', measures, inQuery('show', 'cost'))}
-        <div class="actions">${grouping(query)}</div>
+        ${renderChoice('Figure', measures, bindQuery('show', 'cost'))}
+        <div class="actions">${renderGrouping(query)}</div>
       </div>
       ${data ? html`<${MainChart} data=${data} measure=${measure} />` : html`<div class="chart-space"></div>`}
     </section>
-    ${table({
+    ${renderTable({
       name: 'Breakdown',
       columns,
       rows: isUnnamed ? [] : (data?.series ?? (error && [])),
       rowKey: ({ name }) => String(name),
-      tools: data && exportsOf(data),
+      tools: data && renderExports(data),
       empty: isUnnamed
         ? 'Name the tag to group by.'
         : !error && 'No calls in this range. Create a key and make the first one.',

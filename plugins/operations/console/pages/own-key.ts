@@ -2,22 +2,22 @@
 import type { OwnKey } from '../../../shared/replies/spending.ts';
 import { useData, useList } from './api.ts';
 import { callColumns, type Call } from './call-columns.ts';
-import { countColumn, type Column } from './columns.ts';
-import { when } from './format.ts';
+import { buildCountColumn, type Column } from './columns.ts';
+import { renderTime } from './format.ts';
 import { html, useMemo } from './kit.ts';
-import { usd } from './money.ts';
-import { facts, head, problem, tiles } from './parts.ts';
-import { table } from './table.ts';
-import { usageColumns } from './usage.ts';
+import { renderUsd } from './money.ts';
+import { renderFacts, renderHead, renderProblem, renderTiles } from './parts.ts';
+import { renderTable } from './table.ts';
+import { buildUsageColumns } from './usage.ts';
 
 /** Cells without links, which would lead to pages of operators. */
 const ownCells: Readonly<Record<string, Column<Call>['cell']>> = {
-  Started: ({ started }) => when(started),
+  Started: ({ started }) => renderTime(started),
   Provider: undefined,
 };
 const ownUsage: readonly Column<OwnKey['usage']['data'][number]>[] = [
-  ...usageColumns(),
-  countColumn('Errors', ({ errors }) => errors),
+  ...buildUsageColumns(),
+  buildCountColumn('Errors', ({ errors }) => errors),
 ];
 const ownColumns = callColumns
   .filter(({ title }) => title !== 'Account')
@@ -33,40 +33,40 @@ export function KeyView({ apiKey }: { readonly apiKey: string }) {
   const usage = useMemo(() => own?.usage.data.toReversed(), [own]);
   const { balance, limits } = own ?? {};
   const title = `Key ${own?.name ?? ''} …${own?.last_four ?? ''}`;
-  return html`${problem(error, reloadAll)}
-    ${tiles(
-      ['Available', usd(balance?.available), 'for new calls'],
-      ['Held', usd(balance?.pending), 'by running calls'],
-      ['Spent by the account', usd(balance?.used)],
+  return html`${renderProblem(error, reloadAll)}
+    ${renderTiles(
+      ['Available', renderUsd(balance?.available), 'for new calls'],
+      ['Held', renderUsd(balance?.pending), 'by running calls'],
+      ['Spent by the account', renderUsd(balance?.used)],
       [
         'Spent by this key',
-        usd(limits?.spend_used),
-        limits?.spend_left ? html`${usd(limits.spend_left)} left` : 'no cap',
+        renderUsd(limits?.spend_used),
+        limits?.spend_left ? html`${renderUsd(limits.spend_left)} left` : 'no cap',
       ],
     )}
     <section class="card">
-      ${head(title, html`<button onClick=${reloadAll}>Reload</button>`, 'h2')}
+      ${renderHead(title, html`<button onClick=${reloadAll}>Reload</button>`, 'h2')}
       ${
         own &&
         limits &&
-        facts([
+        renderFacts([
           ['Account', own.account],
-          ['Spend cap', limits.spend_cap === null ? 'none' : usd(limits.spend_cap)],
+          ['Spend cap', limits.spend_cap === null ? 'none' : renderUsd(limits.spend_cap)],
           ['Models', limits.models?.join(', ') ?? 'all'],
-          ['Expires', limits.expires ? when(limits.expires) : 'never'],
+          ['Expires', limits.expires ? renderTime(limits.expires) : 'never'],
           ['Calls per minute', limits.calls_per_minute ?? 'no limit'],
         ])
       }
     </section>
     <h2>Usage</h2>
-    ${table({
+    ${renderTable({
       name: 'Usage',
       columns: ownUsage,
       rows: usage ?? (error && []),
       empty: !error && 'No call in the last 30 days.',
     })}
     <h2>Calls</h2>
-    ${table({
+    ${renderTable({
       name: 'My calls',
       columns: ownColumns,
       ...calls,

@@ -1,8 +1,8 @@
 /** The command palette: type a few letters, and go to a page, a call, an account or a model. */
 import { html, signal, useLayoutEffect, useRef, useSignal } from './kit.ts';
 import { pages } from './navigation.ts';
-import { go, href } from './router.ts';
-import { nextTheme } from './theme.ts';
+import { go, buildHref } from './router.ts';
+import { switchTheme } from './theme.ts';
 
 interface Command {
   readonly title: string;
@@ -16,7 +16,7 @@ export function openPalette(): void {
 }
 
 /** Places that the text could name, besides the pages. */
-function suggestions(text: string): Command[] {
+function listSuggestions(text: string): Command[] {
   if (text === '') return [];
   const found: Command[] = [];
   const suggest = (path: string, title: string, to: () => void) => {
@@ -31,13 +31,13 @@ function suggestions(text: string): Command[] {
 
 function listCommands(text: string): Command[] {
   const all: Command[] = [
-    ...pages.map(({ path, title }) => ({ title, run: () => (window.location.hash = href(path)) })),
-    { title: 'Change the theme', run: nextTheme },
+    ...pages.map(({ path, title }) => ({ title, run: () => (window.location.hash = buildHref(path)) })),
+    { title: 'Change the theme', run: switchTheme },
   ];
   const words = text.toLowerCase().split(/\s+/);
   return [
     ...all.filter(({ title }) => words.every((word) => title.toLowerCase().includes(word))),
-    ...suggestions(text.trim()),
+    ...listSuggestions(text.trim()),
   ];
 }
 

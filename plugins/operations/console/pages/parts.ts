@@ -4,7 +4,7 @@ import {
   closeDialog,
   copyText,
   html,
-  messageOf,
+  getMessage,
   notice,
   notify,
   openDialog,
@@ -14,7 +14,7 @@ import {
 export type Tone = 'plain' | 'good' | 'warn' | 'bad';
 
 /** The head of a page, or of a card on it: its title, and what can be done there. */
-export function head(title: ComponentChildren, actions?: ComponentChildren, level: 'h1' | 'h2' = 'h1') {
+export function renderHead(title: ComponentChildren, actions?: ComponentChildren, level: 'h1' | 'h2' = 'h1') {
   return html`<header class="head">
     <${level}>${title}</${level}>
     <div class="actions">${actions}</div>
@@ -24,30 +24,30 @@ export function head(title: ComponentChildren, actions?: ComponentChildren, leve
 type Tile = readonly [label: string, value: ComponentChildren, note?: ComponentChildren, href?: string];
 
 /** Figures with their names. Those with an address are links. */
-export function tiles(...all: readonly Tile[]) {
-  const tile = ([label, value, note, href]: Tile) =>
+export function renderTiles(...all: readonly Tile[]) {
+  const renderTile = ([label, value, note, href]: Tile) =>
     html`<${href === undefined ? 'div' : 'a'} class="tile" href=${href}
       ><span class="label">${label}</span><strong>${value}</strong><span class="note">${note}</span></
     >`;
-  return html`<div class="tiles">${all.map(tile)}</div>`;
+  return html`<div class="tiles">${all.map(renderTile)}</div>`;
 }
 
 /** A word about a state, with its colour. */
-export function badge(content: ComponentChildren, tone: Tone = 'plain') {
+export function renderBadge(content: ComponentChildren, tone: Tone = 'plain') {
   return html`<span class=${`badge ${tone}`}>${content}</span>`;
 }
 
 /** What went wrong, if anything did, with a way to try again. */
-export function problem(error: Error | string | undefined, retry?: () => void) {
+export function renderProblem(error: Error | string | undefined, retry?: () => void) {
   if (error === undefined) return null;
   return html`<div class="problem" role="alert">
-    <span>${messageOf(error)}</span>
+    <span>${getMessage(error)}</span>
     ${retry && html`<button class="quiet" onClick=${retry}>Try again</button>`}
   </div>`;
 }
 
 /** Text in a fixed-width font with a button that copies it. */
-export function code(text: string, label = 'Copy') {
+export function renderCode(text: string, label = 'Copy') {
   return html`<div class="code">
     <pre tabindex="0">${text}</pre>
     <button class="quiet" onClick=${() => copyText(text)}>${label}</button>
@@ -61,7 +61,7 @@ function isEmpty(value: ComponentChildren): boolean {
 }
 
 /** Names and values, one pair a line. Empty values are left out. */
-export function facts(all: readonly (readonly [name: string, value: ComponentChildren])[]) {
+export function renderFacts(all: readonly (readonly [name: string, value: ComponentChildren])[]) {
   return html`<dl class="facts">
     ${all
       .filter(([, value]) => !isEmpty(value))
@@ -76,19 +76,19 @@ export function facts(all: readonly (readonly [name: string, value: ComponentChi
 }
 
 /** The line at the bottom of a page that `notify` fills. */
-export function noticeLine() {
+export function renderNotice() {
   return html`<div class=${`notice ${notice.value?.isError ? 'bad' : ''}`} role="status">
     ${notice.value?.text}
   </div>`;
 }
 
 /** Runs what a button asks for, and reports how it went. */
-export async function attempt(action: () => Promise<unknown>, done?: string): Promise<void> {
+export async function runAction(action: () => Promise<unknown>, done?: string): Promise<void> {
   try {
     await action();
     if (done !== undefined) notify(done);
   } catch (error) {
-    notify(messageOf(error), true);
+    notify(getMessage(error), true);
   }
 }
 
@@ -101,13 +101,13 @@ interface Question {
 }
 
 /** Asks before something that cannot be taken back. */
-export function confirmThat({ title, text, button, done, act }: Question): void {
+export function confirmAction({ title, text, button, done, act }: Question): void {
   openDialog(
     title,
     html`<p>${text}</p>
       <div class="row">
         <button onClick=${closeDialog}>Cancel</button>
-        <button class="danger" onClick=${() => void attempt(act, done).then(closeDialog)}>${button}</button>
+        <button class="danger" onClick=${() => void runAction(act, done).then(closeDialog)}>${button}</button>
       </div>`,
   );
 }

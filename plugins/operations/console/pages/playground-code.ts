@@ -17,7 +17,7 @@ function quoteShell(textToQuote: string): string {
   return `'${textToQuote.replaceAll("'", `'\\''`)}'`;
 }
 
-function curl({ url, path, headers, body, stream }: Source): string {
+function formatCurl({ url, path, headers, body, stream }: Source): string {
   const lines = [
     `curl${stream ? ' --no-buffer' : ''} ${quoteShell(url + path)}`,
     '-H "Authorization: Bearer $TOLLGATE_KEY"',
@@ -28,28 +28,30 @@ function curl({ url, path, headers, body, stream }: Source): string {
   return lines.join(' \\\n  ');
 }
 
-export function pythonOf(value: unknown, indent = ''): string {
+export function formatPythonValue(value: unknown, indent = ''): string {
   if (value === null || value === undefined) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';
   if (typeof value !== 'object') return JSON.stringify(value);
   const inner = `${indent}    `;
   if (Array.isArray(value)) {
     if (value.length === 0) return '[]';
-    return `[\n${value.map((each) => `${inner}${pythonOf(each, inner)},\n`).join('')}${indent}]`;
+    return `[\n${value.map((each) => `${inner}${formatPythonValue(each, inner)},\n`).join('')}${indent}]`;
   }
   const members = Object.entries(value);
   if (members.length === 0) return '{}';
-  const lines = members.map(([name, each]) => `${inner}${JSON.stringify(name)}: ${pythonOf(each, inner)},\n`);
+  const lines = members.map(
+    ([name, each]) => `${inner}${JSON.stringify(name)}: ${formatPythonValue(each, inner)},\n`,
+  );
   return `{\n${lines.join('')}${indent}}`;
 }
 
 /** Keyword arguments: names that Python allows, and the others in `**{…}`. */
-function pythonArguments(body: object): string {
+function formatPythonArguments(body: object): string {
   return Object.entries(body)
     .map(([name, value]) =>
       /^[a-z_]\w*$/i.test(name)
-        ? `    ${name}=${pythonOf(value, '    ')},\n`
-        : `    **{${JSON.stringify(name)}: ${pythonOf(value, '    ')}},\n`,
+        ? `    ${name}=${formatPythonValue(value, '    ')},\n`
+        : `    **{${JSON.stringify(name)}: ${formatPythonValue(value, '    ')}},\n`,
     )
     .join('');
 }
@@ -61,15 +63,15 @@ const method: Readonly<Record<string, string>> = {
   messages: 'messages.create',
 };
 
-function python({ protocol, url, base, body, model, stream }: Source): string {
+function formatPython({ protocol, url, base, body, model, stream }: Source): string {
   if (protocol === 'generate-content') {
-    const { contents, ...config } = flattened(body);
+    const { contents, ...config } = flattenConfig(body);
     const call = stream ? 'generate_content_stream' : 'generate_content';
     const head =
       'from google import genai\nimport os\n\nclient = genai.Client(\n' +
       '    api_key=os.environ["TOLLGATE_KEY"],\n' +
       `    http_options={"base_url": ${JSON.stringify(url + base)}},\n)\n`;
-    const request = `client.models.${call}(\n${pythonArguments({ model, contents, config })})`;
+    const request = `client.models.${call}(\n${formatPythonArguments({ model, contents, config })})`;
     return stream
       ? `${head}for chunk in ${request}:\n    print(chunk.text, end="")\n`
       : `${head}print(${request})\n`;
@@ -81,23 +83,23 @@ function python({ protocol, url, base, body, model, stream }: Source): string {
   const head =
     `from ${library} import ${name}\nimport os\n\n` +
     `client = ${name}(base_url=${JSON.stringify(url + base)}, ${secret}=os.environ["TOLLGATE_KEY"])\n`;
-  const request = `client.${method[protocol] ?? ''}(\n${pythonArguments(body)})`;
+  const request = `client.${method[protocol] ?? ''}(\n${formatPythonArguments(body)})`;
   return stream ? `${head}for event in ${request}:\n    print(event)\n` : `${head}print(${request})\n`;
 }
 
-function javaScript({ protocol, url, base, body, model, stream }: Source): string {
-  const show = (request: string): string =>
+function formatJavaScript({ protocol, url, base, body, model, stream }: Source): string {
+  const wrapRequest = (request: string): string =>
     stream
       ? `for await (const event of await ${request}) console.log(event);\n`
       : `console.log(await ${request});\n`;
   if (protocol === 'generate-content') {
-    const { contents, ...config } = flattened(body);
+    const { contents, ...config } = flattenConfig(body);
     const call = stream ? 'generateContentStream' : 'generateContent';
     const order = JSON.stringify({ model, contents, config }, null, 2);
     return (
       "import { GoogleGenAI } from '@google/genai';\n\nconst client = new GoogleGenAI({\n" +
       `  apiKey: process.env.TOLLGATE_KEY,\n  httpOptions: { baseUrl: ${JSON.stringify(url + base)} },\n` +
-      `});\n${show(`client.models.${call}(${order})`)}`
+      `});\n${wrapRequest(`client.models.${call}(${order})`)}`
     );
   }
   const isMessages = protocol === 'messages';
@@ -108,15 +110,15 @@ function javaScript({ protocol, url, base, body, model, stream }: Source): strin
     `import ${name} from '${library}';\n\n` +
     `const client = new ${name}({ baseURL: ${JSON.stringify(url + base)}, ${secret}: ` +
     'process.env.TOLLGATE_KEY });\n';
-  return head + show(`client.${method[protocol] ?? ''}(${JSON.stringify(body, null, 2)})`);
+  return head + wrapRequest(`client.${method[protocol] ?? ''}(${JSON.stringify(body, null, 2)})`);
 }
 
 /** The Google SDKs take all but the contents as one `config`, with the settings of generation in it. */
-function flattened({ generationConfig, ...body }: Built['body']): Readonly<Record<string, unknown>> {
+function flattenConfig({ generationConfig, ...body }: Built['body']): Readonly<Record<string, unknown>> {
   return { ...body, ...(typeof generationConfig === 'object' ? generationConfig : {}) };
 }
 
-export function codeOf(language: string, source: Source): string {
-  if (language === 'Python') return python(source);
-  return language === 'JavaScript' ? javaScript(source) : curl(source);
+export function formatCode(language: string, source: Source): string {
+  if (language === 'Python') return formatPython(source);
+  return language === 'JavaScript' ? formatJavaScript(source) : formatCurl(source);
 }

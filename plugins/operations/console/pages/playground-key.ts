@@ -1,9 +1,9 @@
 /** The key of the playground, kept in the page's memory: pasted, or made for an hour with a small cap. */
 import { api, mayChange, useData } from './api.ts';
-import { choice } from './controls.ts';
-import { form, optional, type Values } from './form.ts';
+import { renderChoice } from './controls.ts';
+import { renderForm, keepTyped, type Values } from './form.ts';
 import { html, notify, signal, useSignal } from './kit.ts';
-import { badge } from './parts.ts';
+import { renderBadge } from './parts.ts';
 
 export const playgroundKey = signal('');
 
@@ -11,7 +11,7 @@ const lifetime = 3_600_000;
 
 async function createKey({ account, spendCap }: Values): Promise<void> {
   const expires = new Date(Date.now() + lifetime).toISOString();
-  const order = { account, name: 'Playground', limits: { expires, ...optional('spendCap', spendCap) } };
+  const order = { account, name: 'Playground', limits: { expires, ...keepTyped('spendCap', spendCap) } };
   const { key } = await api.post<{ readonly key: string }>('/admin/keys', order);
   playgroundKey.value = key;
   notify('A key for one hour was made');
@@ -31,7 +31,7 @@ export function KeyChooser() {
   const accounts = useData<{ data: readonly { account: string }[] }>('/admin/accounts', { limit: 1000 });
   if (playgroundKey.value !== '')
     return html`<p>
-      ${badge('key ready', 'good')} <code>…${playgroundKey.value.slice(-4)}</code>
+      ${renderBadge('key ready', 'good')} <code>…${playgroundKey.value.slice(-4)}</code>
       <button class="quiet" onClick=${() => (playgroundKey.value = '')}>Use another</button>
     </p>`;
   const names = accounts.data?.data.map(({ account }) => account) ?? [];
@@ -52,7 +52,7 @@ export function KeyChooser() {
   } as const;
   return html`<section class="card" aria-label="Key">
     <p>Calls of the playground are real: they need a key, and its account pays.</p>
-    ${mayChange() && choice('Key', ways, way)}
-    ${way.value === 'paste' ? form(paste, 'paste') : form(create, `create ${names.length}`)}
+    ${mayChange() && renderChoice('Key', ways, way)}
+    ${way.value === 'paste' ? renderForm(paste, 'paste') : renderForm(create, `create ${names.length}`)}
   </section>`;
 }

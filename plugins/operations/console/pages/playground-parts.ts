@@ -1,13 +1,13 @@
 /** Parts of the playground: inputs, the reply, the conversation, and the call as code. */
-import { choice, input } from './controls.ts';
-import { count, duration } from './format.ts';
-import { html, messageOf, useSignal, type Signal } from './kit.ts';
-import { decimal, nano, usd } from './money.ts';
-import { badge, code, problem } from './parts.ts';
-import { codeOf, languages, type Source } from './playground-code.ts';
+import { renderChoice, renderInput } from './controls.ts';
+import { formatCount, formatDuration } from './format.ts';
+import { html, getMessage, useSignal, type Signal } from './kit.ts';
+import { formatUsd, parseUsd, renderUsd } from './money.ts';
+import { renderBadge, renderCode, renderProblem } from './parts.ts';
+import { formatCode, languages, type Source } from './playground-code.ts';
 import type { Turn } from './playground-requests.ts';
 import type { Run } from './playground-run.ts';
-import { href } from './router.ts';
+import { buildHref } from './router.ts';
 
 /** A model with its prices per million tokens, if they are known. */
 export interface PricedModel {
@@ -21,12 +21,16 @@ const bytesPerToken = 4;
 const million = 1_000_000n;
 
 /** What a running call costs about so far, from its text and the model's prices. */
-export function estimate(price: PricedModel | undefined, body: object, { said }: Run): string | undefined {
+export function estimateCost(
+  price: PricedModel | undefined,
+  body: object,
+  { said }: Run,
+): string | undefined {
   if (!price?.input || !price.output) return undefined;
-  const tokens = (characters: number): bigint => BigInt(Math.ceil(characters / bytesPerToken));
-  const sent = tokens(JSON.stringify(body).length) * nano(price.input);
-  const got = tokens(said.text.length + said.reasoning.length) * nano(price.output);
-  return decimal((sent + got) / million);
+  const estimateTokens = (characters: number): bigint => BigInt(Math.ceil(characters / bytesPerToken));
+  const sent = estimateTokens(JSON.stringify(body).length) * parseUsd(price.input);
+  const got = estimateTokens(said.text.length + said.reasoning.length) * parseUsd(price.output);
+  return formatUsd((sent + got) / million);
 }
 
 export async function readPicture(file: File): Promise<string> {
@@ -39,19 +43,19 @@ export async function readPicture(file: File): Promise<string> {
 }
 
 /** The first line of a reply: its status, its times and its cost. */
-function replyFacts({ status, first, took, cost }: Run, estimated: string | undefined) {
-  const whole = took === undefined ? 'running' : `in all ${duration(took)}`;
-  return html`${status !== undefined && badge(status, status === 200 ? 'good' : 'bad')}
-    <span class="dim"> first event ${duration(first)}, ${whole}, </span>
+function renderFirstLine({ status, first, took, cost }: Run, estimated: string | undefined) {
+  const whole = took === undefined ? 'running' : `in all ${formatDuration(took)}`;
+  return html`${status !== undefined && renderBadge(status, status === 200 ? 'good' : 'bad')}
+    <span class="dim"> first event ${formatDuration(first)}, ${whole}, </span>
     ${
       cost === undefined
-        ? html`<span class="dim">cost about ${usd(estimated)}</span>`
-        : html`cost ${usd(cost)}`
+        ? html`<span class="dim">cost about ${renderUsd(estimated)}</span>`
+        : html`cost ${renderUsd(cost)}`
     }`;
 }
 
 /** `isLinked`: whether there is a page of the call. */
-export function replyCard(run: Run, estimated: string | undefined, isLinked: boolean) {
+export function renderReply(run: Run, estimated: string | undefined, isLinked: boolean) {
   const { said, error, took, id, events, headers } = run;
   const reasoning = html`<details open>
     <summary>Reasoning</summary>
@@ -59,24 +63,24 @@ export function replyCard(run: Run, estimated: string | undefined, isLinked: boo
   </details>`;
   return html`<section class="card reply" aria-label="Reply" aria-busy=${String(took === undefined)}>
     <p>
-      ${replyFacts(run, estimated)}
+      ${renderFirstLine(run, estimated)}
       ${
         isLinked &&
         id !== undefined &&
         took !== undefined &&
-        html` <a class="button" href=${href(['calls', id])}>Show the call</a>`
+        html` <a class="button" href=${buildHref(['calls', id])}>Show the call</a>`
       }
     </p>
-    ${problem(error)} ${said.reasoning !== '' && reasoning}
+    ${renderProblem(error)} ${said.reasoning !== '' && reasoning}
     <p class="text" aria-live="polite">${said.text}</p>
     ${said.tools.map(
       ({ name, args }) =>
         html`<p>Calls <code>${name}</code></p>
-          ${code(args)}`,
+          ${renderCode(args)}`,
     )}
     ${said.images.map((url, index) => html`<img src=${url} alt=${`Picture ${index + 1} of the reply`} />`)}
     <details>
-      <summary>Raw: ${count(events.length)} ${events.length === 1 ? 'event' : 'events'}</summary>
+      <summary>Raw: ${formatCount(events.length)} ${events.length === 1 ? 'event' : 'events'}</summary>
       <pre>${headers.map(([name, value]) => `${name}: ${value}`).join('\n')}</pre>
       <pre class="json" tabindex="0">${events.map((each) => each.slice(0, 2000)).join('\n')}</pre>
     </details>
@@ -87,9 +91,9 @@ export function Export({ source }: { readonly source: Source }) {
   const language = useSignal<string>('curl');
   return html`<section class="card" aria-label="As code">
     <h2>As code</h2>
-    ${choice('Language', languages, language)}
+    ${renderChoice('Language', languages, language)}
     <p class="dim">The key is read from the environment: <code>TOLLGATE_KEY</code>.</p>
-    ${code(codeOf(language.value, source))}
+    ${renderCode(formatCode(language.value, source))}
   </section>`;
 }
 
@@ -97,44 +101,45 @@ export type Draft = Readonly<
   Record<'system' | 'prompt' | 'maxTokens' | 'temperature' | 'tools' | 'further', Signal<string>>
 >;
 
-export function figure(text: string): number | undefined {
+export function readNumber(text: string): number | undefined {
   return text.trim() === '' || Number.isNaN(Number(text)) ? undefined : Number(text);
 }
 
-export function json<Value>(name: string, text: string, fallback: Value): Value {
+export function readJson<Value>(name: string, text: string, fallback: Value): Value {
   if (text.trim() === '') return fallback;
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Error(`${name}: ${messageOf(error)}`, { cause: error });
+    throw new Error(`${name}: ${getMessage(error)}`, { cause: error });
   }
 }
 
 const exampleTools =
   '[{"name":"get_weather","description":"…","parameters":{"type":"object","properties":{}}}]';
 
-export function settingsOf({ system, maxTokens, temperature, tools, further }: Draft, hasText: boolean) {
+export function renderSettings({ system, maxTokens, temperature, tools, further }: Draft, hasText: boolean) {
   const number = { type: 'number', isLive: true };
   const ofText = html`<div class="order">
-      ${input('Longest reply (tokens)', maxTokens, number)} ${input('Temperature', temperature, number)}
+      ${renderInput('Longest reply (tokens)', maxTokens, number)}
+      ${renderInput('Temperature', temperature, number)}
     </div>
-    ${input('Tools (JSON)', tools, { rows: 4, placeholder: exampleTools })}`;
-  return html`${hasText && input('System', system, { rows: 2 })}
+    ${renderInput('Tools (JSON)', tools, { rows: 4, placeholder: exampleTools })}`;
+  return html`${hasText && renderInput('System', system, { rows: 2 })}
     <details>
       <summary>Parameters and tools</summary>
       ${hasText && ofText}
-      ${input('Further fields of the body (JSON)', further, { rows: 3, placeholder: '{"seed": 7}' })}
+      ${renderInput('Further fields of the body (JSON)', further, { rows: 3, placeholder: '{"seed": 7}' })}
     </details>`;
 }
 
-export function conversation(turns: readonly Turn[], clear: () => void) {
+export function renderConversation(turns: readonly Turn[], clear: () => void) {
   if (turns.length === 0) return null;
-  const turn = ({ role, text, images }: Turn) =>
+  const renderTurn = ({ role, text, images }: Turn) =>
     html`<p class="text">
       <strong>${role}</strong> ${text} ${images.length > 0 && `(${images.length} pictures)`}
     </p>`;
   return html`<section class="card reply" aria-label="Conversation">
-    ${turns.map(turn)}
+    ${turns.map(renderTurn)}
     <button class="quiet" onClick=${clear}>Start over</button>
   </section>`;
 }

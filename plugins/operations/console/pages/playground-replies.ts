@@ -11,7 +11,7 @@ export interface Said {
   readonly images: string[];
 }
 
-export function nothingSaid(): Said {
+export function createSaid(): Said {
   return { text: '', reasoning: '', tools: [], images: [] };
 }
 
@@ -19,15 +19,15 @@ function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function list(value: unknown): Json[] {
+function readList(value: unknown): Json[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-function object(value: unknown): Json {
+function readObject(value: unknown): Json {
   return isObject(value) ? value : {};
 }
 
-function text(value: unknown): string {
+function readText(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
@@ -41,73 +41,75 @@ function growTool(said: Said, args: string): void {
 }
 
 function readChat(said: Said, data: Json): void {
-  for (const choice of list(data.choices)) {
-    const part = object(choice.delta ?? choice.message);
-    said.text += text(part.content) + text(part.refusal);
-    said.reasoning += text(part.reasoning_content) || text(part.reasoning);
-    for (const { function: called } of list(part.tool_calls)) {
-      const { name, arguments: args } = object(called);
-      if (text(name) !== '') startTool(said, text(name), text(args));
-      else growTool(said, text(args));
+  for (const choice of readList(data.choices)) {
+    const part = readObject(choice.delta ?? choice.message);
+    said.text += readText(part.content) + readText(part.refusal);
+    said.reasoning += readText(part.reasoning_content) || readText(part.reasoning);
+    for (const { function: called } of readList(part.tool_calls)) {
+      const { name, arguments: args } = readObject(called);
+      if (readText(name) !== '') startTool(said, readText(name), readText(args));
+      else growTool(said, readText(args));
     }
-    for (const { image_url: image } of list(part.images)) said.images.push(text(object(image).url));
+    for (const { image_url: image } of readList(part.images))
+      said.images.push(readText(readObject(image).url));
   }
 }
 
 function readOutputItem(said: Said, item: Json, isWhole: boolean): void {
-  if (item.type === 'function_call') startTool(said, text(item.name), text(item.arguments));
-  if (item.type === 'image_generation_call') said.images.push(`data:image/png;base64,${text(item.result)}`);
+  if (item.type === 'function_call') startTool(said, readText(item.name), readText(item.arguments));
+  if (item.type === 'image_generation_call')
+    said.images.push(`data:image/png;base64,${readText(item.result)}`);
   if (!isWhole) return;
-  for (const part of list(item.content)) said.text += text(part.text) + text(part.refusal);
-  for (const part of list(item.summary)) said.reasoning += text(part.text);
+  for (const part of readList(item.content)) said.text += readText(part.text) + readText(part.refusal);
+  for (const part of readList(item.summary)) said.reasoning += readText(part.text);
 }
 
 function readResponses(said: Said, data: Json): void {
-  if (data.object === 'response') for (const item of list(data.output)) readOutputItem(said, item, true);
+  if (data.object === 'response') for (const item of readList(data.output)) readOutputItem(said, item, true);
   if (data.type === 'response.output_text.delta' || data.type === 'response.refusal.delta')
-    said.text += text(data.delta);
-  if (data.type === 'response.reasoning_summary_text.delta') said.reasoning += text(data.delta);
-  if (data.type === 'response.output_item.done') readOutputItem(said, object(data.item), false);
+    said.text += readText(data.delta);
+  if (data.type === 'response.reasoning_summary_text.delta') said.reasoning += readText(data.delta);
+  if (data.type === 'response.output_item.done') readOutputItem(said, readObject(data.item), false);
 }
 
 function readBlock(said: Said, block: Json): void {
-  said.text += text(block.text);
-  said.reasoning += text(block.thinking);
+  said.text += readText(block.text);
+  said.reasoning += readText(block.thinking);
   if (block.type !== 'tool_use') return;
-  const isEmpty = Object.keys(object(block.input)).length === 0;
-  startTool(said, text(block.name), isEmpty ? '' : JSON.stringify(block.input));
+  const isEmpty = Object.keys(readObject(block.input)).length === 0;
+  startTool(said, readText(block.name), isEmpty ? '' : JSON.stringify(block.input));
 }
 
 function readMessages(said: Said, data: Json): void {
-  for (const block of list(data.content)) readBlock(said, block);
-  if (data.type === 'content_block_start') readBlock(said, object(data.content_block));
+  for (const block of readList(data.content)) readBlock(said, block);
+  if (data.type === 'content_block_start') readBlock(said, readObject(data.content_block));
   if (data.type !== 'content_block_delta') return;
-  const delta = object(data.delta);
-  said.text += text(delta.text);
-  said.reasoning += text(delta.thinking);
-  if (delta.type === 'input_json_delta') growTool(said, text(delta.partial_json));
+  const delta = readObject(data.delta);
+  said.text += readText(delta.text);
+  said.reasoning += readText(delta.thinking);
+  if (delta.type === 'input_json_delta') growTool(said, readText(delta.partial_json));
 }
 
 function readGenerateContent(said: Said, data: Json): void {
-  for (const candidate of list(data.candidates)) {
-    for (const part of list(object(candidate.content).parts)) {
-      if (part.thought === true) said.reasoning += text(part.text);
-      else said.text += text(part.text);
-      const { name, args } = object(part.functionCall);
-      if (text(name) !== '') startTool(said, text(name), JSON.stringify(args ?? {}));
-      const { mimeType, data: bytes } = object(part.inlineData);
-      if (text(bytes) !== '') said.images.push(`data:${text(mimeType)};base64,${text(bytes)}`);
+  for (const candidate of readList(data.candidates)) {
+    for (const part of readList(readObject(candidate.content).parts)) {
+      if (part.thought === true) said.reasoning += readText(part.text);
+      else said.text += readText(part.text);
+      const { name, args } = readObject(part.functionCall);
+      if (readText(name) !== '') startTool(said, readText(name), JSON.stringify(args ?? {}));
+      const { mimeType, data: bytes } = readObject(part.inlineData);
+      if (readText(bytes) !== '') said.images.push(`data:${readText(mimeType)};base64,${readText(bytes)}`);
     }
   }
 }
 
 function readImages(said: Said, data: Json): void {
-  const type = `image/${text(data.output_format) || 'png'}`;
-  for (const picture of list(data.data))
-    said.images.push(text(picture.url) || `data:${type};base64,${text(picture.b64_json)}`);
-  if (text(data.b64_json) === '') return;
+  const type = `image/${readText(data.output_format) || 'png'}`;
+  for (const picture of readList(data.data))
+    said.images.push(readText(picture.url) || `data:${type};base64,${readText(picture.b64_json)}`);
+  if (readText(data.b64_json) === '') return;
   // Each partial picture replaces the one before.
-  said.images.splice(0, 1, `data:${type};base64,${text(data.b64_json)}`);
+  said.images.splice(0, 1, `data:${type};base64,${readText(data.b64_json)}`);
 }
 
 const readers: Readonly<Record<string, (said: Said, data: Json) => void>> = {
@@ -124,9 +126,9 @@ export function hear(protocol: string, said: Said, data: unknown): void {
 }
 
 /** Why a reply is an error, in the words of any protocol. */
-export function errorIn(data: unknown): string | undefined {
-  const { error } = object(data);
-  return isObject(error) ? text(error.message) || JSON.stringify(error) : undefined;
+export function readError(data: unknown): string | undefined {
+  const { error } = readObject(data);
+  return isObject(error) ? readText(error.message) || JSON.stringify(error) : undefined;
 }
 
 /** The events of a stream, as they come. */

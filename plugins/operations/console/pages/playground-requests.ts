@@ -36,7 +36,7 @@ export interface Built {
 type Fields = Record<string, unknown>;
 
 /** An object without the fields that are undefined or empty lists. */
-function fields(all: Fields): Fields {
+function omitEmpty(all: Fields): Fields {
   const isSaid = (value: unknown): boolean =>
     value !== undefined && !(Array.isArray(value) && value.length === 0);
   return Object.fromEntries(Object.entries(all).filter(([, value]) => isSaid(value)));
@@ -50,7 +50,7 @@ function readDataUrl(url: string): { type: string; data: string } {
 
 const emptySchema = { type: 'object', properties: {} };
 
-function chat({ model, stream, system, turns, tools, maxTokens, temperature }: Wanted): Fields {
+function buildChat({ model, stream, system, turns, tools, maxTokens, temperature }: Wanted): Fields {
   const messages = turns.map(({ role, text, images }) => ({
     role,
     content:
@@ -58,7 +58,7 @@ function chat({ model, stream, system, turns, tools, maxTokens, temperature }: W
         ? text
         : [{ type: 'text', text }, ...images.map((url) => ({ type: 'image_url', image_url: { url } }))],
   }));
-  return fields({
+  return omitEmpty({
     model,
     messages: system === '' ? messages : [{ role: 'system', content: system }, ...messages],
     tools: tools.map(({ parameters = emptySchema, ...tool }) => ({
@@ -72,8 +72,8 @@ function chat({ model, stream, system, turns, tools, maxTokens, temperature }: W
   });
 }
 
-function responses({ model, stream, system, turns, tools, maxTokens, temperature }: Wanted): Fields {
-  return fields({
+function buildResponses({ model, stream, system, turns, tools, maxTokens, temperature }: Wanted): Fields {
+  return omitEmpty({
     model,
     instructions: system || undefined,
     input: turns.map(({ role, text, images }) => ({
@@ -97,7 +97,7 @@ function responses({ model, stream, system, turns, tools, maxTokens, temperature
 
 const usualLimit = 1024;
 
-function messages({
+function buildMessages({
   model,
   stream,
   system,
@@ -106,7 +106,7 @@ function messages({
   maxTokens = usualLimit,
   temperature,
 }: Wanted): Fields {
-  return fields({
+  return omitEmpty({
     model,
     max_tokens: maxTokens,
     system: system || undefined,
@@ -126,9 +126,9 @@ function messages({
   });
 }
 
-function generateContent({ system, turns, tools, maxTokens, temperature }: Wanted): Fields {
-  const generationConfig = fields({ maxOutputTokens: maxTokens, temperature });
-  return fields({
+function buildGenerateContent({ system, turns, tools, maxTokens, temperature }: Wanted): Fields {
+  const generationConfig = omitEmpty({ maxOutputTokens: maxTokens, temperature });
+  return omitEmpty({
     systemInstruction: system === '' ? undefined : { parts: [{ text: system }] },
     contents: turns.map(({ role, text, images }) => ({
       role: role === 'user' ? 'user' : 'model',
@@ -143,7 +143,7 @@ function generateContent({ system, turns, tools, maxTokens, temperature }: Wante
         : [
             {
               functionDeclarations: tools.map(({ parameters, ...tool }) =>
-                fields({ ...tool, parametersJsonSchema: parameters }),
+                omitEmpty({ ...tool, parametersJsonSchema: parameters }),
               ),
             },
           ],
@@ -151,8 +151,8 @@ function generateContent({ system, turns, tools, maxTokens, temperature }: Wante
   });
 }
 
-function images({ model, stream, turns }: Wanted): Fields {
-  return fields({
+function buildImages({ model, stream, turns }: Wanted): Fields {
+  return omitEmpty({
     model,
     prompt: turns.at(-1)?.text ?? '',
     n: 1,
@@ -163,17 +163,17 @@ function images({ model, stream, turns }: Wanted): Fields {
 }
 
 const bodies: Readonly<Record<string, (wanted: Wanted) => Fields>> = {
-  'chat-completions': chat,
-  responses,
-  messages,
-  'generate-content': generateContent,
-  images,
+  'chat-completions': buildChat,
+  responses: buildResponses,
+  messages: buildMessages,
+  'generate-content': buildGenerateContent,
+  images: buildImages,
 };
 
 export const playable = Object.keys(bodies);
 
 /** `base` is the path of the protocol's SDK below the gateway. */
-export function pathOf({ protocol, model, stream }: Wanted, base: string): string {
+export function buildPath({ protocol, model, stream }: Wanted, base: string): string {
   if (protocol === 'responses') return `${base}/responses`;
   if (protocol === 'messages') return `${base}/v1/messages`;
   if (protocol === 'images') return `${base}/images/generations`;
@@ -184,8 +184,8 @@ export function pathOf({ protocol, model, stream }: Wanted, base: string): strin
 
 export function buildRequest(wanted: Wanted, base: string): Built {
   const { protocol, further } = wanted;
-  const body = { ...(bodies[protocol] ?? chat)(wanted), ...further };
+  const body = { ...(bodies[protocol] ?? buildChat)(wanted), ...further };
   const headers: Record<string, string> =
     protocol === 'messages' ? { 'anthropic-version': '2023-06-01' } : {};
-  return { path: pathOf(wanted, base), headers, body };
+  return { path: buildPath(wanted, base), headers, body };
 }

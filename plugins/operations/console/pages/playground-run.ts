@@ -1,7 +1,7 @@
 /** One call of the playground: sent with the key, read as it comes, and its exact cost afterwards. */
-import { messageOf, signal, type Signal } from './kit.ts';
+import { getMessage, signal, type Signal } from './kit.ts';
 import { parseJson } from './marked-json.ts';
-import { errorIn, hear, nothingSaid, readEvents, type Said } from './playground-replies.ts';
+import { readError, hear, createSaid, readEvents, type Said } from './playground-replies.ts';
 import type { Built } from './playground-requests.ts';
 
 export interface Run {
@@ -22,7 +22,7 @@ export interface Run {
 const mostEvents = 2000;
 
 const atStart: Run = {
-  said: nothingSaid(),
+  said: createSaid(),
   events: [],
   status: undefined,
   headers: [],
@@ -48,7 +48,7 @@ export interface CallPlace {
 }
 
 /** The ledger has the entry at the latest a moment after the reply. */
-async function costOf(id: string, { find }: CallPlace): Promise<string | undefined> {
+async function findCost(id: string, { find }: CallPlace): Promise<string | undefined> {
   for (let tries = 0; tries < 8; tries += 1) {
     const call = await find(id).catch(() => undefined);
     if (call?.cost !== undefined && call.outcome !== 'running') return call.cost;
@@ -57,7 +57,7 @@ async function costOf(id: string, { find }: CallPlace): Promise<string | undefin
   return undefined;
 }
 
-function headOf({ status, headers }: Response): Pick<Run, 'status' | 'id' | 'headers'> {
+function readHead({ status, headers }: Response): Pick<Run, 'status' | 'id' | 'headers'> {
   return {
     status,
     id: headers.get('x-request-id') ?? undefined,
@@ -66,7 +66,7 @@ function headOf({ status, headers }: Response): Pick<Run, 'status' | 'id' | 'hea
 }
 
 /** The events of a stream, or the whole reply at once. */
-async function* textsOf(response: Response): AsyncGenerator<string> {
+async function* readTexts(response: Response): AsyncGenerator<string> {
   const isStream = response.headers.get('content-type')?.includes('text/event-stream') ?? false;
   if (isStream && response.body) yield* readEvents(response.body);
   else yield await response.text();
@@ -91,7 +91,7 @@ export function startRun(
   const change = (more: Partial<Run>): void => {
     run.value = { ...run.value, ...more };
   };
-  const said = nothingSaid();
+  const said = createSaid();
   const events: string[] = [];
   let isDrawing = false;
   const draw = (): void => {
@@ -107,7 +107,7 @@ export function startRun(
     if (events.length < mostEvents) events.push(data);
     const value = parseJson(data);
     hear(protocol, said, value);
-    const error = errorIn(value);
+    const error = readError(value);
     if (error !== undefined) change({ error });
     if (run.value.first === undefined) change({ first: performance.now() - began });
     draw();
@@ -121,18 +121,18 @@ export function startRun(
       body: JSON.stringify(body),
       signal: stopping.signal,
     });
-    change(headOf(response));
-    for await (const data of textsOf(response)) take(data);
+    change(readHead(response));
+    for await (const data of readTexts(response)) take(data);
   }
   async function finish(): Promise<Run> {
     try {
       await send();
     } catch (error) {
-      change({ error: stopping.signal.aborted ? 'You stopped the call.' : messageOf(error) });
+      change({ error: stopping.signal.aborted ? 'You stopped the call.' : getMessage(error) });
     }
     change({ said: { ...said }, events: [...events], took: performance.now() - began });
     const { id } = run.value;
-    if (id !== undefined) change({ cost: await costOf(id, at) });
+    if (id !== undefined) change({ cost: await findCost(id, at) });
     return run.value;
   }
   return { run, stop: () => stopping.abort(), done: finish() };

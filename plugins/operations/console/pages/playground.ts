@@ -1,21 +1,21 @@
 /** The playground: real calls in any protocol, with a key, and the same call as code. */
 import type { ModelList } from '../../../shared/replies/models.ts';
 import { api, useData } from './api.ts';
-import { publicUrl, type Facts } from './client-settings.ts';
-import { checkbox, inQuery, input, select } from './controls.ts';
-import { html, messageOf, useSignal, type ComponentChildren } from './kit.ts';
-import { sum, usd } from './money.ts';
-import { head, problem } from './parts.ts';
+import { getPublicUrl, type Facts } from './client-settings.ts';
+import { renderCheckbox, bindQuery, renderInput, renderSelect } from './controls.ts';
+import { html, getMessage, useSignal, type ComponentChildren } from './kit.ts';
+import { sumAmounts, renderUsd } from './money.ts';
+import { renderHead, renderProblem } from './parts.ts';
 import { KeyChooser, playgroundKey } from './playground-key.ts';
 import {
-  conversation,
-  estimate,
+  renderConversation,
+  estimateCost,
   Export,
-  figure,
-  json,
+  readNumber,
+  readJson,
   readPicture,
-  replyCard,
-  settingsOf,
+  renderReply,
+  renderSettings,
   type Draft,
   type PricedModel,
 } from './playground-parts.ts';
@@ -67,10 +67,10 @@ function usePlay({ protocol, model, base, at }: Chosen) {
       stream: stream.value,
       system: draft.system.value,
       turns: [...turns.value, ask],
-      tools: json<readonly Tool[]>('Tools', draft.tools.value, []),
-      maxTokens: figure(draft.maxTokens.value),
-      temperature: figure(draft.temperature.value),
-      further: json<Wanted['further']>('Further fields', draft.further.value, {}),
+      tools: readJson<readonly Tool[]>('Tools', draft.tools.value, []),
+      maxTokens: readNumber(draft.maxTokens.value),
+      temperature: readNumber(draft.temperature.value),
+      further: readJson<Wanted['further']>('Further fields', draft.further.value, {}),
     };
     return { wanted, built: buildRequest(wanted, base) };
   }
@@ -96,11 +96,11 @@ function tryToBuild({ build }: Play): Partial<Prepared> & { wrong?: string } {
   try {
     return build();
   } catch (error) {
-    return { wrong: messageOf(error) };
+    return { wrong: getMessage(error) };
   }
 }
 
-const faultLine = (text: string | undefined) =>
+const renderFault = (text: string | undefined) =>
   text !== undefined && html`<p class="fault" role="alert">${text}</p>`;
 
 function Pictures({ play: { pictures } }: { readonly play: Play }) {
@@ -109,13 +109,13 @@ function Pictures({ play: { pictures } }: { readonly play: Play }) {
     try {
       pictures.value = await Promise.all([...(event.currentTarget.files ?? [])].map(readPicture));
     } catch (error) {
-      fault.value = messageOf(error);
+      fault.value = getMessage(error);
     }
   };
   return html`<label class="control"
       ><span>Pictures</span><input type="file" accept="image/*" multiple onChange=${pick}
     /></label>
-    ${faultLine(fault.value)}`;
+    ${renderFault(fault.value)}`;
 }
 
 interface StageProps {
@@ -134,10 +134,10 @@ interface StageProps {
 export function Stage({ facts, url, models, at, chooser, isLinked = false }: StageProps) {
   const bases = new Map(facts.addresses.map(({ protocol, path }) => [protocol, path]));
   const spoken = playable.filter((name) => bases.has(name));
-  const protocolState = inQuery('protocol', spoken[0]);
+  const protocolState = bindQuery('protocol', spoken[0]);
   const protocol = spoken.find((name) => name === protocolState.value) ?? spoken[0] ?? '';
   const base = bases.get(protocol) ?? '';
-  const modelState = inQuery('model', models?.[0]?.id);
+  const modelState = bindQuery('model', models?.[0]?.id);
   const model = modelState.value;
   const play = usePlay({ protocol, model, base, at });
   const { draft, turns, running, stream, pictures, costs, sent, send } = play;
@@ -151,17 +151,17 @@ export function Stage({ facts, url, models, at, chooser, isLinked = false }: Sta
   const isLast = isBlank && last?.wanted.protocol === protocol && last.wanted.model === model;
   const shown = isLast ? last : built && wanted && { built, wanted };
   const price = models?.find(({ id }) => id === model);
-  const spent = html`<span class="check">Spent here: ${usd(sum(costs.value))}</span>`;
+  const spent = html`<span class="check">Spent here: ${renderUsd(sumAmounts(costs.value))}</span>`;
   return html`<div class="order">
-      ${select('Protocol', spoken, protocolState)}
-      ${input('Model', modelState, { suggest: models?.map(({ id }) => id) })} ${checkbox('Stream', stream)}
-      ${costs.value.length > 0 && spent}
+      ${renderSelect('Protocol', spoken, protocolState)}
+      ${renderInput('Model', modelState, { suggest: models?.map(({ id }) => id) })}
+      ${renderCheckbox('Stream', stream)} ${costs.value.length > 0 && spent}
     </div>
     <div class="columns">
       <div>
-        ${chooser} ${conversation(turns.value, () => (turns.value = []))}
-        ${settingsOf(draft, protocol !== 'images')} ${input('Prompt', draft.prompt, { rows: 5 })}
-        ${protocol !== 'images' && html`<${Pictures} play=${play} />`} ${faultLine(wrong)}
+        ${chooser} ${renderConversation(turns.value, () => (turns.value = []))}
+        ${renderSettings(draft, protocol !== 'images')} ${renderInput('Prompt', draft.prompt, { rows: 5 })}
+        ${protocol !== 'images' && html`<${Pictures} play=${play} />`} ${renderFault(wrong)}
         <div class="row start">
           <button
             class="primary"
@@ -174,7 +174,7 @@ export function Stage({ facts, url, models, at, chooser, isLinked = false }: Sta
         </div>
       </div>
       <div>
-        ${now && replyCard(now, built && estimate(price, built.body, now), isLinked)}
+        ${now && renderReply(now, built && estimateCost(price, built.body, now), isLinked)}
         ${shown && html`<${Export} source=${{ ...shown.wanted, ...shown.built, base, url }} />`}
       </div>
     </div>`;
@@ -189,21 +189,21 @@ const at: CallPlace = {
 export function Page() {
   const { data: facts, error, reload } = useData<Facts>('/console/facts');
   const listing = useData<ModelList>('/admin/models');
-  const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+  const readText = (value: unknown): string | null => (typeof value === 'string' ? value : null);
   const models = listing.data?.data.map(({ id, offers: [offer] }) => ({
     id,
-    input: text(offer?.price?.['input']),
-    output: text(offer?.price?.['output']),
+    input: readText(offer?.price?.['input']),
+    output: readText(offer?.price?.['output']),
   }));
   const stage =
     facts &&
     html`<${Stage}
       facts=${facts}
-      url=${publicUrl(facts)}
+      url=${getPublicUrl(facts)}
       models=${models}
       at=${at}
       chooser=${html`<${KeyChooser} />`}
       isLinked
     />`;
-  return html`${head('Playground')} ${problem(error, reload)} ${stage}`;
+  return html`${renderHead('Playground')} ${renderProblem(error, reload)} ${stage}`;
 }

@@ -1,10 +1,10 @@
 /** What comes above the page of providers: a rest, a test of the keys, the last errors. */
 import type { ProviderTest, TargetHealth } from '../../../shared/replies/providers.ts';
 import { api } from './api.ts';
-import { openForm, optional } from './form.ts';
-import { duration, when } from './format.ts';
-import { html, messageOf, openDialog } from './kit.ts';
-import { badge, problem } from './parts.ts';
+import { openForm, keepTyped } from './form.ts';
+import { formatDuration, renderTime } from './format.ts';
+import { html, getMessage, openDialog } from './kit.ts';
+import { renderBadge, renderProblem } from './parts.ts';
 
 const rests = [
   ['300', '5 minutes'],
@@ -31,16 +31,16 @@ export function openRest(provider: string, part: Part, done: () => void): void {
       api.post(`/admin/providers/${encodeURIComponent(provider)}/rest`, {
         ...part,
         seconds: Number(seconds),
-        ...optional('reason', reason),
+        ...keepTyped('reason', reason),
       }),
     done,
   });
 }
 
-function testResult({ key, ok, milliseconds, findings }: ProviderTest['results'][number]) {
+function renderResult({ key, ok, milliseconds, findings }: ProviderTest['results'][number]) {
   return html`<h3>
-      Key ${key} ${badge(ok ? 'works' : 'does not work', ok ? 'good' : 'bad')}
-      <span class="dim"> ${duration(milliseconds)}</span>
+      Key ${key} ${renderBadge(ok ? 'works' : 'does not work', ok ? 'good' : 'bad')}
+      <span class="dim"> ${formatDuration(milliseconds)}</span>
     </h3>
     <ul>
       ${findings.map(
@@ -55,9 +55,9 @@ export async function openTest(provider: string): Promise<void> {
   show(html`<p aria-busy="true">Asking the provider …</p>`);
   try {
     const { results } = await api.post<ProviderTest>(`/admin/providers/${encodeURIComponent(provider)}/test`);
-    show(results.map(testResult));
+    show(results.map(renderResult));
   } catch (error) {
-    show(problem(messageOf(error)));
+    show(renderProblem(getMessage(error)));
   }
 }
 
@@ -68,7 +68,7 @@ export function openErrors(provider: string, { model, lastErrors }: TargetHealth
       ${lastErrors.map(
         ({ at, code, status, message }) =>
           html`<li>
-            ${when(at)} ${badge(code, 'bad')} ${status !== null && `status ${status}`}
+            ${renderTime(at)} ${renderBadge(code, 'bad')} ${status !== null && `status ${status}`}
             <p>${message}</p>
           </li>`,
       )}

@@ -1,13 +1,19 @@
 /** The health of providers as the router sees it; operators let one rest, wake it, or test its key. */
 import type { ProviderHealth, TargetHealth } from '../../../shared/replies/providers.ts';
 import { ApiError, api, mayChange, useData } from './api.ts';
-import { actionsColumn, column, countColumn, figureColumn, type Column } from './columns.ts';
-import { count, duration, percent, when } from './format.ts';
+import {
+  buildActionsColumn,
+  buildColumn,
+  buildCountColumn,
+  buildFigureColumn,
+  type Column,
+} from './columns.ts';
+import { formatCount, formatDuration, formatPercent, renderTime } from './format.ts';
 import { html, useSignal, takeText } from './kit.ts';
-import { attempt, badge, head, problem, tiles, type Tone } from './parts.ts';
+import { runAction, renderBadge, renderHead, renderProblem, renderTiles, type Tone } from './parts.ts';
 import { openErrors, openRest, openTest, type Part } from './provider-dialogs.ts';
-import { href } from './router.ts';
-import { table } from './table.ts';
+import { buildHref } from './router.ts';
+import { renderTable } from './table.ts';
 
 type Provider = ProviderHealth['providers'][number];
 
@@ -21,18 +27,18 @@ const states: Readonly<Record<string, readonly [text: string, tone: Tone]>> = {
   held: ['taken out', 'bad'],
 };
 
-const stateBadge = (state: string) => badge(...(states[state] ?? ([state, 'plain'] as const)));
+const renderState = (state: string) => renderBadge(...(states[state] ?? ([state, 'plain'] as const)));
 
 const refresh = 5000;
 
 async function wake(provider: string, part: Part, reload: () => void): Promise<void> {
   const path = `/admin/providers/${encodeURIComponent(provider)}/wake`;
-  await attempt(() => api.post(path, part), `${provider} gets calls again`);
+  await runAction(() => api.post(path, part), `${provider} gets calls again`);
   reload();
 }
 
 /** Buttons that take a provider, or a part of it, out of service and back. */
-function restButtons(provider: string, part: Part, state: string, reload: () => void) {
+function renderRestButtons(provider: string, part: Part, state: string, reload: () => void) {
   const kind = part.model === undefined ? undefined : 'quiet';
   const isAsleep = state !== 'well' && state !== 'idle';
   return html`<button class=${kind} onClick=${() => openRest(provider, part, reload)}>Rest</button>${
@@ -40,33 +46,33 @@ function restButtons(provider: string, part: Part, state: string, reload: () => 
     }`;
 }
 
-function targetColumns(provider: string, reload: () => void): Column<TargetHealth>[] {
+function buildColumns(provider: string, reload: () => void): Column<TargetHealth>[] {
   return [
-    column(
+    buildColumn(
       'Model',
       ({ model }) => model,
-      ({ model }) => html`<a href=${href('calls', { provider, model })}>${model}</a>`,
+      ({ model }) => html`<a href=${buildHref('calls', { provider, model })}>${model}</a>`,
     ),
-    figureColumn('Key', ({ key }) => key),
-    column(
+    buildFigureColumn('Key', ({ key }) => key),
+    buildColumn(
       'State',
       ({ state }) => state,
       ({ state, until, reason }) =>
-        html`${stateBadge(state)} ${until && html`<span class="dim">until ${when(until)}</span>`}
+        html`${renderState(state)} ${until && html`<span class="dim">until ${renderTime(until)}</span>`}
         ${reason && html`<div class="dim">${reason.message}</div>`}`,
     ),
-    countColumn('Attempts', ({ attempts }) => attempts),
-    figureColumn(
+    buildCountColumn('Attempts', ({ attempts }) => attempts),
+    buildFigureColumn(
       'Failed',
       ({ failed }) => failed,
-      ({ failed, attempts }) => `${count(failed)} (${percent(failed, attempts)})`,
+      ({ failed, attempts }) => `${formatCount(failed)} (${formatPercent(failed, attempts)})`,
     ),
-    figureColumn(
+    buildFigureColumn(
       'First event',
       ({ firstEventMs }) => firstEventMs.p50,
-      ({ firstEventMs: { p50, p95 } }) => `${duration(p50)} / ${duration(p95)}`,
+      ({ firstEventMs: { p50, p95 } }) => `${formatDuration(p50)} / ${formatDuration(p95)}`,
     ),
-    column(
+    buildColumn(
       'Last error',
       ({ lastErrors: [last] }) => last?.code,
       (target) =>
@@ -75,16 +81,16 @@ function targetColumns(provider: string, reload: () => void): Column<TargetHealt
           ${target.lastErrors[0].code}
         </button>`,
     ),
-    actionsColumn(
-      ({ key, model, state }) => mayChange() && restButtons(provider, { key, model }, state, reload),
+    buildActionsColumn(
+      ({ key, model, state }) => mayChange() && renderRestButtons(provider, { key, model }, state, reload),
     ),
   ];
 }
 
-function holdHint({ key, model, until, reason }: Provider['holds'][number]) {
+function renderHold({ key, model, until, reason }: Provider['holds'][number]) {
   return html`<p class="hint">
     Taken out${key !== null && `, key ${key}`}${model !== null && `, ${model}`}
-    ${' until '}${when(until)}${reason && `: ${reason}`}
+    ${' until '}${renderTime(until)}${reason && `: ${reason}`}
   </p>`;
 }
 
@@ -93,31 +99,35 @@ function Card({ of, reload }: { readonly of: Provider; readonly reload: () => vo
   const buttons =
     mayChange() &&
     html`${canTest && html`<button onClick=${() => openTest(provider)}>Test</button>`}
-    ${restButtons(provider, {}, state, reload)}`;
-  const columns = targetColumns(provider, reload);
+    ${renderRestButtons(provider, {}, state, reload)}`;
+  const columns = buildColumns(provider, reload);
   return html`<section class="card" aria-label=${provider}>
-    ${head(html`${provider} ${stateBadge(state)}`, buttons, 'h2')}
+    ${renderHead(html`${provider} ${renderState(state)}`, buttons, 'h2')}
     <p class="dim">
-      ${count(models)} models, ${keys === 1 ? 'one key' : `${count(keys)} keys`}.
+      ${formatCount(models)} models, ${keys === 1 ? 'one key' : `${formatCount(keys)} keys`}.
       ${` Speaks ${protocols.join(', ')}.`}
     </p>
-    ${of.holds.map(holdHint)}
-    ${tiles(
-      ['Attempts', count(attempts), undefined, href('calls', { provider })],
-      ['Failed', percent(failed, attempts), `${count(failed)} attempts`],
+    ${of.holds.map(renderHold)}
+    ${renderTiles(
+      ['Attempts', formatCount(attempts), undefined, buildHref('calls', { provider })],
+      ['Failed', formatPercent(failed, attempts), `${formatCount(failed)} attempts`],
       ['Retries', attempts === 0 ? '–' : `${(of.retryShare * 100).toFixed(1)} %`, 'of its attempts'],
       [
         'First event',
-        duration(firstEventMs.p50),
-        firstEventMs.p95 !== null && `95 % within ${duration(firstEventMs.p95)}`,
+        formatDuration(firstEventMs.p50),
+        firstEventMs.p95 !== null && `95 % within ${formatDuration(firstEventMs.p95)}`,
       ],
     )}
-    ${targets.length > 0 && table({ name: `Targets of ${provider}`, columns, rows: targets, isPlain: true })}
+    ${
+      targets.length > 0 &&
+      renderTable({ name: `Targets of ${provider}`, columns, rows: targets, isPlain: true })
+    }
   </section>`;
 }
 
-function sinceOf({ since, workers }: ProviderHealth) {
-  return html`Figures since ${when(since)}, of ${workers === 1 ? 'one process' : `${workers} workers`}.`;
+function renderSince({ since, workers }: ProviderHealth) {
+  const processes = workers === 1 ? 'one process' : `${workers} workers`;
+  return html`Figures since ${renderTime(since)}, of ${processes}.`;
 }
 
 export function Page() {
@@ -136,8 +146,8 @@ export function Page() {
   const missing = html`<p class="empty">
     Add <code>health()</code> to the configuration to see the health of providers.
   </p>`;
-  return html`${head('Providers', search)} ${isMissing ? missing : problem(error, reload)}
-  ${data && html`<p class="dim">${sinceOf(data)}</p>`}
+  return html`${renderHead('Providers', search)} ${isMissing ? missing : renderProblem(error, reload)}
+  ${data && html`<p class="dim">${renderSince(data)}</p>`}
   ${!data && !error && html`<p class="empty" aria-busy="true">Loading …</p>`}
   ${
     data?.providers.length === 0 &&

@@ -5,16 +5,16 @@
  */
 import { send, useData } from './api.ts';
 import { ClientSettings, type Facts } from './client-settings.ts';
-import { choice } from './controls.ts';
-import { form } from './form.ts';
+import { renderChoice } from './controls.ts';
+import { renderForm } from './form.ts';
 import { html, render, useSignal } from './kit.ts';
-import { offeredModels, perMillion, writesText, type ListedModel } from './offered-models.ts';
+import { renderModels, toPerMillion, writesText, type ListedModel } from './offered-models.ts';
 import { KeyView } from './own-key.ts';
-import { code, noticeLine, problem } from './parts.ts';
+import { renderCode, renderNotice, renderProblem } from './parts.ts';
 import { playgroundKey as key } from './playground-key.ts';
 import type { CallPlace } from './playground-run.ts';
 import { Stage } from './playground.ts';
-import { nextTheme, theme } from './theme.ts';
+import { switchTheme, theme } from './theme.ts';
 
 interface Offer {
   readonly facts: Facts;
@@ -23,7 +23,7 @@ interface Offer {
   readonly models: readonly ListedModel[] | undefined;
 }
 
-function addresses({ facts, url, models = [] }: Offer) {
+function renderAddresses({ facts, url, models = [] }: Offer) {
   const texts = models.filter(writesText).map(({ id }) => id);
   const apiKey = key.value || '<your key>';
   return html`<section class="card">
@@ -34,7 +34,7 @@ function addresses({ facts, url, models = [] }: Offer) {
     ${facts.addresses.map(
       ({ client, path }) =>
         html`<h3>${client}</h3>
-          ${code(url + path)}`,
+          ${renderCode(url + path)}`,
     )}
     <details>
       <summary>Settings for clients</summary>
@@ -43,11 +43,11 @@ function addresses({ facts, url, models = [] }: Offer) {
   </section>`;
 }
 
-function keyForm() {
+function renderKeyForm() {
   return html`<section class="card key-form">
     <h2>Your key</h2>
     <p class="dim">It stays in this page and is forgotten when you close or reload it.</p>
-    ${form({
+    ${renderForm({
       fields: [{ name: 'key', label: 'API key', type: 'password', isRequired: true, placeholder: 'sk-…' }],
       submit: 'Show what is mine',
       async send({ key: typed = '' }) {
@@ -69,8 +69,8 @@ function Holder({ facts, url, models }: Offer) {
   const view = useSignal<string>('key');
   const playable = models?.map(({ id, pricing }) => ({
     id,
-    input: perMillion(pricing?.['prompt']),
-    output: perMillion(pricing?.['completion']),
+    input: toPerMillion(pricing?.['prompt']),
+    output: toPerMillion(pricing?.['completion']),
   }));
   const headers = { authorization: `Bearer ${key.value}` };
   const at: CallPlace = {
@@ -80,11 +80,11 @@ function Holder({ facts, url, models }: Offer) {
   const shown = {
     key: () => html`<${KeyView} apiKey=${key.value} />`,
     playground: () => html`<${Stage} facts=${facts} url=${url} models=${playable} at=${at} />`,
-    models: () => offeredModels(models),
-    addresses: () => addresses({ facts, url, models }),
+    models: () => renderModels(models),
+    addresses: () => renderAddresses({ facts, url, models }),
   }[view.value];
   return html`<div class="row start tabs">
-      ${choice('Show', views, view)}
+      ${renderChoice('Show', views, view)}
       <span class="space"></span>
       <button onClick=${() => (key.value = '')}>Forget the key</button>
     </div>
@@ -96,9 +96,9 @@ function Public() {
   const listing = useData<{ data: readonly ListedModel[] }>('/v1/models', undefined, { key: key.value });
   const models = listing.error ? [] : listing.data?.data;
   const offer = facts && { facts, url: facts.url ?? window.location.origin, models };
-  const stranger = html`<div class="columns">${keyForm()} ${offer && addresses(offer)}</div>
+  const stranger = html`<div class="columns">${renderKeyForm()} ${offer && renderAddresses(offer)}</div>
     <h2>Models and prices</h2>
-    ${offeredModels(models)}`;
+    ${renderModels(models)}`;
   return html`<main class="public">
       <header class="head">
         <div>
@@ -107,12 +107,12 @@ function Public() {
             A gateway to models of many providers: one key, one balance, the client you already use.
           </p>
         </div>
-        <button class="quiet" onClick=${nextTheme}>Theme: ${theme}</button>
+        <button class="quiet" onClick=${switchTheme}>Theme: ${theme}</button>
       </header>
-      ${problem(error ?? listing.error)}
+      ${renderProblem(error ?? listing.error)}
       ${key.value === '' ? stranger : offer && html`<${Holder} ...${offer} />`}
     </main>
-    ${noticeLine()}`;
+    ${renderNotice()}`;
 }
 
 const root = document.getElementById('app');

@@ -3,7 +3,7 @@
  * the API, and every state of a page can be kept as a link.
  */
 import { signal } from '@preact/signals';
-import { address, type Params } from './api.ts';
+import { buildAddress, type Params } from './api.ts';
 
 export interface Place {
   /** `['calls', 'req_1']` */
@@ -11,7 +11,7 @@ export interface Place {
   readonly query: Readonly<Record<string, string>>;
 }
 
-function decoded(part: string): string {
+function unescapePart(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
@@ -19,30 +19,30 @@ function decoded(part: string): string {
   }
 }
 
-function read(): Place {
+function readPlace(): Place {
   const [path = '', query = ''] = window.location.hash.replace(/^#\/?/, '').split('?');
   return {
-    path: path.split('/').filter(Boolean).map(decoded),
+    path: path.split('/').filter(Boolean).map(unescapePart),
     query: Object.fromEntries(new URLSearchParams(query)),
   };
 }
 
-export const place = signal(read());
-window.addEventListener('hashchange', () => (place.value = read()));
+export const place = signal(readPlace());
+window.addEventListener('hashchange', () => (place.value = readPlace()));
 
 /** The link to a page. Its parts are escaped: href('calls', id). */
-export function href(path: string | readonly string[], params?: Params): string {
+export function buildHref(path: string | readonly string[], params?: Params): string {
   const parts = typeof path === 'string' ? [path] : path;
-  return address(`#/${parts.map(encodeURIComponent).join('/')}`, params);
+  return buildAddress(`#/${parts.map(encodeURIComponent).join('/')}`, params);
 }
 
 export function go(path: string | readonly string[], params?: Params): void {
-  window.location.hash = href(path, params);
+  window.location.hash = buildHref(path, params);
 }
 
 /** Changes the query of the page, without a step in the history. */
 export function setQuery(changes: Params): void {
   const { path, query } = place.value;
-  window.history.replaceState(null, '', href(path, { ...query, ...changes }));
-  place.value = read();
+  window.history.replaceState(null, '', buildHref(path, { ...query, ...changes }));
+  place.value = readPlace();
 }

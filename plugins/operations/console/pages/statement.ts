@@ -1,13 +1,13 @@
 /** An account's statement, like a bank's, by the months and days of a time zone. */
 import type { Statement } from '../../../shared/replies/spending.ts';
-import { address, useData } from './api.ts';
-import { amountColumn, column, countColumn, type Column } from './columns.ts';
-import { inQuery, input, select, type State } from './controls.ts';
+import { buildAddress, useData } from './api.ts';
+import { buildAmountColumn, buildColumn, buildCountColumn, type Column } from './columns.ts';
+import { bindQuery, renderInput, renderSelect, type State } from './controls.ts';
 import { html, notify, useMemo } from './kit.ts';
-import { usd } from './money.ts';
-import { tiles } from './parts.ts';
+import { renderUsd } from './money.ts';
+import { renderTiles } from './parts.ts';
 import { setQuery } from './router.ts';
-import { table } from './table.ts';
+import { renderTable } from './table.ts';
 
 const local = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
@@ -22,8 +22,8 @@ function isZone(zone: string): boolean {
 }
 
 /** The time zone of the query, if the browser knows it. */
-function zoneInQuery(): State {
-  const zone = inQuery('zone');
+function bindZone(): State {
+  const zone = bindQuery('zone');
   return {
     get value() {
       return isZone(zone.value) ? zone.value : local;
@@ -36,7 +36,7 @@ function zoneInQuery(): State {
 }
 
 /** The last twelve months of a zone, the current one first: `2026-11`. */
-function months(zone: string): string[] {
+function listMonths(zone: string): string[] {
   const now = new Date().toLocaleDateString('sv-SE', { timeZone: zone });
   const [year = 0, month = 1] = now.split('-').map(Number);
   return Array.from({ length: 12 }, (_, back) =>
@@ -45,46 +45,47 @@ function months(zone: string): string[] {
 }
 
 /** Times of credits, and days of usage, as the zone has them. */
-function columnsIn(zone: string): Column<Statement['lines'][number]>[] {
+function buildColumns(zone: string): Column<Statement['lines'][number]>[] {
   const options = { day: 'numeric', month: 'short', timeZone: zone } as const;
   const day = new Intl.DateTimeFormat('en-GB', options);
   const minute = new Intl.DateTimeFormat('en-GB', { ...options, hour: '2-digit', minute: '2-digit' });
-  const date = ({ at, kind }: Statement['lines'][number]) =>
+  const renderDate = ({ at, kind }: Statement['lines'][number]) =>
     html`<time datetime=${at} title=${at}>${(kind === 'usage' ? day : minute).format(new Date(at))}</time>`;
   return [
-    column('Date', ({ at }) => at, date),
-    column('Kind', ({ kind }) => kind),
-    column('Text', ({ text }) => text),
-    column('Reference', ({ reference }) => reference),
-    countColumn('Calls', ({ calls }) => calls),
-    amountColumn('Amount', ({ amount }) => amount),
-    amountColumn('Balance', ({ balance }) => balance),
+    buildColumn('Date', ({ at }) => at, renderDate),
+    buildColumn('Kind', ({ kind }) => kind),
+    buildColumn('Text', ({ text }) => text),
+    buildColumn('Reference', ({ reference }) => reference),
+    buildCountColumn('Calls', ({ calls }) => calls),
+    buildAmountColumn('Amount', ({ amount }) => amount),
+    buildAmountColumn('Balance', ({ balance }) => balance),
   ];
 }
 
 export function StatementOf({ account }: { readonly account: string }) {
   const path = `/admin/accounts/${encodeURIComponent(account)}/statement`;
-  const zoneState = zoneInQuery();
+  const zoneState = bindZone();
   const zone = zoneState.value;
-  const listed = useMemo(() => months(zone), [zone]);
-  const monthState = inQuery('month', listed[0]);
+  const listed = useMemo(() => listMonths(zone), [zone]);
+  const monthState = bindQuery('month', listed[0]);
   const month = monthState.value;
   const { data, error, reload } = useData<Statement>(path, { month, zone });
-  const columns = useMemo(() => columnsIn(zone), [zone]);
-  const csv = address(path, { month, zone, format: 'csv' });
-  return html`${tiles(
-    ['Opening balance', usd(data?.opening)],
-    ['Credited', usd(data?.credited)],
-    ['Spent', usd(data?.used)],
-    ['Closing balance', usd(data?.closing)],
+  const columns = useMemo(() => buildColumns(zone), [zone]);
+  const csv = buildAddress(path, { month, zone, format: 'csv' });
+  return html`${renderTiles(
+    ['Opening balance', renderUsd(data?.opening)],
+    ['Credited', renderUsd(data?.credited)],
+    ['Spent', renderUsd(data?.used)],
+    ['Closing balance', renderUsd(data?.closing)],
   )}
-  ${table({
+  ${renderTable({
     name: `Statement ${month}`,
     columns,
     rows: data?.lines,
     error,
     reload,
-    tools: html`${select('Month', listed, monthState)} ${input('Time zone', zoneState, { suggest: zones })}
+    tools: html`${renderSelect('Month', listed, monthState)}
+      ${renderInput('Time zone', zoneState, { suggest: zones })}
       <a class="button" href=${csv} download>Statement as CSV</a>`,
     empty: 'Nothing was credited or spent in this month.',
   })}`;

@@ -1,8 +1,8 @@
 /** Tables that sort, filter, copy and export. Rows beyond the first few hundred are shown on demand. */
 import type { Column, Value } from './columns.ts';
 import { type ComponentChildren, copyText, html, saveFile, useMemo, useSignal, takeText } from './kit.ts';
-import { isDecimal, nano } from './money.ts';
-import { problem } from './parts.ts';
+import { isDecimal, parseUsd } from './money.ts';
+import { renderProblem } from './parts.ts';
 
 interface TableProps<Row> {
   /** Names the table for screen readers, and its file. */
@@ -26,26 +26,27 @@ interface TableProps<Row> {
   readonly isPlain?: boolean;
 }
 
-function textOf(value: Value): string {
+function toText(value: Value): string {
   return value === null || value === undefined ? '' : String(value);
 }
 
 function compare(one: Value, other: Value): number {
-  const [a, b] = [textOf(one), textOf(other)];
+  const [a, b] = [toText(one), toText(other)];
   if (a === '' || b === '') return Number(a === '') - Number(b === '');
   if (typeof one === 'number' && typeof other === 'number') return one - other;
-  if (isDecimal(a) && isDecimal(b)) return Number(nano(a) > nano(b)) - Number(nano(a) < nano(b));
+  if (isDecimal(a) && isDecimal(b))
+    return Number(parseUsd(a) > parseUsd(b)) - Number(parseUsd(a) < parseUsd(b));
   return a.localeCompare(b, 'en', { numeric: true });
 }
 
 /** A cell of CSV. Text that a spreadsheet would run as a formula is made harmless. */
-function csvCell(value: Value): string {
-  const text = textOf(value);
+function toCsvCell(value: Value): string {
+  const text = toText(value);
   const safe = /^[=+@\t\r]|^-(?!\d+(\.\d+)?$)/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-function lines<Row>(
+function joinRows<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
   separator: string,
@@ -55,7 +56,7 @@ function lines<Row>(
   return [columns.map(({ title }) => cell(title)).join(separator), ...all, ''].join('\r\n');
 }
 
-const plainCell = (value: Value): string => textOf(value).replaceAll(/[\t\r\n]+/g, ' ');
+const toPlainCell = (value: Value): string => toText(value).replaceAll(/[\t\r\n]+/g, ' ');
 const firstRows = 200;
 
 interface Sorting {
@@ -63,13 +64,17 @@ interface Sorting {
   readonly isDown: boolean;
 }
 
-function select<Row>(rows: readonly Row[], columns: readonly Column<Row>[], text: string): readonly Row[] {
+function filterRows<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  text: string,
+): readonly Row[] {
   const word = text.trim().toLowerCase();
   if (word === '') return rows;
-  return rows.filter((row) => columns.some(({ value }) => textOf(value(row)).toLowerCase().includes(word)));
+  return rows.filter((row) => columns.some(({ value }) => toText(value(row)).toLowerCase().includes(word)));
 }
 
-function sort<Row>(
+function sortRows<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
   by: Sorting | undefined,
@@ -101,12 +106,12 @@ function Heading({ of: { title, kind }, by, onSort }: HeadingProps) {
 /** Buttons that copy and save what a table shows. */
 function Exports<Row>({ name, columns, rows }: Required<Pick<TableProps<Row>, 'name' | 'columns' | 'rows'>>) {
   const file = `${name.toLowerCase().replaceAll(/\W+/g, '-')}.csv`;
-  const text = (separator: string, cell: (value: Value) => string): string =>
-    lines(columns, rows ?? [], separator, cell);
-  return html`<button class="quiet" onClick=${() => copyText(text('\t', plainCell), 'Table copied')}>
+  const formatTable = (separator: string, cell: (value: Value) => string): string =>
+    joinRows(columns, rows ?? [], separator, cell);
+  return html`<button class="quiet" onClick=${() => copyText(formatTable('\t', toPlainCell), 'Table copied')}>
       Copy
     </button>
-    <button class="quiet" onClick=${() => saveFile(file, text(',', csvCell))}>CSV</button>`;
+    <button class="quiet" onClick=${() => saveFile(file, formatTable(',', toCsvCell))}>CSV</button>`;
 }
 
 function describeCount(shown: number, all: number, hasMore: boolean): string {
@@ -114,21 +119,21 @@ function describeCount(shown: number, all: number, hasMore: boolean): string {
   return `${part}${all}${hasMore ? '+' : ''} ${all === 1 ? 'row' : 'rows'}`;
 }
 
-function cellsOf<Row>(row: Row, columns: readonly Column<Row>[]) {
+function renderCells<Row>(row: Row, columns: readonly Column<Row>[]) {
   return columns.map(({ title, value, cell, kind }) => {
     const name = title === '' ? 'actions' : kind;
-    return html`<td class=${name}>${cell ? cell(row) : textOf(value(row))}</td>`;
+    return html`<td class=${name}>${cell ? cell(row) : toText(value(row))}</td>`;
   });
 }
 
 /** What a table says that shows no row. */
-function nothing<Row>({ rows, error, empty }: TableProps<Row>, filter: string) {
+function renderEmpty<Row>({ rows, error, empty }: TableProps<Row>, filter: string) {
   if (rows === undefined && error) return null;
   if (rows === undefined) return html`<p class="empty" aria-busy="true">Loading …</p>`;
   return html`<div class="empty">${rows.length === 0 ? empty : `No row contains “${filter}”.`}</div>`;
 }
 
-const button = (title: string, act: () => void) =>
+const renderButton = (title: string, act: () => void) =>
   html`<button class="more" onClick=${act}>${title}</button>`;
 
 interface ToolsProps<Row> extends Pick<TableProps<Row>, 'name' | 'columns' | 'rows' | 'more' | 'tools'> {
@@ -161,42 +166,46 @@ function Table<Row>(props: TableProps<Row>) {
   const filter = useSignal('');
   const most = useSignal(firstRows);
   const shown = useMemo(
-    () => sort(select(rows ?? [], columns, filter.value), columns, sorting.value),
+    () => sortRows(filterRows(rows ?? [], columns, filter.value), columns, sorting.value),
     [rows, filter.value, sorting.value, columns],
   );
-  const heading = (each: Column<Row>, column: number) => {
+  const renderHeading = (each: Column<Row>, column: number) => {
     const by = sorting.value?.column === column ? sorting.value : undefined;
     const onSort = (): void => {
       sorting.value = { column, isDown: by ? !by.isDown : each.kind === 'figure' };
     };
     return html`<${Heading} of=${each} by=${by} onSort=${isPlain ? undefined : onSort} />`;
   };
-  const row = (each: Row, index: number) =>
+  const renderRow = (each: Row, index: number) =>
     html`<tr key=${rowKey?.(each) ?? index} class=${rowClass?.(each)}>
-      ${cellsOf(each, columns)}
+      ${renderCells(each, columns)}
     </tr>`;
   const showMore = (): void => void (most.value += firstRows);
-  return html`${problem(error, reload)}
+  return html`${renderProblem(error, reload)}
     <section class="table" aria-label=${name}>
       ${!isPlain && html`<${Tools} ...${props} shown=${shown} filter=${filter} />`}
       <div class="scroll" tabindex="0" role="region" aria-label=${`${name}, scrollable`}>
         <table>
           <thead>
             <tr>
-              ${columns.map(heading)}
+              ${columns.map(renderHeading)}
             </tr>
           </thead>
           <tbody>
-            ${shown.slice(0, most.value).map(row)}
+            ${shown.slice(0, most.value).map(renderRow)}
           </tbody>
         </table>
-        ${shown.length === 0 && nothing(props, filter.value)}
+        ${shown.length === 0 && renderEmpty(props, filter.value)}
       </div>
-      ${shown.length > most.value ? button('Show more rows', showMore) : more && button('Load more', more)}
+      ${
+        shown.length > most.value
+          ? renderButton('Show more rows', showMore)
+          : more && renderButton('Load more', more)
+      }
     </section>`;
 }
 
 /** A table. Another `key` makes another one, with its own filter and order. */
-export function table<Row>(props: TableProps<Row> & { readonly key?: string }) {
+export function renderTable<Row>(props: TableProps<Row> & { readonly key?: string }) {
   return html`<${Table} ...${props} />`;
 }

@@ -14,7 +14,7 @@ const stored = (() => {
 
 export const theme = signal<Theme>(themes.find((each) => each === stored) ?? 'system');
 
-export function nextTheme(): void {
+export function switchTheme(): void {
   theme.value = themes[(themes.indexOf(theme.value) + 1) % themes.length] ?? 'system';
   try {
     localStorage.setItem('tollgate-theme', theme.value);

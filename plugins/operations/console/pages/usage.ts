@@ -1,6 +1,6 @@
 /** What an account or a key used, by day and model. */
 import type { OwnKey } from '../../../shared/replies/spending.ts';
-import { amountColumn, column, countColumn, type Column } from './columns.ts';
+import { buildAmountColumn, buildColumn, buildCountColumn, type Column } from './columns.ts';
 import { html } from './kit.ts';
 
 /** A refused call may have no model. */
@@ -10,9 +10,9 @@ export type Usage = Pick<
 >;
 
 /** `link` leads to the calls of a model. */
-export const usageColumns = (link?: (model: string) => string): Column<Usage>[] => [
-  column('Day (UTC)', ({ day }) => day),
-  column(
+export const buildUsageColumns = (link?: (model: string) => string): Column<Usage>[] => [
+  buildColumn('Day (UTC)', ({ day }) => day),
+  buildColumn(
     'Model',
     ({ model }) => model,
     ({ model }) => {
@@ -21,8 +21,8 @@ export const usageColumns = (link?: (model: string) => string): Column<Usage>[] 
     },
     'wide',
   ),
-  countColumn('Calls', ({ calls }) => calls),
-  countColumn('Input tokens', ({ input }) => input),
-  countColumn('Output tokens', ({ output }) => output),
-  amountColumn('Cost', ({ cost }) => cost),
+  buildCountColumn('Calls', ({ calls }) => calls),
+  buildCountColumn('Input tokens', ({ input }) => input),
+  buildCountColumn('Output tokens', ({ output }) => output),
+  buildAmountColumn('Cost', ({ cost }) => cost),
 ];
