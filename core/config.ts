@@ -16,7 +16,7 @@ import { retriesSchema, type RetrySettings } from './retries/policy.ts';
 import { computeRepliesLimit } from './upstream/reply-memory.ts';
 import { longestDeadline } from './util/deadlines.ts';
 
-const seconds = (fallback: number) =>
+const buildSeconds = (fallback: number) =>
   z
     .number()
     .positive()
@@ -54,7 +54,7 @@ export const settingsSchema = z.strictObject({
        */
       repliesLimit: z.int().positive().optional(),
       /** Seconds for running calls to finish when the gateway stops. */
-      drain: seconds(30),
+      drain: buildSeconds(30),
       /** Maximum open connections. Default: 20 000, or what the open-files limit allows. */
       maxConnections: z.int().positive().optional(),
       /** Number of your own proxies in front, each of which appends to `x-forwarded-for`. */
@@ -80,7 +80,7 @@ export const settingsSchema = z.strictObject({
   timeouts: z
     .strictObject({
       /** To connect to a provider. */
-      connect: seconds(10),
+      connect: buildSeconds(10),
       /**
        * From there to the first event of a stream, and to a complete JSON reply. By default chosen from the
        * request.
@@ -88,13 +88,13 @@ export const settingsSchema = z.strictObject({
       firstEvent: chosenSeconds.optional(),
       reply: chosenSeconds.optional(),
       /** Between two chunks of a reply. */
-      idle: seconds(300),
+      idle: buildSeconds(300),
       /** Of provider silence until a stream gets a keep-alive. */
-      keepAlive: seconds(15),
+      keepAlive: buildSeconds(15),
       /** In which a client may read nothing before it is disconnected. */
-      write: seconds(60),
+      write: buildSeconds(60),
       /** From a call's headers to its end. */
-      call: seconds(3600),
+      call: buildSeconds(3600),
     })
     .prefault({}),
   /** What happens after a failed attempt, before any byte of a reply was sent. */

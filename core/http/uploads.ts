@@ -69,7 +69,7 @@ async function parse(context: Context, limit: number, uploadDir: string): Promis
   const onFileBegin = (_: string, { filepath }: { filepath: string }): void => void paths.push(filepath);
   const written: WriteStream[] = [];
   let failed = false;
-  const fileWriteStreamHandler = (): WriteStream => {
+  const openWritten = (): WriteStream => {
     const stream = createWriteStream(paths.at(-1) ?? '');
     written.push(stream);
     return failed ? stream.destroy() : stream;
@@ -94,7 +94,7 @@ async function parse(context: Context, limit: number, uploadDir: string): Promis
         minFileSize: 0,
         onFileBegin,
         onPart,
-        fileWriteStreamHandler,
+        fileWriteStreamHandler: openWritten,
       },
     })(guarded, async () => undefined);
     context.req.pipe(guard);

@@ -7,7 +7,7 @@ import type { Attempt, Target } from '../exchange.ts';
 import { classifyFailure } from '../upstream/failures.ts';
 import { longestDeadline } from '../util/deadlines.ts';
 
-const seconds = (fallback: number) =>
+const buildSeconds = (fallback: number) =>
   z
     .number()
     .nonnegative()
@@ -22,11 +22,11 @@ export const retriesSchema = z.strictObject({
    * Seconds before the second attempt at a target. Each later wait is twice as long, minus up to half at
    * random.
    */
-  base: seconds(0.5),
+  base: buildSeconds(0.5),
   /** Seconds to wait before one attempt at most, even if the provider asks for more. */
-  longestWait: seconds(10),
+  longestWait: buildSeconds(10),
   /** Seconds after the arrival of a call in which a target may be retried. */
-  deadline: seconds(60),
+  deadline: buildSeconds(60),
   /** Retries at unreliable targets, as a share of all calls; at least ten in ten seconds are allowed. */
   share: z.number().min(0).max(10).default(0.2),
 });

@@ -117,9 +117,9 @@ describe('a quote', () => {
       output: '2',
       tiers: [{ above: 100, input: '3', output: '4' }],
     });
-    expect(
-      listQuotes(grant(tiered), planned({ outputLimit: 50, size: { textBytes } }), lower)[0]?.most,
-    ).toBe(most);
+    expect(listQuotes(grant(tiered), planned({ outputLimit: 50, size: { textBytes } }), lower)[0]?.most).toBe(
+      most,
+    );
   });
 
   it('covers cache writes unless the call marks nothing and the provider caches only what is marked', () => {

@@ -8,7 +8,7 @@ import { bag, type Form } from './bag.ts';
 import { decodeTurns } from './decode-contents.ts';
 import { decodeToolConfig, decodeTools, noteOpenApi } from './decode-tools.ts';
 import { spellNames, spellPlaces } from './field-names.ts';
-import { fromOpenApi } from './openapi-schema.ts';
+import { readOpenApi } from './openapi-schema.ts';
 import { createSpeller, type SpellingNote } from './spelling.ts';
 import type * as Wire from './wire.ts';
 
@@ -110,7 +110,7 @@ function decodeFormat(config: Wire.Generation): DecodedField<Format> {
   if (type !== 'application/json') return { value: undefined, read: [] };
   if (responseSchema) {
     const sides = bag.keep({}, [noteOpenApi(responseSchema)]);
-    const value: Format = { type: 'schema', schema: fromOpenApi(responseSchema), ...sides };
+    const value: Format = { type: 'schema', schema: readOpenApi(responseSchema), ...sides };
     return { value, read: [...read, 'responseSchema'] };
   }
   if (responseJsonSchema === undefined || responseJsonSchema === null)

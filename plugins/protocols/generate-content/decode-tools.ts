@@ -5,7 +5,7 @@
 import type { HostedTool, Tool, ToolChoice } from '../../../core/index.ts';
 import { pickUnread, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName, type Form } from './bag.ts';
-import { fromOpenApi } from './openapi-schema.ts';
+import { readOpenApi } from './openapi-schema.ts';
 import type * as Wire from './wire.ts';
 
 const searches = splitNames('googleSearch googleSearchRetrieval enterpriseWebSearch');
@@ -57,7 +57,7 @@ function decodeFunction(declared: Wire.Declaration, at: string, group: Form): To
     type: 'function',
     name,
     description: description ?? undefined,
-    schema: parametersJsonSchema ?? (parameters ? fromOpenApi(parameters) : undefined),
+    schema: parametersJsonSchema ?? (parameters ? readOpenApi(parameters) : undefined),
     at,
     ...bag.keep(pickUnread(declared, ['name', 'description', 'parameters', 'parametersJsonSchema']), [
       group,

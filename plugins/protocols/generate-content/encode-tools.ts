@@ -19,7 +19,7 @@ import { bag, protocolName } from './bag.ts';
 import { noCacheMarks } from './encode-parts.ts';
 import type { Encoding } from './encoding.ts';
 import { fitParameters } from './fit-schema.ts';
-import { fromOpenApi } from './openapi-schema.ts';
+import { readOpenApi } from './openapi-schema.ts';
 import { fitName } from './tool-names.ts';
 
 export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fields {
@@ -111,7 +111,7 @@ function encodeFunction(tool: OwnTool, path: string, encoding: Encoding): Fields
 export function restoreOpenApi(thing: Sides, schema: unknown): unknown {
   const note = bag.note(thing, 'openapi');
   const original: unknown = note === undefined ? undefined : JSON.parse(note);
-  return isDeepStrictEqual(fromOpenApi(original), schema) ? original : undefined;
+  return isDeepStrictEqual(readOpenApi(original), schema) ? original : undefined;
 }
 
 function encodeParameters(

@@ -28,10 +28,10 @@ function orderProperties(properties: unknown, order: unknown): unknown {
 function convertKeyword(name: string, value: unknown): unknown {
   if (name === 'type' && typeof value === 'string') return value.toLowerCase();
   if (countKeywords.has(name) && typeof value === 'string') return Number(value);
-  if (schemaKeywords.has(name)) return fromOpenApi(value);
-  if (listKeywords.has(name) && Array.isArray(value)) return value.map(fromOpenApi);
+  if (schemaKeywords.has(name)) return readOpenApi(value);
+  if (listKeywords.has(name) && Array.isArray(value)) return value.map(readOpenApi);
   if (mapKeywords.has(name) && isObject(value))
-    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, fromOpenApi(inner)]));
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, readOpenApi(inner)]));
   return value;
 }
 
@@ -46,7 +46,7 @@ function allowNull(schema: Record<string, unknown>): Record<string, unknown> {
 }
 
 /** Returns the same schema as JSON Schema. Other values stay as they are. */
-export function fromOpenApi(schema: unknown): unknown {
+export function readOpenApi(schema: unknown): unknown {
   if (!isObject(schema)) return schema;
   const wire = Object.fromEntries(Object.entries(schema).map(([name, value]) => [toCamelCase(name), value]));
   const kept = Object.entries(wire).filter(([name, value]) => {

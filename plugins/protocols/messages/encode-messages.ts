@@ -58,7 +58,7 @@ function restoreConversation(turns: readonly Turn[], encoding: Encoding): Conver
     } else if (content.length > 0) {
       const side = turn.role === 'assistant' ? 'assistant' : 'user';
       const role = isInstruction(turn) && readFlags(encoding.model.capabilities).midSystem ? 'system' : side;
-      const marked = role === 'user' && isInstruction(turn) ? asUserText(content, index, encoding) : content;
+      const marked = role === 'user' && isInstruction(turn) ? toUserText(content, index, encoding) : content;
       messages.push(
         overlay(bag.fields(turn), { role, content: marked === content ? (text ?? content) : marked }),
       );
@@ -209,14 +209,14 @@ function addInstructions(
   // Only results may come between a call and its result.
   const open = last?.role === 'assistant' && last.content.some(({ type }) => type === 'tool_use');
   if (readFlags(encoding.model.capabilities).midSystem && !open) appendContent(messages, 'system', content);
-  else appendContent(messages, 'user', asUserText(content, index, encoding));
+  else appendContent(messages, 'user', toUserText(content, index, encoding));
 }
 
 /** Marks system text in a user's message. */
 const opening = '<system>\n';
 const closing = '\n</system>';
 
-function asUserText(content: readonly Fields[], index: number, { lose }: Encoding): Fields[] {
+function toUserText(content: readonly Fields[], index: number, { lose }: Encoding): Fields[] {
   lose(
     `turns[${index}].role`,
     'the model takes no system text in mid-conversation; sent as a marked text of the user',
