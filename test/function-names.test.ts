@@ -6,7 +6,7 @@ import { verbs } from './support/verbs.ts';
 
 const root = join(import.meta.dirname, '..');
 
-/** Functions, constants that hold one, and private methods: others may have a name that an interface chose. */
+/** Functions, constants that hold one, and private methods. An interface may choose the name of others. */
 const declared = new RegExp(
   [
     /^ *(?:export )?(?:async )?function\*? ([a-z]\w*)/,
