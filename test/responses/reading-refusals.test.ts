@@ -97,6 +97,13 @@ const wrong: [fields: Record<string, unknown>, param: string, message: RegExp][]
     [{ type: 'function_call_output', call_id: 'c' }, '.output', /is missing/],
     [{ type: 'custom_tool_call', call_id: 'c', name: 'f' }, '.input', /is missing: send a string/],
     [{ type: 'reasoning', summary: 'x' }, '.summary', /is "x": send an array/],
+    [{ type: 'additional_tools', role: 'developer' }, '.tools', /is missing: send an array/],
+    [{ type: 'additional_tools', tools: [{ type: 'function' }] }, '.tools[0].name', /is missing/],
+    [
+      { type: 'tool_search_output', tools: [tool, { type: 'image_generation' }] },
+      '.tools[1].type',
+      /has a price of its own: send such a tool in "tools"/,
+    ],
     [
       { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'x' }] },
       '.id',

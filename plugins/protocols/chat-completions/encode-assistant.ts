@@ -9,7 +9,7 @@ import type {
   ReasoningBlock,
 } from '../../../core/index.ts';
 import { refuses } from '../../shared/wire-kit/chat-flags.ts';
-import { loseSeal, loseThoughts } from '../../shared/wire-kit/losses.ts';
+import { loseForeign, loseSeal, loseThoughts } from '../../shared/wire-kit/losses.ts';
 import { writeUrl } from '../../shared/wire-kit/media.ts';
 import { wrapInput } from '../../shared/wire-kit/offered-tools.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -79,10 +79,12 @@ function addBlock(draft: Draft, { block, path }: Placed, encoding: Encoding): vo
     case 'media':
       if (isGenerated(block, encoding)) draft.images.push(encodeGenerated({ block, path }, encoding));
       break;
+    case 'foreign':
+      if (!isOwnForeign(block)) loseForeign(block, path, encoding.lose);
+      else (bag.form(block).includes(wholeCall) ? draft.calls : draft.content).push(block.value);
+      break;
     default:
-      if (isOwnForeign(block))
-        (bag.form(block).includes(wholeCall) ? draft.calls : draft.content).push(block.value);
-      else encoding.lose(path, 'an assistant message has no place for it');
+      encoding.lose(path, 'an assistant message has no place for it');
   }
 }
 

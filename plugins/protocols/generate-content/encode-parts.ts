@@ -8,7 +8,7 @@ import type {
   ToolResult,
   MediaBlock,
 } from '../../../core/index.ts';
-import { loseSeal, loseThoughts } from '../../shared/wire-kit/losses.ts';
+import { loseForeign, loseSeal, loseThoughts } from '../../shared/wire-kit/losses.ts';
 import { takeContext } from '../../shared/wire-kit/media.ts';
 import { parseArguments, parseExactly } from '../../shared/wire-kit/tool-arguments.ts';
 import { isObject, overlay, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
@@ -49,7 +49,7 @@ export function encodeBlock(block: Exclude<Block, ToolResult>, path: string, enc
       return [encodeCall(block, path, encoding)];
     case 'foreign':
       if (block.protocol === protocolName) return [block.value];
-      lose(path, `only ${block.protocol} has it`, 'vendor');
+      loseForeign(block, path, lose);
       return [];
   }
 }

@@ -3,7 +3,7 @@
  * if an answer without it would be worthless (a video, another vendor's file).
  */
 import type { Block, BlockOf } from '../../../core/index.ts';
-import { loseSeal, loseThoughts } from '../../shared/wire-kit/losses.ts';
+import { loseForeign, loseSeal, loseThoughts } from '../../shared/wire-kit/losses.ts';
 import { parseArguments } from '../../shared/wire-kit/tool-arguments.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
@@ -29,7 +29,7 @@ export function encodeBlock(block: Block, path: string, encoding: Encoding): Fie
       return addSides(block, path, encoding, encodeResult(block, path, encoding));
     case 'foreign':
       if (block.protocol === protocolName) return [block.value];
-      encoding.lose(path, `only ${block.protocol} has it`, 'vendor');
+      loseForeign(block, path, encoding.lose);
       return [];
   }
 }

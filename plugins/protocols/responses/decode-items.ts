@@ -5,7 +5,7 @@
  * by one.
  */
 import type { Block, Opaque, Turn, MediaBlock, TextBlock } from '../../../core/index.ts';
-import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
+import { buildEchoBlock, buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { decodeContent } from './decode-parts.ts';
@@ -137,6 +137,8 @@ function decodeItem(read: ReadItem, at: string, reading: Reading): Turn | undefi
     }
     case 'image-call':
       return buildAssistantTurn(decodeImageCall(read.item, at), at);
+    case 'more-tools':
+      return buildAssistantTurn(buildEchoBlock(protocolName, read.item, at), at);
     case 'other':
       return read.unknownRole
         ? { role: 'user', blocks: [buildForeignBlock(protocolName, read.item, `${at}.role`, true)], at }

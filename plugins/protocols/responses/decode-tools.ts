@@ -12,9 +12,8 @@ import type * as Wire from './wire.ts';
 
 export function decodeTools(tools: readonly ReadTool[] | undefined): Tool[] | undefined {
   const taken = new Set<string>();
-  return tools?.flatMap((read, index): Tool[] => {
-    const at = `tools[${index}]`;
-    const { tool } = read;
+  return tools?.flatMap((read): Tool[] => {
+    const { tool, at } = read;
     if (read.kind === 'hosted' || (tool.type === 'namespace' && !hasTools(tool)))
       return [decodeHosted(tool, at)];
     return read.tool.type === 'namespace'

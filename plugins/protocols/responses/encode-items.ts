@@ -4,7 +4,7 @@
  */
 import type { Block, Turn, BlockOf } from '../../../core/index.ts';
 import { encodeCache } from '../../shared/wire-kit/cache-breakpoint.ts';
-import { loseSeal, loseThoughts } from '../../shared/wire-kit/losses.ts';
+import { loseForeign, loseSeal, loseThoughts } from '../../shared/wire-kit/losses.ts';
 import { readList, readObject } from '../../shared/wire-kit/values.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
@@ -149,7 +149,7 @@ function encodeBlock(
       });
     case 'foreign':
       if (block.protocol === protocolName) return block.value;
-      encoding.lose(path, `only ${block.protocol} has it`, 'vendor');
+      loseForeign(block, path, encoding.lose);
       return undefined;
   }
 }

@@ -24,18 +24,24 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
   if (!takesTools(request, model, lose)) return {};
   const limit = encodeSearchLimit(request, encoding);
   const words = limit === undefined ? searchFields : limitedSearchFields;
-  const tools = encodeToolList(request.tools ?? [], words, encoding);
+  const listed = own ? request.tools?.filter((tool) => !isInItem(tool)) : request.tools;
+  const tools = encodeToolList(listed ?? [], words, encoding);
   // OpenAI refuses a choice among no tools. A client of this protocol gets that error from OpenAI itself.
   if (!own && tools.length === 0) {
     loseChoice(request, lose);
     return {};
   }
   return {
-    tools: request.tools === undefined ? undefined : tools,
+    tools: listed?.length || request.tools?.length === 0 ? tools : undefined,
     [callLimit]: limit,
     tool_choice: encodeChoice(request, encoding),
     parallel_tool_calls: request.parallelToolCalls,
   };
+}
+
+/** Whether an item of the client's holds the tool. It goes back with its item. */
+function isInItem({ at }: Tool): boolean {
+  return at?.startsWith('input[') ?? false;
 }
 
 /** The search limit that another protocol's client set. Only OpenAI is known to accept one here. */

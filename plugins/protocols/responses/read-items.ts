@@ -21,6 +21,8 @@ export type ReadItem =
   | { readonly kind: 'call-output'; readonly item: Wire.CallOutput }
   | { readonly kind: 'reasoning'; readonly item: Wire.Reasoning }
   | { readonly kind: 'image-call'; readonly item: Wire.ImageCall }
+  /** Tools that the client offers in the middle of a conversation, as Codex does. */
+  | { readonly kind: 'more-tools'; readonly item: Fields; readonly tools: readonly ReadTool[] }
   /** `unknownRole`: a message without which another provider's answer is worthless. */
   | { readonly kind: 'other'; readonly item: Fields; readonly unknownRole?: true };
 
@@ -54,6 +56,10 @@ function readItem(value: unknown, at: string, assistantItems: AssistantItems): R
     case 'image_generation_call': {
       const item = checkWire(Wire.imageCall, value, at);
       return item.result ? { kind: 'image-call', item } : { kind: 'other', item };
+    }
+    case 'additional_tools': {
+      const { tools } = checkWire(Wire.moreTools, value, at);
+      return { kind: 'more-tools', item: given, tools: tools.map(createToolReader(`${at}.tools`)) };
     }
     case 'item_reference':
       throw new GatewayError(
@@ -115,9 +121,10 @@ function checkFiles(content: Wire.Content, at: string): void {
   }
 }
 
-export type ReadTool =
+export type ReadTool = { readonly at: string } & (
   | { readonly kind: 'own'; readonly tool: Wire.OwnTool }
-  | { readonly kind: 'hosted'; readonly tool: Fields };
+  | { readonly kind: 'hosted'; readonly tool: Fields }
+);
 
 const flatKinds = new Set(['function', 'custom']);
 
@@ -129,10 +136,17 @@ function isOwn(tool: Fields): boolean {
   return tools.every((each) => !isObject(each) || typeof each.type !== 'string' || flatKinds.has(each.type));
 }
 
-export function readTools(tools: Wire.Request['tools']): ReadTool[] | undefined {
-  return tools?.map((tool, index) =>
-    isOwn(tool)
-      ? { kind: 'own', tool: checkWire(Wire.ownTool, tool, `tools[${index}]`) }
-      : { kind: 'hosted', tool },
-  );
+/** All tools that a request offers: those of `tools`, then those of its items. */
+export function readTools(tools: Wire.Request['tools'], items: readonly ReadItem[]): ReadTool[] | undefined {
+  const more = items.flatMap((read) => (read.kind === 'more-tools' ? read.tools : []));
+  return tools || more.length > 0 ? [...(tools ?? []).map(createToolReader('tools')), ...more] : undefined;
+}
+
+function createToolReader(list: string): (tool: Fields, index: number) => ReadTool {
+  return (tool, index) => {
+    const at = `${list}[${index}]`;
+    return isOwn(tool)
+      ? { kind: 'own', tool: checkWire(Wire.ownTool, tool, at), at }
+      : { kind: 'hosted', tool, at };
+  };
 }

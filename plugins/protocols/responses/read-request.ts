@@ -109,13 +109,13 @@ function readFeeName(read: ReadTool): FeeName | undefined {
 /** Codex offers a search with every call. It may be dropped unless `tool_choice` names it. */
 function readFees({ tools, wire }: ReadRequest): Fee[] {
   const chosen = isObject(wire.tool_choice);
-  return (tools ?? []).flatMap((read, place): Fee[] => {
+  return (tools ?? []).flatMap((read): Fee[] => {
     const name = readFeeName(read);
     if (name === undefined) return [];
     return [
       {
         name,
-        field: `tools[${place}].type`,
+        field: `${read.at}.type`,
         most: name === 'container' ? 1 : (wire.max_tool_calls ?? Infinity),
         spared: isSearch(read.tool) && !chosen,
       },
@@ -127,8 +127,8 @@ function readFees({ tools, wire }: ReadRequest): Fee[] {
  * Tools that change the price: the image tool is another model, whose tokens cost several times as much; a
  * container with more memory costs up to 64 times as much.
  */
-function readModes(read: ReadTool, index: number): Mode[] {
-  const at = `tools[${index}]`;
+function readModes(read: ReadTool): Mode[] {
+  const { at } = read;
   if (read.tool.type === imageTool) return [{ name: imageTool, field: `${at}.type`, silent: true }];
   const container = findContainer(read);
   const memory = String(container?.value.memory_limit ?? defaultMemory);
@@ -162,8 +162,10 @@ export function readRequest(
     throw buildFieldError('input', 'is missing', 'a string, or an array of input items');
   if (Array.isArray(input) && input.length === 0 && !counts)
     throw buildFieldError('input', 'is an empty array', 'at least one item');
-  const read = { wire, items: readItems(input, assistantItems), tools: readTools(wire.tools) };
+  const items = readItems(input, assistantItems);
+  const read = { wire, items, tools: readTools(wire.tools, items) };
   checkToolChoice(read);
+  checkFoundTools(items);
   return new ResponsesCall(read, text);
 }
 
@@ -196,6 +198,19 @@ function checkToolChoice({ wire: { tool_choice: choice }, tools = [] }: ReadRequ
       throw buildFieldError('tool_choice.name', 'is missing', 'the name of one of "tools"');
     if (!known.has(name))
       throw buildFieldError('tool_choice', `names "${name}", which is not in "tools"`, oneOfThem);
+  }
+}
+
+/** What a search for tools found is offered without a reservation, so it cannot be a tool with a price. */
+function checkFoundTools(items: readonly ReadItem[]): void {
+  for (const [index, { kind, item }] of items.entries()) {
+    if (kind !== 'other' || item.type !== 'tool_search_output' || !Array.isArray(item.tools)) continue;
+    for (const [place, tool] of item.tools.entries()) {
+      if (!isObject(tool)) continue;
+      const read: ReadTool = { kind: 'hosted', tool, at: `input[${index}].tools[${place}]` };
+      if (readFeeName(read) === undefined && readModes(read).length === 0) continue;
+      throw buildFieldError(`${read.at}.type`, 'has a price of its own', 'such a tool in "tools"');
+    }
   }
 }
 

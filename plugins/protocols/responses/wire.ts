@@ -116,6 +116,7 @@ const namespaceTool = z.looseObject({
   tools: z.array(z.discriminatedUnion('type', [functionTool, customTool])),
 });
 export const anyTool = z.looseObject({ type: z.string('the type of a tool') });
+export const moreTools = z.looseObject({ tools: z.array(anyTool) });
 export const ownTool = z.discriminatedUnion('type', [functionTool, customTool, namespaceTool]);
 
 const toolChoice = z.union(

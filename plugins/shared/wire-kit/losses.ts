@@ -4,11 +4,13 @@
  */
 import {
   GatewayError,
+  type BlockOf,
   type Loss,
   type LossCode,
   type ReplyContext,
   type EventOf,
 } from '../../../core/index.ts';
+import { isEcho } from './open-values.ts';
 
 /** Reports a loss: its canonical path, a reason, and its kind (by default the wire has no such field). */
 export type Lose = (path: string, reason: string, code?: LossCode) => void;
@@ -27,6 +29,11 @@ export function loseSeal(path: string, lose: Lose): void {
 /** Reports a block of reasoning that another vendor than the model's sealed, or an unknown one. */
 export function loseThoughts(path: string, lose: Lose): void {
   lose(path, 'reasoning is only given back to the vendor it came from', 'state');
+}
+
+/** Reports a block that only its own protocol has, unless the request says the same in another form. */
+export function loseForeign(block: BlockOf<'foreign'>, path: string, lose: Lose): void {
+  if (!isEcho(block)) lose(path, `only ${block.protocol} has it`, 'vendor');
 }
 
 /** Fields of a whole reply that a client may need. The others concern our account, or repeat the request. */

@@ -85,6 +85,17 @@ export function buildForeignBlock(
   return { type: 'foreign', protocol, value, at, ...(isInput ? markUnknown(protocol) : {}) };
 }
 
+const echoForm = 'echo';
+
+/** Content that only its protocol has, and that the canonical request also holds in another form. */
+export function buildEchoBlock(protocol: string, value: Fields, at: string): BlockOf<'foreign'> {
+  return { ...buildForeignBlock(protocol, value, at, false), ...createBag(protocol).keep({}, [echoForm]) };
+}
+
+export function isEcho(block: BlockOf<'foreign'>): boolean {
+  return createBag(block.protocol).form(block).includes(echoForm);
+}
+
 /** Throws if a user's message has content without a meaning here: an answer would be worthless. */
 export function refuseUnknown(block: Block, protocol: string, path: string): void {
   if (
