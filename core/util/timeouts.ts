@@ -45,20 +45,12 @@ export function rejectAfterCancel<Value>(
   cancellation: Cancellation,
 ): Promise<Value> {
   return new Promise((resolve, reject) => {
-    const release = cancellation.onCancel(() => {
+    // It stays with the cancellation, since it does nothing once the promise has settled.
+    cancellation.onCancel(() => {
       setDeadline(longestReaction, () =>
         reject(new GatewayError('internal', 'A plugin did not stop after its call was cancelled.')),
       );
     });
-    promise.then(
-      (value) => {
-        release();
-        resolve(value);
-      },
-      (error: unknown) => {
-        release();
-        reject(error);
-      },
-    );
+    promise.then(resolve, reject);
   });
 }
