@@ -5,7 +5,7 @@
  */
 import { definePlugin, GatewayError } from 'tollgate';
 
-function passwordIn(authorization = ''): string | undefined {
+function readPassword(authorization = ''): string | undefined {
   const encoded = /^Basic +([\w+/=]+)$/i.exec(authorization)?.[1];
   const pair = Buffer.from(encoded ?? '', 'base64').toString();
   return pair.includes(':') ? pair.slice(pair.indexOf(':') + 1) : undefined;
@@ -17,7 +17,7 @@ export const basic = definePlugin({
     // For /openapi.json, where clients read how to show their keys.
     credentials.add({ name: 'basic', openapi: { basic: { type: 'http', scheme: 'basic' } } });
     hooks.authenticate.tapPromise('basic', async ({ headers }) => {
-      const secret = passwordIn(headers.authorization);
+      const secret = readPassword(headers.authorization);
       // Undefined: not a credential of this scheme, let another look. From here on it is ours, and may be
       // bad.
       if (secret === undefined) return undefined;

@@ -14,11 +14,11 @@ const day = 24 * 60 * 60 * second;
 /** What each account has used, by its name and the day. */
 type Used = Map<string, number>;
 
-function placeOf(account: string, at: number): string {
+function buildPlace(account: string, at: number): string {
   return `${account} ${Math.floor(at / day)}`;
 }
 
-function tokensOf(end: End): number {
+function countTokens(end: End): number {
   // Only where a vendor was asked is there a charge, and it has the figures the call was charged by.
   if (end.type !== 'answered' && end.type !== 'failed') return 0;
   const { input = 0, output = 0 } = end.charge.usage;
@@ -42,7 +42,7 @@ export const allowance = definePlugin({
 
     // Before a vendor is asked: the grant goes on as it is, or the call is refused.
     hooks.authorize.tapPromise('allowance', async (grant, { principal, receivedAt }) => {
-      if ((used.get(placeOf(principal.account, receivedAt)) ?? 0) < tokensPerDay) return grant;
+      if ((used.get(buildPlace(principal.account, receivedAt)) ?? 0) < tokensPerDay) return grant;
       const retryAfter = Math.ceil((day - (receivedAt % day)) / second);
       throw new GatewayError('rate_limited', `The ${tokensPerDay} tokens of today are used up.`, {
         retryAfter,
@@ -53,8 +53,8 @@ export const allowance = definePlugin({
     hooks.meter.tapPromise('allowance', async (end) => {
       const { principal, receivedAt } = end.exchange;
       if (!principal) return;
-      const place = placeOf(principal.account, receivedAt);
-      used.set(place, (used.get(place) ?? 0) + tokensOf(end));
+      const place = buildPlace(principal.account, receivedAt);
+      used.set(place, (used.get(place) ?? 0) + countTokens(end));
     });
   },
 });

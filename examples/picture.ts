@@ -19,7 +19,7 @@ function isResult(value: unknown): value is Result {
 }
 
 /** The picture of a result; a refusal says why in its `error`. */
-async function pictureOf(response: Response): Promise<Buffer> {
+async function readPicture(response: Response): Promise<Buffer> {
   const result: unknown = await response.json();
   if (!isResult(result)) throw new Error(JSON.stringify(result));
   return Buffer.from(result.data[0]?.b64_json ?? '', 'base64');
@@ -30,7 +30,7 @@ const made = await fetch(`${TOLLGATE_URL}/v1/images/generations`, {
   headers: { authorization, 'content-type': 'application/json' },
   body: JSON.stringify({ model: MODEL, prompt, quality: 'low', size: '1024x1024' }),
 });
-writeFileSync(file, await pictureOf(made));
+writeFileSync(file, await readPicture(made));
 process.stdout.write(`saved ${file}\n`);
 
 const form = new FormData();
@@ -49,5 +49,5 @@ const changed = await fetch(`${TOLLGATE_URL}/v1/images/edits`, {
   body: form,
 });
 const copy = file.replace(/(\.png)?$/, '-at-night.png');
-writeFileSync(copy, await pictureOf(changed));
+writeFileSync(copy, await readPicture(changed));
 process.stdout.write(`saved ${copy}\n`);

@@ -39,7 +39,7 @@ const frameSchema = z.union([
   z.object({ error: z.object({ message: z.string() }) }),
 ]);
 
-function frame(value: unknown): string {
+function buildFrame(value: unknown): string {
   return `data: ${JSON.stringify(value)}\n\n`;
 }
 
@@ -74,7 +74,7 @@ const beginning: CanonicalEvent[] = [
   { type: 'block-start', candidate: 0, block: 0, kind: 'text' },
 ];
 
-function ending({ ended, tokens: usage }: z.output<typeof endSchema>): CanonicalEvent[] {
+function buildEnding({ ended, tokens: usage }: z.output<typeof endSchema>): CanonicalEvent[] {
   return [
     { type: 'block-end', candidate: 0, block: 0 },
     { type: 'usage', usage },
@@ -85,7 +85,7 @@ function ending({ ended, tokens: usage }: z.output<typeof endSchema>): Canonical
 }
 
 /** What of a request this wire cannot say: nothing is left out in silence. */
-function lossesOf(request: CanonicalRequest): Loss[] {
+function findLosses(request: CanonicalRequest): Loss[] {
   const sayable = new Set(['model', 'stream', 'turns', 'outputLimit', 'vendor', 'form']);
   const paths = [
     ...Object.keys(request).filter((name) => !sayable.has(name)),
@@ -97,7 +97,7 @@ function lossesOf(request: CanonicalRequest): Loss[] {
 }
 
 /** A question is its text; a conversation names who said what. */
-function questionOf({ turns }: CanonicalRequest): string {
+function buildQuestion({ turns }: CanonicalRequest): string {
   const lines = turns.map(({ role, blocks }) => ({
     role,
     text: blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n'),
@@ -144,7 +144,7 @@ export const protocol: Protocol = {
       return {
         push(event) {
           const piece = listener.hear(event);
-          return event.type === 'response-end' ? frame(listener.ended) : piece && frame({ piece });
+          return event.type === 'response-end' ? buildFrame(listener.ended) : piece && buildFrame({ piece });
         },
       };
     },
@@ -154,7 +154,7 @@ export const protocol: Protocol = {
       return { model: context.model, answer: listener.answer, ...listener.ended };
     },
     encodeError,
-    encodeStreamError: (error) => frame(buildErrorBody(error)),
+    encodeStreamError: (error) => buildFrame(buildErrorBody(error)),
   },
   upstream: {
     headers: () => ({}),
@@ -167,8 +167,8 @@ export const protocol: Protocol = {
     encodeRequest(request, model, outputLimit) {
       const limit = outputLimit ?? request.outputLimit;
       return {
-        body: { model: model.upstream, ask: questionOf(request), stream: request.stream, limit },
-        losses: lossesOf(request),
+        body: { model: model.upstream, ask: buildQuestion(request), stream: request.stream, limit },
+        losses: findLosses(request),
       };
     },
     decodeEvents() {
@@ -181,7 +181,7 @@ export const protocol: Protocol = {
         if ('error' in frame) return [{ type: 'error', message: frame.error.message }];
         return 'piece' in frame
           ? [{ type: 'block-delta', candidate: 0, block: 0, text: frame.piece }]
-          : ending(frame);
+          : buildEnding(frame);
       };
       return {
         push({ data }) {
@@ -195,7 +195,11 @@ export const protocol: Protocol = {
     },
     decodeReply(body) {
       const { answer, ...end } = replySchema.parse(body);
-      return [...beginning, { type: 'block-delta', candidate: 0, block: 0, text: answer }, ...ending(end)];
+      return [
+        ...beginning,
+        { type: 'block-delta', candidate: 0, block: 0, text: answer },
+        ...buildEnding(end),
+      ];
     },
     decodeError,
     modelPaths: [['model']],

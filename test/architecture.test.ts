@@ -58,11 +58,11 @@ function resolve(from: string, specifier: string): string {
   return normalize(join(dirname(from), specifier));
 }
 
-function relativeImports({ path, imports }: Source): string[] {
+function resolveImports({ path, imports }: Source): string[] {
   return imports.filter((name) => name.startsWith('.')).map((name) => resolve(path, name));
 }
 
-function importers(of: string): string[] {
+function findImporters(of: string): string[] {
   return sources
     .filter(({ imports }) => imports.some((name) => name === of || name.startsWith(`${of}/`)))
     .map(({ path }) => path);
@@ -117,12 +117,12 @@ describe('boundaries', () => {
       ],
     ],
   ])('only the owners of %s import it', (name, owners) => {
-    expect(importers(name)).toEqual(owners);
+    expect(findImporters(name)).toEqual(owners);
   });
 
   it('core imports no plugin', () => {
     const wrong = core.flatMap((source) =>
-      relativeImports(source)
+      resolveImports(source)
         .filter((path) => !path.startsWith('core/'))
         .map((path) => `${source.path} imports ${path}`),
     );
@@ -133,7 +133,7 @@ describe('boundaries', () => {
     const wrong = plugins.flatMap((source) => {
       const [top, kind, name = ''] = source.path.split('/');
       const own = `${top}/${kind}/${name.endsWith('.ts') ? name.replace(/\.ts$/, '') : name}/`;
-      return relativeImports(source)
+      return resolveImports(source)
         .filter(
           (path) => path !== 'core/index.ts' && !path.startsWith('plugins/shared/') && !path.startsWith(own),
         )
@@ -179,7 +179,7 @@ describe('boundaries', () => {
 });
 
 /** Formatted lines that a file may have. */
-function limitOf(path: string): number {
+function getLineLimit(path: string): number {
   if (/^plugins\/auth\/[^/]+$/.test(path)) return 60;
   if (/^plugins\/providers\/(?!demo)[^/]+\.ts$/.test(path)) return 40;
   return 300;
@@ -187,8 +187,8 @@ function limitOf(path: string): number {
 
 describe('sizes', () => {
   it('no file of core or plugins is longer than its limit', () => {
-    const long = sources.filter(({ path, lines }) => lines > limitOf(path));
-    expect(long.map(({ path, lines }) => `${path}: ${lines} of ${limitOf(path)}`)).toEqual([]);
+    const long = sources.filter(({ path, lines }) => lines > getLineLimit(path));
+    expect(long.map(({ path, lines }) => `${path}: ${lines} of ${getLineLimit(path)}`)).toEqual([]);
   });
 
   it('no file of tests is longer than 300 lines', () => {
@@ -275,7 +275,7 @@ describe('tests', () => {
     expect(skips.length).toBeGreaterThan(3);
     expect(skips.filter(({ condition }) => !/^(onLinux|hasBrowser)$/.test(condition))).toEqual([]);
     const viewer = tests.find(({ path }) => path === 'test/operations/viewer.test.ts');
-    expect(viewer?.text).toContain('const hasBrowser = available(');
+    expect(viewer?.text).toContain('const hasBrowser = checkAvailable(');
   });
 
   it('no test compares a time it measured', () => {

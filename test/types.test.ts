@@ -26,7 +26,7 @@ declare const hooks: Hooks;
 const never = (): boolean => false;
 
 /** Never called: its body only has to compile, or not. */
-export function taps(): void {
+export function tapHooks(): void {
   hooks.authenticate.tapPromise('right', async (received) =>
     received.headers.authorization ? { kind: 'user', account: 'a', key: 'k' } : undefined,
   );
@@ -73,7 +73,7 @@ export function taps(): void {
 }
 
 /** Never called either: what an editor completes and refuses in a configuration. */
-export function configurations(): void {
+export function defineConfigurations(): void {
   defineConfig({
     server: { port: 1 },
     plugins: [openai(), process.env.X && openai({ apiKey: 'k' }), false, balance({ whenShort: 'refuse' })],

@@ -54,7 +54,7 @@ function hasRoomInMemory(): boolean {
   }
 }
 
-function project(
+function buildProject(
   name: string,
   isolate: boolean,
   include: string[],
@@ -100,9 +100,9 @@ export default defineConfig({
     // Two more than cores: many tests wait for a process, a disk or a deadline.
     maxWorkers: availableParallelism() + 2,
     projects: [
-      project('apart', true, apart),
-      project('unit', false, unit, [...apart, ...leftOut]),
-      project('flows', false, ['test/**/*.test.ts'], [...apart, ...unit]),
+      buildProject('apart', true, apart),
+      buildProject('unit', false, unit, [...apart, ...leftOut]),
+      buildProject('flows', false, ['test/**/*.test.ts'], [...apart, ...unit]),
     ],
     coverage: {
       provider: 'v8',

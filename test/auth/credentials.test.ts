@@ -3,11 +3,11 @@ import type { Keyring, Plugin, Principal } from '../../core/index.ts';
 import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { googleApiKey } from '../../plugins/auth/google-api-key.ts';
-import { received } from '../support/exchange.ts';
+import { buildHead } from '../support/exchange.ts';
 import { createHost } from '../support/host.ts';
 import { plainProtocol } from '../support/plain-protocol.ts';
 
-function keyring(name: string, keys: Record<string, string>, requests: string[] = []): Keyring {
+function createKeyring(name: string, keys: Record<string, string>, requests: string[] = []): Keyring {
   return {
     name,
     async verify(secret): Promise<Principal | undefined> {
@@ -19,26 +19,26 @@ function keyring(name: string, keys: Record<string, string>, requests: string[] 
 }
 
 /** Authenticates a call by these schemes. The keys `sk-ann` and `sk-bob` are known. */
-async function accountBy(
+async function findAccount(
   plugins: Plugin[],
-  ...head: Parameters<typeof received>
+  ...head: Parameters<typeof buildHead>
 ): Promise<string | undefined> {
   const host = createHost(plugins);
-  host.keyrings.add(keyring('keys', { 'sk-ann': 'ann', 'sk-bob': 'bob', 'two words': 'odd' }));
-  return (await host.calls.authenticate.promise(received(...head)))?.account;
+  host.keyrings.add(createKeyring('keys', { 'sk-ann': 'ann', 'sk-bob': 'bob', 'two words': 'odd' }));
+  return (await host.calls.authenticate.promise(buildHead(...head)))?.account;
 }
 
 describe('bearer', () => {
   it.each(['chat-completions', 'responses', 'messages', 'generate-content', 'images', 'balance'])(
     'is accepted on %s',
     async (family) => {
-      expect(await accountBy([bearer()], family, { authorization: 'Bearer sk-ann' })).toBe('ann');
+      expect(await findAccount([bearer()], family, { authorization: 'Bearer sk-ann' })).toBe('ann');
     },
   );
 
   it('accepts the scheme in any case, and any characters in the key', async () => {
-    expect(await accountBy([bearer()], 'messages', { authorization: 'bearer  sk-ann' })).toBe('ann');
-    expect(await accountBy([bearer()], 'messages', { authorization: 'Bearer two words' })).toBe('odd');
+    expect(await findAccount([bearer()], 'messages', { authorization: 'bearer  sk-ann' })).toBe('ann');
+    expect(await findAccount([bearer()], 'messages', { authorization: 'Bearer two words' })).toBe('odd');
   });
 
   it.each([
@@ -48,13 +48,13 @@ describe('bearer', () => {
     { authorization: 'Basic c2stYW5u' },
     { authorization: 'sk-ann' },
   ])('leaves the headers %o to other plugins', async (headers) => {
-    expect(await accountBy([bearer()], 'messages', headers)).toBeUndefined();
+    expect(await findAccount([bearer()], 'messages', headers)).toBeUndefined();
   });
 
   it('serves only its families if they are configured', async () => {
     const only = bearer({ families: ['responses'] });
-    expect(await accountBy([only], 'responses', { authorization: 'Bearer sk-ann' })).toBe('ann');
-    expect(await accountBy([only], 'messages', { authorization: 'Bearer sk-ann' })).toBeUndefined();
+    expect(await findAccount([only], 'responses', { authorization: 'Bearer sk-ann' })).toBe('ann');
+    expect(await findAccount([only], 'messages', { authorization: 'Bearer sk-ann' })).toBeUndefined();
   });
 
   it('refuses an empty family list, and names the plugin and the option', () => {
@@ -101,28 +101,30 @@ describe('families', () => {
 
 describe('x-api-key', () => {
   it('is accepted on messages only', async () => {
-    expect(await accountBy([apiKeyHeader()], 'messages', { 'x-api-key': 'sk-ann' })).toBe('ann');
-    expect(await accountBy([apiKeyHeader()], 'chat-completions', { 'x-api-key': 'sk-ann' })).toBeUndefined();
-    expect(await accountBy([apiKeyHeader()], 'messages', { 'x-api-key': '' })).toBeUndefined();
+    expect(await findAccount([apiKeyHeader()], 'messages', { 'x-api-key': 'sk-ann' })).toBe('ann');
+    expect(
+      await findAccount([apiKeyHeader()], 'chat-completions', { 'x-api-key': 'sk-ann' }),
+    ).toBeUndefined();
+    expect(await findAccount([apiKeyHeader()], 'messages', { 'x-api-key': '' })).toBeUndefined();
   });
 
   it('takes precedence over a bearer token, whatever the order of the plugins', async () => {
     const both = { 'x-api-key': 'sk-ann', authorization: 'Bearer sk-bob' };
-    expect(await accountBy([bearer(), apiKeyHeader()], 'messages', both)).toBe('ann');
-    expect(await accountBy([apiKeyHeader(), bearer()], 'messages', both)).toBe('ann');
+    expect(await findAccount([bearer(), apiKeyHeader()], 'messages', both)).toBe('ann');
+    expect(await findAccount([apiKeyHeader(), bearer()], 'messages', both)).toBe('ann');
   });
 
   it('fails the call if it is wrong, even next to a valid bearer token', async () => {
     const both = { 'x-api-key': 'sk-wrong', authorization: 'Bearer sk-bob' };
-    await expect(accountBy([bearer(), apiKeyHeader()], 'messages', both)).rejects.toMatchObject({
+    await expect(findAccount([bearer(), apiKeyHeader()], 'messages', both)).rejects.toMatchObject({
       code: 'invalid_api_key',
     });
   });
 
   it('leaves a call without it to the bearer token', async () => {
-    expect(await accountBy([bearer(), apiKeyHeader()], 'messages', { authorization: 'Bearer sk-bob' })).toBe(
-      'bob',
-    );
+    expect(
+      await findAccount([bearer(), apiKeyHeader()], 'messages', { authorization: 'Bearer sk-bob' }),
+    ).toBe('bob');
   });
 });
 
@@ -133,18 +135,18 @@ describe('the generate-content key', () => {
     [{}, 'alt=sse&key=sk-ann'],
     [{ 'x-partner-api-key': '', 'x-goog-api-key': 'sk-ann' }, 'key=sk-bob'],
   ])('is read from the headers %o and the query "?%s"', async (headers, query) => {
-    expect(await accountBy([googleApiKey()], 'generate-content', headers, query)).toBe('ann');
+    expect(await findAccount([googleApiKey()], 'generate-content', headers, query)).toBe('ann');
   });
 
   it('is not accepted on another family', async () => {
     expect(
-      await accountBy([googleApiKey()], 'messages', { 'x-goog-api-key': 'sk-ann' }, 'key=sk-ann'),
+      await findAccount([googleApiKey()], 'messages', { 'x-goog-api-key': 'sk-ann' }, 'key=sk-ann'),
     ).toBeUndefined();
   });
 
   it('takes precedence over a bearer token', async () => {
     expect(
-      await accountBy(
+      await findAccount(
         [bearer(), googleApiKey()],
         'generate-content',
         { authorization: 'Bearer sk-bob' },
@@ -154,7 +156,7 @@ describe('the generate-content key', () => {
   });
 
   it('leaves a call without it to other plugins', async () => {
-    expect(await accountBy([googleApiKey()], 'generate-content', {}, 'key=')).toBeUndefined();
+    expect(await findAccount([googleApiKey()], 'generate-content', {}, 'key=')).toBeUndefined();
   });
 });
 
@@ -164,10 +166,10 @@ describe('keyrings', () => {
   it('are asked in order until one knows the key, including those added later', async () => {
     const requests: string[] = [];
     const host = createHost([apiKeyHeader()]);
-    host.keyrings.add(keyring('first', {}, requests));
-    host.keyrings.add(keyring('second', { 'sk-ann': 'ann' }, requests));
-    host.keyrings.add(keyring('third', { 'sk-ann': 'other' }, requests));
-    expect(await host.calls.authenticate.promise(received(...head))).toMatchObject({ account: 'ann' });
+    host.keyrings.add(createKeyring('first', {}, requests));
+    host.keyrings.add(createKeyring('second', { 'sk-ann': 'ann' }, requests));
+    host.keyrings.add(createKeyring('third', { 'sk-ann': 'other' }, requests));
+    expect(await host.calls.authenticate.promise(buildHead(...head))).toMatchObject({ account: 'ann' });
     expect(requests).toEqual(['first:sk-ann', 'second:sk-ann']);
   });
 
@@ -178,7 +180,7 @@ describe('keyrings', () => {
   ])(
     'refuse a key that none of them knows with 401 by %s, and do not repeat it in the error',
     async (_, plugin, family, headers) => {
-      const refusal: unknown = await accountBy([plugin], family, headers).catch((error: unknown) => error);
+      const refusal: unknown = await findAccount([plugin], family, headers).catch((error: unknown) => error);
       expect(refusal).toMatchObject({ code: 'invalid_api_key', status: 401, retry: false });
       expect(String(refusal)).not.toContain('sk-secret');
     },
@@ -188,7 +190,7 @@ describe('keyrings', () => {
     const host = createHost([bearer()]);
     host.keyrings.add({ name: 'down', verify: () => Promise.reject(new Error('store is down')) });
     await expect(
-      host.calls.authenticate.promise(received('messages', { authorization: 'Bearer sk-ann' })),
+      host.calls.authenticate.promise(buildHead('messages', { authorization: 'Bearer sk-ann' })),
     ).rejects.toThrow('store is down');
   });
 });

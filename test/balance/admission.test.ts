@@ -4,12 +4,12 @@ import { PriceSchedule } from '../../core/billing/price-schedule.ts';
 import { computeCost, type Target } from '../../core/index.ts';
 import { narrowGrant, listQuotes } from '../../plugins/meters/balance/admission.ts';
 import { presumeProgress } from '../../plugins/meters/balance/decisions.ts';
-import { cheap, grant, lower, planned } from './sample-grant.ts';
+import { cheap, grant, lower, buildPlanned } from './sample-grant.ts';
 import { target } from './targets.ts';
 
 describe('a quote', () => {
   it('is the most the call can cost: a token for each byte, and the whole output', () => {
-    expect(listQuotes(grant(cheap), planned({ outputLimit: 50 }), lower)).toEqual([
+    expect(listQuotes(grant(cheap), buildPlanned({ outputLimit: 50 }), lower)).toEqual([
       {
         model: 'house/model',
         provider: 'cheap',
@@ -24,15 +24,15 @@ describe('a quote', () => {
 
   it("takes the model's own limit if the client states none or a larger one", () => {
     const most = 100_000n + 1000n * 2000n;
-    expect(listQuotes(grant(cheap), planned(), lower)[0]?.most).toBe(most);
-    expect(listQuotes(grant(cheap), planned({ outputLimit: 5000 }), lower)[0]?.most).toBe(most);
+    expect(listQuotes(grant(cheap), buildPlanned(), lower)[0]?.most).toBe(most);
+    expect(listQuotes(grant(cheap), buildPlanned({ outputLimit: 5000 }), lower)[0]?.most).toBe(most);
   });
 
   it("counts each candidate, each image by the catalogue's rule, and media by its bytes", () => {
     const pictured = target('cheap', { input: '1', output: '2' }, { capabilities: { imageTokens: 300 } });
     const [quoted] = listQuotes(
       grant(pictured),
-      planned({ outputLimit: 10, candidates: 3, size: { images: 2, mediaBytes: 50 } }),
+      buildPlanned({ outputLimit: 10, candidates: 3, size: { images: 2, mediaBytes: 50 } }),
       lower,
     );
     expect(quoted?.most).toBe((100n + 600n + 50n) * 1000n + 30n * 2000n);
@@ -51,21 +51,23 @@ describe('a quote', () => {
     );
     const found = count * 10_000n < 60_000n ? count * 10_000n : 60_000n;
     const most = 100_000n + found * 1000n + count * 10_000_000n + 50n * 2000n;
-    expect(listQuotes(grant(searching), planned({ outputLimit: 50, searches }), lower)[0]).toMatchObject({
-      most,
-      owed: 25_000n,
-    });
+    expect(listQuotes(grant(searching), buildPlanned({ outputLimit: 50, searches }), lower)[0]).toMatchObject(
+      {
+        most,
+        owed: 25_000n,
+      },
+    );
     expect(
       narrowGrant(
         grant(searching),
-        planned({ outputLimit: 50, searches }),
+        buildPlanned({ outputLimit: 50, searches }),
         { status: 'reserved', quote: 0, amount: most - 40n * 2000n },
         lower,
       ).outputLimit,
     ).toBe(16);
   });
 
-  const readings = (
+  const quoteReadings = (
     searches: number,
     rounds: number,
     caching: 'marked' | 'automatic' = 'marked',
@@ -77,35 +79,35 @@ describe('a quote', () => {
     );
     const { protocol } = searching;
     const reading = { ...searching, protocol: { ...protocol, upstream: { ...protocol.upstream, caching } } };
-    return listQuotes(grant(reading), planned({ outputLimit: 1, searches, size: { rounds } }), lower)[0]
+    return listQuotes(grant(reading), buildPlanned({ outputLimit: 1, searches, size: { rounds } }), lower)[0]
       ?.most;
   };
 
   it('covers all readings of a conversation that grows with each search', () => {
     // 100, 10,100, 20,100 and 30,100 tokens.
-    expect(readings(3, 3)).toBe(60_400n * 1000n + 2000n);
-    expect(readings(Infinity, Infinity)).toBe(
+    expect(quoteReadings(3, 3)).toBe(60_400n * 1000n + 2000n);
+    expect(quoteReadings(Infinity, Infinity)).toBe(
       (100n + 10_100n + 20_100n + 30_100n + 40_100n + 50_100n + 5n * 60_100n) * 1000n + 2000n,
     );
   });
 
   it('covers those readings at the price of cached tokens if the provider caches the conversation', () => {
-    expect(readings(3, 3, 'automatic')).toBe(30_100n * 1000n + 30_300n * 100n + 2000n);
+    expect(quoteReadings(3, 3, 'automatic')).toBe(30_100n * 1000n + 30_300n * 100n + 2000n);
   });
 
   it('covers a conversation that is read again after code ran', () => {
-    expect(readings(0, 2)).toBe((100n + 2100n + 4100n) * 1000n + 2000n);
+    expect(quoteReadings(0, 2)).toBe((100n + 2100n + 4100n) * 1000n + 2000n);
   });
 
   it('covers a cache that the call names, at the price of cached tokens', () => {
-    const quoted = (price: { readonly cacheRead?: string }): bigint | undefined =>
+    const quoteMost = (price: { readonly cacheRead?: string }): bigint | undefined =>
       listQuotes(
         grant(target('cheap', { input: '1', output: '2', ...price })),
-        planned({ outputLimit: 1, size: { cached: true } }),
+        buildPlanned({ outputLimit: 1, size: { cached: true } }),
         lower,
       )[0]?.most;
-    expect(quoted({ cacheRead: '0.1' })).toBe(100n * 1000n + 99_900n * 100n + 2000n);
-    expect(quoted({})).toBe(100_000n * 1000n + 2000n);
+    expect(quoteMost({ cacheRead: '0.1' })).toBe(100n * 1000n + 99_900n * 100n + 2000n);
+    expect(quoteMost({})).toBe(100_000n * 1000n + 2000n);
   });
 
   it.each([
@@ -117,9 +119,9 @@ describe('a quote', () => {
       output: '2',
       tiers: [{ above: 100, input: '3', output: '4' }],
     });
-    expect(listQuotes(grant(tiered), planned({ outputLimit: 50, size: { textBytes } }), lower)[0]?.most).toBe(
-      most,
-    );
+    expect(
+      listQuotes(grant(tiered), buildPlanned({ outputLimit: 50, size: { textBytes } }), lower)[0]?.most,
+    ).toBe(most);
   });
 
   it('covers cache writes unless the call marks nothing and the provider caches only what is marked', () => {
@@ -131,9 +133,9 @@ describe('a quote', () => {
         upstream: { ...writing.protocol.upstream, caching: 'marked' as const },
       },
     };
-    const quoted = (to: Target, uncached: boolean): bigint | undefined =>
-      listQuotes(grant(to), planned({ outputLimit: 1, size: { uncached } }), lower)[0]?.most;
-    expect([quoted(marked, true), quoted(marked, false), quoted(writing, true)]).toEqual([
+    const quoteMost = (to: Target, uncached: boolean): bigint | undefined =>
+      listQuotes(grant(to), buildPlanned({ outputLimit: 1, size: { uncached } }), lower)[0]?.most;
+    expect([quoteMost(marked, true), quoteMost(marked, false), quoteMost(writing, true)]).toEqual([
       102_000n,
       202_000n,
       202_000n,
@@ -141,13 +143,13 @@ describe('a quote', () => {
   });
 
   it('keeps a limit that an earlier plugin granted', () => {
-    expect(listQuotes({ targets: [cheap], outputLimit: 20 }, planned(), lower)[0]?.most).toBe(
+    expect(listQuotes({ targets: [cheap], outputLimit: 20 }, buildPlanned(), lower)[0]?.most).toBe(
       100_000n + 20n * 2000n,
     );
   });
 
   it('asks no more than the client if that is below the minimum', () => {
-    expect(listQuotes(grant(cheap), planned({ outputLimit: 3 }), lower)[0]).toMatchObject({
+    expect(listQuotes(grant(cheap), buildPlanned({ outputLimit: 3 }), lower)[0]).toMatchObject({
       least: 106_000n,
       most: 106_000n,
     });
@@ -159,7 +161,7 @@ describe('a quote', () => {
       output: '2',
       modes: { fast: { input: '10', output: '20' } },
     });
-    const asking = planned({ outputLimit: 50 });
+    const asking = buildPlanned({ outputLimit: 50 });
     const [quote] = listQuotes(
       grant(first),
       { ...asking, call: { ...asking.call, modes: [{ name: 'fast', field: 'service_tier' }] } },
@@ -173,14 +175,14 @@ describe('a quote', () => {
   it('covers what is owed for a call whose end is unknown, even while a cheaper rule applies', () => {
     const sale = target('sale', { input: '1', output: '2', rules: [{ name: 'sale', times: '0.01' }] });
     const schedule = new PriceSchedule(sale.price.rules ?? [], 1000);
-    const [quote] = listQuotes(grant({ ...sale, schedule }), planned({ outputLimit: 50 }), lower);
+    const [quote] = listQuotes(grant({ ...sale, schedule }), buildPlanned({ outputLimit: 50 }), lower);
     if (!quote) throw new Error('nothing was quoted');
     expect([quote.owed, quote.least, quote.most]).toEqual([25_000n, 25_000n, 25_000n]);
     expect(computeCost(JSON.parse(presumeProgress('call', quote).usage), sale.price)).toBe(quote.owed);
   });
 
   it('has no lower end if the options refuse short balances', () => {
-    expect(listQuotes(grant(cheap), planned(), { ...lower, whenShort: 'refuse' })[0]).toMatchObject({
+    expect(listQuotes(grant(cheap), buildPlanned(), { ...lower, whenShort: 'refuse' })[0]).toMatchObject({
       least: 2_100_000n,
       most: 2_100_000n,
     });

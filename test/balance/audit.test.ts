@@ -18,7 +18,7 @@ afterEach(async () => {
 /**
  * A credit, a call that cost 30 of 80, one that cost 130 of 100, one that was voided and one that is running.
  */
-async function books(): Promise<OpenedFile> {
+async function openBooks(): Promise<OpenedFile> {
   opened = await openTemporary();
   const { store } = opened;
   await store.definePrice(price);
@@ -40,7 +40,7 @@ async function books(): Promise<OpenedFile> {
 }
 
 /** What an audit finds after someone with access to the file has done this to it. */
-async function after(file: string, ...statements: string[]): Promise<AuditReport> {
+async function auditAfter(file: string, ...statements: string[]): Promise<AuditReport> {
   withDatabase(file, (database) => {
     database.exec(
       `DROP TRIGGER IF EXISTS entries_stay;
@@ -59,7 +59,7 @@ const post = "kind = 'post' AND revenue = 30";
 
 describe('an audit', () => {
   it('finds nothing wrong with a ledger that only the store wrote', async () => {
-    const { store } = await books();
+    const { store } = await openBooks();
     expect(await store.audit()).toEqual({
       ok: true,
       entries: 9,
@@ -165,8 +165,8 @@ describe('an audit', () => {
       /a post moves credits/,
     ],
   ])('%s: finds %s', async (rule, _, statements, message) => {
-    const { file } = await books();
-    const { ok, broken, findings } = await after(file, ...statements);
+    const { file } = await openBooks();
+    const { ok, broken, findings } = await auditAfter(file, ...statements);
     expect(ok).toBe(false);
     expect(broken).toBeGreaterThan(0);
     expect(findings).toContainEqual(
@@ -175,18 +175,18 @@ describe('an audit', () => {
   });
 
   it('lists the first of very many findings, and counts them all', async () => {
-    const { store, file } = await books();
+    const { store, file } = await openBooks();
     await Promise.all(
       Array.from({ length: 80 }, (_, index) =>
         store.reserve({ id: `r${index}`, account: 'a', key: 'k', quotes: [quote(1n)], at: 1 }),
       ),
     );
-    const { broken, findings } = await after(file, 'DELETE FROM pending');
+    const { broken, findings } = await auditAfter(file, 'DELETE FROM pending');
     expect([broken, findings.length]).toEqual([81, 50]);
   });
 
   it('reads a long ledger in parts, so that other reports do not wait for it', async () => {
-    const { store, file } = await books();
+    const { store, file } = await openBooks();
     const calls = 24_000;
     for (let made = 0; made < calls; made += 2000) {
       await Promise.all(
@@ -206,7 +206,7 @@ describe('an audit', () => {
   });
 
   it('reads one snapshot of the ledger while another process writes', async () => {
-    const { store, file } = await books();
+    const { store, file } = await openBooks();
     const other = await openSqlite({ file });
     const written = new AbortController();
     const write = async (): Promise<void> => {
@@ -237,7 +237,7 @@ describe('an audit', () => {
 
 describe('tollgate audit', () => {
   it('prints findings as lines and as JSON, and exits with 1 if there are any', async () => {
-    const { file } = await books();
+    const { file } = await openBooks();
     const [verb] = listCommands(() => openSqlite({ file })).filter(({ name }) => name === 'audit');
     expect(await verb?.run([], {}, () => undefined)).toMatchObject({
       text: 'The books are sound: 9 entries of 1 account, 1 reservation pending.',

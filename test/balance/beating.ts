@@ -1,13 +1,13 @@
 /** A heartbeat on a store of mocks. */
 import { beforeEach, vi } from 'vitest';
 import type { Store } from '../../plugins/meters/balance/store.ts';
-import { storeWith } from './calls.ts';
+import { buildStore } from './calls.ts';
 
 export const beat = vi.fn<Store['beat']>();
 export const owners = vi.fn<Store['owners']>();
 export const recover = vi.fn<Store['recover']>();
 let fault: Error | undefined;
-export const store: Store = { ...storeWith({ beat, owners, recover }), owner: 'me', health: () => fault };
+export const store: Store = { ...buildStore({ beat, owners, recover }), owner: 'me', health: () => fault };
 export const recovered: string[] = [];
 
 /** The ledger reports a fault from now on. */

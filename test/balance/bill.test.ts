@@ -17,7 +17,7 @@ const price = fc.record({
 });
 
 /** Millionths of nano-USD. */
-function exact(amount: string): bigint {
+function toUnits(amount: string): bigint {
   const [whole = '', fraction = ''] = amount.split('.');
   return BigInt(whole + fraction.padEnd(15, '0'));
 }
@@ -30,8 +30,8 @@ it('the lines of a bill add up to its total, which rounds to the charge', () => 
       const booked = lines.map(({ kind, units, rate: each }) => [kind, Number(units), formatUsd(each)]);
       const bill = computeBill(JSON.parse(JSON.stringify(booked)));
       expect(bill.lines.map(({ per }) => BigInt(per))).toEqual(lines.map(({ per }) => per));
-      const sum = bill.lines.reduce((total, { amount }) => total + exact(amount), 0n);
-      expect(exact(bill.total)).toBe(sum);
+      const sum = bill.lines.reduce((total, { amount }) => total + toUnits(amount), 0n);
+      expect(toUnits(bill.total)).toBe(sum);
       expect(roundMillionths(sum)).toBe(sumLines(lines));
     }),
   );

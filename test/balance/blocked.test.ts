@@ -1,7 +1,7 @@
 /** A process whose event loop is blocked for longer than its lease is not dead, and keeps its calls. */
 import { describe, expect, it } from 'vitest';
-import { freshDatabase } from '../support/database.ts';
-import { blocked } from './blocked.ts';
+import { openDatabase } from '../support/database.ts';
+import { runBlocked } from './blocked.ts';
 
 const streams = 5;
 /** Seconds. A busy machine may keep the thread that beats waiting for most of a second. */
@@ -16,12 +16,12 @@ const sound = {
 
 describe.concurrent('another process settles the calls of a killed process, not of a blocked one', () => {
   it('on SQLite', async () => {
-    expect(await blocked(streams, block, lease)).toEqual(sound);
+    expect(await runBlocked(streams, block, lease)).toEqual(sound);
   });
 
   it('on PostgreSQL', async () => {
-    const { url, drop } = await freshDatabase();
-    expect(await blocked(streams, block, lease, url)).toEqual(sound);
+    const { url, drop } = await openDatabase();
+    expect(await runBlocked(streams, block, lease, url)).toEqual(sound);
     await drop();
   });
 });

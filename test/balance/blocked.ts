@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { issueKey } from '../../plugins/meters/balance/keys.ts';
 import { openStore, type StoreOptions } from '../../plugins/meters/balance/open-store.ts';
 import { makeDataFolder, startProcess } from '../support/process.ts';
-import { allEntries, startJournallingVendor, stream, type Made } from './kills.ts';
+import { listEntries, startJournallingVendor, stream, type Made } from './kills.ts';
 
 export interface Blocked {
   /**
@@ -22,7 +22,7 @@ export interface Blocked {
 }
 
 /** Blocks for so many milliseconds; `lease` is in seconds. Without a database the ledger is a file. */
-export async function blocked(
+export async function runBlocked(
   streams: number,
   milliseconds: number,
   lease: number,
@@ -60,15 +60,15 @@ export async function blocked(
     while (calls.some((made) => made.words === 0)) await sleep(20);
     return { calls, over };
   };
-  const taken = async (): Promise<number> =>
+  const countTaken = async (): Promise<number> =>
     new Set(
-      (await allEntries(store)).flatMap(({ call, flags }) => (flags.includes('recovered') ? [call] : [])),
+      (await listEntries(store)).flatMap(({ call, flags }) => (flags.includes('recovered') ? [call] : [])),
     ).size;
   try {
     const living = await begin('living', 100);
     await fetch(`${busy.url}/block?milliseconds=${milliseconds}`);
     await living.over;
-    const takenOfLiving = await taken();
+    const takenOfLiving = await countTaken();
     const dead = await begin('dead', 10_000);
     busy.child.kill('SIGKILL');
     await dead.over;
@@ -77,7 +77,7 @@ export async function blocked(
     return {
       taken: takenOfLiving,
       whole: living.calls.filter(({ done }) => done).length,
-      takenOfDead: (await taken()) - takenOfLiving,
+      takenOfDead: (await countTaken()) - takenOfLiving,
       audit: await store.audit(),
     };
   } finally {

@@ -1,7 +1,7 @@
 /** The audit of budgets finds a ledger that was tampered with. */
 import { afterEach, expect, it } from 'vitest';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
-import { budgetOf, newBudget } from '../contract/made-budgets.ts';
+import { createBudget, newBudget } from '../contract/made-budgets.ts';
 import { price, quote, settlement } from './calls.ts';
 import { openTemporary, withDatabase, type OpenedFile } from './ledger-file.ts';
 
@@ -13,14 +13,14 @@ afterEach(async () => {
 });
 
 /** A budget of 100 a day, of which one call has used 30 and another holds 60; and a soft one for all time. */
-async function books(): Promise<OpenedFile> {
+async function openBooks(): Promise<OpenedFile> {
   opened = await openTemporary();
   const { store } = opened;
   await store.definePrice(price);
   await store.createAccount({ name: 'a', at: 1 });
   await store.credit({ account: 'a', amount: 1000n, kind: 'top-up', reference: undefined, at: 1 });
-  await budgetOf(store, newBudget('a', 100n));
-  await budgetOf(store, newBudget('a', 5n, { per: 'total', hard: false }));
+  await createBudget(store, newBudget('a', 100n));
+  await createBudget(store, newBudget('a', 5n, { per: 'total', hard: false }));
   for (const [id, amount] of [
     ['ended', 40n],
     ['running', 60n],
@@ -30,7 +30,7 @@ async function books(): Promise<OpenedFile> {
   return opened;
 }
 
-async function audited(file: string, statement: string) {
+async function auditAfter(file: string, statement: string) {
   withDatabase(file, (database) => database.exec(`DROP TRIGGER entries_stay; ${statement}`));
   const fresh = await openSqlite({ file });
   const { ok, findings } = await fresh.audit();
@@ -39,14 +39,14 @@ async function audited(file: string, statement: string) {
 }
 
 it('an audit finds nothing wrong with budgets that only the store wrote, and reads them once', async () => {
-  const { store } = await books();
+  const { store } = await openBooks();
   expect(await store.audit()).toMatchObject({ ok: true, findings: [] });
   await store.settle(settlement('running', 61n));
   expect(await store.audit()).toMatchObject({ ok: true, entries: 6, findings: [] });
 });
 
 it('a continuing audit finds later changes, until they are repaired', async () => {
-  const { store, file } = await books();
+  const { store, file } = await openBooks();
   const change = (by: number): void =>
     withDatabase(file, (database) =>
       database.exec(`UPDATE budget_periods SET used = used + ${by} WHERE budget = 1`),
@@ -90,8 +90,8 @@ it.each([
     /^I11 it makes 0\.0000001 in budget 1, which allowed 0\.000000099/,
   ],
 ])('an audit finds %s', async (_, statement, message) => {
-  const { file } = await books();
-  const { ok, findings } = await audited(file, statement);
+  const { file } = await openBooks();
+  const { ok, findings } = await auditAfter(file, statement);
   expect(ok).toBe(false);
   expect(findings).toContainEqual(expect.stringMatching(message));
 });

@@ -1,7 +1,7 @@
 /** Calls that race for a budget; `npm run faults` has two hundred rounds of two hundred calls each. */
 import { expect, it } from 'vitest';
-import { budgetRace } from './budget-race.ts';
-import { drawer } from './drawer.ts';
+import { runBudgetRace } from './budget-race.ts';
+import { createDrawer } from './drawer.ts';
 import { openTemporary } from './ledger-file.ts';
 import { openFresh } from './postgres-database.ts';
 
@@ -14,12 +14,12 @@ it.each([
   'a budget in %s that covers one call admits one of many that processes ask for at once: %i',
   { timeout: 120_000 },
   async (_, processes, open) => {
-    const { wrong, audit } = await budgetRace({
+    const { wrong, audit } = await runBudgetRace({
       opened: await open(),
       processes,
       rounds: 12,
       calls: 80,
-      draw: drawer(20 + processes),
+      draw: createDrawer(20 + processes),
     });
     expect(wrong).toEqual([]);
     expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });

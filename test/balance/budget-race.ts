@@ -86,7 +86,7 @@ export interface Race {
 }
 
 /** What went wrong in any round, and what the audit says at the end. */
-export async function budgetRace({ opened, processes, rounds, calls, draw }: Race) {
+export async function runBudgetRace({ opened, processes, rounds, calls, draw }: Race) {
   const { store } = opened;
   const kind = opened.file === undefined ? 'postgres' : 'sqlite';
   const address = opened.file ?? opened.url ?? '';
@@ -116,7 +116,7 @@ export async function budgetRace({ opened, processes, rounds, calls, draw }: Rac
     const at = Date.UTC(2026, round, 1 + draw(27), draw(24), draw(60));
     const tag = `round-${round}`;
     const all = scope === 'account' || scope === 'key' ? spenders.slice(0, 1) : spenders;
-    const id = await budgetFor(store, scope, tag, limit);
+    const id = await createBudget(store, scope, tag, limit);
     const wave = { calls: calls / processes, tags: [tag], cost, at };
     const race = async (name: string): Promise<Outcome> => {
       const outcomes = await Promise.all(
@@ -155,7 +155,7 @@ export async function budgetRace({ opened, processes, rounds, calls, draw }: Rac
   return { wrong, audit };
 }
 
-async function budgetFor(store: Store, scope: Scope, tag: string, limit: Nano): Promise<number> {
+async function createBudget(store: Store, scope: Scope, tag: string, limit: Nano): Promise<number> {
   const subjects = { account: 'spender-0', team: 'company', key: '0'.padStart(16, '0'), tag };
   const terms = { limit, hard: true, thresholds: [100] };
   const made = await store.createBudget({

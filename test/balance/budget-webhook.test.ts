@@ -9,7 +9,7 @@ import {
 } from '../../plugins/meters/balance/budgets/webhook.ts';
 import { registerLedgerMetrics } from '../../plugins/meters/balance/metrics.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
-import { budgetOf, newBudget } from '../contract/made-budgets.ts';
+import { createBudget, newBudget } from '../contract/made-budgets.ts';
 import { request } from '../contract/store.ts';
 import { receiverSecret, startReceiver, type Receiver } from '../support/receiver.ts';
 import { openTemporary } from './ledger-file.ts';
@@ -20,12 +20,12 @@ afterEach(async () => {
 });
 
 /** A ledger with one warning that is due, created at this moment. */
-async function warned(at = Date.now()): Promise<Store> {
+async function openWarnedStore(at = Date.now()): Promise<Store> {
   const { store, dispose } = await openTemporary();
   closers.push(dispose);
   await store.createAccount({ name: 'a', at: 1 });
   await store.credit({ account: 'a', amount: 1000n, kind: 'bonus', reference: undefined, at: 1 });
-  await budgetOf(store, newBudget('a', 0n));
+  await createBudget(store, newBudget('a', 0n));
   expect(await store.reserve(request('r', 'a', { at }))).toMatchObject({ status: 'short', by: 'budget' });
   return store;
 }
@@ -36,7 +36,7 @@ interface Delivering extends Delivery {
   counted(): Promise<Record<string, number>>;
 }
 
-async function delivering(store: Store, receiver?: Receiver): Promise<Delivering> {
+async function createDelivery(store: Store, receiver?: Receiver): Promise<Delivering> {
   if (receiver) closers.push(receiver.close);
   const [registry, log] = [new Registry(), new Array<string>()];
   return {
@@ -65,7 +65,7 @@ async function delivering(store: Store, receiver?: Receiver): Promise<Delivering
 describe('a warning', () => {
   it('is sent again while the receiver fails, redirects or does not answer, and then no more', async () => {
     const receiver = await startReceiver(500, 302, 0);
-    const delivery = await delivering(await warned(), receiver);
+    const delivery = await createDelivery(await openWarnedStore(), receiver);
     const stop = keepDelivering(delivery);
     await expect
       .poll(async () => (await delivery.store.listWarnings({ limit: 1 }))[0]?.due, { timeout: 60_000 })
@@ -96,21 +96,21 @@ describe('a warning', () => {
 
   it('is sent by one of many processes that look at the same moment', async () => {
     const receiver = await startReceiver();
-    const delivery = await delivering(await warned(), receiver);
+    const delivery = await createDelivery(await openWarnedStore(), receiver);
     await Promise.all(Array.from({ length: 8 }, () => deliverWarnings(delivery)));
     expect(receiver.received).toHaveLength(1);
   });
 
   it('is dropped a day after it was created', async () => {
     const receiver = await startReceiver(500, 500, 500);
-    const delivery = await delivering(await warned(Date.now() - 25 * 3_600_000), receiver);
+    const delivery = await createDelivery(await openWarnedStore(Date.now() - 25 * 3_600_000), receiver);
     await deliverWarnings(delivery);
     expect(await delivery.store.listWarnings({ limit: 9 })).toMatchObject([{ due: undefined, attempts: 1 }]);
     expect(await delivery.counted()).toEqual({ exhausted: 1, 'given-up': 1 });
   });
 
   it('is logged and counted once if there is no webhook', async () => {
-    const delivery = await delivering(await warned());
+    const delivery = await createDelivery(await openWarnedStore());
     await deliverWarnings(delivery);
     await deliverWarnings(delivery);
     expect(delivery.log.map((line) => JSON.parse(line))).toMatchObject([

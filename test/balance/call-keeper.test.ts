@@ -4,14 +4,14 @@ import { describe, expect, it } from 'vitest';
 import { GatewayError, type End } from '../../core/index.ts';
 import { CallKeeper } from '../../plugins/meters/balance/calls/keeper.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
-import { received } from '../support/exchange.ts';
-import { storeWith } from './calls.ts';
+import { buildHead } from '../support/exchange.ts';
+import { buildStore } from './calls.ts';
 
-function refused(id: string, account: string | null = 'a'): End {
+function buildRefused(id: string, account: string | null = 'a'): End {
   const principal = account === null ? undefined : ({ kind: 'user', account, key: 'k' } as const);
   return {
     type: 'refused',
-    exchange: { ...received('messages'), id, ...(principal && { principal }) },
+    exchange: { ...buildHead('messages'), id, ...(principal && { principal }) },
     error: new GatewayError('invalid_request', 'no'),
     attempts: [],
     duration: 5,
@@ -22,10 +22,10 @@ function refused(id: string, account: string | null = 'a'): End {
 
 type Batch = Parameters<Store['addCalls']>[0];
 
-function keeperOn(addCalls: (batch: Batch) => Promise<void>, retention = 1000) {
+function createKeeper(addCalls: (batch: Batch) => Promise<void>, retention = 1000) {
   const lost: number[] = [];
   const keeper = new CallKeeper({
-    store: storeWith({ addCalls }),
+    store: buildStore({ addCalls }),
     logger: pino({ level: 'silent' }),
     retention,
     onLost: (calls) => void lost.push(calls),
@@ -37,13 +37,13 @@ describe('ended calls', () => {
   it('wait while the database is down, and are stored once it is back', async () => {
     let isAway = true;
     const stored: string[] = [];
-    const { keeper, lost } = keeperOn(async ({ calls }) => {
+    const { keeper, lost } = createKeeper(async ({ calls }) => {
       if (isAway) throw new GatewayError('ledger_unavailable', 'away');
       stored.push(...calls);
     });
-    keeper.add(refused('one'));
+    keeper.add(buildRefused('one'));
     await keeper.flush();
-    keeper.add(refused('two'));
+    keeper.add(buildRefused('two'));
     isAway = false;
     await keeper.flush();
     expect(stored.join('').match(/"call":"(one|two)"/g)).toEqual(['"call":"one"', '"call":"two"']);
@@ -53,13 +53,13 @@ describe('ended calls', () => {
 
   it('are lost and counted if they cannot be written, and later ones are stored', async () => {
     const stored: string[] = [];
-    const { keeper, lost } = keeperOn(async ({ calls: [call] }) => {
+    const { keeper, lost } = createKeeper(async ({ calls: [call] }) => {
       if (call?.includes('"call":"bad"')) throw new Error('it breaks a rule');
       stored.push(String(call));
     });
-    keeper.add(refused('bad'));
+    keeper.add(buildRefused('bad'));
     await keeper.flush();
-    keeper.add(refused('good'));
+    keeper.add(buildRefused('good'));
     await keeper.flush();
     await keeper.close();
     expect(lost).toEqual([1]);
@@ -67,10 +67,10 @@ describe('ended calls', () => {
   });
 
   it('are lost and counted when too many wait', async () => {
-    const { keeper, lost } = keeperOn(async () => {
+    const { keeper, lost } = createKeeper(async () => {
       throw new GatewayError('ledger_unavailable', 'away');
     });
-    for (let index = 0; index < 20_003; index += 1) keeper.add(refused(`call-${index}`));
+    for (let index = 0; index < 20_003; index += 1) keeper.add(buildRefused(`call-${index}`));
     await keeper.close();
     expect(lost.reduce((sum, calls) => sum + calls, 0)).toBe(20_003);
     expect(lost[0]).toBe(3);
@@ -79,9 +79,9 @@ describe('ended calls', () => {
   it('without a known key, or without retention, are not stored', async () => {
     const stored: string[] = [];
     const store = async ({ calls }: Batch) => void stored.push(...calls.flat());
-    const [kept, unkept] = [keeperOn(store).keeper, keeperOn(store, 0).keeper];
-    kept.add(refused('stranger', null));
-    unkept.add(refused('one'));
+    const [kept, unkept] = [createKeeper(store).keeper, createKeeper(store, 0).keeper];
+    kept.add(buildRefused('stranger', null));
+    unkept.add(buildRefused('one'));
     await kept.close();
     await unkept.close();
     expect(stored).toEqual([]);

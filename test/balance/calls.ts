@@ -20,7 +20,7 @@ export function quote(least: Nano, most = least): Quote {
 }
 
 /** Usage that costs this much at that price. */
-function figures(amount: Nano): { input: number; output: number; usage: string; costs: string } {
+function buildFigures(amount: Nano): { input: number; output: number; usage: string; costs: string } {
   const input = Number(amount);
   return { input, output: 0, usage: JSON.stringify({ input, output: 0 }), costs: '[]' };
 }
@@ -30,7 +30,7 @@ const request = { model: 'house/model', provider: 'house', price: price.version,
 export function settlement(id: string, amount: Nano | undefined, more: Partial<Settlement> = {}): Settlement {
   return {
     ...request,
-    ...figures(amount ?? 0n),
+    ...buildFigures(amount ?? 0n),
     id,
     amount,
     reason: amount === undefined ? 'upstream_failed' : 'completed',
@@ -43,7 +43,7 @@ export function settlement(id: string, amount: Nano | undefined, more: Partial<S
 
 /** The progress of a call that would cost this much if it ended now. */
 export function progress(id: string, owed: Nano, more: Partial<Progress> = {}): Progress {
-  return { ...request, ...figures(owed), id, owed, sent: true, delivered: 10, ...more };
+  return { ...request, ...buildFigures(owed), id, owed, sent: true, delivered: 10, ...more };
 }
 
 export function newKey(id: string, account: string | undefined, more: Partial<NewKey> = {}): NewKey {
@@ -70,10 +70,10 @@ export function newKey(id: string, account: string | undefined, more: Partial<Ne
 }
 
 /** A store that does only what a test says, and fails the test when it calls anything else. */
-export function storeWith(operations: Partial<Store>): Store {
-  const unasked = async (): Promise<never> => {
+export function buildStore(operations: Partial<Store>): Store {
+  const throwUnasked = async (): Promise<never> => {
     throw new Error('the store was asked for what it should not be');
   };
-  const rest = { owner: 'test', health: () => undefined, audit: unasked, close: unasked };
-  return { ...createStore(unasked, rest), ...operations };
+  const rest = { owner: 'test', health: () => undefined, audit: throwUnasked, close: throwUnasked };
+  return { ...createStore(throwUnasked, rest), ...operations };
 }

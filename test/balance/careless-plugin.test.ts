@@ -41,7 +41,7 @@ function trip(step: Step): void {
   if (current === step) throw new Error('out of luck');
 }
 
-async function* brokenAfter<Each>(source: AsyncIterable<Each>, count: number): AsyncGenerator<Each> {
+async function* breakAfter<Each>(source: AsyncIterable<Each>, count: number): AsyncGenerator<Each> {
   let left = count;
   for await (const each of source) {
     if (left === 0) throw new Error('out of luck');
@@ -50,7 +50,7 @@ async function* brokenAfter<Each>(source: AsyncIterable<Each>, count: number): A
   }
 }
 
-async function* spoken(): AsyncGenerator<Uint8Array> {
+async function* yieldReply(): AsyncGenerator<Uint8Array> {
   const chunk = {
     id: 'c',
     object: 'chat.completion.chunk',
@@ -84,15 +84,15 @@ function tapAll({ hooks }: Host): void {
     return {
       status: 200,
       headers: { 'content-type': 'text/event-stream' },
-      body: brokenAfter(spoken(), current === 'the first byte of a reply' ? 0 : 2),
+      body: breakAfter(yieldReply(), current === 'the first byte of a reply' ? 0 : 2),
     };
   });
   hooks.transformStream.tap(
     { name: 'careless', when: () => current?.includes('transform') ?? false },
     (events) => {
       trip('transformStream');
-      if (current === 'the first transformed event') return brokenAfter(events, 0);
-      return current === 'a later transformed event' ? brokenAfter(events, 4) : events;
+      if (current === 'the first transformed event') return breakAfter(events, 0);
+      return current === 'a later transformed event' ? breakAfter(events, 4) : events;
     },
   );
   hooks.meter.tapPromise({ name: 'careless', stage: -10 }, async () => trip('meter, before the ledger'));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { vi } from 'vitest';
 import { openHarness, type Harness } from '../support/harness.ts';
-import { readBooks, temporaryFolder } from './ledger-file.ts';
+import { readBooks, makeTemporaryFolder } from './ledger-file.ts';
 
 const hour = 3600 * 1000;
 const year = 365 * 24 * hour;
@@ -25,7 +25,7 @@ export interface ClockRun {
   readonly audit: unknown;
 }
 
-async function costOfOne({ post, balance }: Harness): Promise<number> {
+async function measureCost({ post, balance }: Harness): Promise<number> {
   await (await post(body)).text();
   return (await balance()).used;
 }
@@ -33,14 +33,14 @@ async function costOfOne({ post, balance }: Harness): Promise<number> {
 /**
  * Starts streams in each state of the clock, which lasts so many milliseconds, and ends when all have passed.
  */
-export async function clockRun({
+export async function runClock({
   milliseconds,
   lease,
 }: {
   readonly milliseconds: number;
   readonly lease: number;
 }): Promise<ClockRun> {
-  const folder = temporaryFolder();
+  const folder = makeTemporaryFolder();
   const store = { kind: 'sqlite', file: join(folder.path, 'ledger.db') } as const;
   const houses = [
     await openHarness({ ledger: { store, lease } }),
@@ -50,7 +50,7 @@ export async function clockRun({
   const clock = vi.spyOn(Date, 'now');
   try {
     const [first] = houses;
-    const each = first ? await costOfOne(first) : 0;
+    const each = first ? await measureCost(first) : 0;
     let release = (): void => undefined;
     const hold = new Promise<void>((resolve) => {
       release = resolve;

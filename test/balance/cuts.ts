@@ -5,10 +5,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditReport } from '../../plugins/meters/balance/audit-report.ts';
 import { openStore } from '../../plugins/meters/balance/open-store.ts';
-import { freshDatabase } from '../support/database.ts';
+import { openDatabase } from '../support/database.ts';
 import { openHarness } from '../support/harness.ts';
-import { allEntries } from './kills.ts';
-import { endConnections, inDatabase } from './postgres-database.ts';
+import { listEntries } from './kills.ts';
+import { endConnections, queryDatabase } from './postgres-database.ts';
 
 export interface CutsOptions {
   /** How often connections are ended, and the milliseconds between. */
@@ -29,8 +29,8 @@ export interface Cuts {
   readonly audit: AuditReport;
 }
 
-export async function cuts({ cuts: count, every, lanes }: CutsOptions): Promise<Cuts> {
-  const { url, drop } = await freshDatabase();
+export async function runCuts({ cuts: count, every, lanes }: CutsOptions): Promise<Cuts> {
+  const { url, drop } = await openDatabase();
   const harness = await openHarness({
     credit: '1000',
     ledger: { store: { kind: 'postgres', url, connections: 4 } },
@@ -40,7 +40,7 @@ export async function cuts({ cuts: count, every, lanes }: CutsOptions): Promise<
   const odd: string[] = [];
   /** What each call's client received, by the call's id. */
   const statusOf = new Map<string, number>();
-  const lane = async (_: unknown, index: number): Promise<void> => {
+  const runLane = async (_: unknown, index: number): Promise<void> => {
     for (let turn = index; !over.signal.aborted; turn += 1) {
       const stream = turn % 2 === 0;
       const response = await harness.post({
@@ -59,11 +59,11 @@ export async function cuts({ cuts: count, every, lanes }: CutsOptions): Promise<
     }
   };
   try {
-    const calling = Promise.all(Array.from({ length: lanes }, lane));
+    const calling = Promise.all(Array.from({ length: lanes }, runLane));
     let ended = 0;
     for (let cut = 0; cut < count; cut += 1) {
       await sleep(every);
-      ended += (await inDatabase(url, endConnections)).length;
+      ended += (await queryDatabase(url, endConnections)).length;
     }
     await sleep(every);
     over.abort();
@@ -71,15 +71,15 @@ export async function cuts({ cuts: count, every, lanes }: CutsOptions): Promise<
     const ledger = await openStore({ kind: 'postgres', url, connections: 1 }, '');
     while ((await ledger.totals()).pendingCalls > 0) await sleep(50);
     const entries = Map.groupBy(
-      (await allEntries(ledger)).filter(({ kind }) => kind !== 'credit'),
+      (await listEntries(ledger)).filter(({ kind }) => kind !== 'credit'),
       ({ call = '' }) => call,
     );
-    const kindsOf = (id: string): string =>
+    const joinKinds = (id: string): string =>
       (entries.get(id) ?? [])
         .map(({ kind, revenue }) => (kind === 'post' && revenue === 0n ? 'nothing' : kind))
         .join(' ');
     const wrong = [...statusOf].flatMap(([id, status]) => {
-      const kinds = kindsOf(id);
+      const kinds = joinKinds(id);
       return (status === 200 ? ['reserve post'] : ['', 'reserve void']).includes(kinds)
         ? []
         : [`${id} ${status}: ${kinds}`];

@@ -6,7 +6,7 @@ import { openStore, type StoreOptions } from '../../plugins/meters/balance/open-
 import { request } from '../contract/store.ts';
 import { openHarness } from '../support/harness.ts';
 import { price, progress, quote, settlement } from './calls.ts';
-import { allEntries } from './kills.ts';
+import { listEntries } from './kills.ts';
 
 /** The state of a call when its process died: what is owed for it, and why its reservation ends. */
 const states = [
@@ -35,7 +35,7 @@ export interface Dangling {
  * `made` calls of four processes, one of which never sent a heartbeat: the ledger knows no more of its calls
  * than of those without progress.
  */
-export async function dangling(options: StoreOptions, made: number): Promise<Dangling> {
+export async function runDangling(options: StoreOptions, made: number): Promise<Dangling> {
   const ledger = await openStore(options, '');
   await ledger.definePrice(price);
   await ledger.createAccount({ name: 'dead', at: 1 });
@@ -87,7 +87,7 @@ export async function dangling(options: StoreOptions, made: number): Promise<Dan
     } while ((await ledger.totals()).pendingCalls > 0);
     const resolvedAfter = performance.now() - began - readyAfter;
     const ends = Map.groupBy(
-      (await allEntries(ledger)).filter(
+      (await listEntries(ledger)).filter(
         ({ account, kind }) => account === 'dead' && kind !== 'credit' && kind !== 'reserve',
       ),
       ({ call = '' }) => call,

@@ -6,8 +6,8 @@ import { exportEntries } from '../../plugins/meters/balance/operator/export.ts';
 import { admin } from '../../plugins/operations/admin/index.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
 import { openHarness } from '../support/harness.ts';
-import { storeWith } from './calls.ts';
-import { parsed, textOf } from './exported.ts';
+import { buildStore } from './calls.ts';
+import { parseLines, joinText } from './exported.ts';
 
 describe('the admin API', () => {
   it('serves at most four exports at once as files; a client that disconnects frees its place', async () => {
@@ -33,7 +33,7 @@ describe('the admin API', () => {
     expect(text).not.toContain(harness.key);
     const jsonl = await ask(`?format=jsonl&account=tester&after=0`);
     expect(jsonl.headers.get('content-type')).toBe('application/jsonl; charset=utf-8');
-    expect(parsed(await jsonl.text()).at(-1)).toMatchObject({ number: last, account: 'tester' });
+    expect(parseLines(await jsonl.text()).at(-1)).toMatchObject({ number: last, account: 'tester' });
     expect(await (await ask(`?format=jsonl&after=${last}`)).text()).toBe('');
     for (const [query, param] of [
       ['format=xml', 'format'],
@@ -48,12 +48,12 @@ describe('the admin API', () => {
     const file = join(harness.gateway.dataFolder, 'out.jsonl');
     const result = await harness.gateway.verb('entries export', [file], { format: 'jsonl' });
     expect(result).toEqual({ file, last });
-    expect(parsed(readFileSync(file, 'utf8')).at(-1)).toMatchObject({ number: last });
+    expect(parseLines(readFileSync(file, 'utf8')).at(-1)).toMatchObject({ number: last });
     await harness.close();
   });
 
   it('refuses a fifth export until one of four ends', async () => {
-    const store = storeWith({
+    const store = buildStore({
       lastEntry: async () => 1,
       exportEntries: async () => 'x\n',
     });
@@ -63,6 +63,6 @@ describe('the admin API', () => {
     await Promise.all(readers.map((reader) => reader.next()));
     await expect(exportEntries(store, query)).rejects.toMatchObject({ code: 'overloaded' });
     await Promise.all(readers.map((reader) => reader.return?.()));
-    expect(await textOf((await exportEntries(store, query)).lines)).toContain('x\n');
+    expect(await joinText((await exportEntries(store, query)).lines)).toContain('x\n');
   });
 });

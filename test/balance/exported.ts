@@ -1,7 +1,7 @@
 /** Ledgers full of entries, and what an export of them says. */
 import { z } from 'zod';
 
-export async function textOf(lines: AsyncIterable<unknown>): Promise<string> {
+export async function joinText(lines: AsyncIterable<unknown>): Promise<string> {
   let text = '';
   for await (const part of lines) text += String(part);
   return text;
@@ -9,7 +9,7 @@ export async function textOf(lines: AsyncIterable<unknown>): Promise<string> {
 
 const line = z.looseObject({ number: z.int(), available: z.string(), account: z.string() });
 
-export function parsed(text: string) {
+export function parseLines(text: string) {
   return text
     .split('\n')
     .filter((each) => each !== '')

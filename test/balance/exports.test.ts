@@ -8,15 +8,15 @@ import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { foldAll } from '../contract/fold-all.ts';
-import { freshDatabase } from '../support/database.ts';
-import { newKey, price, quote, settlement, storeWith } from './calls.ts';
-import { parsed, textOf } from './exported.ts';
-import { temporaryFolder } from './ledger-file.ts';
-import { inDatabase, startHolder } from './postgres-database.ts';
+import { openDatabase } from '../support/database.ts';
+import { newKey, price, quote, settlement, buildStore } from './calls.ts';
+import { parseLines, joinText } from './exported.ts';
+import { makeTemporaryFolder } from './ledger-file.ts';
+import { queryDatabase, startHolder } from './postgres-database.ts';
 
-async function numbersAfter(store: Store, after: number, more: object = {}) {
+async function exportNumbers(store: Store, after: number, more: object = {}) {
   const { lines, last } = await exportEntries(store, { format: 'jsonl', after, ...more });
-  return { numbers: parsed(await textOf(lines)).map(({ number }) => number), last };
+  return { numbers: parseLines(await joinText(lines)).map(({ number }) => number), last };
 }
 
 const opened: { store: Store; close(): Promise<void> }[] = [];
@@ -25,15 +25,15 @@ afterAll(async () => {
   for (const { close } of opened) await close();
 });
 
-async function sqlite(): Promise<Store> {
-  const folder = temporaryFolder();
+async function openSqliteStore(): Promise<Store> {
+  const folder = makeTemporaryFolder();
   const store = await openSqlite({ file: join(folder.path, 'ledger.db') });
   opened.push({ store, close: () => store.close().then(() => folder.remove()) });
   return store;
 }
 
-async function postgres(): Promise<Store> {
-  const { url, drop } = await freshDatabase();
+async function openPostgresStore(): Promise<Store> {
+  const { url, drop } = await openDatabase();
   const store = await openPostgres({ url });
   opened.push({ store, close: () => store.close().then(drop) });
   return store;
@@ -73,15 +73,15 @@ async function fill(store: Store, calls: number, from = 0): Promise<void> {
 }
 
 describe.each([
-  ['SQLite', sqlite],
-  ['PostgreSQL', postgres],
+  ['SQLite', openSqliteStore],
+  ['PostgreSQL', openPostgresStore],
 ] as const)('an export from %s', (_, open) => {
   it('has every entry once and in order, with the values that the list has', async () => {
     const store = await open();
     await fill(store, 400);
     const entries = await store.entries({ limit: 10_000 });
     const { lines, last } = await exportEntries(store, { format: 'jsonl', after: 0 });
-    const rows = parsed(await textOf(lines));
+    const rows = parseLines(await joinText(lines));
     expect(rows.map(({ number }) => number)).toEqual(entries.map(({ number }) => number));
     expect(last).toBeGreaterThanOrEqual(entries.at(-1)?.number ?? Infinity);
     for (const [index, entry] of entries.entries())
@@ -98,7 +98,9 @@ describe.each([
         ...(entry.usage !== undefined && { usage: JSON.parse(entry.usage) }),
         ...(entry.budgets !== undefined && { budgets: [{ budget: expect.any(Number) }] }),
       });
-    const csv = (await textOf((await exportEntries(store, { format: 'csv', after: 0 })).lines)).split('\r\n');
+    const csv = (await joinText((await exportEntries(store, { format: 'csv', after: 0 })).lines)).split(
+      '\r\n',
+    );
     expect(csv[0]).toMatch(/^number,at,kind,account,key,call,/);
     expect(csv).toHaveLength(entries.length + 2);
     // A reference that a spreadsheet would run, a negative amount that it may read, and a rule with a comma.
@@ -132,7 +134,7 @@ describe.each([
             entry.at >= from &&
             entry.at < to,
         );
-        expect((await numbersAfter(store, after, wanted)).numbers).toEqual(
+        expect((await exportNumbers(store, after, wanted)).numbers).toEqual(
           expected.map(({ number }) => number),
         );
       }),
@@ -151,23 +153,23 @@ describe.each([
     const over = writing.then(() => (isDone = true));
     for (let after = 0, isLast = false; !isLast;) {
       isLast = isDone;
-      const { numbers, last } = await numbersAfter(store, after);
+      const { numbers, last } = await exportNumbers(store, after);
       seen.push(...numbers);
       after = last;
     }
     await over;
-    const { numbers } = await numbersAfter(store, seen.at(-1) ?? 0);
+    const { numbers } = await exportNumbers(store, seen.at(-1) ?? 0);
     const entries = await store.entries({ limit: 10_000 });
     expect([...seen, ...numbers]).toEqual(entries.map(({ number }) => number));
   });
 });
 
 it('an export from PostgreSQL ends before a number that an open transaction has taken', async () => {
-  const { url, drop } = await freshDatabase();
+  const { url, drop } = await openDatabase();
   const store = await openPostgres({ url });
   await fill(store, 2);
   await foldAll(store);
-  const before = await numbersAfter(store, 0);
+  const before = await exportNumbers(store, 0);
   const holder = await startHolder(url);
   await holder.take('b');
   await holder.takeNumber();
@@ -177,36 +179,36 @@ it('an export from PostgreSQL ends before a number that an open transaction has 
   // The last number is taken by the newest transaction of all.
   const newest = await startHolder(url);
   await newest.takeNumber();
-  const during = await numbersAfter(store, before.last);
+  const during = await exportNumbers(store, before.last);
   expect(during.numbers).toEqual([]);
   expect(during.last).toBe(before.last);
   await Promise.all([holder.letGo(), newest.letGo()]);
-  expect((await numbersAfter(store, during.last)).numbers).toEqual([credit]);
+  expect((await exportNumbers(store, during.last)).numbers).toEqual([credit]);
   await store.close();
   await drop();
 });
 
 it('an export from PostgreSQL waits for no transaction of another database', async () => {
-  const [own, other] = [await freshDatabase(), await freshDatabase()];
+  const [own, other] = [await openDatabase(), await openDatabase()];
   const [store, stranger] = [await openPostgres(own), await openPostgres(other)];
   const holder = await startHolder(other.url);
   await holder.takeNumber();
   await fill(store, 2);
   await foldAll(store);
   const entries = await store.entries({ limit: 100 });
-  expect((await numbersAfter(store, 0)).numbers).toEqual(entries.map(({ number }) => number));
+  expect((await exportNumbers(store, 0)).numbers).toEqual(entries.map(({ number }) => number));
   await holder.letGo();
   for (const each of [store, stranger]) await each.close();
   for (const { drop } of [own, other]) await drop();
 });
 
 it('an export from PostgreSQL ends before a number that the newest transaction has taken', async () => {
-  const { url, drop } = await freshDatabase();
+  const { url, drop } = await openDatabase();
   const store = await openPostgres({ url });
   await fill(store, 2);
   const newest = await startHolder(url);
   await newest.takeNumber();
-  const taken = Number((await inDatabase(url, 'SELECT last_value FROM entry_numbers'))[0]?.last_value);
+  const taken = Number((await queryDatabase(url, 'SELECT last_value FROM entry_numbers'))[0]?.last_value);
   for (let fold = 0; fold < 6; fold += 1) await store.fold({ limit: 1000 });
   expect((await exportEntries(store, { format: 'csv', after: 0 })).last).toBeLessThan(taken);
   const query = { from: 0, to: 3_600_000, by: 'model', unit: '1h', top: 5 } as const;
@@ -222,7 +224,7 @@ it('an export from PostgreSQL ends before a number that the newest transaction h
 
 it('an export reads one slice ahead of its reader, and no more', async () => {
   let requestCount = 0;
-  const store = storeWith({
+  const store = buildStore({
     lastEntry: async () => 1_000_000,
     async exportEntries({ after }) {
       requestCount += 1;

@@ -8,7 +8,7 @@ import {
   listQuotes,
   type Policy,
 } from '../../plugins/meters/balance/admission.ts';
-import { cheap, grant, lower, planned } from './sample-grant.ts';
+import { cheap, grant, lower, buildPlanned } from './sample-grant.ts';
 import { target } from './targets.ts';
 
 const dear = target('dear', { input: '1', output: '20' });
@@ -16,18 +16,18 @@ const dear = target('dear', { input: '1', output: '20' });
 describe('a grant', () => {
   it('is unchanged if everything was reserved', () => {
     expect(
-      narrowGrant(grant(cheap), planned(), { status: 'reserved', quote: 0, amount: 2_100_000n }, lower),
+      narrowGrant(grant(cheap), buildPlanned(), { status: 'reserved', quote: 0, amount: 2_100_000n }, lower),
     ).toEqual({ targets: [cheap] });
   });
 
   it('has its limit lowered to what the amount covers', () => {
     expect(
-      narrowGrant(grant(cheap), planned(), { status: 'reserved', quote: 0, amount: 200_000n }, lower),
+      narrowGrant(grant(cheap), buildPlanned(), { status: 'reserved', quote: 0, amount: 200_000n }, lower),
     ).toEqual({ targets: [cheap], outputLimit: 50 });
     expect(
       narrowGrant(
         grant(cheap),
-        planned({ candidates: 2 }),
+        buildPlanned({ candidates: 2 }),
         { status: 'reserved', quote: 0, amount: 200_000n },
         lower,
       ),
@@ -36,7 +36,7 @@ describe('a grant', () => {
 
   it('is unchanged if everything was reserved and rounding made it cheaper than its parts', () => {
     const tiny = target('tiny', { input: '0', output: '0.0004' });
-    const call = planned({ outputLimit: 31 });
+    const call = buildPlanned({ outputLimit: 31 });
     expect(listQuotes(grant(tiny), call, lower)[0]?.most).toBe(12n);
     expect(narrowGrant(grant(tiny), call, { status: 'reserved', quote: 0, amount: 12n }, lower)).toEqual({
       targets: [tiny],
@@ -44,10 +44,15 @@ describe('a grant', () => {
   });
 
   it('begins with the target that was affordable', () => {
-    const quotes = listQuotes(grant(dear, cheap), planned(), lower);
+    const quotes = listQuotes(grant(dear, cheap), buildPlanned(), lower);
     expect(quotes.map(({ least }) => least)).toEqual([420_000n, 132_000n]);
     expect(
-      narrowGrant(grant(dear, cheap), planned(), { status: 'reserved', quote: 1, amount: 200_000n }, lower),
+      narrowGrant(
+        grant(dear, cheap),
+        buildPlanned(),
+        { status: 'reserved', quote: 1, amount: 200_000n },
+        lower,
+      ),
     ).toEqual({ targets: [cheap], outputLimit: 50 });
   });
 
@@ -56,13 +61,18 @@ describe('a grant', () => {
     expect(
       narrowGrant(
         grant(cheap, dear, alike),
-        planned(),
+        buildPlanned(),
         { status: 'reserved', quote: 0, amount: 2_100_000n },
         lower,
       ),
     ).toEqual({ targets: [cheap, alike] });
     expect(
-      narrowGrant(grant(dear, cheap), planned(), { status: 'reserved', quote: 0, amount: 500_000n }, lower),
+      narrowGrant(
+        grant(dear, cheap),
+        buildPlanned(),
+        { status: 'reserved', quote: 0, amount: 500_000n },
+        lower,
+      ),
     ).toEqual({ targets: [dear, cheap], outputLimit: 20 });
   });
 
@@ -71,7 +81,7 @@ describe('a grant', () => {
     expect(
       narrowGrant(
         grant(cheap, longer),
-        planned(),
+        buildPlanned(),
         { status: 'reserved', quote: 0, amount: 2_100_000n },
         lower,
       ),
@@ -82,25 +92,25 @@ describe('a grant', () => {
     const dearest = target('dearest', { input: '1', output: '90' });
     const targets = grant(cheap, dearest, dear);
     const policy: Policy = { ...lower, reserve: 'dearest' };
-    const quotes = listQuotes(targets, planned(), policy);
+    const quotes = listQuotes(targets, buildPlanned(), policy);
     expect(quotes.slice(0, 3)).toMatchObject([
       { provider: 'cheap', least: 90_100_000n, most: 90_100_000n },
       { provider: 'cheap', least: 20_100_000n, most: 20_100_000n },
       { provider: 'cheap', least: 132_000n, most: 2_100_000n },
     ]);
     const taken = { status: 'reserved', quotes: quotes.length } as const;
-    const left = (quote: number, amount: bigint): string[] =>
-      narrowGrant(targets, planned(), { ...taken, quote, amount }, policy).targets.map(
+    const listProviders = (quote: number, amount: bigint): string[] =>
+      narrowGrant(targets, buildPlanned(), { ...taken, quote, amount }, policy).targets.map(
         ({ provider }) => provider.name,
       );
-    expect([left(0, 90_100_000n), left(1, 20_100_000n), left(2, 2_100_000n)]).toEqual([
-      ['cheap', 'dearest', 'dear'],
-      ['cheap', 'dear'],
-      ['cheap'],
-    ]);
-    expect(left(4, 20_100_000n)).toEqual(['dear']);
-    expect(listQuotes(grant(dear, cheap), planned(), policy)).toEqual(
-      listQuotes(grant(dear, cheap), planned(), lower),
+    expect([
+      listProviders(0, 90_100_000n),
+      listProviders(1, 20_100_000n),
+      listProviders(2, 2_100_000n),
+    ]).toEqual([['cheap', 'dearest', 'dear'], ['cheap', 'dear'], ['cheap']]);
+    expect(listProviders(4, 20_100_000n)).toEqual(['dear']);
+    expect(listQuotes(grant(dear, cheap), buildPlanned(), policy)).toEqual(
+      listQuotes(grant(dear, cheap), buildPlanned(), lower),
     );
   });
 
@@ -121,7 +131,7 @@ describe('a grant', () => {
         fc.constantFrom('first' as const, 'dearest' as const),
         (prices, size, share, reserve) => {
           const policy: Policy = { ...lower, reserve };
-          const call = planned(size);
+          const call = buildPlanned(size);
           const before = grant(...prices.map((price, index) => target(`p${index}`, price)));
           const quotes = listQuotes(before, call, policy);
           const index = Math.floor(share * (quotes.length - 1));
@@ -157,7 +167,7 @@ describe('a grant', () => {
 
 describe('a refusal for lack of balance', () => {
   it('states the least the call could cost, the balance, and how to add to it', () => {
-    const quotes = listQuotes(grant(dear, cheap), planned(), lower);
+    const quotes = listQuotes(grant(dear, cheap), buildPlanned(), lower);
     const someone = { kind: 'user', account: 'someone', key: 'key-1' } as const;
     const error = buildBalanceError(quotes, someone, { status: 'short', by: 'balance', available: 100_000n });
     expect(error).toMatchObject({ code: 'out_of_balance', status: 402, retry: false });

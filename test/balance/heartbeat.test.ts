@@ -4,13 +4,13 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { GatewayError, type Routed } from '../../core/index.ts';
 import { Heartbeat } from '../../plugins/meters/balance/heartbeat.ts';
 import type { OwnerRecord } from '../../plugins/meters/balance/store.ts';
-import { routed } from '../support/exchange.ts';
+import { buildRouted } from '../support/exchange.ts';
 import { beat, breakStore, owners, recover, recovered, resetStore, store } from './beating.ts';
 import { target } from './targets.ts';
 
 resetStore();
 
-function heartbeat(): Heartbeat {
+function createHeartbeat(): Heartbeat {
   return new Heartbeat({
     store,
     every: 1000,
@@ -24,8 +24,8 @@ function heartbeat(): Heartbeat {
 }
 
 /** A call that was sent, with part of its reply received. */
-function sent(id: string, delivered: number): Routed {
-  const exchange = routed(target('house', { input: '1', output: '2' }));
+function buildSentCall(id: string, delivered: number): Routed {
+  const exchange = buildRouted(target('house', { input: '1', output: '2' }));
   Object.assign(exchange.attempt, { sent: true, phase: 'first-event' });
   Object.assign(exchange.attempt.tally, { deliveredBytes: delivered });
   return { ...exchange, id };
@@ -33,7 +33,7 @@ function sent(id: string, delivered: number): Routed {
 
 describe('a beat', () => {
   it('is not sent while nothing is reserved, unless the ledger failed', async () => {
-    const own = heartbeat();
+    const own = createHeartbeat();
     await own.sendBeat();
     expect(beat).not.toHaveBeenCalled();
     breakStore();
@@ -42,8 +42,8 @@ describe('a beat', () => {
   });
 
   it('reports what a call would cost if it ended now, and again after more of its reply', async () => {
-    const own = heartbeat();
-    const exchange = sent('call-1', 8);
+    const own = createHeartbeat();
+    const exchange = buildSentCall('call-1', 8);
     own.begin(exchange);
     await own.sendBeat();
     expect(beat).toHaveBeenLastCalledWith({
@@ -75,8 +75,8 @@ describe('a beat', () => {
   });
 
   it('is sent for a call that began and ended since the last one', async () => {
-    const own = heartbeat();
-    own.begin(sent('call-1', 8));
+    const own = createHeartbeat();
+    own.begin(buildSentCall('call-1', 8));
     own.end('call-1');
     await own.sendBeat();
     await own.sendBeat();
@@ -84,15 +84,15 @@ describe('a beat', () => {
   });
 
   it('reports nothing about a call that no provider was sent', async () => {
-    const own = heartbeat();
-    own.begin({ ...routed(target('house', { input: '1', output: '2' })), id: 'call-2' });
+    const own = createHeartbeat();
+    own.begin({ ...buildRouted(target('house', { input: '1', output: '2' })), id: 'call-2' });
     await own.sendBeat();
     expect(beat).toHaveBeenCalledWith({ lease: 3000, progress: [] });
   });
 
   it('reports that a call costs nothing after its attempt failed', async () => {
-    const own = heartbeat();
-    const exchange = sent('call-3', 0);
+    const own = createHeartbeat();
+    const exchange = buildSentCall('call-3', 0);
     Object.assign(exchange.attempt, { phase: 'end', error: new GatewayError('upstream_failed', 'no') });
     own.begin(exchange);
     await own.sendBeat();
@@ -104,7 +104,7 @@ describe('a beat', () => {
 });
 
 describe('another process', () => {
-  const other = (count: number, lease = 3000): OwnerRecord => ({
+  const buildOwner = (count: number, lease = 3000): OwnerRecord => ({
     owner: 'other',
     beat: count,
     lease,
@@ -112,20 +112,21 @@ describe('another process', () => {
   });
 
   /** Looks once a second, at a list of heartbeats. */
-  async function looks(own: Heartbeat, beats: readonly (number | 'fails')[], from = 0): Promise<void> {
+  async function checkBeats(own: Heartbeat, beats: readonly (number | 'fails')[], from = 0): Promise<void> {
     for (const [index, count] of beats.entries()) {
       if (count === 'fails') owners.mockRejectedValueOnce(new Error('away'));
-      else owners.mockResolvedValueOnce([other(count), { owner: 'me', beat: 1, lease: 3000, pending: 3 }]);
+      else
+        owners.mockResolvedValueOnce([buildOwner(count), { owner: 'me', beat: 1, lease: 3000, pending: 3 }]);
       await own.checkOwners((from + index) * 1000).catch(() => own.forgetSeen());
     }
   }
 
   it('is dead after a lease without a new beat, and not before; its calls are recovered', async () => {
-    const own = heartbeat();
-    await looks(own, [7, 7, 7]);
+    const own = createHeartbeat();
+    await checkBeats(own, [7, 7, 7]);
     expect(recover).not.toHaveBeenCalled();
     recover.mockResolvedValueOnce([{ id: 'left', status: 'posted', amount: 5n }]);
-    await looks(own, [7], 3);
+    await checkBeats(own, [7], 3);
     expect(recover).toHaveBeenCalledWith({
       owner: 'other',
       beat: 7,
@@ -136,33 +137,40 @@ describe('another process', () => {
   });
 
   it('is not dead when it reserves again after being idle, and keeps its reservations', async () => {
-    const own = heartbeat();
-    const idle: OwnerRecord = { ...other(7), pending: 0 };
-    for (const [second, record] of [idle, idle, idle, other(7), other(7), other(7)].entries()) {
+    const own = createHeartbeat();
+    const idle: OwnerRecord = { ...buildOwner(7), pending: 0 };
+    for (const [second, record] of [
+      idle,
+      idle,
+      idle,
+      buildOwner(7),
+      buildOwner(7),
+      buildOwner(7),
+    ].entries()) {
       owners.mockResolvedValueOnce([record]);
       await own.checkOwners(second * 1000);
     }
     expect(recover).not.toHaveBeenCalled();
-    owners.mockResolvedValueOnce([other(7)]);
+    owners.mockResolvedValueOnce([buildOwner(7)]);
     await own.checkOwners(6000);
     expect(recover).toHaveBeenCalledOnce();
   });
 
   it('is only forgotten if it has nothing reserved, even if it reserves at that moment', async () => {
-    const own = heartbeat();
-    owners.mockResolvedValue([{ ...other(7), pending: 0 }]);
+    const own = createHeartbeat();
+    owners.mockResolvedValue([{ ...buildOwner(7), pending: 0 }]);
     for (let second = 0; second < 4; second += 1) await own.checkOwners(second * 1000);
     expect(recover).toHaveBeenCalledWith(expect.objectContaining({ owner: 'other', limit: 0 }));
   });
 
   it('is alive as long as its beats continue, however slowly', async () => {
-    await looks(heartbeat(), [1, 1, 1, 2, 2, 2, 3, 3, 3, 4]);
+    await checkBeats(createHeartbeat(), [1, 1, 1, 2, 2, 2, 3, 3, 3, 4]);
     expect(recover).not.toHaveBeenCalled();
   });
 
   it('gets the longer of both leases', async () => {
-    const own = heartbeat();
-    owners.mockResolvedValue([other(1, 5000)]);
+    const own = createHeartbeat();
+    owners.mockResolvedValue([buildOwner(1, 5000)]);
     for (const second of [0, 1, 2, 3, 4]) await own.checkOwners(second * 1000);
     expect(recover).not.toHaveBeenCalled();
     await own.checkOwners(5000);
@@ -170,19 +178,19 @@ describe('another process', () => {
   });
 
   it('is not dead because the ledger failed, nor because this process slept', async () => {
-    const own = heartbeat();
-    await looks(own, [1, 1, 'fails', 1, 1, 1]);
+    const own = createHeartbeat();
+    await checkBeats(own, [1, 1, 'fails', 1, 1, 1]);
     expect(recover).not.toHaveBeenCalled();
-    await looks(own, [1], 100);
+    await checkBeats(own, [1], 100);
     expect(recover).not.toHaveBeenCalled();
-    await looks(own, [1], 101);
+    await checkBeats(own, [1], 101);
     expect(recover).toHaveBeenCalledTimes(1);
   });
 });
 
 describe('a machine that sleeps for a moment', () => {
   it('takes no other process for dead when it wakes', async () => {
-    const own = heartbeat();
+    const own = createHeartbeat();
     owners.mockResolvedValue([{ owner: 'other', beat: 1, lease: 3000, pending: 1 }]);
     for (const now of [0, 1000, 3900]) await own.checkOwners(now);
     expect(recover).not.toHaveBeenCalled();

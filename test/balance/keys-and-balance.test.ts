@@ -7,7 +7,7 @@ import { createSecret } from '../../plugins/shared/secret.ts';
 import { type TestGateway } from '../support/gateway.ts';
 import { createHost, type TestHost } from '../support/host.ts';
 import { newKey as keyRecord } from './calls.ts';
-import { books, call, dataFolder, newKey, start, useFolder } from './paid-harness.ts';
+import { readLedger, call, dataFolder, createKey, start, useFolder } from './paid-harness.ts';
 
 useFolder();
 
@@ -27,7 +27,7 @@ describe('the balance endpoint', () => {
     'answers at %s with posted amounts as numbers',
     async (path) => {
       const gateway = await start();
-      const { key } = await newKey(gateway, { account: 'someone', credit: '2' });
+      const { key } = await createKey(gateway, { account: 'someone', credit: '2' });
       await call(gateway, key, { limit: 50 });
       expect(await get(gateway, path, key)).toEqual({
         status: 200,
@@ -38,7 +38,7 @@ describe('the balance endpoint', () => {
 
   it('answers 401 in its own format to a missing, malformed, unknown or disabled key', async () => {
     const gateway = await start();
-    const { key, id } = await newKey(gateway);
+    const { key, id } = await createKey(gateway);
     await gateway.verb('keys disable', [id]);
     for (const bad of [undefined, 'sk-junk', createSecret(), key]) {
       expect(await get(gateway, '/v1/user/balance', bad), bad ?? 'none').toEqual({
@@ -120,14 +120,16 @@ describe('a first start', () => {
       account: 'default',
     });
     await Promise.all(closers.map((close) => close()));
-    expect(books().accounts).toEqual([{ name: 'default', total: 3_000_000_000n, used: 0n, pending: 0n }]);
+    expect(readLedger().accounts).toEqual([
+      { name: 'default', total: 3_000_000_000n, used: 0n, pending: 0n },
+    ]);
   });
 });
 
 describe('the commands', () => {
   it('show a new secret once, list its key without it, and disable it by its last characters', async () => {
     const gateway = await start();
-    const { key, id } = await newKey(gateway, { account: 'someone', name: 'laptop' });
+    const { key, id } = await createKey(gateway, { account: 'someone', name: 'laptop' });
     const listed = await gateway.verb('keys list');
     expect(listed).toContainEqual(
       expect.objectContaining({
@@ -158,7 +160,7 @@ describe('the commands', () => {
 
   it('add credit once for one reference, and refuse invalid amounts', async () => {
     const gateway = await start();
-    await newKey(gateway, { account: 'someone' });
+    await createKey(gateway, { account: 'someone' });
     expect(
       await gateway.verb('credit add', ['someone', '5'], { reference: 'invoice-1', kind: 'gift-card' }),
     ).toMatchObject({ total: '5' });

@@ -4,7 +4,7 @@ import { createKeyring } from '../../plugins/meters/balance/keyring.ts';
 import { toKeyId, noLimits } from '../../plugins/meters/balance/keys.ts';
 import type { KeyRecord, Store } from '../../plugins/meters/balance/store.ts';
 import { createSecret, hashSecret, isSecret } from '../../plugins/shared/secret.ts';
-import { storeWith } from './calls.ts';
+import { buildStore } from './calls.ts';
 
 describe('a secret', () => {
   it('starts with sk-, is random each time, and needs no escaping in a URL', () => {
@@ -60,7 +60,7 @@ describe('a secret', () => {
 describe('the keyring', () => {
   const keys = new Map<string, KeyRecord>();
   const findKey = vi.fn<Store['findKey']>(async (hash) => keys.get(hash));
-  const store = storeWith({ findKey });
+  const store = buildStore({ findKey });
   // Not 0, which the cache takes for a time that was never set.
   let now = 1000;
   vi.spyOn(performance, 'now').mockImplementation(() => now);

@@ -1,7 +1,7 @@
 /** Gateways that are killed under load: `npm run faults` kills a hundred of them. */
 import { expect, it } from 'vitest';
-import { drawer } from './drawer.ts';
-import { kills } from './kills.ts';
+import { createDrawer } from './drawer.ts';
+import { runKills } from './kills.ts';
 
 it('killed gateways lose nothing acknowledged and leave nothing pending; live ones keep calls', async () => {
   const {
@@ -12,7 +12,7 @@ it('killed gateways lose nothing acknowledged and leave nothing pending; live on
     asked: requestCount,
     reserved,
     ...verdict
-  } = await kills({ cycles: 2, streams: 25, living: 3, longest: 900, lease: 1, draw: drawer(7) });
+  } = await runKills({ cycles: 2, streams: 25, living: 3, longest: 900, lease: 1, draw: createDrawer(7) });
   expect(verdict).toMatchObject({
     wrong: [],
     overcharged: [],

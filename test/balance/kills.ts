@@ -125,7 +125,7 @@ export interface Kills {
   readonly audit: Awaited<ReturnType<Store['audit']>>;
 }
 
-export async function allEntries(store: Store): Promise<Entry[]> {
+export async function listEntries(store: Store): Promise<Entry[]> {
   const all: Entry[] = [];
   for (
     let page = await store.entries({ limit: 5000 });
@@ -137,7 +137,7 @@ export async function allEntries(store: Store): Promise<Entry[]> {
 }
 
 /** Waits until nothing of an owner is pending except what this allows. */
-async function untilResolved(store: Store, isNew: (call: string) => boolean): Promise<number> {
+async function waitForResolution(store: Store, isNew: (call: string) => boolean): Promise<number> {
   const began = performance.now();
   for (;;) {
     const pending = await store.listPending({ limit: 10_000 });
@@ -148,11 +148,18 @@ async function untilResolved(store: Store, isNew: (call: string) => boolean): Pr
   }
 }
 
-export function costOf(words: number): bigint {
+export function computeCost(words: number): bigint {
   return BigInt(promptTokens * rates.input + words * rates.output);
 }
 
-export async function kills({ cycles, streams, living, longest, lease, draw }: KillsOptions): Promise<Kills> {
+export async function runKills({
+  cycles,
+  streams,
+  living,
+  longest,
+  lease,
+  draw,
+}: KillsOptions): Promise<Kills> {
   const folder = makeDataFolder();
   const { vendor, journal } = await startJournallingVendor(10);
   const store = await openSqlite({ file: join(folder, 'ledger.db') });
@@ -193,7 +200,7 @@ export async function kills({ cycles, streams, living, longest, lease, draw }: K
           .map(({ call }) => call),
       );
       const gateway = await startProcess(environment);
-      const resolving = untilResolved(store, (call) => !before.has(call));
+      const resolving = waitForResolution(store, (call) => !before.has(call));
       const running = Array.from({ length: streams }, (_, index) =>
         run(gateway, victims, `${cycle}-${index}`, draw(200)),
       );
@@ -210,9 +217,9 @@ export async function kills({ cycles, streams, living, longest, lease, draw }: K
     const last = await startProcess(environment);
     over.abort();
     await Promise.all(surviving);
-    resolvedAfter.push(await untilResolved(store, () => false));
+    resolvedAfter.push(await waitForResolution(store, () => false));
     await Promise.all([last.stop('SIGTERM'), survivor.stop('SIGTERM')]);
-    return { resolvedAfter, ...(await verdict(store, journal, victims, survivors)) };
+    return { resolvedAfter, ...(await judgeCalls(store, journal, victims, survivors)) };
   } finally {
     survivor.child.kill('SIGKILL');
     await store.close();
@@ -221,13 +228,13 @@ export async function kills({ cycles, streams, living, longest, lease, draw }: K
   }
 }
 
-async function verdict(
+async function judgeCalls(
   store: Store,
   journal: ReadonlyMap<string, Served>,
   victims: readonly Made[],
   survivors: readonly Made[],
 ): Promise<Omit<Kills, 'resolvedAfter'>> {
-  const entries = await allEntries(store);
+  const entries = await listEntries(store);
   const charged = new Map<string, bigint>();
   const flagged = new Set<string>();
   for (const { call, revenue, flags, kind } of entries) {
@@ -237,16 +244,16 @@ async function verdict(
   }
   const everyone = [...victims, ...survivors];
   const wrong = everyone.filter(
-    ({ done, id = '', marker }) => done && charged.get(id) !== costOf(journal.get(marker)?.words ?? 0),
+    ({ done, id = '', marker }) => done && charged.get(id) !== computeCost(journal.get(marker)?.words ?? 0),
   );
   const cut = everyone.filter(({ done, id }) => !done && id !== undefined);
   // An estimate counts a token for four bytes of the prompt's whole JSON, and the provider's own count is
   // less.
-  const most = (words: number): bigint =>
-    costOf(words) + BigInt(100 * rates.input) + BigInt(Math.ceil((words * 5) / 4) * rates.output);
+  const computeMost = (words: number): bigint =>
+    computeCost(words) + BigInt(100 * rates.input) + BigInt(Math.ceil((words * 5) / 4) * rates.output);
   const overcharged = cut.filter(
     ({ id = '', marker }) =>
-      (charged.get(id) ?? -1n) < 0n || (charged.get(id) ?? 0n) > most(journal.get(marker)?.words ?? 0),
+      (charged.get(id) ?? -1n) < 0n || (charged.get(id) ?? 0n) > computeMost(journal.get(marker)?.words ?? 0),
   );
   const posts = new Map(
     entries.flatMap(({ kind, key = '', reason, revenue }) =>

@@ -12,7 +12,7 @@ import type { BookedEntry, Books } from '../contract/books.ts';
 import { chunk, ending } from '../support/chat-stream.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
-import { readBooks, temporaryFolder } from './ledger-file.ts';
+import { readBooks, makeTemporaryFolder } from './ledger-file.ts';
 
 const model = 'openai/gpt-4.1-mini';
 /** Words of a whole reply, five bytes each. */
@@ -32,7 +32,7 @@ interface Sent {
  * Streams its words, one every few milliseconds; without a pause the last of them arrives with the end of the
  * reply.
  */
-async function slowVendor(pause: number): Promise<{ vendor: ScriptedVendor; calls: Sent[] }> {
+async function startSlowVendor(pause: number): Promise<{ vendor: ScriptedVendor; calls: Sent[] }> {
   const calls: Sent[] = [];
   const vendor = await startScriptedVendor(async (response) => {
     const sent: Sent = { events: 0, closed: false, finished: false };
@@ -68,15 +68,15 @@ export interface Leavers {
    * that status and body.
    */
   leaveUnanswered(status: number, body: string): Promise<void>;
-  books(): Books;
+  readLedger(): Books;
   /** Entries that end a reservation, or follow its end. */
   settled(): BookedEntry[];
   close(): Promise<void>;
 }
 
-export async function leavers(onAbort: OnAbort, pause = 3): Promise<Leavers> {
-  const folder = temporaryFolder();
-  const { vendor, calls } = await slowVendor(pause);
+export async function openLeavers(onAbort: OnAbort, pause = 3): Promise<Leavers> {
+  const folder = makeTemporaryFolder();
+  const { vendor, calls } = await startSlowVendor(pause);
   const gateway = await startGateway({
     dataFolder: folder.path,
     plugins: [
@@ -87,7 +87,7 @@ export async function leavers(onAbort: OnAbort, pause = 3): Promise<Leavers> {
     ],
   });
   const key = await gateway.newKey({ account: 'a', credit: '1000' });
-  const books = (): Books => readBooks(join(folder.path, 'ledger.db'));
+  const readLedger = (): Books => readBooks(join(folder.path, 'ledger.db'));
   const ask = (controller: AbortController): Promise<Response> =>
     fetch(`${gateway.url}/v1/chat/completions`, {
       method: 'POST',
@@ -102,7 +102,7 @@ export async function leavers(onAbort: OnAbort, pause = 3): Promise<Leavers> {
   return {
     gateway,
     calls,
-    books,
+    readLedger,
     async leaveUnanswered(status, body) {
       const controller = new AbortController();
       vendor.conduct(async (response) => {
@@ -135,7 +135,7 @@ export async function leavers(onAbort: OnAbort, pause = 3): Promise<Leavers> {
       }
       return text;
     },
-    settled: () => books().entries.filter(({ kind }) => kind !== 'credit' && kind !== 'reserve'),
+    settled: () => readLedger().entries.filter(({ kind }) => kind !== 'credit' && kind !== 'reserve'),
     async close() {
       await gateway.close();
       await vendor.close();

@@ -10,7 +10,7 @@ import { openSqlite, type SqliteOptions } from '../../plugins/meters/balance/sql
 import type { Books, OpenedStore } from '../contract/books.ts';
 import { makeFolder } from '../support/folder.ts';
 
-export function temporaryFolder(): { path: string; remove(): void } {
+export function makeTemporaryFolder(): { path: string; remove(): void } {
   const path = makeFolder();
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
@@ -71,7 +71,7 @@ export interface OpenedFile extends OpenedStore {
 }
 
 export async function openTemporary(options: Omit<SqliteOptions, 'file'> = {}): Promise<OpenedFile> {
-  const folder = temporaryFolder();
+  const folder = makeTemporaryFolder();
   const file = join(folder.path, 'ledger.db');
   const store = await openSqlite({ file, ...options });
   return {
@@ -87,7 +87,7 @@ export async function openTemporary(options: Omit<SqliteOptions, 'file'> = {}): 
 }
 
 /** Counts the commits in a file's write-ahead log: frames of its current round that end a transaction. */
-export function commitsLogged(file: string): number {
+export function countCommits(file: string): number {
   const log = readFileSync(`${file}-wal`);
   const [headerLength, frameHeaderLength, pageSize] = [32, 24, log.readUInt32BE(8)];
   const salts = log.subarray(16, 24);

@@ -12,7 +12,7 @@ import { LedgerService, type LedgerServiceOptions } from '../../plugins/meters/b
 import { registerLedgerMetrics } from '../../plugins/meters/balance/metrics.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { request } from '../contract/store.ts';
-import { settlement, storeWith } from './calls.ts';
+import { settlement, buildStore } from './calls.ts';
 
 const away = new GatewayError('ledger_unavailable', 'away');
 const totals = {
@@ -27,7 +27,7 @@ const reserve = vi.fn<Store['reserve']>();
 const audit = vi.fn<Store['audit']>();
 const close = vi.fn<Store['close']>(async () => undefined);
 const store: Store = {
-  ...storeWith({
+  ...buildStore({
     settle,
     reserve,
     audit,
@@ -73,7 +73,7 @@ beforeEach(() => {
 });
 afterEach(() => service.close());
 
-async function metric(name: string): Promise<number | undefined> {
+async function readMetric(name: string): Promise<number | undefined> {
   return (await registry.getSingleMetric(name)?.get())?.values[0]?.value;
 }
 
@@ -101,10 +101,10 @@ describe('a reservation whose answer was lost', () => {
 describe('metrics', () => {
   it('report pending reservations, read from the ledger with each scrape', async () => {
     expect([
-      await metric('tollgate_ledger_pending_calls'),
-      await metric('tollgate_ledger_pending_usd'),
+      await readMetric('tollgate_ledger_pending_calls'),
+      await readMetric('tollgate_ledger_pending_usd'),
     ]).toEqual([3, 2.5]);
-    expect(await metric('tollgate_ledger_oldest_pending_seconds')).toBeGreaterThanOrEqual(5);
+    expect(await readMetric('tollgate_ledger_oldest_pending_seconds')).toBeGreaterThanOrEqual(5);
   });
 
   it('count overages, late ends and suspect usage', async () => {
@@ -115,7 +115,7 @@ describe('metrics', () => {
     settle.mockResolvedValueOnce({ status: 'posted', posted: 5n, overage: 0n });
     await service.settle(settlement('lied', 5n, { suspect: true, provider: 'liar', model: 'house/model' }));
     const names = ['overage', 'late', 'suspect'].map((name) => `tollgate_ledger_${name}_total`);
-    expect(await Promise.all(names.map(metric))).toEqual([1, 1, 1]);
+    expect(await Promise.all(names.map(readMetric))).toEqual([1, 1, 1]);
     expect(log.map((line) => JSON.parse(line).call)).toEqual(['dear', 'late', 'lied']);
     expect(JSON.parse(log.at(-1) ?? '')).toMatchObject({ level: 40, provider: 'liar', model: 'house/model' });
   });
@@ -125,15 +125,15 @@ describe('metrics', () => {
     audit.mockResolvedValueOnce(report);
     await service.audit();
     expect([
-      await metric('tollgate_ledger_audit_ok'),
-      await metric('tollgate_ledger_audit_findings'),
+      await readMetric('tollgate_ledger_audit_ok'),
+      await readMetric('tollgate_ledger_audit_findings'),
     ]).toEqual([1, 0]);
     const findings = [{ rule: 'I2' as const, entry: 7, account: 'a', message: 'wrong' }];
     audit.mockResolvedValueOnce({ ...report, ok: false, broken: 4, findings });
     await service.audit();
     expect([
-      await metric('tollgate_ledger_audit_ok'),
-      await metric('tollgate_ledger_audit_findings'),
+      await readMetric('tollgate_ledger_audit_ok'),
+      await readMetric('tollgate_ledger_audit_findings'),
     ]).toEqual([0, 4]);
     expect(JSON.parse(log.at(-1) ?? '{}')).toMatchObject({ level: 50, broken: 4, findings });
   });
@@ -166,9 +166,9 @@ describe('workers that share a ledger', () => {
     others.push(other);
     await vi.waitFor(() => expect(audit).toHaveBeenCalled(), 120_000);
     expect(other.lastAudit).toEqual(heard);
-    expect(await metric('tollgate_ledger_audit_findings')).toBe(3);
+    expect(await readMetric('tollgate_ledger_audit_findings')).toBe(3);
     audited.resolve(report);
-    await vi.waitFor(async () => expect(await metric('tollgate_ledger_audit_findings')).toBe(4), 120_000);
+    await vi.waitFor(async () => expect(await readMetric('tollgate_ledger_audit_findings')).toBe(4), 120_000);
   });
 
   it('tell each other of an audit until the next is due', async () => {

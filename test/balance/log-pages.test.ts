@@ -15,7 +15,7 @@ const pagesAt = 16;
 /** So few that the log does not reach the 4000 pages after which it restarts. */
 const calls = 150;
 
-function pagesOf(file: string): number {
+function readPages(file: string): number {
   return readFileSync(`${file}-shm`).readUInt32LE(pagesAt);
 }
 
@@ -25,9 +25,9 @@ it('a call that shares its commits with no other writes at most eleven pages to 
   const store = await openSqlite({ file });
   try {
     await fill(store);
-    const before = pagesOf(file);
+    const before = readPages(file);
     for (let call = 0; call < calls; call += 1) await settleOne(store, await reserveOne(store));
-    const written = pagesOf(file) - before;
+    const written = readPages(file) - before;
     expect(written).toBeGreaterThan(2 * calls);
     expect(written / calls).toBeLessThanOrEqual(11);
   } finally {
@@ -46,14 +46,14 @@ it('a call of the delivered gateway writes at most twelve, with its record and r
   const gateway = await startMeasured('rest', world.origin);
   try {
     const file = join(gateway.folder, 'ledger.db');
-    const before = pagesOf(file);
+    const before = readPages(file);
     await gateway.work(examples.json, calls, 1);
     const isDone = (): boolean => {
       const row = withDatabase(file, (database) => database.prepare(unfinished).get());
       return Number(row?.stored) >= calls && Number(row?.entries) === 0 && Number(row?.calls) === 0;
     };
     await vi.waitFor(() => expect(isDone()).toBe(true), { timeout: 90_000, interval: 500 });
-    const written = pagesOf(file) - before;
+    const written = readPages(file) - before;
     expect(written).toBeGreaterThan(2 * calls);
     expect(written / calls).toBeLessThanOrEqual(12);
   } finally {

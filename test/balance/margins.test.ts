@@ -5,10 +5,10 @@ import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { OverviewQuery, Store } from '../../plugins/meters/balance/store.ts';
 import { foldAll } from '../contract/fold-all.ts';
-import { freshDatabase } from '../support/database.ts';
+import { openDatabase } from '../support/database.ts';
 import { newKey, price, quote, settlement } from './calls.ts';
-import { temporaryFolder } from './ledger-file.ts';
-import { inDatabase } from './postgres-database.ts';
+import { makeTemporaryFolder } from './ledger-file.ts';
+import { queryDatabase } from './postgres-database.ts';
 
 interface Ledger {
   open(): Promise<Store>;
@@ -16,8 +16,8 @@ interface Ledger {
   remove(): Promise<void>;
 }
 
-async function sqlite(): Promise<Ledger> {
-  const folder = temporaryFolder();
+async function createSqliteLedger(): Promise<Ledger> {
+  const folder = makeTemporaryFolder();
   const file = `${folder.path}/ledger.db`;
   return {
     open: () => openSqlite({ file }),
@@ -30,11 +30,11 @@ async function sqlite(): Promise<Ledger> {
   };
 }
 
-async function postgres(): Promise<Ledger> {
-  const { url, drop } = await freshDatabase();
+async function createPostgresLedger(): Promise<Ledger> {
+  const { url, drop } = await openDatabase();
   return {
     open: () => openPostgres({ url }),
-    run: (sql) => inDatabase(url, sql),
+    run: (sql) => queryDatabase(url, sql),
     remove: drop,
   };
 }
@@ -59,19 +59,19 @@ async function makeCalls(store: Store): Promise<void> {
 
 const query: OverviewQuery = { from: 0, to: 10 * hour, by: 'model', unit: '1h', top: 5 };
 
-async function marginsOf(store: Store): Promise<string[]> {
+async function listMargins(store: Store): Promise<string[]> {
   const [all, own] = [await store.overview(query), await store.overview({ ...query, account: 'a' })];
   return [all, own].map((rows) => rows.map(({ start, margin }) => `${start / hour}: ${margin}`).join(', '));
 }
 
 it.each([
-  ['SQLite', sqlite],
-  ['PostgreSQL', postgres],
+  ['SQLite', createSqliteLedger],
+  ['PostgreSQL', createPostgresLedger],
 ] as const)('roll-ups of %s sum up margins, and the audit finds one that is wrong', async (_, make) => {
   const ledger = await make();
   let store = await ledger.open();
   await makeCalls(store);
-  const margins = await marginsOf(store);
+  const margins = await listMargins(store);
   expect(margins).toEqual(['0: 7, 1: 0, 2: 6', '0: 7, 1: 0, 2: 6']);
   await store.close();
 

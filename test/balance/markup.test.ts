@@ -26,13 +26,13 @@ import { getVendorPrice } from '../../plugins/shared/vendor-price.ts';
 import { askAdmin } from '../support/admin-listener.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
-import { until } from '../support/operated.ts';
+import { waitUntil } from '../support/operated.ts';
 
 const principal: Principal = { kind: 'user', account: 'acme', key: 'k1' };
-const rule = (input: MarkupInput) => markupSchema.parse(input);
+const parseRule = (input: MarkupInput) => markupSchema.parse(input);
 
 /** Rounds half to even in another way than the gateway does: by the remainder of decimal digits. */
-function halfEven(numerator: bigint, denominator: bigint): bigint {
+function divideHalfEven(numerator: bigint, denominator: bigint): bigint {
   const below = numerator / denominator;
   const rest = numerator - below * denominator;
   if (rest * 2n === denominator) return below % 2n === 0n ? below : below + 1n;
@@ -59,17 +59,17 @@ describe('a marked price', () => {
           const sign = millionths < 0 ? '-' : '';
           const size = Math.abs(millionths);
           const percent = `${sign}${Math.floor(size / 10_000)}.${String(size % 10_000).padStart(4, '0')}`;
-          const marked = markPrice(price, rule({ percent, fixed: formatUsd(fixed) }));
-          const times = (value: bigint): bigint =>
-            halfEven(value * BigInt(1_000_000 + millionths), 1_000_000n);
+          const marked = markPrice(price, parseRule({ percent, fixed: formatUsd(fixed) }));
+          const addMarkup = (value: bigint): bigint =>
+            divideHalfEven(value * BigInt(1_000_000 + millionths), 1_000_000n);
           const cached = BigInt(Math.min(usage.cacheRead, usage.input));
           const sum =
-            (BigInt(usage.input) - cached) * times(rates.input) +
-            cached * times(rates.cacheRead) +
-            BigInt(usage.output) * times(rates.output);
-          const fee = times(rates.request) + fixed;
+            (BigInt(usage.input) - cached) * addMarkup(rates.input) +
+            cached * addMarkup(rates.cacheRead) +
+            BigInt(usage.output) * addMarkup(rates.output);
+          const fee = addMarkup(rates.request) + fixed;
           const charge = computeCost(usage, marked);
-          expect(charge).toBe(halfEven(sum + fee * 1_000_000n, 1_000_000n));
+          expect(charge).toBe(divideHalfEven(sum + fee * 1_000_000n, 1_000_000n));
           expect(
             computeWorstCost({ input: usage.input, output: usage.output, candidates: 1 }, marked),
           ).toBeGreaterThanOrEqual(charge);
@@ -88,7 +88,7 @@ describe('a marked price', () => {
       modes: { flex: { input: '0.5', output: '1' } },
       rules: [{ name: 'night', times: '0.5' }],
     });
-    const marked = markPrice(price, rule({ percent: '50', fixed: '0.001' }));
+    const marked = markPrice(price, parseRule({ percent: '50', fixed: '0.001' }));
     expect(marked).toMatchObject({
       input: parseUsd('1.5'),
       request: parseUsd('0.001'),
@@ -103,23 +103,25 @@ describe('a marked price', () => {
 describe('rules', () => {
   it('apply by key before account before model, and by the longest pattern of models', () => {
     const rules = [
-      rule({ percent: '1' }),
-      rule({ model: 'openai/*', percent: '2' }),
-      rule({ model: 'openai/gpt-5*', percent: '3' }),
-      rule({ model: 'openai/gpt-5', percent: '4' }),
-      rule({ account: 'acme', percent: '5' }),
-      rule({ account: 'acme', model: 'openai/o3', percent: '6' }),
-      rule({ key: 'k1', model: 'openai/o4', percent: '7' }),
+      parseRule({ percent: '1' }),
+      parseRule({ model: 'openai/*', percent: '2' }),
+      parseRule({ model: 'openai/gpt-5*', percent: '3' }),
+      parseRule({ model: 'openai/gpt-5', percent: '4' }),
+      parseRule({ account: 'acme', percent: '5' }),
+      parseRule({ account: 'acme', model: 'openai/o3', percent: '6' }),
+      parseRule({ key: 'k1', model: 'openai/o4', percent: '7' }),
     ];
-    const found = (id: string, who = principal): bigint | undefined => findMarkup(rules, who, id)?.percent;
+    const findPercent = (id: string, who = principal): bigint | undefined =>
+      findMarkup(rules, who, id)?.percent;
     const other: Principal = { ...principal, account: 'other', key: 'k2' };
-    expect([found('a/b'), found('openai/o3'), found('openai/o4')]).toEqual([50_000n, 60_000n, 70_000n]);
-    expect(['a/b', 'openai/o1', 'openai/gpt-5-mini', 'openai/gpt-5'].map((id) => found(id, other))).toEqual([
-      10_000n,
-      20_000n,
-      30_000n,
-      40_000n,
+    expect([findPercent('a/b'), findPercent('openai/o3'), findPercent('openai/o4')]).toEqual([
+      50_000n,
+      60_000n,
+      70_000n,
     ]);
+    expect(
+      ['a/b', 'openai/o1', 'openai/gpt-5-mini', 'openai/gpt-5'].map((id) => findPercent(id, other)),
+    ).toEqual([10_000n, 20_000n, 30_000n, 40_000n]);
   });
 
   it.each<MarkupInput>([
@@ -198,9 +200,9 @@ describe('a gateway with markups', () => {
     harness = opened = await openHarness({ ledger: { markup: [{ account: 'tester', percent: '100' }] } });
     expect(await call()).toBe('0.00042');
     await harness.gateway.verb('markups set', [], { account: 'tester', percent: '-50' });
-    await until(async () => (await call()) === '0.000105');
+    await waitUntil(async () => (await call()) === '0.000105');
     await harness.gateway.verb('markups set', [], { account: 'tester', model: 'openai/*', percent: '0' });
-    await until(async () => (await call()) === vendorCost);
+    await waitUntil(async () => (await call()) === vendorCost);
     expect(await harness.gateway.verb('markups list')).toHaveLength(2);
     await harness.gateway.verb('markups remove', [], { account: 'tester', model: 'openai/*' });
     await expect(harness.gateway.verb('markups remove', [], { account: 'nobody' })).rejects.toThrow(

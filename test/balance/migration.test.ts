@@ -4,9 +4,9 @@ import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { selectSteps, computeNewest } from '../../plugins/meters/balance/versions.ts';
-import { freshDatabase } from '../support/database.ts';
-import { temporaryFolder, withDatabase } from './ledger-file.ts';
-import { inDatabase } from './postgres-database.ts';
+import { openDatabase } from '../support/database.ts';
+import { makeTemporaryFolder, withDatabase } from './ledger-file.ts';
+import { queryDatabase } from './postgres-database.ts';
 
 const migrations = { first: 5, steps: ['make', 'change', 'add'] };
 
@@ -35,8 +35,8 @@ interface OldLedger {
   remove(): Promise<void>;
 }
 
-async function sqlite(): Promise<OldLedger> {
-  const folder = temporaryFolder();
+async function createSqliteLedger(): Promise<OldLedger> {
+  const folder = makeTemporaryFolder();
   const file = `${folder.path}/ledger.db`;
   return {
     setVersion: async (version) =>
@@ -49,12 +49,12 @@ async function sqlite(): Promise<OldLedger> {
   };
 }
 
-async function postgres(): Promise<OldLedger> {
-  const { url, drop } = await freshDatabase();
+async function createPostgresLedger(): Promise<OldLedger> {
+  const { url, drop } = await openDatabase();
   return {
     async setVersion(version) {
-      await inDatabase(url, `UPDATE steps SET count = ${version}`);
-      return inDatabase(url, 'SELECT * FROM accounts');
+      await queryDatabase(url, `UPDATE steps SET count = ${version}`);
+      return queryDatabase(url, 'SELECT * FROM accounts');
     },
     open: () => openPostgres({ url }),
     remove: drop,
@@ -62,8 +62,8 @@ async function postgres(): Promise<OldLedger> {
 }
 
 it.each([
-  ['SQLite', sqlite, 11],
-  ['PostgreSQL', postgres, 9],
+  ['SQLite', createSqliteLedger, 11],
+  ['PostgreSQL', createPostgresLedger, 9],
 ] as const)('a %s ledger that an earlier checkout wrote is refused as it is', async (_, make, first) => {
   const ledger = await make();
   const store = await ledger.open();

@@ -63,17 +63,17 @@ export interface Figures {
   readonly pictures: number;
 }
 
-export function inputOf({ fresh, cached, written5m, written1h, audioIn, imageIn }: Figures): number {
+export function sumInput({ fresh, cached, written5m, written1h, audioIn, imageIn }: Figures): number {
   return fresh + cached + written5m + written1h + audioIn + imageIn;
 }
 
 /**
  * The cost kind by kind, where a kind without a rate has the rate of the whole; rounded once, half to even.
  */
-export function expectedCost(figures: Figures, shape: Shape): bigint {
-  const tier = (shape.tiers ?? []).filter(({ above }) => inputOf(figures) > above).at(-1);
+export function computeCost(figures: Figures, shape: Shape): bigint {
+  const tier = (shape.tiers ?? []).filter(({ above }) => sumInput(figures) > above).at(-1);
   const rates: Rates = tier ?? shape;
-  const million = (count: number, rate: string): Decimal =>
+  const priceTokens = (count: number, rate: string): Decimal =>
     new Decimal(count).times(rate).dividedBy(1_000_000);
   const {
     fresh,
@@ -90,16 +90,16 @@ export function expectedCost(figures: Figures, shape: Shape): bigint {
     pictures,
   } = figures;
   const sum = Decimal.sum(
-    million(fresh, rates.input),
-    million(cached, rates.cacheRead ?? rates.input),
-    million(written5m, rates.cacheWrite5m ?? rates.input),
-    million(written1h, rates.cacheWrite1h ?? rates.input),
-    million(audioIn, rates.inputAudio ?? rates.input),
-    million(imageIn, rates.inputImage ?? rates.input),
-    million(output - reasoning - audioOut - imageOut, rates.output),
-    million(imageOut, rates.outputImage ?? rates.output),
-    million(reasoning, rates.reasoning ?? rates.output),
-    million(audioOut, rates.outputAudio ?? rates.output),
+    priceTokens(fresh, rates.input),
+    priceTokens(cached, rates.cacheRead ?? rates.input),
+    priceTokens(written5m, rates.cacheWrite5m ?? rates.input),
+    priceTokens(written1h, rates.cacheWrite1h ?? rates.input),
+    priceTokens(audioIn, rates.inputAudio ?? rates.input),
+    priceTokens(imageIn, rates.inputImage ?? rates.input),
+    priceTokens(output - reasoning - audioOut - imageOut, rates.output),
+    priceTokens(imageOut, rates.outputImage ?? rates.output),
+    priceTokens(reasoning, rates.reasoning ?? rates.output),
+    priceTokens(audioOut, rates.outputAudio ?? rates.output),
     shape.request ?? '0',
     new Decimal(shape.webSearch ?? '0').times(searches),
     new Decimal(shape.image ?? '0').times(pictures),

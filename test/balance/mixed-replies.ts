@@ -1,18 +1,18 @@
 /** What providers of three wires answer the mixed calls, with the figures of each. */
 import { chunk, ending } from '../support/chat-stream.ts';
-import { inputOf, type Figures } from './mixed-figures.ts';
+import { sumInput, type Figures } from './mixed-figures.ts';
 
-function events(frames: readonly (readonly [type: string, data: object])[]): string {
+function joinEvents(frames: readonly (readonly [type: string, data: object])[]): string {
   return frames
     .map(([type, data]) => `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`)
     .join('');
 }
 
-function chatReply(figures: Figures, stream: boolean): string {
+function buildChatReply(figures: Figures, stream: boolean): string {
   const usage = {
-    prompt_tokens: inputOf(figures),
+    prompt_tokens: sumInput(figures),
     completion_tokens: figures.output,
-    total_tokens: inputOf(figures) + figures.output,
+    total_tokens: sumInput(figures) + figures.output,
     prompt_tokens_details: { cached_tokens: figures.cached, audio_tokens: figures.audioIn },
     completion_tokens_details: { reasoning_tokens: figures.reasoning, audio_tokens: figures.audioOut },
   };
@@ -28,7 +28,7 @@ function chatReply(figures: Figures, stream: boolean): string {
   return chunk({ role: 'assistant', content: 'Yes.' }) + chunk({}, 'stop') + ending(usage);
 }
 
-function messagesReply(
+function buildMessagesReply(
   { fresh, cached, written5m, written1h, output, searches }: Figures,
   stream: boolean,
 ): string {
@@ -58,7 +58,7 @@ function messagesReply(
       stop_reason: 'end_turn',
       usage,
     });
-  return events([
+  return joinEvents([
     ['message_start', { message: { ...message, content: [], usage: { ...usage, output_tokens: 1 } } }],
     ['content_block_start', { index: 0, content_block: { type: 'text', text: '' } }],
     ['content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'Yes.' } }],
@@ -78,18 +78,18 @@ function messagesReply(
 const pixel =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-function imagesReply(figures: Figures): string {
+function buildImagesReply(figures: Figures): string {
   const { cached, imageIn, output, imageOut, pictures } = figures;
   const usage = {
-    input_tokens: inputOf(figures),
+    input_tokens: sumInput(figures),
     input_tokens_details: {
-      text_tokens: inputOf(figures) - imageIn,
+      text_tokens: sumInput(figures) - imageIn,
       image_tokens: imageIn,
       cached_tokens: cached,
     },
     output_tokens: output,
     output_tokens_details: { image_tokens: imageOut, text_tokens: output - imageOut },
-    total_tokens: inputOf(figures) + output,
+    total_tokens: sumInput(figures) + output,
   };
   return JSON.stringify({
     created: 1,
@@ -99,7 +99,7 @@ function imagesReply(figures: Figures): string {
 }
 
 export const replies: Readonly<Record<string, (figures: Figures, stream: boolean) => string>> = {
-  'chat-completions': chatReply,
-  messages: messagesReply,
-  images: imagesReply,
+  'chat-completions': buildChatReply,
+  messages: buildMessagesReply,
+  images: buildImagesReply,
 };

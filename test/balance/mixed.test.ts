@@ -1,10 +1,13 @@
 /** The ledger against decimal numbers: `npm run faults` does the same with twenty thousand calls. */
 import { expect, it } from 'vitest';
-import { drawer } from './drawer.ts';
-import { mixedCalls } from './mixed.ts';
+import { createDrawer } from './drawer.ts';
+import { runMixedCalls } from './mixed.ts';
 
 it("mixed calls cost what the providers' own usage comes to, to the nano", async () => {
-  const { calls, wrong, used, expected, statuses, audit } = await mixedCalls(300, drawer(20_260_702));
+  const { calls, wrong, used, expected, statuses, audit } = await runMixedCalls(
+    300,
+    createDrawer(20_260_702),
+  );
   expect(statuses).toEqual({ 200: 300 });
   expect(calls).toBe(300);
   expect(wrong).toEqual([]);

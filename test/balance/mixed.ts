@@ -14,18 +14,18 @@ import { images } from '../../plugins/protocols/images/index.ts';
 import { textProtocols } from '../support/front.ts';
 import { startGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
-import { temporaryFolder } from './ledger-file.ts';
-import { drawFigures, expectedCost, paintings, shapes, type Figures } from './mixed-figures.ts';
+import { makeTemporaryFolder } from './ledger-file.ts';
+import { drawFigures, computeCost, paintings, shapes, type Figures } from './mixed-figures.ts';
 import { replies } from './mixed-replies.ts';
 
 /** A provider searches, and writes to its cache, only for calls that ask for it. */
-function asAsked(figures: Figures, body: string): Figures {
+function adjustFigures(figures: Figures, body: string): Figures {
   const searches = body.includes('"web_search') ? figures.searches : 0;
   if (!body.includes('"cache_control"')) return { ...figures, searches, written5m: 0, written1h: 0 };
   return { ...figures, searches, written1h: body.includes('"1h"') ? figures.written1h : 0 };
 }
 
-async function* once(text: string): AsyncGenerator<Uint8Array> {
+async function* yieldOnce(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
 }
 
@@ -43,7 +43,7 @@ const painting = {
 };
 
 /** A provider for each of three wires; records what it answers to a call under the call's id. */
-function vendor(wire: string, record: Map<string, Figures>, draw: (most: number) => number) {
+function defineVendor(wire: string, record: Map<string, Figures>, draw: (most: number) => number) {
   return definePlugin({
     name: `${wire}-vendor`,
     options: z.strictObject({}),
@@ -75,13 +75,13 @@ function vendor(wire: string, record: Map<string, Figures>, draw: (most: number)
       host.hooks.dispatch.tapPromise(provider.name, async (request, { attempt, id }) => {
         if (attempt.target.provider !== provider) return undefined;
         attempt.sent = true;
-        const figures = asAsked(drawFigures(wire, draw), String(request.body));
+        const figures = adjustFigures(drawFigures(wire, draw), String(request.body));
         record.set(id, figures);
         const stream = String(request.body).includes('"stream":true');
         return {
           status: 200,
           headers: { 'content-type': stream ? 'text/event-stream' : 'application/json' },
-          body: once(replies[wire]?.(figures, stream) ?? ''),
+          body: yieldOnce(replies[wire]?.(figures, stream) ?? ''),
         };
       });
     },
@@ -95,7 +95,7 @@ const marked = [
   { type: 'text', text: 'Is it?', cache_control: { type: 'ephemeral' } },
 ];
 
-function searching(model: string): object {
+function buildSearchTools(model: string): object {
   return shapes[model.replace(/^.*\//, '')]?.webSearch === undefined
     ? {}
     : { tools: [{ type: 'web_search_20250305', name: 'web_search' }] };
@@ -118,7 +118,13 @@ const families: readonly ((
   ],
   (model, stream) => [
     '/alpha/v1/messages',
-    { model, stream, max_tokens: 2000, messages: [{ role: 'user', content: marked }], ...searching(model) },
+    {
+      model,
+      stream,
+      max_tokens: 2000,
+      messages: [{ role: 'user', content: marked }],
+      ...buildSearchTools(model),
+    },
     version,
   ],
   (model, stream) => [
@@ -145,18 +151,18 @@ export interface Mixed {
 }
 
 /** Makes so many calls, some at once; `draw` returns a whole number below its argument. */
-export async function mixedCalls(count: number, draw: (most: number) => number): Promise<Mixed> {
-  const folder = temporaryFolder();
+export async function runMixedCalls(count: number, draw: (most: number) => number): Promise<Mixed> {
+  const folder = makeTemporaryFolder();
   const record = new Map<string, Figures>();
   const gateway = await startGateway({
     dataFolder: folder.path,
     plugins: [
       bearer(),
       ...textProtocols(),
-      vendor('chat-completions', record, draw),
-      vendor('messages', record, draw),
+      defineVendor('chat-completions', record, draw),
+      defineVendor('messages', record, draw),
       images(),
-      vendor('images', record, draw),
+      defineVendor('images', record, draw),
       balance({ firstCredit: '0' }),
     ],
   });
@@ -165,7 +171,7 @@ export async function mixedCalls(count: number, draw: (most: number) => number):
   const expected = new Map<string, bigint>();
   const names = Object.keys(shapes);
   let left = count;
-  const lane = async (): Promise<void> => {
+  const runLane = async (): Promise<void> => {
     for (; left > 0;) {
       left -= 1;
       const paints = draw(8) === 0;
@@ -187,12 +193,12 @@ export async function mixedCalls(count: number, draw: (most: number) => number):
       if (figures)
         expected.set(
           id,
-          expectedCost(figures, shapes[shape] ?? paintings[shape] ?? { input: '0', output: '0' }),
+          computeCost(figures, shapes[shape] ?? paintings[shape] ?? { input: '0', output: '0' }),
         );
       record.delete(id);
     }
   };
-  await Promise.all(Array.from({ length: 16 }, lane));
+  await Promise.all(Array.from({ length: 16 }, runLane));
   await gateway.close();
   const store = await openSqlite({ file: join(folder.path, 'ledger.db') });
   const wrong: string[] = [];

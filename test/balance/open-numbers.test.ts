@@ -2,19 +2,21 @@
 import { expect, it } from 'vitest';
 import { buildNoneOpenSql } from '../../plugins/meters/balance/postgres/open-numbers.ts';
 import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
-import { freshDatabase } from '../support/database.ts';
-import { inDatabase, startHolder } from './postgres-database.ts';
+import { openDatabase } from '../support/database.ts';
+import { queryDatabase, startHolder } from './postgres-database.ts';
 
 it('a transaction below the horizon holds back its numbers until it ends, in any epoch', async () => {
-  const { url, drop } = await freshDatabase();
+  const { url, drop } = await openDatabase();
   const store = await openPostgres({ url });
   const ask = async (horizon: bigint): Promise<unknown> =>
     (
-      await inDatabase(url, `SELECT ${buildNoneOpenSql("'entry_numbers'", '$1::bigint')} AS free`, [horizon])
+      await queryDatabase(url, `SELECT ${buildNoneOpenSql("'entry_numbers'", '$1::bigint')} AS free`, [
+        horizon,
+      ])
     )[0]?.free;
   const holder = await startHolder(url);
   await holder.takeNumber();
-  const [row] = await inDatabase(
+  const [row] = await queryDatabase(
     url,
     `SELECT transactionid::text::bigint AS id FROM pg_locks JOIN pg_stat_activity USING (pid)
      WHERE locktype = 'transactionid' AND datname = current_database()`,

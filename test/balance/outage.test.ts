@@ -8,7 +8,7 @@ import { runOutage } from './outage.ts';
 import { troubles, type Trouble } from './troubles.ts';
 
 vi.mock('node:worker_threads', async (original: () => Promise<typeof threads>) =>
-  (await import('./weather.ts')).weathered(await original()),
+  (await import('./weather.ts')).wrapThreads(await original()),
 );
 
 async function isSurvived(kind: Trouble): Promise<void> {

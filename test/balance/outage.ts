@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditReport } from '../../plugins/meters/balance/audit-report.ts';
 import { openStore } from '../../plugins/meters/balance/open-store.ts';
 import { openHarness } from '../support/harness.ts';
-import { troubledStore, type Trouble } from './troubles.ts';
+import { createTroubledStore, type Trouble } from './troubles.ts';
 
 export interface OutageOptions {
   readonly kind: Trouble;
@@ -34,23 +34,23 @@ const model = 'openai/gpt-4o-mini';
 const wish = { headers: { 'x-tollgate-cost': 'reply' } };
 
 /** The last cost in the usage of a stream; NaN without one. */
-function statedCost(text: string): number {
+function readStatedCost(text: string): number {
   return Number([...text.matchAll(/"cost":"?([\d.]+)/g)].at(-1)?.[1]);
 }
 
 export async function runOutage({ kind, milliseconds, streams }: OutageOptions): Promise<Outage> {
-  const store = await troubledStore(kind);
+  const store = await createTroubledStore(kind);
   const harness = await openHarness({ ledger: { store: store.options } });
   const { promise: hold, resolve: release } = Promise.withResolvers<void>();
   try {
-    const readiness = async (): Promise<number> => (await fetch(`${harness.gateway.url}/readyz`)).status;
+    const fetchReadiness = async (): Promise<number> => (await fetch(`${harness.gateway.url}/readyz`)).status;
     const body = {
       model,
       messages: [{ role: 'user', content: 'Hello!' }],
       stream: true,
       stream_options: { include_usage: true },
     };
-    const before = await readiness();
+    const before = await fetchReadiness();
     // What one of them costs, to compute what all of them should.
     await (await harness.post(body, wish)).text();
     const due = (await harness.balance()).used * (streams + 1);
@@ -67,28 +67,28 @@ export async function runOutage({ kind, milliseconds, streams }: OutageOptions):
     const late = await harness.post(body, wish);
     const answer: unknown = await late.json();
     // The call may be refused because of a connection that reads, before the one that writes fails.
-    let meanwhile = await readiness();
+    let meanwhile = await fetchReadiness();
     while (meanwhile === before) {
       await sleep(20);
-      meanwhile = await readiness();
+      meanwhile = await fetchReadiness();
     }
     const texts = await ended;
     await returned;
     await store.end();
 
-    const settled = async (): Promise<number> => (await harness.balance().catch(() => ({ used: -1 }))).used;
-    while ((await readiness()) !== 200 || Math.abs((await settled()) - due) > 1e-9) await sleep(50);
+    const fetchUsed = async (): Promise<number> => (await harness.balance().catch(() => ({ used: -1 }))).used;
+    while ((await fetchReadiness()) !== 200 || Math.abs((await fetchUsed()) - due) > 1e-9) await sleep(50);
     const ledger = await openStore(store.direct, '');
     const audit = await ledger.audit();
     await ledger.close();
     return {
       refused: { status: late.status, retryAfter: late.headers.get('retry-after'), code: answer },
-      ready: [before, meanwhile, await readiness()],
+      ready: [before, meanwhile, await fetchReadiness()],
       whole: texts.filter(({ text }) => text.trimEnd().endsWith('data: [DONE]')).length,
-      stated: texts.map(({ text }) => statedCost(text)),
+      stated: texts.map(({ text }) => readStatedCost(text)),
       longestWait: Math.max(...texts.map(({ after }) => after)),
       due,
-      used: await settled(),
+      used: await fetchUsed(),
       audit,
     };
   } finally {

@@ -31,11 +31,11 @@ export interface Vendor {
   readonly facts?: Partial<ModelFacts>;
 }
 
-async function* once(text: string): AsyncGenerator<Uint8Array> {
+async function* yieldOnce(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
 }
 
-function inHouse(vendor: Vendor): PluginFactory<z.ZodObject> {
+function defineHouse(vendor: Vendor): PluginFactory<z.ZodObject> {
   return definePlugin({
     name: 'house',
     options: z.strictObject({}),
@@ -50,7 +50,7 @@ function inHouse(vendor: Vendor): PluginFactory<z.ZodObject> {
         return {
           status,
           headers: { 'content-type': 'application/json' },
-          body: once(JSON.stringify({ model: 'm', text: 'hello', ...answer })),
+          body: yieldOnce(JSON.stringify({ model: 'm', text: 'hello', ...answer })),
         };
       });
       // Not in the verbatim lane, so that the encoder sends the limit and the test can see it.
@@ -70,12 +70,12 @@ export async function start(
   const extra = definePlugin({ name: 'extra', options: z.strictObject({}), apply: (host) => more?.(host) });
   running = await startGateway({
     dataFolder,
-    plugins: [plain(), bearer(), inHouse(vendor)(), balance(options), extra()],
+    plugins: [plain(), bearer(), defineHouse(vendor)(), balance(options), extra()],
   });
   return running;
 }
 
-export async function newKey(
+export async function createKey(
   gateway: TestGateway,
   options: Record<string, string> = {},
 ): Promise<z.infer<typeof keySchema>> {
@@ -90,7 +90,7 @@ export function call(gateway: TestGateway, key: string, body: object = {}): Prom
   );
 }
 
-export const books = () => readBooks(join(dataFolder, 'ledger.db'));
+export const readLedger = () => readBooks(join(dataFolder, 'ledger.db'));
 
 export function useFolder(): void {
   beforeEach(() => {

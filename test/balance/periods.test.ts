@@ -13,24 +13,24 @@ const zone = fc.constantFrom(...zones);
 const calendarPeriod = fc.constantFrom('day', 'week', 'month');
 
 /** The first day of the period of a date, a number of periods later. */
-function firstDay(per: string, date: Temporal.PlainDate, later: number): Temporal.PlainDate {
+function computeFirstDay(per: string, date: Temporal.PlainDate, later: number): Temporal.PlainDate {
   if (per === 'month') return date.with({ day: 1 }).add({ months: later });
   if (per === 'week') return date.subtract({ days: date.dayOfWeek - 1 }).add({ weeks: later });
   return date.add({ days: later });
 }
 
 /** By Temporal: from the start of its first day to the start of the first day of the next period. */
-function expected(per: string, name: string, at: number): { start: number; ends: number } {
+function computePeriod(per: string, name: string, at: number): { start: number; ends: number } {
   const date = Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(name).toPlainDate();
-  const startOf = (later: number): number =>
-    firstDay(per, date, later).toZonedDateTime(name).startOfDay().epochMilliseconds;
+  const computeStart = (later: number): number =>
+    computeFirstDay(per, date, later).toZonedDateTime(name).startOfDay().epochMilliseconds;
   let later = 0;
-  while (startOf(later + 1) <= at) later += 1;
-  return { start: startOf(later), ends: startOf(later + 1) };
+  while (computeStart(later + 1) <= at) later += 1;
+  return { start: computeStart(later), ends: computeStart(later + 1) };
 }
 
 /** Moments around which clocks change, with some on either side. */
-function changes(name: string, since: number, until: number): number[] {
+function listChanges(name: string, since: number, until: number): number[] {
   const found: number[] = [];
   let moment = Temporal.Instant.fromEpochMilliseconds(since).toZonedDateTimeISO(name);
   for (;;) {
@@ -45,7 +45,7 @@ describe('a period', () => {
   it('is what the calendar of its zone says, in any zone at any moment', () => {
     fc.assert(
       fc.property(zone, calendarPeriod, fc.integer({ min: from, max: to }), (name, per, at) => {
-        expect(findPeriod(per, name, at)).toEqual(expected(per, name, at));
+        expect(findPeriod(per, name, at)).toEqual(computePeriod(per, name, at));
       }),
       { numRuns: 1500 },
     );
@@ -55,12 +55,12 @@ describe('a period', () => {
     const around = [-86_400_000, -3_600_000, -1, 0, 1_800_000, 5_400_000, 86_400_000];
     let compared = 0;
     for (const name of zones) {
-      for (const change of changes(name, Date.UTC(2025, 0, 1), Date.UTC(2027, 0, 1))) {
+      for (const change of listChanges(name, Date.UTC(2025, 0, 1), Date.UTC(2027, 0, 1))) {
         for (const by of around) {
           expect([name, change + by, findPeriod('day', name, change + by)]).toEqual([
             name,
             change + by,
-            expected('day', name, change + by),
+            computePeriod('day', name, change + by),
           ]);
           compared += 1;
         }
@@ -76,7 +76,7 @@ describe('a period', () => {
         fc.constantFrom<PeriodName>('hour', 'day', 'week', 'month'),
         fc.integer({ min: from, max: to }),
         (name, per, somewhen) => {
-          const near = changes(name, somewhen, Math.min(somewhen + 400 * 86_400_000, to));
+          const near = listChanges(name, somewhen, Math.min(somewhen + 400 * 86_400_000, to));
           for (const at of [
             somewhen,
             ...near.flatMap((change) => [change - 1, change, change + 1_900_000]),

@@ -14,7 +14,7 @@ import { newBudget } from '../contract/made-budgets.ts';
 import { request } from '../contract/store.ts';
 import { newKey, price, settlement } from './calls.ts';
 import { openTemporary, withDatabase } from './ledger-file.ts';
-import { inDatabase, openFresh } from './postgres-database.ts';
+import { queryDatabase, openFresh } from './postgres-database.ts';
 
 const key = '00000000000000a1';
 
@@ -34,7 +34,7 @@ async function fill({ store }: OpenedStore): Promise<void> {
     await store.createBudget(newBudget(subject, 500n, { scope, thresholds: [1] }));
 }
 
-const asked = (id: string) =>
+const buildRequest = (id: string) =>
   request(id, 'a', { key, tags: ['t'], claim: { name: `claim ${id}`, fingerprint: 'f', expires: 9e15 } });
 
 describe('a reservation and its end', () => {
@@ -57,7 +57,7 @@ describe('a reservation and its end', () => {
     });
     const { handlers, calls } = createConnection(database, 'o', undefined);
     for (const id of ['first', 'second'])
-      expect(handlers.reserve(asked(id))).toMatchObject({ status: 'reserved' });
+      expect(handlers.reserve(buildRequest(id))).toMatchObject({ status: 'reserved' });
     calls.writeChanges();
     expect(handlers.settle(settlement('first', 8n))).toMatchObject({ status: 'posted' });
     calls.writeChanges();
@@ -82,15 +82,15 @@ describe('a reservation and its end', () => {
   it('scan no table in PostgreSQL, with budgets, a cap, a rate and a claim', async () => {
     const opened = await openFresh();
     await fill(opened);
-    await opened.store.reserve(asked('first'));
-    await opened.store.reserve(asked('second'));
+    await opened.store.reserve(buildRequest('first'));
+    await opened.store.reserve(buildRequest('second'));
     await opened.store.settle(settlement('second', 8n));
     const run: { readonly text: string; readonly values: readonly unknown[] }[] = [];
-    const recording: Query = async ({ text }, values = []) => {
+    const recordQuery: Query = async ({ text }, values = []) => {
       run.push({ text, values });
-      return inDatabase(opened.url, text, [...values]);
+      return queryDatabase(opened.url, text, [...values]);
     };
-    const batch = await CallBatch.readBatch(recording, 'o', {
+    const batch = await CallBatch.readBatch(recordQuery, 'o', {
       accounts: ['a'],
       keys: [key],
       claims: ['claim third'],
@@ -98,13 +98,13 @@ describe('a reservation and its end', () => {
       moments: [1000],
       calls: ['first', 'second'],
     });
-    expect(batch.calls.reserve(asked('third'))).toMatchObject({ status: 'reserved' });
+    expect(batch.calls.reserve(buildRequest('third'))).toMatchObject({ status: 'reserved' });
     expect(batch.calls.settle(settlement('first', 8n))).toMatchObject({ status: 'posted' });
     await Promise.all(batch.sendWrites());
     expect(run.length).toBeGreaterThan(12);
     const scans: string[] = [];
     for (const { text, values } of run) {
-      const { rows } = await explained(opened.url, text, values);
+      const { rows } = await explainPlan(opened.url, text, values);
       for (const row of rows)
         if (/Seq Scan on (entries|pending|accounts|keys|claims|budget)/.test(row))
           scans.push(`${row.trim()}: ${text.trim()}`);
@@ -115,7 +115,11 @@ describe('a reservation and its end', () => {
 });
 
 /** The plan of a statement when the tables are large enough for an index to pay. */
-async function explained(url: string, text: string, values: readonly unknown[]): Promise<{ rows: string[] }> {
+async function explainPlan(
+  url: string,
+  text: string,
+  values: readonly unknown[],
+): Promise<{ rows: string[] }> {
   const address = new URL(url);
   address.searchParams.set('options', '-c enable_seqscan=off -c search_path=tollgate');
   const client = new Client({ connectionString: address.href });

@@ -7,14 +7,14 @@ import { openPostgres, type PostgresOptions } from '../../plugins/meters/balance
 import { typeParsers } from '../../plugins/meters/balance/postgres/values.ts';
 import { readInteger, readOptional, readText, type Row } from '../../plugins/meters/balance/rows.ts';
 import type { Books, OpenedStore } from '../contract/books.ts';
-import { freshDatabase } from '../support/database.ts';
+import { openDatabase } from '../support/database.ts';
 
 /** Ends all connections of gateways to a database. */
 export const endConnections = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
   WHERE application_name LIKE 'tollgate %' AND datname = current_database()`;
 
 /** Lets a test change a database as the store never would. */
-export async function inDatabase(
+export async function queryDatabase(
   url: string,
   statement: string,
   values: unknown[] = [],
@@ -34,12 +34,12 @@ export async function inDatabase(
 }
 
 async function readBooks(url: string): Promise<Books> {
-  const entries = await inDatabase(
+  const entries = await queryDatabase(
     url,
     `SELECT entries.*, accounts.name FROM entries
     JOIN accounts ON accounts.id = entries.account ORDER BY number`,
   );
-  const accounts = await inDatabase(url, 'SELECT name, total, used, pending FROM accounts');
+  const accounts = await queryDatabase(url, 'SELECT name, total, used, pending FROM accounts');
   return {
     entries: entries.map((row) => ({
       kind: readText(row, 'kind'),
@@ -66,7 +66,7 @@ export interface OpenedDatabase extends OpenedStore {
 }
 
 export async function openFresh(options: Omit<PostgresOptions, 'url'> = {}): Promise<OpenedDatabase> {
-  const { url, drop } = await freshDatabase();
+  const { url, drop } = await openDatabase();
   const store = await openPostgres({ url, ...options });
   return {
     store,

@@ -6,11 +6,11 @@ import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { request } from '../contract/store.ts';
 import { startCable, type Cable } from '../support/cable.ts';
-import { freshDatabase } from '../support/database.ts';
+import { openDatabase } from '../support/database.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { quote, settlement } from './calls.ts';
-import { endConnections, inDatabase, startHolder } from './postgres-database.ts';
-import { closeStores, closers, fill, open, recovered, waitForLocks } from './postgres-stores.ts';
+import { endConnections, queryDatabase, startHolder } from './postgres-database.ts';
+import { closeStores, closers, fill, open, waitForRecovery, waitForLocks } from './postgres-stores.ts';
 
 closeStores();
 
@@ -30,7 +30,7 @@ describe('a database that is stopped', () => {
     await expect(store.findKey('a'.repeat(64))).rejects.toMatchObject(refused);
     expect(store.health()).toBeInstanceOf(Error);
     await server.start();
-    await recovered(store);
+    await waitForRecovery(store);
     expect(await store.settle(settlement('before', 4n))).toEqual({
       status: 'posted',
       posted: 4n,
@@ -43,8 +43,8 @@ describe('a database that is stopped', () => {
 });
 
 describe('a network that fails', () => {
-  async function wired(): Promise<{ cable: Cable; store: Store; url: string }> {
-    const { url, drop } = await freshDatabase();
+  async function openThroughCable(): Promise<{ cable: Cable; store: Store; url: string }> {
+    const { url, drop } = await openDatabase();
     closers.push(drop);
     const cable = await startCable(Number(new URL(url).port));
     closers.push(() => cable.close());
@@ -57,7 +57,7 @@ describe('a network that fails', () => {
   }
 
   it('is noticed if answers stop, within the time a reply waits for its entry', async () => {
-    const { cable, store } = await wired();
+    const { cable, store } = await openThroughCable();
     cable.hold();
     const answers = await Promise.allSettled([
       store.reserve(request('r1', 'a')),
@@ -67,26 +67,26 @@ describe('a network that fails', () => {
     for (const answer of answers) expect(answer).toMatchObject({ status: 'rejected', reason: refused });
     expect(store.health()).toBeInstanceOf(Error);
     cable.release();
-    await recovered(store);
+    await waitForRecovery(store);
     expect(await store.balance('a')).toEqual({ total: 1000n, used: 0n, pending: 0n });
   });
 
   it('leaves no late write: afterwards, reservations without an answer can be voided', async () => {
-    const { cable, store, url } = await wired();
+    const { cable, store, url } = await openThroughCable();
     cable.holdAfter('batch commit');
     const reply = store.reserve(request('r1', 'a'));
     reply.catch(() => undefined);
-    while ((await inDatabase(url, 'SELECT FROM pending')).length === 0) await sleep(20);
+    while ((await queryDatabase(url, 'SELECT FROM pending')).length === 0) await sleep(20);
     cable.cut();
     cable.release();
     await expect(reply).rejects.toMatchObject(refused);
-    await recovered(store);
+    await waitForRecovery(store);
     expect(await store.settle(settlement('r1', undefined))).toEqual({ status: 'voided' });
     expect(await store.balance('a')).toEqual({ total: 1000n, used: 0n, pending: 0n });
   });
 
   it("makes the store end the server's unfinished work first when it reconnects", async () => {
-    const { cable, store, url } = await wired();
+    const { cable, store, url } = await openThroughCable();
     const holder = await startHolder(url);
     await holder.freeze('pending');
     const reply = store.reserve(request('r1', 'a'));
@@ -94,11 +94,11 @@ describe('a network that fails', () => {
     await waitForLocks(url, 1);
     cable.cut();
     await expect(reply).rejects.toMatchObject(refused);
-    await recovered(store);
+    await waitForRecovery(store);
     expect(await store.settle(settlement('r1', undefined))).toEqual({ status: 'not_found' });
     await holder.letGo();
     await sleep(200);
-    expect(await inDatabase(url, 'SELECT FROM pending')).toEqual([]);
+    expect(await queryDatabase(url, 'SELECT FROM pending')).toEqual([]);
     expect(await store.balance('a')).toEqual({ total: 1000n, used: 0n, pending: 0n });
   });
 
@@ -119,16 +119,16 @@ describe('a network that fails', () => {
   });
 
   it('settles once if the answer of the first try was lost', async () => {
-    const { cable, store, url } = await wired();
+    const { cable, store, url } = await openThroughCable();
     await store.reserve(request('r1', 'a'));
     cable.holdAfter('batch commit');
     const reply = store.settle(settlement('r1', 4n));
     reply.catch(() => undefined);
-    while ((await inDatabase(url, 'SELECT FROM pending')).length > 0) await sleep(20);
+    while ((await queryDatabase(url, 'SELECT FROM pending')).length > 0) await sleep(20);
     cable.cut();
     cable.release();
     await expect(reply).rejects.toMatchObject(refused);
-    await recovered(store);
+    await waitForRecovery(store);
     expect(await store.settle(settlement('r1', 4n))).toEqual({ status: 'already_posted' });
     expect(await store.balance('a')).toEqual({ total: 1000n, used: 4n, pending: 0n });
   });
@@ -138,12 +138,12 @@ describe('a server that became a standby', () => {
   it('is replaced by a connection to the server that accepts writes', async () => {
     const { store, url } = await open();
     const name = new URL(url).pathname.slice(1);
-    await inDatabase(url, `ALTER DATABASE ${name} SET default_transaction_read_only = on`);
-    await inDatabase(url, endConnections);
+    await queryDatabase(url, `ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+    await queryDatabase(url, endConnections);
     await expect
       .poll(() => store.reserve(request('r1', 'a')).catch((error: unknown) => error))
       .toMatchObject({ details: { cause: { code: '25006' } } });
-    await inDatabase(
+    await queryDatabase(
       new URL('/postgres', url).href,
       `ALTER DATABASE ${name} RESET default_transaction_read_only`,
     );

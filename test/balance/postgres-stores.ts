@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach } from 'vitest';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { price } from './calls.ts';
-import { inDatabase, openFresh, type OpenedDatabase } from './postgres-database.ts';
+import { queryDatabase, openFresh, type OpenedDatabase } from './postgres-database.ts';
 
 export const closers: (() => Promise<void>)[] = [];
 
@@ -20,7 +20,7 @@ export async function open(options: Parameters<typeof openFresh>[0] = {}): Promi
   return opened;
 }
 
-export async function recovered(store: Store): Promise<void> {
+export async function waitForRecovery(store: Store): Promise<void> {
   while (store.health()) await sleep(20);
 }
 
@@ -28,7 +28,7 @@ export async function recovered(store: Store): Promise<void> {
 export async function waitForLocks(url: string, count: number): Promise<void> {
   const waiting =
     "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
-  while ((await inDatabase(url, waiting)).length < count) await sleep(20);
+  while ((await queryDatabase(url, waiting)).length < count) await sleep(20);
 }
 
 export function closeStores(): void {

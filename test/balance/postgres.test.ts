@@ -6,10 +6,10 @@ import { describe, expect, it } from 'vitest';
 import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
 import { expectSound } from '../contract/books.ts';
 import { request, testStore } from '../contract/store.ts';
-import { freshDatabase } from '../support/database.ts';
+import { openDatabase } from '../support/database.ts';
 import { newKey, quote, settlement } from './calls.ts';
-import { inDatabase, openFresh, startHolder } from './postgres-database.ts';
-import { closeStores, closers, open, recovered, waitForLocks } from './postgres-stores.ts';
+import { queryDatabase, openFresh, startHolder } from './postgres-database.ts';
+import { closeStores, closers, open, waitForRecovery, waitForLocks } from './postgres-stores.ts';
 
 closeStores();
 
@@ -22,9 +22,9 @@ describe('a group', () => {
     groups.length = 0;
     await Promise.all(Array.from({ length: 64 }, (_, index) => store.reserve(request(`r${index}`, 'a'))));
     expect(groups).toEqual([64]);
-    expect(await inDatabase(url, "SELECT DISTINCT written FROM entries WHERE kind = 'reserve'")).toHaveLength(
-      1,
-    );
+    expect(
+      await queryDatabase(url, "SELECT DISTINCT written FROM entries WHERE kind = 'reserve'"),
+    ).toHaveLength(1);
   });
 
   it('keeps the other operations if one is refused and one breaks a rule of the tables', async () => {
@@ -77,7 +77,7 @@ describe('a batch that the server undid', () => {
     await holder.take('a');
     const reply = store.reserve(request('r1', 'a'));
     await waitForLocks(url, 1);
-    await inDatabase(
+    await queryDatabase(
       url,
       `SELECT ${undo} FROM pg_stat_activity
       WHERE wait_event_type = 'Lock' AND datname = current_database()`,
@@ -106,7 +106,7 @@ describe('the database', () => {
   it('refuses to change or delete an entry', async () => {
     const { url } = await open();
     for (const statement of ['UPDATE entries SET at = 0', 'DELETE FROM entries', 'TRUNCATE entries']) {
-      await expect(inDatabase(url, statement), statement).rejects.toThrow('never changed or deleted');
+      await expect(queryDatabase(url, statement), statement).rejects.toThrow('never changed or deleted');
     }
   });
 
@@ -142,11 +142,11 @@ describe('the database', () => {
         call, key, reservation, input, output, attempts, flags)
       SELECT number + 100, 'void', account, at, 0, 0, 0, 0,
         call, key, reservation, 0, 0, 0, '' FROM entries WHERE kind = 'post'`;
-    await expect(inDatabase(url, another)).rejects.toThrow('one_end');
+    await expect(queryDatabase(url, another)).rejects.toThrow('one_end');
   });
 
   it('can be opened by several processes at once when it is new', async () => {
-    const { url, drop } = await freshDatabase();
+    const { url, drop } = await openDatabase();
     closers.push(drop);
     const stores = await Promise.all(Array.from({ length: 4 }, () => openPostgres({ url })));
     const made = await Promise.all(stores.map((store) => store.createAccount({ name: 'a', at: 1 })));
@@ -160,8 +160,8 @@ describe('the database', () => {
     await store.reserve(request('r2', 'a'));
     await store.settle(settlement('r1', 3n));
     for (const table of ['accounts', 'keys', 'entries', 'pending', 'claims', 'budgets', 'budget_periods'])
-      await inDatabase(url, `ALTER TABLE ${table} ADD COLUMN later text`);
-    await store.settle(settlement('r2', 3n)).catch(() => recovered(store));
+      await queryDatabase(url, `ALTER TABLE ${table} ADD COLUMN later text`);
+    await store.settle(settlement('r2', 3n)).catch(() => waitForRecovery(store));
     await expect
       .poll(() => store.settle(settlement('r2', 3n)).catch(() => undefined), { timeout: 30_000 })
       .toMatchObject({ status: expect.stringMatching(/^(already_)?posted$/) });
@@ -171,7 +171,7 @@ describe('the database', () => {
   it('is refused if it has version 1, which was never released', async () => {
     const { store, url } = await open();
     await store.close();
-    await inDatabase(url, 'UPDATE steps SET count = 1');
+    await queryDatabase(url, 'UPDATE steps SET count = 1');
     await expect(openPostgres({ url })).rejects.toThrow(
       'cannot be opened: it has version 1, which was never released',
     );
@@ -180,11 +180,11 @@ describe('the database', () => {
   it('is refused if newer, not durable or unreachable, and the error hides the password', async () => {
     const { store, url } = await open();
     await store.close();
-    await inDatabase(url, 'UPDATE steps SET count = 99');
+    await queryDatabase(url, 'UPDATE steps SET count = 99');
     await expect(openPostgres({ url })).rejects.toThrow(
       /the ledger 127\.0\.0\.1:\d+\/\w+ cannot be opened: it has version 99 .* newer/,
     );
-    await inDatabase(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET synchronous_commit = off`);
+    await queryDatabase(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET synchronous_commit = off`);
     await expect(openPostgres({ url })).rejects.toThrow('synchronous_commit is off');
     await expect(openPostgres({ url: 'postgres://someone:secret@127.0.0.1:1/ledger' })).rejects.toThrow(
       /^the ledger 127\.0\.0\.1:1\/ledger cannot be opened: (?!.*secret)/,

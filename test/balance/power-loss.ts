@@ -10,7 +10,7 @@ import { openDatabase } from '../../plugins/meters/balance/sqlite/database.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { expectSound } from '../contract/books.ts';
 import { newKey, price, quote, settlement } from './calls.ts';
-import { readBooks, temporaryFolder } from './ledger-file.ts';
+import { readBooks, makeTemporaryFolder } from './ledger-file.ts';
 
 /** The length of the log when this many operations had been acknowledged. */
 interface Mark {
@@ -58,7 +58,7 @@ async function write(file: string, turns: number, draw: (below: number) => numbe
 }
 
 /** How many reservations and ends there are; throws if the audit fails. */
-function look(file: string): number {
+function countSoundEntries(file: string): number {
   const database = openDatabase(file, 1000);
   try {
     const report = createAudit(database, undefined).auditPart(undefined);
@@ -71,7 +71,7 @@ function look(file: string): number {
   return books.entries.filter(({ kind }) => kind === 'reserve' || kind === 'post' || kind === 'void').length;
 }
 
-export async function powerLoss({
+export async function runPowerLoss({
   turns,
   remains,
   draw,
@@ -80,7 +80,7 @@ export async function powerLoss({
   readonly remains: number;
   readonly draw: (below: number) => number;
 }): Promise<PowerLoss> {
-  const folder = temporaryFolder();
+  const folder = makeTemporaryFolder();
   const file = join(folder.path, 'ledger.db');
   const marks = await write(file, turns, draw);
   const log = readFileSync(`${file}.kept-wal`);
@@ -96,7 +96,7 @@ export async function powerLoss({
     const damage = `${isGarbled ? 'garbage' : 'nothing'} from byte ${cut} of ${log.length} on`;
     const acknowledged = marks.findLast(({ length }) => length <= cut)?.acknowledged ?? 0;
     try {
-      const found = look(rest);
+      const found = countSoundEntries(rest);
       if (found < acknowledged) lost.push(`${damage}: ${found} of ${acknowledged}`);
       if (found < (marks.at(-1)?.acknowledged ?? 0)) shortened += 1;
     } catch (error) {

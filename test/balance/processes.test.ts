@@ -10,12 +10,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { expectSound } from '../contract/books.ts';
 import { quote, settlement } from './calls.ts';
-import { readBooks, temporaryFolder } from './ledger-file.ts';
+import { readBooks, makeTemporaryFolder } from './ledger-file.ts';
 
-let folder: ReturnType<typeof temporaryFolder>;
+let folder: ReturnType<typeof makeTemporaryFolder>;
 let file: string;
 beforeEach(() => {
-  folder = temporaryFolder();
+  folder = makeTemporaryFolder();
   file = join(folder.path, 'ledger.db');
 });
 afterEach(() => folder.remove());
@@ -56,7 +56,7 @@ function spend(account: string, name: string, pairs: number): Spender {
 }
 
 /** The outcome of each call, by its id. */
-function states(): Map<string, string> {
+function readStates(): Map<string, string> {
   const ends = new Map([
     ['reserve', 'pending'],
     ['post', 'posted'],
@@ -116,7 +116,7 @@ describe('a full disk', () => {
     const { reserved, refusals } = JSON.parse(Buffer.concat(output).toString());
     expect(refusals).toEqual(['ledger_unavailable']);
     expect(reserved).toBeGreaterThan(0);
-    expect(states().size).toBe(reserved);
+    expect(readStates().size).toBe(reserved);
     expectSound(readBooks(file));
   });
 });
@@ -128,7 +128,7 @@ describe('a process that is killed', () => {
     child.kill();
     await child.exited;
     const store = await openSqlite({ file });
-    const found = states();
+    const found = readStates();
     const [, ...messages] = child.printed;
     expect(messages.length).toBeGreaterThanOrEqual(answers - 1);
     const lost = messages.filter((line) => {

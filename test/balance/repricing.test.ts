@@ -1,9 +1,9 @@
 /** Prices that change while calls run; `npm run faults` has them change for a minute. */
 import { expect, it } from 'vitest';
-import { repricing } from './repricing.ts';
+import { runRepricing } from './repricing.ts';
 
 it('a call is charged at the price it was reserved at, even if prices change while it runs', async () => {
-  const { statuses, versions, wrong, overtaken, audit } = await repricing({
+  const { statuses, versions, wrong, overtaken, audit } = await runRepricing({
     changes: 4,
     every: 50,
     readings: 1,

@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
-import { openOperated, until } from '../support/operated.ts';
+import { openOperated, waitUntil } from '../support/operated.ts';
 
 const model = 'house/model';
 
-function catalogue(price: string): string {
+function buildCatalogue(price: string): string {
   const facts = {
     id: model,
     upstream: 'gpt-4o-mini',
@@ -52,11 +52,11 @@ export interface RepricingOptions {
   readonly call: number;
 }
 
-function timesRead(printed: string): number {
+function countReads(printed: string): number {
   return printed.split('the configuration was read again').length - 1;
 }
 
-export async function repricing({
+export async function runRepricing({
   changes,
   every,
   readings,
@@ -67,7 +67,7 @@ export async function repricing({
   try {
     const { vendors, folder, configure } = operated;
     const file = join(folder, 'models.json');
-    writeFileSync(file, catalogue('1'));
+    writeFileSync(file, buildCatalogue('1'));
     const provider =
       "{ name: 'house', env: { key: 'HOUSE_KEY', baseUrl: 'HOUSE_URL' }, endpoints: { 'chat-completions': " +
       `'/chat/completions' }, models: new URL(${JSON.stringify(pathToFileURL(file).href)}) }`;
@@ -80,7 +80,7 @@ export async function repricing({
     const statuses: Record<number, number> = {};
     let ended = 0;
     const over = new AbortController();
-    const lane = async (): Promise<void> => {
+    const runLane = async (): Promise<void> => {
       while (!over.signal.aborted) {
         const response = await operated.post(gateway, '/v1/chat/completions', {
           model,
@@ -92,31 +92,31 @@ export async function repricing({
         ended += 1;
       }
     };
-    const calling = Array.from({ length: lanes }, lane);
-    await until(() => ended > 0);
+    const calling = Array.from({ length: lanes }, runLane);
+    await waitUntil(() => ended > 0);
     for (let change = 2; change < changes + 2; change += 1) {
-      writeFileSync(file, catalogue(`${change}`));
-      const before = timesRead(gateway.printed());
+      writeFileSync(file, buildCatalogue(`${change}`));
+      const before = countReads(gateway.printed());
       for (let reading = 0; reading < readings; reading += 1) {
         gateway.child.kill('SIGHUP');
         await sleep(every / readings);
       }
-      await until(() => timesRead(gateway.printed()) > before);
+      await waitUntil(() => countReads(gateway.printed()) > before);
       // After these, a call has both begun and ended at the new price.
       const enough = ended + 2 * lanes;
-      await until(() => ended >= enough);
+      await waitUntil(() => ended >= enough);
     }
     over.abort();
     await Promise.all(calling);
     await gateway.stop('SIGTERM');
-    return { statuses, ...(await verdict(join(folder, 'ledger.db'))), audit: await operated.audit() };
+    return { statuses, ...(await judgeEntries(join(folder, 'ledger.db'))), audit: await operated.audit() };
   } finally {
     await operated.reset();
     await operated.close();
   }
 }
 
-async function verdict(file: string): Promise<Pick<Repricing, 'versions' | 'wrong' | 'overtaken'>> {
+async function judgeEntries(file: string): Promise<Pick<Repricing, 'versions' | 'wrong' | 'overtaken'>> {
   const store = await openSqlite({ file });
   const entries = await store.entries({ limit: 1_000_000, kinds: ['reserve', 'post'] });
   await store.close();

@@ -1,14 +1,14 @@
 /** Gateways that are replaced one by one under load; `npm run faults` does so for longer. */
 import { expect, it } from 'vitest';
-import { drawer } from './drawer.ts';
-import { rolling } from './rolling.ts';
+import { createDrawer } from './drawer.ts';
+import { runRolling } from './rolling.ts';
 
 it('gateways replaced one by one, old and new on one ledger, fail no call and charge each once', async () => {
-  const { completed, failed, wrong, codes, flagged, audit } = await rolling({
+  const { completed, failed, wrong, codes, flagged, audit } = await runRolling({
     restarts: 2,
     every: 800,
     lanes: 8,
-    draw: drawer(11),
+    draw: createDrawer(11),
   });
   expect(failed).toEqual([]);
   expect(wrong).toEqual([]);

@@ -10,7 +10,7 @@ import { issueKey } from '../../plugins/meters/balance/keys.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { postJson } from '../support/post.ts';
 import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
-import { allEntries, costOf, startJournallingVendor } from './kills.ts';
+import { listEntries, computeCost, startJournallingVendor } from './kills.ts';
 
 export interface RollingOptions {
   readonly restarts: number;
@@ -69,7 +69,7 @@ async function ask(
   return { id: '', text: message };
 }
 
-export async function rolling({ restarts, every, lanes, draw }: RollingOptions): Promise<Rolling> {
+export async function runRolling({ restarts, every, lanes, draw }: RollingOptions): Promise<Rolling> {
   const folder = makeDataFolder();
   const { vendor, journal } = await startJournallingVendor(10);
   const store = await openSqlite({ file: join(folder, 'ledger.db') });
@@ -90,7 +90,7 @@ export async function rolling({ restarts, every, lanes, draw }: RollingOptions):
   const failed: string[] = [];
   const done = new Map<string, string>();
   const over = new AbortController();
-  const lane = async (_: unknown, index: number): Promise<void> => {
+  const runLane = async (_: unknown, index: number): Promise<void> => {
     for (let turn = 0; !over.signal.aborted; turn += 1) {
       const marker = `call-${index}-${turn}`;
       const { id, text } = await ask(
@@ -103,7 +103,7 @@ export async function rolling({ restarts, every, lanes, draw }: RollingOptions):
       else failed.push(text.slice(-300));
     }
   };
-  const calling = Array.from({ length: lanes }, lane);
+  const calling = Array.from({ length: lanes }, runLane);
   const codes = new Set<number | null>();
   try {
     for (let restart = 0; restart < restarts; restart += 1) {
@@ -117,7 +117,7 @@ export async function rolling({ restarts, every, lanes, draw }: RollingOptions):
     over.abort();
     await Promise.all(calling);
     for (const gateway of gateways) codes.add((await gateway.stop('SIGTERM')).code);
-    const entries = await allEntries(store);
+    const entries = await listEntries(store);
     const charged = new Map(
       entries.flatMap(({ kind, call = '', revenue }) => (kind === 'post' ? [[call, revenue]] : [])),
     );
@@ -126,7 +126,7 @@ export async function rolling({ restarts, every, lanes, draw }: RollingOptions):
       codes,
       completed: done.size,
       wrong: [...done]
-        .filter(([id, marker]) => charged.get(id) !== costOf(journal.get(marker)?.words ?? 0))
+        .filter(([id, marker]) => charged.get(id) !== computeCost(journal.get(marker)?.words ?? 0))
         .map(([, marker]) => marker),
       flagged: entries
         .filter(({ flags }) => flags.length > 0)

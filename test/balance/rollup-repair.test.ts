@@ -6,7 +6,7 @@ import type { Store } from '../../plugins/meters/balance/store.ts';
 import { foldAll } from '../contract/fold-all.ts';
 import { price, quote, settlement } from './calls.ts';
 import { openTemporary, withDatabase } from './ledger-file.ts';
-import { inDatabase, openFresh } from './postgres-database.ts';
+import { queryDatabase, openFresh } from './postgres-database.ts';
 
 interface Bench {
   readonly store: Store;
@@ -16,14 +16,14 @@ interface Bench {
   dispose(): Promise<void>;
 }
 
-async function sqlite(): Promise<Bench> {
+async function openSqliteBench(): Promise<Bench> {
   const opened = await openTemporary();
   return { ...opened, tamper: async (text) => withDatabase(opened.file, (each) => each.exec(text)) };
 }
 
-async function postgres(): Promise<Bench> {
+async function openPostgresBench(): Promise<Bench> {
   const opened = await openFresh();
-  return { ...opened, tamper: (text) => inDatabase(opened.url, text) };
+  return { ...opened, tamper: (text) => queryDatabase(opened.url, text) };
 }
 
 const hour = 3_600_000;
@@ -52,7 +52,7 @@ async function fill(store: Store): Promise<void> {
 }
 
 /** What queries show of usage, from each table of roll-ups. */
-async function shown(store: Store): Promise<unknown> {
+async function readOverviews(store: Store): Promise<unknown> {
   const range = { from: 0, to: 200 * hour, top: 100 } as const;
   const queries = (['model', 'key', 'account', 'provider'] as const).flatMap((by) =>
     (['1h', '1d'] as const).flatMap((unit) => [
@@ -88,15 +88,15 @@ async function expectSound(store: Store): Promise<void> {
 }
 
 describe.each([
-  ['SQLite', sqlite],
-  ['PostgreSQL', postgres],
+  ['SQLite', openSqliteBench],
+  ['PostgreSQL', openPostgresBench],
 ] as const)('a repair of roll-ups in %s', (_, open) => {
   it('restores each sum from the entries, whatever is lost or wrong, and then finds nothing', async () => {
     const bench = await open();
     disposals.push(bench.dispose);
     const { store, tamper } = bench;
     await fill(store);
-    const before = await shown(store);
+    const before = await readOverviews(store);
     expect(await repair(store)).toBe(0);
     const some = fc.subarray(damages, { minLength: 1 });
     await fc.assert(
@@ -109,7 +109,7 @@ describe.each([
         const opened = await bench.another();
         await expectSound(opened);
         await opened.close();
-        expect(await shown(store)).toEqual(before);
+        expect(await readOverviews(store)).toEqual(before);
       }),
       { numRuns: Number(process.env.HISTORIES ?? 3), endOnFailure: true },
     );

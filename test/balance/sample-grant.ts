@@ -1,7 +1,7 @@
 /** Targets and grants for quotes. */
 import { type Grant, type Planned, type Target } from '../../core/index.ts';
 import { type Policy } from '../../plugins/meters/balance/admission.ts';
-import { routed } from '../support/exchange.ts';
+import { buildRouted } from '../support/exchange.ts';
 import { target } from './targets.ts';
 
 export const lower: Policy = { whenShort: 'lower', leastOutput: 16, reserve: 'first' };
@@ -16,8 +16,8 @@ interface Size {
   readonly size?: Partial<Planned['call']['size']>;
 }
 
-export function planned({ outputLimit, candidates = 1, searches = 0, size }: Size = {}): Planned {
-  const exchange = routed(cheap);
+export function buildPlanned({ outputLimit, candidates = 1, searches = 0, size }: Size = {}): Planned {
+  const exchange = buildRouted(cheap);
   return {
     ...exchange,
     call: {

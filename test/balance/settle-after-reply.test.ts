@@ -7,9 +7,9 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { issueKey } from '../../plugins/meters/balance/keys.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { PendingRecord, Store } from '../../plugins/meters/balance/store.ts';
-import { until } from '../support/operated.ts';
+import { waitUntil } from '../support/operated.ts';
 import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
-import { allEntries, costOf, startJournallingVendor, stream, type Made } from './kills.ts';
+import { listEntries, computeCost, startJournallingVendor, stream, type Made } from './kills.ts';
 
 let folder: string;
 let store: Store;
@@ -44,7 +44,7 @@ async function start(settle: string): Promise<RunningGateway> {
   return gateway;
 }
 
-async function pending(): Promise<readonly PendingRecord[]> {
+async function listPending(): Promise<readonly PendingRecord[]> {
   return store.listPending({ limit: 10 });
 }
 
@@ -55,7 +55,7 @@ async function callBehindLock(
   const key = await issueKey(store, { name: 'one', account: 'a' });
   const made: Made = { marker: 'call-one', key: key?.id ?? '', id: undefined, words: 0, done: false };
   const call = stream(gateway.url, key?.secret ?? '', made, 150);
-  await until(async () => (await pending()).some(({ delivered }) => delivered > 0));
+  await waitUntil(async () => (await listPending()).some(({ delivered }) => delivered > 0));
   const lock = new DatabaseSync(join(folder, 'ledger.db'), { timeout: 10_000 });
   lock.exec('BEGIN IMMEDIATE');
   return { made, call, lock };
@@ -66,30 +66,30 @@ it('settles a call after its reply, and a killed one by its last recorded progre
   const { made, call, lock } = await callBehindLock(gateway);
   await call;
   expect(made.done).toBe(true);
-  expect(await pending()).toHaveLength(1);
+  expect(await listPending()).toHaveLength(1);
   await gateway.stop('SIGKILL');
   lock.exec('ROLLBACK');
   lock.close();
   await start('after-reply');
-  await until(async () => (await pending()).length === 0);
-  const ends = (await allEntries(store)).filter(({ kind }) => kind === 'post');
+  await waitUntil(async () => (await listPending()).length === 0);
+  const ends = (await listEntries(store)).filter(({ kind }) => kind === 'post');
   expect(ends).toEqual([expect.objectContaining({ flags: ['recovered'] })]);
   expect(ends[0]?.revenue).toBeGreaterThan(0n);
-  expect(ends[0]?.revenue).toBeLessThanOrEqual(costOf(Math.ceil((150 * 5) / 4) + 100));
+  expect(ends[0]?.revenue).toBeLessThanOrEqual(computeCost(Math.ceil((150 * 5) / 4) + 100));
   expect(await store.audit()).toMatchObject({ ok: true, findings: [] });
 });
 
 it('holds the last bytes of a reply until its entry is written by default', async () => {
   const gateway = await start('before-reply');
   const { made, call, lock } = await callBehindLock(gateway);
-  await until(() => made.words === 150);
+  await waitUntil(() => made.words === 150);
   await sleep(200);
   expect(made.done).toBe(false);
   lock.exec('ROLLBACK');
   lock.close();
   await call;
   expect(made.done).toBe(true);
-  await until(async () => (await pending()).length === 0);
-  const [end] = (await allEntries(store)).filter(({ kind }) => kind === 'post');
-  expect(end?.revenue).toBe(costOf(150));
+  await waitUntil(async () => (await listPending()).length === 0);
+  const [end] = (await listEntries(store)).filter(({ kind }) => kind === 'post');
+  expect(end?.revenue).toBe(computeCost(150));
 });

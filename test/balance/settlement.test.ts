@@ -12,14 +12,14 @@ import {
 import { getPriceRecord } from '../../plugins/meters/balance/prices.ts';
 import { settleDurably, buildSettlement } from '../../plugins/meters/balance/settlement.ts';
 import type { Settlement, Store } from '../../plugins/meters/balance/store.ts';
-import { routed } from '../support/exchange.ts';
-import { settlement, storeWith } from './calls.ts';
+import { buildRouted } from '../support/exchange.ts';
+import { settlement, buildStore } from './calls.ts';
 import { target } from './targets.ts';
 
 describe('the settlement of an end', () => {
   const inHouse: Target = target('house', { input: '1', output: '2.5' });
   const facts = { attempts: [], duration: 5, recording: undefined, losses: [] };
-  const exchange = { ...routed(inHouse), id: 'call-1' };
+  const exchange = { ...buildRouted(inHouse), id: 'call-1' };
   const error = new GatewayError('upstream_failed', 'no');
 
   it('posts what an answered call costs, with what a usage report needs', () => {
@@ -104,7 +104,7 @@ describe('settling durably', () => {
   let log: { level: number; msg: string }[];
   let closing: AbortController;
   const settle = vi.fn<Store['settle']>();
-  const store = storeWith({ settle });
+  const store = buildStore({ settle });
   const outOfOrder = new GatewayError('ledger_unavailable', 'disk full');
 
   beforeEach(() => {

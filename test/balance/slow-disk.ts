@@ -38,7 +38,7 @@ export async function runSlowDisk({
     const waits: number[] = [];
     let early = 0;
     const until = performance.now() + milliseconds;
-    const lane = async (): Promise<void> => {
+    const runLane = async (): Promise<void> => {
       while (performance.now() < until) {
         const began = performance.now();
         let isHealthy = false;
@@ -51,7 +51,7 @@ export async function runSlowDisk({
         statuses[response.status] = (statuses[response.status] ?? 0) + 1;
       }
     };
-    await Promise.all(Array.from({ length: atOnce }, lane));
+    await Promise.all(Array.from({ length: atOnce }, runLane));
     delay.disable();
     setSlowness(0);
     const slowest =

@@ -1,9 +1,9 @@
 /** Sixty-four keys that spend from one account; `npm run faults` has a hundred thousand calls of theirs. */
 import { expect, it } from 'vitest';
-import { drawer } from './drawer.ts';
+import { createDrawer } from './drawer.ts';
 import { openTemporary } from './ledger-file.ts';
 import { openFresh } from './postgres-database.ts';
-import { spenders } from './spenders.ts';
+import { runSpenders } from './spenders.ts';
 
 it.each([
   ['SQLite', openTemporary],
@@ -11,7 +11,7 @@ it.each([
 ] as const)(
   'many small spenders of one account have spent in %s what their calls cost, to the nano',
   async (_, open) => {
-    const { wrong, used, expected, audit } = await spenders(await open(), 1500, drawer(3));
+    const { wrong, used, expected, audit } = await runSpenders(await open(), 1500, createDrawer(3));
     expect(wrong).toEqual([]);
     expect(used).toBe(expected);
     expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });

@@ -18,11 +18,11 @@ export interface Spenders {
   readonly audit: Awaited<ReturnType<Store['audit']>>;
 }
 
-function keyOf(index: number): string {
+function formatKey(index: number): string {
   return index.toString(16).padStart(16, '0');
 }
 
-export async function spenders(
+export async function runSpenders(
   { store, dispose }: OpenedStore,
   count: number,
   draw: (below: number) => number,
@@ -30,14 +30,14 @@ export async function spenders(
   await store.definePrice(price);
   await store.createAccount({ name: 'a', at: 1 });
   await store.credit({ account: 'a', amount: 10n ** 15n, kind: 'top-up', reference: undefined, at: 1 });
-  for (let index = 0; index < keys; index += 1) await store.createKey(newKey(keyOf(index), 'a'));
+  for (let index = 0; index < keys; index += 1) await store.createKey(newKey(formatKey(index), 'a'));
   const spent = new Map<string, bigint>();
   const began = performance.now();
   let left = count;
   const spend = async (): Promise<void> => {
     while (left > 0) {
       left -= 1;
-      const [id, key] = [`call-${left}`, keyOf(draw(keys))];
+      const [id, key] = [`call-${left}`, formatKey(draw(keys))];
       const cost = draw(5) === 0 ? undefined : BigInt(draw(120));
       const reserved = await store.reserve({ id, account: 'a', key, quotes: [quote(100n)], at: 1 });
       if (reserved.status !== 'reserved') throw new Error(`refused: ${reserved.status}`);

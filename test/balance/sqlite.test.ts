@@ -14,10 +14,10 @@ import { testStore } from '../contract/store.ts';
 import { useThreads } from '../support/without-threads.ts';
 import { price, quote, settlement } from './calls.ts';
 import {
-  commitsLogged,
+  countCommits,
   lock,
   openTemporary,
-  temporaryFolder,
+  makeTemporaryFolder,
   withDatabase,
   type OpenedFile,
 } from './ledger-file.ts';
@@ -25,7 +25,7 @@ import {
 testStore('SQLite', () => openTemporary());
 
 /** A ledger thread, as `openSqlite` starts it. */
-function ledgerThread(file: string): Worker {
+function startLedgerThread(file: string): Worker {
   return new Worker(join(import.meta.dirname, '../../plugins/meters/balance/sqlite/worker.ts'), {
     workerData: { file, owner: 'test', busyTimeout: 1000 },
   });
@@ -54,11 +54,11 @@ describe('group commit', () => {
   it('shares one commit among the operations of a turn', async () => {
     const groups: number[] = [];
     const { store, file } = await open({ onGroup: ({ operations }) => groups.push(operations) });
-    const before = commitsLogged(file);
+    const before = countCommits(file);
     groups.length = 0;
     await Promise.all(Array.from({ length: 64 }, (_, index) => reserve(store, `r${index}`)));
     expect(groups).toEqual([64]);
-    expect(commitsLogged(file) - before).toBe(1);
+    expect(countCommits(file) - before).toBe(1);
   });
 
   it('forms the next group from operations asked during a commit', async () => {
@@ -115,7 +115,7 @@ describe('faults', () => {
   it('rejects waiting operations when its thread dies, and starts another thread', async () => {
     const { file } = await open();
     let started = 0;
-    const dying = () =>
+    const startDyingThread = () =>
       new Worker(
         "const { parentPort } = require('node:worker_threads'); parentPort.postMessage({}); " +
           "parentPort.once('message', () => { throw new Error('out of memory'); })",
@@ -123,7 +123,7 @@ describe('faults', () => {
       );
     const thread = new Thread(() => {
       started += 1;
-      return started === 1 ? dying() : ledgerThread(file);
+      return started === 1 ? startDyingThread() : startLedgerThread(file);
     });
     await thread.open();
     const ask = (): Promise<unknown> => thread.ask({ name: 'balance', argument: 'a' });
@@ -238,7 +238,7 @@ describe('the file', () => {
     await expect(openSqlite({ file })).rejects.toThrow(
       /ledger\.db cannot be opened: it has version 99 .* newer/,
     );
-    const folder = temporaryFolder();
+    const folder = makeTemporaryFolder();
     const other = join(folder.path, 'other.db');
     writeFileSync(other, 'this is no database at all, and long enough to be seen as none');
     await expect(openSqlite({ file: other })).rejects.toThrow(

@@ -25,7 +25,7 @@ const zones = [
 ] as const;
 const hour = 3_600_000;
 
-function startOf(zone: string, date: string): number {
+function computeStart(zone: string, date: string): number {
   return Temporal.PlainDate.from(date).toZonedDateTime(zone).startOfDay().epochMilliseconds;
 }
 
@@ -39,7 +39,7 @@ const dates = [
   '2026-04-05',
   '2026-05-01',
 ];
-const boundaries = [...new Set(dates.flatMap((date) => zones.map((zone) => startOf(zone, date))))];
+const boundaries = [...new Set(dates.flatMap((date) => zones.map((zone) => computeStart(zone, date))))];
 const moments = fc
   .tuple(fc.constantFrom(...boundaries), fc.constantFrom(-24, -1, 0, 0, 1, 23), fc.constantFrom(-1, 0, 1))
   .map(([boundary, hours, milliseconds]) => boundary + hours * hour + milliseconds);
@@ -61,7 +61,7 @@ afterAll(async () => {
 type Statement = Awaited<ReturnType<typeof computeStatement>>;
 
 /** What lines say, day by day, as sums of nano-USD. */
-function byDay(
+function sumByDay(
   zone: string,
   lines: readonly (readonly [at: number, kind: string, amount: bigint])[],
 ): Map<string, bigint> {
@@ -79,26 +79,26 @@ async function expectBalanced(store: Store, account: string, zone: string): Prom
     ({ at, credits, revenue }) =>
       [at, credits === 0n ? 'usage' : 'credit', credits === 0n ? -revenue : -credits] as const,
   );
-  const before = (time: number): string =>
+  const sumBefore = (time: number): string =>
     formatUsd(entries.reduce((sum, [at, , amount]) => (at < time ? sum + amount : sum), 0n));
   let last: Statement | undefined;
   for (const month of months) {
     const made = await computeStatement(store, account, statementQuery.parse({ month, zone }));
     const first = Temporal.PlainDate.from(`${month}-01`);
     const [from = 0, to = 0] = [first, first.add({ months: 1 })].map((date) =>
-      startOf(zone, date.toString()),
+      computeStart(zone, date.toString()),
     );
     expect([made.from, made.to].map((text) => Date.parse(text))).toEqual([from, to]);
-    expect(made.opening).toBe(before(from));
-    expect(made.closing).toBe(before(to));
+    expect(made.opening).toBe(sumBefore(from));
+    expect(made.closing).toBe(sumBefore(to));
     if (last) expect([made.opening, made.from]).toEqual([last.closing, last.to]);
     expect(
-      byDay(
+      sumByDay(
         zone,
         made.lines.map(({ at, kind, amount }) => [Date.parse(at), kind, parseUsd(amount)]),
       ),
     ).toEqual(
-      byDay(
+      sumByDay(
         zone,
         entries.filter(([at]) => at >= from && at < to),
       ),

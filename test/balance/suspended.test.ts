@@ -1,9 +1,9 @@
 /** A process that is suspended for longer than its lease; `npm run faults` suspends one for two minutes. */
 import { expect, it } from 'vitest';
-import { suspended } from './suspended.ts';
+import { runSuspended } from './suspended.ts';
 
 it("a live process taken for dead corrects its calls: each costs its provider's usage, once", async () => {
-  const { streams, taken, whole, wrong, endedTwice, audit } = await suspended({
+  const { streams, taken, whole, wrong, endedTwice, audit } = await runSuspended({
     streams: 10,
     words: 400,
     milliseconds: 1500,

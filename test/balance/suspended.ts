@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { issueKey } from '../../plugins/meters/balance/keys.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
-import { allEntries, costOf, startJournallingVendor, stream, type Made } from './kills.ts';
+import { listEntries, computeCost, startJournallingVendor, stream, type Made } from './kills.ts';
 
 export interface Suspended {
   /**
@@ -42,7 +42,7 @@ async function stopBetweenWrites({ child }: RunningGateway, file: string): Promi
 }
 
 /** Stops for so many milliseconds; `lease` is in seconds. */
-export async function suspended({
+export async function runSuspended({
   streams,
   words,
   milliseconds,
@@ -84,8 +84,9 @@ export async function suspended({
     sleeper.child.kill('SIGCONT');
     await running;
     for (const gateway of [sleeper, other]) await gateway.stop('SIGTERM');
-    const entries = await allEntries(store);
-    const of = (made: Made) => entries.filter(({ call, kind }) => call === made.id && kind !== 'reserve');
+    const entries = await listEntries(store);
+    const selectEntries = (made: Made) =>
+      entries.filter(({ call, kind }) => call === made.id && kind !== 'reserve');
     return {
       streams,
       taken: new Set(entries.flatMap(({ call, flags }) => (flags.includes('recovered') ? [call] : []))).size,
@@ -93,12 +94,14 @@ export async function suspended({
       wrong: calls
         .filter(
           (made) =>
-            of(made).reduce((sum, { revenue }) => sum + revenue, 0n) !==
-            costOf(journal.get(made.marker)?.words ?? 0),
+            selectEntries(made).reduce((sum, { revenue }) => sum + revenue, 0n) !==
+            computeCost(journal.get(made.marker)?.words ?? 0),
         )
         .map(({ marker }) => marker),
       endedTwice: calls
-        .filter((made) => of(made).filter(({ kind }) => kind === 'post' || kind === 'void').length !== 1)
+        .filter(
+          (made) => selectEntries(made).filter(({ kind }) => kind === 'post' || kind === 'void').length !== 1,
+        )
         .map(({ marker }) => marker),
       audit: await store.audit(),
     };

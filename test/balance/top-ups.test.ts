@@ -5,7 +5,7 @@ import type { RouteReply } from '../../core/index.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import type { Credit, Store } from '../../plugins/meters/balance/store.ts';
 import { checkSignature, createTopUpRoute } from '../../plugins/meters/balance/top-ups.ts';
-import { storeWith } from './calls.ts';
+import { buildStore } from './calls.ts';
 
 const secret = 'a shared secret of enough characters';
 const options = { secret, path: '/webhooks/top-up', tolerance: 300 };
@@ -76,7 +76,7 @@ describe('the webhook', () => {
       pending: 0n,
     }),
   };
-  const route = createTopUpRoute(options, () => storeWith(credited));
+  const route = createTopUpRoute(options, () => buildStore(credited));
 
   async function post(text: string, header = sign(text, Math.floor(Date.now() / 1000))): Promise<RouteReply> {
     if (route.access !== 'public') throw new Error('whoever pays has no key');

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import type { StoreOptions } from '../../plugins/meters/balance/open-store.ts';
 import { startCable } from '../support/cable.ts';
 import { createDatabase, startPostgres } from '../support/postgres.ts';
-import { lock, temporaryFolder } from './ledger-file.ts';
+import { lock, makeTemporaryFolder } from './ledger-file.ts';
 import { setReadOnly } from './weather.ts';
 
 /**
@@ -25,7 +25,7 @@ export interface TroubledStore {
   close(): Promise<unknown>;
 }
 
-async function postgres(kind: 'stopped' | 'silent'): Promise<TroubledStore> {
+async function createTroubledPostgres(kind: 'stopped' | 'silent'): Promise<TroubledStore> {
   const server = await startPostgres();
   const { url } = await createDatabase(server.url);
   const cable = await startCable(Number(new URL(url).port));
@@ -48,8 +48,8 @@ function limitFiles(most: string): Promise<unknown> {
   return promisify(execFile)('prlimit', ['--pid', String(process.pid), `--fsize=${most}:unlimited`]);
 }
 
-function sqlite(kind: 'locked' | 'full' | 'read-only'): TroubledStore {
-  const folder = temporaryFolder();
+function createTroubledSqlite(kind: 'locked' | 'full' | 'read-only'): TroubledStore {
+  const folder = makeTemporaryFolder();
   const options: StoreOptions = { kind: 'sqlite', file: join(folder.path, 'ledger.db') };
   let unlock = (): void => undefined;
   return {
@@ -69,6 +69,8 @@ function sqlite(kind: 'locked' | 'full' | 'read-only'): TroubledStore {
   };
 }
 
-export async function troubledStore(trouble: Trouble): Promise<TroubledStore> {
-  return trouble === 'stopped' || trouble === 'silent' ? postgres(trouble) : sqlite(trouble);
+export async function createTroubledStore(trouble: Trouble): Promise<TroubledStore> {
+  return trouble === 'stopped' || trouble === 'silent'
+    ? createTroubledPostgres(trouble)
+    : createTroubledSqlite(trouble);
 }

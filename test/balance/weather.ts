@@ -1,6 +1,6 @@
 /**
  * The disk below a ledger, under a test's control: for as long as a test says so, nothing can be written, or
- * a commit is slow. A test file that replaces `node:worker_threads` with `weathered` has its SQLite ledgers
+ * a commit is slow. A test file that replaces `node:worker_threads` with `wrapThreads` has its SQLite ledgers
  * look here.
  */
 import type * as threads from 'node:worker_threads';
@@ -17,7 +17,7 @@ export function setSlowness(milliseconds: number): void {
 }
 
 /** For `vi.mock`: threads that start with `weathered-worker.ts`. */
-export function weathered(original: typeof threads): typeof threads {
+export function wrapThreads(original: typeof threads): typeof threads {
   class Worker extends original.Worker {
     constructor(_: string | URL, options: threads.WorkerOptions = {}) {
       const data: unknown = options.workerData;

@@ -9,7 +9,7 @@ const state = new Int32Array(workerData.weather);
 const { prepare } = DatabaseSync.prototype;
 
 /** For statements without values. */
-function before(statement: StatementSync, look: () => void): StatementSync {
+function wrapStatement(statement: StatementSync, look: () => void): StatementSync {
   const run = statement.run.bind(statement);
   statement.run = () => {
     look();
@@ -21,10 +21,10 @@ function before(statement: StatementSync, look: () => void): StatementSync {
 DatabaseSync.prototype.prepare = function prepareInWeather(this: DatabaseSync, sql: string): StatementSync {
   const statement = prepare.call(this, sql);
   if (sql === 'BEGIN IMMEDIATE')
-    return before(statement, () => this.exec(`PRAGMA query_only = ${Atomics.load(state, 0)}`));
+    return wrapStatement(statement, () => this.exec(`PRAGMA query_only = ${Atomics.load(state, 0)}`));
   // Nothing wakes it: it waits for the whole timeout.
   if (sql === 'COMMIT')
-    return before(
+    return wrapStatement(
       statement,
       () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Atomics.load(state, 1)),
     );

@@ -14,14 +14,14 @@ import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { startPostgres } from '../support/postgres.ts';
-import { median } from './statistics.ts';
+import { computeMedian } from './statistics.ts';
 
 const most = Number(process.env.AUTHENTICATION_KEYS ?? 1_000_000);
 const rounds = 5;
 const lookUps = 4000;
 const inFlight = 32;
 
-function hashOf(index: number): string {
+function hashKey(index: number): string {
   return hash('sha256', `key ${index}`, 'hex');
 }
 
@@ -34,7 +34,7 @@ async function measure(store: Store, keys: number): Promise<number> {
     const lookUp = async (): Promise<void> => {
       while (left > 0) {
         left -= 1;
-        const found = await store.findKey(hashOf((left * 7_919 + round) % keys));
+        const found = await store.findKey(hashKey((left * 7_919 + round) % keys));
         if (!found) throw new Error('a key is missing');
       }
     };
@@ -42,7 +42,7 @@ async function measure(store: Store, keys: number): Promise<number> {
     // The first warms up.
     if (round > 0) times.push(((performance.now() - began) * 1000) / lookUps);
   }
-  return median(times);
+  return computeMedian(times);
 }
 
 async function compare(
@@ -62,7 +62,7 @@ async function compare(
   );
 }
 
-async function sqlite(): Promise<void> {
+async function compareSqlite(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-authentication-bench-'));
   const file = join(folder, 'ledger.db');
   await compare('SQLite', await openSqlite({ file }), async (from, to) => {
@@ -71,14 +71,14 @@ async function sqlite(): Promise<void> {
       INSERT INTO keys (id, hash, last_four, name, kind, account, created, root)
       SELECT substr(?1, 1, 16), ?1, 'wxyz', '', 'user', id, 1, substr(?1, 1, 16) FROM accounts`);
     database.exec('BEGIN');
-    for (let index = from; index < to; index += 1) add.run(hashOf(index));
+    for (let index = from; index < to; index += 1) add.run(hashKey(index));
     database.exec('COMMIT');
     database.close();
   });
   rmSync(folder, { recursive: true, force: true });
 }
 
-async function postgres(): Promise<void> {
+async function comparePostgres(): Promise<void> {
   const server = await startPostgres({ durable: true });
   await compare('PostgreSQL', await openPostgres({ url: server.url }), async (from, to) => {
     const client = new Client({ connectionString: server.url });
@@ -96,5 +96,5 @@ async function postgres(): Promise<void> {
   await server.end();
 }
 
-await sqlite();
-await postgres();
+await compareSqlite();
+await comparePostgres();

@@ -12,7 +12,7 @@ import type { Store } from '../../plugins/meters/balance/store.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { openLedger } from './long-ledger.ts';
 import { reserveOne, settleOne } from './pairs.ts';
-import { median } from './statistics.ts';
+import { computeMedian } from './statistics.ts';
 
 const entries = Number(process.env.DEPTH_ENTRIES ?? 10_000_000);
 const rounds = Number(process.env.DEPTH_ROUNDS ?? 15);
@@ -30,7 +30,7 @@ async function measure(store: Store): Promise<number> {
     await settleOne(store, await reserveOne(store));
     times.push((performance.now() - began) * 1000);
   }
-  return median(times);
+  return computeMedian(times);
 }
 
 const short = await openLedger({ folder, server }, 'short', 0);
@@ -49,7 +49,8 @@ for (let round = 0; round <= rounds; round += 1) {
 await Promise.all([short.close(), long.close()]);
 await server?.end();
 process.stdout.write(
-  `\n${server ? 'PostgreSQL' : 'SQLite'}: reserve + settle takes ${median(medians[0]).toFixed(0)} us ` +
-    `on a new ledger and ${median(medians[1]).toFixed(0)} us with ${entries} entries; ` +
-    `median ratio of the rounds ${median(ratios).toFixed(3)}\n`,
+  `\n${server ? 'PostgreSQL' : 'SQLite'}: reserve + settle takes ` +
+    `${computeMedian(medians[0]).toFixed(0)} us on a new ledger and ` +
+    `${computeMedian(medians[1]).toFixed(0)} us with ${entries} entries; ` +
+    `median ratio of the rounds ${computeMedian(ratios).toFixed(3)}\n`,
 );

@@ -33,7 +33,7 @@ const body = JSON.stringify({
 });
 
 /** Statements that add the calls above `from` and up to `to`; `numbers` selects them. */
-function additions(numbers: string): string[] {
+function buildInsertions(numbers: string): string[] {
   const facts = `SELECT number, 'key-' || (${key}) AS key, (${key}) % 200 AS account,
     'owner/model-' || (${model}) AS model, 'provider-' || ((${model}) % 8) AS provider,
     ${start} + number * ${days * units['1d']} / ${calls} AS ended FROM numbers`;
@@ -66,7 +66,8 @@ async function fill(
   for (let account = 0; account < 200; account += 1)
     await run(`INSERT INTO accounts (name, created) VALUES ('account-${account}', 1)`);
   for (let from = 0; from < calls; from += chunk) {
-    for (const statement of additions(numbers(from, Math.min(calls, from + chunk)))) await run(statement);
+    for (const statement of buildInsertions(numbers(from, Math.min(calls, from + chunk))))
+      await run(statement);
     process.stderr.write(`\r${from + chunk} calls`);
   }
 }
@@ -103,11 +104,11 @@ interface Times {
   readonly processor: number;
 }
 
-function middle(times: readonly number[]): number {
+function computeMedian(times: readonly number[]): number {
   return Math.round(times.toSorted((one, other) => one - other)[2] ?? 0);
 }
 
-async function median(work: () => Promise<unknown>): Promise<Times> {
+async function measureMedian(work: () => Promise<unknown>): Promise<Times> {
   const times: Times[] = [];
   for (let round = 0; round < 5; round += 1) {
     const [began, before] = [performance.now(), process.cpuUsage()];
@@ -116,13 +117,13 @@ async function median(work: () => Promise<unknown>): Promise<Times> {
     times.push({ wall: performance.now() - began, processor: (user + system) / 1000 });
   }
   return {
-    wall: middle(times.map(({ wall }) => wall)),
-    processor: middle(times.map(({ processor }) => processor)),
+    wall: computeMedian(times.map(({ wall }) => wall)),
+    processor: computeMedian(times.map(({ processor }) => processor)),
   };
 }
 
-function overviews(): Record<string, OverviewQuery> {
-  const over = (length: number, unit: Unit, more: Partial<OverviewQuery> = {}): OverviewQuery => ({
+function buildQueries(): Record<string, OverviewQuery> {
+  const buildQuery = (length: number, unit: Unit, more: Partial<OverviewQuery> = {}): OverviewQuery => ({
     from: end - length,
     to: end,
     by: 'model',
@@ -132,20 +133,20 @@ function overviews(): Record<string, OverviewQuery> {
   });
   const [day, month] = [units['1d'], days * units['1d']];
   return {
-    'overview 1 h by model': over(units['1h'], '5m'),
-    'overview 24 h by model': over(day, '1h'),
-    'overview 7 d by model': over(7 * day, '1h'),
-    'overview 30 d by model': over(month, '1d'),
-    'overview 30 d by model, hourly': over(month, '1h'),
-    'overview 24 h by key': over(day, '1h', { by: 'key' }),
-    'overview 30 d by key': over(month, '1d', { by: 'key' }),
-    'overview 30 d by account': over(month, '1d', { by: 'account' }),
-    'overview 30 d of an account by model': over(month, '1d', { account: 'account-0' }),
-    'overview 30 d of a key by model': over(month, '1d', { account: 'account-0', key: 'key-0' }),
-    'overview 30 d of a key alone by model': over(month, '1d', { key: 'key-0' }),
-    'overview 30 d of a model': over(month, '1d', { model: 'owner/model-0' }),
-    'overview 30 d of a model by key': over(month, '1d', { model: 'owner/model-0', by: 'key' }),
-    'overview 30 d of a provider by model': over(month, '1d', { provider: 'provider-0' }),
+    'overview 1 h by model': buildQuery(units['1h'], '5m'),
+    'overview 24 h by model': buildQuery(day, '1h'),
+    'overview 7 d by model': buildQuery(7 * day, '1h'),
+    'overview 30 d by model': buildQuery(month, '1d'),
+    'overview 30 d by model, hourly': buildQuery(month, '1h'),
+    'overview 24 h by key': buildQuery(day, '1h', { by: 'key' }),
+    'overview 30 d by key': buildQuery(month, '1d', { by: 'key' }),
+    'overview 30 d by account': buildQuery(month, '1d', { by: 'account' }),
+    'overview 30 d of an account by model': buildQuery(month, '1d', { account: 'account-0' }),
+    'overview 30 d of a key by model': buildQuery(month, '1d', { account: 'account-0', key: 'key-0' }),
+    'overview 30 d of a key alone by model': buildQuery(month, '1d', { key: 'key-0' }),
+    'overview 30 d of a model': buildQuery(month, '1d', { model: 'owner/model-0' }),
+    'overview 30 d of a model by key': buildQuery(month, '1d', { model: 'owner/model-0', by: 'key' }),
+    'overview 30 d of a provider by model': buildQuery(month, '1d', { provider: 'provider-0' }),
   };
 }
 
@@ -166,10 +167,10 @@ const lists: Record<string, Partial<CallQuery>> = {
 
 async function measure(store: Store): Promise<Record<string, Times>> {
   const milliseconds: Record<string, Times> = {};
-  for (const [name, query] of Object.entries(overviews()))
-    milliseconds[name] = await median(() => store.overview(query));
+  for (const [name, query] of Object.entries(buildQueries()))
+    milliseconds[name] = await measureMedian(() => store.overview(query));
   for (const [name, query] of Object.entries(lists))
-    milliseconds[name] = await median(() => store.listCalls({ limit: 100, ...query }));
+    milliseconds[name] = await measureMedian(() => store.listCalls({ limit: 100, ...query }));
   return milliseconds;
 }
 

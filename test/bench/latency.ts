@@ -8,31 +8,31 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../support/free-port.ts';
+import { findFreePort } from '../support/free-port.ts';
 import { load } from './load.ts';
 import { startVendor } from './nginx.ts';
 import { calls } from './payload.ts';
-import { start, stopAll, usageOf } from './processes.ts';
-import { median } from './statistics.ts';
-import { tollgateTarget, type Target } from './targets.ts';
+import { start, stopAll, readUsage } from './processes.ts';
+import { computeMedian } from './statistics.ts';
+import { startTollgate, type Target } from './targets.ts';
 
 const project = join(import.meta.dirname, '../..');
 const rounds = Number(process.env.BENCH_ROUNDS ?? 7);
 const seconds = Number(process.env.BENCH_SECONDS ?? 3);
 const connections = Number(process.env.BENCH_CONNECTIONS ?? 1);
 
-async function partsTarget(vendor: string, folder: string, from: string, name: string): Promise<Target> {
-  const port = await freePort();
+async function startParts(vendor: string, folder: string, from: string, name: string): Promise<Target> {
+  const port = await findFreePort();
   const origin = `http://127.0.0.1:${port}`;
   const args = [join(from, 'test/bench/parts.ts'), String(port), vendor, folder];
   const { pid } = await start({ command: process.execPath, args, origin, log: join(folder, 'parts.log') });
   return { name, origin, headers: {}, pid, startups: [] };
 }
 
-async function gatewayTarget(vendor: string, folder: string, from: string, name: string): Promise<Target> {
+async function startGateway(vendor: string, folder: string, from: string, name: string): Promise<Target> {
   const own = join(folder, name);
   mkdirSync(own);
-  return { ...(await tollgateTarget({ vendor, folder: own, project: from, starts: 1 })), name };
+  return { ...(await startTollgate({ vendor, folder: own, project: from, starts: 1 })), name };
 }
 
 process.env.PATH = `${process.env.PATH}:/usr/local/sbin:/usr/sbin`;
@@ -41,27 +41,27 @@ try {
   const { origin } = await startVendor(folder);
   const before = process.env.BEFORE;
   const targets = [
-    await partsTarget(origin, folder, before ?? project, 'parts'),
-    ...(before ? [await gatewayTarget(origin, folder, before, 'before')] : []),
-    await gatewayTarget(origin, folder, project, 'tollgate'),
+    await startParts(origin, folder, before ?? project, 'parts'),
+    ...(before ? [await startGateway(origin, folder, before, 'before')] : []),
+    await startGateway(origin, folder, project, 'tollgate'),
   ];
   const p50s = targets.map((): number[] => []);
   const cpus = targets.map((): number[] => []);
   for (let round = 0; round <= rounds; round += 1)
     for (const [index, target] of targets.entries()) {
-      const { cpu } = usageOf(target.pid);
+      const { cpu } = readUsage(target.pid);
       const { p50, requests } = await load(target, calls.json, { connections, seconds, folder });
       if (round === 0) continue;
       p50s[index]?.push(p50);
-      cpus[index]?.push(((usageOf(target.pid).cpu - cpu) / requests) * 1e6);
+      cpus[index]?.push(((readUsage(target.pid).cpu - cpu) / requests) * 1e6);
     }
   const parts = p50s[0] ?? [];
   for (const [index, { name }] of targets.entries()) {
     const own = p50s[index] ?? [];
-    const added = median(own.map((p50, round) => p50 - (parts[round] ?? NaN)));
+    const added = computeMedian(own.map((p50, round) => p50 - (parts[round] ?? NaN)));
     process.stdout.write(
-      `${name}: p50 ${median(own)} us (best ${Math.min(...own)}), ${added} us more than the parts; ` +
-        `processor ${median(cpus[index] ?? []).toFixed(0)} us\n`,
+      `${name}: p50 ${computeMedian(own)} us (best ${Math.min(...own)}), ${added} us more than the parts; ` +
+        `processor ${computeMedian(cpus[index] ?? []).toFixed(0)} us\n`,
     );
   }
 } finally {

@@ -15,7 +15,7 @@ import { ReplyBudget, ReplyMemory } from '../../core/upstream/reply-memory.ts';
 import { send } from '../../core/upstream/transport.ts';
 import { Cancellation } from '../../core/util/cancellation.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
-import { routed } from '../support/exchange.ts';
+import { buildRouted } from '../support/exchange.ts';
 import { steps, type Step } from './layer-names.ts';
 import { fill, reserveOne, settleOne } from './pairs.ts';
 
@@ -26,7 +26,7 @@ async function readAll(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
 }
 
 /** The exchange that core has when it makes an attempt, as far as the steps need it. */
-function exchangeFor(
+function buildExchange(
   { targetsFor, protocols }: Gateway,
   path: string,
   headers: IncomingMessage['headers'],
@@ -38,7 +38,7 @@ function exchangeFor(
   const call = protocol.client.read(read.value, read.text, { operation: 'generate' }, headers);
   const [target] = targetsFor(call.model, protocol);
   if (!target) throw new Error(`no target for ${call.model}`);
-  return { ...routed(target), ...read, protocol, call, canonical: () => call.decode() };
+  return { ...buildRouted(target), ...read, protocol, call, canonical: () => call.decode() };
 }
 
 /** Sends a request as core does: supervised by http-proxy-3, over undici. */
@@ -78,7 +78,7 @@ class Parts {
   /** Reads and checks a body, as far as this layer does. */
   read({ headers }: IncomingMessage, path: string, body: Buffer): Routed {
     const kind = `${path} ${headers.accept}`;
-    const sample = this.#samples.get(kind) ?? exchangeFor(this.#gateway, path, headers, body);
+    const sample = this.#samples.get(kind) ?? buildExchange(this.#gateway, path, headers, body);
     this.#samples.set(kind, sample);
     if (!this.has('read')) return sample;
     const read = parseJson(body);

@@ -58,13 +58,13 @@ export interface Counters {
   readonly bytes: number;
 }
 
-function countersNow(): Counters {
+function readCounters(): Counters {
   const { user, system } = process.threadCpuUsage();
   return { time: user + system, bytes: getHeapStatistics().total_allocated_bytes };
 }
 
 /** Bytes of live objects, and whether Node has loaded its own fetch. */
-async function idleNow(): Promise<{ heap: number; hasFetch: boolean }> {
+async function readIdle(): Promise<{ heap: number; hasFetch: boolean }> {
   setFlagsFromString('--expose-gc');
   const collect: unknown = runInNewContext('gc');
   // Several times, since what one collection finalizes is garbage only for the next.
@@ -79,7 +79,7 @@ async function idleNow(): Promise<{ heap: number; hasFetch: boolean }> {
 
 process.on(
   'message',
-  async (asked) => void process.send?.(asked === 'idle' ? await idleNow() : countersNow()),
+  async (asked) => void process.send?.(asked === 'idle' ? await readIdle() : readCounters()),
 );
 process.on('disconnect', () => process.exit());
 process.send?.(await open());

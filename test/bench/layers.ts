@@ -9,7 +9,7 @@
 import { gateways, steps } from './layer-names.ts';
 import { optimizing, startMeasured, type Measured, type Work } from './measured.ts';
 import { calls, translations, type Call } from './payload.ts';
-import { median } from './statistics.ts';
+import { computeMedian } from './statistics.ts';
 import { openWorld } from './world.ts';
 
 const processes = Number(process.env.LAYERS_PROCESSES ?? 5);
@@ -28,16 +28,16 @@ const kinds: Readonly<Record<string, Call>> = {
   'stream, translated': translations.stream,
 };
 
-function callsOf({ accept }: Call): number {
+function countCalls({ accept }: Call): number {
   return Math.ceil(accept === 'text/event-stream' ? count * streamShare : count);
 }
 
 /** By layer and kind of call, what each process measured at best. */
 type Samples = Record<string, Record<string, Work[]>>;
 
-function lowest(works: readonly Work[]): Work {
-  const least = (figure: keyof Work): number => Math.min(...works.map((work) => work[figure]));
-  return { time: least('time'), bytes: least('bytes') };
+function computeLowest(works: readonly Work[]): Work {
+  const computeLeast = (figure: keyof Work): number => Math.min(...works.map((work) => work[figure]));
+  return { time: computeLeast('time'), bytes: computeLeast('bytes') };
 }
 
 async function measureAll(running: Readonly<Record<string, Measured>>, samples: Samples): Promise<void> {
@@ -45,36 +45,37 @@ async function measureAll(running: Readonly<Record<string, Measured>>, samples: 
   for (let round = -warmUps; round < rounds; round += 1)
     for (const [layer, measured] of Object.entries(running))
       for (const [kind, call] of Object.entries(kinds)) {
-        const work = await measured.work(call, callsOf(call));
+        const work = await measured.work(call, countCalls(call));
         if (round >= 0) ((measuredRounds[layer] ??= {})[kind] ??= []).push(work);
       }
   for (const [layer, works] of Object.entries(measuredRounds))
-    for (const [kind, all] of Object.entries(works)) ((samples[layer] ??= {})[kind] ??= []).push(lowest(all));
+    for (const [kind, all] of Object.entries(works))
+      ((samples[layer] ??= {})[kind] ??= []).push(computeLowest(all));
 }
 
-function medianOf(works: readonly Work[] | undefined, figure: keyof Work): number {
-  return median((works ?? []).map((work) => work[figure]));
+function computeWorkMedian(works: readonly Work[] | undefined, figure: keyof Work): number {
+  return computeMedian((works ?? []).map((work) => work[figure]));
 }
 
-function tableOf(samples: Samples): string {
+function formatTable(samples: Samples): string {
   const names = Object.keys(kinds);
   const lines = [
     ['layer', ...names.flatMap((name) => [`${name}: µs`, 'kB'])],
     ['---', ...names.flatMap(() => ['---:', '---:'])],
   ];
-  const figures = (layer: string): number[] =>
+  const computeFigures = (layer: string): number[] =>
     names.flatMap((name) => [
-      medianOf(samples[layer]?.[name], 'time'),
-      medianOf(samples[layer]?.[name], 'bytes') / 1000,
+      computeWorkMedian(samples[layer]?.[name], 'time'),
+      computeWorkMedian(samples[layer]?.[name], 'bytes') / 1000,
     ]);
   for (const [index, layer] of layers.entries()) {
-    const before = index === 0 ? undefined : figures(layers[index - 1] ?? '');
+    const before = index === 0 ? undefined : computeFigures(layers[index - 1] ?? '');
     lines.push([
       `${before ? '+ ' : ''}${layer}`,
-      ...figures(layer).map((figure, column) => (figure - (before?.[column] ?? 0)).toFixed(1)),
+      ...computeFigures(layer).map((figure, column) => (figure - (before?.[column] ?? 0)).toFixed(1)),
     ]);
   }
-  lines.push(['total', ...figures(layers.at(-1) ?? '').map((figure) => figure.toFixed(1))]);
+  lines.push(['total', ...computeFigures(layers.at(-1) ?? '').map((figure) => figure.toFixed(1))]);
   return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
@@ -90,5 +91,5 @@ for (let started = 1; started <= processes; started += 1) {
   }
   process.stderr.write(`${started} of ${processes} processes of each layer\n`);
 }
-process.stdout.write(`${tableOf(samples)}\n`);
+process.stdout.write(`${formatTable(samples)}\n`);
 world.close();

@@ -24,7 +24,7 @@ interface Round {
   readonly writerMicroseconds: number;
 }
 
-async function round(store: Store, count: number): Promise<Round> {
+async function runRound(store: Store, count: number): Promise<Round> {
   let left = count;
   const spend = async (): Promise<void> => {
     while (left > 0) {
@@ -53,9 +53,9 @@ const store = server
   ? await openPostgres({ url: server.url })
   : await openSqlite({ file: join(folder, 'ledger.db') });
 await fill(store);
-await round(store, Math.min(pairs, 20_000));
+await runRound(store, Math.min(pairs, 20_000));
 const measured: Round[] = [];
-for (let index = 0; index < rounds; index += 1) measured.push(await round(store, pairs));
+for (let index = 0; index < rounds; index += 1) measured.push(await runRound(store, pairs));
 await store.close();
 await server?.end();
 const [best] = measured.toSorted((first, second) => second.perSecond - first.perSecond);

@@ -7,9 +7,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../support/free-port.ts';
-import { run, start, stopAll, usageOf } from './processes.ts';
-import { median } from './statistics.ts';
+import { findFreePort } from '../support/free-port.ts';
+import { run, start, stopAll, readUsage } from './processes.ts';
+import { computeMedian } from './statistics.ts';
 
 const project = join(import.meta.dirname, '../..');
 const rounds = Number(process.env.BENCH_ROUNDS ?? 5);
@@ -28,13 +28,13 @@ interface Figures {
 }
 
 async function measure({ origin, pid }: Served, path: string): Promise<Figures> {
-  const before = usageOf(pid).cpu;
+  const before = readUsage(pid).cpu;
   const printed = await run('wrk', ['-t', '1', '-c', '16', '-d', `${seconds}s`, origin + path]);
   const requests = Number(/(\d+) requests in/.exec(printed)?.[1]);
   if (!requests || /Non-2xx/.test(printed)) throw new Error(printed);
   return {
     perSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(printed)?.[1]),
-    microseconds: ((usageOf(pid).cpu - before) / requests) * 1e6,
+    microseconds: ((readUsage(pid).cpu - before) / requests) * 1e6,
   };
 }
 
@@ -42,7 +42,7 @@ async function compare(path: string, tollgate: Served, folder: string): Promise<
   const bytes = Buffer.from(await (await fetch(tollgate.origin + path)).arrayBuffer());
   const file = join(folder, 'listing.json');
   writeFileSync(file, bytes);
-  const port = await freePort();
+  const port = await findFreePort();
   const origin = `http://127.0.0.1:${port}`;
   const started = await start({
     command: process.execPath,
@@ -59,9 +59,9 @@ async function compare(path: string, tollgate: Served, folder: string): Promise<
     if (round > 0) figures.push(pair);
   }
   await started.stop();
-  const rate = median(figures.map(({ ours, theirs }) => ours.perSecond / theirs.perSecond));
-  const time = median(figures.map(({ ours, theirs }) => theirs.microseconds / ours.microseconds));
-  const perSecond = median(figures.map(({ ours }) => ours.perSecond));
+  const rate = computeMedian(figures.map(({ ours, theirs }) => ours.perSecond / theirs.perSecond));
+  const time = computeMedian(figures.map(({ ours, theirs }) => theirs.microseconds / ours.microseconds));
+  const perSecond = computeMedian(figures.map(({ ours }) => ours.perSecond));
   return (
     `${path.padEnd(32)} ${bytes.length} bytes, ${perSecond.toFixed(0)} a second, ${rate.toFixed(2)} ` +
     `× static Koa (by processor time ${time.toFixed(2)} ×)`
@@ -70,7 +70,7 @@ async function compare(path: string, tollgate: Served, folder: string): Promise<
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-listings-'));
 try {
-  const port = await freePort();
+  const port = await findFreePort();
   const origin = `http://127.0.0.1:${port}`;
   const keys = Object.fromEntries(vendors.map((name) => [`${name}_API_KEY`, 'sk-vendor']));
   const started = await start({

@@ -13,12 +13,12 @@ import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../support/free-port.ts';
+import { findFreePort } from '../support/free-port.ts';
 import { startVendor } from './nginx.ts';
 import { calls } from './payload.ts';
 import { stopAll } from './processes.ts';
-import { median } from './statistics.ts';
-import { tollgateTarget, type Target } from './targets.ts';
+import { computeMedian } from './statistics.ts';
+import { startTollgate, type Target } from './targets.ts';
 
 const project = join(import.meta.dirname, '../..');
 const rate = Number(process.env.BENCH_RATE ?? 1000);
@@ -34,7 +34,7 @@ interface Window {
 }
 
 /** Microseconds for which all threads of a process have run. */
-function processorTime(pid: number): number {
+function readProcessorTime(pid: number): number {
   const tasks = readdirSync(`/proc/${pid}/task`);
   const nanoseconds = tasks.map((task) => {
     const [ran] = readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ');
@@ -86,10 +86,10 @@ class Caller {
 async function measureWindow(caller: Caller, pid: number): Promise<Window> {
   await sleep(pause);
   caller.times = [];
-  const before = processorTime(pid);
+  const before = readProcessorTime(pid);
   await sleep(windowTime - pause);
   const { times } = caller;
-  return { time: median(times), processor: (processorTime(pid) - before) / times.length };
+  return { time: computeMedian(times), processor: (readProcessorTime(pid) - before) / times.length };
 }
 
 /** A window with a client in a process of its own. */
@@ -108,12 +108,12 @@ async function measureFollowed(caller: Caller, pid: number, url: string, secret:
 
 process.env.PATH = `${process.env.PATH}:/usr/local/sbin:/usr/sbin`;
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-live-'));
-const port = await freePort();
+const port = await findFreePort();
 process.env.TOLLGATE_ADMIN_PORT = String(port);
 let caller: Caller | undefined;
 try {
   const { origin } = await startVendor(folder);
-  const target = await tollgateTarget({ vendor: origin, folder, project, starts: 1 });
+  const target = await startTollgate({ vendor: origin, folder, project, starts: 1 });
   const secret = readFileSync(join(target.data ?? folder, 'operator-secret'), 'utf8').trim();
   const url = `http://127.0.0.1:${port}/admin/events`;
   caller = new Caller(target);
@@ -126,9 +126,9 @@ try {
     if (round >= 0) windows.push({ without, followed });
   }
   for (const figure of ['time', 'processor'] as const) {
-    const without = median(windows.map((each) => each.without[figure]));
-    const followed = median(windows.map((each) => each.followed[figure]));
-    const ratio = median(windows.map((each) => each.followed[figure] / each.without[figure]));
+    const without = computeMedian(windows.map((each) => each.without[figure]));
+    const followed = computeMedian(windows.map((each) => each.followed[figure]));
+    const ratio = computeMedian(windows.map((each) => each.followed[figure] / each.without[figure]));
     const figures = `${without.toFixed(0)} µs, followed ${followed.toFixed(0)} µs`;
     process.stdout.write(`${figure} of a call: ${figures}; × ${ratio.toFixed(3)}\n`);
   }

@@ -36,7 +36,7 @@ end
 `;
 
 /** JSON's escapes within a string are Lua's too, as long as the text is ASCII. */
-function script({ accept, body, headers: own }: Call, headers: Target['headers']): string {
+function buildScript({ accept, body, headers: own }: Call, headers: Target['headers']): string {
   const all = { 'content-type': 'application/json', accept, ...own, ...headers };
   const set = Object.entries(all).map(
     ([name, value]) => `wrk.headers[${JSON.stringify(name)}] = ${JSON.stringify(value)}`,
@@ -48,7 +48,7 @@ function script({ accept, body, headers: own }: Call, headers: Target['headers']
 const leastReplies = 10;
 
 /** What the target replies to one more call, since wrk counts refusals and keeps none. */
-async function replyOf(
+async function fetchReply(
   { origin, headers }: Target,
   { path, accept, body, headers: own }: Call,
 ): Promise<string> {
@@ -67,7 +67,7 @@ export async function load(
   options: { connections: number; seconds: number; folder: string },
 ): Promise<LoadResult> {
   const file = join(options.folder, `${target.name}.lua`);
-  writeFileSync(file, script(call, target.headers));
+  writeFileSync(file, buildScript(call, target.headers));
   const args = [
     '-t',
     '1',
@@ -88,7 +88,7 @@ export async function load(
   const faults = Object.entries(result.errors).filter(([, count]) => count > 0);
   if (faults.length || result.requests < leastReplies) {
     const kinds = faults.map(([kind, count]) => `${count} × ${kind}`).join(', ');
-    const reply = await replyOf(target, call).catch(String);
+    const reply = await fetchReply(target, call).catch(String);
     throw new Error(
       `${target.name} failed under load: ${kinds || `${result.requests} replies`}\n${reply}\n${printed}`,
     );

@@ -15,19 +15,19 @@ const chunk = 200_000;
 const first = 1000;
 
 /** Adds the entries above `from` and up to `to` in pairs, and a stored call for every fifth pair. */
-function additions(numbers: string): string[] {
+function buildInsertions(numbers: string): string[] {
   const call = `'0198-' || (1000000000000 + number / 2)`;
   const key = `'key-' || (number / 2 % ${keys})`;
-  const either = (reserve: string | number, post: string | number): string =>
+  const buildChoice = (reserve: string | number, post: string | number): string =>
     `CASE WHEN number % 2 = 0 THEN ${reserve} ELSE ${post} END`;
   return [
     `INSERT INTO entries (number, kind, account, at, credits, available, reserved, revenue, call, key,
       reservation, model, provider, price, reason, basis, input, output, usage, costs, attempts, flags)
     ${numbers}
-    SELECT number, ${either("'reserve'", "'post'")}, 1, 1700000000000 + number, 0,
-      ${either(-900_000, 500_000)}, ${either(900_000, -900_000)}, ${either(0, 400_000)}, ${call}, ${key},
-      ${either('NULL', 'number - 1')}, 'openai/gpt-5-mini', 'openai', '0123456789ab',
-      ${either('NULL', "'completed'")}, ${either('NULL', "'usage'")}, 1200, 300,
+    SELECT number, ${buildChoice("'reserve'", "'post'")}, 1, 1700000000000 + number, 0,
+      ${buildChoice(-900_000, 500_000)}, ${buildChoice(900_000, -900_000)}, ${buildChoice(0, 400_000)},
+      ${call}, ${key}, ${buildChoice('NULL', 'number - 1')}, 'openai/gpt-5-mini', 'openai', '0123456789ab',
+      ${buildChoice('NULL', "'completed'")}, ${buildChoice('NULL', "'usage'")}, 1200, 300,
       '{"input":1200,"cacheRead":1024,"output":300}', '[["input",176,"0.25"],["output",300,"2"]]', 1, ''
     FROM numbers`,
     `INSERT INTO calls (call, started, ended, account, key, asked, model, provider, protocol, operation,
@@ -49,7 +49,8 @@ async function addHistory(
   entries: number,
 ): Promise<void> {
   for (let from = first; from < entries; from += chunk) {
-    for (const statement of additions(numbers(from, Math.min(entries, from + chunk)))) await run(statement);
+    for (const statement of buildInsertions(numbers(from, Math.min(entries, from + chunk))))
+      await run(statement);
     process.stderr.write(`\r${from} entries`);
   }
   for (const log of ['entries', 'calls'])

@@ -41,28 +41,28 @@ export async function startMeasured(
 ): Promise<Measured> {
   const child = fork(join(import.meta.dirname, 'layered.ts'), [layer, vendor], { execArgv: [...execArgv] });
   const answers = on(child, 'message', { close: ['exit'] });
-  const answer = async (): Promise<unknown> => {
+  const readAnswer = async (): Promise<unknown> => {
     const { value, done } = await answers.next();
     if (done) throw new Error(`the layer ${layer} ended`);
     const [message]: unknown[] = value;
     return message;
   };
-  const opened = openedSchema.parse(await answer());
-  const counters = async (): Promise<Work> => {
+  const opened = openedSchema.parse(await readAnswer());
+  const readCounters = async (): Promise<Work> => {
     child.send('count');
-    return countersSchema.parse(await answer());
+    return countersSchema.parse(await readAnswer());
   };
   return {
     folder: opened.folder,
     async work(call, count, connections = 32) {
-      const before = await counters();
+      const before = await readCounters();
       await makeCalls(call, { ...opened, connections, calls: count });
-      const after = await counters();
+      const after = await readCounters();
       return { time: (after.time - before.time) / count, bytes: (after.bytes - before.bytes) / count };
     },
     async idle() {
       child.send('idle');
-      return idleSchema.parse(await answer());
+      return idleSchema.parse(await readAnswer());
     },
     stop: () => void child.kill(),
   };

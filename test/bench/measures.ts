@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { load } from './load.ts';
 import type { Vendor } from './nginx.ts';
 import { calls, eventsPerStream, translations } from './payload.ts';
-import { firstEvents } from './probe.ts';
-import { machineTime, usageOf } from './processes.ts';
-import { median } from './statistics.ts';
+import { measureFirstEvents } from './probe.ts';
+import { readMachineTime, readUsage } from './processes.ts';
+import { computeMedian } from './statistics.ts';
 import type { Target } from './targets.ts';
 
 export type Figures = Readonly<Record<string, number>>;
@@ -37,14 +37,16 @@ interface Loaded {
 }
 
 /** Seconds of processor time that no process of this run has used, since some moment. */
-function timeOfOthers(target: Target, vendor: Vendor): number {
-  const own = usageOf(process.pid);
+function computeOthersTime(target: Target, vendor: Vendor): number {
+  const own = readUsage(process.pid);
   const parts = new Set([target.pid, vendor.pid]);
-  return machineTime() - own.cpu - own.children - [...parts].reduce((sum, pid) => sum + usageOf(pid).cpu, 0);
+  return (
+    readMachineTime() - own.cpu - own.children - [...parts].reduce((sum, pid) => sum + readUsage(pid).cpu, 0)
+  );
 }
 
 /** One load, with what it cost the target, and whether connections to the vendor were kept. */
-async function loaded(
+async function measureLoad(
   target: Target,
   kind: keyof typeof calls,
   connections: number,
@@ -54,13 +56,13 @@ async function loaded(
   const { vendor, folder, seconds } = setting;
   const call = translated && target.translates ? translations[kind] : calls[kind];
   const opened = await vendor.state();
-  const othersBefore = timeOfOthers(target, vendor);
-  const before = usageOf(target.pid);
+  const othersBefore = computeOthersTime(target, vendor);
+  const before = readUsage(target.pid);
   const result = await load(target, call, { connections, seconds, folder });
-  const after = usageOf(target.pid);
+  const after = readUsage(target.pid);
   setting.noteOthers(
     target,
-    (timeOfOthers(target, vendor) - othersBefore) / (result.microseconds / 1e6) / availableParallelism(),
+    (computeOthersTime(target, vendor) - othersBefore) / (result.microseconds / 1e6) / availableParallelism(),
   );
   const { accepted } = await vendor.state();
   const fresh = accepted - opened.accepted;
@@ -79,25 +81,25 @@ async function loaded(
   };
 }
 
-async function jsonThroughput(target: Target, setting: Setting): Promise<Figures> {
-  const { perSecond, cpuMicroseconds, requests } = await loaded(target, 'json', 32, setting);
+async function measureJsonThroughput(target: Target, setting: Setting): Promise<Figures> {
+  const { perSecond, cpuMicroseconds, requests } = await measureLoad(target, 'json', 32, setting);
   return { jsonRate: perSecond, jsonCpu: cpuMicroseconds / requests };
 }
 
 /** Sum and count of the ledger's histogram, or undefined for a target without one. */
-async function ledger({ metrics }: Target): Promise<{ sum: number; count: number } | undefined> {
+async function readLedger({ metrics }: Target): Promise<{ sum: number; count: number } | undefined> {
   if (!metrics) return undefined;
   const text = await (await fetch(metrics)).text();
-  const line = (name: string): RegExp =>
+  const buildPattern = (name: string): RegExp =>
     new RegExp(`^tollgate_ledger_commit_seconds_${name}(?:{[^}]*})? (\\S+)$`, 'm');
-  const figure = (name: string): number => Number(line(name).exec(text)?.[1] ?? NaN);
-  return { sum: figure('sum'), count: figure('count') };
+  const readFigure = (name: string): number => Number(buildPattern(name).exec(text)?.[1] ?? NaN);
+  return { sum: readFigure('sum'), count: readFigure('count') };
 }
 
 const syncs = 40;
 
 /** Microseconds of one appended page made durable, in the folder of the ledger. */
-function syncTime(folder: string): number {
+function measureSync(folder: string): number {
   const file = join(folder, 'sync-probe');
   const descriptor = openSync(file, 'w');
   const page = Buffer.alloc(4096, 1);
@@ -109,14 +111,14 @@ function syncTime(folder: string): number {
   });
   closeSync(descriptor);
   rmSync(file);
-  return median(times);
+  return computeMedian(times);
 }
 
-async function jsonLatency(target: Target, setting: Setting): Promise<Figures> {
-  const disk = target.data === undefined ? {} : { sync: syncTime(target.data) };
-  const before = await ledger(target);
-  const { p50, p99, requests } = await loaded(target, 'json', 1, setting);
-  const after = await ledger(target);
+async function measureJsonLatency(target: Target, setting: Setting): Promise<Figures> {
+  const disk = target.data === undefined ? {} : { sync: measureSync(target.data) };
+  const before = await readLedger(target);
+  const { p50, p99, requests } = await measureLoad(target, 'json', 1, setting);
+  const after = await readLedger(target);
   const latency = { jsonP50: p50, jsonP99: p99, ...disk };
   if (!before || !after) return latency;
   return {
@@ -130,23 +132,23 @@ async function jsonLatency(target: Target, setting: Setting): Promise<Figures> {
  * A client of another protocol than the vendor's; targets that translate nothing are asked in the vendor's
  * own words.
  */
-async function translatedJson(target: Target, setting: Setting): Promise<Figures> {
-  const { perSecond, cpuMicroseconds, requests } = await loaded(target, 'json', 32, setting, true);
+async function measureTranslatedJson(target: Target, setting: Setting): Promise<Figures> {
+  const { perSecond, cpuMicroseconds, requests } = await measureLoad(target, 'json', 32, setting, true);
   return { translatedJsonRate: perSecond, translatedJsonCpu: cpuMicroseconds / requests };
 }
 
-async function translatedStreams(target: Target, setting: Setting): Promise<Figures> {
+async function measureTranslatedStreams(target: Target, setting: Setting): Promise<Figures> {
   setting.vendor.pace(false);
-  const { perSecond, cpuMicroseconds, requests } = await loaded(target, 'stream', 32, setting, true);
+  const { perSecond, cpuMicroseconds, requests } = await measureLoad(target, 'stream', 32, setting, true);
   return {
     translatedRate: perSecond * eventsPerStream,
     translatedCpu: cpuMicroseconds / (requests * eventsPerStream),
   };
 }
 
-async function longConversation(target: Target, setting: Setting): Promise<Figures> {
-  const verbatim = await loaded(target, 'long', 1, setting);
-  const translated = await loaded(target, 'long', 1, setting, true);
+async function measureLongConversation(target: Target, setting: Setting): Promise<Figures> {
+  const verbatim = await measureLoad(target, 'long', 1, setting);
+  const translated = await measureLoad(target, 'long', 1, setting, true);
   return { longP50: verbatim.p50, translatedLongP50: translated.p50 };
 }
 
@@ -155,7 +157,7 @@ type StreamLoad = 'few' | 'many' | 'burst';
 /**
  * Names the figures of a stream measure; reads are counted for proxies alone, the vendor reads only requests.
  */
-function streamFigures(
+function nameStreamFigures(
   prefix: StreamLoad,
   target: Target,
   { perSecond, cpuMicroseconds, requests, reads }: Loaded,
@@ -169,27 +171,27 @@ function streamFigures(
   };
 }
 
-function streams(name: StreamLoad, connections: number, paced: boolean): Measure {
+function measureStreams(name: StreamLoad, connections: number, paced: boolean): Measure {
   return async (target, setting) => {
     setting.vendor.pace(paced);
-    return streamFigures(name, target, await loaded(target, 'stream', connections, setting));
+    return nameStreamFigures(name, target, await measureLoad(target, 'stream', connections, setting));
   };
 }
 
-async function timeToFirstEvent(target: Target, setting: Setting): Promise<Figures> {
+async function measureFirstEvent(target: Target, setting: Setting): Promise<Figures> {
   setting.vendor.pace(true);
-  return { firstEvent: median(await firstEvents(target, setting.seconds)) * 1000 };
+  return { firstEvent: computeMedian(await measureFirstEvents(target, setting.seconds)) * 1000 };
 }
 
 /** In the order of a round. */
 export const measures: readonly Measure[] = [
-  jsonThroughput,
-  jsonLatency,
-  streams('few', 32, true),
-  streams('many', 256, true),
-  streams('burst', 32, false),
-  timeToFirstEvent,
-  translatedJson,
-  translatedStreams,
-  longConversation,
+  measureJsonThroughput,
+  measureJsonLatency,
+  measureStreams('few', 32, true),
+  measureStreams('many', 256, true),
+  measureStreams('burst', 32, false),
+  measureFirstEvent,
+  measureTranslatedJson,
+  measureTranslatedStreams,
+  measureLongConversation,
 ];

@@ -4,7 +4,7 @@
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from '../support/free-port.ts';
+import { findFreePort } from '../support/free-port.ts';
 import { eventBytes, path, replies } from './payload.ts';
 import { start, type Started } from './processes.ts';
 
@@ -20,7 +20,7 @@ const paced = `limit_rate ${eventBytes * 1000}; limit_rate_after 512;`;
  * event a write. A long body is read to its end first, as every vendor does and `mirror` sees to: nginx would
  * answer its head, and a client that is answered while it still sends waits for ever.
  */
-function configuration(folder: string, port: number): string {
+function buildConfiguration(folder: string, port: number): string {
   const type = 'internal; default_type text/event-stream;';
   const stream =
     `${type} output_buffers 1 ${eventBytes}; postpone_output 0; addition_types text/event-stream; ` +
@@ -92,17 +92,17 @@ export interface Vendor extends Started {
 }
 
 export async function startVendor(folder: string): Promise<Vendor> {
-  const port = await freePort();
+  const port = await findFreePort();
   const origin = `http://127.0.0.1:${port}`;
   for (const name of ['replies/json', 'replies/stream', 'temporary'])
     mkdirSync(join(folder, name), { recursive: true });
-  const file = (name: string): string => join(folder, 'replies', name);
+  const toPath = (name: string): string => join(folder, 'replies', name);
   for (const pace of ['burst', 'paced']) {
-    writeFileSync(file(`json/${pace}`), replies.completion);
-    writeFileSync(file(`stream/${pace}`), replies.events);
+    writeFileSync(toPath(`json/${pace}`), replies.completion);
+    writeFileSync(toPath(`stream/${pace}`), replies.events);
   }
-  writeFileSync(file('done.sse'), replies.done);
-  writeFileSync(join(folder, 'nginx.conf'), configuration(folder, port));
+  writeFileSync(toPath('done.sse'), replies.done);
+  writeFileSync(join(folder, 'nginx.conf'), buildConfiguration(folder, port));
   const log = join(folder, 'nginx.log');
   const started = await start({
     command: 'nginx',
@@ -113,7 +113,7 @@ export async function startVendor(folder: string): Promise<Vendor> {
   return {
     ...started,
     origin,
-    pace: (slow) => (slow ? writeFileSync(file('paced'), '') : rmSync(file('paced'), { force: true })),
+    pace: (slow) => (slow ? writeFileSync(toPath('paced'), '') : rmSync(toPath('paced'), { force: true })),
     async state() {
       const text = await (await fetch(`${origin}/connections`, { headers: { connection: 'close' } })).text();
       return { accepted: Number(/^\s*(\d+) \d+ \d+\s*$/m.exec(text)?.[1]) };

@@ -7,7 +7,7 @@
 import type { BrowserContext } from 'playwright-core';
 import { openBrowser } from '../support/browser.ts';
 import { openConsole, signInOn } from '../support/operated-console.ts';
-import { median } from './statistics.ts';
+import { computeMedian } from './statistics.ts';
 
 const rounds = Number(process.env.PAINT_ROUNDS ?? 9);
 const open = await openConsole();
@@ -44,7 +44,9 @@ async function report(name: string, url: string, isSignedIn = false): Promise<vo
     ['empty', cold],
     ['full', warm],
   ] as const) {
-    const [first, largest] = [0, 1].map((at) => Math.round(median(times.map((time) => time[at] ?? 0))));
+    const [first, largest] = [0, 1].map((at) =>
+      Math.round(computeMedian(times.map((time) => time[at] ?? 0))),
+    );
     console.log(`${name}, ${cache} cache: first paint ${first} ms, largest paint ${largest} ms`);
   }
 }

@@ -14,7 +14,7 @@ const consumption: Consumption = {
 
 export const keys = Number(process.env.LEDGER_KEYS ?? 64);
 
-function keyOf(index: number): string {
+function toKey(index: number): string {
   return (index % keys).toString(16).padStart(16, '0');
 }
 
@@ -36,7 +36,7 @@ export async function fill(store: Store): Promise<void> {
     readOnly: false,
   };
   for (let index = 0; index < keys; index += 1) {
-    const id = keyOf(index);
+    const id = toKey(index);
     await store.createKey({
       ...limits,
       id,
@@ -67,7 +67,7 @@ export async function reserveOne(store: Store): Promise<string> {
       owed: 7500n,
     },
   ];
-  const reserved = await store.reserve({ id, account: 'bench', key: keyOf(made), quotes, at: Date.now() });
+  const reserved = await store.reserve({ id, account: 'bench', key: toKey(made), quotes, at: Date.now() });
   if (reserved.status !== 'reserved') throw new Error(`refused: ${reserved.status}`);
   return id;
 }

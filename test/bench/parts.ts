@@ -36,7 +36,7 @@ async function read(body: AsyncIterable<Uint8Array>): Promise<string> {
   return bytes.toString();
 }
 
-function bodyOf(request: IncomingMessage): Promise<Buffer> {
+function readBody(request: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     request
@@ -61,7 +61,7 @@ async function forward(reply: UpstreamResponse, response: ServerResponse, id: st
   response.end();
 }
 
-function proxied({ req, res }: Koa.Context, request: UpstreamRequest): Promise<UpstreamResponse> {
+function forwardRequest({ req, res }: Koa.Context, request: UpstreamRequest): Promise<UpstreamResponse> {
   return new Promise((resolve, reject) => {
     const fetch = async (): Promise<Response> => {
       resolve(await send(agent, request, new Cancellation(), () => undefined));
@@ -87,7 +87,7 @@ app.use(async (context) => {
     context.body = 'ok';
     return;
   }
-  const bytes = await bodyOf(context.req);
+  const bytes = await readBody(context.req);
   if (!isUtf8(bytes)) throw new Error('no UTF-8');
   const { text: body, isStream } = parse(bytes.toString());
   const id = await reserveOne(ledger);
@@ -96,7 +96,7 @@ app.use(async (context) => {
     'content-type': 'application/json',
     accept: isStream ? 'text/event-stream' : 'application/json',
   };
-  const reply = await proxied(context, {
+  const reply = await forwardRequest(context, {
     url: `${vendor}/v1/chat/completions`,
     method: 'POST',
     headers,

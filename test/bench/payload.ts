@@ -32,22 +32,22 @@ const words = 97;
 export const eventsPerStream = words + 3;
 
 /** One event padded by the field the vendor pads with, to a whole number of event lengths. */
-function event(chunk: object): string {
+function buildEvent(chunk: object): string {
   const body = { ...identity, object: 'chat.completion.chunk', ...trailer, ...chunk };
-  const frame = (obfuscation: string): string => `data: ${JSON.stringify({ ...body, obfuscation })}\n\n`;
-  const bare = Buffer.byteLength(frame(''));
-  return frame('x'.repeat(Math.ceil(bare / eventBytes) * eventBytes - bare));
+  const buildFrame = (obfuscation: string): string => `data: ${JSON.stringify({ ...body, obfuscation })}\n\n`;
+  const bare = Buffer.byteLength(buildFrame(''));
+  return buildFrame('x'.repeat(Math.ceil(bare / eventBytes) * eventBytes - bare));
 }
 
-function pieces(): string[] {
+function listPieces(): string[] {
   const said = answer.split(/(?= )/);
   return Array.from({ length: words }, (_, index) => said[index % said.length] ?? '');
 }
 
-const streamed = pieces().map((content) =>
-  event({ choices: [{ index: 0, delta: { content }, finish_reason: null }] }),
+const streamed = listPieces().map((content) =>
+  buildEvent({ choices: [{ index: 0, delta: { content }, finish_reason: null }] }),
 );
-const finish = event({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
+const finish = buildEvent({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
 if ([...streamed, finish].some(({ length }) => length !== eventBytes))
   throw new Error('an event outgrew its length: nginx would send it in two');
 
@@ -66,14 +66,14 @@ export const replies = {
     usage,
     ...trailer,
   }),
-  events: [...streamed, finish, event({ choices: [], usage })].join(''),
+  events: [...streamed, finish, buildEvent({ choices: [], usage })].join(''),
   done: 'data: [DONE]\n\n',
   /** What a client reads when it puts the stream together. */
-  streamedText: pieces().join(''),
+  streamedText: listPieces().join(''),
   answer,
 };
 
-function request(stream: boolean): string {
+function buildRequest(stream: boolean): string {
   const system =
     'You are the service of a toll gate. Answer in full sentences, in the manner of a clerk, ' +
     'and never tell a lie. ';
@@ -98,19 +98,19 @@ const thinking = { type: 'disabled' };
 const longBytes = 1_000_000;
 
 /** A conversation of that many bytes, with a tool called and answered in every other turn. */
-function longConversation(): {
+function buildConversation(): {
   readonly question: string;
   readonly call: string;
   readonly result: string;
   readonly answer: string;
 }[] {
-  const said = (name: string, turn: number): string => `${name} ${turn}: ${sentence.repeat(5)}`;
+  const buildText = (name: string, turn: number): string => `${name} ${turn}: ${sentence.repeat(5)}`;
   const turns = Math.floor(longBytes / (4 * sentence.length * 5));
   return Array.from({ length: turns }, (_, turn) => ({
-    question: said('Question', turn),
+    question: buildText('Question', turn),
     call: `call_${turn}`,
-    result: said('Result', turn),
-    answer: said('Answer', turn),
+    result: buildText('Result', turn),
+    answer: buildText('Answer', turn),
   }));
 }
 
@@ -120,8 +120,8 @@ const tool = {
   schema: { type: 'object', properties: { page: { type: 'string' } }, required: ['page'] },
 };
 
-function longRequest(): string {
-  const messages = longConversation().flatMap(({ question, call, result, answer: last }) => [
+function buildLongRequest(): string {
+  const messages = buildConversation().flatMap(({ question, call, result, answer: last }) => [
     { role: 'user', content: question },
     {
       role: 'assistant',
@@ -147,8 +147,8 @@ function longRequest(): string {
   });
 }
 
-function longTranslation(): string {
-  const messages = longConversation().flatMap(({ question, call, result, answer: last }) => [
+function buildLongTranslation(): string {
+  const messages = buildConversation().flatMap(({ question, call, result, answer: last }) => [
     { role: 'user', content: question },
     {
       role: 'assistant',
@@ -167,8 +167,8 @@ function longTranslation(): string {
   });
 }
 
-/** What `request` asks, in the words of messages. */
-function translation(stream: boolean): string {
+/** What `buildRequest` asks, in the words of messages. */
+function buildTranslation(stream: boolean): string {
   const {
     messages: [system, ...messages],
     temperature,
@@ -179,7 +179,7 @@ function translation(stream: boolean): string {
       temperature: z.number(),
       max_tokens: z.int(),
     })
-    .parse(JSON.parse(request(false)));
+    .parse(JSON.parse(buildRequest(false)));
   return JSON.stringify({
     model: translatedModel,
     system: system?.content,
@@ -202,14 +202,14 @@ const [json, events] = ['application/json', 'text/event-stream'];
 
 /** In the vendor's own words. */
 export const calls = {
-  json: { path, accept: json, body: request(false) },
-  stream: { path, accept: events, body: request(true) },
-  long: { path, accept: json, body: longRequest() },
+  json: { path, accept: json, body: buildRequest(false) },
+  stream: { path, accept: events, body: buildRequest(true) },
+  long: { path, accept: json, body: buildLongRequest() },
 } as const satisfies Record<string, Call>;
 
 /** The same in the words of another protocol, for targets that translate. */
 export const translations = {
-  json: { ...messages, accept: json, body: translation(false) },
-  stream: { ...messages, accept: events, body: translation(true) },
-  long: { ...messages, accept: json, body: longTranslation() },
+  json: { ...messages, accept: json, body: buildTranslation(false) },
+  stream: { ...messages, accept: events, body: buildTranslation(true) },
+  long: { ...messages, accept: json, body: buildLongTranslation() },
 } as const satisfies Record<keyof typeof calls, Call>;

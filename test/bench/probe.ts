@@ -50,7 +50,7 @@ const replySchema = z.object({
 });
 
 /** The text in a reply or in one event of it. */
-function textIn(json: string): string {
+function readText(json: string): string {
   const [choice] = replySchema.parse(JSON.parse(json)).choices;
   return choice?.message?.content ?? choice?.delta?.content ?? '';
 }
@@ -58,18 +58,18 @@ function textIn(json: string): string {
 /** Throws unless the target answers both calls with what the vendor said. */
 export async function checkTarget(target: Target): Promise<void> {
   const agent = new Agent({ keepAlive: true });
-  const fault = (what: string, { status, body }: Answer): Error =>
+  const describeFault = (what: string, { status, body }: Answer): Error =>
     new Error(`${target.name} ${what}; status ${status}\n${body.slice(0, 1000)}`);
   const json = await call(target, calls.json, agent);
-  if (json.status !== 200 || textIn(json.body) !== replies.answer)
-    throw fault('answered JSON that is not what the vendor said', json);
+  if (json.status !== 200 || readText(json.body) !== replies.answer)
+    throw describeFault('answered JSON that is not what the vendor said', json);
   const stream = await call(target, calls.stream, agent);
   const events = stream.body
     .split('\n\n')
     .flatMap((block) => (block.startsWith('data: ') ? [block.slice(6)] : []));
   const whole = stream.status === 200 && events.length === eventsPerStream && events.at(-1) === '[DONE]';
-  if (!whole || events.slice(0, -1).map(textIn).join('') !== replies.streamedText) {
-    throw fault(`streamed ${events.length} of ${eventsPerStream} events, or other text`, stream);
+  if (!whole || events.slice(0, -1).map(readText).join('') !== replies.streamedText) {
+    throw describeFault(`streamed ${events.length} of ${eventsPerStream} events, or other text`, stream);
   }
   if (target.translates) await checkTranslations(target, agent);
   agent.destroy();
@@ -81,33 +81,34 @@ const messageSchema = z.object({
 });
 
 /** The text in a message, or in one event of it. */
-function messageText(json: string): string {
+function readMessageText(json: string): string {
   const { content, delta } = messageSchema.parse(JSON.parse(json));
   return delta?.text ?? content.map(({ text }) => text).join('');
 }
 
 /** Throws unless the target tells a client of another protocol the same. */
 async function checkTranslations(target: Target, agent: Agent): Promise<void> {
-  const fault = ({ status, body }: Answer): Error =>
+  const describeFault = ({ status, body }: Answer): Error =>
     new Error(
       `${target.name} translated what the vendor did not say; status ${status}\n${body.slice(0, 1000)}`,
     );
   for (const each of [translations.json, translations.long]) {
     const answer = await call(target, each, agent);
-    if (answer.status !== 200 || messageText(answer.body) !== replies.answer) throw fault(answer);
+    if (answer.status !== 200 || readMessageText(answer.body) !== replies.answer) throw describeFault(answer);
   }
   const stream = await call(target, translations.stream, agent);
   const events = stream.body
     .split('\n\n')
     .flatMap((block) => (block.startsWith('event: ') ? [block.slice(block.indexOf('data: ') + 6)] : []));
-  if (stream.status !== 200 || events.map(messageText).join('') !== replies.streamedText) throw fault(stream);
+  if (stream.status !== 200 || events.map(readMessageText).join('') !== replies.streamedText)
+    throw describeFault(stream);
 }
 
 const atLeast = 20;
 const atMost = 5000;
 
 /** Milliseconds to the first event of one stream after another on one connection. */
-export async function firstEvents(target: Target, seconds: number): Promise<number[]> {
+export async function measureFirstEvents(target: Target, seconds: number): Promise<number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const times: number[] = [];
   const end = performance.now() + seconds * 1000;

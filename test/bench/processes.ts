@@ -35,7 +35,7 @@ export interface Program {
 }
 
 /** The status of a GET, or undefined if nothing answers. */
-function status(url: string): Promise<number | undefined> {
+function fetchStatus(url: string): Promise<number | undefined> {
   return new Promise((resolve) => {
     const request = get(url, { agent: false, timeout: 1000 }, (response) => {
       response.resume();
@@ -72,7 +72,7 @@ export async function start(program: Program): Promise<Started> {
     .once('exit', (code) => failures.push(`exited with code ${code}`));
   const health = program.origin + (program.health ?? '/healthz');
   while (!failures.length && performance.now() - began < 30_000) {
-    const answered = (await status(health)) === 200;
+    const answered = (await fetchStatus(health)) === 200;
     if (answered && child.pid !== undefined)
       return { pid: child.pid, startup: performance.now() - began, stop: () => stop(child) };
     await sleep(2);
@@ -124,7 +124,7 @@ export interface Usage {
 
 const ticksPerSecond = 100;
 
-export function usageOf(pid: number): Usage {
+export function readUsage(pid: number): Usage {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   // The second field is the name in brackets, which may hold spaces.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -142,7 +142,7 @@ export function usageOf(pid: number): Usage {
 /**
  * Seconds the machine's processors were busy, with interrupts, and with what the host gave to other machines.
  */
-export function machineTime(): number {
+export function readMachineTime(): number {
   const [user, nice, kernel, , , interrupts, softInterrupts, stolen] = readFileSync('/proc/stat', 'utf8')
     .split(/\s+/)
     .slice(1, 9)
@@ -156,7 +156,7 @@ export function machineTime(): number {
 }
 
 /** Megabytes of memory a process holds. */
-export function memoryOf(pid: number): number {
+export function readMemory(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return Number(kilobytes) / 1024;
 }

@@ -16,10 +16,10 @@ import { preferences } from '../../plugins/routing/preferences.ts';
 import { priority } from '../../plugins/routing/priority.ts';
 import { throughput } from '../../plugins/routing/throughput.ts';
 import { noPreferences } from '../../plugins/shared/wire-kit/provider-object.ts';
-import { routed } from '../support/exchange.ts';
+import { buildRouted } from '../support/exchange.ts';
 import { createHost, type TestHost } from '../support/host.ts';
-import { targetAt } from '../support/traffic.ts';
-import { median } from './statistics.ts';
+import { buildTarget } from '../support/traffic.ts';
+import { computeMedian } from './statistics.ts';
 
 const models = 500;
 const providers = 20;
@@ -35,11 +35,11 @@ const text = JSON.stringify({
 });
 const request = { method: 'POST', url: 'http://vendor.invalid', headers: {}, body: '' } as const;
 
-function catalogue(): Target[][] {
-  const hosts = Array.from({ length: providers }, (_, index) => targetAt(`provider-${index}`).provider);
+function buildCatalogue(): Target[][] {
+  const hosts = Array.from({ length: providers }, (_, index) => buildTarget(`provider-${index}`).provider);
   return Array.from({ length: models }, (_, model) =>
     hosts.map((provider, index) => ({
-      ...targetAt(provider.name, {
+      ...buildTarget(provider.name, {
         id: `house/model-${model}`,
         price: { input: `0.${index + 1}`, output: '2' },
       }),
@@ -49,7 +49,7 @@ function catalogue(): Target[][] {
 }
 
 /** One call's way through the hooks that routing taps. */
-async function oneCall({ calls }: TestHost, targets: readonly Target[], exchange: Routed): Promise<void> {
+async function runCall({ calls }: TestHost, targets: readonly Target[], exchange: Routed): Promise<void> {
   const order = await calls.route.promise(targets, exchange);
   const { attempt } = exchange;
   Object.assign(attempt, {
@@ -67,14 +67,14 @@ async function oneCall({ calls }: TestHost, targets: readonly Target[], exchange
   calls.attempt.call(attempt, exchange);
 }
 
-async function microseconds(
+async function measureCalls(
   host: TestHost,
   targets: readonly Target[][],
   wanted: Parsed['call']['preferences'],
 ): Promise<number> {
   const exchanges = targets.map(([first]) => {
     if (!first) throw new Error('no target');
-    const exchange = routed(first, { stream: true });
+    const exchange = buildRouted(first, { stream: true });
     return {
       ...exchange,
       text,
@@ -92,7 +92,7 @@ async function microseconds(
       const model = (call * 7) % models;
       const exchange = exchanges[model];
       if (exchange)
-        await oneCall(host, targets[model] ?? [], {
+        await runCall(host, targets[model] ?? [], {
           ...exchange,
           id: `call-${call}`,
           attempt: { ...exchange.attempt },
@@ -101,10 +101,10 @@ async function microseconds(
     const { user, system } = process.cpuUsage(began);
     if (round > 0) figures.push((user + system) / callsPerRound);
   }
-  return median(figures);
+  return computeMedian(figures);
 }
 
-async function opened(plugins: readonly Plugin[]): Promise<TestHost> {
+async function openHost(plugins: readonly Plugin[]): Promise<TestHost> {
   const host = createHost(plugins);
   await host.calls.ready.promise();
   return host;
@@ -121,8 +121,8 @@ const all = [
   health(),
   affinity(),
 ];
-const targets = catalogue();
-const bare = await microseconds(await opened([]), targets, noPreferences);
+const targets = buildCatalogue();
+const bare = await measureCalls(await openHost([]), targets, noPreferences);
 const ways: readonly Parsed['call']['preferences'][] = [
   noPreferences,
   { routing: 'cost' },
@@ -130,6 +130,6 @@ const ways: readonly Parsed['call']['preferences'][] = [
   { routing: 'balanced' },
 ];
 for (const wanted of ways) {
-  const routing = (await microseconds(await opened(all), targets, wanted)) - bare;
+  const routing = (await measureCalls(await openHost(all), targets, wanted)) - bare;
   process.stdout.write(`${(wanted.routing ?? 'priority').padEnd(10)} ${routing.toFixed(1)} µs a call\n`);
 }

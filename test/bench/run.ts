@@ -13,25 +13,25 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { measures, type Setting } from './measures.ts';
 import { startVendor } from './nginx.ts';
 import { checkTarget } from './probe.ts';
-import { memoryOf, stopAll } from './processes.ts';
-import { median } from './statistics.ts';
-import { resultsOf, tableOf, type Samples } from './table.ts';
+import { readMemory, stopAll } from './processes.ts';
+import { computeMedian } from './statistics.ts';
+import { computeResults, formatTable, type Samples } from './table.ts';
 import {
-  bareTarget,
-  directTarget,
-  portkeyTarget,
-  tollgateTarget,
+  startBare,
+  toDirectTarget,
+  startPortkey,
+  startTollgate,
   type Place,
   type Target,
 } from './targets.ts';
 
 const project = join(import.meta.dirname, '../..');
 
-function say(text: string): void {
+function printLine(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-function numberFrom(name: string, fallback: number, most: number): number {
+function readNumber(name: string, fallback: number, most: number): number {
   const value = Number(process.env[name] ?? fallback);
   if (!Number.isInteger(value) || value < 1 || value > most)
     throw new Error(`${name} has to be a whole number from 1 to ${most}`);
@@ -39,7 +39,7 @@ function numberFrom(name: string, fallback: number, most: number): number {
 }
 
 /** The first line a tool prints about itself, or undefined where it is not installed. */
-function versionOf(tool: string): string | undefined {
+function readVersion(tool: string): string | undefined {
   const { error, stdout, stderr } = spawnSync(tool, ['-v'], { encoding: 'utf8' });
   return error
     ? undefined
@@ -50,8 +50,8 @@ async function startTargets(
   place: Place,
   vendor: Awaited<ReturnType<typeof startVendor>>,
 ): Promise<Target[]> {
-  const targets = [directTarget(vendor), await bareTarget(place), await tollgateTarget(place)];
-  if (process.env.PEERS === '1') targets.push(await portkeyTarget(place));
+  const targets = [toDirectTarget(vendor), await startBare(place), await startTollgate(place)];
+  if (process.env.PEERS === '1') targets.push(await startPortkey(place));
   return targets;
 }
 
@@ -80,15 +80,15 @@ async function measureAll(
   };
   const warmUp: Setting = { ...basis, warn: () => undefined, noteOthers: () => undefined };
   const proxies = targets.filter(({ startups }) => startups.length);
-  const memory = (figure: string): void => {
-    for (const target of proxies) collection.add(target, { [figure]: memoryOf(target.pid) });
+  const noteMemory = (figure: string): void => {
+    for (const target of proxies) collection.add(target, { [figure]: readMemory(target.pid) });
   };
   for (const target of proxies) for (const startup of target.startups) collection.add(target, { startup });
   await sleep(1000);
-  memory('memoryBefore');
+  noteMemory('memoryBefore');
   for (const target of targets) await checkTarget(target);
   for (let round = 0; round <= rounds; round += 1) {
-    say(round ? `round ${round} of ${rounds}` : 'warm-up');
+    printLine(round ? `round ${round} of ${rounds}` : 'warm-up');
     for (const measure of measures) {
       for (const target of targets) {
         const figures = await measure(target, round ? setting : warmUp);
@@ -98,19 +98,19 @@ async function measureAll(
     }
   }
   await sleep(2000);
-  memory('memoryAfter');
+  noteMemory('memoryAfter');
   return collection.samples;
 }
 
-async function bench(folder: string): Promise<void> {
-  const tools = [versionOf('wrk'), versionOf('nginx')];
+async function runBench(folder: string): Promise<void> {
+  const tools = [readVersion('wrk'), readVersion('nginx')];
   if (tools.includes(undefined)) {
-    say('The bench needs wrk and nginx: apt-get install -y wrk nginx');
+    printLine('The bench needs wrk and nginx: apt-get install -y wrk nginx');
     process.exitCode = 1;
     return;
   }
-  const rounds = numberFrom('BENCH_ROUNDS', 5, 100);
-  const seconds = numberFrom('BENCH_SECONDS', 5, 60);
+  const rounds = readNumber('BENCH_ROUNDS', 5, 100);
+  const seconds = readNumber('BENCH_SECONDS', 5, 60);
   const warnings = new Set<string>();
   const vendor = await startVendor(folder);
   const targets = await startTargets({ vendor: vendor.origin, folder, project }, vendor);
@@ -120,14 +120,14 @@ async function bench(folder: string): Promise<void> {
     seconds,
     warn: (message) => void warnings.add(message),
   });
-  const others = median(Object.values(samples.others ?? {}).flat());
+  const others = computeMedian(Object.values(samples.others ?? {}).flat());
   if (others > 5)
     warnings.add(
       `programs outside the run took ${others.toFixed(0)} % of the processors: ` +
         'measure again on a quiet machine',
     );
   const names = targets.map(({ name }) => name);
-  const results = resultsOf(samples, names);
+  const results = computeResults(samples, names);
   const machine = {
     processor: cpus()[0]?.model,
     processors: availableParallelism(),
@@ -152,7 +152,7 @@ async function bench(folder: string): Promise<void> {
       'and processor time is what tells the proxies apart.',
     ...[...warnings].map((text) => `Warning: ${text}`),
   ];
-  process.stdout.write(`\n${heading}\n\n${tableOf(results, names)}\n\n${notes.join('\n')}\n`);
+  process.stdout.write(`\n${heading}\n\n${formatTable(results, names)}\n\n${notes.join('\n')}\n`);
 }
 
 // Where nginx is installed is often no part of a user's path.
@@ -171,9 +171,9 @@ for (const [signal, code] of [
   });
 }
 try {
-  await bench(folder);
+  await runBench(folder);
 } catch (error) {
-  if (!interrupted) say(`The bench failed. ${error instanceof Error ? error.message : String(error)}`);
+  if (!interrupted) printLine(`The bench failed. ${error instanceof Error ? error.message : String(error)}`);
   process.exitCode = 1;
 }
 await stopAll();

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { median } from './statistics.ts';
+import { computeMedian } from './statistics.ts';
 
 const rounds = Number(process.env.START_ROUNDS ?? 15);
 const entry = join(import.meta.dirname, '../../core/cli.js');
@@ -43,7 +43,7 @@ for (let round = 0; round < rounds; round += 1)
   for (const [name, script] of Object.entries(kinds))
     (figures[name] ??= []).push(await run(['keys', 'list'], script));
 for (const [name, all] of Object.entries(figures)) {
-  const milliseconds = median(all.map((used) => used.milliseconds)).toFixed(0);
-  const mib = median(all.map((used) => used.mib)).toFixed(0);
+  const milliseconds = computeMedian(all.map((used) => used.milliseconds)).toFixed(0);
+  const mib = computeMedian(all.map((used) => used.mib)).toFixed(0);
   console.log(`${name.padEnd(26)} ${milliseconds} ms of processor time, ${mib} MiB at most`);
 }

@@ -1,5 +1,5 @@
 /** The few figures a bench needs: all are medians, since one disturbed round must not move a result. */
-export function median(values: readonly number[]): number {
+export function computeMedian(values: readonly number[]): number {
   const sorted = values.toSorted((one, other) => one - other);
   const middle = sorted.length >> 1;
   const upper = sorted[middle] ?? NaN;
@@ -7,6 +7,6 @@ export function median(values: readonly number[]): number {
 }
 
 /** How far the rounds lie apart, as a share of their median. */
-export function spread(values: readonly number[]): number {
-  return (Math.max(...values) - Math.min(...values)) / Math.abs(median(values));
+export function computeSpread(values: readonly number[]): number {
+  return (Math.max(...values) - Math.min(...values)) / Math.abs(computeMedian(values));
 }

@@ -1,6 +1,6 @@
 /** Samples to medians and ratios, and those to lines a person reads. */
 import { rows, type Row } from './rows.ts';
-import { median, spread } from './statistics.ts';
+import { computeMedian, computeSpread } from './statistics.ts';
 
 /** For each figure and target, one value a round. */
 export type Samples = Readonly<Record<string, Readonly<Record<string, readonly number[]>>>>;
@@ -17,7 +17,7 @@ export interface Result {
   readonly toBare: Readonly<Record<string, number>>;
 }
 
-function valuesOf(row: Row, samples: Samples, target: string): readonly number[] {
+function computeValues(row: Row, samples: Samples, target: string): readonly number[] {
   const rounds = samples[row.figure]?.[target] ?? [];
   if (!row.over) return rounds;
   const base = samples[row.figure]?.[row.over] ?? [];
@@ -26,14 +26,14 @@ function valuesOf(row: Row, samples: Samples, target: string): readonly number[]
     : rounds.map((value, round) => value - (base[round] ?? NaN));
 }
 
-export function resultsOf(samples: Samples, targets: readonly string[]): Result[] {
+export function computeResults(samples: Samples, targets: readonly string[]): Result[] {
   return rows.flatMap((row) => {
     const measured = targets
-      .map((name): [string, readonly number[]] => [name, valuesOf(row, samples, name)])
+      .map((name): [string, readonly number[]] => [name, computeValues(row, samples, name)])
       .filter(([, rounds]) => rounds.length);
     if (!measured.length) return [];
     const values = Object.fromEntries(
-      measured.map(([name, rounds]) => [name, { median: median(rounds), rounds }]),
+      measured.map(([name, rounds]) => [name, { median: computeMedian(rounds), rounds }]),
     );
     const bare = values.bare?.median;
     // A difference may come out below zero, and then nothing can be so many times as large.
@@ -45,7 +45,7 @@ export function resultsOf(samples: Samples, targets: readonly string[]): Result[
   });
 }
 
-function shown(value: number | undefined, digits: number): string {
+function formatFigure(value: number | undefined, digits: number): string {
   if (value === undefined) return '';
   return value
     .toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
@@ -56,28 +56,28 @@ function shown(value: number | undefined, digits: number): string {
  * One aligned line per result: the medians, the ratio of each proxy to the bare one, and how far apart its
  * rounds lay.
  */
-export function tableOf(results: readonly Result[], targets: readonly string[]): string {
+export function formatTable(results: readonly Result[], targets: readonly string[]): string {
   const compared = targets.filter((name) => name !== 'direct' && name !== 'bare');
   const head = ['', 'unit', ...targets, ...compared.flatMap((name) => [`${name}/bare`, '']), 'spread'];
   const lines = results.map(({ label, unit, digits, better, values, toBare }) => {
-    const widest = better && Math.max(...Object.values(values).map(({ rounds }) => spread(rounds)));
+    const widest = better && Math.max(...Object.values(values).map(({ rounds }) => computeSpread(rounds)));
     const ratios = compared.flatMap((name) => {
       const ratio = toBare[name];
       return ratio === undefined
         ? ['', '']
-        : [`${shown(ratio, 2)}×`, (better === 'more') === ratio >= 1 ? 'better' : 'worse'];
+        : [`${formatFigure(ratio, 2)}×`, (better === 'more') === ratio >= 1 ? 'better' : 'worse'];
     });
     return [
       label,
       unit,
-      ...targets.map((name) => shown(values[name]?.median, digits)),
+      ...targets.map((name) => formatFigure(values[name]?.median, digits)),
       ...ratios,
-      widest === undefined ? '' : `${shown(widest * 100, 0)} %`,
+      widest === undefined ? '' : `${formatFigure(widest * 100, 0)} %`,
     ];
   });
   const table = [head, ...lines];
   const widths = head.map((_, column) => Math.max(...table.map((cells) => cells[column]?.length ?? 0)));
-  const padded = (cell: string, column: number): string =>
+  const padCell = (cell: string, column: number): string =>
     column < 2 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0);
-  return table.map((cells) => cells.map(padded).join('  ').trimEnd()).join('\n');
+  return table.map((cells) => cells.map(padCell).join('  ').trimEnd()).join('\n');
 }

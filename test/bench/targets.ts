@@ -4,7 +4,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from '../support/free-port.ts';
+import { findFreePort } from '../support/free-port.ts';
 import { run, start, type Program, type Started } from './processes.ts';
 
 export interface Target {
@@ -38,7 +38,7 @@ const usualStarts = Number(process.env.BENCH_STARTS ?? 5);
 const vendorKey = 'sk-vendor';
 
 /** Starts a program a few times for the time it takes, and leaves the last one running. */
-async function startedAgain(
+async function startRepeatedly(
   program: (attempt: number) => Program,
   starts = usualStarts,
 ): Promise<Started & { startups: number[] }> {
@@ -51,7 +51,7 @@ async function startedAgain(
   }
 }
 
-export function directTarget(vendor: Started & { origin: string }): Target {
+export function toDirectTarget(vendor: Started & { origin: string }): Target {
   return {
     name: 'direct',
     origin: vendor.origin,
@@ -61,11 +61,11 @@ export function directTarget(vendor: Started & { origin: string }): Target {
   };
 }
 
-export async function bareTarget({ vendor, folder, project }: Place): Promise<Target> {
-  const port = await freePort();
+export async function startBare({ vendor, folder, project }: Place): Promise<Target> {
+  const port = await findFreePort();
   const origin = `http://127.0.0.1:${port}`;
   const args = [join(project, 'test/bench/bare.ts'), String(port), vendor];
-  const started = await startedAgain(() => ({
+  const started = await startRepeatedly(() => ({
     command: process.execPath,
     args,
     origin,
@@ -81,39 +81,46 @@ export async function bareTarget({ vendor, folder, project }: Place): Promise<Ta
 }
 
 /** As it is delivered: default configuration, keys checked, ledger on disk, metrics on. */
-export async function tollgateTarget({
+export async function startTollgate({
   vendor,
   folder,
   project,
   config,
   starts = usualStarts,
 }: Place): Promise<Target> {
-  const port = await freePort();
+  const port = await findFreePort();
   const origin = `http://127.0.0.1:${port}`;
   const command = process.execPath;
   const cli = join(project, 'core/cli.js');
-  const data = (attempt: number): string => join(folder, `data-${attempt}`);
-  const environment = (attempt: number): Record<string, string> => ({
+  const toDataFolder = (attempt: number): string => join(folder, `data-${attempt}`);
+  const buildEnvironment = (attempt: number): Record<string, string> => ({
     PORT: String(port),
     HOST: '127.0.0.1',
-    TOLLGATE_DATA: data(attempt),
+    TOLLGATE_DATA: toDataFolder(attempt),
     TOLLGATE_CONFIG: config ?? join(project, 'gateway.config.ts'),
     OPENAI_API_KEY: vendorKey,
     OPENAI_BASE_URL: `${vendor}/v1`,
     DEEPSEEK_API_KEY: vendorKey,
     DEEPSEEK_BASE_URL: `${vendor}/v1`,
   });
-  for (let attempt = 1; attempt <= starts; attempt += 1) mkdirSync(data(attempt));
+  for (let attempt = 1; attempt <= starts; attempt += 1) mkdirSync(toDataFolder(attempt));
   const printed = await run(command, [cli, 'keys', 'create', '--credit', '1000000', '--json'], {
-    env: environment(starts),
+    env: buildEnvironment(starts),
     cwd: project,
   });
   const created: unknown = JSON.parse(printed);
   if (typeof created !== 'object' || created === null || !('key' in created))
     throw new Error(`keys create printed no key: ${printed}`);
   const log = join(folder, 'tollgate.log');
-  const started = await startedAgain(
-    (attempt) => ({ command, args: [cli, 'start'], env: environment(attempt), cwd: project, origin, log }),
+  const started = await startRepeatedly(
+    (attempt) => ({
+      command,
+      args: [cli, 'start'],
+      env: buildEnvironment(attempt),
+      cwd: project,
+      origin,
+      log,
+    }),
     starts,
   );
   return {
@@ -124,7 +131,7 @@ export async function tollgateTarget({
     startups: started.startups,
     translates: true,
     metrics: `${origin}/metrics`,
-    data: data(starts),
+    data: toDataFolder(starts),
   };
 }
 
@@ -139,12 +146,12 @@ const portkeyPackage = {
 };
 
 /** The other gateway for Node that is widely used, fetched from npm into the run's folder. */
-export async function portkeyTarget({ vendor, folder }: Place): Promise<Target> {
+export async function startPortkey({ vendor, folder }: Place): Promise<Target> {
   const home = join(folder, 'portkey');
   mkdirSync(home);
   writeFileSync(join(home, 'package.json'), JSON.stringify(portkeyPackage));
   await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts'], { cwd: home });
-  const port = await freePort();
+  const port = await findFreePort();
   const origin = `http://127.0.0.1:${port}`;
   const args = [
     join(home, 'node_modules/@portkey-ai/gateway/build/start-server.js'),
@@ -153,7 +160,7 @@ export async function portkeyTarget({ vendor, folder }: Place): Promise<Target> 
   ];
   const env = { TRUSTED_CUSTOM_HOSTS: '127.0.0.1,localhost', NODE_ENV: 'production' };
   const log = join(folder, 'portkey.log');
-  const started = await startedAgain(() => ({
+  const started = await startRepeatedly(() => ({
     command: process.execPath,
     args,
     env,

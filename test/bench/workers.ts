@@ -15,9 +15,9 @@ import { listChildren } from '../support/worker-processes.ts';
 import { load } from './load.ts';
 import { startVendor } from './nginx.ts';
 import { calls } from './payload.ts';
-import { stopAll, usageOf } from './processes.ts';
-import { median } from './statistics.ts';
-import { tollgateTarget, type Target } from './targets.ts';
+import { stopAll, readUsage } from './processes.ts';
+import { computeMedian } from './statistics.ts';
+import { startTollgate, type Target } from './targets.ts';
 
 const project = join(import.meta.dirname, '../..');
 const rounds = Number(process.env.BENCH_ROUNDS ?? 7);
@@ -26,7 +26,7 @@ const seconds = Number(process.env.BENCH_SECONDS ?? 3);
 const warmUp = 8000;
 
 /** The delivered configuration with so many workers, and with a ledger at `url` if there is one. */
-function configuration(workers: number, url: string | undefined): string {
+function buildConfiguration(workers: number, url: string | undefined): string {
   const store = url === undefined ? { kind: 'sqlite' } : { kind: 'postgres', url };
   return `
 import delivered from '${project}/gateway.config.ts';
@@ -41,28 +41,28 @@ export default {
 }
 
 /** Seconds of processor time of a process and its children. */
-function cpuOf(pid: number): number {
-  return listChildren(pid).reduce((sum, child) => sum + usageOf(child).cpu, usageOf(pid).cpu);
+function readCpu(pid: number): number {
+  return listChildren(pid).reduce((sum, child) => sum + readUsage(child).cpu, readUsage(pid).cpu);
 }
 
-async function targetWith(name: string, workers: number, vendor: string): Promise<Target> {
+async function startWithWorkers(name: string, workers: number, vendor: string): Promise<Target> {
   const own = join(folder, name.replaceAll(' ', '-'));
   mkdirSync(own);
   const config = join(own, 'gateway.config.ts');
   const database = server && (await createDatabase(server.url));
-  writeFileSync(config, configuration(workers, database?.url));
-  return { ...(await tollgateTarget({ vendor, folder: own, project, config, starts: 1 })), name };
+  writeFileSync(config, buildConfiguration(workers, database?.url));
+  return { ...(await startTollgate({ vendor, folder: own, project, config, starts: 1 })), name };
 }
 
 /** Puts all targets under load at once. Returns the number of calls, and seconds of processor time. */
 async function measure(targets: readonly Target[]): Promise<{ made: number; cpu: number }> {
-  const cpu = (): number => targets.reduce((sum, { pid }) => sum + cpuOf(pid), 0);
-  const before = cpu();
+  const sumCpu = (): number => targets.reduce((sum, { pid }) => sum + readCpu(pid), 0);
+  const before = sumCpu();
   const connections = 32 / targets.length;
   const results = await Promise.all(
     targets.map((target) => load(target, calls.json, { connections, seconds, folder })),
   );
-  return { made: results.reduce((sum, { requests }) => sum + requests, 0), cpu: cpu() - before };
+  return { made: results.reduce((sum, { requests }) => sum + requests, 0), cpu: sumCpu() - before };
 }
 
 process.env.PATH = `${process.env.PATH}:/usr/local/sbin:/usr/sbin`;
@@ -70,11 +70,11 @@ const folder = mkdtempSync(join(tmpdir(), 'tollgate-workers-'));
 const server = process.argv.includes('postgres') ? await startPostgres({ durable: true }) : undefined;
 try {
   const { origin } = await startVendor(folder);
-  const one = await targetWith('one worker', 1, origin);
+  const one = await startWithWorkers('one worker', 1, origin);
   const setups: readonly (readonly [name: string, targets: readonly Target[], processes: number])[] = [
     ['one worker', [one], 1],
-    ['two workers', [await targetWith('two workers', 2, origin)], 2],
-    ['two gateways', [one, await targetWith('another gateway', 1, origin)], 2],
+    ['two workers', [await startWithWorkers('two workers', 2, origin)], 2],
+    ['two gateways', [one, await startWithWorkers('another gateway', 1, origin)], 2],
   ];
   for (const [, targets, processes] of setups)
     for (let made = 0; made < warmUp * processes;) made += (await measure(targets)).made;
@@ -85,14 +85,14 @@ try {
       costs[index]?.push((cpu / made) * 1e6);
     }
   const [single = [], shared = [], apart = []] = costs;
-  const ratio = (own: readonly number[], to: readonly number[]): string =>
-    median(own.map((cost, round) => cost / (to[round] ?? NaN))).toFixed(2);
+  const formatRatio = (own: readonly number[], to: readonly number[]): string =>
+    computeMedian(own.map((cost, round) => cost / (to[round] ?? NaN))).toFixed(2);
   for (const [index, [name]] of setups.entries()) {
     const own = costs[index] ?? [];
-    process.stdout.write(`${name}: ${median(own).toFixed(0)} us of processor time a call, `);
-    process.stdout.write(`${ratio(own, single)} times as much as one worker\n`);
+    process.stdout.write(`${name}: ${computeMedian(own).toFixed(0)} us of processor time a call, `);
+    process.stdout.write(`${formatRatio(own, single)} times as much as one worker\n`);
   }
-  process.stdout.write(`two workers to two gateways: ${ratio(shared, apart)}\n`);
+  process.stdout.write(`two workers to two gateways: ${formatRatio(shared, apart)}\n`);
 } finally {
   await stopAll();
   await server?.end();

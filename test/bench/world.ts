@@ -13,7 +13,7 @@ const headEnd = '\r\n\r\n';
 const chunkedEnd = '0\r\n\r\n';
 
 /** Calls back with the head of each message that a socket has received whole. */
-function eachMessage(socket: Socket, take: (head: string) => void): void {
+function onMessage(socket: Socket, take: (head: string) => void): void {
   let text = '';
   let head: string | undefined;
   socket.setEncoding('latin1').on('data', (chunk: string) => {
@@ -38,19 +38,19 @@ const completion =
   `${head}content-type: application/json\r\ncontent-length: ${replies.completion.length}\r\n\r\n` +
   `${replies.completion}`;
 
-function chunk(text: string): string {
+function buildChunk(text: string): string {
   return `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
 }
 
 /** A stream as the vendor writes it: some events at a time. */
-function streamWrites(): string[] {
+function listWrites(): string[] {
   const events = `${replies.events}${replies.done}`.match(/[^]+?\n\n/g) ?? [];
   const writes: string[] = [];
   for (let from = 0; from < events.length; from += eventsPerWrite)
     writes.push(
       events
         .slice(from, from + eventsPerWrite)
-        .map(chunk)
+        .map(buildChunk)
         .join(''),
     );
   writes[0] = `${head}content-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n${writes[0]}`;
@@ -58,7 +58,7 @@ function streamWrites(): string[] {
   return writes;
 }
 
-const stream = streamWrites();
+const stream = listWrites();
 
 function writeStream(socket: Socket, at = 0): void {
   socket.write(stream[at] ?? '');
@@ -74,7 +74,7 @@ export interface World {
 export async function openWorld(): Promise<World> {
   const server = createServer({ noDelay: true }, (socket) => {
     socket.on('error', () => undefined);
-    eachMessage(socket, (asked) => {
+    onMessage(socket, (asked) => {
       if (asked.includes('text/event-stream')) writeStream(socket);
       else socket.write(completion);
     });
@@ -105,7 +105,7 @@ export async function makeCalls({ path, accept, body, headers }: Call, load: Loa
     `POST ${path} HTTP/1.1\r\n` +
     `${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`;
   let left = load.calls;
-  const client = async (): Promise<void> => {
+  const runClient = async (): Promise<void> => {
     const socket = connect({ port: load.port, host: '127.0.0.1', noDelay: true });
     await once(socket, 'connect');
     await new Promise<void>((resolve, reject) => {
@@ -114,7 +114,7 @@ export async function makeCalls({ path, accept, body, headers }: Call, load: Loa
         left -= 1;
         socket.write(request);
       };
-      eachMessage(socket, (answered) => {
+      onMessage(socket, (answered) => {
         if (answered.startsWith('http/1.1 200')) next();
         else reject(new Error(`a call was answered with ${answered}`));
       });
@@ -123,5 +123,5 @@ export async function makeCalls({ path, accept, body, headers }: Call, load: Loa
     });
     socket.destroy();
   };
-  await Promise.all(Array.from({ length: load.connections }, client));
+  await Promise.all(Array.from({ length: load.connections }, runClient));
 }

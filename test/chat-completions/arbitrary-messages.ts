@@ -1,6 +1,6 @@
 /** Any messages of a request of this protocol. */
 import fc from 'fast-check';
-import { base64, text, withUnknown, word, url } from '../support/arbitrary.ts';
+import { base64, text, addUnknown, word, url } from '../support/arbitrary.ts';
 
 const foreignMark = fc.record(
   { type: fc.constantFrom('ephemeral', 'later'), ttl: fc.constantFrom('5m', '1h', '12h') },
@@ -23,22 +23,22 @@ const mark = fc.record(
   { requiredKeys: [] },
 );
 
-const textPart = withUnknown(
+const textPart = addUnknown(
   fc.tuple(mark, text).map(([cache, said]) => ({ type: 'text', text: said, ...cache })),
 );
 
-const imagePart = withUnknown(
+const imagePart = addUnknown(
   fc
     .tuple(
       mark,
-      withUnknown(
+      addUnknown(
         fc.record({ url, detail: fc.constantFrom('auto', 'low', 'high') }, { requiredKeys: ['url'] }),
       ),
     )
     .map(([cache, image]) => ({ type: 'image_url', image_url: image, ...cache })),
 );
 
-const audioPart = withUnknown(
+const audioPart = addUnknown(
   fc
     .record({ data: base64, format: fc.constantFrom('wav', 'mp3') })
     .map((audio) => ({ type: 'input_audio', input_audio: audio })),
@@ -58,7 +58,7 @@ const file = fc.oneof(
   fc.record({ file_id: word, filename: word }, { requiredKeys: ['file_id'] }),
 );
 
-const filePart = withUnknown(file.map((content) => ({ type: 'file', file: content })));
+const filePart = addUnknown(file.map((content) => ({ type: 'file', file: content })));
 export const texts = fc.oneof(text, fc.array(textPart, { minLength: 1, maxLength: 3 }));
 
 const userContent = fc.oneof(
@@ -73,7 +73,7 @@ const assistantContent = fc.oneof(
   fc.array(fc.oneof(textPart, refusalPart), { minLength: 1, maxLength: 3 }),
 );
 
-const plainCall = withUnknown(
+const plainCall = addUnknown(
   fc.oneof(
     fc.tuple(word, word, text, fc.option(base64)).map(([id, name, said, signature]) => ({
       id,
@@ -112,7 +112,7 @@ export const detail = fc.oneof(
 
 const name = { name: fc.option(word) };
 
-const plainMessage = withUnknown(
+const plainMessage = addUnknown(
   fc.oneof(
     fc.record(
       { role: fc.constantFrom('system', 'developer'), content: texts, ...name },

@@ -1,6 +1,6 @@
 /** Any reply in canonical events, and any chunk of a provider's stream. */
 import fc from 'fast-check';
-import { anything, call, candidatesOf, pieces, some } from '../support/arbitrary-replies.ts';
+import { anything, call, buildCandidates, pieces, some } from '../support/arbitrary-replies.ts';
 import { text, url, word } from '../support/arbitrary.ts';
 import { detail } from './arbitrary-messages.ts';
 
@@ -18,7 +18,7 @@ const usage = fc.record(
 );
 
 /** Whole replies as any protocol's decoder may emit them. */
-export const replyEvents = candidatesOf(fc.array(said, { maxLength: 4 }), usage);
+export const replyEvents = buildCandidates(fc.array(said, { maxLength: 4 }), usage);
 
 const fragment = fc.record(
   {

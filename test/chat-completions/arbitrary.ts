@@ -1,6 +1,6 @@
 /** Arbitrary bodies and replies for property tests. */
 import fc from 'fast-check';
-import { optional, text, unknown, withUnknown, word } from '../support/arbitrary.ts';
+import { optional, text, unknown, addUnknown, word } from '../support/arbitrary.ts';
 import { markedSo, message, texts } from './arbitrary-messages.ts';
 
 const schema = fc.constantFrom(
@@ -11,7 +11,7 @@ const schema = fc.constantFrom(
 const functionTool = fc
   .tuple(
     fc.tuple(unknown, markedSo).map(([rest, marked]) => ({ ...rest, ...marked })),
-    withUnknown(
+    addUnknown(
       fc.record(
         {
           name: word,
@@ -32,7 +32,7 @@ const customTool = fc
   )
   .map((custom) => ({ type: 'custom', custom }));
 
-const hostedTool = withUnknown(
+const hostedTool = addUnknown(
   fc.record({ type: fc.constantFrom('openrouter:web_search', 'browser_search') }),
 );
 
@@ -43,7 +43,7 @@ const format = fc.oneof(
     { type: 'json_object', schema: { type: 'object' } },
     { type: 'json_object', schema: null },
   ),
-  withUnknown(
+  addUnknown(
     fc.record(
       { name: word, description: text, schema, strict: fc.option(fc.boolean()) },
       { requiredKeys: ['name'] },

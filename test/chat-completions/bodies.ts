@@ -2,11 +2,11 @@
 import type { ClientCall, Model, ModelFacts } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
 import { isObject } from '../support/json.ts';
-import { modelFrom } from '../support/model-from.ts';
-import { encoderOf } from '../support/turns.ts';
+import { createModelFactory } from '../support/model-from.ts';
+import { createEncoder } from '../support/turns.ts';
 
 /** A model that can do everything except what `fields` state. */
-export const modelWith = modelFrom({
+export const makeModel = createModelFactory({
   id: 'openai/gpt-5.5',
   upstream: 'gpt-5.5-upstream',
   input: ['text', 'image', 'audio', 'pdf'],
@@ -20,9 +20,9 @@ export const modelWith = modelFrom({
  * The model of a body. It takes the output limit under the body's name, and reasoning, for which OpenAI has
  * no field.
  */
-export function modelFor(body: unknown): Model {
+export function chooseModel(body: unknown): Model {
   const fields = isObject(body) ? body : {};
-  return modelWith({
+  return makeModel({
     id: String(fields.model),
     capabilities: {
       wire: {
@@ -36,7 +36,7 @@ export function modelFor(body: unknown): Model {
 }
 
 /** The edits that the gateway makes on purpose, and nothing else. */
-export function sentBody(body: unknown, model: Model): unknown {
+export function applyEdits(body: unknown, model: Model): unknown {
   if (!isObject(body)) return body;
   const { provider: _, ...rest } = body;
   const options = isObject(rest.stream_options) ? rest.stream_options : {};
@@ -51,28 +51,28 @@ export function sentBody(body: unknown, model: Model): unknown {
 export const smallest = { model: 'openai/gpt-5.5', messages: [{ role: 'user', content: 'Ahoy' }] };
 
 /** A call with the required fields and these. */
-export function callWith(fields: Record<string, unknown> = {}): ClientCall {
+export function makeCall(fields: Record<string, unknown> = {}): ClientCall {
   const text = JSON.stringify({ ...smallest, ...fields });
   return protocol.client.read(JSON.parse(text), text, { operation: 'generate' }, {});
 }
 
 /** Encodes a request as another protocol's client may have made it. */
-export const encode = encoderOf(protocol, modelWith);
+export const encode = createEncoder(protocol, makeModel);
 
 /** A model without reasoning, at a provider that takes only the fields that all take. */
-export const plainModel = modelWith({
+export const plainModel = makeModel({
   capabilities: { reasoning: { style: 'none' }, wire: { 'chat-completions': { extras: false } } },
 });
 
 /** Fields that hold one message: of the user, any, or a call. */
-export const said = (content: unknown): Record<string, unknown> => ({
+export const say = (content: unknown): Record<string, unknown> => ({
   messages: [{ role: 'user', content }],
 });
 
 export const message = (fields: unknown): Record<string, unknown> => ({ messages: [fields] });
 
-export const calling = (fields: unknown): Record<string, unknown> =>
+export const callTool = (fields: unknown): Record<string, unknown> =>
   message({ role: 'assistant', content: null, tool_calls: [fields] });
 
 /** The model with these differences of what it can do. */
-export const able = (capabilities: ModelFacts['capabilities']): Model => modelWith({ capabilities });
+export const makeCapable = (capabilities: ModelFacts['capabilities']): Model => makeModel({ capabilities });

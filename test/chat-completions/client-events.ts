@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import type { CanonicalEvent } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
 import { isObject } from '../support/json.ts';
-import { callWith } from './bodies.ts';
+import { makeCall } from './bodies.ts';
 
 export const { client } = protocol;
 
@@ -17,12 +17,15 @@ export function isChunk(value: unknown): value is Chunk {
 }
 
 /** The parsed frames of a stream, without the last one. */
-export function chunks(events: readonly CanonicalEvent[], fields: Record<string, unknown> = {}): Chunk[] {
+export function encodeChunks(
+  events: readonly CanonicalEvent[],
+  fields: Record<string, unknown> = {},
+): Chunk[] {
   const encoder = client.encodeEvents({
     id: 'k7',
     model: 'openai/gpt-5.5',
     created: 1_790_000_000,
-    call: callWith({ stream: true, ...fields }),
+    call: makeCall({ stream: true, ...fields }),
   });
   const frames = events
     .map((event) => encoder.push(event))
@@ -38,8 +41,8 @@ export function chunks(events: readonly CanonicalEvent[], fields: Record<string,
   });
 }
 
-export const deltas = (events: readonly CanonicalEvent[]): unknown[] =>
-  chunks(events).map(({ choices }) => choices[0]?.delta);
+export const encodeDeltas = (events: readonly CanonicalEvent[]): unknown[] =>
+  encodeChunks(events).map(({ choices }) => choices[0]?.delta);
 
 export const start: CanonicalEvent = { type: 'response-start' };
 export const stop: CanonicalEvent = { type: 'finish', candidate: 0, reason: { unified: 'stop', raw: 'end' } };

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import type { CanonicalEvent } from '../../core/index.ts';
 import { seal } from '../../plugins/shared/wire-kit/envelope.ts';
-import { blockOf } from '../support/events.ts';
+import { buildBlock } from '../support/events.ts';
 import { isObject } from '../support/json.ts';
-import { chunks, deltas, end, start, stop } from './client-events.ts';
+import { encodeChunks, encodeDeltas, end, start, stop } from './client-events.ts';
 
 describe('a stream of chunks', () => {
   it('numbers the tool calls of every candidate from 0', () => {
     const call = (number: number, candidate: number): CanonicalEvent[] =>
-      blockOf(number, 'tool-call', ['{}'], { id: `c${number}`, name: 'f' }, undefined, candidate);
+      buildBlock(number, 'tool-call', ['{}'], { id: `c${number}`, name: 'f' }, undefined, candidate);
     const second: CanonicalEvent = { type: 'finish', candidate: 1, reason: { unified: 'stop', raw: 'end' } };
-    const read = chunks([
+    const read = encodeChunks([
       start,
-      ...blockOf(0, 'text', ['a']),
+      ...buildBlock(0, 'text', ['a']),
       ...call(1, 0),
       ...call(2, 0),
       ...call(3, 1),
@@ -44,8 +44,8 @@ describe('a stream of chunks', () => {
   });
 
   it('generates the same id each time for a call without one', () => {
-    const events = [start, ...blockOf(0, 'tool-call', ['{}'], { name: 'f' }), stop, end];
-    expect(deltas(events)[1]).toEqual({
+    const events = [start, ...buildBlock(0, 'tool-call', ['{}'], { name: 'f' }), stop, end];
+    expect(encodeDeltas(events)[1]).toEqual({
       tool_calls: [
         {
           index: 0,
@@ -55,16 +55,16 @@ describe('a stream of chunks', () => {
         },
       ],
     });
-    expect(deltas(events)).toEqual(deltas(events));
+    expect(encodeDeltas(events)).toEqual(encodeDeltas(events));
   });
 
   it('sends reasoning as text, and its seal in an envelope', () => {
     const opaque = [{ vendor: 'anthropic', kind: 'signature', value: 'c2VhbA==' }];
     expect(
-      deltas([
+      encodeDeltas([
         start,
-        ...blockOf(0, 'reasoning', ['h', 'm'], {}, opaque),
-        ...blockOf(1, 'text', ['a']),
+        ...buildBlock(0, 'reasoning', ['h', 'm'], {}, opaque),
+        ...buildBlock(1, 'text', ['a']),
         stop,
         end,
       ]).slice(1, 4),
@@ -86,10 +86,10 @@ describe('a stream of chunks', () => {
 
   it('numbers the thoughts of a candidate, so that clients can group their entries', () => {
     const opaque = [{ vendor: 'anthropic', kind: 'encrypted', value: 'eA==' }];
-    const [, first, second] = deltas([
+    const [, first, second] = encodeDeltas([
       start,
-      ...blockOf(0, 'reasoning', [], {}, opaque),
-      ...blockOf(1, 'reasoning', [], {}, opaque),
+      ...buildBlock(0, 'reasoning', [], {}, opaque),
+      ...buildBlock(1, 'reasoning', [], {}, opaque),
       stop,
       end,
     ]);
@@ -106,16 +106,16 @@ describe('a stream of chunks', () => {
         google: { thought_signature: seal({ vendor: 'google', kind: 'signature', value: 'c2VhbA==' }) },
       },
     };
-    const sealedCall = (facts: object): unknown[] =>
-      deltas([
+    const encodeSealedCall = (facts: object): unknown[] =>
+      encodeDeltas([
         start,
-        ...blockOf(0, 'tool-call', ['{}'], { id: 'c', name: 'f', ...facts }, opaque),
+        ...buildBlock(0, 'tool-call', ['{}'], { id: 'c', name: 'f', ...facts }, opaque),
         stop,
         end,
       ]).slice(1, -1);
 
     it('has the signature next to its name, the only place where some clients look', () => {
-      expect(sealedCall({ opaque })).toEqual([
+      expect(encodeSealedCall({ opaque })).toEqual([
         {
           tool_calls: [
             { index: 0, id: 'c', type: 'function', function: { name: 'f', arguments: '' }, ...sealed },
@@ -126,10 +126,10 @@ describe('a stream of chunks', () => {
     });
 
     it('has a late signature in a fragment of the call', () => {
-      expect(sealedCall({})[2]).toEqual({
+      expect(encodeSealedCall({})[2]).toEqual({
         tool_calls: [{ index: 0, function: { arguments: '' }, ...sealed }],
       });
-      expect(sealedCall({ custom: true })[2]).toEqual({
+      expect(encodeSealedCall({ custom: true })[2]).toEqual({
         tool_calls: [{ index: 0, custom: { input: '' }, ...sealed }],
       });
     });

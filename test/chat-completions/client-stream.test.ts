@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError, type CanonicalEvent } from '../../core/index.ts';
-import { blockOf } from '../support/events.ts';
+import { buildBlock } from '../support/events.ts';
 import { isObject } from '../support/json.ts';
-import { callWith } from './bodies.ts';
-import { chunks, client, deltas, end, isChunk, start, stop } from './client-events.ts';
+import { makeCall } from './bodies.ts';
+import { encodeChunks, client, encodeDeltas, end, isChunk, start, stop } from './client-events.ts';
 
 const usage: CanonicalEvent = {
   type: 'usage',
@@ -12,7 +12,7 @@ const usage: CanonicalEvent = {
 
 describe('a stream of chunks', () => {
   it('starts with the role, ends with the reason, and has the same id throughout', () => {
-    const read = chunks([start, ...blockOf(0, 'text', ['Ah', 'oy']), stop, usage, end]);
+    const read = encodeChunks([start, ...buildBlock(0, 'text', ['Ah', 'oy']), stop, usage, end]);
     expect(read.map(({ choices }) => choices)).toEqual([
       [{ index: 0, delta: { role: 'assistant', content: '', refusal: null }, finish_reason: null }],
       [{ index: 0, delta: { content: 'Ah' }, finish_reason: null }],
@@ -29,21 +29,25 @@ describe('a stream of chunks', () => {
   });
 
   it.each([
-    ['text', blockOf(0, 'text', ['a']), ''],
-    ['a call', blockOf(0, 'tool-call', ['{}'], { id: 'c0', name: 'f' }), null],
-    ['thoughts', blockOf(0, 'reasoning', ['Hm.']), null],
+    ['text', buildBlock(0, 'text', ['a']), ''],
+    ['a call', buildBlock(0, 'tool-call', ['{}'], { id: 'c0', name: 'f' }), null],
+    ['thoughts', buildBlock(0, 'reasoning', ['Hm.']), null],
     ['nothing', [], ''],
   ] as const)(
     'starts with an empty text unless the message may hold calls only: the first block is %s',
     (_, blocks, content) => {
-      expect(deltas([start, ...blocks, stop, end])[0]).toEqual({ role: 'assistant', content, refusal: null });
+      expect(encodeDeltas([start, ...blocks, stop, end])[0]).toEqual({
+        role: 'assistant',
+        content,
+        refusal: null,
+      });
     },
   );
 
   it('sends usage at the end and null before, and only if the client asked for it', () => {
-    const events = [start, ...blockOf(0, 'text', ['a']), usage, stop, end];
-    expect(chunks(events).every((chunk) => !('usage' in chunk))).toBe(true);
-    const requests = chunks(events, { stream_options: { include_usage: true } });
+    const events = [start, ...buildBlock(0, 'text', ['a']), usage, stop, end];
+    expect(encodeChunks(events).every((chunk) => !('usage' in chunk))).toBe(true);
+    const requests = encodeChunks(events, { stream_options: { include_usage: true } });
     expect(requests.map((chunk) => chunk.usage)).toEqual([
       null,
       null,
@@ -62,13 +66,13 @@ describe('a stream of chunks', () => {
   it('sends pictures whole, and nothing of hosted tools', () => {
     const events = [
       start,
-      ...blockOf(0, 'server-tool', ['q'], { name: 'search' }),
-      ...blockOf(1, 'code', ['print()']),
-      ...blockOf(2, 'image', ['AA', 'BB'], { mediaType: 'image/png' }),
+      ...buildBlock(0, 'server-tool', ['q'], { name: 'search' }),
+      ...buildBlock(1, 'code', ['print()']),
+      ...buildBlock(2, 'image', ['AA', 'BB'], { mediaType: 'image/png' }),
       stop,
       end,
     ];
-    expect(deltas(events).slice(1)).toEqual([
+    expect(encodeDeltas(events).slice(1)).toEqual([
       { images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AABB' } }] },
       {},
     ]);
@@ -83,12 +87,12 @@ describe('a stream of chunks', () => {
     };
     const events = [
       start,
-      ...blockOf(0, 'text', ['12345']),
-      ...blockOf(1, 'text', ['678']).toSpliced(1, 0, annotation),
+      ...buildBlock(0, 'text', ['12345']),
+      ...buildBlock(1, 'text', ['678']).toSpliced(1, 0, annotation),
       stop,
       end,
     ];
-    expect(deltas(events)[3]).toEqual({
+    expect(encodeDeltas(events)[3]).toEqual({
       annotations: [
         {
           type: 'url_citation',
@@ -99,9 +103,9 @@ describe('a stream of chunks', () => {
   });
 
   it('sends log probabilities with their text', () => {
-    const [opening, delta, closing] = blockOf(0, 'text', ['a']);
+    const [opening, delta, closing] = buildBlock(0, 'text', ['a']);
     if (!opening || !delta || !closing) throw new Error('a block has three events');
-    const read = chunks([
+    const read = encodeChunks([
       start,
       opening,
       { type: 'logprobs', candidate: 0, block: 0, content: [{ token: 'a' }] },
@@ -129,30 +133,34 @@ describe('a stream of chunks', () => {
     ['pause', 'length', 'raw'],
     ['other', 'stop', 'raw'],
   ] as const)('sends the finish reason %s as %s', (unified, told, native) => {
-    const [, last] = chunks([start, { type: 'finish', candidate: 0, reason: { unified, raw: 'raw' } }, end]);
+    const [, last] = encodeChunks([
+      start,
+      { type: 'finish', candidate: 0, reason: { unified, raw: 'raw' } },
+      end,
+    ]);
     expect([last?.choices[0]?.finish_reason, last?.choices[0]?.native_finish_reason]).toEqual([told, native]);
   });
 
   it('ends with one error frame, and nothing that looks like success', () => {
     const frame = client.encodeStreamError(
       new GatewayError('upstream_failed', 'It broke off.'),
-      callWith(),
+      makeCall(),
       true,
     );
     expect(frame).toBe(
       'data: {"error":{"message":"It broke off.","type":"server_error","param":null,' +
         '"code":"upstream_error"}}\n\n',
     );
-    const encoder = client.encodeEvents({ id: 'k7', model: 'a/b', created: 1, call: callWith() });
+    const encoder = client.encodeEvents({ id: 'k7', model: 'a/b', created: 1, call: makeCall() });
     expect(encoder.push({ type: 'error', message: 'It broke off.' })).toBe(frame);
   });
 });
 
 describe('a whole completion', () => {
   it('has all fields that the service interface lists', () => {
-    const events = [start, ...blockOf(0, 'text', ['Ah', 'oy']), stop, usage, end];
+    const events = [start, ...buildBlock(0, 'text', ['Ah', 'oy']), stop, usage, end];
     expect(
-      client.encodeReply(events, { id: 'k7', model: 'a/b', created: 5, call: callWith() }),
+      client.encodeReply(events, { id: 'k7', model: 'a/b', created: 5, call: makeCall() }),
     ).toMatchObject({
       id: 'chatcmpl-k7',
       object: 'chat.completion',
@@ -171,20 +179,20 @@ describe('a whole completion', () => {
   });
 
   it('has an empty text if it holds nothing else, and no text with tool calls', () => {
-    const content = (events: CanonicalEvent[]): unknown => {
-      const body = client.encodeReply(events, { id: 'k7', model: 'a/b', created: 5, call: callWith() });
+    const encodeContent = (events: CanonicalEvent[]): unknown => {
+      const body = client.encodeReply(events, { id: 'k7', model: 'a/b', created: 5, call: makeCall() });
       const [choice]: unknown[] = isChunk(body) ? [...body.choices] : [];
       return isObject(choice) && isObject(choice.message) ? choice.message.content : undefined;
     };
-    expect(content([start, stop, end])).toBe('');
+    expect(encodeContent([start, stop, end])).toBe('');
     expect(
-      content([start, ...blockOf(0, 'tool-call', ['{}'], { id: 'c', name: 'f' }), stop, end]),
+      encodeContent([start, ...buildBlock(0, 'tool-call', ['{}'], { id: 'c', name: 'f' }), stop, end]),
     ).toBeNull();
   });
 
   it('has no usage if the provider sent none', () => {
     expect(
-      client.encodeReply([start, stop, end], { id: 'k7', model: 'a/b', created: 5, call: callWith() }),
+      client.encodeReply([start, stop, end], { id: 'k7', model: 'a/b', created: 5, call: makeCall() }),
     ).not.toHaveProperty('usage');
   });
 });

@@ -2,13 +2,13 @@ import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
 import { testProtocol } from '../contract/protocol.ts';
 import { anyChunk, replyEvents } from './arbitrary-replies.ts';
 import { requestBody } from './arbitrary.ts';
-import { modelFor, sentBody, smallest } from './bodies.ts';
+import { chooseModel, applyEdits, smallest } from './bodies.ts';
 
 testProtocol({
   protocol,
   cases: new URL('../golden/chat-completions/', import.meta.url),
-  model: modelFor,
-  sent: sentBody,
+  model: chooseModel,
+  sent: applyEdits,
   arbitrary: {
     request: requestBody,
     reply: replyEvents,

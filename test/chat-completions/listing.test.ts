@@ -3,9 +3,9 @@ import type { RouteReply } from '../../core/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { formatUsdPerToken } from '../../plugins/shared/wire-kit/model-listing.ts';
 import { createHost, type TestHost } from '../support/host.ts';
-import { modelWith } from './bodies.ts';
+import { makeModel } from './bodies.ts';
 
-const priced = modelWith({
+const priced = makeModel({
   id: 'openai/gpt-5.5',
   name: 'GPT-5.5',
   description: 'A model.',
@@ -17,10 +17,10 @@ const priced = modelWith({
   free: undefined,
   price: { input: '1.25', output: '10', cacheRead: '0.125', webSearch: '0.01', request: '0.005' },
 });
-const nested = modelWith({ id: 'vendor/family/model:free', name: 'Free' });
+const nested = makeModel({ id: 'vendor/family/model:free', name: 'Free' });
 const provider = { name: 'p', endpoints: {}, sign: <Request>(request: Request): Request => request };
 
-function listed(): TestHost {
+function offerModels(): TestHost {
   const host = createHost([chatCompletions()]);
   host.catalog.offer(provider, [priced, nested]);
   return host;
@@ -50,7 +50,7 @@ async function get(
 
 describe('the model listing', () => {
   it('is public, at the path that clients use', () => {
-    const routes = [...listed().routes.all()].map(({ method, path, access }) => [method, path, access]);
+    const routes = [...offerModels().routes.all()].map(({ method, path, access }) => [method, path, access]);
     expect(routes).toEqual([
       ['GET', '/v1/models', 'public'],
       ['GET', '/v1/models/*id', 'public'],
@@ -58,7 +58,7 @@ describe('the model listing', () => {
   });
 
   it('has the fields of each model that clients fill their menus with', async () => {
-    const { status, headers, body } = await get(listed(), 'chat-models');
+    const { status, headers, body } = await get(offerModels(), 'chat-models');
     expect([status, headers?.['content-type']]).toEqual([200, 'application/json; charset=utf-8']);
     expect(JSON.parse(String(body))).toMatchObject({
       object: 'list',
@@ -96,7 +96,7 @@ describe('the model listing', () => {
   });
 
   it('returns one model by its id, which may hold slashes', async () => {
-    const { status, body } = await get(listed(), 'chat-model', { id: 'vendor/family/model:free' });
+    const { status, body } = await get(offerModels(), 'chat-model', { id: 'vendor/family/model:free' });
     expect([status, JSON.parse(String(body))]).toMatchObject([
       200,
       { id: 'vendor/family/model:free', object: 'model' },
@@ -104,7 +104,7 @@ describe('the model listing', () => {
   });
 
   it('answers an unknown model with an error of this protocol', async () => {
-    expect(await get(listed(), 'chat-model', { id: 'openai/none' })).toMatchObject({
+    expect(await get(offerModels(), 'chat-model', { id: 'openai/none' })).toMatchObject({
       status: 404,
       body: {
         error: {
@@ -117,7 +117,7 @@ describe('the model listing', () => {
   });
 
   it('is not sent again to a client that has cached it', async () => {
-    const host = listed();
+    const host = offerModels();
     const tag = String((await get(host, 'chat-models')).headers?.etag);
     expect(tag).toMatch(/^"[\w-]{43}"$/);
     for (const known of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
@@ -131,7 +131,7 @@ describe('the model listing', () => {
   });
 
   it('is rendered once for each state of the catalogue', async () => {
-    const host = listed();
+    const host = offerModels();
     const first = await get(host, 'chat-models');
     let requestCount = 0;
     const { models } = host.catalog;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
-import { refusal, within } from '../support/refusals.ts';
-import { callWith, calling, message, said } from './bodies.ts';
+import { expectRefusal, wrapRows } from '../support/refusals.ts';
+import { makeCall, callTool, message, say } from './bodies.ts';
 
 const tools = [{ type: 'function', function: { name: 'f' } }];
 
@@ -20,9 +20,9 @@ const wrong: [fields: Record<string, unknown>, param: string, message: RegExp][]
     /send a string, or an array of at most 1000 strings/,
   ],
   [{ tool_choice: 'any' }, 'tool_choice', /is "any" without any tools/],
-  [said(undefined), 'messages[0].content', /is missing: send a string, or an array of content parts/],
-  [said(null), 'messages[0].content', /is null: send a string, or/],
-  [said(5), 'messages[0].content', /is 5: send a string, or/],
+  [say(undefined), 'messages[0].content', /is missing: send a string, or an array of content parts/],
+  [say(null), 'messages[0].content', /is null: send a string, or/],
+  [say(5), 'messages[0].content', /is 5: send a string, or/],
   [{ temperature: 2.01 }, 'temperature', /is 2.01: send a number from 0 to 2/],
   [{ temperature: -0.5 }, 'temperature', /is -0.5/],
   [{ temperature: '1' }, 'temperature', /is "1": send a number from 0 to 2/],
@@ -96,7 +96,7 @@ const wrong: [fields: Record<string, unknown>, param: string, message: RegExp][]
   [{ store: 'yes' }, 'store', /is "yes": send true or false/],
   [{ provider: 'openai' }, 'provider', /is "openai": send an object/],
   [{ top_k: -2 }, 'top_k', /is -2: send a number of tokens/],
-  ...within((part) => said([part]), 'messages[0].content[0]', [
+  ...wrapRows((part) => say([part]), 'messages[0].content[0]', [
     [{ type: 'image_url', image_url: 5 }, '.image_url', /is 5: send an object with the "url" of an image/],
     [{ type: 5 }, '.type', /is 5/],
     ['x', '', /is "x": send an object/],
@@ -109,7 +109,7 @@ const wrong: [fields: Record<string, unknown>, param: string, message: RegExp][]
       /holds no file: send its content as "file_data"/,
     ],
   ]),
-  ...within(calling, 'messages[0].tool_calls[0].', [
+  ...wrapRows(callTool, 'messages[0].tool_calls[0].', [
     [{ type: 'function', function: { name: 'f', arguments: '' } }, 'id', /is missing/],
     [
       { id: 'c', type: 'function', function: { name: 'f', arguments: { a: 1 } } },
@@ -118,7 +118,7 @@ const wrong: [fields: Record<string, unknown>, param: string, message: RegExp][]
     ],
     [{ id: 'c', type: 'custom', custom: { name: 'f' } }, 'custom.input', /is missing/],
   ]),
-  ...within(message, 'messages[0]', [
+  ...wrapRows(message, 'messages[0]', [
     [{ content: 'x' }, '.role', /is missing/],
     [{ role: 7, content: 'x' }, '.role', /is 7/],
     [{ role: 'assistant' }, '.content', /is missing/],
@@ -136,7 +136,7 @@ const wrong: [fields: Record<string, unknown>, param: string, message: RegExp][]
     [{ role: 'function', content: 'x' }, '.name', /is missing/],
     [{ role: 'user', content: 'x', name: 3 }, '.name', /is 3: send a string/],
   ]),
-  ...within((tool) => ({ tools: [tool] }), 'tools[0].', [
+  ...wrapRows((tool) => ({ tools: [tool] }), 'tools[0].', [
     [{ type: 5 }, 'type', /is 5/],
     [{ type: 'function' }, 'function', /is missing/],
     [
@@ -151,12 +151,12 @@ const wrong: [fields: Record<string, unknown>, param: string, message: RegExp][]
     ],
     [{ type: 'custom', custom: {} }, 'custom.name', /is missing/],
   ]),
-  ...within((prices) => ({ provider: { max_price: prices } }), 'provider.max_price.', [
+  ...wrapRows((prices) => ({ provider: { max_price: prices } }), 'provider.max_price.', [
     [{ image: '1' }, 'image', /is not known here: send the request without it/],
     [{ prompt: 'cheap' }, 'prompt', /is "cheap": send an amount in USD/],
     [{ request: 1e21 }, 'request', /is 1e\+21: send an amount in USD/],
   ]),
-  ...within((provider) => ({ provider }), 'provider.', [
+  ...wrapRows((provider) => ({ provider }), 'provider.', [
     [{ order: 'openai' }, 'order', /is "openai": send an array/],
     [{ only: [1] }, 'only[0]', /is 1: send a string/],
     [{ ignore: {} }, 'ignore', /is an object: send an array/],
@@ -172,7 +172,7 @@ const wrong: [fields: Record<string, unknown>, param: string, message: RegExp][]
 
 describe('a wrong field', () => {
   it.each(wrong)('is refused by its name: %j', (fields, param, expected) => {
-    const error = refusal(() => callWith(fields));
+    const error = expectRefusal(() => makeCall(fields));
     expect(error.code).toBe('invalid_request');
     expect(error.details.param).toBe(param);
     expect(error.message).toMatch(expected);
@@ -180,30 +180,34 @@ describe('a wrong field', () => {
   });
 
   it('refuses fallback models of the provider, which have other prices, and names our field for them', () => {
-    const error = refusal(() => callWith({ models: ['openai/gpt-5.5'] }));
+    const error = expectRefusal(() => makeCall({ models: ['openai/gpt-5.5'] }));
     expect(error).toMatchObject({
       code: 'unsupported_parameter',
       details: { param: 'models' },
       message: expect.stringContaining('"provider.fallback"'),
     });
-    for (const models of [null, []]) expect(callWith({ models }).preferences.fallback).toBeUndefined();
+    for (const models of [null, []]) expect(makeCall({ models }).preferences.fallback).toBeUndefined();
   });
 
   it('is not quoted whole if it is long', () => {
-    expect(refusal(() => callWith({ temperature: 'x'.repeat(100_000) })).message).toMatch(/is "x+…":/);
-    expect(refusal(() => callWith({ temperature: 'x'.repeat(100_000) })).message.length).toBeLessThan(200);
+    expect(expectRefusal(() => makeCall({ temperature: 'x'.repeat(100_000) })).message).toMatch(/is "x+…":/);
+    expect(expectRefusal(() => makeCall({ temperature: 'x'.repeat(100_000) })).message.length).toBeLessThan(
+      200,
+    );
   });
 
   it('is not called null if its number is too large for a double', () => {
     const text = '{"model":"openai/gpt-5.5","messages":[{"role":"user","content":"a"}],"temperature":1e400}';
     expect(
-      refusal(() => protocol.client.read(JSON.parse(text), text, { operation: 'generate' }, {})).message,
+      expectRefusal(() => protocol.client.read(JSON.parse(text), text, { operation: 'generate' }, {}))
+        .message,
     ).toMatch(/^"temperature" is Infinity: send a number/);
   });
 
   it.each([['text'], [null], [[1]]])('is refused if the body is %j and not an object', (body) => {
     expect(
-      refusal(() => protocol.client.read(body, JSON.stringify(body), { operation: 'generate' }, {})).message,
+      expectRefusal(() => protocol.client.read(body, JSON.stringify(body), { operation: 'generate' }, {}))
+        .message,
     ).toMatch(/JSON object/);
   });
 });

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
 import { families, readCall } from '../support/families.ts';
-import { callWith, modelWith, message, said } from './bodies.ts';
+import { makeCall, makeModel, message, say } from './bodies.ts';
 
 describe('top_k', () => {
   const request = { model: 'a/b', messages: [{ role: 'user', content: 'Hi' }], top_k: -1 };
 
   it('is -1 for all tokens, which is passed on to vLLM', () => {
-    const call = callWith({ top_k: -1 });
+    const call = makeCall({ top_k: -1 });
     expect(call.decode().topK).toBeUndefined();
-    const vllm = modelWith({
+    const vllm = makeModel({
       id: 'house/qwen',
       supportedParameters: ['top_k'],
       capabilities: { wire: { 'chat-completions': { extras: false } } },
@@ -29,7 +29,7 @@ describe('top_k', () => {
 
 describe('unset and unknown values', () => {
   it('accepts null as unset for every optional field', () => {
-    const { outputLimit, candidates, stream, usageWanted } = callWith({
+    const { outputLimit, candidates, stream, usageWanted } = makeCall({
       temperature: null,
       n: null,
       max_tokens: null,
@@ -50,7 +50,7 @@ describe('unset and unknown values', () => {
 
   it('accepts unknown fields', () => {
     expect(() =>
-      callWith({
+      makeCall({
         x_new: { a: 1 },
         messages: [{ role: 'user', content: [{ type: 'text', text: 'x', x_new: [] }], x_new: 0 }],
       }),
@@ -58,7 +58,7 @@ describe('unset and unknown values', () => {
   });
 
   it('accepts hosted tools', () => {
-    const { tools: read } = callWith({
+    const { tools: read } = makeCall({
       tools: [{ type: 'openrouter:web_search' }, { type: 'browser_search' }],
     }).decode();
     expect(read?.map(({ type }) => type)).toEqual(['hosted', 'hosted']);
@@ -67,17 +67,17 @@ describe('unset and unknown values', () => {
 
 describe('a call', () => {
   it('has the lower of two output limits', () => {
-    expect(callWith({ max_tokens: 50, max_completion_tokens: 40 }).outputLimit).toBe(40);
-    expect(callWith({ max_tokens: 50 }).outputLimit).toBe(50);
+    expect(makeCall({ max_tokens: 50, max_completion_tokens: 40 }).outputLimit).toBe(40);
+    expect(makeCall({ max_tokens: 50 }).outputLimit).toBe(50);
   });
 
   it('has the requested candidates, stream and usage', () => {
-    const call = callWith({ n: 3, stream: true, stream_options: { include_usage: true } });
+    const call = makeCall({ n: 3, stream: true, stream_options: { include_usage: true } });
     expect([call.candidates, call.stream, call.usageWanted]).toEqual([3, true, true]);
   });
 
   it('reads preferences from the provider object, one fallback as a list and prices as text', () => {
-    const { preferences } = callWith({
+    const { preferences } = makeCall({
       provider: {
         order: ['a'],
         allow_fallbacks: false,
@@ -98,7 +98,7 @@ describe('a call', () => {
   it('counts media apart from text, in decoded bytes', () => {
     const image = 'A'.repeat(4000);
     const pdf = 'B'.repeat(400);
-    const fields = said([
+    const fields = say([
       { type: 'text', text: 'é' },
       { type: 'image_url', image_url: { url: `data:image/png;base64,${image}` } },
       { type: 'image_url', image_url: { url: 'https://pictures.example/1.png' } },
@@ -106,7 +106,7 @@ describe('a call', () => {
       { type: 'input_audio', input_audio: { data: 'CCCC', format: 'wav' } },
     ]);
     const whole = Buffer.byteLength(JSON.stringify({ model: 'openai/gpt-5.5', messages: [], ...fields }));
-    expect(callWith(fields).size).toEqual({
+    expect(makeCall(fields).size).toEqual({
       textBytes: whole - 4000 - 400 - 4,
       brief: true,
       images: 2,
@@ -116,7 +116,7 @@ describe('a call', () => {
 
   it('counts a generated picture as an image, and accepts it as the only answer', () => {
     const url = `data:image/png;base64,${'A'.repeat(4000)}`;
-    const { size } = callWith(
+    const { size } = makeCall(
       message({ role: 'assistant', content: null, images: [{ type: 'image_url', image_url: { url } }] }),
     );
     expect([size.images, size.textBytes < 1000]).toEqual([1, true]);
@@ -130,7 +130,7 @@ describe('a call', () => {
     expect(protocol.client.read(JSON.parse(text), text, { operation: 'generate' }, {}).decode().seed).toBe(
       '9223372036854775807',
     );
-    expect(callWith({ seed: 42 }).decode().seed).toBe(42);
+    expect(makeCall({ seed: 42 }).decode().seed).toBe(42);
   });
 });
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { GatewayError, type CanonicalEvent } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
 import { decodeAll, fold, readStream } from '../contract/replies.ts';
-import { callWith } from './bodies.ts';
+import { makeCall } from './bodies.ts';
 
 const golden = new URL('../golden/chat-completions/', import.meta.url);
 const cases = readdirSync(golden).filter((name) => existsSync(new URL(`${name}/reply.sse`, golden)));
@@ -14,11 +14,11 @@ const context = {
   id: 'k7',
   model: 'openai/gpt-5.5',
   created: 1_790_000_000,
-  call: callWith({ stream: true, stream_options: { include_usage: true } }),
+  call: makeCall({ stream: true, stream_options: { include_usage: true } }),
 };
 
 /** The official SDK, with every call answered by this body. */
-function sdk(body: string, headers: Record<string, string>, status = 200): OpenAI {
+function createSdk(body: string, headers: Record<string, string>, status = 200): OpenAI {
   return new OpenAI({
     apiKey: 'sk-test',
     baseURL: 'http://gateway.invalid/v1',
@@ -27,16 +27,16 @@ function sdk(body: string, headers: Record<string, string>, status = 200): OpenA
   });
 }
 
-function eventsOf(name: string): CanonicalEvent[] {
+function readEvents(name: string): CanonicalEvent[] {
   return decodeAll(
-    upstream.decodeEvents(callWith()),
+    upstream.decodeEvents(makeCall()),
     readStream(readFileSync(new URL(`${name}/reply.sse`, golden))),
   );
 }
 
 const request = { model: 'openai/gpt-5.5', messages: [{ role: 'user' as const, content: 'x' }] };
 
-function summary({ choices, usage }: ChatCompletion): unknown {
+function summarizeReply({ choices, usage }: ChatCompletion): unknown {
   return choices.map(({ index, message, finish_reason: reason }) => ({
     index,
     reason,
@@ -52,7 +52,7 @@ function summary({ choices, usage }: ChatCompletion): unknown {
   }));
 }
 
-function expected(events: readonly CanonicalEvent[]): unknown {
+function summarizeEvents(events: readonly CanonicalEvent[]): unknown {
   const { candidates, usage } = fold(events);
   const reasons: Record<string, string> = { 'tool-calls': 'tool_calls', 'content-filter': 'content_filter' };
   return Object.entries(candidates).map(([index, { text, refusal, calls, reason = '' }]) => ({
@@ -67,28 +67,30 @@ function expected(events: readonly CanonicalEvent[]): unknown {
 
 describe('the official SDK', () => {
   it.each(cases)('assembles our stream of %s into the whole reply', async (name) => {
-    const events = eventsOf(name);
+    const events = readEvents(name);
     const encoder = client.encodeEvents(context);
     const frames = events.map((event) => encoder.push(event)).join('');
-    const stream = sdk(frames, {
+    const stream = createSdk(frames, {
       'content-type': 'text/event-stream; charset=utf-8',
     }).chat.completions.stream({ ...request, stream: true });
-    expect(summary(await stream.finalChatCompletion())).toEqual(expected(events));
+    expect(summarizeReply(await stream.finalChatCompletion())).toEqual(summarizeEvents(events));
   });
 
   it.each(cases)('reads our whole completion of %s', async (name) => {
-    const events = eventsOf(name);
+    const events = readEvents(name);
     const body = JSON.stringify(client.encodeReply(events, context));
     expect(
-      summary(await sdk(body, { 'content-type': 'application/json' }).chat.completions.create(request)),
-    ).toEqual(expected(events));
+      summarizeReply(
+        await createSdk(body, { 'content-type': 'application/json' }).chat.completions.create(request),
+      ),
+    ).toEqual(summarizeEvents(events));
   });
 
   it('throws on an error inside a stream, with or without comments before it', async () => {
     const frames =
       client.keepAlive +
-      client.encodeStreamError(new GatewayError('upstream_failed', 'It broke off.'), callWith(), true);
-    const stream = await sdk(frames, {
+      client.encodeStreamError(new GatewayError('upstream_failed', 'It broke off.'), makeCall(), true);
+    const stream = await createSdk(frames, {
       'content-type': 'text/event-stream; charset=utf-8',
     }).chat.completions.create({ ...request, stream: true });
     await expect(Array.fromAsync(stream)).rejects.toThrow('It broke off.');
@@ -99,7 +101,7 @@ describe('the official SDK', () => {
       new GatewayError('invalid_request', 'Why.', { param: 'n', vendor: { code: 'bad_n' } }),
       'exchange-1',
     );
-    const call = sdk(
+    const call = createSdk(
       JSON.stringify(body),
       { 'content-type': 'application/json' },
       status,

@@ -6,11 +6,11 @@ import type { CanonicalRequest, Model } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
 import { isObject } from '../support/json.ts';
 import { assistant, call, result, tool, user } from '../support/turns.ts';
-import { callWith } from './bodies.ts';
-import { modelOf, small } from './strict.ts';
+import { makeCall } from './bodies.ts';
+import { requireModel, small } from './strict.ts';
 
-const llama = modelOf('groq/llama-3.1-8b-instant');
-const flash = modelOf('deepseek/deepseek-v4-flash');
+const llama = requireModel('groq/llama-3.1-8b-instant');
+const flash = requireModel('deepseek/deepseek-v4-flash');
 
 function encode(
   request: Partial<CanonicalRequest>,
@@ -59,12 +59,12 @@ describe('a request of another protocol', () => {
       user(result('abcdefghi', 'Fog.'), 'Go on.'),
       user('Please.'),
     ];
-    const said = (model: Model): unknown[] => {
+    const listMessages = (model: Model): unknown[] => {
       const all = encode({ turns }, model).body.messages;
       return Array.isArray(all) ? all.map(({ role, content }) => `${role}: ${content}`) : [];
     };
-    expect(said(small)).toEqual(['assistant: null', 'tool: Fog.', 'user: Go on.', 'user: Please.']);
-    expect(said(llama)).toEqual(['assistant: null', 'tool: Fog.', 'user: Go on.', 'user: Please.']);
+    expect(listMessages(small)).toEqual(['assistant: null', 'tool: Fog.', 'user: Go on.', 'user: Please.']);
+    expect(listMessages(llama)).toEqual(['assistant: null', 'tool: Fog.', 'user: Go on.', 'user: Please.']);
   });
 
   it.each([
@@ -107,7 +107,7 @@ describe('a request of this protocol', () => {
       { messages: [plain, { role: 'assistant', content: 'No.' }, plain] },
     ],
   ])('is translated if Mistral would refuse it: %j', (fields, expected) => {
-    const call = callWith({ messages: [plain], ...fields });
+    const call = makeCall({ messages: [plain], ...fields });
     expect(call.suits?.(small)).toBe(false);
     expect(encode(call.decode()).body).toEqual({
       model: 'mistral-small-2603',
@@ -118,7 +118,7 @@ describe('a request of this protocol', () => {
 
   const wav = 'UklGRiQAAABXQVZF';
   const look = { function: { name: 'look', parameters: { type: 'object' } } };
-  const said = (...content: object[]): Record<string, unknown> => ({ messages: [{ role: 'user', content }] });
+  const say = (...content: object[]): Record<string, unknown> => ({ messages: [{ role: 'user', content }] });
 
   it.each<[fields: Record<string, unknown>, writtenOut: Record<string, unknown> | string]>([
     [
@@ -152,31 +152,31 @@ describe('a request of this protocol', () => {
       },
     ],
     [
-      said({ type: 'image_url', image_url: 'https://example.com/a.png' }),
-      said({ type: 'image_url', image_url: { url: 'https://example.com/a.png' } }),
+      say({ type: 'image_url', image_url: 'https://example.com/a.png' }),
+      say({ type: 'image_url', image_url: { url: 'https://example.com/a.png' } }),
     ],
     [
-      said({ type: 'input_audio', input_audio: wav }),
-      said({ type: 'input_audio', input_audio: { data: wav, format: 'wav' } }),
+      say({ type: 'input_audio', input_audio: wav }),
+      say({ type: 'input_audio', input_audio: { data: wav, format: 'wav' } }),
     ],
-    [said({ type: 'input_audio', input_audio: 'https://example.com/a.mp3' }), 'messages[0].content[0]'],
-    [said({ type: 'input_audio', input_audio: 'AAAA' }), 'messages[0].content[0]'],
+    [say({ type: 'input_audio', input_audio: 'https://example.com/a.mp3' }), 'messages[0].content[0]'],
+    [say({ type: 'input_audio', input_audio: 'AAAA' }), 'messages[0].content[0]'],
     [
-      said({ type: 'document_url', document_url: 'https://example.com/a.pdf', document_name: 'a.pdf' }),
+      say({ type: 'document_url', document_url: 'https://example.com/a.pdf', document_name: 'a.pdf' }),
       'messages[0].content[0]',
     ],
     [
-      said({
+      say({
         type: 'document_url',
         document_url: 'data:application/pdf;base64,JVBERi0=',
         document_name: 'a.pdf',
       }),
-      said({ type: 'file', file: { file_data: 'data:application/pdf;base64,JVBERi0=', filename: 'a.pdf' } }),
+      say({ type: 'file', file: { file_data: 'data:application/pdf;base64,JVBERi0=', filename: 'a.pdf' } }),
     ],
   ])(
     'goes to Mistral verbatim, and to others written out or refused by its field: %j',
     (fields, writtenOut) => {
-      const call = callWith({ messages: [plain], ...fields });
+      const call = makeCall({ messages: [plain], ...fields });
       expect([call.suits?.(small), call.suits?.(llama)]).toEqual([true, false]);
       if (typeof writtenOut === 'string')
         expect(() => encode(call.decode(), llama)).toThrow(
@@ -202,15 +202,15 @@ describe('a request of this protocol', () => {
       { role: 'assistant', content: 'Hm.' },
       { role: 'user', content: [] },
     ];
-    expect(encode(callWith({ messages, user: 'ann' }).decode()).body.messages).toEqual(messages);
+    expect(encode(makeCall({ messages, user: 'ann' }).decode()).body.messages).toEqual(messages);
   });
 
   it('holds a video for OpenRouter, and is encoded as it was written', () => {
-    const films = said(
+    const films = say(
       { type: 'video_url', video_url: { url: 'https://example.com/a.mp4' } },
       { type: 'video_url', video_url: 'data:video/mp4;base64,AAAA' },
     );
-    const call = callWith(films);
+    const call = makeCall(films);
     expect(call.suits?.(llama)).toBe(true);
     expect(call.size).toMatchObject({ fetched: true, mediaBytes: 3 });
     expect(encode(call.decode(), llama).body).toMatchObject(films);
@@ -224,8 +224,8 @@ describe('a request of this protocol', () => {
       { role: 'tool', tool_call_id: 'abcdefghi', content: 'Fog.' },
       plain,
     ];
-    expect(callWith({ messages }).suits?.(small)).toBe(true);
-    expect(encode(callWith({ messages, user: 'ann' }).decode()).body.messages).toEqual(messages);
+    expect(makeCall({ messages }).suits?.(small)).toBe(true);
+    expect(encode(makeCall({ messages, user: 'ann' }).decode()).body.messages).toEqual(messages);
   });
 
   describe('with tool calls but without their reasoning', () => {
@@ -237,7 +237,7 @@ describe('a request of this protocol', () => {
     ];
 
     it('goes to DeepSeek verbatim if thinking is off', () => {
-      const call = callWith({ messages, thinking: { type: 'disabled' } });
+      const call = makeCall({ messages, thinking: { type: 'disabled' } });
       expect(call.suits?.(flash)).toBe(true);
       expect(encode(call.decode(), flash)).toMatchObject({
         body: { messages, thinking: { type: 'disabled' } },
@@ -246,7 +246,7 @@ describe('a request of this protocol', () => {
     });
 
     it('gets blank reasoning, and reports it, if DeepSeek has to think', () => {
-      const call = callWith({ messages });
+      const call = makeCall({ messages });
       expect(call.suits?.(flash)).toBe(false);
       expect(encode(call.decode(), flash)).toMatchObject({
         body: { messages: [plain, { reasoning_content: ' ' }, {}] },
@@ -269,13 +269,13 @@ describe('a request of this protocol', () => {
 
   it('is passed on verbatim otherwise', () => {
     expect(
-      callWith({
+      makeCall({
         stream: true,
         stream_options: { include_usage: true },
         random_seed: 7,
         max_tokens: 5,
       }).suits?.(small),
     ).toBe(true);
-    expect(callWith({ seed: 7, user: 'ann' }).suits?.(llama)).toBe(true);
+    expect(makeCall({ seed: 7, user: 'ann' }).suits?.(llama)).toBe(true);
   });
 });

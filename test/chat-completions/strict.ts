@@ -7,10 +7,10 @@ import { createHost } from '../support/host.ts';
 
 const host = createHost([mistral({ apiKey: 'k' }), groq({ apiKey: 'k' }), deepseek({ apiKey: 'k' })]);
 
-export function modelOf(id: string): Model {
+export function requireModel(id: string): Model {
   const [offer] = host.catalog.find(id);
   if (!offer) throw new Error(`no ${id}`);
   return offer.model;
 }
 
-export const small = modelOf('mistral/mistral-small-2603');
+export const small = requireModel('mistral/mistral-small-2603');

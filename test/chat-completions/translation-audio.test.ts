@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
 import { decodeAll } from '../contract/replies.ts';
 import { file, user } from '../support/turns.ts';
-import { callWith, modelWith, encode } from './bodies.ts';
+import { makeCall, makeModel, encode } from './bodies.ts';
 
 describe('audio', () => {
-  const speaking = modelWith({ output: ['text', 'audio'] });
+  const speaking = makeModel({ output: ['text', 'audio'] });
 
   it('is requested with a voice, in samples and with text, as this protocol requires', () => {
     const { body, lost } = encode({ modalities: ['audio'] }, speaking);
@@ -41,7 +41,7 @@ describe('audio', () => {
         },
       ],
     };
-    const events = protocol.upstream.decodeReply(reply, callWith(fields));
+    const events = protocol.upstream.decodeReply(reply, makeCall(fields));
     expect(events.find((event) => event.type === 'block-start')).toMatchObject({
       kind: 'audio',
       id: 'a1',
@@ -51,7 +51,7 @@ describe('audio', () => {
   });
 
   it('of a reply in parts is merged without touching the prototype of objects', () => {
-    const decoder = protocol.upstream.decodeEvents(callWith({ stream: true }));
+    const decoder = protocol.upstream.decodeEvents(makeCall({ stream: true }));
     const chunks = ['{"id":"a1","data":"AA"}', '{"data":"AA","__proto__":{"polluted":true}}'].map(
       (audio) => `{"choices":[{"index":0,"delta":{"audio":${audio}},"finish_reason":null}]}`,
     );
@@ -66,7 +66,7 @@ describe('audio', () => {
       id: 'k',
       model: 'openai/gpt-audio',
       created: 1,
-      call: callWith(),
+      call: makeCall(),
     });
     expect(reply).toMatchObject({ choices: [{ message: { audio: { id: 'a1', data: 'AAAA' } } }] });
     expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);

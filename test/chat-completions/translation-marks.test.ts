@@ -1,28 +1,28 @@
 import { describe, expect, it } from 'vitest';
 import type { CanonicalRequest, Turn } from '../../core/index.ts';
 import { assistant, call, result, text, tool, user } from '../support/turns.ts';
-import { able, encode } from './bodies.ts';
+import { makeCapable, encode } from './bodies.ts';
 
 describe('a request fitted to its model', () => {
   it('has a cache mark, with a lifetime this protocol has, if the model takes marks', () => {
-    const marked = (ttl?: '1h' | '30m'): Partial<CanonicalRequest> => ({
+    const markText = (ttl?: '1h' | '30m'): Partial<CanonicalRequest> => ({
       turns: [user({ type: 'text', text: 'a', cache: ttl ? { ttl } : {} })],
     });
-    const model = able({ wire: { 'chat-completions': { extras: true, cacheMarks: true } } });
-    expect(encode(marked('1h'), model)).toMatchObject({
+    const model = makeCapable({ wire: { 'chat-completions': { extras: true, cacheMarks: true } } });
+    expect(encode(markText('1h'), model)).toMatchObject({
       body: {
         messages: [{ content: [{ type: 'text', text: 'a', prompt_cache_breakpoint: { mode: 'explicit' } }] }],
       },
       lost: ['turns[0].blocks[0].cache.ttl'],
     });
-    expect(encode(marked('30m'), model)).toMatchObject({
+    expect(encode(markText('30m'), model)).toMatchObject({
       body: { messages: [{ content: [{ prompt_cache_breakpoint: { mode: 'explicit', ttl: '30m' } }] }] },
       lost: [],
     });
   });
 
   it('has the mark of a result on its last part, and reports one on a call or on an empty result', () => {
-    const model = able({ wire: { 'chat-completions': { extras: true, cacheMarks: true } } });
+    const model = makeCapable({ wire: { 'chat-completions': { extras: true, cacheMarks: true } } });
     const turns: Turn[] = [
       assistant(call('c', 'f', { cache: {} })),
       user(result('c', [text('a'), text('b')], { cache: {} })),
@@ -56,23 +56,23 @@ describe('a request fitted to its model', () => {
       value: { type: 'computer_20250124', name: 'computer' },
     } as const;
     const tools = [{ type: 'function' as const, name: 'f' }, hosted];
-    const chosen = (
+    const encodeChoice = (
       toolChoice: CanonicalRequest['toolChoice'],
       offered: CanonicalRequest['tools'] = tools,
     ): unknown[] => {
       const { body, lost } = encode({ tools: offered, toolChoice });
       return [body.tool_choice, lost.filter((path) => path === 'toolChoice').length];
     };
-    expect(chosen({ mode: 'one', names: ['computer'] })).toEqual([undefined, 1]);
-    expect(chosen({ mode: 'subset', names: ['computer', 'f'] })).toEqual([
+    expect(encodeChoice({ mode: 'one', names: ['computer'] })).toEqual([undefined, 1]);
+    expect(encodeChoice({ mode: 'subset', names: ['computer', 'f'] })).toEqual([
       {
         type: 'allowed_tools',
         allowed_tools: { mode: 'auto', tools: [{ type: 'function', function: { name: 'f' } }] },
       },
       1,
     ]);
-    expect(chosen({ mode: 'required' }, [hosted])).toEqual([undefined, 1]);
-    expect(chosen({ mode: 'none' }, [hosted])).toEqual([undefined, 0]);
+    expect(encodeChoice({ mode: 'required' }, [hosted])).toEqual([undefined, 1]);
+    expect(encodeChoice({ mode: 'none' }, [hosted])).toEqual([undefined, 0]);
   });
 
   it('sends the result of a failed tool as a plain result, and reports it', () => {

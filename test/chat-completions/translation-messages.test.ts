@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { Turn } from '../../core/index.ts';
 import { assistant, call, developer, file, result, system, text, tool, user } from '../support/turns.ts';
-import { modelWith, encode, plainModel } from './bodies.ts';
+import { makeModel, encode, plainModel } from './bodies.ts';
 
-function messages(...turns: Turn[]): unknown {
+function encodeMessages(...turns: Turn[]): unknown {
   return encode({ turns }).body.messages;
 }
 
 describe('messages', () => {
   it('hold plain text as one string, however many blocks it has', () => {
-    expect(messages(system('a', 'b'), assistant('c', 'd'))).toEqual([
+    expect(encodeMessages(system('a', 'b'), assistant('c', 'd'))).toEqual([
       { role: 'system', content: 'a\n\nb' },
       { role: 'assistant', content: 'cd' },
     ]);
@@ -18,7 +18,7 @@ describe('messages', () => {
   it('hold each tool result alone, and the media of results after the last one', () => {
     const image = file('image', 'AAAA', { mediaType: 'image/png' });
     expect(
-      messages(
+      encodeMessages(
         assistant(call('c1', 'f', { arguments: '{"n":1.0}' }), call('c2')),
         user(result('c1', [text('A chart:'), image])),
         user(result('c2', []), 'Well?'),
@@ -46,7 +46,7 @@ describe('messages', () => {
   });
 
   it('include the media of the last result', () => {
-    const read = messages(tool(result('c1', [file('image', 'https://x')])));
+    const read = encodeMessages(tool(result('c1', [file('image', 'https://x')])));
     expect(read).toMatchObject([
       { role: 'tool', content: 'See file 1.' },
       { role: 'user', content: [{}, { type: 'image_url', image_url: { url: 'https://x' } }] },
@@ -55,7 +55,7 @@ describe('messages', () => {
 
   it('turn a developer into a system for providers without that role', () => {
     const turn: Turn = developer('a');
-    expect(messages(turn)).toEqual([{ role: 'developer', content: 'a' }]);
+    expect(encodeMessages(turn)).toEqual([{ role: 'developer', content: 'a' }]);
     expect(encode({ turns: [turn] }, plainModel).body.messages).toEqual([{ role: 'system', content: 'a' }]);
   });
 
@@ -64,7 +64,7 @@ describe('messages', () => {
       source: Extract<Turn['blocks'][number], { type: 'media' }>['source'],
       mediaType?: string,
     ): Turn => user(file('document', source, { mediaType, title: 'Tides' }));
-    expect(messages(document({ type: 'base64', data: 'JVBE' }, 'application/pdf'))).toMatchObject([
+    expect(encodeMessages(document({ type: 'base64', data: 'JVBE' }, 'application/pdf'))).toMatchObject([
       {
         content: [
           { type: 'file', file: { file_data: 'data:application/pdf;base64,JVBE', filename: 'Tides' } },
@@ -72,12 +72,14 @@ describe('messages', () => {
       },
     ]);
     expect(
-      messages(document({ type: 'base64', data: Buffer.from('2 m').toString('base64') }, 'text/plain')),
+      encodeMessages(document({ type: 'base64', data: Buffer.from('2 m').toString('base64') }, 'text/plain')),
     ).toMatchObject([{ content: 'Tides:\n\n2 m' }]);
     expect(
-      messages(document({ type: 'base64', data: Buffer.from('2 m').toString('base64') }, 'application/json')),
+      encodeMessages(
+        document({ type: 'base64', data: Buffer.from('2 m').toString('base64') }, 'application/json'),
+      ),
     ).toMatchObject([{ content: 'Tides:\n\n2 m' }]);
-    expect(messages(document(text('2 m')))).toMatchObject([{ content: 'Tides:\n\n2 m' }]);
+    expect(encodeMessages(document(text('2 m')))).toMatchObject([{ content: 'Tides:\n\n2 m' }]);
   });
 
   it('let the user show the media of the assistant, after the results of its calls', () => {
@@ -103,12 +105,12 @@ describe('messages', () => {
   });
 
   it('are refused if they lack content that the answer depends on', () => {
-    const turn =
+    const encodeTurn =
       (block: Turn['blocks'][number]): (() => unknown) =>
       () =>
-        messages(user(block));
-    expect(turn(file('video', 'https://x'))).toThrow(/no video/);
-    expect(turn(file('document', { type: 'file', vendor: 'anthropic', id: 'file_1' }))).toThrow(
+        encodeMessages(user(block));
+    expect(encodeTurn(file('video', 'https://x'))).toThrow(/no video/);
+    expect(encodeTurn(file('document', { type: 'file', vendor: 'anthropic', id: 'file_1' }))).toThrow(
       /kept by anthropic/,
     );
   });
@@ -121,7 +123,7 @@ describe('messages', () => {
     expect(() =>
       encode(
         { turns },
-        modelWith({
+        makeModel({
           id: 'mistralai/mistral-large',
           capabilities: { wire: { 'chat-completions': { extras: false } } },
         }),

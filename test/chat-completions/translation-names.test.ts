@@ -4,7 +4,7 @@ import { toClientPath } from '../../core/loss.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
 import { isObject } from '../support/json.ts';
 import { ahoy, assistant, call, result, tool } from '../support/turns.ts';
-import { callWith, encode } from './bodies.ts';
+import { makeCall, encode } from './bodies.ts';
 
 describe('names and ids that this protocol does not take', () => {
   const long = 'x'.repeat(80);
@@ -40,7 +40,7 @@ describe('names and ids that this protocol does not take', () => {
     const [tool]: unknown[] = Array.isArray(sent.tools) ? sent.tools : [];
     const name = isObject(tool) && isObject(tool.function) ? tool.function.name : undefined;
     const client: ClientCall = {
-      ...callWith(),
+      ...makeCall(),
       decode: () => ({ model: 'a/b', stream: false, turns: [ahoy], ...request }),
     };
     const reply = {
@@ -60,7 +60,7 @@ describe('names and ids that this protocol does not take', () => {
 
 describe('a loss', () => {
   it('is reported by its path in the client body', () => {
-    const request = callWith({
+    const request = makeCall({
       messages: [
         { role: 'system', content: 'a' },
         {

@@ -4,7 +4,7 @@ import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
 import { envelopeMark } from '../../plugins/shared/wire-kit/envelope.ts';
 import { isObject } from '../support/json.ts';
 import { ahoy, assistant, call, result, tool } from '../support/turns.ts';
-import { callWith, modelWith, encode } from './bodies.ts';
+import { makeCall, makeModel, encode } from './bodies.ts';
 
 describe('sealed reasoning', () => {
   const sealed: Turn = assistant(
@@ -18,7 +18,7 @@ describe('sealed reasoning', () => {
   const turns = [ahoy, sealed, ahoy];
 
   it('goes back to its own vendor byte for byte', () => {
-    const { body, lost } = encode({ turns }, modelWith({ id: 'anthropic/claude' }));
+    const { body, lost } = encode({ turns }, makeModel({ id: 'anthropic/claude' }));
     expect(body.messages).toMatchObject([
       {},
       {
@@ -37,7 +37,7 @@ describe('sealed reasoning', () => {
       body: { messages: [{}, { role: 'assistant', content: 'a' }, {}] },
       lost: ['turns[1].blocks[0]'],
     });
-    const { turns: own } = callWith({
+    const { turns: own } = makeCall({
       messages: [
         { role: 'user', content: 'x' },
         {
@@ -67,14 +67,14 @@ describe('sealed reasoning', () => {
       {
         turns: [assistant({ ...block, opaque: [...block.opaque] }, 'a')],
       },
-      modelWith({ id: 'deepseek/deepseek-v4-flash' }),
+      makeModel({ id: 'deepseek/deepseek-v4-flash' }),
     );
     expect(body.messages).toEqual([{ role: 'assistant', content: 'a', reasoning_content: 'hm' }]);
   });
 });
 
 describe('a model that needs its reasoning back', () => {
-  const deepseek = modelWith({
+  const deepseek = makeModel({
     id: 'deepseek/deepseek-v4-pro',
     capabilities: {
       reasoning: { style: 'effort', efforts: ['high', 'max'] },
@@ -99,13 +99,13 @@ describe('a model that needs its reasoning back', () => {
   });
 
   it('does not get what a client of this protocol left out', () => {
-    const { turns } = callWith({
+    const { turns } = makeCall({
       messages: [
         { role: 'user', content: 'x' },
         { role: 'assistant', content: 'a' },
       ],
     }).decode();
-    const { body } = protocol.upstream.encodeRequest({ ...callWith().decode(), turns }, deepseek, undefined);
+    const { body } = protocol.upstream.encodeRequest({ ...makeCall().decode(), turns }, deepseek, undefined);
     expect(JSON.parse(JSON.stringify(body))).toMatchObject({
       messages: [{}, { role: 'assistant', content: 'a' }],
     });
@@ -126,7 +126,7 @@ describe('an envelope that a client sends back', () => {
   const signature = { vendor: 'anthropic', kind: 'signature', value: 'c2VhbA==' };
   const encrypted = { vendor: 'anthropic', kind: 'encrypted', value: 'eHg=' };
   const sealedCall = { vendor: 'google', kind: 'signature', value: 'Z2c=' };
-  const kept = (...states: Opaque[]): ClientCall => {
+  const returnStates = (...states: Opaque[]): ClientCall => {
     const events: CanonicalEvent[] = [
       { type: 'block-start', candidate: 0, block: 0, kind: 'reasoning' },
       { type: 'block-delta', candidate: 0, block: 0, text: 'hm' },
@@ -139,10 +139,10 @@ describe('an envelope that a client sends back', () => {
       id: 'k',
       model: 'anthropic/claude',
       created: 1,
-      call: callWith(),
+      call: makeCall(),
     });
     const [choice]: unknown[] = isObject(reply) && Array.isArray(reply.choices) ? reply.choices : [];
-    return callWith({
+    return makeCall({
       messages: [
         { role: 'user', content: 'x' },
         isObject(choice) ? choice.message : {},
@@ -154,7 +154,7 @@ describe('an envelope that a client sends back', () => {
   it.each([[[signature]], [[encrypted]], [[signature, encrypted]]])(
     'opens to the state that was sealed: %j',
     (states) => {
-      const read = kept(...states);
+      const read = returnStates(...states);
       expect(read.carriesState).toBe(true);
       const [reasoning, ...others] = read.decode().turns[1]?.blocks ?? [];
       expect(reasoning).toMatchObject({ type: 'reasoning', text: 'hm', opaque: states });
@@ -163,7 +163,10 @@ describe('an envelope that a client sends back', () => {
   );
 
   it('becomes entries in the format of its vendor', () => {
-    const { body, lost } = encode(kept(signature, encrypted).decode(), modelWith({ id: 'anthropic/claude' }));
+    const { body, lost } = encode(
+      returnStates(signature, encrypted).decode(),
+      makeModel({ id: 'anthropic/claude' }),
+    );
     expect(body.messages).toMatchObject([
       {},
       {
@@ -180,7 +183,7 @@ describe('an envelope that a client sends back', () => {
   });
 
   it('never reaches another vendor', () => {
-    const { body, lost } = encode(kept(signature).decode(), modelWith({ id: 'google/gemini' }));
+    const { body, lost } = encode(returnStates(signature).decode(), makeModel({ id: 'google/gemini' }));
     expect(JSON.stringify(body)).not.toContain(envelopeMark);
     expect(body.messages).toMatchObject([
       {},

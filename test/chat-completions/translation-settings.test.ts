@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { CanonicalRequest, Model } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
 import { ahoy, text, user } from '../support/turns.ts';
-import { able, callWith, modelWith, encode, plainModel } from './bodies.ts';
+import { makeCapable, makeCall, makeModel, encode, plainModel } from './bodies.ts';
 
-const thinker = modelWith({
+const thinker = makeModel({
   id: 'deepseek/deepseek-v4-flash',
   capabilities: {
     reasoning: { style: 'effort', efforts: ['high', 'max'], canDisable: true },
@@ -24,13 +24,13 @@ const fitted: [
     { temperature: 0.5, topP: 0.1, frequencyPenalty: 1, presencePenalty: 1, logprobs: { top: 2 }, seed: 3 },
     { seed: 3 },
     ['temperature', 'topP', 'frequencyPenalty', 'presencePenalty', 'logprobs', 'logprobs.top'],
-    able({ sampling: false }),
+    makeCapable({ sampling: false }),
   ],
   [
     { stop: ['x'], seed: 1, temperature: 1 },
     { temperature: 1 },
     ['seed'],
-    modelWith({ supportedParameters: ['temperature', 'tools'] }),
+    makeModel({ supportedParameters: ['temperature', 'tools'] }),
   ],
   [{ stop: ['a', 'b', 'c', 'd', 'e'] }, { stop: ['a', 'b', 'c', 'd'] }],
   [{ stop: [] }, {}],
@@ -39,19 +39,19 @@ const fitted: [
     { reasoning: { effort: 'xhigh' } },
     { reasoning_effort: 'high' },
     ['reasoning.effort'],
-    able({ reasoning: { style: 'effort', efforts: ['low', 'medium', 'high'] } }),
+    makeCapable({ reasoning: { style: 'effort', efforts: ['low', 'medium', 'high'] } }),
   ],
   [
     { reasoning: { effort: 'minimal' } },
     { reasoning_effort: 'low' },
     ['reasoning.effort'],
-    able({ reasoning: { style: 'effort', efforts: ['max', 'low', 'high'] } }),
+    makeCapable({ reasoning: { style: 'effort', efforts: ['max', 'low', 'high'] } }),
   ],
   [
     { reasoning: { effort: 'xhigh' } },
     { reasoning_effort: 'high' },
     ['reasoning.effort'],
-    able({ reasoning: { style: 'effort', efforts: ['max', 'low', 'high'] } }),
+    makeCapable({ reasoning: { style: 'effort', efforts: ['max', 'low', 'high'] } }),
   ],
   [{ reasoning: { effort: 'low' } }, {}, ['reasoning'], plainModel],
   [{ reasoning: { effort: 'none' } }, {}, [], plainModel],
@@ -82,13 +82,13 @@ const fitted: [
       ],
     },
     ['format'],
-    able({ structuredOutput: false }),
+    makeCapable({ structuredOutput: false }),
   ],
   [
     { tools: [{ type: 'function', name: 'f' }], toolChoice: { mode: 'required' } },
     {},
     ['tools'],
-    able({ tools: false }),
+    makeCapable({ tools: false }),
   ],
   [
     {
@@ -103,7 +103,7 @@ const fitted: [
     { tools: [{ type: 'hosted', protocol: 'messages', kind: 'web-search', value: {} }] },
     { web_search_options: {} },
     [],
-    modelWith({ supportedParameters: ['web_search_options'] }),
+    makeModel({ supportedParameters: ['web_search_options'] }),
   ],
   [
     { tools: [{ type: 'function', name: 'f', namespace: 'n', cache: {} }] },
@@ -148,7 +148,7 @@ const fitted: [
     { outputLimit: 9 },
     { max_tokens: 9 },
     [],
-    able({ wire: { 'chat-completions': { outputLimitField: 'max_tokens' } } }),
+    makeCapable({ wire: { 'chat-completions': { outputLimitField: 'max_tokens' } } }),
   ],
   [{ stream: true }, { stream: true, stream_options: { include_usage: true } }],
   [{ vendor: { responses: { truncation: 'auto', store: null } } }, {}, ['truncation']],
@@ -164,7 +164,7 @@ const fitted: [
 describe('a request fitted to its model', () => {
   it.each(fitted)(
     'has the fields that the model takes, and reports the others: %j',
-    (asked, sent, lost = [], model = modelWith()) => {
+    (asked, sent, lost = [], model = makeModel()) => {
       const read = encode(asked, model);
       expect(read.body).toEqual({
         model: 'gpt-5.5-upstream',
@@ -176,12 +176,12 @@ describe('a request fitted to its model', () => {
   );
 
   it('has the lowered limit in place of the requested one', () => {
-    expect(encode({ outputLimit: 900 }, modelWith(), 50).body.max_completion_tokens).toBe(50);
+    expect(encode({ outputLimit: 900 }, makeModel(), 50).body.max_completion_tokens).toBe(50);
   });
 
   it("leaves out the client's own sampling fields too if the model does not take any", () => {
-    const request = callWith({ temperature: 1, logit_bias: { 1: 5 }, top_logprobs: 0 }).decode();
-    expect(encode(request, able({ sampling: false }))).toMatchObject({
+    const request = makeCall({ temperature: 1, logit_bias: { 1: 5 }, top_logprobs: 0 }).decode();
+    expect(encode(request, makeCapable({ sampling: false }))).toMatchObject({
       lost: ['logit_bias', 'temperature', 'logprobs.top'],
     });
   });
@@ -189,14 +189,14 @@ describe('a request fitted to its model', () => {
   it('has all digits of a seed that is too large for a double', () => {
     const { body } = protocol.upstream.encodeRequest(
       { model: 'a/b', stream: false, turns: [ahoy], seed: '9223372036854775807' },
-      modelWith(),
+      makeModel(),
       undefined,
     );
     expect(JSON.stringify(body)).toContain('"seed":9223372036854775807');
   });
 
   it('is encoded as it was edited, not as it was read', () => {
-    const request = callWith({
+    const request = makeCall({
       stop: 'x',
       messages: [{ role: 'user', content: [{ type: 'text', text: 'a' }] }],
     }).decode();

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { ClientCall } from '../../core/index.ts';
-import { callWith } from './bodies.ts';
+import { makeCall } from './bodies.ts';
 import { choices, decode, read } from './upstream-events.ts';
 
-function callsOf(...fragments: object[]): unknown {
+function readCalls(...fragments: object[]): unknown {
   const folded = read([
     ...fragments.map((fragment) => choices([{ tool_calls: [fragment] }])),
     choices([{}, 'tool_calls']),
@@ -14,7 +14,7 @@ function callsOf(...fragments: object[]): unknown {
 describe('tool calls', () => {
   it('are distinguished by id if all have index 0', () => {
     expect(
-      callsOf(
+      readCalls(
         { index: 0, id: 'a', function: { name: 'f', arguments: '{"x":' } },
         { index: 0, function: { arguments: '1}' } },
         { index: 0, id: 'b', function: { name: 'f', arguments: '{}' } },
@@ -27,13 +27,13 @@ describe('tool calls', () => {
 
   it('continue if the id and the name are repeated', () => {
     expect(
-      callsOf(
+      readCalls(
         { index: 0, id: 'a', function: { name: 'f', arguments: '{}' } },
         { index: 0, id: 'a', function: { name: 'f', arguments: ' ' } },
       ),
     ).toEqual([['a', 'f', '{} ']]);
     expect(
-      callsOf(
+      readCalls(
         { index: 0, id: 'a', function: { name: 'f', arguments: '{"x"' } },
         { index: 0, function: { name: 'f', arguments: ':1}' } },
       ),
@@ -45,29 +45,29 @@ describe('tool calls', () => {
       { index: 0, id: '', function: { name: 'f', arguments: '{}' } },
       { index: 0, id: '', function: { name: 'g', arguments: '{}' } },
     ];
-    const first = callsOf(...fragments);
+    const first = readCalls(...fragments);
     expect(first).toEqual([
       [expect.stringMatching(/^call_[A-Za-z0-9]{24}$/), 'f', '{}'],
       [expect.stringMatching(/^call_[A-Za-z0-9]{24}$/), 'g', '{}'],
     ]);
-    expect(callsOf(...fragments)).toEqual(first);
+    expect(readCalls(...fragments)).toEqual(first);
     expect(new Set(JSON.stringify(first).match(/call_\w+/g)).size).toBe(2);
   });
 
   it('of two replies never share a generated id', () => {
-    const reply = (id: string): unknown =>
+    const readCallId = (id: string): unknown =>
       read([
         {
           ...choices([{ tool_calls: [{ index: 0, function: { name: 'f', arguments: '{}' } }] }, 'stop']),
           id,
         },
       ]).candidates[0]?.calls[0]?.id;
-    expect(reply('r1')).not.toBe(reply('r2'));
+    expect(readCallId('r1')).not.toBe(readCallId('r2'));
   });
 
   it('may have no index at all', () => {
     expect(
-      callsOf(
+      readCalls(
         { id: 'a', function: { name: 'f', arguments: '{' } },
         { function: { arguments: '}' } },
         { id: 'b', function: { name: 'g', arguments: '' } },
@@ -79,7 +79,7 @@ describe('tool calls', () => {
   });
 
   it('may have their arguments as an object', () => {
-    expect(callsOf({ index: 0, id: 'a', function: { name: 'f', arguments: { x: [1] } } })).toEqual([
+    expect(readCalls({ index: 0, id: 'a', function: { name: 'f', arguments: { x: [1] } } })).toEqual([
       ['a', 'f', '{"x":[1]}'],
     ]);
   });
@@ -87,7 +87,7 @@ describe('tool calls', () => {
   it.each([['null'], [' null\n'], [''], [null], [undefined]])(
     'without arguments have an empty object, whatever the provider writes: %j',
     (args) => {
-      expect(callsOf({ index: 0, id: 'a', function: { name: 'f', arguments: args } })).toEqual([
+      expect(readCalls({ index: 0, id: 'a', function: { name: 'f', arguments: args } })).toEqual([
         ['a', 'f', '{}'],
       ]);
     },
@@ -112,7 +112,7 @@ describe('tool calls', () => {
     ]);
     expect(events.flatMap((event) => (event.type === 'block-delta' ? [event.text] : []))).toEqual(['{}']);
     expect(
-      callsOf(
+      readCalls(
         { index: 0, id: 'a', function: { name: 'f', arguments: 'nu' } },
         { index: 0, function: { arguments: 'ts' } },
       ),
@@ -120,9 +120,9 @@ describe('tool calls', () => {
   });
 
   it('may lack index, id and type', () => {
-    expect(callsOf({ index: null, id: null, type: null, function: { name: 'f', arguments: '{}' } })).toEqual([
-      [expect.stringMatching(/^call_/), 'f', '{}'],
-    ]);
+    expect(
+      readCalls({ index: null, id: null, type: null, function: { name: 'f', arguments: '{}' } }),
+    ).toEqual([[expect.stringMatching(/^call_/), 'f', '{}']]);
   });
 
   it.each([
@@ -143,12 +143,12 @@ describe('tool calls', () => {
 
   it('of a custom tool keep an input of null', () => {
     const fragment = { index: 0, id: 'a', type: 'custom', custom: { name: 'f', input: 'null' } };
-    expect(callsOf(fragment)).toEqual([['a', 'f', 'null']]);
+    expect(readCalls(fragment)).toEqual([['a', 'f', 'null']]);
   });
 
   it('may get their name late', () => {
     expect(
-      callsOf(
+      readCalls(
         { index: 0, id: 'a', function: { arguments: '{' } },
         { index: 0, function: { name: 'f', arguments: '}' } },
       ),
@@ -195,7 +195,7 @@ describe('tool calls', () => {
 
   it('of a custom tool that was offered as a function return its bare input', () => {
     const foreign: ClientCall = {
-      ...callWith(),
+      ...makeCall(),
       decode: () => ({ model: 'a/b', stream: true, turns: [], tools: [{ type: 'custom', name: 'patch' }] }),
     };
     const chunks = [

@@ -2,7 +2,7 @@
 import type { CanonicalEvent, ClientCall } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
 import { decodeAll, fold, type Folded } from '../contract/replies.ts';
-import { callWith } from './bodies.ts';
+import { makeCall } from './bodies.ts';
 
 export const { upstream } = protocol;
 export const done = { event: undefined, data: '[DONE]' };
@@ -18,7 +18,7 @@ export function choices(...deltas: [delta: object, finish?: string | null, index
 
 export function decode(
   chunks: readonly (object | string)[],
-  call: ClientCall = callWith(),
+  call: ClientCall = makeCall(),
   last = [done],
 ): CanonicalEvent[] {
   const events = chunks.map((chunk) => ({

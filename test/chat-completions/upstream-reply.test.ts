@@ -1,54 +1,54 @@
 import { describe, expect, it } from 'vitest';
 import { fold, type Folded } from '../contract/replies.ts';
-import { callWith } from './bodies.ts';
+import { makeCall } from './bodies.ts';
 import { upstream } from './upstream-events.ts';
 
 describe('a whole reply', () => {
   it.each([[null], ['text'], [[]], [{}], [{ object: 'list', data: [] }], [{ error: null }]])(
     'is refused if it is %j',
     (body) => {
-      expect(() => upstream.decodeReply(body, callWith())).toThrow(/no chat completion/);
+      expect(() => upstream.decodeReply(body, makeCall())).toThrow(/no chat completion/);
     },
   );
 
   it('may be an error with status 200', () => {
-    expect(upstream.decodeReply({ error: { code: 502, message: 'gone' } }, callWith())).toMatchObject([
+    expect(upstream.decodeReply({ error: { code: 502, message: 'gone' } }, makeCall())).toMatchObject([
       { type: 'error', message: 'gone', code: '502', status: 502, meaning: 'upstream_failed' },
     ]);
   });
 
   it('is complete without a finish reason if it has content', () => {
-    const whole = (choice: object, more: object = {}): Folded =>
+    const decodeWhole = (choice: object, more: object = {}): Folded =>
       fold(
         upstream.decodeReply(
           { choices: [{ index: 0, finish_reason: null, ...choice }], ...more },
-          callWith({ max_tokens: 9 }),
+          makeCall({ max_tokens: 9 }),
         ),
       );
-    expect(whole({ message: { content: 'a' } })).toMatchObject({
+    expect(decodeWhole({ message: { content: 'a' } })).toMatchObject({
       complete: true,
       candidates: { 0: { text: 'a', reason: 'stop' } },
     });
     expect(
-      whole({ message: { content: 'a' } }, { usage: { prompt_tokens: 1, completion_tokens: 9 } })
+      decodeWhole({ message: { content: 'a' } }, { usage: { prompt_tokens: 1, completion_tokens: 9 } })
         .candidates[0]?.reason,
     ).toBe('length');
     expect(
-      whole({ message: { tool_calls: [{ id: 'a', function: { name: 'f', arguments: '{}' } }] } })
+      decodeWhole({ message: { tool_calls: [{ id: 'a', function: { name: 'f', arguments: '{}' } }] } })
         .candidates[0]?.reason,
     ).toBe('tool-calls');
-    expect(whole({ message: { content: null } }).complete).toBe(false);
-    expect(fold(upstream.decodeReply({ choices: [] }, callWith())).complete).toBe(false);
+    expect(decodeWhole({ message: { content: null } }).complete).toBe(false);
+    expect(fold(upstream.decodeReply({ choices: [] }, makeCall())).complete).toBe(false);
   });
 
   it('fails if a choice has no message, unless it was filtered', () => {
-    const whole = (choice: object): Folded =>
-      fold(upstream.decodeReply({ choices: [{ index: 0, ...choice }] }, callWith()));
-    expect(whole({ message: null, finish_reason: 'stop' })).toMatchObject({
+    const decodeWhole = (choice: object): Folded =>
+      fold(upstream.decodeReply({ choices: [{ index: 0, ...choice }] }, makeCall()));
+    expect(decodeWhole({ message: null, finish_reason: 'stop' })).toMatchObject({
       complete: false,
       error: 'The provider sent a choice without a message.',
     });
-    expect(whole({ finish_reason: 'content_filter' })).toMatchObject({
+    expect(decodeWhole({ finish_reason: 'content_filter' })).toMatchObject({
       complete: true,
       candidates: { 0: { reason: 'content-filter' } },
     });

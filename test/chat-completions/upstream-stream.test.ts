@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decodeAll, fold } from '../contract/replies.ts';
-import { callWith } from './bodies.ts';
+import { makeCall } from './bodies.ts';
 import { choices, decode, done, read, upstream } from './upstream-events.ts';
 
 describe('the end of a reply', () => {
@@ -13,8 +13,8 @@ describe('the end of a reply', () => {
 
   it('needs no [DONE] once all requested candidates have finished', () => {
     const one = [choices([{ content: 'a' }, 'stop'])];
-    expect(read(one, callWith(), []).complete).toBe(true);
-    expect(read(one, callWith({ n: 2 }), []).complete).toBe(false);
+    expect(read(one, makeCall(), []).complete).toBe(true);
+    expect(read(one, makeCall({ n: 2 }), []).complete).toBe(false);
   });
 
   it('needs no finish reason if usage comes last before [DONE]', () => {
@@ -24,9 +24,9 @@ describe('the end of a reply', () => {
       complete: true,
       candidates: { 0: { text: 'a', reason: 'stop' } },
     });
-    expect(read([said, usage], callWith({ max_tokens: 2 })).candidates[0]?.reason).toBe('length');
+    expect(read([said, usage], makeCall({ max_tokens: 2 })).candidates[0]?.reason).toBe('length');
     expect(read([{ ...said, usage: usage.usage }]).complete).toBe(true);
-    expect(read([said, usage], callWith(), []).complete).toBe(false);
+    expect(read([said, usage], makeCall(), []).complete).toBe(false);
     expect(read([usage, said]).complete).toBe(false);
     expect(read([usage]).complete).toBe(false);
   });
@@ -43,7 +43,7 @@ describe('the end of a reply', () => {
   });
 
   it('is emitted once even if sent twice, and nothing follows [DONE]', () => {
-    const events = decode([choices([{ content: 'a' }, 'stop']), choices([{}, 'stop'])], callWith(), [
+    const events = decode([choices([{ content: 'a' }, 'stop']), choices([{}, 'stop'])], makeCall(), [
       done,
       { event: undefined, data: JSON.stringify(choices([{ content: 'b' }])) },
       done,
@@ -113,7 +113,7 @@ describe('an error inside a stream', () => {
   });
 
   it('may be an event named error whose data is the error itself', () => {
-    const events = decodeAll(upstream.decodeEvents(callWith()), [
+    const events = decodeAll(upstream.decodeEvents(makeCall()), [
       { event: 'error', data: '{"message":"no","status_code":400}' },
     ]);
     expect(events).toMatchObject([{ type: 'error', message: 'no', status: 400 }]);
@@ -176,11 +176,11 @@ describe('usage', () => {
   it('is the only event of a chunk without choices', () => {
     expect(
       upstream
-        .decodeEvents(callWith())
+        .decodeEvents(makeCall())
         .push({ event: undefined, data: JSON.stringify({ choices: [], usage: { prompt_tokens: 1 } }) })
         .map(({ type }) => type),
     ).toEqual(['response-start', 'usage']);
-    const decoder = upstream.decodeEvents(callWith());
+    const decoder = upstream.decodeEvents(makeCall());
     decoder.push({ event: undefined, data: JSON.stringify(choices([{}, 'stop'])) });
     expect(decoder.push({ event: undefined, data: '{"choices":[],"usage":{"prompt_tokens":1}}' })).toEqual([
       { type: 'usage', usage: { input: 1 } },

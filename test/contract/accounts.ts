@@ -118,21 +118,28 @@ export function testKeys({ account, store }: Bench): void {
       await store().createKey(old);
       await store().createKey(newKey('00000000000000f2', undefined));
       expect(await store().rotateKey({ id: old.id, until: 9, key: { id, hash, lastFour, at } })).toBe(true);
-      const known = async (wanted: string) => (await store().listKeys({ wanted, limit: 1 }))[0]?.readOnly;
-      expect(await Promise.all([old.id, id, '00000000000000f2'].map(known))).toEqual([true, true, false]);
+      const findReadOnly = async (wanted: string) =>
+        (await store().listKeys({ wanted, limit: 1 }))[0]?.readOnly;
+      expect(await Promise.all([old.id, id, '00000000000000f2'].map(findReadOnly))).toEqual([
+        true,
+        true,
+        false,
+      ]);
     });
 
     it('lists keys by id, of one account, or by id or last four', async () => {
       const name = await account(0n);
       for (const id of ['00000000000000b2', '00000000000000b1', '00000000000000b3'])
         await store().createKey(newKey(id, name));
-      const ids = async (...query: Parameters<Store['listKeys']>) =>
+      const listIds = async (...query: Parameters<Store['listKeys']>) =>
         (await store().listKeys(...query)).map(({ id }) => id);
-      expect(await ids({ account: name, limit: 2 })).toEqual(['00000000000000b1', '00000000000000b2']);
-      expect(await ids({ account: name, after: '00000000000000b2', limit: 2 })).toEqual(['00000000000000b3']);
-      expect(await ids({ wanted: '00b3', limit: 9 })).toEqual(['00000000000000b3']);
-      expect(await ids({ wanted: '00000000000000b1', limit: 9 })).toEqual(['00000000000000b1']);
-      expect(await ids({ after: '00000000000000b1', limit: 1 })).toEqual(['00000000000000b2']);
+      expect(await listIds({ account: name, limit: 2 })).toEqual(['00000000000000b1', '00000000000000b2']);
+      expect(await listIds({ account: name, after: '00000000000000b2', limit: 2 })).toEqual([
+        '00000000000000b3',
+      ]);
+      expect(await listIds({ wanted: '00b3', limit: 9 })).toEqual(['00000000000000b3']);
+      expect(await listIds({ wanted: '00000000000000b1', limit: 9 })).toEqual(['00000000000000b1']);
+      expect(await listIds({ after: '00000000000000b1', limit: 1 })).toEqual(['00000000000000b2']);
     });
 
     it('changes what is named and nothing else, and takes limits away by null', async () => {

@@ -18,7 +18,7 @@ const cut = new GatewayError('upstream_failed', 'The provider broke off.');
 const garbage = ['{"', '<html>', '}'];
 
 /** The events a vendor's stream gives, and whether all of it came and could be read. */
-function heard(
+function decodeUntilFault(
   { upstream }: Protocol,
   wire: readonly WireEvent[],
   call: ClientCall,
@@ -53,7 +53,7 @@ function readFailedReply(
 export function testBreaks(protocol: Protocol, wire: readonly WireEvent[], context: ReplyContext): void {
   it('is an error for the client if the provider breaks off, after any event', () => {
     for (let length = 0; length < wire.length; length += 1) {
-      const { events, complete } = heard(protocol, wire.slice(0, length), context.call);
+      const { events, complete } = decodeUntilFault(protocol, wire.slice(0, length), context.call);
       if (complete) continue;
       const { complete: success, error } = readFailedReply(protocol, events, context);
       expect([success, error], `after ${length} events`).toEqual([false, cut.message]);
@@ -63,13 +63,13 @@ export function testBreaks(protocol: Protocol, wire: readonly WireEvent[], conte
   it('reports garbage of the vendor, in place of any event', () => {
     for (const [index] of wire.entries()) {
       for (const data of garbage) {
-        const { events, complete } = heard(
+        const { events, complete } = decodeUntilFault(
           protocol,
           wire.with(index, { event: undefined, data }),
           context.call,
         );
         // What follows a reply's last word is not looked at.
-        if (heard(protocol, wire.slice(0, index), context.call).complete) continue;
+        if (decodeUntilFault(protocol, wire.slice(0, index), context.call).complete) continue;
         expect(complete, `${data} in place of event ${index}`).toBe(false);
         expect(
           readFailedReply(protocol, events, context).complete,

@@ -4,7 +4,7 @@ import type { Nano } from '../../core/index.ts';
 import type { Reserved } from '../../plugins/meters/balance/store.ts';
 import { settlement } from '../balance/calls.ts';
 import type { Bench } from './bench.ts';
-import { budgetOf, hour, newBudget, noon } from './made-budgets.ts';
+import { createBudget, hour, newBudget, noon } from './made-budgets.ts';
 
 export function testTeams({ account, store }: Pick<Bench, 'account' | 'store'>): void {
   describe('a tree of accounts', () => {
@@ -39,7 +39,7 @@ interface Warned extends Pick<Bench, 'account' | 'store'> {
 
 export function testWarnings({ account, store, call }: Warned): void {
   describe('a warning', () => {
-    async function warnings(budget: number) {
+    async function listWarnings(budget: number) {
       const found = await store().listWarnings({ budget, limit: 100 });
       return found.map(({ event, threshold, used, allowed }) => [event, threshold, used, allowed]);
     }
@@ -52,16 +52,16 @@ export function testWarnings({ account, store, call }: Warned): void {
 
     it('is given once a period for each threshold that use reaches, and for the first refusal', async () => {
       const name = await account(10_000n);
-      const id = await budgetOf(store(), newBudget(name, 100n, { thresholds: [50, 80, 100] }));
+      const id = await createBudget(store(), newBudget(name, 100n, { thresholds: [50, 80, 100] }));
       await spend(name, 49n);
-      expect(await warnings(id)).toEqual([]);
+      expect(await listWarnings(id)).toEqual([]);
       await spend(name, 1n);
       await spend(name, 5n);
       await spend(name, 45n);
       await call(name, 1n);
       await call(name, 1n);
       await spend(name, 60n, noon + 24 * hour);
-      expect(await warnings(id)).toEqual([
+      expect(await listWarnings(id)).toEqual([
         ['threshold', 50, 50n, 100n],
         ['threshold', 100, 100n, 100n],
         ['exhausted', 100, 100n, 100n],
@@ -71,12 +71,12 @@ export function testWarnings({ account, store, call }: Warned): void {
 
     it('is repeated for a threshold that a raise put out of reach', async () => {
       const name = await account(10_000n);
-      const id = await budgetOf(store(), newBudget(name, 100n, { thresholds: [80] }));
+      const id = await createBudget(store(), newBudget(name, 100n, { thresholds: [80] }));
       await spend(name, 90n);
       await store().raiseBudget({ id, amount: 100n, until: noon + hour, at: noon });
       await spend(name, 10n);
       await spend(name, 60n);
-      expect(await warnings(id)).toEqual([
+      expect(await listWarnings(id)).toEqual([
         ['threshold', 80, 90n, 100n],
         ['threshold', 80, 160n, 200n],
       ]);
@@ -84,7 +84,7 @@ export function testWarnings({ account, store, call }: Warned): void {
 
     it('is taken by one process at a time, again after a timeout, and never once it has ended', async () => {
       const name = await account(10_000n);
-      const id = await budgetOf(store(), newBudget(name, 10n, { thresholds: [100] }));
+      const id = await createBudget(store(), newBudget(name, 10n, { thresholds: [100] }));
       const take = async (at: number) =>
         (await store().takeWarnings({ at, until: at + hour, limit: 1000 })).filter(
           ({ budget }) => budget === id,
@@ -97,9 +97,9 @@ export function testWarnings({ account, store, call }: Warned): void {
       expect(await take(noon + hour)).toMatchObject([{ id: first?.id, attempts: 2 }]);
       await store().endWarning({ id: first?.id ?? 0 });
       expect(await take(noon + 9 * hour)).toEqual([]);
-      expect(await warnings(id)).toHaveLength(1);
+      expect(await listWarnings(id)).toHaveLength(1);
       await take(noon + 91 * 24 * hour);
-      expect(await warnings(id)).toEqual([]);
+      expect(await listWarnings(id)).toEqual([]);
     });
   });
 }

@@ -5,7 +5,7 @@ import type { Reserved, Store } from '../../plugins/meters/balance/store.ts';
 import { newKey, quote, settlement } from '../balance/calls.ts';
 import { request, type Bench } from './bench.ts';
 import { testTeams, testWarnings } from './budget-warnings.ts';
-import { budgetOf, hour, newBudget, noon } from './made-budgets.ts';
+import { createBudget, hour, newBudget, noon } from './made-budgets.ts';
 
 let made = 0;
 
@@ -33,7 +33,7 @@ export function testBudgets({ account, opened, store }: Bench): void {
   }
 
   /** What is used and reserved in the current period. */
-  async function sums(id: number, at = noon) {
+  async function readSums(id: number, at = noon) {
     const [budget] = await store().listBudgets({ id, limit: 1, at });
     return budget && { used: budget.used, pending: budget.pending };
   }
@@ -41,7 +41,7 @@ export function testBudgets({ account, opened, store }: Bench): void {
   describe('a budget', () => {
     it('refuses the call that exceeds it, and says which budget does and when it resets', async () => {
       const name = await account(10_000n);
-      const id = await budgetOf(store(), newBudget(name, 100n));
+      const id = await createBudget(store(), newBudget(name, 100n));
       expect(await call(name, 70n)).toMatchObject({ status: 'reserved', amount: 70n });
       expect(await call(name, 31n)).toEqual({
         status: 'short',
@@ -62,36 +62,36 @@ export function testBudgets({ account, opened, store }: Bench): void {
 
     it('lowers what a call reserves to what is left of it', async () => {
       const name = await account(10_000n);
-      await budgetOf(store(), newBudget(name, 100n));
+      await createBudget(store(), newBudget(name, 100n));
       expect(await call(name, 40n, { most: 500n })).toEqual({ status: 'reserved', quote: 0, amount: 100n });
     });
 
     it('has again what a call did not cost, and lets free calls through when nothing is left', async () => {
       const name = await account(10_000n);
-      const id = await budgetOf(store(), newBudget(name, 100n));
+      const id = await createBudget(store(), newBudget(name, 100n));
       const first = call(name, 100n);
       await first;
       expect(await call(name, 1n)).toMatchObject({ status: 'short', by: 'budget' });
       expect(await call(name, 0n)).toMatchObject({ status: 'reserved', amount: 0n });
       await store().settle(settlement(first.id, 60n));
-      expect(await sums(id)).toEqual({ used: 60n, pending: 0n });
+      expect(await readSums(id)).toEqual({ used: 60n, pending: 0n });
       expect(await call(name, 41n)).toMatchObject({ status: 'short', available: 40n });
       const second = call(name, 40n);
       expect(await second).toMatchObject({ status: 'reserved' });
       await store().settle(settlement(second.id, undefined));
-      expect(await sums(id)).toEqual({ used: 60n, pending: 0n });
+      expect(await readSums(id)).toEqual({ used: 60n, pending: 0n });
     });
 
     it('counts a call in the period in which it was reserved, also if it ends in the next', async () => {
       const name = await account(10_000n);
-      const id = await budgetOf(store(), newBudget(name, 100n));
+      const id = await createBudget(store(), newBudget(name, 100n));
       const midnight = Date.parse('2026-11-23T00:00:00Z');
       const first = call(name, 80n, { at: midnight - 1 });
       await first;
       expect(await call(name, 100n, { at: midnight })).toMatchObject({ status: 'reserved' });
       await store().settle(settlement(first.id, 90n, { at: midnight + 5 }));
-      expect(await sums(id)).toEqual({ used: 90n, pending: 0n });
-      expect(await sums(id, midnight)).toEqual({ used: 0n, pending: 100n });
+      expect(await readSums(id)).toEqual({ used: 90n, pending: 0n });
+      expect(await readSums(id, midnight)).toEqual({ used: 0n, pending: 100n });
     });
 
     it.each([
@@ -99,23 +99,23 @@ export function testBudgets({ account, opened, store }: Bench): void {
       ['summer time ends', '2026-10-25T22:59:59.999Z', '2026-10-24T22:00:00Z'],
     ])('resets at midnight in its zone on the day on which %s', async (_, last, first) => {
       const name = await account(10_000n);
-      await budgetOf(store(), newBudget(name, 100n, { zone: 'Europe/Berlin' }));
+      await createBudget(store(), newBudget(name, 100n, { zone: 'Europe/Berlin' }));
       const [from, to] = [Date.parse(first), Date.parse(last)];
-      const status = async (at: number): Promise<string> => (await call(name, 100n, { at })).status;
-      expect([await status(from - 1), await status(from), await status(to), await status(to + 1)]).toEqual([
-        'reserved',
-        'reserved',
-        'short',
-        'reserved',
-      ]);
+      const tryCall = async (at: number): Promise<string> => (await call(name, 100n, { at })).status;
+      expect([
+        await tryCall(from - 1),
+        await tryCall(from),
+        await tryCall(to),
+        await tryCall(to + 1),
+      ]).toEqual(['reserved', 'reserved', 'short', 'reserved']);
     });
 
     it('holds beside others of the same account: the tightest of them decides', async () => {
       const name = await account(10_000n);
-      await budgetOf(store(), newBudget(name, 50n, { per: 'hour' }));
-      await budgetOf(store(), newBudget(name, 120n));
-      const month = await budgetOf(store(), newBudget(name, 1000n, { per: 'month' }));
-      await budgetOf(store(), newBudget(name, 140n, { per: 'total' }));
+      await createBudget(store(), newBudget(name, 50n, { per: 'hour' }));
+      await createBudget(store(), newBudget(name, 120n));
+      const month = await createBudget(store(), newBudget(name, 1000n, { per: 'month' }));
+      await createBudget(store(), newBudget(name, 140n, { per: 'total' }));
       expect(await call(name, 51n)).toMatchObject({ budget: { per: 'hour' }, available: 50n });
       await call(name, 50n);
       await call(name, 50n, { at: noon + hour });
@@ -127,7 +127,7 @@ export function testBudgets({ account, opened, store }: Bench): void {
         budget: { per: 'total', resets: undefined },
         available: 40n,
       });
-      expect(await sums(month)).toEqual({ used: 0n, pending: 100n });
+      expect(await readSums(month)).toEqual({ used: 0n, pending: 100n });
     });
 
     it('of a key counts the calls of that key alone, and of the keys it replaced', async () => {
@@ -139,7 +139,7 @@ export function testBudgets({ account, opened, store }: Bench): void {
       if (!one || !other || !next) throw new Error('there are three keys');
       await store().createKey(one);
       await store().createKey(other);
-      await budgetOf(store(), newBudget(one.id, 100n, { scope: 'key' }));
+      await createBudget(store(), newBudget(one.id, 100n, { scope: 'key' }));
       await call(name, 60n, { key: one.id });
       expect(await call(name, 60n, { key: other.id })).toMatchObject({ status: 'reserved' });
       await store().rotateKey({ id: one.id, until: noon + hour, key: next });
@@ -155,7 +155,7 @@ export function testBudgets({ account, opened, store }: Bench): void {
       ];
       expect(await store().moveAccount({ account: low, parent: middle })).toBe('moved');
       expect(await store().moveAccount({ account: middle, parent: top })).toBe('moved');
-      const id = await budgetOf(store(), newBudget(top, 100n, { scope: 'team' }));
+      const id = await createBudget(store(), newBudget(top, 100n, { scope: 'team' }));
       await call(top, 30n);
       await call(middle, 30n);
       await call(low, 30n);
@@ -163,12 +163,12 @@ export function testBudgets({ account, opened, store }: Bench): void {
       expect(await call(low, 11n)).toMatchObject({ status: 'short', by: 'budget', available: 10n });
       expect(await store().moveAccount({ account: middle, parent: undefined })).toBe('moved');
       expect(await call(low, 11n)).toMatchObject({ status: 'reserved' });
-      expect(await sums(id)).toEqual({ used: 0n, pending: 90n });
+      expect(await readSums(id)).toEqual({ used: 0n, pending: 90n });
     });
 
     it('of a tag counts the calls that have it, whatever account pays', async () => {
       const [one, other, tag] = [await account(10_000n), await account(10_000n), `tag-${(made += 1)}`];
-      await budgetOf(store(), newBudget(tag, 100n, { scope: 'tag' }));
+      await createBudget(store(), newBudget(tag, 100n, { scope: 'tag' }));
       await call(one, 60n, { tags: ['x', tag] });
       expect(await call(other, 41n, { tags: [tag] })).toMatchObject({ status: 'short', available: 40n });
       expect(await call(other, 41n, { tags: ['x'] })).toMatchObject({ status: 'reserved' });
@@ -179,14 +179,14 @@ export function testBudgets({ account, opened, store }: Bench): void {
 
     it('that is soft refuses nothing, and counts', async () => {
       const name = await account(10_000n);
-      const id = await budgetOf(store(), newBudget(name, 10n, { hard: false }));
+      const id = await createBudget(store(), newBudget(name, 10n, { hard: false }));
       expect(await call(name, 500n)).toMatchObject({ status: 'reserved', amount: 500n });
-      expect(await sums(id)).toEqual({ used: 0n, pending: 500n });
+      expect(await readSums(id)).toEqual({ used: 0n, pending: 500n });
     });
 
     it('can be raised until a moment, changed, and deleted', async () => {
       const name = await account(10_000n);
-      const id = await budgetOf(store(), newBudget(name, 100n));
+      const id = await createBudget(store(), newBudget(name, 100n));
       await call(name, 100n);
       expect(await store().raiseBudget({ id, amount: 50n, until: noon + hour, at: noon })).toBe(true);
       expect(await call(name, 50n, { at: noon + hour - 1 })).toMatchObject({ status: 'reserved' });
@@ -204,13 +204,13 @@ export function testBudgets({ account, opened, store }: Bench): void {
       expect(await store().changeBudget({ id, changes: { limit: 1n }, at: noon })).toBe(false);
       // It still counts the end of what it counted the start of.
       await store().settle(settlement(last.id, 7n));
-      expect(await sums(id)).toEqual({ used: 7n, pending: 150n });
+      expect(await readSums(id)).toEqual({ used: 7n, pending: 150n });
       expect(await store().listBudgets({ scope: 'account', subject: name, limit: 9, at: noon })).toEqual([]);
     });
 
     it('is made once for each subject and period, of what exists', async () => {
       const name = await account(1n);
-      const id = await budgetOf(store(), newBudget(name, 100n));
+      const id = await createBudget(store(), newBudget(name, 100n));
       expect(await store().createBudget(newBudget(name, 5n, { zone: 'Asia/Tokyo' }))).toEqual({
         status: 'exists',
         id,
@@ -225,31 +225,31 @@ export function testBudgets({ account, opened, store }: Bench): void {
 
     it('counts what a recovered call owed, and what its owner corrects later', async () => {
       const name = await account(10_000n);
-      const id = await budgetOf(store(), newBudget(name, 1000n));
+      const id = await createBudget(store(), newBudget(name, 1000n));
       const dead = await opened().another();
       const left = call(name, 100n, { through: dead });
       await left;
       await store().recover({ owner: dead.owner, beat: 0, limit: 10, at: noon });
-      expect(await sums(id)).toEqual({ used: 100n, pending: 0n });
+      expect(await readSums(id)).toEqual({ used: 100n, pending: 0n });
       await dead.settle(settlement(left.id, 30n));
-      expect(await sums(id)).toEqual({ used: 30n, pending: 0n });
+      expect(await readSums(id)).toEqual({ used: 30n, pending: 0n });
       await dead.close();
     });
 
     it('counts an overage too, and allows nothing more', async () => {
       const name = await account(10_000n);
-      const id = await budgetOf(store(), newBudget(name, 100n));
+      const id = await createBudget(store(), newBudget(name, 100n));
       const first = call(name, 90n);
       await first;
       await store().settle(settlement(first.id, 130n));
-      expect(await sums(id)).toEqual({ used: 130n, pending: 0n });
+      expect(await readSums(id)).toEqual({ used: 130n, pending: 0n });
       expect(await call(name, 1n)).toMatchObject({ status: 'short', available: -30n });
     });
 
     it('affords what it can and no more if two processes ask at the same moment', async () => {
       const [one, two, parent] = [await account(10_000n), await account(10_000n), await account(1n)];
       for (const name of [one, two]) await store().moveAccount({ account: name, parent });
-      const id = await budgetOf(store(), newBudget(parent, 100n, { scope: 'team', per: 'month' }));
+      const id = await createBudget(store(), newBudget(parent, 100n, { scope: 'team', per: 'month' }));
       const other = await opened().another();
       const answers = await Promise.all(
         Array.from({ length: 40 }, (_, index) =>
@@ -257,7 +257,7 @@ export function testBudgets({ account, opened, store }: Bench): void {
         ),
       );
       expect(answers.filter(({ status }) => status === 'reserved')).toHaveLength(10);
-      expect(await sums(id)).toEqual({ used: 0n, pending: 100n });
+      expect(await readSums(id)).toEqual({ used: 0n, pending: 100n });
       await other.close();
     });
   });

@@ -5,7 +5,7 @@ import { progress, quote, settlement } from '../balance/calls.ts';
 import { request, type Bench } from './bench.ts';
 
 export function testClaims({ account, opened, store }: Bench): void {
-  const claimOf = (name: string, more: Partial<Claim> = {}): Claim => ({
+  const buildClaim = (name: string, more: Partial<Claim> = {}): Claim => ({
     name: `claim-${name}`,
     fingerprint: 'body',
     expires: 9000,
@@ -17,7 +17,7 @@ export function testClaims({ account, opened, store }: Bench): void {
     body: Buffer.from('hellö'),
     whole: true,
   };
-  const found = async (name: string, at = 2000) => {
+  const findClaim = async (name: string, at = 2000) => {
     const record = await store().findClaim({ name: `claim-${name}`, at });
     return record?.outcome
       ? { ...record, outcome: { ...record.outcome, body: Buffer.from(record.outcome.body).toString() } }
@@ -29,7 +29,7 @@ export function testClaims({ account, opened, store }: Bench): void {
       const name = await account(1000n);
       const answers = await Promise.all(
         Array.from({ length: 50 }, (_, index) =>
-          store().reserve(request(`${name}-${index}`, name, { claim: claimOf(name) })),
+          store().reserve(request(`${name}-${index}`, name, { claim: buildClaim(name) })),
         ),
       );
       expect(answers.map(({ status }) => status)).toEqual([
@@ -38,31 +38,33 @@ export function testClaims({ account, opened, store }: Bench): void {
       ]);
       expect(answers[1]).toEqual({
         status: 'claimed',
-        claim: { ...claimOf(name), call: `${name}-0`, state: 'running', outcome: undefined },
+        claim: { ...buildClaim(name), call: `${name}-0`, state: 'running', outcome: undefined },
       });
       expect(await store().balance(name)).toEqual({ total: 1000n, used: 0n, pending: 10n });
     });
 
     it('keep the outcome of a posted call until they expire', async () => {
       const name = await account(100n);
-      await store().reserve(request(`${name}-1`, name, { claim: claimOf(name) }));
-      expect(await found(name)).toMatchObject({ state: 'running', outcome: undefined });
+      await store().reserve(request(`${name}-1`, name, { claim: buildClaim(name) }));
+      expect(await findClaim(name)).toMatchObject({ state: 'running', outcome: undefined });
       await store().settle(settlement(`${name}-1`, 4n, { outcome }));
-      expect(await found(name)).toEqual({
-        ...claimOf(name),
+      expect(await findClaim(name)).toEqual({
+        ...buildClaim(name),
         call: `${name}-1`,
         state: 'done',
         outcome: { ...outcome, body: 'hellö' },
       });
       expect(
-        await store().reserve(request(`${name}-2`, name, { claim: claimOf(name, { fingerprint: 'other' }) })),
+        await store().reserve(
+          request(`${name}-2`, name, { claim: buildClaim(name, { fingerprint: 'other' }) }),
+        ),
       ).toMatchObject({ status: 'claimed', claim: { fingerprint: 'body' } });
-      expect(await found(name, 9000)).toBeUndefined();
-      const next = claimOf(name, { expires: 20_000 });
+      expect(await findClaim(name, 9000)).toBeUndefined();
+      const next = buildClaim(name, { expires: 20_000 });
       expect(await store().reserve(request(`${name}-3`, name, { claim: next, at: 9000 }))).toMatchObject({
         status: 'reserved',
       });
-      expect(await found(name, 9000)).toEqual({
+      expect(await findClaim(name, 9000)).toEqual({
         ...next,
         call: `${name}-3`,
         state: 'running',
@@ -72,28 +74,28 @@ export function testClaims({ account, opened, store }: Bench): void {
 
     it('are free again if nothing was owed or nothing could be reserved', async () => {
       const name = await account(100n);
-      await store().reserve(request(`${name}-1`, name, { claim: claimOf(name) }));
+      await store().reserve(request(`${name}-1`, name, { claim: buildClaim(name) }));
       await store().settle(settlement(`${name}-1`, undefined, { outcome }));
-      expect(await found(name)).toBeUndefined();
+      expect(await findClaim(name)).toBeUndefined();
       expect(
-        await store().reserve(request(`${name}-2`, name, { claim: claimOf(name), quotes: [quote(101n)] })),
+        await store().reserve(request(`${name}-2`, name, { claim: buildClaim(name), quotes: [quote(101n)] })),
       ).toMatchObject({ status: 'short' });
-      expect(await found(name)).toBeUndefined();
+      expect(await findClaim(name)).toBeUndefined();
     });
 
     it('are never taken from a running call, however long it runs', async () => {
       const name = await account(100n);
-      await store().reserve(request(`${name}-1`, name, { claim: claimOf(name) }));
+      await store().reserve(request(`${name}-1`, name, { claim: buildClaim(name) }));
       expect(
-        await store().reserve(request(`${name}-2`, name, { claim: claimOf(name), at: 99_000 })),
+        await store().reserve(request(`${name}-2`, name, { claim: buildClaim(name), at: 99_000 })),
       ).toMatchObject({ status: 'claimed' });
     });
 
     it('end without an outcome if a call was recovered as owed, and are free if it was not', async () => {
       const name = await account(100n);
       const other = await opened().another();
-      await other.reserve(request(`${name}-1`, name, { claim: claimOf(`${name}-sent`) }));
-      await other.reserve(request(`${name}-2`, name, { claim: claimOf(`${name}-unsent`) }));
+      await other.reserve(request(`${name}-1`, name, { claim: buildClaim(`${name}-sent`) }));
+      await other.reserve(request(`${name}-2`, name, { claim: buildClaim(`${name}-unsent`) }));
       await other.beat({
         lease: 1,
         progress: [progress(`${name}-1`, 4n), progress(`${name}-2`, 0n, { sent: false })],
@@ -104,8 +106,8 @@ export function testClaims({ account, opened, store }: Bench): void {
         limit: 10,
         at: 5000,
       });
-      expect(await found(`${name}-sent`)).toMatchObject({ state: 'done', outcome: undefined });
-      expect(await found(`${name}-unsent`)).toBeUndefined();
+      expect(await findClaim(`${name}-sent`)).toMatchObject({ state: 'done', outcome: undefined });
+      expect(await findClaim(`${name}-unsent`)).toBeUndefined();
       await other.close();
     });
 
@@ -114,7 +116,7 @@ export function testClaims({ account, opened, store }: Bench): void {
       for (const word of ['old', 'new', 'running']) {
         await store().reserve(
           request(`${name}-${word}`, name, {
-            claim: claimOf(`${name}-${word}`, { expires: word === 'new' ? 9000 : -5 }),
+            claim: buildClaim(`${name}-${word}`, { expires: word === 'new' ? 9000 : -5 }),
             at: -10,
           }),
         );
@@ -122,9 +124,11 @@ export function testClaims({ account, opened, store }: Bench): void {
       }
       expect(await store().sweep({ at: 0, limit: 10 })).toBe(1);
       expect(
-        [await found(`${name}-old`, -6), await found(`${name}-new`), await found(`${name}-running`)].map(
-          (record) => record?.state,
-        ),
+        [
+          await findClaim(`${name}-old`, -6),
+          await findClaim(`${name}-new`),
+          await findClaim(`${name}-running`),
+        ].map((record) => record?.state),
       ).toEqual([undefined, 'done', 'running']);
     });
   });

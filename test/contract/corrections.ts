@@ -95,7 +95,7 @@ export function testCorrections({ account, store, reserve }: Bench): void {
     });
 
     const action = { at: 7, author: 'op', action: 'test', subject: '', detail: '{}' };
-    const actionsOf = async (author: string) =>
+    const countActions = async (author: string) =>
       (await store().listActions({ limit: 1000 })).filter((each) => each.author === author).length;
     const credit = { amount: 5n, kind: 'bonus', reference: undefined, at: 1 } as const;
 
@@ -105,10 +105,10 @@ export function testCorrections({ account, store, reserve }: Bench): void {
       expect(await acting.createAccount({ name, at: 1 })).toBe(false);
       expect(await acting.credit({ ...credit, account: `${name}-none` })).toBe('not_found');
       await expect(acting.credit({ ...credit, account: name, amount: -5n })).rejects.toThrow('cannot be -5');
-      expect(await actionsOf(name)).toBe(0);
+      expect(await countActions(name)).toBe(0);
       expect(await acting.credit({ ...credit, account: name })).toBe('credited');
       expect(await acting.setAccountState({ account: name, state: 'disabled' })).toBe('changed');
-      expect(await actionsOf(name)).toBe(1);
+      expect(await countActions(name)).toBe(1);
     });
 
     it('undoes a change whose action cannot be written, and no other of the same moment', async () => {
@@ -125,7 +125,7 @@ export function testCorrections({ account, store, reserve }: Bench): void {
         { total: 0n },
         { total: 5n },
       ]);
-      expect([await actionsOf(name), await actionsOf(other)]).toEqual([0, 1]);
+      expect([await countActions(name), await countActions(other)]).toEqual([0, 1]);
       expect(await store().entries({ account: name, limit: 10 })).toEqual([]);
     });
   });

@@ -77,38 +77,42 @@ class History {
     this.#beats = [0, 0];
   }
 
-  #named(name: string): string {
+  #mark(name: string): string {
     return this.#prefix + name;
   }
 
-  #store(owner: number): Store {
+  #getStore(owner: number): Store {
     const store = this.#stores[owner];
     if (!store) throw new RangeError(`there is no store ${owner}`);
     return store;
   }
 
   async begin(): Promise<void> {
-    const store = this.#store(0);
-    for (const name of ['x', 'y']) await store.createAccount({ name: this.#named(name), at: 1 });
+    const store = this.#getStore(0);
+    for (const name of ['x', 'y']) await store.createAccount({ name: this.#mark(name), at: 1 });
     for (const [name, spendCap] of [
       ['capped', 600n],
       ['free', undefined],
     ] as const) {
-      const id = this.#key(name);
-      await store.createKey(newKey(id, this.#named('x'), { spendCap }));
+      const id = this.#formatKey(name);
+      await store.createKey(newKey(id, this.#mark('x'), { spendCap }));
       this.#model.keys.set(id, { cap: spendCap, used: 0n, pending: 0n });
     }
-    await store.moveAccount({ account: this.#named('y'), parent: this.#named('x') });
-    const [x, y, free] = [this.#named('x'), this.#named('y'), this.#key('free')];
-    await this.#budget('team', x, { accounts: [x, y], limit: 1200n });
-    await this.#budget('account', y, { accounts: [y], limit: 700n });
-    await this.#budget('key', free, { key: free, limit: 600n });
-    await this.#budget('tag', this.#named('t'), { tag: this.#named('t'), limit: 500n });
+    await store.moveAccount({ account: this.#mark('y'), parent: this.#mark('x') });
+    const [x, y, free] = [this.#mark('x'), this.#mark('y'), this.#formatKey('free')];
+    await this.#createBudget('team', x, { accounts: [x, y], limit: 1200n });
+    await this.#createBudget('account', y, { accounts: [y], limit: 700n });
+    await this.#createBudget('key', free, { key: free, limit: 600n });
+    await this.#createBudget('tag', this.#mark('t'), { tag: this.#mark('t'), limit: 500n });
   }
 
-  async #budget(scope: Scope, subject: string, model: Partial<ModelBudget> & { limit: Nano }): Promise<void> {
+  async #createBudget(
+    scope: Scope,
+    subject: string,
+    model: Partial<ModelBudget> & { limit: Nano },
+  ): Promise<void> {
     const terms = { limit: model.limit, hard: true, thresholds: [50, 100] };
-    const made = await this.#store(0).createBudget({
+    const made = await this.#getStore(0).createBudget({
       scope,
       subject,
       per: 'total',
@@ -128,31 +132,37 @@ class History {
     });
   }
 
-  #key(name: string): string {
+  #formatKey(name: string): string {
     return `${this.#prefix}${name}`.padStart(16, '-').slice(0, 16);
   }
 
   /** What the store answers to a step, and what it should have. */
   ask(step: Step): [Promise<unknown>, unknown] {
     const { type } = step;
-    const id = type === 'settle' || type === 'beat' ? this.#named(`${step.which}`) : '';
+    const id = type === 'settle' || type === 'beat' ? this.#mark(`${step.which}`) : '';
     switch (type) {
       case 'credit': {
-        const [name, reference] = [this.#named(step.account), step.reference && this.#named(step.reference)];
+        const [name, reference] = [this.#mark(step.account), step.reference && this.#mark(step.reference)];
         return [
-          this.#store(0).credit({ account: name, amount: step.amount, kind: 'bonus', reference, at: 1 }),
+          this.#getStore(0).credit({
+            account: name,
+            amount: step.amount,
+            kind: 'bonus',
+            reference,
+            at: 1,
+          }),
           this.#model.credit(name, step.amount, reference),
         ];
       }
       case 'reserve':
         return this.#reserve(step);
       case 'settle':
-        return [this.#store(0).settle(settlement(id, step.amount)), this.#model.settle(id, step.amount)];
+        return [this.#getStore(0).settle(settlement(id, step.amount)), this.#model.settle(id, step.amount)];
       case 'beat': {
         this.#beats[step.owner === 0 ? 0 : 1] += 1;
         this.#model.beat(step.owner, id, step.owed);
         return [
-          this.#store(step.owner).beat({ lease: 1000, progress: [progress(id, step.owed)] }),
+          this.#getStore(step.owner).beat({ lease: 1000, progress: [progress(id, step.owed)] }),
           undefined,
         ];
       }
@@ -173,11 +183,15 @@ class History {
     claim,
     tags: some,
   }: Extract<Step, { type: 'reserve' }>): [Promise<unknown>, unknown] {
-    const [id, name] = [this.#named(`${this.#reservations}`), this.#named(whom)];
+    const [id, name] = [this.#mark(`${this.#reservations}`), this.#mark(whom)];
     this.#reservations += 1;
-    const [key, tags] = [this.#key(which), some.map((tag) => this.#named(tag))];
-    const claimed: Claim | undefined = claim && { name: this.#named(claim), fingerprint: 'f', expires: 1e15 };
-    const reply = this.#store(whose).reserve({
+    const [key, tags] = [this.#formatKey(which), some.map((tag) => this.#mark(tag))];
+    const claimed: Claim | undefined = claim && {
+      name: this.#mark(claim),
+      fingerprint: 'f',
+      expires: 1e15,
+    };
+    const reply = this.#getStore(whose).reserve({
       id,
       account: name,
       key,
@@ -200,28 +214,28 @@ class History {
     const [id, budget] = [this.#budgets[which], this.#model.budgets[which]];
     if (id === undefined || !budget) throw new RangeError(`there is no budget ${which}`);
     budget.limit = limit;
-    return [this.#store(0).changeBudget({ id, changes: { limit }, at: this.#at }), true];
+    return [this.#getStore(0).changeBudget({ id, changes: { limit }, at: this.#at }), true];
   }
 
   async #recover(whose: number): Promise<string[]> {
-    const { owner: name } = this.#store(whose);
-    const beat = (await this.#store(0).owners()).find((each) => each.owner === name)?.beat ?? 0;
-    return (await this.#store(0).recover({ owner: name, beat, limit: 1000, at: 1 }))
+    const { owner: name } = this.#getStore(whose);
+    const beat = (await this.#getStore(0).owners()).find((each) => each.owner === name)?.beat ?? 0;
+    return (await this.#getStore(0).recover({ owner: name, beat, limit: 1000, at: 1 }))
       .map(({ id }) => id)
       .toSorted();
   }
 
   async #expire(): Promise<string[]> {
-    return [...(await this.#store(0).expire({ before: this.#at + 1, limit: 1000, at: 1 }))].toSorted();
+    return [...(await this.#getStore(0).expire({ before: this.#at + 1, limit: 1000, at: 1 }))].toSorted();
   }
 
   async finish(): Promise<void> {
     for (const [name, balance] of this.#model.accounts)
-      expect(await this.#store(0).balance(name)).toEqual(balance);
+      expect(await this.#getStore(0).balance(name)).toEqual(balance);
     for (const [id, { used, pending }] of this.#model.keys)
-      expect(await this.#store(0).findKey(id.padEnd(64, '0'))).toMatchObject({ used, pending });
+      expect(await this.#getStore(0).findKey(id.padEnd(64, '0'))).toMatchObject({ used, pending });
     for (const [place, id] of this.#budgets.entries()) {
-      const [kept] = await this.#store(0).listBudgets({ id, limit: 1, at: this.#at });
+      const [kept] = await this.#getStore(0).listBudgets({ id, limit: 1, at: this.#at });
       const { used, pending } = this.#model.budgets[place] ?? {};
       expect(kept).toMatchObject({ used, pending });
     }

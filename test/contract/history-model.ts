@@ -48,7 +48,7 @@ export class Model {
     const before = reference === undefined ? undefined : this.#references.get(reference);
     if (before !== undefined) return before === stands ? 'already_credited' : 'reference_taken';
     if (reference !== undefined) this.#references.set(reference, stands);
-    this.#of(account).total += amount;
+    this.#getSums(account).total += amount;
     return 'credited';
   }
 
@@ -61,7 +61,7 @@ export class Model {
     claim: string | undefined,
     tags: readonly string[],
   ): unknown {
-    const held = this.#of(account);
+    const held = this.#getSums(account);
     const paying = this.keys.get(key);
     const inAccount = held.total - held.used - held.pending;
     const left = paying?.cap === undefined ? undefined : paying.cap - paying.used - paying.pending;
@@ -146,20 +146,20 @@ export class Model {
     this.#charge(reservation, owed ?? 0n, -reservation.amount);
     if (reservation.claim !== undefined && owed === undefined) this.#claims.delete(reservation.claim);
     else if (reservation.claim !== undefined)
-      this.#claims.set(reservation.claim, { call: this.#idOf(reservation), state: 'done' });
+      this.#claims.set(reservation.claim, { call: this.#findId(reservation), state: 'done' });
     if (owed === undefined) return { status: 'voided' };
     const posted = owed < reservation.amount ? owed : reservation.amount;
     return { status: 'posted', posted, overage: owed - posted };
   }
 
-  #idOf(reservation: Reservation): string {
+  #findId(reservation: Reservation): string {
     return [...this.#reservations].find(([, other]) => other === reservation)?.[0] ?? '';
   }
 
   #charge(reservation: Reservation, used: Nano, pending: Nano): void {
     reservation.charged += used;
     for (const held of [
-      this.#of(reservation.account),
+      this.#getSums(reservation.account),
       this.keys.get(reservation.key),
       ...reservation.budgets,
     ]) {
@@ -169,7 +169,7 @@ export class Model {
     }
   }
 
-  #of(account: string): Sums {
+  #getSums(account: string): Sums {
     const held = this.accounts.get(account) ?? { total: 0n, used: 0n, pending: 0n };
     this.accounts.set(account, held);
     return held;

@@ -4,26 +4,26 @@ import { price, progress, quote, settlement } from '../balance/calls.ts';
 import { request, type Bench } from './bench.ts';
 
 export function testLeases({ account, reserve, entriesOf, opened, store }: Bench): void {
-  const beatOf = async (owner: string): Promise<number> =>
+  const findBeat = async (owner: string): Promise<number> =>
     (await store().owners()).find((each) => each.owner === owner)?.beat ?? -1;
   const recover = async (owner: string, limit = 100) =>
-    store().recover({ owner, beat: await beatOf(owner), limit, at: 5000 });
+    store().recover({ owner, beat: await findBeat(owner), limit, at: 5000 });
 
   describe('leases', () => {
     it('lists owners with pending reservations, and a larger number after each beat', async () => {
       const name = await account(100n);
       await reserve(`${name}-1`, name, quote(10n));
       const { owner } = store();
-      const before = await beatOf(owner);
+      const before = await findBeat(owner);
       await store().beat({ lease: 4000, progress: [] });
       expect((await store().owners()).find((each) => each.owner === owner)).toMatchObject({
         lease: 4000,
         pending: expect.any(Number),
       });
-      const first = await beatOf(owner);
+      const first = await findBeat(owner);
       expect(first).toBeGreaterThan(before);
       await store().beat({ lease: 4000, progress: [] });
-      expect(await beatOf(owner)).toBe(first + 1);
+      expect(await findBeat(owner)).toBe(first + 1);
     });
 
     it("recovers a dead owner's calls by their progress, once, and flags them", async () => {
@@ -76,7 +76,7 @@ export function testLeases({ account, reserve, entriesOf, opened, store }: Bench
       const name = await account(100n);
       const other = await opened().another();
       await other.reserve(request(`${name}-1`, name));
-      const seen = await beatOf(other.owner);
+      const seen = await findBeat(other.owner);
       await other.beat({ lease: 1, progress: [] });
       expect(await store().recover({ owner: other.owner, beat: seen, limit: 10, at: 5000 })).toEqual([]);
       expect(await other.settle(settlement(`${name}-1`, 4n))).toMatchObject({ status: 'posted' });
@@ -86,11 +86,11 @@ export function testLeases({ account, reserve, entriesOf, opened, store }: Bench
     it('never repeats a beat, even if its owner was forgotten meanwhile', async () => {
       const other = await opened().another();
       await other.beat({ lease: 1, progress: [] });
-      const before = await beatOf(other.owner);
+      const before = await findBeat(other.owner);
       expect(await recover(other.owner)).toEqual([]);
-      expect(await beatOf(other.owner)).toBe(-1);
+      expect(await findBeat(other.owner)).toBe(-1);
       await other.beat({ lease: 1, progress: [] });
-      expect(await beatOf(other.owner)).toBeGreaterThan(before);
+      expect(await findBeat(other.owner)).toBeGreaterThan(before);
       await other.close();
     });
 

@@ -12,7 +12,7 @@ export function newBudget(subject: string, limit: Nano, more: Partial<NewBudget>
 }
 
 /** Makes a budget, and returns its id. */
-export async function budgetOf(store: Store, budget: NewBudget): Promise<number> {
+export async function createBudget(store: Store, budget: NewBudget): Promise<number> {
   const created = await store.createBudget(budget);
   if (created.status !== 'created') throw new Error(`the budget was not made: ${created.status}`);
   return created.id;

@@ -12,7 +12,7 @@ export interface MadeCall {
 }
 
 /** A stored call as the recorder writes it. */
-export function madeCall(
+export function buildCall(
   call: string,
   account: string,
   ended: number,
@@ -53,7 +53,7 @@ export function add(store: Store, ...calls: readonly MadeCall[]): Promise<void> 
   return store.addCalls({ calls: calls.map((call) => JSON.stringify(call)) });
 }
 
-export function totalOf(rows: readonly OverviewRow[]) {
+export function sumRows(rows: readonly OverviewRow[]) {
   const sum = (read: (row: OverviewRow) => number): number =>
     rows.reduce((total, row) => total + read(row), 0);
   return {

@@ -11,17 +11,17 @@ function isContainer(value: unknown): value is object {
 }
 
 /** The places in a value, the value itself not counted. */
-function places(value: unknown, from: readonly Step[] = []): (readonly Step[])[] {
+function listPlaces(value: unknown, from: readonly Step[] = []): (readonly Step[])[] {
   if (!isContainer(value)) return [];
   const steps: Step[] = Array.isArray(value) ? [...value.keys()] : Object.keys(value);
-  return steps.flatMap((step) => [[...from, step], ...places(Reflect.get(value, step), [...from, step])]);
+  return steps.flatMap((step) => [[...from, step], ...listPlaces(Reflect.get(value, step), [...from, step])]);
 }
 
 /** A copy with the value at a path replaced; `undefined` removes it. */
-function replaced(value: unknown, [step, ...rest]: readonly Step[], by: unknown): unknown {
+function replaceAt(value: unknown, [step, ...rest]: readonly Step[], by: unknown): unknown {
   if (step === undefined) return by;
   if (!isContainer(value)) return value;
-  const inner = replaced(Reflect.get(value, step), rest, by);
+  const inner = replaceAt(Reflect.get(value, step), rest, by);
   if (Array.isArray(value))
     return inner === undefined ? value.filter((_, index) => index !== step) : value.with(Number(step), inner);
   return Object.fromEntries(
@@ -54,6 +54,6 @@ const anything = fc.oneof(
 export function mutate(examples: readonly unknown[]): fc.Arbitrary<unknown> {
   return fc
     .constantFrom(...examples)
-    .chain((example) => fc.tuple(fc.constant(example), fc.constantFrom([], ...places(example)), anything))
-    .map(([example, place, by]) => replaced(example, place, by));
+    .chain((example) => fc.tuple(fc.constant(example), fc.constantFrom([], ...listPlaces(example)), anything))
+    .map(([example, place, by]) => replaceAt(example, place, by));
 }

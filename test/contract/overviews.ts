@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import { units, type Dimension, type Unit } from '../../plugins/meters/balance/calls/figures.ts';
 import type { OverviewQuery, OverviewRow, Store } from '../../plugins/meters/balance/store.ts';
-import { type MadeCall, always, totalOf } from './made-calls.ts';
+import { type MadeCall, always, sumRows } from './made-calls.ts';
 
 const dimensions: readonly Exclude<Dimension, 'tag'>[] = ['model', 'key', 'account', 'provider'];
 
@@ -26,7 +26,7 @@ export async function expectEqual(store: Store, name: string, calls: readonly Ma
           timed: number;
         }
       >();
-      const cell = (group: unknown, at: number) => {
+      const getCell = (group: unknown, at: number) => {
         const id = `${String(group)} ${Math.floor(at / units[unit]) * units[unit]}`;
         const known = wanted.get(id) ?? {
           cost: 0n,
@@ -41,36 +41,38 @@ export async function expectEqual(store: Store, name: string, calls: readonly Ma
         return known;
       };
       for (const entry of entries) {
-        const sums = cell(entry[by], entry.at);
+        const sums = getCell(entry[by], entry.at);
         sums.cost += entry.revenue;
         sums.margin += entry.vendor === undefined ? 0n : entry.revenue - entry.vendor;
         if (entry.kind === 'post') sums.posts += 1;
       }
       for (const call of calls) {
-        const sums = cell(call[by], call.ended);
+        const sums = getCell(call[by], call.ended);
         sums.calls += 1;
         if (Number(call.cached) > 0) sums.hits += 1;
         if (call.outcome === 'failed' || call.outcome === 'refused') sums.errors += 1;
         if (call.first_event !== null) sums.timed += 1;
       }
-      const shown = (rows: readonly OverviewRow[]) =>
+      const indexRows = (rows: readonly OverviewRow[]) =>
         Object.fromEntries(
           rows.map((row) => {
-            const { input: _input, ...sums } = totalOf([row]);
+            const { input: _input, ...sums } = sumRows([row]);
             return [`${row.name} ${row.start}`, sums];
           }),
         );
-      expect(shown(await store.overview(query)), `by ${by} and ${unit}`).toEqual(Object.fromEntries(wanted));
+      expect(indexRows(await store.overview(query)), `by ${by} and ${unit}`).toEqual(
+        Object.fromEntries(wanted),
+      );
       const all = await store.overview({ ...query, account: undefined, top: 1_000_000 });
       // Without a filter other tables are read; these series are of this account alone.
       if (by === 'account' || by === 'key') {
         const own = all.filter((row) => row.name === name || row.name?.startsWith(`${name}-`));
-        expect(shown(own), `all by ${by} and ${unit}`).toEqual(Object.fromEntries(wanted));
+        expect(indexRows(own), `all by ${by} and ${unit}`).toEqual(Object.fromEntries(wanted));
       }
       if (unit === '1h') await expectFiltered(store, { ...query, account: undefined }, name, all);
     }
   const tags = await store.overview({ ...always, by: 'tag', tag: 'of', top: 1_000_000 });
-  const own = totalOf(tags.filter((row) => row.name === `of:${name}`));
+  const own = sumRows(tags.filter((row) => row.name === `of:${name}`));
   expect(own).toMatchObject({
     calls: calls.length,
     cost: BigInt(calls.length) * 7n,
@@ -88,7 +90,7 @@ async function expectFiltered(
   const key = `${account}-a`;
   expect(await store.overview({ ...query, key })).toEqual(await store.overview({ ...query, key, account }));
   const value = { model: 'm/a', key, account, provider: 'a', tag: '' }[query.by];
-  const bare = ({ start, cost, margin, posts, counts, buckets }: OverviewRow): object => ({
+  const selectFigures = ({ start, cost, margin, posts, counts, buckets }: OverviewRow): object => ({
     start,
     cost,
     margin,
@@ -96,8 +98,8 @@ async function expectFiltered(
     counts,
     buckets,
   });
-  expect((await store.overview({ ...query, [query.by]: value })).map(bare)).toEqual(
-    all.filter(({ name }) => name === value).map(bare),
+  expect((await store.overview({ ...query, [query.by]: value })).map(selectFigures)).toEqual(
+    all.filter(({ name }) => name === value).map(selectFigures),
   );
 }
 
@@ -114,7 +116,7 @@ async function expectOthers(store: Store, query: OverviewQuery): Promise<void> {
     );
     const others = some.filter(({ name }) => name === undefined);
     expect(others.map(({ start }) => start)).toEqual([...rest.keys()].toSorted((one, other) => one - other));
-    for (const row of others) expect(totalOf([row])).toEqual(totalOf(rest.get(row.start) ?? []));
+    for (const row of others) expect(sumRows([row])).toEqual(sumRows(rest.get(row.start) ?? []));
   }
 }
 

@@ -53,7 +53,7 @@ export function testProtocol(facts: ProtocolFacts): void {
     cases.filter((folder) => existsSync(new URL(`${folder}/${name}`, facts.cases)));
   const read = (folder: string, name: string): string =>
     readFileSync(new URL(`${folder}/${name}`, facts.cases), 'utf8');
-  const callOf = (text: string): ClientCall => {
+  const readCall = (text: string): ClientCall => {
     const body: unknown = JSON.parse(text);
     return facts.protocol.client.read(body, text, facts.match?.(body) ?? plain, facts.headers ?? {});
   };
@@ -69,15 +69,19 @@ export function testProtocol(facts: ProtocolFacts): void {
     });
 
     describe.each(withFile('request.json'))('request of %s', (folder) => {
-      testRequest(facts, read(folder, 'request.json'), callOf);
+      testRequest(facts, read(folder, 'request.json'), readCall);
     });
 
     describe.each(withFile('reply.json'))('reply of %s', (folder) => {
-      testReply(facts.protocol, JSON.parse(read(folder, 'reply.json')), callOf(read(folder, 'request.json')));
+      testReply(
+        facts.protocol,
+        JSON.parse(read(folder, 'reply.json')),
+        readCall(read(folder, 'request.json')),
+      );
     });
 
     describe.each(withFile('reply.sse'))('stream of %s', (folder) => {
-      const call = callOf(read(folder, 'request.json'));
+      const call = readCall(read(folder, 'request.json'));
       testStream(facts.protocol, readFileSync(new URL(`${folder}/reply.sse`, facts.cases)), call);
       const whole = existsSync(new URL(`${folder}/reply.json`, facts.cases))
         ? read(folder, 'reply.json')
@@ -95,14 +99,14 @@ export function testProtocol(facts: ProtocolFacts): void {
     it.each(withFile('broken.sse'))('%s never looks complete', (folder) => {
       const [first = ''] = withFile('request.json');
       const events = decodeAll(
-        facts.protocol.upstream.decodeEvents(callOf(read(first, 'request.json'))),
+        facts.protocol.upstream.decodeEvents(readCall(read(first, 'request.json'))),
         readStream(Buffer.from(read(folder, 'broken.sse'))),
       );
       checkEvents(events);
       expect(fold(events).complete).toBe(false);
     });
 
-    testErrors(facts.protocol, callOf(read(withFile('request.json')[0] ?? '', 'request.json')));
+    testErrors(facts.protocol, readCall(read(withFile('request.json')[0] ?? '', 'request.json')));
 
     const examples: Examples = {
       requests: withFile('request.json').map((folder): unknown => JSON.parse(read(folder, 'request.json'))),
@@ -112,8 +116,8 @@ export function testProtocol(facts: ProtocolFacts): void {
         ),
       ),
     };
-    testRequestLaws(facts, examples, callOf);
-    testReplyLaws(facts, examples, callOf);
+    testRequestLaws(facts, examples, readCall);
+    testReplyLaws(facts, examples, readCall);
   });
 }
 
@@ -179,7 +183,7 @@ function testRequest(
   });
 }
 
-function contextOf(call: ClientCall): ReplyContext {
+function buildContext(call: ClientCall): ReplyContext {
   return {
     id: 'ab12',
     model: call.model,
@@ -197,14 +201,14 @@ function testReply({ client, upstream }: Protocol, body: unknown, call: ClientCa
 
   it('says the same after it was written again', () => {
     const events = upstream.decodeReply(body, call);
-    const again = upstream.decodeReply(asJson(client.encodeReply(events, contextOf(call))), call);
+    const again = upstream.decodeReply(asJson(client.encodeReply(events, buildContext(call))), call);
     checkEvents(again);
     expect(fold(again)).toEqual(fold(events));
   });
 
   it('says the same after it was written as a stream', () => {
     const events = upstream.decodeReply(body, call);
-    const encoder = client.encodeEvents(contextOf(call));
+    const encoder = client.encodeEvents(buildContext(call));
     const frames = events.map((event) => encoder.push(event)).join('');
     expect(fold(decodeAll(upstream.decodeEvents(call), readStream(Buffer.from(frames))))).toEqual(
       fold(events),
@@ -243,10 +247,10 @@ function testStream(protocol: Protocol, bytes: Uint8Array, call: ClientCall): vo
     expect(fold(decodeAll(upstream.decodeEvents(call), wire.slice(0, 1))).complete).toBe(false);
   });
 
-  testBreaks(protocol, wire, contextOf(call));
+  testBreaks(protocol, wire, buildContext(call));
 
   it('says the same after it was written again', () => {
-    const encoder = client.encodeEvents(contextOf(call));
+    const encoder = client.encodeEvents(buildContext(call));
     const frames = events.map((event) => encoder.push(event)).join('');
     const again = decodeAll(upstream.decodeEvents(call), readStream(Buffer.from(frames)));
     checkEvents(again);
@@ -254,7 +258,7 @@ function testStream(protocol: Protocol, bytes: Uint8Array, call: ClientCall): vo
   });
 
   it('says the same after it was written as one reply', () => {
-    const again = upstream.decodeReply(asJson(client.encodeReply(events, contextOf(call))), call);
+    const again = upstream.decodeReply(asJson(client.encodeReply(events, buildContext(call))), call);
     expect(fold(again)).toEqual(fold(events));
   });
 }

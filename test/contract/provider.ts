@@ -42,7 +42,7 @@ const anyModel = checkModel({
 });
 
 /** Where a provider would be called. */
-function urlOf(
+function getUrl(
   host: TestHost,
   name: string,
   protocol: string,
@@ -117,8 +117,8 @@ export function testProvider({
     });
 
     it.each(calls)('is called by %s to %s at its own path', (protocol, operation, path) => {
-      expect(urlOf(switchOn(), name, protocol, operation, false)).toBe(address + path);
-      expect(urlOf(switchOn(), name, protocol, operation, true)).toBe(
+      expect(getUrl(switchOn(), name, protocol, operation, false)).toBe(address + path);
+      expect(getUrl(switchOn(), name, protocol, operation, true)).toBe(
         address + (operation === 'generate' ? (streams[protocol] ?? path) : path),
       );
     });
@@ -126,7 +126,7 @@ export function testProvider({
     it('is moved by its address, with or without a slash at its end', () => {
       const [protocol = '', operation = 'generate', path = ''] = calls[0] ?? [];
       for (const base of ['http://127.0.0.1:1/somewhere', 'http://127.0.0.1:1/somewhere/']) {
-        expect(urlOf(switchOn(base), name, protocol, operation, false)).toBe(
+        expect(getUrl(switchOn(base), name, protocol, operation, false)).toBe(
           `http://127.0.0.1:1/somewhere${path}`,
         );
       }

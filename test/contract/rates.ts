@@ -9,7 +9,7 @@ export function testRates({ account, opened, store }: Bench): void {
     let keys = 0;
 
     /** A key of that rate, and what becomes of a call of it at a moment. */
-    async function rated(rate: number) {
+    async function createRatedKey(rate: number) {
       const name = await account(1000n);
       keys += 1;
       const key = newKey(`00000000000f${keys.toString().padStart(4, '0')}`, name, { callsPerMinute: rate });
@@ -23,7 +23,7 @@ export function testRates({ account, opened, store }: Bench): void {
     }
 
     it('admits its calls per minute over all processes, and refuses others with the time left', async () => {
-      const { ask } = await rated(3);
+      const { ask } = await createRatedKey(3);
       const other = await opened().another();
       const at = 10 * minute;
       expect((await Promise.all([ask(at), ask(at)])).map(({ status }) => status)).toEqual([
@@ -39,7 +39,7 @@ export function testRates({ account, opened, store }: Bench): void {
     });
 
     it('admits no more if two processes ask at the same moment', async () => {
-      const { ask } = await rated(10);
+      const { ask } = await createRatedKey(10);
       const other = await opened().another();
       const answers = await Promise.all(
         Array.from({ length: 40 }, (_, index) => ask(20 * minute, index % 2 === 0 ? store() : other)),
@@ -49,7 +49,7 @@ export function testRates({ account, opened, store }: Bench): void {
     });
 
     it('counts no refused call, and all calls of the keys it replaced', async () => {
-      const { key, ask } = await rated(2);
+      const { key, ask } = await createRatedKey(2);
       const at = 30 * minute;
       expect(await ask(at, store(), key.id, 5000n)).toMatchObject({ status: 'short' });
       expect(await ask(at)).toMatchObject({ status: 'reserved' });
@@ -62,7 +62,7 @@ export function testRates({ account, opened, store }: Bench): void {
     });
 
     it('follows its current rate, and none once the rate is removed', async () => {
-      const { key, ask } = await rated(1);
+      const { key, ask } = await createRatedKey(1);
       const at = 40 * minute;
       await ask(at);
       expect(await ask(at)).toMatchObject({ status: 'limited', rate: 1 });
@@ -79,7 +79,7 @@ export function testRates({ account, opened, store }: Bench): void {
       ['forth', 60 * minute],
       ['back', -60 * minute],
     ])('is let through when the clock was set %s by an hour', async (_, by) => {
-      const { ask } = await rated(1);
+      const { ask } = await createRatedKey(1);
       await ask(100 * minute);
       expect(await ask(100 * minute + by)).toMatchObject({ status: 'reserved' });
       expect(await ask(100 * minute + by)).toMatchObject({ status: 'limited' });

@@ -42,7 +42,7 @@ type Place = {
 export function fold(events: readonly CanonicalEvent[]): Folded {
   const folded: Folded = { candidates: {}, usage: {}, complete: false, error: undefined };
   const places = new Map<number, Place>();
-  const said = (candidate: number): Said => {
+  const getSaid = (candidate: number): Said => {
     folded.candidates[candidate] ??= {
       text: '',
       reasoning: '',
@@ -68,17 +68,17 @@ export function fold(events: readonly CanonicalEvent[]): Folded {
               arguments: '',
             }
           : undefined;
-      places.set(event.block, { said: said(event.candidate), kind: event.kind, call, text: '' });
+      places.set(event.block, { said: getSaid(event.candidate), kind: event.kind, call, text: '' });
     } else if (event.type === 'block-delta') {
       const place = places.get(event.block);
       if (place) place.text += event.text;
     } else if (event.type === 'block-end') {
       const place = places.get(event.block);
       if (place) close(place, event.opaque);
-    } else if (event.type === 'annotation') said(event.candidate).annotations.push(event.annotation);
-    else if (event.type === 'logprobs') said(event.candidate).logprobs.push(...event.content);
+    } else if (event.type === 'annotation') getSaid(event.candidate).annotations.push(event.annotation);
+    else if (event.type === 'logprobs') getSaid(event.candidate).logprobs.push(...event.content);
     else if (event.type === 'usage') folded.usage = { ...folded.usage, ...event.usage };
-    else if (event.type === 'finish') said(event.candidate).reason = event.reason.unified;
+    else if (event.type === 'finish') getSaid(event.candidate).reason = event.reason.unified;
     else if (event.type === 'error') folded.error = event.message;
     else if (event.type === 'response-end')
       folded.complete = events.every(({ type }) => type !== 'unreadable');

@@ -109,15 +109,15 @@ export function testReports({ account, store, opened }: Bench): void {
       const name = await account(1000n);
       for (const [index, key] of ['key-1', 'key-2', 'key-1'].entries())
         await call(`${name}-${index}`, name, key, 3n, { at: 5000 + index });
-      const found = async (query: Partial<EntryQuery>) =>
+      const findCalls = async (query: Partial<EntryQuery>) =>
         (await store().entries({ account: name, kinds: ['post'], limit: 9, ...query })).map(
           (row) => row.call,
         );
-      expect(await found({})).toEqual([`${name}-0`, `${name}-1`, `${name}-2`]);
-      expect(await found({ key: 'key-2' })).toEqual([`${name}-1`]);
-      expect(await found({ from: 5001, to: 5002 })).toEqual([`${name}-1`]);
+      expect(await findCalls({})).toEqual([`${name}-0`, `${name}-1`, `${name}-2`]);
+      expect(await findCalls({ key: 'key-2' })).toEqual([`${name}-1`]);
+      expect(await findCalls({ from: 5001, to: 5002 })).toEqual([`${name}-1`]);
       const [first] = await store().entries({ account: name, kinds: ['post'], limit: 1 });
-      expect(await found({ after: first?.number, limit: 1 })).toEqual([`${name}-1`]);
+      expect(await findCalls({ after: first?.number, limit: 1 })).toEqual([`${name}-1`]);
       expect((await store().entries({ account: name, limit: 9 })).map(({ kind }) => kind)).toEqual([
         'credit',
         'reserve',
@@ -136,20 +136,20 @@ export function testReports({ account, store, opened }: Bench): void {
       await call(`${name}-3`, name, 'key-1', 5n, { at: 2 * day });
       await store().reserve(request(`${name}-4`, name));
       await store().settle(settlement(`${name}-4`, undefined));
-      const usage = (query: Partial<UsageQuery>) => store().usage({ account: name, by: [], ...query });
-      expect(await usage({})).toEqual([{ calls: 3, input: 68, output: 5, cost: 68n, vendor: 68n }]);
-      expect(await usage({ by: ['key'] })).toEqual([
+      const readUsage = (query: Partial<UsageQuery>) => store().usage({ account: name, by: [], ...query });
+      expect(await readUsage({})).toEqual([{ calls: 3, input: 68, output: 5, cost: 68n, vendor: 68n }]);
+      expect(await readUsage({ by: ['key'] })).toEqual([
         { key: 'key-1', calls: 2, input: 8, output: 5, cost: 8n, vendor: 8n },
         { key: 'key-2', calls: 1, input: 60, output: 0, cost: 60n, vendor: 60n },
       ]);
-      expect(await usage({ by: ['day', 'model'], to: 2 * day })).toEqual([
+      expect(await readUsage({ by: ['day', 'model'], to: 2 * day })).toEqual([
         { day: '1970-01-02', model: 'house/model', calls: 1, input: 3, output: 5, cost: 3n, vendor: 3n },
         { day: '1970-01-02', model: 'house/other', calls: 1, input: 60, output: 0, cost: 60n, vendor: 60n },
       ]);
       expect(
-        await usage({ by: ['account', 'provider'], key: 'key-1', model: 'house/model', from: 2 * day }),
+        await readUsage({ by: ['account', 'provider'], key: 'key-1', model: 'house/model', from: 2 * day }),
       ).toEqual([{ account: name, provider: 'house', calls: 1, input: 5, output: 0, cost: 5n, vendor: 5n }]);
-      expect(await usage({ from: 9 * day })).toEqual([
+      expect(await readUsage({ from: 9 * day })).toEqual([
         { calls: 0, input: 0, output: 0, cost: 0n, vendor: 0n },
       ]);
     });
@@ -203,14 +203,14 @@ export function testReports({ account, store, opened }: Bench): void {
   });
 
   describe('the audit', () => {
-    const audited = async (): ReturnType<Store['audit']> => store().audit();
+    const runAudit = async (): ReturnType<Store['audit']> => store().audit();
 
     it('continues where it stopped, and finds nothing wrong with what the store wrote', async () => {
-      const before = await audited();
+      const before = await runAudit();
       expect(before).toMatchObject({ ok: true, findings: [] });
       const name = await account(100n);
       await call(`${name}-1`, name, 'key-1', 3n);
-      expect(await audited()).toMatchObject({
+      expect(await runAudit()).toMatchObject({
         ok: true,
         entries: before.entries + 3,
         accounts: before.accounts + 1,
@@ -218,7 +218,7 @@ export function testReports({ account, store, opened }: Bench): void {
     });
 
     it('reads everything in another store', async () => {
-      const [other, own] = [await opened().another(), await audited()];
+      const [other, own] = [await opened().another(), await runAudit()];
       expect(await other.audit()).toMatchObject({ ok: true, entries: own.entries });
       await other.close();
     });

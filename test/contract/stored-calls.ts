@@ -6,33 +6,33 @@ import type { CallQuery } from '../../plugins/meters/balance/store.ts';
 import { quote, settlement } from '../balance/calls.ts';
 import { request, type Bench } from './bench.ts';
 import { foldAll } from './fold-all.ts';
-import { type MadeCall, add, always, madeCall, totalOf } from './made-calls.ts';
+import { type MadeCall, add, always, buildCall, sumRows } from './made-calls.ts';
 import { expectEqual, expectRanked } from './overviews.ts';
 
 export function testStoredCalls({ account, store, opened }: Bench): void {
   describe('stored calls', () => {
-    const found = async (query: Partial<CallQuery>) =>
+    const listIds = async (query: Partial<CallQuery>) =>
       (await store().listCalls({ limit: 100, ...query })).map(({ call }) => call);
 
     it('come back newest first, a page at a time, with all that was written', async () => {
       const name = await account(0n);
       await add(
         store(),
-        madeCall(`${name}-1`, name, 5000, {
+        buildCall(`${name}-1`, name, 5000, {
           tags: { team: 'search', stage: 'test' },
           cost: '9007199254740993',
         }),
-        madeCall(`${name}-2`, name, 7000),
-        madeCall(`${name}-3`, name, 5000, {
+        buildCall(`${name}-2`, name, 7000),
+        buildCall(`${name}-3`, name, 5000, {
           asked: null,
           first_event: null,
           code: 'model_not_found',
           stream: 0,
         }),
       );
-      expect(await found({ account: name })).toEqual([`${name}-2`, `${name}-3`, `${name}-1`]);
+      expect(await listIds({ account: name })).toEqual([`${name}-2`, `${name}-3`, `${name}-1`]);
       const [, second] = await store().listCalls({ account: name, limit: 2 });
-      expect(await found({ account: name, after: second })).toEqual([`${name}-1`]);
+      expect(await listIds({ account: name, after: second })).toEqual([`${name}-1`]);
       expect(await store().storedCall(`${name}-1`)).toEqual({
         number: expect.any(Number),
         call: `${name}-1`,
@@ -68,13 +68,13 @@ export function testStoredCalls({ account, store, opened }: Bench): void {
 
     it('are stored once, however often they are written', async () => {
       const name = await account(0n);
-      const call = madeCall(`${name}-1`, name, 5000, { tags: { once: name, [name]: '' } });
+      const call = buildCall(`${name}-1`, name, 5000, { tags: { once: name, [name]: '' } });
       await add(store(), call);
-      await add(store(), call, madeCall(`${name}-2`, name, 5001));
-      expect(await found({ account: name })).toEqual([`${name}-2`, `${name}-1`]);
-      expect(await found({ tag: `once:${name}` })).toEqual([`${name}-1`]);
+      await add(store(), call, buildCall(`${name}-2`, name, 5001));
+      expect(await listIds({ account: name })).toEqual([`${name}-2`, `${name}-1`]);
+      expect(await listIds({ tag: `once:${name}` })).toEqual([`${name}-1`]);
       // A tag without a value is its name alone.
-      expect(await found({ tag: name })).toEqual([`${name}-1`]);
+      expect(await listIds({ tag: name })).toEqual([`${name}-1`]);
     });
 
     it('are found by each filter, and by several together', async () => {
@@ -89,23 +89,23 @@ export function testStoredCalls({ account, store, opened }: Bench): void {
       ];
       await add(
         store(),
-        ...variants.map((more, index) => madeCall(`${name}-${index}`, name, 1000 * index, more)),
+        ...variants.map((more, index) => buildCall(`${name}-${index}`, name, 1000 * index, more)),
       );
-      const own = async (query: Partial<CallQuery>) =>
-        (await found({ account: name, ...query })).map((id) => id.slice(name.length + 1)).join('');
-      expect(await own({})).toBe('543210');
-      expect(await own({ call: `${name}-3` })).toBe('3');
-      expect(await own({ key: 'key-2' })).toBe('0');
-      expect(await own({ model: 'house/other' })).toBe('1');
-      expect(await own({ provider: 'other' })).toBe('2');
-      expect(await own({ protocol: 'responses' })).toBe('3');
-      expect(await own({ outcome: 'failed' })).toBe('4');
-      expect(await own({ outcome: 'error' })).toBe('4');
-      expect(await own({ tag: 'team:a:b' })).toBe('5');
-      expect(await own({ from: 2000, to: 4000 })).toBe('32');
-      expect(await own({ minCost: 10n, maxCost: 40n })).toBe('4321');
-      expect(await own({ minCost: 20n, protocol: 'messages', to: 5000 })).toBe('42');
-      expect(await own({ tag: 'team:a:b', outcome: 'failed' })).toBe('');
+      const listOwn = async (query: Partial<CallQuery>) =>
+        (await listIds({ account: name, ...query })).map((id) => id.slice(name.length + 1)).join('');
+      expect(await listOwn({})).toBe('543210');
+      expect(await listOwn({ call: `${name}-3` })).toBe('3');
+      expect(await listOwn({ key: 'key-2' })).toBe('0');
+      expect(await listOwn({ model: 'house/other' })).toBe('1');
+      expect(await listOwn({ provider: 'other' })).toBe('2');
+      expect(await listOwn({ protocol: 'responses' })).toBe('3');
+      expect(await listOwn({ outcome: 'failed' })).toBe('4');
+      expect(await listOwn({ outcome: 'error' })).toBe('4');
+      expect(await listOwn({ tag: 'team:a:b' })).toBe('5');
+      expect(await listOwn({ from: 2000, to: 4000 })).toBe('32');
+      expect(await listOwn({ minCost: 10n, maxCost: 40n })).toBe('4321');
+      expect(await listOwn({ minCost: 20n, protocol: 'messages', to: 5000 })).toBe('42');
+      expect(await listOwn({ tag: 'team:a:b', outcome: 'failed' })).toBe('');
     });
 
     it('are deleted after their time, in slices, but not before they are summed up', async () => {
@@ -113,17 +113,17 @@ export function testStoredCalls({ account, store, opened }: Bench): void {
       await add(
         store(),
         ...[1, 2, 3].map((index) =>
-          madeCall(`${name}-${index}`, name, index - 10_000, { tags: { old: name } }),
+          buildCall(`${name}-${index}`, name, index - 10_000, { tags: { old: name } }),
         ),
       );
       const sweep = (before: number) => store().sweepCalls({ before, limit: 2, at: before });
       expect(await sweep(-9000)).toBe(0);
       await foldAll(store());
-      const before = totalOf(await store().overview({ ...always, from: -units['1d'], account: name }));
+      const before = sumRows(await store().overview({ ...always, from: -units['1d'], account: name }));
       expect([await sweep(-9998), await sweep(-9000), await sweep(-9000)]).toEqual([1, 2, 0]);
-      expect(await found({ account: name })).toEqual([]);
-      expect(await found({ tag: `old:${name}` })).toEqual([]);
-      expect(totalOf(await store().overview({ ...always, from: -units['1d'], account: name }))).toEqual(
+      expect(await listIds({ account: name })).toEqual([]);
+      expect(await listIds({ tag: `old:${name}` })).toEqual([]);
+      expect(sumRows(await store().overview({ ...always, from: -units['1d'], account: name }))).toEqual(
         before,
       );
     });
@@ -183,7 +183,7 @@ export function testStoredCalls({ account, store, opened }: Bench): void {
               );
               if (!each.isStored) continue;
               const { outcome, cached, first } = each;
-              const call = madeCall(id, name, each.at, {
+              const call = buildCall(id, name, each.at, {
                 key,
                 ...whom,
                 outcome,

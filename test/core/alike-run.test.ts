@@ -9,14 +9,14 @@ import { freePrice, type Provider } from '../../core/index.ts';
 import { crossReply, toText } from '../../core/lanes.ts';
 import { ReplyBudget, ReplyMemory } from '../../core/upstream/reply-memory.ts';
 import { protocol as chat } from '../../plugins/protocols/chat-completions/index.ts';
-import { modelWith } from '../chat-completions/bodies.ts';
+import { makeModel } from '../chat-completions/bodies.ts';
 import { protocol as messages } from '../messages/bodies.ts';
 import { character } from '../support/arbitrary.ts';
-import { routed } from '../support/exchange.ts';
+import { buildRouted } from '../support/exchange.ts';
 import { readCall } from '../support/families.ts';
 
 const provider: Provider = { name: 'p', endpoints: {}, sign: (request) => request };
-const target = { provider, model: modelWith({}), price: freePrice, protocol: chat };
+const target = { provider, model: makeModel({}), price: freePrice, protocol: chat };
 const body = {
   model: target.model.id,
   stream: true,
@@ -31,19 +31,19 @@ interface Said {
   readonly logprobs: boolean;
 }
 
-function written({ text, padding, logprobs }: Said, model: string): string {
+function writeChunk({ text, padding, logprobs }: Said, model: string): string {
   const choice = { index: 0, delta: { content: text }, ...(logprobs ? { logprobs: null } : {}) };
   const end = padding === undefined ? {} : { obfuscation: 'x'.repeat(padding) };
   return `data: ${JSON.stringify({ id: 'c', created: 1, model, choices: [choice], ...end })}\n\n`;
 }
 
-function streamOf(said: readonly Said[], model: string): string {
+function writeStream(said: readonly Said[], model: string): string {
   const chunk = (more: object): string =>
     `data: ${JSON.stringify({ id: 'c', created: 1, model, ...more })}\n\n`;
   const start = chunk({ choices: [{ index: 0, delta: { role: 'assistant', content: '' } }] });
   const finish = chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
   const usage = chunk({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } });
-  return `${start}${said.map((each) => written(each, model)).join('')}${finish}${usage}data: [DONE]\n\n`;
+  return `${start}${said.map((each) => writeChunk(each, model)).join('')}${finish}${usage}data: [DONE]\n\n`;
 }
 
 async function cross(
@@ -58,7 +58,7 @@ async function cross(
       yield bytes.subarray(from, places[index] ?? bytes.length);
   };
   const call = readCall('chat-completions', body);
-  const exchange = { ...routed(target), call, protocol: client };
+  const exchange = { ...buildRouted(target), call, protocol: client };
   const tally = new Tally();
   const response = { status: 200, headers: { 'content-type': 'text/event-stream' }, body: stream() };
   const memory = new ReplyMemory(new ReplyBudget({ repliesLimit: 1e9 }));
@@ -85,8 +85,8 @@ const saids = fc.array(
 it('the gateway changes only the model and counts the same text, however a stream is cut', async () => {
   await fc.assert(
     fc.asyncProperty(saids, fc.array(fc.nat(), { maxLength: 30 }), async (said, cuts) => {
-      const { sent, tally } = await cross(streamOf(said, 'theirs'), cuts);
-      expect(sent).toBe(streamOf(said, target.model.id));
+      const { sent, tally } = await cross(writeStream(said, 'theirs'), cuts);
+      expect(sent).toBe(writeStream(said, target.model.id));
       expect(tally.deliveredBytes).toBe(said.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0));
       expect(tally.complete).toBe(true);
     }),
@@ -95,7 +95,7 @@ it('the gateway changes only the model and counts the same text, however a strea
 });
 
 /** The text of a stream of messages. */
-function textIn(stream: string): string {
+function readText(stream: string): string {
   const deltas = stream.matchAll(/^data: (\{"type":"content_block_delta".*\})$/gm);
   return [...deltas].map(([, data = '']) => JSON.parse(data).delta.text).join('');
 }
@@ -103,9 +103,9 @@ function textIn(stream: string): string {
 it('a client of another protocol gets and is charged for all the text, however a stream is cut', async () => {
   await fc.assert(
     fc.asyncProperty(saids, fc.array(fc.nat(), { maxLength: 30 }), async (said, cuts) => {
-      const { sent, tally } = await cross(streamOf(said, 'theirs'), cuts, messages);
+      const { sent, tally } = await cross(writeStream(said, 'theirs'), cuts, messages);
       const all = said.map(({ text }) => text).join('');
-      expect(textIn(sent)).toBe(all.toWellFormed());
+      expect(readText(sent)).toBe(all.toWellFormed());
       expect(tally.deliveredBytes).toBe(said.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0));
       expect(tally.complete).toBe(true);
     }),

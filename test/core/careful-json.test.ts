@@ -6,7 +6,7 @@ import { parseJson } from '../../core/http/json-body.ts';
 import { isGatewayError } from '../../core/index.ts';
 
 /** The field that a body is refused for. */
-function refusedFor(text: string): string | undefined {
+function findRepeatedField(text: string): string | undefined {
   try {
     parseJson(Buffer.from(text));
     return undefined;
@@ -37,7 +37,7 @@ it.each([
   ['with a name of another script', '{"prénom":1,"prénom":"名"}', 'prénom'],
   ['with numbers as names', '{"1":1,"0":0,"1":2}', '1'],
 ])('the parser refuses a duplicate field %s', (_, text, field) => {
-  expect(refusedFor(text)).toBe(field);
+  expect(findRepeatedField(text)).toBe(field);
 });
 
 it.each([
@@ -47,12 +47,14 @@ it.each([
   '{"a":"\\"","b":"\\\\\\":","c":"b\\" :"}',
   '{ "a" : ": " , "b\\"" : [ ":" ] }',
 ])('the parser accepts %s', (text) => {
-  expect(refusedFor(text)).toBeUndefined();
+  expect(findRepeatedField(text)).toBeUndefined();
 });
 
 it('the parser shortens a long path in its error', () => {
   const long = `"${'x'.repeat(10_000)}"`;
-  expect(refusedFor(`{${'"a":{'.repeat(90)}${long}:1,${long}:2${'}'.repeat(91)}`)?.length).toBeLessThan(500);
+  expect(
+    findRepeatedField(`{${'"a":{'.repeat(90)}${long}:1,${long}:2${'}'.repeat(91)}`)?.length,
+  ).toBeLessThan(500);
 });
 
 describe('escaped names', () => {
@@ -73,7 +75,7 @@ describe('escaped names', () => {
   it('finds an escaped duplicate after a body that would hide it', () => {
     const once = '"max_tokens":1,"max_token\\';
     for (let time = 0; time < 3; time += 1) parseJson(Buffer.from(`{${once}\\":1}`));
-    expect(refusedFor(`{${once}u0073":1}`)).toBe('max_tokens');
+    expect(findRepeatedField(`{${once}u0073":1}`)).toBe('max_tokens');
   });
 
   it('accepts a name that ends with a backslash', () => {
@@ -123,7 +125,7 @@ describe('arbitrary bodies', () => {
     let refused = 0;
     fc.assert(
       fc.property(object, ({ text, repeats }) => {
-        expect(refusedFor(text) !== undefined).toBe(repeats);
+        expect(findRepeatedField(text) !== undefined).toBe(repeats);
         if (repeats) refused += 1;
         else
           expect(JSON.stringify(readCarefully(text))).toBe(

@@ -6,7 +6,7 @@ import { checkModel, type Provider } from '../../core/index.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import { createTargetFinder } from '../../core/upstream/targets.ts';
 import { plainProtocol } from '../support/plain-protocol.ts';
-import { modelFacts } from '../support/station.ts';
+import { buildModelFacts } from '../support/station.ts';
 
 beforeEach(() => void vi.useFakeTimers({ now: new Date('2026-03-01T12:00:00Z') }));
 afterEach(() => void vi.useRealTimers());
@@ -17,9 +17,9 @@ const provider = (name: string, credential?: number): Provider => ({
   sign: (request) => request,
   ...(credential === undefined ? {} : { credential }),
 });
-const model = (facts: Parameters<typeof modelFacts>[0] = {}) => checkModel(modelFacts(facts));
+const model = (facts: Parameters<typeof buildModelFacts>[0] = {}) => checkModel(buildModelFacts(facts));
 
-function catalog(...models: ReturnType<typeof model>[]): Catalog {
+function createCatalog(...models: ReturnType<typeof model>[]): Catalog {
   const made = new Catalog();
   made.offer(provider('p'), models);
   return made;
@@ -49,7 +49,7 @@ describe('retired models', () => {
   ];
 
   it('serves a model through its last day, and then refuses it and names its successor', () => {
-    const made = catalog(...models);
+    const made = createCatalog(...models);
     expect(made.find('house/old')).toHaveLength(1);
     vi.setSystemTime(new Date('2026-03-31T23:59:59Z'));
     expect(made.find('house/old')).toHaveLength(1);
@@ -69,7 +69,7 @@ describe('retired models', () => {
   });
 
   it('invalidates cached renderings of the catalogue when a model retires', () => {
-    const made = catalog(...models);
+    const made = createCatalog(...models);
     const before = made.version;
     vi.setSystemTime(new Date('2026-04-02T00:00:00Z'));
     expect(made.version).toBeGreaterThan(before);
@@ -77,7 +77,7 @@ describe('retired models', () => {
   });
 
   it('keeps serving a model from a provider that still offers it', () => {
-    const made = catalog(...models);
+    const made = createCatalog(...models);
     made.offer(provider('other'), [model({ id: 'house/old' })]);
     vi.setSystemTime(new Date('2026-04-02T00:00:00Z'));
     expect(made.find('house/old').map((offer) => offer.provider.name)).toEqual(['other']);
@@ -86,7 +86,7 @@ describe('retired models', () => {
 
 describe('model ids', () => {
   it('finds a model by alias or canonical slug, unless another model has that id', () => {
-    const made = catalog(
+    const made = createCatalog(
       model({ id: 'house/one', aliases: ['house/first', 'house/two'], canonicalSlug: 'house/one-20260101' }),
       model({ id: 'house/two' }),
     );
@@ -98,7 +98,7 @@ describe('model ids', () => {
   });
 
   it('refuses an unknown id by name', () => {
-    expect(catalog().missing('house/none', 'provider.fallback')).toMatchObject({
+    expect(createCatalog().missing('house/none', 'provider.fallback')).toMatchObject({
       code: 'model_not_found',
       details: { param: 'provider.fallback' },
       message: expect.stringContaining('house/none'),

@@ -3,17 +3,17 @@ import { computeCharge } from '../../core/billing/charge.ts';
 import { Tally } from '../../core/billing/reply-progress.ts';
 import type { Charge, Usage } from '../../core/index.ts';
 import { target } from '../balance/targets.ts';
-import { routed } from '../support/exchange.ts';
+import { buildRouted } from '../support/exchange.ts';
 
 export const inHouse = target('house', { input: '1', output: '2', cacheRead: '0.1' });
-export const exchange = routed(inHouse);
+export const exchange = buildRouted(inHouse);
 
 Object.assign(exchange.attempt, { sent: true, phase: 'first-event' });
 
 export const bytes = exchange.call.size.textBytes;
 
 /** Charges a completed call whose provider sent this usage, one after the other, and so much text. */
-export function charged(
+export function chargeUsage(
   figures: readonly Usage[],
   text = 'hello there',
   outcome: 'completed' | 'aborted' = 'completed',

@@ -58,17 +58,17 @@ const authorized: string[] = [];
 const metered: string[] = [];
 
 /** What a plugin in plain JavaScript may do, past the types. */
-function untyped(value: unknown): never {
+function eraseType(value: unknown): never {
   return value as never;
 }
 
-function nameOf({ headers }: Received): string {
+function readName({ headers }: Received): string {
   return String(headers['x-plan']);
 }
 
 /** Does at a hook what the call's plan says; returns `usual` if it says nothing. */
 function misbehave<Value>(hook: Hook, exchange: Received, usual: Value): Value | Promise<Value> {
-  const known = running.get(nameOf(exchange));
+  const known = running.get(readName(exchange));
   if (known?.plan.leaves === hook) known.client.abort();
   const fault = known?.plan.faults[hook];
   if (fault === 'throws') throw new TypeError('a slip');
@@ -79,7 +79,7 @@ function misbehave<Value>(hook: Hook, exchange: Received, usual: Value): Value |
   return fault === 'nonsense' ? JSON.parse('{"status":"nonsense","targets":7}') : usual;
 }
 
-async function* unruly(
+async function* disturbEvents(
   events: AsyncIterable<CanonicalEvent>,
   exchange: Received,
 ): AsyncGenerator<CanonicalEvent> {
@@ -114,20 +114,20 @@ const inHouse = definePlugin({
     route.tapPromise('unruly', async (targets, parsed) => misbehave('route', parsed, targets));
     authorize.tap(
       { name: 'books', stage: -1 },
-      (grant, planned) => (authorized.push(nameOf(planned)), grant),
+      (grant, planned) => (authorized.push(readName(planned)), grant),
     );
     authorize.tapPromise('unruly', async (grant, planned) => misbehave('authorize', planned, grant));
     transformRequest.tapPromise(
-      { name: 'unruly', when: untyped((exchange: Received) => misbehave('when', exchange, true)) },
+      { name: 'unruly', when: eraseType((exchange: Received) => misbehave('when', exchange, true)) },
       async (request, exchange) => misbehave('transformRequest', exchange, request),
     );
-    transformStream.tap({ name: 'unruly', when: () => true }, unruly);
+    transformStream.tap({ name: 'unruly', when: () => true }, disturbEvents);
     attempt.tap(
       'unruly',
-      untyped((_: unknown, exchange: Received) => misbehave('attempt', exchange, undefined)),
+      eraseType((_: unknown, exchange: Received) => misbehave('attempt', exchange, undefined)),
     );
     meter.tapPromise('unruly', async ({ exchange }) => misbehave('meter', exchange, undefined));
-    meter.tap({ name: 'books', stage: -1 }, ({ exchange }) => void metered.push(nameOf(exchange)));
+    meter.tap({ name: 'books', stage: -1 }, ({ exchange }) => void metered.push(readName(exchange)));
     observe.tapPromise('unruly', async ({ exchange }) => misbehave('observe', exchange, undefined));
     for (const name of ['first', 'second']) {
       const provider = {
@@ -217,7 +217,7 @@ it('the gateway ends and, if authorized, meters each call once, and answers clie
       for (const [index, { plan, name }] of calls.entries()) {
         const what = JSON.stringify(plan);
         await expect
-          .poll(() => gateway.ends.filter(({ exchange }) => nameOf(exchange) === name).length, {
+          .poll(() => gateway.ends.filter(({ exchange }) => readName(exchange) === name).length, {
             timeout: 10_000,
             message: what,
           })

@@ -4,13 +4,17 @@ import { describe, expect, it } from 'vitest';
 import { FormGuard } from '../../core/http/form-guard.ts';
 import { GatewayError } from '../../core/index.ts';
 
-const tooLarge = (): GatewayError => new GatewayError('body_too_large', 'too large');
+const buildSizeError = (): GatewayError => new GatewayError('body_too_large', 'too large');
 
-async function passed(form: string, size: number, limit = 1_000_000): Promise<string> {
+async function passForm(form: string, size: number, limit = 1_000_000): Promise<string> {
   const pieces = Array.from({ length: Math.ceil(form.length / size) }, (_, index) =>
     Buffer.from(form.slice(index * size, (index + 1) * size)),
   );
-  const guard = new FormGuard({ 'content-type': 'multipart/form-data; boundary="here"' }, limit, tooLarge);
+  const guard = new FormGuard(
+    { 'content-type': 'multipart/form-data; boundary="here"' },
+    limit,
+    buildSizeError,
+  );
   return Buffer.concat(await Readable.from(pieces).pipe(guard).toArray()).toString();
 }
 
@@ -21,7 +25,7 @@ const end = '--here--\r\n';
 describe.each([1, 2, 7, 11, 64, 4096, 65_536])('forms in chunks of %i bytes', (size) => {
   it('passes a form through unchanged, however long its parts are', async () => {
     const form = `${part(4000, 800)}${part(0, 800)}${part(4000, 0)}${end}behind it`;
-    expect(await passed(form, size)).toBe(form);
+    expect(await passForm(form, size)).toBe(form);
   });
 
   it.each([
@@ -29,11 +33,11 @@ describe.each([1, 2, 7, 11, 64, 4096, 65_536])('forms in chunks of %i bytes', (s
     ['in a later one', `${part(10, 900)}${part(4200, 1)}`],
     ['without end', `${part(10, 1)}--here\r\n${'h'.repeat(5000)}`],
   ])('stops at a long part head %s', async (_, form) => {
-    await expect(passed(form + end, size)).rejects.toThrow(/a head of more than 4096 bytes/);
+    await expect(passForm(form + end, size)).rejects.toThrow(/a head of more than 4096 bytes/);
   });
 
   it('stops a form that is too long', async () => {
-    expect(await passed('x'.repeat(9000), size, 9000)).toHaveLength(9000);
-    await expect(passed('x'.repeat(9001), size, 9000)).rejects.toThrow(/too large/);
+    expect(await passForm('x'.repeat(9000), size, 9000)).toHaveLength(9000);
+    await expect(passForm('x'.repeat(9001), size, 9000)).rejects.toThrow(/too large/);
   });
 });

@@ -17,6 +17,6 @@ export function useHooks(): void {
 }
 
 /** What a plugin in plain JavaScript may get wrong, past the types. */
-export function untyped(value: unknown): never {
+export function eraseType(value: unknown): never {
   return value as never;
 }

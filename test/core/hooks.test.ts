@@ -56,12 +56,12 @@ it('a call fires the hooks in the order in which they are declared', async () =>
 });
 
 /** The names of types in a text, in their order; without promises. */
-function typesIn(text: string): string[] {
+function listTypes(text: string): string[] {
   return [...text.matchAll(/\b[A-Z]\w+/g)].map(([name]) => name).filter((name) => name !== 'Promise');
 }
 
 /** What core/hooks.ts says of each hook: how it is tapped, what it passes and what it returns. */
-function declared(): object[] {
+function readHooks(): object[] {
   const [, body = ''] =
     /export interface Hooks \{\n(.*?)\n\}/s.exec(readFileSync(join(root, 'core/hooks.ts'), 'utf8')) ?? [];
   const members = [...body.matchAll(/^ {2}readonly (\w+): (.*?);$(?=\n {2}\/|\n*(?![^]))/gms)];
@@ -72,8 +72,8 @@ function declared(): object[] {
     return {
       hook,
       waits: type.includes('tapPromise') || type.startsWith('AsyncTap'),
-      passes: typesIn(parameters),
-      gives: typesIn(answer),
+      passes: listTypes(parameters),
+      gives: listTypes(answer),
     };
   });
 }
@@ -81,15 +81,16 @@ function declared(): object[] {
 it('the README lists each hook with what it passes and returns', () => {
   const [, section = ''] =
     /^## Hooks$(.*?)(?:^## |$(?![^]))/ms.exec(readFileSync(join(root, 'core/README.md'), 'utf8')) ?? [];
-  const quoted = (cell: string): string => [...cell.matchAll(/`([^`]*)`/g)].map(([, text]) => text).join(' ');
+  const joinQuotes = (cell: string): string =>
+    [...cell.matchAll(/`([^`]*)`/g)].map(([, text]) => text).join(' ');
   const documented = [...section.matchAll(/^\| `(\w+)`( \(`tap`\))? \|(.+)\|(.*)\|(.*)\|$/gm)].map(
     ([, hook, tap, , passes = '', gives = '']) => ({
       hook,
       waits: tap === undefined,
-      passes: typesIn(quoted(passes)),
-      gives: typesIn(quoted(gives)),
+      passes: listTypes(joinQuotes(passes)),
+      gives: listTypes(joinQuotes(gives)),
     }),
   );
-  expect(documented).toEqual(declared());
+  expect(documented).toEqual(readHooks());
   expect(documented.map(({ hook }) => hook)).toEqual(names);
 });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { computeWorstCost } from '../../core/billing/worst-cost.ts';
 import type { Usage } from '../../core/index.ts';
-import { bytes, charged, estimate, inHouse } from './charged.ts';
+import { bytes, chargeUsage, estimate, inHouse } from './charged.ts';
 
 describe('implausible figures', () => {
   it.each<[string, Usage[], Partial<Usage>]>([
@@ -21,35 +21,35 @@ describe('implausible figures', () => {
       { input: 5, output: estimate.output },
     ],
   ])('estimates and flags implausible figures: %s', (_, figures, usage) => {
-    const charge = charged(figures);
+    const charge = chargeUsage(figures);
     expect(charge).toMatchObject({ usage, basis: 'estimate', suspect: true });
     expect(charge.cost).toBeGreaterThan(0n);
   });
 
   it('drops the parts of an implausible figure with it', () => {
-    expect(charged([{ input: 1e15, cacheRead: 1e15, output: 4 }]).usage).toEqual({
+    expect(chargeUsage([{ input: 1e15, cacheRead: 1e15, output: 4 }]).usage).toEqual({
       input: estimate.input,
       output: 4,
     });
   });
 
   it('flags a part larger than its whole, and prices it as the whole', () => {
-    expect(charged([{ input: 5, cacheRead: 50, output: 4 }])).toMatchObject({
+    expect(chargeUsage([{ input: 5, cacheRead: 50, output: 4 }])).toMatchObject({
       cost: 500n + 8000n,
       suspect: true,
     });
   });
 
   it('does not accept implausible figures of a call that broke off', () => {
-    expect(charged([{ input: 1e15 }], 'hello there', 'aborted')).toMatchObject({
+    expect(chargeUsage([{ input: 1e15 }], 'hello there', 'aborted')).toMatchObject({
       usage: estimate,
       suspect: true,
     });
   });
 
   it('estimates missing figures without flagging the call', () => {
-    expect(charged([])).toMatchObject({ usage: estimate, basis: 'estimate', suspect: false });
-    expect(charged([{ input: 9 }])).toMatchObject({
+    expect(chargeUsage([])).toMatchObject({ usage: estimate, basis: 'estimate', suspect: false });
+    expect(chargeUsage([{ input: 9 }])).toMatchObject({
       usage: { input: 9, output: estimate.output },
       basis: 'estimate',
       suspect: false,
@@ -82,7 +82,7 @@ describe('arbitrary figures', () => {
         fc.array(anyUsage, { maxLength: 4 }),
         fc.constantFrom('completed' as const, 'aborted' as const),
         (figures, outcome) => {
-          const { cost } = charged(figures, 'hello there', outcome);
+          const { cost } = chargeUsage(figures, 'hello there', outcome);
           expect(cost).toBeGreaterThan(0n);
           expect(cost).toBeLessThanOrEqual(most);
         },

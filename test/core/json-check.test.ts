@@ -27,11 +27,13 @@ async function check(answer: unknown, schema: unknown): Promise<string[]> {
 }
 
 /** Each level asks twice for the next. */
-function doubling(levels: number): object {
+function buildDoubling(levels: number): object {
   const names = Array.from({ length: levels }, (_, level) => `level${level}`);
-  const twice = (name: string): object => ({ allOf: [{ $ref: name }, { $ref: name }] });
-  const $defs = Object.fromEntries(names.map((name, level) => [name, twice(`#/$defs/level${level + 1}`)]));
-  return { ...twice('#/$defs/level0'), $defs };
+  const repeatReference = (name: string): object => ({ allOf: [{ $ref: name }, { $ref: name }] });
+  const $defs = Object.fromEntries(
+    names.map((name, level) => [name, repeatReference(`#/$defs/level${level + 1}`)]),
+  );
+  return { ...repeatReference('#/$defs/level0'), $defs };
 }
 
 describe('an answer', () => {
@@ -52,7 +54,7 @@ describe('an answer', () => {
   });
 
   it('is reported as unchecked if a short schema asks for millions of checks', async () => {
-    expect(await check({}, doubling(10))).toEqual([]);
-    expect(await check({}, doubling(60))).toEqual(['the schema asks for too many checks of the answer']);
+    expect(await check({}, buildDoubling(10))).toEqual([]);
+    expect(await check({}, buildDoubling(60))).toEqual(['the schema asks for too many checks of the answer']);
   });
 });

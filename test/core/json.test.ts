@@ -8,25 +8,25 @@ it('the reader returns the value with its exact text and bytes', () => {
   expect(read.bytes).toBe(bytes);
 });
 
-const fieldsOf = (count: number): object =>
+const buildFields = (count: number): object =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`f${index}`, 0]));
 
 /** Ten objects in a list: each counts as a field, and so does the list. */
-const wide = (fields: number): Buffer =>
+const buildTools = (fields: number): Buffer =>
   Buffer.from(
     JSON.stringify({
-      tools: [fieldsOf(fields - 11 - 9 * 9000), ...Array.from({ length: 9 }, () => fieldsOf(9000))],
+      tools: [buildFields(fields - 11 - 9 * 9000), ...Array.from({ length: 9 }, () => buildFields(9000))],
     }),
   );
 
 it('the reader accepts as many fields as a conversation can have', () => {
-  expect(parseJson(wide(100_000)).bytes.length).toBeGreaterThan(800_000);
+  expect(parseJson(buildTools(100_000)).bytes.length).toBeGreaterThan(800_000);
 });
 
 it('the reader names the first field beyond the limit at the top level', () => {
-  const own = (fields: number): Buffer => Buffer.from(JSON.stringify(fieldsOf(fields)));
-  expect(parseJson(own(1000)).value).toHaveProperty('f999');
-  expect(() => parseJson(own(1001))).toThrow(
+  const buildRoot = (fields: number): Buffer => Buffer.from(JSON.stringify(buildFields(fields)));
+  expect(parseJson(buildRoot(1000)).value).toHaveProperty('f999');
+  expect(() => parseJson(buildRoot(1001))).toThrow(
     expect.objectContaining({
       code: 'invalid_request',
       details: expect.objectContaining({ param: 'f1000' }),
@@ -35,9 +35,10 @@ it('the reader names the first field beyond the limit at the top level', () => {
 });
 
 it('the reader names the first field beyond the limit of an object', () => {
-  const body = (fields: number): Buffer => Buffer.from(JSON.stringify({ metadata: fieldsOf(fields) }));
-  expect(parseJson(body(20_000)).value).toHaveProperty('metadata.f19999');
-  expect(() => parseJson(body(20_001))).toThrow(
+  const buildMetadata = (fields: number): Buffer =>
+    Buffer.from(JSON.stringify({ metadata: buildFields(fields) }));
+  expect(parseJson(buildMetadata(20_000)).value).toHaveProperty('metadata.f19999');
+  expect(() => parseJson(buildMetadata(20_001))).toThrow(
     expect.objectContaining({
       code: 'invalid_request',
       details: expect.objectContaining({ param: 'f20000' }),
@@ -46,7 +47,7 @@ it('the reader names the first field beyond the limit of an object', () => {
 });
 
 it.each([
-  ['more fields than that', wide(100_001), 'more than 100000 fields'],
+  ['more fields than that', buildTools(100_001), 'more than 100000 fields'],
   ['invalid UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 'UTF-8'],
   ['invalid JSON', Buffer.from('{"a":'), 'not valid JSON'],
   ['an empty body', Buffer.from(''), 'not valid JSON'],

@@ -4,11 +4,11 @@ import { freePrice, type Provider } from '../../core/index.ts';
 import { crossReply, toText as pieceText, type Piece } from '../../core/lanes.ts';
 import { ReplyBudget, ReplyMemory } from '../../core/upstream/reply-memory.ts';
 import { protocol as chat } from '../../plugins/protocols/chat-completions/index.ts';
-import { modelWith } from '../chat-completions/bodies.ts';
-import { routed } from '../support/exchange.ts';
+import { makeModel } from '../chat-completions/bodies.ts';
+import { buildRouted } from '../support/exchange.ts';
 import { readCall } from '../support/families.ts';
 
-function said(text: string): string {
+function writeText(text: string): string {
   return `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: text } }] })}\n\n`;
 }
 
@@ -31,12 +31,12 @@ const ownCall = {
  * Sends the chunks of a chat-completions provider to a client of the plain protocol, or of its own. `left` is
  * set if the provider is not read to its end.
  */
-async function crossed(
+async function crossChunks(
   chunks: readonly string[],
   { tapped = false, verbatim = false } = {},
 ): Promise<{ pieces: Piece[]; error: unknown; left: boolean; tally: Tally }> {
   const exchange = {
-    ...routed({ provider, model: modelWith(), price: freePrice, protocol: chat }, { stream: true }),
+    ...buildRouted({ provider, model: makeModel(), price: freePrice, protocol: chat }, { stream: true }),
     ...(verbatim ? ownCall : {}),
   };
   let left = true;
@@ -61,15 +61,15 @@ async function crossed(
   return { pieces, error: undefined, left, tally };
 }
 
-function textOf(pieces: readonly Piece[]): string {
+function joinPieces(pieces: readonly Piece[]): string {
   return pieces.map(pieceText).join('');
 }
 
 describe('translated streams', () => {
   it('sends a translated stream chunk by chunk, and its last frame separately', async () => {
-    const { pieces, error } = await crossed([
-      said('one ') + said('two '),
-      said('three ') + said('four') + finished,
+    const { pieces, error } = await crossChunks([
+      writeText('one ') + writeText('two '),
+      writeText('three ') + writeText('four') + finished,
     ]);
     expect(error).toBeUndefined();
     expect(pieces.map((piece) => [pieceText(piece).match(/one|two|three|four|done/g), piece.last])).toEqual([
@@ -80,14 +80,14 @@ describe('translated streams', () => {
   });
 
   it('sends the same text if a tap transforms the events', async () => {
-    const chunks = [said('one ') + said('two '), said('three') + finished];
-    expect(textOf((await crossed(chunks, { tapped: true })).pieces)).toBe(
-      textOf((await crossed(chunks)).pieces),
+    const chunks = [writeText('one ') + writeText('two '), writeText('three') + finished];
+    expect(joinPieces((await crossChunks(chunks, { tapped: true })).pieces)).toBe(
+      joinPieces((await crossChunks(chunks)).pieces),
     );
   });
 
   it("reads the provider's stream to its end, so that the connection can be reused", async () => {
-    expect(await crossed([said('one'), finished, ': good night\n\n'])).toMatchObject({
+    expect(await crossChunks([writeText('one'), finished, ': good night\n\n'])).toMatchObject({
       error: undefined,
       left: false,
     });
@@ -99,25 +99,25 @@ describe.each([
   ['translated', false],
 ])('%s streams', (_lane, verbatim) => {
   it('delivers what precedes a break within a chunk', async () => {
-    const { pieces, error } = await crossed(
-      [said('one ') + said('two') + broken + said('three') + finished],
+    const { pieces, error } = await crossChunks(
+      [writeText('one ') + writeText('two') + broken + writeText('three') + finished],
       { verbatim },
     );
-    expect(textOf(pieces)).toContain('two');
-    expect(textOf(pieces)).not.toContain('three');
+    expect(joinPieces(pieces)).toContain('two');
+    expect(joinPieces(pieces)).not.toContain('three');
     expect(error).toMatchObject({ code: 'upstream_failed' });
   });
 
   const garbage = 'data: {"choices":[{]\n\n';
 
   it('skips an unreadable event and continues with the next', async () => {
-    const { pieces, error, tally } = await crossed(
-      [said('one ') + garbage, said('two') + garbage + finished],
+    const { pieces, error, tally } = await crossChunks(
+      [writeText('one ') + garbage, writeText('two') + garbage + finished],
       { verbatim },
     );
     expect(error).toBeUndefined();
-    expect(textOf(pieces)).toMatch(/one [^]*two/);
-    expect(textOf(pieces)).not.toContain('[{]');
+    expect(joinPieces(pieces)).toMatch(/one [^]*two/);
+    expect(joinPieces(pieces)).not.toContain('[{]');
     expect(pieces.at(-1)).toMatchObject({ last: true });
     expect([tally.unreadable, tally.losses]).toEqual([
       2,
@@ -126,36 +126,41 @@ describe.each([
   });
 
   it('fails if more than a few events are unreadable', async () => {
-    const { pieces, error, tally } = await crossed([said('one'), garbage.repeat(6), said('two') + finished], {
-      verbatim,
-    });
-    expect(textOf(pieces)).toContain('one');
-    expect(textOf(pieces)).not.toContain('two');
+    const { pieces, error, tally } = await crossChunks(
+      [writeText('one'), garbage.repeat(6), writeText('two') + finished],
+      {
+        verbatim,
+      },
+    );
+    expect(joinPieces(pieces)).toContain('one');
+    expect(joinPieces(pieces)).not.toContain('two');
     expect([tally.complete, error]).toMatchObject([false, { code: 'upstream_failed' }]);
   });
 
   it('is not complete if its last event is unreadable', async () => {
-    const { error } = await crossed([said('one') + garbage], { verbatim });
+    const { error } = await crossChunks([writeText('one') + garbage], { verbatim });
     expect(error).toMatchObject({ code: 'upstream_failed' });
   });
 
   it.each(['data:\n\n', 'data: \n\n', 'event: message\ndata:\n\n'])(
     'does not end at an event without data: %j',
     async (empty) => {
-      const { pieces, error, tally } = await crossed(
-        [empty + said('one') + empty, said('two') + empty + finished],
+      const { pieces, error, tally } = await crossChunks(
+        [empty + writeText('one') + empty, writeText('two') + empty + finished],
         { verbatim },
       );
       expect(error).toBeUndefined();
-      expect(textOf(pieces)).toMatch(/one[^]*two/);
-      expect([tally.unreadable, /^data: ?$/m.test(textOf(pieces))]).toEqual([0, false]);
+      expect(joinPieces(pieces)).toMatch(/one[^]*two/);
+      expect([tally.unreadable, /^data: ?$/m.test(joinPieces(pieces))]).toEqual([0, false]);
     },
   );
 
   it.each(['event: error\ndata: upstream timed out\n\n', 'event: error\ndata:\n\n'])(
     'fails at an unreadable error event: %j',
     async (frame) => {
-      const { error } = await crossed([said('one') + frame, said('two') + finished], { verbatim });
+      const { error } = await crossChunks([writeText('one') + frame, writeText('two') + finished], {
+        verbatim,
+      });
       expect(error).toMatchObject({ code: 'upstream_failed' });
     },
   );

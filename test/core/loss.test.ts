@@ -31,11 +31,11 @@ it('the loss header stops at 2 kB and counts the rest', () => {
 });
 
 it('a loss report lists each path once, at most a thousand, and counts the others', () => {
-  const lost = (path: string): Loss => ({ path, reason: 'no place for it', code: 'unsupported' });
-  expect(boundLosses(['a', 'b', 'a'].map(lost))).toEqual([lost('a'), lost('b')]);
-  const many = boundLosses(Array.from({ length: 60_000 }, (_, index) => lost(`x_${index}`)));
+  const buildLoss = (path: string): Loss => ({ path, reason: 'no place for it', code: 'unsupported' });
+  expect(boundLosses(['a', 'b', 'a'].map(buildLoss))).toEqual([buildLoss('a'), buildLoss('b')]);
+  const many = boundLosses(Array.from({ length: 60_000 }, (_, index) => buildLoss(`x_${index}`)));
   expect(many.slice(999)).toEqual([
-    lost('x_999'),
+    buildLoss('x_999'),
     { path: '+59000', reason: '59000 more are not listed', code: 'unsupported' },
   ]);
   const header = formatLossHeader(many);

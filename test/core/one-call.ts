@@ -27,16 +27,16 @@ export type Behaviour = (
 
 let running: TestGateway | undefined;
 
-async function* once(text: string): AsyncGenerator<Uint8Array> {
+async function* yieldOnce(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
 }
 
-async function* encoded(parts: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+async function* yieldParts(parts: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
   for await (const part of parts) yield Buffer.from(part);
 }
 
 /** A provider that serves `house/model` and does what a test says. */
-export function vendor(name: string, behaviour: Behaviour): PluginFactory<z.ZodObject> {
+export function defineVendor(name: string, behaviour: Behaviour): PluginFactory<z.ZodObject> {
   return definePlugin({
     name,
     options: z.strictObject({}),
@@ -57,7 +57,7 @@ export function vendor(name: string, behaviour: Behaviour): PluginFactory<z.ZodO
         return {
           status,
           headers: { 'content-type': type, ...headers },
-          body: typeof body === 'string' ? once(body) : encoded(body),
+          body: typeof body === 'string' ? yieldOnce(body) : yieldParts(body),
         };
       });
     },
@@ -65,7 +65,7 @@ export function vendor(name: string, behaviour: Behaviour): PluginFactory<z.ZodO
 }
 
 /** A plugin with one test's own taps; it authenticates everyone unless the test taps that itself. */
-export function taps(apply: (host: Host) => void, open = true): PluginFactory<z.ZodObject> {
+export function defineTaps(apply: (host: Host) => void, open = true): PluginFactory<z.ZodObject> {
   return definePlugin({
     name: 'taps',
     options: z.strictObject({}),
@@ -77,20 +77,20 @@ export function taps(apply: (host: Host) => void, open = true): PluginFactory<z.
   });
 }
 
-export const open = taps(() => undefined);
-export const whole: Behaviour = async () => ({ body: '{"model":"m","text":"hello","in":3,"out":4}' });
+export const open = defineTaps(() => undefined);
+export const answerWhole: Behaviour = async () => ({ body: '{"model":"m","text":"hello","in":3,"out":4}' });
 
-export function streaming(parts: () => AsyncIterable<string>): Behaviour {
+export function streamParts(parts: () => AsyncIterable<string>): Behaviour {
   return async () => ({ type: 'text/event-stream', body: parts() });
 }
 
-export const streamed = streaming(async function* () {
+export const answerStream = streamParts(async function* () {
   yield 'data: {"model":"m","text":"one"}\n\n';
   yield 'data: {"model":"m","text":"two"}\n\n';
   yield 'data: {"done":true,"in":3,"out":4}\n\n';
 });
 
-export async function gateway(
+export async function openGateway(
   plugins: ConfigInput['plugins'],
   settings: Partial<ConfigInput> = {},
 ): Promise<TestGateway> {
@@ -110,7 +110,7 @@ export function call({ url }: TestGateway, body: unknown = {}, init: RequestInit
   return fetch(`${url}/plain`, { method: 'POST', body: text, ...init });
 }
 
-export async function onlyEnd(of: TestGateway): Promise<End> {
+export async function waitForEnd(of: TestGateway): Promise<End> {
   const [end] = await of.ended(1);
   if (!end) throw new Error('no end was observed');
   return end;

@@ -9,8 +9,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { checkConfig, settingsSchema } from '../../core/config.ts';
 import { definePlugin } from '../../core/index.ts';
-import { bundledPlugins } from '../support/inventory.ts';
-import { optionRows } from '../support/option-rows.ts';
+import { listBundledPlugins } from '../support/inventory.ts';
+import { listOptionRows } from '../support/option-rows.ts';
 import { runVerb } from '../support/process.ts';
 
 const sample = definePlugin({
@@ -44,7 +44,7 @@ const folder = mkdtempSync(join(tmpdir(), 'tollgate-options-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Options as a user writes them without a compiler. */
-function unchecked(options: unknown): never {
+function eraseType(options: unknown): never {
   return options as never;
 }
 
@@ -65,8 +65,8 @@ describe('options', () => {
     [{ names: { b: 'x' } }, 'option "names.b": must begin with a'],
     [3, /plugin "sample": .*expected object/],
   ])('names a wrong option by its path, and lists the known ones: %j', (options, expected) => {
-    expect(() => sample(unchecked(options))).toThrow(expected);
-    expect(() => sample(unchecked(options))).toThrow(/^plugin "sample": /);
+    expect(() => sample(eraseType(options))).toThrow(expected);
+    expect(() => sample(eraseType(options))).toThrow(/^plugin "sample": /);
   });
 
   it("names all wrong options of the gateway's own configuration at once", () => {
@@ -78,7 +78,7 @@ describe('options', () => {
   });
 });
 
-const plugins = await bundledPlugins();
+const plugins = await listBundledPlugins();
 
 const ofNoKind = Symbol('of no kind that an option has');
 
@@ -94,13 +94,13 @@ describe('bundled plugins', () => {
     const message = options
       ? `plugin "${name}": unknown option "noSuchOption"; it has ${known}`
       : `plugin "${name}": option "noSuchOption": `;
-    expect(() => factory(unchecked({ noSuchOption: 1 }))).toThrow(message);
+    expect(() => factory(eraseType({ noSuchOption: 1 }))).toThrow(message);
   });
 
   it.each(plugins)('$name names each option with a value of the wrong type', ({ name, factory }) => {
     const shape = factory.options instanceof z.ZodObject ? Object.keys(factory.options.shape) : [];
     for (const option of shape) {
-      expect(() => factory(unchecked({ [option]: ofNoKind })), option).toThrow(
+      expect(() => factory(eraseType({ [option]: ofNoKind })), option).toThrow(
         new RegExp(`^plugin "${name}": (.*; )?option "${option}[."]`),
       );
     }
@@ -108,14 +108,14 @@ describe('bundled plugins', () => {
 
   it.each(plugins)('$name names unknown options inside each nested option', ({ name, factory }) => {
     for (const path of new Set(
-      optionRows(factory.options).flatMap(({ option }) =>
+      listOptionRows(factory.options).flatMap(({ option }) =>
         option.includes('.') ? option.slice(0, option.lastIndexOf('.')) : [],
       ),
     )) {
       const options = path
         .split('.')
         .reduceRight<unknown>((inner, step) => ({ [step]: inner }), { noSuchOption: 1 });
-      expect(() => factory(unchecked(options)), path).toThrow(
+      expect(() => factory(eraseType(options)), path).toThrow(
         new RegExp(
           `plugin "${name}": .*(unknown option "${path}\\.noSuchOption"; "${path}" has "|` +
             `option "${path}\\.\\w+": )`,
@@ -205,7 +205,7 @@ describe('configurations that cannot be loaded', () => {
   });
 
   it('lists no setting twice', () => {
-    const names = optionRows(settingsSchema).map(({ option }) => option);
+    const names = listOptionRows(settingsSchema).map(({ option }) => option);
     expect(new Set(names).size).toBe(names.length);
   });
 });

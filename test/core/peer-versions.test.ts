@@ -10,7 +10,7 @@ const folder = mkdtempSync(join(tmpdir(), 'tollgate-peers-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Imports tollgate as a module of a package would that states this about itself. */
-function asking(name: string, facts: object, module = 'index.js'): () => void {
+function createPeerCheck(name: string, facts: object, module = 'index.js'): () => void {
   mkdirSync(join(folder, name, 'source'), { recursive: true });
   writeFileSync(join(folder, name, module), '');
   writeFileSync(join(folder, name, 'package.json'), JSON.stringify({ name, ...facts }));
@@ -22,28 +22,30 @@ describe('packages that import tollgate', () => {
     'accepts a package that works with %s',
     (range) => {
       expect(
-        asking(`fits-${range.replace(/\W/g, '')}`, { peerDependencies: { tollgate: range } }),
+        createPeerCheck(`fits-${range.replace(/\W/g, '')}`, { peerDependencies: { tollgate: range } }),
       ).not.toThrow();
     },
   );
 
   it('accepts a package that states no version', () => {
-    expect(asking('silent', { version: '1.0.0' })).not.toThrow();
-    expect(asking('busy', { peerDependencies: { vitest: '^1' } })).not.toThrow();
+    expect(createPeerCheck('silent', { version: '1.0.0' })).not.toThrow();
+    expect(createPeerCheck('busy', { peerDependencies: { vitest: '^1' } })).not.toThrow();
   });
 
   it('refuses a package made for another version, and names it with both versions', () => {
-    expect(asking('later', { peerDependencies: { tollgate: '^99.1.0' } })).toThrow(
+    expect(createPeerCheck('later', { peerDependencies: { tollgate: '^99.1.0' } })).toThrow(
       `the package "later" works with tollgate ^99.1.0, and this is ${version}`,
     );
   });
 
   it('identifies a package by any of its modules', () => {
-    expect(asking('deep', { peerDependencies: { tollgate: '^99' } }, 'source/deep.js')).toThrow('"deep"');
+    expect(createPeerCheck('deep', { peerDependencies: { tollgate: '^99' } }, 'source/deep.js')).toThrow(
+      '"deep"',
+    );
   });
 
   it('refuses an incompatible package each time it imports tollgate', () => {
-    const again = asking('stubborn', { peerDependencies: { tollgate: '>=99' } });
+    const again = createPeerCheck('stubborn', { peerDependencies: { tollgate: '>=99' } });
     expect(again).toThrow('stubborn');
     expect(again).toThrow('stubborn');
   });

@@ -14,7 +14,7 @@ const sample = definePlugin({
   apply: () => undefined,
 });
 
-function failing(message: string): Plugin {
+function createFailingPlugin(message: string): Plugin {
   return {
     name: 'failing',
     interface: pluginInterface,
@@ -70,9 +70,9 @@ describe('configurations', () => {
   });
 
   it('names the plugin that could not be applied', () => {
-    expect(() => createGateway(checkConfig({ plugins: [failing('no such file')] }, 'f'), quiet)).toThrow(
-      'plugin "failing": no such file',
-    );
+    expect(() =>
+      createGateway(checkConfig({ plugins: [createFailingPlugin('no such file')] }, 'f'), quiet),
+    ).toThrow('plugin "failing": no such file');
   });
 
   it('names the file that could not be read', async () => {
@@ -81,7 +81,7 @@ describe('configurations', () => {
 });
 
 describe('the version of the plugin interface', () => {
-  const checking = (plugins: unknown) => () => checkConfig({ plugins }, 'my.config.ts');
+  const createCheck = (plugins: unknown) => () => checkConfig({ plugins }, 'my.config.ts');
   const own = sample();
 
   it('is set on every plugin that definePlugin makes, and can be set by hand on others', () => {
@@ -95,18 +95,18 @@ describe('the version of the plugin interface', () => {
   });
 
   it('is reported with ours if they differ, with what to do', () => {
-    expect(checking([own, { ...own, name: 'later', interface: pluginInterface + 1 }])).toThrow(
+    expect(createCheck([own, { ...own, name: 'later', interface: pluginInterface + 1 }])).toThrow(
       'my.config.ts: the plugin "later" was made for version ' +
         `${pluginInterface + 1} of the plugin interface, ` +
         `and this Tollgate has version ${pluginInterface}: update Tollgate`,
     );
-    expect(checking([{ ...own, name: 'earlier', interface: pluginInterface - 1 }])).toThrow(
+    expect(createCheck([{ ...own, name: 'earlier', interface: pluginInterface - 1 }])).toThrow(
       'install a newer version of the plugin',
     );
   });
 
   it.each([undefined, null, '1', 0.5])('is required: %j is refused with instructions', (made) => {
-    expect(checking([{ ...own, name: 'silent', interface: made }])).toThrow(
+    expect(createCheck([{ ...own, name: 'silent', interface: made }])).toThrow(
       /plugin "silent" does not say .* definePlugin/,
     );
   });

@@ -32,11 +32,11 @@ describe('the rule of a moment', () => {
   it('omits no hour and doubles none when the clocks change', () => {
     const night = { name: 'night', when: { zone: 'Europe/Berlin', hours: ['02:00-03:00'] } };
     const schedule = new PriceSchedule([night], hour);
-    const minutesOn = (date: string): number =>
+    const countNightMinutes = (date: string): number =>
       Array.from({ length: 24 * 60 }, (_, place) => Date.parse(date) + place * minute).filter(
         (at) => schedule.ruleAt(at) === 'night',
       ).length;
-    expect(['2026-03-28', '2026-03-29', '2026-10-25'].map(minutesOn)).toEqual([60, 0, 120]);
+    expect(['2026-03-28', '2026-03-29', '2026-10-25'].map(countNightMinutes)).toEqual([60, 0, 120]);
   });
 
   it('is looked up again only in the next minute', () => {
@@ -92,20 +92,20 @@ describe('the rules that a call can meet', () => {
 });
 
 describe('a time zone', () => {
-  const inZone = (zone: string): object => ({
+  const buildZonePrice = (zone: string): object => ({
     input: '1',
     output: '2',
     rules: [{ name: 'night', times: '2', when: { zone, hours: ['00:00-06:00'] } }],
   });
 
   it('may have an older name', () => {
-    expect(priceSchema.safeParse(inZone('US/Eastern')).success).toBe(true);
+    expect(priceSchema.safeParse(buildZonePrice('US/Eastern')).success).toBe(true);
   });
 
   it('takes the memory of a formatter only when a price depends on it', () => {
     const formatters = vi.spyOn(Intl, 'DateTimeFormat');
     try {
-      const { rules = [] } = priceSchema.parse(inZone('Asia/Shanghai'));
+      const { rules = [] } = priceSchema.parse(buildZonePrice('Asia/Shanghai'));
       const schedule = new PriceSchedule(rules, hour);
       expect(formatters).not.toHaveBeenCalled();
       expect(schedule.ruleAt(Date.parse('2026-11-23T18:00Z'))).toBe('night');

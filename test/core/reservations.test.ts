@@ -9,12 +9,12 @@ import { Tally } from '../../core/billing/reply-progress.ts';
 import { computeWorstCost } from '../../core/billing/worst-cost.ts';
 import type { Fee, Model, ModelFacts, Price, Routed, Usage } from '../../core/index.ts';
 import { target } from '../balance/targets.ts';
-import { anyRates } from '../support/any-rates.ts';
-import { routed } from '../support/exchange.ts';
+import { buildRates } from '../support/any-rates.ts';
+import { buildRouted } from '../support/exchange.ts';
 
 const usd = fc.nat(40_000).map((cents) => new Decimal(cents).div(1000).toFixed());
 const part = fc.option(usd, { nil: undefined });
-const rates = anyRates(usd);
+const rates = buildRates(usd);
 const fee = fc
   .record({ webSearch: part, fileSearch: part, container: part, request: part, image: part })
   .map((fees) => Object.fromEntries(Object.entries(fees).filter(([, rate]) => rate !== undefined)));
@@ -60,14 +60,14 @@ const calls = fc.record({
 });
 const protocols = fc.constantFrom(undefined, 'marked' as const, 'automatic' as const);
 
-function exchangeOf(
+function buildExchange(
   price: NonNullable<ModelFacts['price']>,
   call: Partial<Routed['call']>,
   caching: 'marked' | 'automatic' | undefined,
 ): Routed {
   const plain = target('house', price, { contextLength: 40_000 });
   const { protocol } = plain;
-  const exchange = routed({
+  const exchange = buildRouted({
     ...plain,
     protocol: { ...protocol, upstream: { ...protocol.upstream, ...(caching ? { caching } : {}) } },
   });
@@ -75,7 +75,7 @@ function exchangeOf(
   return { ...exchange, call: { ...exchange.call, ...call } };
 }
 
-function reservedFor({ call, grant, attempt }: Routed): bigint {
+function computeReservation({ call, grant, attempt }: Routed): bigint {
   return computeWorstCost(boundUse(call, attempt.target, grant.outputLimit), attempt.target.price);
 }
 
@@ -115,7 +115,7 @@ describe('arbitrary reported usage', () => {
         fc.constantFrom('completed' as const, 'aborted' as const, 'cut' as const),
         fc.boolean(),
         (price, call, caching, reports, outcome, paints) => {
-          const exchange = exchangeOf(price, call, caching);
+          const exchange = buildExchange(price, call, caching);
           const tally = new Tally();
           tally.read({ type: 'block-start', candidate: 0, block: 0, kind: paints ? 'image' : 'text' });
           tally.read({ type: 'block-delta', candidate: 0, block: 0, text: 'hello there' });
@@ -123,7 +123,7 @@ describe('arbitrary reported usage', () => {
           const charge = computeCharge(outcome, exchange, tally);
           const isFast = charge.usage.mode === 'fast' && call.modes.length === 0;
           if (charge.suspect) suspects += 1;
-          if (charge.suspect || isFast) expect(charge.cost).toBeLessThanOrEqual(reservedFor(exchange));
+          if (charge.suspect || isFast) expect(charge.cost).toBeLessThanOrEqual(computeReservation(exchange));
         },
       ),
       { numRuns: 750 },
@@ -133,17 +133,21 @@ describe('arbitrary reported usage', () => {
 });
 
 /** Usage within what a call states, and within what a provider is expected to find. */
-function honest({ call, attempt, grant }: Routed, shares: readonly number[]): Usage {
+function buildHonestUsage({ call, attempt, grant }: Routed, shares: readonly number[]): Usage {
   const bound = boundUse(call, attempt.target, grant.outputLimit);
   let place = 0;
-  const upTo = (limit: number | undefined): number =>
+  const takeShare = (limit: number | undefined): number =>
     Math.floor((shares[place++ % shares.length] ?? 0) * (limit ?? 0));
   const [fresh, cached, output] = [
-    Math.max(1, upTo(bound.input)),
-    upTo(bound.cached),
-    Math.max(1, upTo(bound.output * bound.candidates)),
+    Math.max(1, takeShare(bound.input)),
+    takeShare(bound.cached),
+    Math.max(1, takeShare(bound.output * bound.candidates)),
   ];
-  const [cacheRead, cacheWrite1h, inputAudio] = [upTo(fresh), bound.uncached ? 0 : upTo(fresh), upTo(fresh)];
+  const [cacheRead, cacheWrite1h, inputAudio] = [
+    takeShare(fresh),
+    bound.uncached ? 0 : takeShare(fresh),
+    takeShare(fresh),
+  ];
   return {
     input: fresh + cached,
     output,
@@ -151,10 +155,10 @@ function honest({ call, attempt, grant }: Routed, shares: readonly number[]): Us
     cacheRead: cached + Math.min(cacheRead, fresh - cacheWrite1h),
     cacheWrite1h,
     cacheWrite5m: 0,
-    reasoning: upTo(output),
-    webSearches: upTo(bound.webSearches),
-    fileSearches: upTo(bound.fileSearches),
-    containers: upTo(bound.containers),
+    reasoning: takeShare(output),
+    webSearches: takeShare(bound.webSearches),
+    fileSearches: takeShare(bound.fileSearches),
+    containers: takeShare(bound.containers),
     ...(call.modes?.length ? { mode: (shares[0] ?? 0) < 0.5 ? 'fast' : 'usual' } : {}),
   };
 }
@@ -168,15 +172,15 @@ describe('an honest provider', () => {
         protocols,
         fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 9, maxLength: 9 }),
         (price, call, caching, shares) => {
-          const exchange = exchangeOf(price, call, caching);
+          const exchange = buildExchange(price, call, caching);
           const tally = new Tally();
           tally.read({ type: 'block-delta', candidate: 0, block: 0, text: 'hello there' });
-          tally.read({ type: 'usage', usage: honest(exchange, shares) });
+          tally.read({ type: 'usage', usage: buildHonestUsage(exchange, shares) });
           tally.read({ type: 'response-end' });
           const { cost, lines, usage, basis } = computeCharge('completed', exchange, tally);
           expect(basis).toBe('usage');
           expect(lines).toEqual(computeCostLines(usage, exchange.attempt.target.price));
-          expect(cost).toBeLessThanOrEqual(reservedFor(exchange));
+          expect(cost).toBeLessThanOrEqual(computeReservation(exchange));
         },
       ),
       { numRuns: 500 },
@@ -185,13 +189,13 @@ describe('an honest provider', () => {
 });
 
 /** The highest possible cost of a call, found by trying the lengths at which the price changes. */
-function dearestByTrial(
+function computeDearest(
   price: Price,
   { outputLimit: longest }: Model,
   bytes: number,
   output: number,
 ): Decimal {
-  const perMillion = (tokens: number, rate: bigint): Decimal =>
+  const priceTokens = (tokens: number, rate: bigint): Decimal =>
     new Decimal(tokens).times(rate.toString()).div(1_000_000);
   const lengths = [bytes, ...price.tiers.flatMap(({ above }) => [above, above + 1])].filter(
     (length) => length <= bytes,
@@ -203,7 +207,7 @@ function dearestByTrial(
         .toSorted((one, other) => one.above - other.above)
         .at(-1);
       const { input, output: out } = tier ?? price;
-      return perMillion(length, input).plus(perMillion(Math.min(output, longest), out));
+      return priceTokens(length, input).plus(priceTokens(Math.min(output, longest), out));
     }),
   );
 }
@@ -225,21 +229,21 @@ describe('long-context tiers', () => {
         fc.constantFrom(-1, 0, 1, undefined),
         ({ above, input, more, output, bytes, outputLimit }, beside) => {
           const length = beside === undefined ? bytes : above + beside;
-          const rate = (mills: number): string => new Decimal(mills).div(1000).toFixed();
+          const formatRate = (mills: number): string => new Decimal(mills).div(1000).toFixed();
           const price = {
-            input: rate(input),
-            output: rate(output),
-            tiers: [{ above, input: rate(input + more), output: rate(output + more) }],
+            input: formatRate(input),
+            output: formatRate(output),
+            tiers: [{ above, input: formatRate(input + more), output: formatRate(output + more) }],
           };
-          const exchange = exchangeOf(
+          const exchange = buildExchange(
             price,
             { outputLimit, size: { textBytes: length, images: 0, mediaBytes: 0 } },
             undefined,
           );
           const { model, price: parsed } = exchange.attempt.target;
-          expect(reservedFor(exchange)).toBe(
+          expect(computeReservation(exchange)).toBe(
             BigInt(
-              dearestByTrial(parsed, model, length, outputLimit)
+              computeDearest(parsed, model, length, outputLimit)
                 .toDecimalPlaces(0, Decimal.ROUND_HALF_EVEN)
                 .toFixed(),
             ),

@@ -10,8 +10,8 @@ import {
   type Step,
 } from '../../core/retries/policy.ts';
 import { classifyFailure } from '../../core/upstream/failures.ts';
-import { routed } from '../support/exchange.ts';
-import { targetAt } from '../support/traffic.ts';
+import { buildRouted } from '../support/exchange.ts';
+import { buildTarget } from '../support/traffic.ts';
 
 const settings = retriesSchema.parse({});
 
@@ -33,13 +33,13 @@ const failures = {
   seal: { code: 'invalid_request', status: 400, details: { rejects: 'reasoning' } },
 } as const satisfies Record<string, Failure>;
 
-function failed(
+function fail(
   target: Target,
   { code, status, unsent = false, details = {} }: Failure,
   facts: Partial<Attempt> = {},
 ): Attempt {
   const error = new GatewayError(code, 'It failed.', details);
-  return { ...routed(target).attempt, target, error, status, sent: !unsent, ...facts };
+  return { ...buildRouted(target).attempt, target, error, status, sent: !unsent, ...facts };
 }
 
 const withDelay = (failure: Failure, seconds: number): Failure => ({
@@ -47,7 +47,7 @@ const withDelay = (failure: Failure, seconds: number): Failure => ({
   details: { retryAfter: seconds },
 });
 
-function after(
+function judge(
   attempts: readonly Attempt[],
   targets: readonly Target[],
   facts: Partial<History> = {},
@@ -59,15 +59,15 @@ function after(
   );
 }
 
-const first = targetAt('first');
-const second = targetAt('second');
-const keys = [targetAt('first', {}, 1), targetAt('first', {}, 2)] as const;
-const painter = targetAt('painter', { output: ['text', 'image'] });
+const first = buildTarget('first');
+const second = buildTarget('second');
+const keys = [buildTarget('first', {}, 1), buildTarget('first', {}, 2)] as const;
+const painter = buildTarget('painter', { output: ['text', 'image'] });
 
 describe('transient failures', () => {
   const { transient } = failures;
-  const times = (count: number, target = first): Attempt[] =>
-    Array.from({ length: count }, () => failed(target, transient));
+  const repeat = (count: number, target = first): Attempt[] =>
+    Array.from({ length: count }, () => fail(target, transient));
 
   it.each<[string, Failure]>([
     ['500', transient],
@@ -79,7 +79,7 @@ describe('transient failures', () => {
     ['a broken connection', { code: 'upstream_failed' }],
     ['an unreadable reply', { ...transient, status: 200 }],
   ])('retries the same target after %s', (_, failure) => {
-    expect(after([failed(first, failure)], [first])).toEqual({
+    expect(judge([fail(first, failure)], [first])).toEqual({
       type: 'retry',
       wait: 500,
       withoutReasoning: false,
@@ -87,117 +87,105 @@ describe('transient failures', () => {
   });
 
   it('doubles each wait, minus up to half at random', () => {
-    expect(after(times(2), [first])).toMatchObject({ wait: 1000 });
-    expect(after(times(2), [first], { random: 1 })).toMatchObject({ wait: 500 });
-    expect(after(times(9), [first], {}, { attempts: 10 })).toMatchObject({ wait: settings.longestWait });
+    expect(judge(repeat(2), [first])).toMatchObject({ wait: 1000 });
+    expect(judge(repeat(2), [first], { random: 1 })).toMatchObject({ wait: 500 });
+    expect(judge(repeat(9), [first], {}, { attempts: 10 })).toMatchObject({ wait: settings.longestWait });
   });
 
   it('stops after three attempts, and tells the client not to retry', () => {
-    expect(after(times(3), [first])).toEqual({ type: 'stop', isFinal: true });
+    expect(judge(repeat(3), [first])).toEqual({ type: 'stop', isFinal: true });
   });
 
   it('tries another provider after two attempts', () => {
-    expect(after(times(1), [first, second])).toMatchObject({ type: 'retry' });
-    expect(after(times(2), [first, second])).toEqual({ type: 'next', targets: [second] });
-    expect(after([...times(2), ...times(2, second)], [first, second])).toMatchObject({ type: 'retry' });
+    expect(judge(repeat(1), [first, second])).toMatchObject({ type: 'retry' });
+    expect(judge(repeat(2), [first, second])).toEqual({ type: 'next', targets: [second] });
+    expect(judge([...repeat(2), ...repeat(2, second)], [first, second])).toMatchObject({ type: 'retry' });
   });
 
   it('does not try another key of the same provider', () => {
-    expect(after(times(2, keys[0]), keys)).toMatchObject({ type: 'retry' });
-    expect(after(times(3, keys[0]), keys)).toMatchObject({ type: 'stop' });
+    expect(judge(repeat(2, keys[0]), keys)).toMatchObject({ type: 'retry' });
+    expect(judge(repeat(3, keys[0]), keys)).toMatchObject({ type: 'stop' });
   });
 
   it('waits as long as the provider asks, unless another provider is left', () => {
-    expect(after([failed(first, withDelay(transient, 7))], [first])).toMatchObject({
+    expect(judge([fail(first, withDelay(transient, 7))], [first])).toMatchObject({
       type: 'retry',
       wait: 7000,
     });
-    expect(after([failed(first, withDelay(transient, 7))], [first, second])).toMatchObject({ type: 'next' });
-    expect(after([failed(first, withDelay(transient, 0.2))], [first, second])).toMatchObject({
+    expect(judge([fail(first, withDelay(transient, 7))], [first, second])).toMatchObject({ type: 'next' });
+    expect(judge([fail(first, withDelay(transient, 0.2))], [first, second])).toMatchObject({
       type: 'retry',
       wait: 200,
     });
   });
 
   it('stops if the provider asks for more than the longest wait, and lets the client retry', () => {
-    expect(after([failed(first, withDelay(transient, 11))], [first])).toEqual({
-      type: 'stop',
-      isFinal: false,
-    });
+    expect(judge([fail(first, withDelay(transient, 11))], [first])).toEqual({ type: 'stop', isFinal: false });
   });
 
   it('stops at the deadline or with retries turned off, and lets the client retry', () => {
-    expect(after(times(1), [first], { elapsed: settings.deadline })).toEqual({
+    expect(judge(repeat(1), [first], { elapsed: settings.deadline })).toEqual({
       type: 'stop',
       isFinal: false,
     });
-    expect(after(times(1), [first], {}, { attempts: 1 })).toEqual({ type: 'stop', isFinal: false });
+    expect(judge(repeat(1), [first], {}, { attempts: 1 })).toEqual({ type: 'stop', isFinal: false });
   });
 
   it('does not retry while the budget is spent', () => {
-    expect(after(times(1), [first], { hasBudget: false })).toEqual({ type: 'stop', isFinal: false });
-    expect(after(times(1), [first, second], { hasBudget: false })).toMatchObject({ type: 'next' });
+    expect(judge(repeat(1), [first], { hasBudget: false })).toEqual({ type: 'stop', isFinal: false });
+    expect(judge(repeat(1), [first, second], { hasBudget: false })).toMatchObject({ type: 'next' });
   });
 });
 
 describe('other failures', () => {
   it('tries another key after a rate limit, and waits if there is none', () => {
-    expect(after([failed(keys[0], withDelay(failures.limit, 1))], [...keys, second])).toEqual({
+    expect(judge([fail(keys[0], withDelay(failures.limit, 1))], [...keys, second])).toEqual({
       type: 'next',
       targets: [keys[1], second],
     });
-    expect(after([failed(first, withDelay(failures.limit, 2))], [first])).toMatchObject({
+    expect(judge([fail(first, withDelay(failures.limit, 2))], [first])).toMatchObject({
       type: 'retry',
       wait: 2000,
     });
-    expect(after([failed(first, withDelay(failures.limit, 30))], [first])).toEqual({
+    expect(judge([fail(first, withDelay(failures.limit, 30))], [first])).toEqual({
       type: 'stop',
       isFinal: false,
     });
   });
 
   it('does not try another key after a timeout', () => {
-    expect(after([failed(keys[0], failures.silence)], [...keys, second])).toEqual({
+    expect(judge([fail(keys[0], failures.silence)], [...keys, second])).toEqual({
       type: 'next',
       targets: [second],
     });
-    expect(after([failed(keys[0], failures.silence)], keys)).toEqual({ type: 'stop', isFinal: true });
+    expect(judge([fail(keys[0], failures.silence)], keys)).toEqual({ type: 'stop', isFinal: true });
   });
 
   it('tries another key after a refused key, never the same one', () => {
-    expect(after([failed(keys[0], failures.target)], keys)).toEqual({ type: 'next', targets: [keys[1]] });
-    expect(after([failed(first, failures.target)], [first])).toEqual({ type: 'stop', isFinal: true });
+    expect(judge([fail(keys[0], failures.target)], keys)).toEqual({ type: 'next', targets: [keys[1]] });
+    expect(judge([fail(first, failures.target)], [first])).toEqual({ type: 'stop', isFinal: true });
   });
 
   it('does not wait for a target that a plugin blocks', () => {
     const kept = { code: 'upstream_overloaded', unsent: true, details: { retryAfter: 5 } } as const;
-    expect(after([failed(first, kept)], [first])).toMatchObject({ type: 'stop' });
+    expect(judge([fail(first, kept)], [first])).toMatchObject({ type: 'stop' });
   });
 
   it('stops at an invalid request', () => {
-    expect(after([failed(first, failures.request)], [first, second])).toEqual({
-      type: 'stop',
-      isFinal: false,
-    });
+    expect(judge([fail(first, failures.request)], [first, second])).toEqual({ type: 'stop', isFinal: false });
   });
 
   it('retries once without reasoning if its signature is refused', () => {
-    expect(after([failed(first, failures.seal)], [first])).toEqual({
+    expect(judge([fail(first, failures.seal)], [first])).toEqual({
       type: 'retry',
       wait: 0,
       withoutReasoning: true,
     });
     expect(
-      after(
-        [failed(first, failures.seal), failed(first, failures.seal, { withoutReasoning: true })],
-        [first],
-      ),
+      judge([fail(first, failures.seal), fail(first, failures.seal, { withoutReasoning: true })], [first]),
     ).toEqual({ type: 'stop', isFinal: false });
-    const later = [
-      failed(first, failures.seal),
-      failed(first, failures.transient, { withoutReasoning: true }),
-    ];
-    expect(after(later, [first])).toMatchObject({ type: 'retry', withoutReasoning: true });
+    const later = [fail(first, failures.seal), fail(first, failures.transient, { withoutReasoning: true })];
+    expect(judge(later, [first])).toMatchObject({ type: 'retry', withoutReasoning: true });
   });
 
   it.each<[string, Failure, boolean]>([
@@ -208,7 +196,7 @@ describe('other failures', () => {
     ['no connection', { code: 'upstream_failed', unsent: true }, false],
     ['a refusal', { code: 'upstream_overloaded', status: 503 }, false],
   ])('does not request a picture again if it may have been produced (%s)', (_, failure, mayBeMade) => {
-    expect(after([failed(painter, failure)], [painter, second]).type).toBe(mayBeMade ? 'stop' : 'retry');
+    expect(judge([fail(painter, failure)], [painter, second]).type).toBe(mayBeMade ? 'stop' : 'retry');
   });
 });
 
@@ -232,7 +220,7 @@ const anySettings = fc.record({
   deadline: fc.integer({ min: 0, max: 60_000 }),
 });
 
-const route = ({ provider, model }: Target): string => `${provider.name} ${model.id}`;
+const formatRoute = ({ provider, model }: Target): string => `${provider.name} ${model.id}`;
 
 describe('arbitrary histories', () => {
   it('always stop, keep the limits, and never repeat what must not be repeated', () => {
@@ -244,7 +232,7 @@ describe('arbitrary histories', () => {
     fc.assert(
       fc.property(targetsOf, fc.infiniteStream(anyFailure), anySettings, (wanted, supply, options) => {
         const targets = wanted.map(({ name, key, paints }) =>
-          targetAt(name, paints ? { output: ['image'] } : {}, key),
+          buildTarget(name, paints ? { output: ['image'] } : {}, key),
         );
         const attempts: Attempt[] = [];
         let elapsed = 0;
@@ -256,14 +244,14 @@ describe('arbitrary histories', () => {
           const { retryAfter, failure, took, hasBudget, random } = value;
           elapsed += took;
           const details = 'details' in failure ? failure.details : {};
-          const latest = failed(
+          const latest = fail(
             target,
             { ...failure, details: { ...details, retryAfter } },
             { withoutReasoning },
           );
           attempts.push(latest);
           const kind = latest.error && classifyFailure(latest.error, latest);
-          const step = after(attempts, targets, { elapsed, hasBudget, random }, options);
+          const step = judge(attempts, targets, { elapsed, hasBudget, random }, options);
           const last = target;
           target = undefined;
           if (step.type === 'retry') {
@@ -280,11 +268,11 @@ describe('arbitrary histories', () => {
             const silent = new Set(
               attempts
                 .filter(({ error }) => error?.code === 'timeout')
-                .map((attempt) => route(attempt.target)),
+                .map((attempt) => formatRoute(attempt.target)),
             );
             for (const left of step.targets) {
               expect(attempts.some((attempt) => attempt.target === left)).toBe(false);
-              expect(silent.has(route(left))).toBe(false);
+              expect(silent.has(formatRoute(left))).toBe(false);
             }
             withoutReasoning = false;
             [target] = step.targets;

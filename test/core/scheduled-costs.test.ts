@@ -14,7 +14,7 @@ import { Tally } from '../../core/billing/reply-progress.ts';
 import { computeAffordableOutput, computeWorstCost } from '../../core/billing/worst-cost.ts';
 import type { ModelFacts, Usage } from '../../core/index.ts';
 import { target } from '../balance/targets.ts';
-import { routed } from '../support/exchange.ts';
+import { buildRouted } from '../support/exchange.ts';
 import { appliesByHand, hour, limit, minute, moments, times, when } from './rules-by-hand.ts';
 
 type Facts = NonNullable<ModelFacts['price']>;
@@ -66,7 +66,7 @@ const figures = fc.record({
 });
 
 /** USD for a usage at a time, from the text of the price alone. */
-function costByHand(price: Facts, usage: Usage, at: number): Decimal {
+function computeByHand(price: Facts, usage: Usage, at: number): Decimal {
   const rule = price.rules?.find(({ from, when: stated }) =>
     appliesByHand({ ...(from ? { from } : {}), when: stated ?? {} }, at),
   );
@@ -75,11 +75,11 @@ function costByHand(price: Facts, usage: Usage, at: number): Decimal {
   const tier = own.tiers?.find(({ above }) => input > above);
   const table = tier ?? own;
   const flex = usage.mode === 'flex' ? own.modes?.flex : undefined;
-  const nano = (rate: string): Decimal => {
-    const up = (value: Decimal): Decimal => value.times(1e9).ceil().div(1e9);
+  const roundRate = (rate: string): Decimal => {
+    const roundUp = (value: Decimal): Decimal => value.times(1e9).ceil().div(1e9);
     const timed = rule && 'times' in rule ? rule.times : '1';
-    const first = flex && 'times' in flex ? up(new Decimal(rate).times(flex.times)) : new Decimal(rate);
-    return up(first.times(timed));
+    const first = flex && 'times' in flex ? roundUp(new Decimal(rate).times(flex.times)) : new Decimal(rate);
+    return roundUp(first.times(timed));
   };
   let rest = input;
   let sum = new Decimal(0);
@@ -87,19 +87,19 @@ function costByHand(price: Facts, usage: Usage, at: number): Decimal {
     if (rate === undefined) return;
     const taken = Math.min(count, rest);
     rest -= taken;
-    sum = sum.plus(nano(rate).times(taken));
+    sum = sum.plus(roundRate(rate).times(taken));
   };
   take(cacheRead, table.cacheRead);
   take(cacheWrite30m, table.cacheWrite30m);
   take(cacheWrite12h, table.cacheWrite12h ?? table.cacheWrite30m);
-  sum = sum.plus(nano(table.input).times(rest)).plus(nano(table.output).times(output)).div(1e6);
+  sum = sum.plus(roundRate(table.input).times(rest)).plus(roundRate(table.output).times(output)).div(1e6);
   return sum
     .plus(price.request ?? 0)
     .times(1e9)
     .toDecimalPlaces(0, Decimal.ROUND_HALF_EVEN);
 }
 
-function scheduled(facts: Facts, longest = hour): { price: Price; schedule: PriceSchedule } {
+function parseSchedule(facts: Facts, longest = hour): { price: Price; schedule: PriceSchedule } {
   const price = priceSchema.parse(facts);
   return { price, schedule: new PriceSchedule(price.rules ?? [], longest) };
 }
@@ -108,10 +108,10 @@ describe('the cost at a rule', () => {
   it('equals a calculation from the text of the price, for any time, mode, length and cache use', () => {
     fc.assert(
       fc.property(statedPrice, figures, moments, fc.boolean(), (facts, usage, at, isFlex) => {
-        const { price, schedule } = scheduled(facts);
+        const { price, schedule } = parseSchedule(facts);
         const rule = schedule.ruleAt(at);
         const others = { ...usage, ...(isFlex ? { mode: 'flex' } : {}) };
-        const expected = costByHand(facts, others, at);
+        const expected = computeByHand(facts, others, at);
         expect(computeCost(rule === undefined ? others : { ...others, rule }, price).toString()).toBe(
           expected.toFixed(),
         );
@@ -121,7 +121,7 @@ describe('the cost at a rule', () => {
   });
 
   it('is named by the time, the mode and the length that decided it', () => {
-    const { price } = scheduled({
+    const { price } = parseSchedule({
       name: 'off-peak',
       input: '1',
       output: '2',
@@ -135,13 +135,13 @@ describe('the cost at a rule', () => {
       'peak flex above-100',
     );
     expect(nameRule({ input: 1, mode: 'batch' }, price)).toBe('off-peak');
-    expect(nameRule({}, scheduled({ input: '1', output: '2' }).price)).toBe('standard');
+    expect(nameRule({}, parseSchedule({ input: '1', output: '2' }).price)).toBe('standard');
   });
 
   it('stays the same when the price is written and read again', () => {
     fc.assert(
       fc.property(statedPrice, (facts) => {
-        const { price } = scheduled(facts);
+        const { price } = parseSchedule(facts);
         const written = JSON.stringify(price, (_, value: unknown) =>
           typeof value === 'bigint' ? new Decimal(value.toString()).div(1e9).toFixed() : value,
         );
@@ -162,7 +162,7 @@ describe('the reservation of a call', () => {
         fc.nat(2000),
         fc.nat(500),
         (facts, now, longest, input, output) => {
-          const { price, schedule } = scheduled(facts, longest * minute);
+          const { price, schedule } = parseSchedule(facts, longest * minute);
           const bound = { input, output, candidates: 1, rules: schedule.rulesFrom(now) };
           if (bound.rules.length > 1) crossed += 1;
           const reserved = computeWorstCost(bound, price);
@@ -171,7 +171,7 @@ describe('the reservation of a call', () => {
           for (const place of [0, longest / 2, longest]) {
             const at = now + Math.floor(place * minute);
             expect(
-              costByHand(facts, { input, output }, at).lte(reserved.toString()),
+              computeByHand(facts, { input, output }, at).lte(reserved.toString()),
               `at ${new Date(at).toISOString()}`,
             ).toBe(true);
           }
@@ -185,7 +185,7 @@ describe('the reservation of a call', () => {
   });
 
   it('counts long cache retention only if the call asks for it', () => {
-    const { price } = scheduled({ input: '1', output: '0', cacheWrite30m: '1.25', cacheWrite12h: '2.5' });
+    const { price } = parseSchedule({ input: '1', output: '0', cacheWrite30m: '1.25', cacheWrite12h: '2.5' });
     const bound = { input: 1_000_000, output: 0, candidates: 1 };
     const costs = [{ uncached: true }, { brief: true }, {}].map((asked) =>
       computeWorstCost({ ...bound, ...asked }, price),
@@ -211,8 +211,8 @@ describe('a call across an hour at which the price changes', () => {
     ['start', 'off-peak', 1_000_000n],
   ] as const)('is billed by its %s if the provider bills that way', (billedAt, rule, cost) => {
     vi.useFakeTimers({ now: Date.UTC(2026, 10, 23, 0, 59), toFake: ['Date', 'performance'] });
-    const { price, schedule } = scheduled({ ...facts, billedAt });
-    const exchange = routed({ ...target('house', { input: '1', output: '1' }), price, schedule });
+    const { price, schedule } = parseSchedule({ ...facts, billedAt });
+    const exchange = buildRouted({ ...target('house', { input: '1', output: '1' }), price, schedule });
     const started = { ...exchange.attempt, sent: true, startedAt: performance.now() };
     const running = { ...exchange, attempt: started };
     const reserved = computeWorstCost(boundUse(running.call, running.attempt.target, 1000), price);

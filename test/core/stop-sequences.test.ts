@@ -25,7 +25,10 @@ const say = (block: number, text: string, candidate = 0): CanonicalEvent => ({
   text,
 });
 
-async function watched(events: readonly CanonicalEvent[], ...sequences: string[]): Promise<CanonicalEvent[]> {
+async function applySequences(
+  events: readonly CanonicalEvent[],
+  ...sequences: string[]
+): Promise<CanonicalEvent[]> {
   return Array.fromAsync(
     applyStopSequences(
       (async function* () {
@@ -36,15 +39,16 @@ async function watched(events: readonly CanonicalEvent[], ...sequences: string[]
   );
 }
 
-const textOf = (events: readonly CanonicalEvent[], candidate = 0): string =>
+const joinText = (events: readonly CanonicalEvent[], candidate = 0): string =>
   events
     .map((event) => (event.type === 'block-delta' && event.candidate === candidate ? event.text : ''))
     .join('');
-const endOf = (events: readonly CanonicalEvent[]): unknown => events.find(({ type }) => type === 'finish');
+const findFinish = (events: readonly CanonicalEvent[]): unknown =>
+  events.find(({ type }) => type === 'finish');
 
 describe('applyStopSequences', () => {
   it('ends before the sequence, names it, and keeps the reported usage', async () => {
-    const events = await watched(
+    const events = await applySequences(
       [
         { type: 'response-start' },
         start(0),
@@ -74,15 +78,15 @@ describe('applyStopSequences', () => {
   });
 
   it('leaves a reply without a sequence unchanged, even if it ends like the beginning of one', async () => {
-    const events = await watched(
+    const events = await applySequences(
       [start(0), say(0, 'one EN'), close(0), start(1), say(1, 'D'), close(1), finish(0), end],
       'END',
     );
-    expect([textOf(events), endOf(events)]).toEqual(['one END', finish(0)]);
+    expect([joinText(events), findFinish(events)]).toEqual(['one END', finish(0)]);
   });
 
   it('drops everything after the sequence: text, calls, and their annotations', async () => {
-    const events = await watched(
+    const events = await applySequences(
       [start(0), say(0, 'a STOP b'), close(0), start(1, 'tool-call'), say(1, '{}'), close(1), finish(0), end],
       'STOP',
     );
@@ -96,7 +100,7 @@ describe('applyStopSequences', () => {
   });
 
   it('ignores sequences in reasoning and tool arguments', async () => {
-    const events = await watched(
+    const events = await applySequences(
       [
         start(0, 'reasoning'),
         say(0, 'x STOP'),
@@ -109,11 +113,11 @@ describe('applyStopSequences', () => {
       ],
       'STOP',
     );
-    expect([textOf(events), endOf(events)]).toEqual(['x STOP{"a":"STOP"}', finish(0)]);
+    expect([joinText(events), findFinish(events)]).toEqual(['x STOP{"a":"STOP"}', finish(0)]);
   });
 
   it('ends each candidate separately', async () => {
-    const events = await watched(
+    const events = await applySequences(
       [
         start(0),
         start(1, 'text', 1),
@@ -129,7 +133,7 @@ describe('applyStopSequences', () => {
       ],
       '.',
     );
-    expect([textOf(events, 0), textOf(events, 1)]).toEqual(['a', 'b!d']);
+    expect([joinText(events, 0), joinText(events, 1)]).toEqual(['a', 'b!d']);
     expect(
       events
         .filter(({ type }) => type === 'finish')
@@ -155,11 +159,11 @@ describe('applyStopSequences', () => {
             text.length,
           ];
           const pieces = places.slice(1).map((place, index) => say(0, text.slice(places[index], place)));
-          const whole = await watched([start(0), say(0, text), close(0), finish(0), end], ...stops);
-          const cut = await watched([start(0), ...pieces, close(0), finish(0), end], ...stops);
-          expect([textOf(cut), endOf(cut)]).toEqual([textOf(whole), endOf(whole)]);
-          expect(stops.some((stop) => textOf(whole).includes(stop))).toBe(false);
-          expect(text.startsWith(textOf(whole))).toBe(true);
+          const whole = await applySequences([start(0), say(0, text), close(0), finish(0), end], ...stops);
+          const cut = await applySequences([start(0), ...pieces, close(0), finish(0), end], ...stops);
+          expect([joinText(cut), findFinish(cut)]).toEqual([joinText(whole), findFinish(whole)]);
+          expect(stops.some((stop) => joinText(whole).includes(stop))).toBe(false);
+          expect(text.startsWith(joinText(whole))).toBe(true);
         },
       ),
     );

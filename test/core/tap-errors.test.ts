@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { GatewayError } from '../../core/errors.ts';
 import { getCondition } from '../../core/host/taps.ts';
-import { core, hooks, untyped, useHooks } from './hooks-of-a-test.ts';
+import { core, hooks, eraseType, useHooks } from './hooks-of-a-test.ts';
 
 useHooks();
 
@@ -12,13 +12,13 @@ describe('faulty taps', () => {
     throw new TypeError('slip');
   };
   const call: Record<string, () => unknown> = {
-    authenticate: () => core.authenticate.promise(untyped({})),
-    replay: () => core.replay.promise(untyped({})),
-    route: () => core.route.promise(untyped([]), untyped({})),
-    authorize: () => core.authorize.promise(untyped({ targets: [] }), untyped({})),
-    transformRequest: () => core.transformRequest.promise(untyped({ turns: [] }), untyped({})),
-    dispatch: () => core.dispatch.promise(untyped({}), untyped({})),
-    transformStream: () => core.transformStream.call(untyped([]), untyped({})),
+    authenticate: () => core.authenticate.promise(eraseType({})),
+    replay: () => core.replay.promise(eraseType({})),
+    route: () => core.route.promise(eraseType([]), eraseType({})),
+    authorize: () => core.authorize.promise(eraseType({ targets: [] }), eraseType({})),
+    transformRequest: () => core.transformRequest.promise(eraseType({ turns: [] }), eraseType({})),
+    dispatch: () => core.dispatch.promise(eraseType({}), eraseType({})),
+    transformStream: () => core.transformStream.call(eraseType([]), eraseType({})),
   };
   const ways = Object.keys(call).flatMap((hook) => [
     ...(hook === 'transformRequest' ? [] : [[hook, 'tap']]),
@@ -26,7 +26,7 @@ describe('faulty taps', () => {
   ]);
 
   /** Taps past the types, which return the outcome of a call. */
-  async function failure(hook: string, way: string, tap: () => unknown): Promise<unknown> {
+  async function catchFailure(hook: string, way: string, tap: () => unknown): Promise<unknown> {
     Reflect.get(Reflect.get(hooks, hook), way)(
       { name: 'mine', when: () => true },
       way === 'tap' ? tap : async () => tap(),
@@ -40,7 +40,7 @@ describe('faulty taps', () => {
   it.each(ways)(
     'names the plugin of a tap on %s, by %s, that throws a programming error',
     async (hook, way) => {
-      expect(await failure(hook ?? '', way ?? '', slip)).toMatchObject({
+      expect(await catchFailure(hook ?? '', way ?? '', slip)).toMatchObject({
         plugin: 'mine',
         message: expect.stringMatching(
           `^plugin "mine": its tap on "${hook}" failed: slip, at .*tap-errors\\.test`,
@@ -50,7 +50,7 @@ describe('faulty taps', () => {
   );
 
   it.each(ways)('names the plugin of a tap on %s, by %s, that returns a wrong value', async (hook, way) => {
-    expect(await failure(hook ?? '', way ?? '', () => true)).toMatchObject({
+    expect(await catchFailure(hook ?? '', way ?? '', () => true)).toMatchObject({
       message: expect.stringMatching(/^plugin "mine": .* returned something else; it has to return an? /),
     });
   });
@@ -60,7 +60,7 @@ describe('faulty taps', () => {
     const refuse = (): never => {
       throw refusal;
     };
-    expect(await failure(hook ?? '', way ?? '', refuse)).toBe(refusal);
+    expect(await catchFailure(hook ?? '', way ?? '', refuse)).toBe(refusal);
   });
 
   it.each([
@@ -71,16 +71,18 @@ describe('faulty taps', () => {
     ['replay', { status: 99, headers: {}, body: '' }],
     ['replay', { status: 200, headers: { 'a b': 'c' }, body: '' }],
   ])('names the plugin of a tap on %s whose result could not be sent: %j', async (hook, answer) => {
-    expect(await failure(hook, 'tap', () => answer)).toMatchObject({ plugin: 'mine' });
+    expect(await catchFailure(hook, 'tap', () => answer)).toMatchObject({ plugin: 'mine' });
   });
 
   it.each(ways)(
     'names the plugin of a tap on %s, by %s, whose error has headers that could not be sent',
     async (hook, way) => {
       const refuseWith = (code: string, headers: Record<string, string>) => (): never => {
-        throw new GatewayError(untyped(code), 'Not on a Sunday.', { headers });
+        throw new GatewayError(eraseType(code), 'Not on a Sunday.', { headers });
       };
-      expect(await failure(hook ?? '', way ?? '', refuseWith('forbidden', { 'a b': 'c' }))).toMatchObject({
+      expect(
+        await catchFailure(hook ?? '', way ?? '', refuseWith('forbidden', { 'a b': 'c' })),
+      ).toMatchObject({
         plugin: 'mine',
         message: expect.stringContaining('"a b"'),
       });
@@ -91,9 +93,9 @@ describe('faulty taps', () => {
     'names the plugin of a tap on %s, by %s, that refuses with an unknown code',
     async (hook, way) => {
       const refuse = (): never => {
-        throw new GatewayError(untyped('sunday'), 'Not on a Sunday.');
+        throw new GatewayError(eraseType('sunday'), 'Not on a Sunday.');
       };
-      expect(await failure(hook ?? '', way ?? '', refuse)).toMatchObject({
+      expect(await catchFailure(hook ?? '', way ?? '', refuse)).toMatchObject({
         plugin: 'mine',
         message: expect.stringContaining('there is no error code "sunday"; known: invalid_request'),
       });
@@ -102,19 +104,19 @@ describe('faulty taps', () => {
 
   it('passes on the code of a broken connection from a tap on dispatch', async () => {
     const broken = Object.assign(new Error('reset'), { code: 'ECONNRESET' });
-    const breaks = (): never => {
+    const throwBroken = (): never => {
       throw broken;
     };
-    expect(await failure('dispatch', 'tapPromise', breaks)).toBe(broken);
+    expect(await catchFailure('dispatch', 'tapPromise', throwBroken)).toBe(broken);
   });
 
   it('names the plugin whose `when` throws, wherever it is evaluated', async () => {
     hooks.transformRequest.tapPromise({ name: 'mine', when: slip }, async (request) => request);
     const [tap] = core.transformRequest.taps;
-    expect(() => tap && getCondition(tap)(untyped({}))).toThrow(
+    expect(() => tap && getCondition(tap)(eraseType({}))).toThrow(
       'plugin "mine": its tap on "transformRequest" failed: slip',
     );
-    await expect(core.transformRequest.promise(untyped({ turns: [] }), untyped({}))).rejects.toThrow(
+    await expect(core.transformRequest.promise(eraseType({ turns: [] }), eraseType({}))).rejects.toThrow(
       'plugin "mine"',
     );
   });
@@ -125,10 +127,10 @@ describe('faulty taps', () => {
       const lost = vi.fn();
       process.once('unhandledRejection', lost);
       hooks.transformRequest.tapPromise(
-        { name: 'mine', when: untyped(async () => kept || slip()) },
+        { name: 'mine', when: eraseType(async () => kept || slip()) },
         async (request) => request,
       );
-      await expect(core.transformRequest.promise(untyped({ turns: [] }), untyped({}))).rejects.toThrow(
+      await expect(core.transformRequest.promise(eraseType({ turns: [] }), eraseType({}))).rejects.toThrow(
         'the tap "mine" on "transformRequest" returned a promise; its "when" has to answer at once',
       );
       await setImmediate();

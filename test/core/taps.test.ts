@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { getCondition, freezeTaps } from '../../core/host/taps.ts';
 import { Trace } from '../../core/util/trace.ts';
-import { core, hooks, log, untyped, useHooks } from './hooks-of-a-test.ts';
+import { core, hooks, log, eraseType, useHooks } from './hooks-of-a-test.ts';
 
 useHooks();
 
@@ -46,15 +46,15 @@ describe('tapping', () => {
 
   it('stops authenticate at the first principal, and continues after undefined', async () => {
     const requests: string[] = [];
-    const answering =
+    const createTap =
       (name: string, principal: { kind: 'user'; account: string; key: string } | undefined) => async () => {
         requests.push(name);
         return principal;
       };
-    hooks.authenticate.tapPromise('none', answering('none', undefined));
-    hooks.authenticate.tapPromise('one', answering('one', { kind: 'user', account: 'a', key: 'k' }));
-    hooks.authenticate.tapPromise('never', answering('never', undefined));
-    expect(await core.authenticate.promise(untyped({}))).toMatchObject({ account: 'a' });
+    hooks.authenticate.tapPromise('none', createTap('none', undefined));
+    hooks.authenticate.tapPromise('one', createTap('one', { kind: 'user', account: 'a', key: 'k' }));
+    hooks.authenticate.tapPromise('never', createTap('never', undefined));
+    expect(await core.authenticate.promise(eraseType({}))).toMatchObject({ account: 'a' });
     expect(requests).toEqual(['none', 'one']);
   });
 
@@ -63,7 +63,7 @@ describe('tapping', () => {
     hooks.route.tapPromise('same', async (targets) => [...targets]);
     hooks.route.tapPromise('reverse', async (targets) => targets.toReversed());
     const trace = new Trace();
-    expect(await core.route.promise(untyped(['a', 'b', 'c']), untyped({ trace }))).toEqual(['c', 'b']);
+    expect(await core.route.promise(eraseType(['a', 'b', 'c']), eraseType({ trace }))).toEqual(['c', 'b']);
     expect(trace.steps).toEqual([
       { by: 'drop', because: 'it is first', given: ['a', 'b', 'c'], left: ['b', 'c'] },
       { by: 'reverse', because: undefined, given: ['b', 'c'], left: ['c', 'b'] },
@@ -73,9 +73,9 @@ describe('tapping', () => {
   it('refuses a waterfall tap that returns nothing; tapable would keep the old value', async () => {
     hooks.route.tapPromise(
       'silent',
-      untyped(async () => undefined),
+      eraseType(async () => undefined),
     );
-    await expect(core.route.promise(untyped([]), untyped({}))).rejects.toThrow(
+    await expect(core.route.promise(eraseType([]), eraseType({}))).rejects.toThrow(
       '"silent" on "route" returned nothing',
     );
   });
@@ -85,38 +85,38 @@ describe('tapping', () => {
     hooks.route.tapPromise('reverse', async (targets) => targets.toReversed());
     hooks.authenticate.tap('none', () => undefined);
     hooks.authenticate.tap('one', () => ({ kind: 'user', account: 'a', key: 'k' }));
-    expect(await core.route.promise(untyped(['a', 'b', 'c']), untyped({ trace: new Trace() }))).toEqual([
+    expect(await core.route.promise(eraseType(['a', 'b', 'c']), eraseType({ trace: new Trace() }))).toEqual([
       'c',
       'b',
     ]);
-    expect(await core.authenticate.promise(untyped({}))).toMatchObject({ account: 'a' });
+    expect(await core.authenticate.promise(eraseType({}))).toMatchObject({ account: 'a' });
   });
 
   it('refuses a promise from a synchronous tap, since nothing would await it', async () => {
     hooks.route.tap(
       'late',
-      untyped(async () => []),
+      eraseType(async () => []),
     );
     hooks.replay.tap(
       'late',
-      untyped(async () => undefined),
+      eraseType(async () => undefined),
     );
-    await expect(core.route.promise(untyped([]), untyped({}))).rejects.toThrow(
+    await expect(core.route.promise(eraseType([]), eraseType({}))).rejects.toThrow(
       '"late" on "route" returned a promise; it has to tap by "tapPromise"',
     );
-    await expect(core.replay.promise(untyped({}))).rejects.toThrow('"late" on "replay" returned a promise');
+    await expect(core.replay.promise(eraseType({}))).rejects.toThrow('"late" on "replay" returned a promise');
   });
 
   it('does not end the process if such a promise rejects', async () => {
     const lost = vi.fn();
     process.once('unhandledRejection', lost);
-    const failing = untyped(() => Promise.reject(new Error('too late')));
+    const failing = eraseType(() => Promise.reject(new Error('too late')));
     hooks.attempt.tap('late', failing);
     hooks.observe.tap('late', failing);
     hooks.transformStream.tap({ name: 'late', when: () => true }, failing);
-    core.attempt.call(untyped({}), untyped({ id: 'x' }));
-    await core.observe.promise(untyped({ exchange: { id: 'x' } }));
-    expect(() => core.transformStream.call(untyped([]), untyped({}))).toThrow(
+    core.attempt.call(eraseType({}), eraseType({ id: 'x' }));
+    await core.observe.promise(eraseType({ exchange: { id: 'x' } }));
+    expect(() => core.transformStream.call(eraseType([]), eraseType({}))).toThrow(
       '"late" on "transformStream" returned a promise; it has to answer at once',
     );
     await setImmediate();
@@ -151,7 +151,7 @@ describe('isolation', () => {
       throw new Error('broken');
     });
     hooks[name].tap('runs at once', () => void ran.push('runs at once'));
-    await expect(core[name].promise(untyped({ exchange: { id: 'one-call' } }))).resolves.toBeUndefined();
+    await expect(core[name].promise(eraseType({ exchange: { id: 'one-call' } }))).resolves.toBeUndefined();
     expect(ran).toEqual(['runs', 'runs at once']);
     expect(log.join()).toContain('"tap":"throws at once"');
     expect(log.join()).toContain('"call":"one-call","hook"');
@@ -162,7 +162,7 @@ describe('isolation', () => {
     const runs = vi.fn(async () => undefined);
     hooks.meter.tapPromise('never', () => new Promise(() => undefined));
     hooks.meter.tapPromise('runs', runs);
-    void core.meter.promise(untyped({ exchange: { id: 'one-call' } }));
+    void core.meter.promise(eraseType({ exchange: { id: 'one-call' } }));
     expect(runs).toHaveBeenCalledOnce();
   });
 
@@ -170,7 +170,7 @@ describe('isolation', () => {
     hooks.attempt.tap('throws', () => {
       throw new Error('broken');
     });
-    expect(() => core.attempt.call(untyped({}), untyped({}))).not.toThrow();
+    expect(() => core.attempt.call(eraseType({}), eraseType({}))).not.toThrow();
     expect(log.join()).toContain('broken');
   });
 });
@@ -182,8 +182,8 @@ describe('conditions', () => {
       async (request) => ({ ...request, model: request.model.toUpperCase() }),
     );
     const [tap] = core.transformRequest.taps;
-    const streamed = untyped({ call: { stream: true } });
-    const whole = untyped({ call: { stream: false } });
+    const streamed = eraseType({ call: { stream: true } });
+    const whole = eraseType({ call: { stream: false } });
     expect(tap && [getCondition(tap)(streamed), getCondition(tap)(whole)]).toEqual([true, false]);
     expect(
       await core.transformRequest.promise({ model: 'a', stream: true, turns: [] }, streamed),

@@ -2,16 +2,20 @@
 import { describe, expect, it } from 'vitest';
 import type { ClientCall, Target } from '../../core/index.ts';
 import { computeTimeouts, type ChosenTimeouts } from '../../core/upstream/attempt-timeouts.ts';
-import { routed } from '../support/exchange.ts';
-import { targetAt } from '../support/traffic.ts';
+import { buildRouted } from '../support/exchange.ts';
+import { buildTarget } from '../support/traffic.ts';
 
-const plain = targetAt('a');
-const thinker = targetAt('a', { capabilities: { reasoning: { style: 'effort' } } });
-const painter = targetAt('a', { output: ['image'] });
+const plain = buildTarget('a');
+const thinker = buildTarget('a', { capabilities: { reasoning: { style: 'effort' } } });
+const painter = buildTarget('a', { output: ['image'] });
 
 /** Seconds to the first event, or to the whole reply. */
-function seconds(call: Partial<ClientCall>, target: Target = plain, chosen: ChosenTimeouts = {}): number {
-  const exchange = routed(target);
+function computeSeconds(
+  call: Partial<ClientCall>,
+  target: Target = plain,
+  chosen: ChosenTimeouts = {},
+): number {
+  const exchange = buildRouted(target);
   const asked = {
     ...exchange,
     call: { ...exchange.call, stream: true, size: { textBytes: 0, images: 0, mediaBytes: 0 }, ...call },
@@ -19,13 +23,17 @@ function seconds(call: Partial<ClientCall>, target: Target = plain, chosen: Chos
   return computeTimeouts(asked, target, chosen).firstEvent / 1000;
 }
 
-const textOf = (textBytes: number): Partial<ClientCall> => ({
+const buildSize = (textBytes: number): Partial<ClientCall> => ({
   size: { textBytes, images: 0, mediaBytes: 0 },
 });
 
 describe('stream timeouts', () => {
   it('allows a stream 45 seconds, and one more for each 40 kB of input', () => {
-    expect([seconds({}), seconds(textOf(40_000)), seconds(textOf(4_000_000))]).toEqual([45, 46, 145]);
+    expect([
+      computeSeconds({}),
+      computeSeconds(buildSize(40_000)),
+      computeSeconds(buildSize(4_000_000)),
+    ]).toEqual([45, 46, 145]);
   });
 
   it.each<[ClientCall['effort'], number]>([
@@ -40,23 +48,29 @@ describe('stream timeouts', () => {
     [3000, 75],
     [100_000, 225],
   ])('adds time to reason for the effort %s', (effort, expected) => {
-    expect(seconds({ effort })).toBe(expected);
+    expect(computeSeconds({ effort })).toBe(expected);
   });
 
   it('assumes medium effort for a model that reasons by default', () => {
-    expect([seconds({}, thinker), seconds({ effort: 'none' }, thinker)]).toEqual([75, 45]);
+    expect([computeSeconds({}, thinker), computeSeconds({ effort: 'none' }, thinker)]).toEqual([75, 45]);
   });
 
   it('allows time for a picture, up to 300 seconds in all', () => {
-    expect([seconds({}, painter), seconds({ effort: 'max', ...textOf(40_000_000) })]).toEqual([285, 300]);
+    expect([
+      computeSeconds({}, painter),
+      computeSeconds({ effort: 'max', ...buildSize(40_000_000) }),
+    ]).toEqual([285, 300]);
   });
 });
 
 describe('JSON reply timeouts', () => {
   it('adds a tenth of a second for each token of the output limit, up to 600 seconds in all', () => {
-    const whole = (outputLimit: number | undefined): number => seconds({ stream: false, outputLimit });
-    expect([whole(100), whole(4000), whole(100_000), whole(undefined)]).toEqual([55, 445, 600, 600]);
-    expect(seconds({ stream: false, outputLimit: 100 }, painter)).toBe(600);
+    const computeWhole = (outputLimit: number | undefined): number =>
+      computeSeconds({ stream: false, outputLimit });
+    expect([computeWhole(100), computeWhole(4000), computeWhole(100_000), computeWhole(undefined)]).toEqual([
+      55, 445, 600, 600,
+    ]);
+    expect(computeSeconds({ stream: false, outputLimit: 100 }, painter)).toBe(600);
   });
 });
 
@@ -66,6 +80,8 @@ it("prefers the provider's timeouts to the gateway's, and those to the computed 
     ...plain,
     provider: { ...plain.provider, patience: { firstEvent: 5000, reply: 6000 } },
   };
-  expect([seconds({}, plain, chosen), seconds({ stream: false }, plain, chosen)]).toEqual([7, 8]);
-  expect([seconds({}, own, chosen), seconds({ stream: false }, own, chosen)]).toEqual([5, 6]);
+  expect([computeSeconds({}, plain, chosen), computeSeconds({ stream: false }, plain, chosen)]).toEqual([
+    7, 8,
+  ]);
+  expect([computeSeconds({}, own, chosen), computeSeconds({ stream: false }, own, chosen)]).toEqual([5, 6]);
 });

@@ -15,7 +15,7 @@ const result = (callId: string, text: string, at = text): Block => ({
 });
 const user = (...blocks: Block[]): Turn => ({ role: 'user', blocks });
 
-function answered(...turns: Turn[]): { results: unknown[]; roles: string[]; lost: string[] } {
+function dedupeTurns(...turns: Turn[]): { results: unknown[]; roles: string[]; lost: string[] } {
   const { request, losses } = dedupeToolResults({ model: 'a/b', stream: false, turns });
   const results = request.turns.flatMap(({ blocks }) =>
     blocks.flatMap((block) => (block.type === 'tool-result' ? block.at : [])),
@@ -26,7 +26,7 @@ function answered(...turns: Turn[]): { results: unknown[]; roles: string[]; lost
 describe('duplicate tool results', () => {
   it('keeps the last result in the place of the first, and reports the others by path', () => {
     expect(
-      answered(
+      dedupeTurns(
         call('a'),
         user(result('a', 'one')),
         user(result('a', 'two')),
@@ -47,8 +47,8 @@ describe('duplicate tool results', () => {
       call('a'),
       user(result('a', 'three')),
     ];
-    expect(answered(...turns)).toMatchObject({ results: ['one', 'two', 'three'], lost: [] });
-    expect(answered(...turns, user(result('a', 'four')))).toMatchObject({
+    expect(dedupeTurns(...turns)).toMatchObject({ results: ['one', 'two', 'three'], lost: [] });
+    expect(dedupeTurns(...turns, user(result('a', 'four')))).toMatchObject({
       results: ['one', 'two', 'four'],
       lost: ['three'],
     });
@@ -65,8 +65,8 @@ describe('duplicate tool results', () => {
 });
 
 describe('requests to another protocol', () => {
-  const said = (text: string): Block => ({ type: 'text', text });
-  const kinds = (...turns: Turn[]): unknown => {
+  const say = (text: string): Block => ({ type: 'text', text });
+  const listKinds = (...turns: Turn[]): unknown => {
     const { request, losses } = completeToolResults({ model: 'a/b', stream: false, turns });
     return [
       request.turns.map(({ role, blocks }) => [
@@ -84,7 +84,7 @@ describe('requests to another protocol', () => {
       role: 'assistant',
       blocks: [{ type: 'tool-call', id: 'c', name: 'patch', arguments: '', custom: true }],
     };
-    expect(kinds(call('a'), call('b'), custom, user(result('b', 'one')), user(said('Well?')))).toEqual([
+    expect(listKinds(call('a'), call('b'), custom, user(result('b', 'one')), user(say('Well?')))).toEqual([
       [
         ['assistant', 'tool-call'],
         ['assistant', 'tool-call'],
@@ -100,9 +100,9 @@ describe('requests to another protocol', () => {
   it('moves results out of the model turn that contained them', () => {
     const turn: Turn = {
       role: 'assistant',
-      blocks: [...call('a').blocks, result('a', 'one'), said('Done.')],
+      blocks: [...call('a').blocks, result('a', 'one'), say('Done.')],
     };
-    expect(kinds(turn, user(said('And?')))).toEqual([
+    expect(listKinds(turn, user(say('And?')))).toEqual([
       [
         ['assistant', 'tool-call'],
         ['tool', 'a'],
@@ -115,19 +115,19 @@ describe('requests to another protocol', () => {
 
   it('distinguishes two calls with one id', () => {
     expect(
-      kinds(call('a'), call('a'), user(result('a', 'one'), result('a', 'two')), user(said('x'))),
+      listKinds(call('a'), call('a'), user(result('a', 'one'), result('a', 'two')), user(say('x'))),
     ).toMatchObject({ 1: 0 });
-    expect(kinds(call('a'), user(result('a', 'one')), call('a'), user(said('x')))).toMatchObject({ 1: 1 });
+    expect(listKinds(call('a'), user(result('a', 'one')), call('a'), user(say('x')))).toMatchObject({ 1: 1 });
   });
 
   it('returns a request unchanged if nothing is missing or the call comes last', () => {
     const request = {
       model: 'a/b',
       stream: false,
-      turns: [call('a'), user(result('a', 'one')), user(said('x'))],
+      turns: [call('a'), user(result('a', 'one')), user(say('x'))],
     };
     expect(completeToolResults(request).request).toBe(request);
-    expect(kinds(user(said('x')), call('a'))).toEqual([
+    expect(listKinds(user(say('x')), call('a'))).toEqual([
       [
         ['user', 'text'],
         ['assistant', 'tool-call'],

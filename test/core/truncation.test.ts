@@ -8,7 +8,7 @@ const call: Block = { type: 'tool-call', id: 'c', name: 'look', arguments: '{}' 
 const result: Block = { type: 'tool-result', callId: 'c', content: [{ type: 'text', text: 'seen' }] };
 const turn = (role: Turn['role'], ...blocks: Block[]): Turn => ({ role, blocks });
 
-function shortened(share: number, ...turns: Turn[]): { kept: Turn[]; lost: string[] } | undefined {
+function shortenTurns(share: number, ...turns: Turn[]): { kept: Turn[]; lost: string[] } | undefined {
   const request: CanonicalRequest = {
     model: 'a/b',
     stream: false,
@@ -35,20 +35,20 @@ const last = turn('user', text('And now?'));
 
 describe('conversations that are too long', () => {
   it('drops the oldest exchange whole, calls with their results, and keeps the instructions', () => {
-    expect(shortened(3 / 4, instructions, ...first, ...second, last)).toEqual({
+    expect(shortenTurns(3 / 4, instructions, ...first, ...second, last)).toEqual({
       kept: [instructions, ...second, last],
       lost: ['input[1] truncated', 'input[2] truncated', 'input[3] truncated', 'input[4] truncated'],
     });
   });
 
   it('drops as many exchanges as necessary to reach the share', () => {
-    expect(shortened(1 / 10, instructions, ...first, ...second, last)?.kept).toEqual([instructions, last]);
+    expect(shortenTurns(1 / 10, instructions, ...first, ...second, last)?.kept).toEqual([instructions, last]);
   });
 
   it('always drops one exchange, however small, and never the last', () => {
-    expect(shortened(1, ...second, last)?.kept).toEqual([last]);
-    expect(shortened(1 / 4, last)).toBeUndefined();
-    expect(shortened(1 / 4, instructions)).toBeUndefined();
+    expect(shortenTurns(1, ...second, last)?.kept).toEqual([last]);
+    expect(shortenTurns(1 / 4, last)).toBeUndefined();
+    expect(shortenTurns(1 / 4, instructions)).toBeUndefined();
   });
 
   it('does not start an exchange at a user turn with tool results', () => {
@@ -58,6 +58,6 @@ describe('conversations that are too long', () => {
       turn('user', result),
       turn('assistant', text('done')),
     ];
-    expect(shortened(3 / 4, ...loop)).toBeUndefined();
+    expect(shortenTurns(3 / 4, ...loop)).toBeUndefined();
   });
 });

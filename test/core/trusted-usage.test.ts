@@ -4,11 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { computeCharge } from '../../core/billing/charge.ts';
 import { Tally } from '../../core/billing/reply-progress.ts';
 import type { CanonicalRequest, Charge, InputSize, Usage } from '../../core/index.ts';
-import { bytes, charged, estimate, exchange, inHouse } from './charged.ts';
+import { bytes, chargeUsage, estimate, exchange, inHouse } from './charged.ts';
 
 describe('plausible figures', () => {
   it('charges plausible figures unchanged', () => {
-    expect(charged([{ input: 9, output: 4 }])).toEqual({
+    expect(chargeUsage([{ input: 9, output: 4 }])).toEqual({
       lines: expect.any(Array),
       rule: 'standard',
       usage: { input: 9, output: 4 },
@@ -19,7 +19,7 @@ describe('plausible figures', () => {
   });
 
   it('charges figures once, however often they are reported', () => {
-    expect(charged([{ input: 9, output: 1 }, { output: 4 }, { input: 9, output: 4 }])).toMatchObject({
+    expect(chargeUsage([{ input: 9, output: 1 }, { output: 4 }, { input: 9, output: 4 }])).toMatchObject({
       cost: 17_000n,
       basis: 'usage',
       suspect: false,
@@ -27,7 +27,7 @@ describe('plausible figures', () => {
   });
 
   it('accepts more input than bytes, up to what a provider adds itself', () => {
-    expect(charged([{ input: bytes + 400, output: 4 }])).toMatchObject({
+    expect(chargeUsage([{ input: bytes + 400, output: 4 }])).toMatchObject({
       usage: { input: bytes + 400 },
       suspect: false,
     });
@@ -35,7 +35,11 @@ describe('plausible figures', () => {
 });
 
 describe('zero input and output', () => {
-  const chargeFor = (complete: boolean, kind: 'text' | 'tool-call' | 'image', before: Usage = {}): Charge => {
+  const chargeReply = (
+    complete: boolean,
+    kind: 'text' | 'tool-call' | 'image',
+    before: Usage = {},
+  ): Charge => {
     const tally = new Tally();
     tally.read({ type: 'block-start', candidate: 0, block: 0, kind });
     tally.read({ type: 'block-delta', candidate: 0, block: 0, text: 'hello there' });
@@ -45,7 +49,7 @@ describe('zero input and output', () => {
   };
 
   it('charges nothing for a complete reply that reports zero tokens', () => {
-    expect(chargeFor(true, 'tool-call')).toEqual({
+    expect(chargeReply(true, 'tool-call')).toEqual({
       lines: expect.any(Array),
       rule: 'standard',
       usage: { input: 0, output: 0 },
@@ -56,16 +60,16 @@ describe('zero input and output', () => {
   });
 
   it('suspects zero tokens if the model wrote text', () => {
-    expect(chargeFor(true, 'text')).toMatchObject({ cost: 0n, basis: 'usage', suspect: true });
+    expect(chargeReply(true, 'text')).toMatchObject({ cost: 0n, basis: 'usage', suspect: true });
   });
 
   it('does not accept zero tokens for a cut reply or a picture', () => {
-    expect(chargeFor(false, 'tool-call')).toMatchObject({
+    expect(chargeReply(false, 'tool-call')).toMatchObject({
       usage: estimate,
       basis: 'estimate',
       suspect: true,
     });
-    expect(chargeFor(true, 'image')).toMatchObject({
+    expect(chargeReply(true, 'image')).toMatchObject({
       usage: { input: estimate.input },
       basis: 'estimate',
       suspect: true,
@@ -73,7 +77,7 @@ describe('zero input and output', () => {
   });
 
   it('does not accept zero tokens with an implausible number of searches', () => {
-    expect(chargeFor(true, 'tool-call', { webSearches: 1001 })).toMatchObject({
+    expect(chargeReply(true, 'tool-call', { webSearches: 1001 })).toMatchObject({
       basis: 'estimate',
       suspect: true,
     });
@@ -94,7 +98,7 @@ describe('corrected figures', () => {
           else reports.push({ [name]: count });
         }
         const last = Object.fromEntries(all.map(({ field: name, count }) => [name, count]));
-        expect(charged(reports)).toEqual(charged([last]));
+        expect(chargeUsage(reports)).toEqual(chargeUsage([last]));
       }),
     );
   });
@@ -114,7 +118,7 @@ describe('corrected figures', () => {
       { input: 28, output: 9 },
     ],
   ])('accepts a smaller last figure: %s', (_, figures, bill) => {
-    expect(charged(figures)).toMatchObject({ usage: bill, basis: 'usage', suspect: false });
+    expect(chargeUsage(figures)).toMatchObject({ usage: bill, basis: 'usage', suspect: false });
   });
 });
 
@@ -124,7 +128,7 @@ describe('unpriced use', () => {
     ['sound of its own', { outputAudio: 2 }],
     ['a picture', { outputImage: 2 }],
   ])('suspects a call with unpriced use: %s', (_, usage) => {
-    expect(charged([{ input: 5, output: 4, ...usage }])).toEqual({
+    expect(chargeUsage([{ input: 5, output: 4, ...usage }])).toEqual({
       lines: expect.any(Array),
       rule: 'standard',
       usage: { input: 5, output: 4, ...usage },
@@ -135,14 +139,14 @@ describe('unpriced use', () => {
   });
 
   it('charges media that the model is known to read at its input rate', () => {
-    expect(charged([{ input: 9, output: 4, inputImage: 5, reasoning: 2 }]).suspect).toBe(false);
+    expect(chargeUsage([{ input: 9, output: 4, inputImage: 5, reasoning: 2 }]).suspect).toBe(false);
   });
 });
 
 describe('input beyond the bytes of the request', () => {
   const [turn] = exchange.canonical().turns;
   const { contextLength } = inHouse.model;
-  const chargeFor = (
+  const chargeInput = (
     usage: Usage,
     size: Partial<InputSize>,
     more: Partial<CanonicalRequest> = {},
@@ -166,9 +170,9 @@ describe('input beyond the bytes of the request', () => {
     const turns = [{ ...turn, role: 'user' as const, blocks: [document] }];
     expect(
       [
-        chargeFor({ input: contextLength }, {}, { turns }),
-        chargeFor({ input: contextLength + 1 }, {}, { turns }),
-        chargeFor({ input: contextLength }, {}),
+        chargeInput({ input: contextLength }, {}, { turns }),
+        chargeInput({ input: contextLength + 1 }, {}, { turns }),
+        chargeInput({ input: contextLength }, {}),
       ].map(({ suspect }) => suspect),
     ).toEqual([false, true, true]);
   });
@@ -176,7 +180,7 @@ describe('input beyond the bytes of the request', () => {
   it('accepts input up to the context length for each use of a built-in tool', () => {
     const most = contextLength * 4;
     expect(
-      [chargeFor({ input: most }, { rounds: 3 }), chargeFor({ input: most + 1 }, { rounds: 3 })].map(
+      [chargeInput({ input: most }, { rounds: 3 }), chargeInput({ input: most + 1 }, { rounds: 3 })].map(
         ({ suspect }) => suspect,
       ),
     ).toEqual([false, true]);
@@ -184,11 +188,11 @@ describe('input beyond the bytes of the request', () => {
 
   it('accepts tokens read from a cache that the call names', () => {
     const usage = { input: 88_840, cacheRead: 88_830 };
-    expect(chargeFor(usage, { cached: true })).toMatchObject({ usage, basis: 'usage', suspect: false });
+    expect(chargeInput(usage, { cached: true })).toMatchObject({ usage, basis: 'usage', suspect: false });
   });
 
   it('does not accept as many uncached tokens in addition to that cache', () => {
-    expect(chargeFor({ input: 88_840, cacheRead: 10 }, { cached: true })).toMatchObject({
+    expect(chargeInput({ input: 88_840, cacheRead: 10 }, { cached: true })).toMatchObject({
       basis: 'estimate',
       suspect: true,
     });
@@ -199,10 +203,10 @@ describe('a call that only its provider can decode', () => {
   it('charges a call that the gateway cannot decode', () => {
     const tally = new Tally();
     tally.read({ type: 'usage', usage: { input: 20_000, output: 4 } });
-    const unreadable = (): never => {
+    const failToRead = (): never => {
       throw new Error('no other protocol has a word for it');
     };
-    expect(computeCharge('completed', { ...exchange, canonical: unreadable }, tally)).toMatchObject({
+    expect(computeCharge('completed', { ...exchange, canonical: failToRead }, tally)).toMatchObject({
       usage: { input: 20_000 },
       suspect: false,
     });

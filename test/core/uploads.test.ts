@@ -11,7 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), 'tollgate-forms-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** What Koa knows of a request whose body arrives in these chunks. */
-function arriving(boundary: string, pieces: readonly Uint8Array[]): Parameters<typeof readUpload>[0] {
+function buildArrival(boundary: string, pieces: readonly Uint8Array[]): Parameters<typeof readUpload>[0] {
   const headers = {
     'content-type': `multipart/form-data; boundary="${boundary}"`,
     'transfer-encoding': 'chunked',
@@ -31,7 +31,7 @@ interface Part {
   readonly body: string;
 }
 
-function written(boundary: string, parts: readonly Part[], around: string): Buffer {
+function writeForm(boundary: string, parts: readonly Part[], around: string): Buffer {
   const all = parts.map(
     ({ name, isFile, body }) =>
       `--${boundary}\r\ncontent-disposition: form-data; name="${name}"` +
@@ -45,7 +45,7 @@ function written(boundary: string, parts: readonly Part[], around: string): Buff
  */
 const boundaries = fc.string({ unit: fc.constantFrom(...'ab-.*+?()/:='), minLength: 1, maxLength: 70 });
 /** Bodies that repeat what looks like the start of a delimiter, without any complete one. */
-const bodies = (boundary: string): fc.Arbitrary<string> =>
+const generateBodies = (boundary: string): fc.Arbitrary<string> =>
   fc
     .array(fc.constantFrom('\r\n--', '\r\n', '\r', '\n', '--', boundary.slice(0, -1), 'ä', 'x'), {
       maxLength: 12,
@@ -59,11 +59,11 @@ const forms = boundaries.chain((boundary) =>
       fc.record({
         name: fc.constantFrom('prompt', 'image', 'n'),
         isFile: fc.boolean(),
-        body: bodies(boundary),
+        body: generateBodies(boundary),
       }),
       { minLength: 1, maxLength: 4 },
     ),
-    around: bodies(boundary),
+    around: generateBodies(boundary),
     cuts: fc.array(fc.nat(), { maxLength: 8 }),
   }),
 );
@@ -71,7 +71,7 @@ const forms = boundaries.chain((boundary) =>
 it('the parser reads an upload the same however it is cut, with any parts and any boundary', async () => {
   await fc.assert(
     fc.asyncProperty(forms, async ({ boundary, parts, around, cuts }) => {
-      const bytes = written(boundary, parts, around);
+      const bytes = writeForm(boundary, parts, around);
       const places = [0, ...cuts.map((cut) => cut % bytes.length), bytes.length].toSorted(
         (one, other) => one - other,
       );
@@ -79,7 +79,7 @@ it('the parser reads an upload the same however it is cut, with any parts and an
         .slice(1)
         .map((end, index) => bytes.subarray(places[index], end))
         .filter(({ length }) => length > 0);
-      const { fields, files } = await readUpload(arriving(boundary, pieces), 1_000_000, folder);
+      const { fields, files } = await readUpload(buildArrival(boundary, pieces), 1_000_000, folder);
       const texts = parts.filter(({ isFile }) => !isFile).map(({ name, body }) => [name, body]);
       expect(fields.toSorted()).toEqual(texts.toSorted());
       expect(files.map((file) => [file.name, Buffer.from(file.bytes).toString()])).toEqual(

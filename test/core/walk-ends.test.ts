@@ -7,23 +7,23 @@ import {
   type Behaviour,
   call,
   closeAfterEach,
-  gateway,
-  onlyEnd,
+  openGateway,
+  waitForEnd,
   open,
-  streamed,
-  streaming,
-  taps,
-  vendor,
-  whole,
+  answerStream,
+  streamParts,
+  defineTaps,
+  defineVendor,
+  answerWhole,
 } from './one-call.ts';
 
 closeAfterEach();
 
 describe('the last bytes of a reply', () => {
-  function holding(): { plugin: PluginFactory<z.ZodObject>; release: () => void; held: Promise<void> } {
+  function createHold(): { plugin: PluginFactory<z.ZodObject>; release: () => void; held: Promise<void> } {
     const gate = Promise.withResolvers<void>();
     const reached = Promise.withResolvers<void>();
-    const plugin = taps(({ hooks }) =>
+    const plugin = defineTaps(({ hooks }) =>
       hooks.meter.tapPromise('hold', async () => {
         reached.resolve();
         await gate.promise;
@@ -33,8 +33,8 @@ describe('the last bytes of a reply', () => {
   }
 
   it('waits for the ledger before the last bytes of a stream, but not before earlier ones', async () => {
-    const { plugin, release, held } = holding();
-    const started = await gateway([plugin(), vendor('v', streamed)()]);
+    const { plugin, release, held } = createHold();
+    const started = await openGateway([plugin(), defineVendor('v', answerStream)()]);
     const response = await call(started, { stream: true });
     const reader = (response.body ?? new ReadableStream<Uint8Array>()).getReader();
     let text = '';
@@ -52,8 +52,8 @@ describe('the last bytes of a reply', () => {
   });
 
   it('waits for the ledger before a JSON reply', async () => {
-    const { plugin, release, held } = holding();
-    const started = await gateway([plugin(), vendor('v', whole)()]);
+    const { plugin, release, held } = createHold();
+    const started = await openGateway([plugin(), defineVendor('v', answerWhole)()]);
     let answered = false;
     const reply = call(started).then((response) => ((answered = true), response.text()));
     await held;
@@ -64,22 +64,22 @@ describe('the last bytes of a reply', () => {
   });
 
   it('holds the last bytes for five seconds at most', async () => {
-    const { plugin, release } = holding();
-    const started = await gateway([plugin(), vendor('v', whole)()]);
+    const { plugin, release } = createHold();
+    const started = await openGateway([plugin(), defineVendor('v', answerWhole)()]);
     expect(await (await call(started)).text()).toContain('hello');
     release();
   });
 
   it('charges a complete reply if the client disconnects while its last bytes are held', async () => {
-    const { plugin, release, held } = holding();
-    const started = await gateway([plugin(), vendor('v', streamed)()]);
+    const { plugin, release, held } = createHold();
+    const started = await openGateway([plugin(), defineVendor('v', answerStream)()]);
     const controller = new AbortController();
     const response = await call(started, { stream: true }, { signal: controller.signal });
     await held;
     controller.abort();
     await expect(response.text()).rejects.toThrow();
     release();
-    expect(await onlyEnd(started)).toMatchObject({
+    expect(await waitForEnd(started)).toMatchObject({
       type: 'answered',
       outcome: 'completed',
       charge: { cost: 11_000n },
@@ -90,7 +90,7 @@ describe('the last bytes of a reply', () => {
 describe('client disconnects', () => {
   it('stops the provider at once and charges the input and what was delivered', async () => {
     let stopped = false;
-    const endless = streaming(async function* () {
+    const endless = streamParts(async function* () {
       try {
         for (;;) {
           yield 'data: {"model":"m","text":"four"}\n\n';
@@ -100,7 +100,7 @@ describe('client disconnects', () => {
         stopped = true;
       }
     });
-    const started = await gateway([open(), vendor('v', endless)()]);
+    const started = await openGateway([open(), defineVendor('v', endless)()]);
     const controller = new AbortController();
     const response = await call(
       started,
@@ -109,7 +109,7 @@ describe('client disconnects', () => {
     );
     await response.body?.getReader().read();
     controller.abort();
-    const end = await onlyEnd(started);
+    const end = await waitForEnd(started);
     expect(end).toMatchObject({
       type: 'answered',
       outcome: 'aborted',
@@ -122,19 +122,19 @@ describe('client disconnects', () => {
 
   it('charges only the input if the client disconnects after sending but before output', async () => {
     const sent = Promise.withResolvers<void>();
-    const silent: Behaviour = async (_, { attempt }) => {
+    const waitForAbort: Behaviour = async (_, { attempt }) => {
       sent.resolve();
       return new Promise((_resolve, reject) =>
         attempt.signal.addEventListener('abort', () => reject(new Error('aborted'))),
       );
     };
-    const started = await gateway([open(), vendor('v', silent)()]);
+    const started = await openGateway([open(), defineVendor('v', waitForAbort)()]);
     const controller = new AbortController();
     const response = call(started, { prompt: 'twelve bytes' }, { signal: controller.signal });
     await sent.promise;
     controller.abort();
     await expect(response).rejects.toThrow();
-    expect(await onlyEnd(started)).toMatchObject({
+    expect(await waitForEnd(started)).toMatchObject({
       type: 'failed',
       error: { code: 'client_gone' },
       charge: { usage: { input: 3, output: 0 }, basis: 'estimate' },
@@ -145,17 +145,17 @@ describe('client disconnects', () => {
 describe('lanes', () => {
   it("keeps the client's bytes unless an applicable tap needs the body", async () => {
     const bodies: unknown[] = [];
-    const watching: Behaviour = async (request, exchange) => (
+    const recordBody: Behaviour = async (request, exchange) => (
       bodies.push(String(request.body)),
-      exchange.call.stream ? streamed(request, exchange) : whole(request, exchange)
+      exchange.call.stream ? answerStream(request, exchange) : answerWhole(request, exchange)
     );
-    const shouting = taps(({ hooks }) =>
+    const shouting = defineTaps(({ hooks }) =>
       hooks.transformRequest.tapPromise(
         { name: 'shout', when: (exchange) => exchange.call.stream },
         async (request) => ({ ...request, temperature: 1 }),
       ),
     );
-    const started = await gateway([shouting(), vendor('v', watching)()]);
+    const started = await openGateway([shouting(), defineVendor('v', recordBody)()]);
     const odd = '{ "prompt":"hi" ,"model": "house/model"}';
     await (await call(started, odd)).text();
     const translated = await call(started, { stream: true });
@@ -165,13 +165,13 @@ describe('lanes', () => {
   });
 
   it('refuses a loss if the operator configured that, naming the field', async () => {
-    const warming = taps(({ hooks }) =>
+    const warming = defineTaps(({ hooks }) =>
       hooks.transformRequest.tapPromise({ name: 'warm', when: () => true }, async (request) => ({
         ...request,
         temperature: 1,
       })),
     );
-    const started = await gateway([warming(), vendor('v', whole)()], { loss: 'reject' });
+    const started = await openGateway([warming(), defineVendor('v', answerWhole)()], { loss: 'reject' });
     const response = await call(started);
     expect([response.status, await response.json()]).toMatchObject([
       400,
@@ -180,19 +180,23 @@ describe('lanes', () => {
   });
 
   it.each([
-    [true, whole, 'data: {"model":"house/model","text":"hello"}\n\ndata: {"done":true,"in":3,"out":4}\n\n'],
-    [false, streamed, '{"model":"house/model","text":"onetwo","in":3,"out":4}'],
+    [
+      true,
+      answerWhole,
+      'data: {"model":"house/model","text":"hello"}\n\ndata: {"done":true,"in":3,"out":4}\n\n',
+    ],
+    [false, answerStream, '{"model":"house/model","text":"onetwo","in":3,"out":4}'],
   ])(
     'sends the client the form that it asked for although the provider sent the other (stream: %s)',
     async (stream, behaviour, sent) => {
-      const started = await gateway([open(), vendor('v', behaviour)()]);
+      const started = await openGateway([open(), defineVendor('v', behaviour)()]);
       expect(await (await call(started, { stream })).text()).toBe(sent);
     },
   );
 
   it('runs a stream transform once around the events of a whole reply', async () => {
     let times = 0;
-    const doubling = taps(({ hooks }) =>
+    const doubling = defineTaps(({ hooks }) =>
       hooks.transformStream.tap({ name: 'double', when: () => true }, (events) => {
         times += 1;
         return (async function* () {
@@ -203,7 +207,7 @@ describe('lanes', () => {
         })();
       }),
     );
-    const started = await gateway([doubling(), vendor('v', streamed)()]);
+    const started = await openGateway([doubling(), defineVendor('v', answerStream)()]);
     expect(await (await call(started)).json()).toMatchObject({ text: 'oneonetwotwo' });
     expect(times).toBe(1);
   });

@@ -4,13 +4,13 @@ import {
   type Behaviour,
   call,
   closeAfterEach,
-  gateway,
-  onlyEnd,
+  openGateway,
+  waitForEnd,
   open,
-  streamed,
-  streaming,
-  vendor,
-  whole,
+  answerStream,
+  streamParts,
+  defineVendor,
+  answerWhole,
 } from './one-call.ts';
 
 closeAfterEach();
@@ -20,10 +20,10 @@ describe('fallback', () => {
     ['a server error', async () => ({ status: 503, body: 'busy' })],
     ['a broken connection', () => Promise.reject(Object.assign(new Error('reset'), { code: 'ECONNRESET' }))],
     ['garbage', async () => ({ body: '<html>' })],
-    ['a reply that ends before its first event', streaming(async function* () {})],
+    ['a reply that ends before its first event', streamParts(async function* () {})],
     [
       'comments and nothing else',
-      streaming(async function* () {
+      streamParts(async function* () {
         yield ': hold the line\n\n';
       }),
     ],
@@ -31,10 +31,10 @@ describe('fallback', () => {
     'continues with the next target after %s, and charges that one alone',
     async (what, behaviour) => {
       const stream = what.includes('event') || what.includes('comments');
-      const started = await gateway([
+      const started = await openGateway([
         open(),
-        vendor('first', behaviour)(),
-        vendor('second', stream ? streamed : whole)(),
+        defineVendor('first', behaviour)(),
+        defineVendor('second', stream ? answerStream : answerWhole)(),
       ]);
       const response = await call(started, { stream });
       expect([
@@ -43,7 +43,7 @@ describe('fallback', () => {
         response.headers.get('x-tollgate-attempts'),
       ]).toEqual([200, 'second', '3']);
       await response.text();
-      const end = await onlyEnd(started);
+      const end = await waitForEnd(started);
       expect(end).toMatchObject({ type: 'answered', charge: { cost: 11_000n } });
       expect(end.attempts.map(({ target, error }) => [target.provider.name, error?.code])).toEqual([
         ['first', 'upstream_failed'],
@@ -54,25 +54,29 @@ describe('fallback', () => {
   );
 
   it('does not fall back if the request itself is invalid', async () => {
-    const started = await gateway([
+    const started = await openGateway([
       open(),
-      vendor('first', async () => ({ status: 400, body: 'bad' }))(),
-      vendor('second', whole)(),
+      defineVendor('first', async () => ({ status: 400, body: 'bad' }))(),
+      defineVendor('second', answerWhole)(),
     ]);
     expect((await call(started)).status).toBe(400);
-    expect((await onlyEnd(started)).attempts).toHaveLength(1);
+    expect((await waitForEnd(started)).attempts).toHaveLength(1);
   });
 
   it('never falls back after the first event: the stream ends in an error, never as complete', async () => {
-    const cut = streaming(async function* () {
+    const cut = streamParts(async function* () {
       yield 'data: {"model":"m","text":"one"}\n\n';
     });
-    const started = await gateway([open(), vendor('first', cut)(), vendor('second', streamed)()]);
+    const started = await openGateway([
+      open(),
+      defineVendor('first', cut)(),
+      defineVendor('second', answerStream)(),
+    ]);
     const text = await (await call(started, { stream: true })).text();
     expect(text).toBe(
       'data: {"model":"house/model","text":"one"}\n\ndata: {"plain_error":"upstream_failed"}\n\n',
     );
-    expect(await onlyEnd(started)).toMatchObject({
+    expect(await waitForEnd(started)).toMatchObject({
       type: 'answered',
       outcome: 'cut',
       charge: { basis: 'estimate', usage: { output: 1 } },
@@ -83,36 +87,47 @@ describe('fallback', () => {
     ['are spent, and tells the client not to retry', { 'retry-after-ms': '20' }, ['1', 'false', '5']],
     ['would take too long, and tells the client when to retry', { 'retry-after': '12' }, ['12', null, '2']],
   ])('ends with one error when the retries at every target %s', async (_, headers, expected) => {
-    const failing: Behaviour = async () => ({ status: 500, headers, body: '' });
-    const started = await gateway([open(), vendor('first', failing)(), vendor('second', failing)()]);
+    const failAlways: Behaviour = async () => ({ status: 500, headers, body: '' });
+    const started = await openGateway([
+      open(),
+      defineVendor('first', failAlways)(),
+      defineVendor('second', failAlways)(),
+    ]);
     const response = await call(started);
     const heads = ['retry-after', 'x-should-retry', 'x-tollgate-attempts'].map((name) =>
       response.headers.get(name),
     );
     expect([response.status, heads]).toEqual([503, expected]);
-    expect(await onlyEnd(started)).toMatchObject({ type: 'failed', charge: { cost: 0n, basis: 'none' } });
+    expect(await waitForEnd(started)).toMatchObject({ type: 'failed', charge: { cost: 0n, basis: 'none' } });
   });
 
   it('falls back when the first event is late', async () => {
-    const silent: Behaviour = async (_, { attempt }) =>
+    const waitForAbort: Behaviour = async (_, { attempt }) =>
       new Promise((_resolve, reject) =>
         attempt.signal.addEventListener('abort', () => reject(new Error('aborted'))),
       );
-    const started = await gateway([open(), vendor('first', silent)(), vendor('second', whole)()], {
-      timeouts: { reply: 0.05 },
-    });
+    const started = await openGateway(
+      [open(), defineVendor('first', waitForAbort)(), defineVendor('second', answerWhole)()],
+      {
+        timeouts: { reply: 0.05 },
+      },
+    );
     const response = await call(started);
     expect(response.headers.get('x-tollgate-provider')).toBe('second');
     await response.text();
-    expect((await onlyEnd(started)).attempts[0]?.error?.code).toBe('timeout');
+    expect((await waitForEnd(started)).attempts[0]?.error?.code).toBe('timeout');
   });
 
   it('falls back when a dispatch tap ignores its cancellation', async () => {
-    const started = await gateway(
-      [open(), vendor('first', () => new Promise(() => undefined))(), vendor('second', whole)()],
+    const started = await openGateway(
+      [
+        open(),
+        defineVendor('first', () => new Promise(() => undefined))(),
+        defineVendor('second', answerWhole)(),
+      ],
       { timeouts: { reply: 0.05 } },
     );
     expect((await call(started)).headers.get('x-tollgate-provider')).toBe('second');
-    expect((await onlyEnd(started)).attempts[0]?.error?.code).toBe('timeout');
+    expect((await waitForEnd(started)).attempts[0]?.error?.code).toBe('timeout');
   });
 });

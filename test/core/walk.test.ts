@@ -6,13 +6,13 @@ import {
   type Behaviour,
   call,
   closeAfterEach,
-  gateway,
-  onlyEnd,
+  openGateway,
+  waitForEnd,
   open,
-  streamed,
-  taps,
-  vendor,
-  whole,
+  answerStream,
+  defineTaps,
+  defineVendor,
+  answerWhole,
 } from './one-call.ts';
 
 closeAfterEach();
@@ -21,7 +21,7 @@ describe('the order of a call', () => {
   it('fires the hooks in order', async () => {
     const order: string[] = [];
     const note = (name: string) => void order.push(name);
-    const every = taps(({ hooks }) => {
+    const every = defineTaps(({ hooks }) => {
       hooks.authenticate.tapPromise('a', async () => (note('authenticate'), undefined));
       hooks.replay.tapPromise('a', async () => (note('replay'), undefined));
       hooks.route.tapPromise('a', async (targets) => (note('route'), targets));
@@ -39,7 +39,7 @@ describe('the order of a call', () => {
       hooks.meter.tapPromise('a', async () => note('meter'));
       hooks.observe.tapPromise('a', async () => note('observe'));
     });
-    const started = await gateway([every(), vendor('v', whole)()]);
+    const started = await openGateway([every(), defineVendor('v', answerWhole)()]);
     expect(await (await call(started)).json()).toEqual({
       model: 'house/model',
       text: 'hello',
@@ -65,9 +65,9 @@ describe('the order of a call', () => {
 
   it('computes usage and cost before the meter runs', async () => {
     const metered: End[] = [];
-    const started = await gateway([
-      taps(({ hooks }) => hooks.meter.tapPromise('m', async (end) => void metered.push(end)))(),
-      vendor('v', whole)(),
+    const started = await openGateway([
+      defineTaps(({ hooks }) => hooks.meter.tapPromise('m', async (end) => void metered.push(end)))(),
+      defineVendor('v', answerWhole)(),
     ]);
     await (await call(started)).text();
     expect(metered).toMatchObject([
@@ -82,28 +82,31 @@ describe('the order of a call', () => {
 
 describe('refusals', () => {
   it('refuses a bad credential before it reads the body', async () => {
-    const authentication = taps(({ hooks }) => {
+    const authentication = defineTaps(({ hooks }) => {
       hooks.authenticate.tapPromise('door', async () => {
         throw new GatewayError('invalid_api_key', 'This key is disabled.');
       });
     }, false);
-    const started = await gateway([authentication(), vendor('v', whole)()]);
+    const started = await openGateway([authentication(), defineVendor('v', answerWhole)()]);
     const response = await call(started, '{ not even JSON');
     expect([response.status, await response.json()]).toEqual([
       401,
       { plain_error: 'invalid_api_key', message: 'This key is disabled.' },
     ]);
     expect(response.headers.get('x-should-retry')).toBe('false');
-    expect(await onlyEnd(started)).toMatchObject({ type: 'refused', attempts: [] });
+    expect(await waitForEnd(started)).toMatchObject({ type: 'refused', attempts: [] });
   });
 
   it('reports a missing key if no scheme recognises the credential', async () => {
-    const started = await gateway([taps(() => undefined, false)(), vendor('v', whole)()]);
+    const started = await openGateway([
+      defineTaps(() => undefined, false)(),
+      defineVendor('v', answerWhole)(),
+    ]);
     expect((await call(started)).status).toBe(401);
   });
 
   it('names the model that does not exist', async () => {
-    const started = await gateway([open(), vendor('v', whole)()]);
+    const started = await openGateway([open(), defineVendor('v', answerWhole)()]);
     const response = await call(started, { model: 'house/other' });
     expect([response.status, await response.json()]).toMatchObject([
       404,
@@ -114,27 +117,27 @@ describe('refusals', () => {
   it('meters a refusal by authorize once, and calls no provider', async () => {
     const metered: string[] = [];
     let requestCount = 0;
-    const refusing = taps(({ hooks }) => {
+    const refusing = defineTaps(({ hooks }) => {
       hooks.authorize.tapPromise('r', async () => {
         throw new GatewayError('out_of_balance', 'Top up.');
       });
       hooks.meter.tapPromise('r', async ({ type }) => void metered.push(type));
     });
-    const started = await gateway([
+    const started = await openGateway([
       refusing(),
-      vendor('v', (...given) => ((requestCount += 1), whole(...given)))(),
+      defineVendor('v', (...given) => ((requestCount += 1), answerWhole(...given)))(),
     ]);
     expect((await call(started)).status).toBe(402);
     expect([metered, requestCount]).toEqual([['refused'], 0]);
   });
 
   it('never shows internal errors to the client', async () => {
-    const breaking = taps(({ hooks }) => {
+    const breaking = defineTaps(({ hooks }) => {
       hooks.route.tapPromise('b', async () => {
         throw new Error('password=hunter2');
       });
     });
-    const started = await gateway([breaking(), vendor('v', whole)()]);
+    const started = await openGateway([breaking(), defineVendor('v', answerWhole)()]);
     const response = await call(started);
     expect(response.status).toBe(500);
     expect(await response.text()).not.toContain('hunter2');
@@ -144,7 +147,7 @@ describe('refusals', () => {
 describe('replays', () => {
   it('sends the stored reply, calls no provider and meters nothing', async () => {
     const metered: string[] = [];
-    const replaying = taps(({ hooks }) => {
+    const replaying = defineTaps(({ hooks }) => {
       hooks.replay.tapPromise('r', async () => ({
         status: 200,
         headers: { 'content-type': 'application/json', 'x-replayed': 'yes' },
@@ -152,10 +155,13 @@ describe('replays', () => {
       }));
       hooks.meter.tapPromise('r', async ({ type }) => void metered.push(type));
     });
-    const started = await gateway([replaying(), vendor('v', async () => ({ status: 500, body: '' }))()]);
+    const started = await openGateway([
+      replaying(),
+      defineVendor('v', async () => ({ status: 500, body: '' }))(),
+    ]);
     const response = await call(started);
     expect([response.headers.get('x-replayed'), await response.json()]).toEqual(['yes', { stored: true }]);
-    expect([(await onlyEnd(started)).type, metered]).toEqual(['replayed', []]);
+    expect([(await waitForEnd(started)).type, metered]).toEqual(['replayed', []]);
   });
 
   it.each([
@@ -167,7 +173,7 @@ describe('replays', () => {
     ],
   ])('records a reply as it was sent to the client (stream: %s)', async (stream, sent) => {
     const recordings: unknown[] = [];
-    const recorder = taps(({ hooks }) => {
+    const recorder = defineTaps(({ hooks }) => {
       hooks.replay.tapPromise('r', async (parsed) => (parsed.record(10_000), undefined));
       hooks.meter.tapPromise(
         'r',
@@ -177,7 +183,7 @@ describe('replays', () => {
           ),
       );
     });
-    const started = await gateway([recorder(), vendor('v', stream ? streamed : whole)()]);
+    const started = await openGateway([recorder(), defineVendor('v', stream ? answerStream : answerWhole)()]);
     expect(await (await call(started, { stream })).text()).toBe(sent);
     expect(recordings).toMatchObject([{ status: 200, body: sent, whole: true }]);
   });
@@ -185,14 +191,17 @@ describe('replays', () => {
 
 describe('keep-alives', () => {
   it('sends keep-alives during silence, still falls back, and streams a final error', async () => {
-    const slowly: Behaviour = async () => (await sleep(120), { status: 503, body: '' });
-    const started = await gateway([open(), vendor('first', slowly)(), vendor('second', slowly)()], {
-      timeouts: { keepAlive: 0.05 },
-    });
+    const failSlowly: Behaviour = async () => (await sleep(120), { status: 503, body: '' });
+    const started = await openGateway(
+      [open(), defineVendor('first', failSlowly)(), defineVendor('second', failSlowly)()],
+      {
+        timeouts: { keepAlive: 0.05 },
+      },
+    );
     const response = await call(started, { stream: true });
     const text = await response.text();
     expect(response.status).toBe(200);
     expect(text).toMatch(/^(: plain\n\n){2,}data: {"plain_error":"upstream_overloaded"}\n\n$/);
-    expect((await onlyEnd(started)).attempts).toHaveLength(5);
+    expect((await waitForEnd(started)).attempts).toHaveLength(5);
   });
 });

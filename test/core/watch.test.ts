@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, describe, expect, it } from 'vitest';
 import { watchFiles } from '../../core/process/watch.ts';
-import { until } from '../support/operated.ts';
+import { waitUntil } from '../support/operated.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-watch-'));
 const file = join(folder, 'gateway.config.ts');
@@ -23,7 +23,7 @@ describe('watched files', () => {
     await sleep(500);
     expect(changes).toBe(0);
     writeFileSync(file, 'and the third');
-    await until(() => changes === 1);
+    await waitUntil(() => changes === 1);
     watcher.close();
   });
 });

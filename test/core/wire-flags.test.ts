@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { Catalog } from '../../core/catalog.ts';
 import { checkModel, createFlagReader, type Provider } from '../../core/index.ts';
 import { readCatalogue, type Model } from '../../core/model-facts.ts';
-import { modelFacts } from '../support/station.ts';
+import { buildModelFacts } from '../support/station.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-flags-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -28,7 +28,7 @@ let written = 0;
 function readFile(defaults: object, own?: object): { readonly path: string; readonly models: Model[] } {
   written += 1;
   const path = join(folder, `${written}.json`);
-  const model = { ...modelFacts({ id: 'house/one' }), capabilities: own ? { wire: own } : {} };
+  const model = { ...buildModelFacts({ id: 'house/one' }), capabilities: own ? { wire: own } : {} };
   writeFileSync(
     path,
     JSON.stringify({
@@ -54,7 +54,7 @@ describe("a protocol's flags in a catalogue file", () => {
     const read = createFlagReader('telegram', schema);
     const [model] = readFile({}, { telegram: { short: true } }).models;
     expect(model && read(model.capabilities)).toEqual({ short: true, ids: 'any' });
-    expect(read(checkModel(modelFacts()).capabilities)).toEqual({ short: false, ids: 'any' });
+    expect(read(checkModel(buildModelFacts()).capabilities)).toEqual({ short: false, ids: 'any' });
   });
 
   it("replace the file's defaults one by one", () => {
@@ -89,7 +89,7 @@ describe("a protocol's flags in a catalogue file", () => {
   it('are checked when a model is offered later; without a file the error names its provider', () => {
     const catalog = new Catalog();
     catalog.checkFlags(protocols);
-    const model = checkModel(modelFacts({ capabilities: { wire: { telegram: { shrt: true } } } }));
+    const model = checkModel(buildModelFacts({ capabilities: { wire: { telegram: { shrt: true } } } }));
     expect(() => catalog.offer(provider, [model])).toThrow(/^provider "house": model .*"shrt"/);
   });
 });

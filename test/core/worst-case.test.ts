@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { computeCost } from '../../core/billing/cost.ts';
 import { type Price } from '../../core/billing/price.ts';
 import { computeAffordableOutput, computeWorstCost } from '../../core/billing/worst-cost.ts';
-import { anyRates } from '../support/any-rates.ts';
+import { buildRates } from '../support/any-rates.ts';
 
 const rate = fc.bigInt({ min: 0n, max: 10n ** 12n });
 const tokens = fc.integer({ min: 0, max: 10_000_000 });
@@ -61,12 +61,12 @@ describe('the worst case', () => {
   );
   const fullPrice: fc.Arbitrary<Price> = fc
     .record({
-      rates: anyRates(rate),
+      rates: buildRates(rate),
       fees: anyFees,
-      tiers: fc.array(fc.record({ above: fc.integer({ min: 1, max: 1000 }), rates: anyRates(rate) }), {
+      tiers: fc.array(fc.record({ above: fc.integer({ min: 1, max: 1000 }), rates: buildRates(rate) }), {
         maxLength: 2,
       }),
-      fast: anyRates(rate),
+      fast: buildRates(rate),
     })
     .map(({ rates, fees, tiers, fast }) => ({
       ...rates,

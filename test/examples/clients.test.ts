@@ -39,7 +39,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 /** A settings file, with this gateway's address and key where it has those of its reader. */
-function settings(path: string): string {
+function readSettings(path: string): string {
   const text = readFileSync(join(folder, path), 'utf8');
   return text.replaceAll(asWritten.origin, gateway.url).replaceAll(asWritten.key, key);
 }
@@ -57,7 +57,7 @@ async function post(url: string, headers: Record<string, string>, body: object):
 }
 
 /** The frames of a stream, each as its lines; Google ends its lines with two characters. */
-function frames(text: string): string[][] {
+function splitFrames(text: string): string[][] {
   const ended = text.replaceAll('\r\n', '\n').trimEnd();
   return ended.split('\n\n').map((frame) => frame.split('\n'));
 }
@@ -68,7 +68,7 @@ describe('Claude Code', () => {
   const schema = z.object({ env: z.record(z.string(), z.string()) });
 
   it('calls, counts and lists by its settings.json', async () => {
-    const { env } = schema.parse(JSON.parse(settings('claude-code/settings.json')));
+    const { env } = schema.parse(JSON.parse(readSettings('claude-code/settings.json')));
     const base = env.ANTHROPIC_BASE_URL ?? '';
     const headers = {
       authorization: `Bearer ${env.ANTHROPIC_AUTH_TOKEN}`,
@@ -96,7 +96,7 @@ describe('Claude Code', () => {
         metadata: { user_id: 'u' },
         context_management: { edits: [] },
       };
-      const stream = frames(await post(`${base}/v1/messages?beta=true`, headers, body));
+      const stream = splitFrames(await post(`${base}/v1/messages?beta=true`, headers, body));
       expect(
         stream.every(([event = '', data = '']) => event.startsWith('event: ') && data.startsWith('data: ')),
       ).toBe(true);
@@ -133,7 +133,7 @@ describe('Codex', () => {
       model,
       model_provider: name,
       model_providers: providers,
-    } = schema.parse(parseToml(settings('codex/config.toml')));
+    } = schema.parse(parseToml(readSettings('codex/config.toml')));
     const provider = providerSchema.parse(providers[name]);
     expect(provider.env_key).toBe('TOLLGATE_KEY');
     const headers = {
@@ -173,7 +173,7 @@ describe('Codex', () => {
       ],
       [said, answered, said],
     ]) {
-      const stream = frames(await post(`${provider.base_url}/responses`, headers, { ...fields, input }));
+      const stream = splitFrames(await post(`${provider.base_url}/responses`, headers, { ...fields, input }));
       const last = stream
         .findLast((frame) => !frame.includes('data: [DONE]'))
         ?.find((line) => line.startsWith('data: '));
@@ -185,7 +185,7 @@ describe('Codex', () => {
   });
 
   it('learns at once that there are no WebSockets', async () => {
-    const { model_providers: providers } = schema.parse(parseToml(settings('codex/config.toml')));
+    const { model_providers: providers } = schema.parse(parseToml(readSettings('codex/config.toml')));
     const { request } = await import('node:http');
     const status = await new Promise((resolve, reject) => {
       const headers = {
@@ -213,9 +213,9 @@ describe('Gemini CLI', () => {
 
   it('calls by its settings.json and .env', async () => {
     const { GOOGLE_GEMINI_BASE_URL: base, GEMINI_API_KEY: shown = '' } = parseEnv(
-      settings('gemini-cli/.env'),
+      readSettings('gemini-cli/.env'),
     );
-    const { model } = schema.parse(parseCommented(settings('gemini-cli/settings.json')));
+    const { model } = schema.parse(parseCommented(readSettings('gemini-cli/settings.json')));
     const headers = {
       'x-goog-api-key': shown,
       'user-agent': 'GeminiCLI/0.61.0/gemini (linux; x64)',
@@ -226,7 +226,7 @@ describe('Gemini CLI', () => {
       generationConfig: { temperature: 0, topP: 1 },
       systemInstruction: { role: 'user', parts: [{ text: 'You are an agent.' }] },
     };
-    const stream = frames(
+    const stream = splitFrames(
       await post(`${base}/v1beta/models/${model.name}:streamGenerateContent?alt=sse`, headers, body),
     );
     expect(stream.every((frame) => frame.length === 1 && frame[0]?.startsWith('data: {'))).toBe(true);
@@ -236,9 +236,9 @@ describe('Gemini CLI', () => {
   });
 });
 
-async function chat(base: string, shown: string, model: string): Promise<void> {
+async function checkChat(base: string, shown: string, model: string): Promise<void> {
   const headers = { authorization: `Bearer ${shown}` };
-  const stream = frames(
+  const stream = splitFrames(
     await post(`${base}/chat/completions`, headers, {
       model,
       stream: true,
@@ -260,12 +260,12 @@ async function chat(base: string, shown: string, model: string): Promise<void> {
 describe('Open WebUI', () => {
   it('fills its menu, and calls what is in it, by its .env', async () => {
     const { OPENAI_API_BASE_URL: base = '', OPENAI_API_KEY: shown = '' } = parseEnv(
-      settings('open-webui/.env'),
+      readSettings('open-webui/.env'),
     );
     const listed = await fetch(`${base}/models`, { headers: { authorization: `Bearer ${shown}` } });
     const { data } = z.object({ data: z.array(z.object({ id: z.string() })) }).parse(await listed.json());
     expect(data.map(({ id }) => id)).toContain('demo/echo');
-    await chat(base, shown, 'demo/echo');
+    await checkChat(base, shown, 'demo/echo');
   });
 });
 
@@ -287,10 +287,10 @@ describe('Continue', () => {
   });
 
   it('calls by its config.yaml', async () => {
-    const { models } = schema.parse(parseYaml(settings('continue/config.yaml')));
+    const { models } = schema.parse(parseYaml(readSettings('continue/config.yaml')));
     for (const { model, apiBase, apiKey } of models) {
       expect(apiKey).toBe('${{ secrets.TOLLGATE_KEY }}');
-      await chat(apiBase, key, model);
+      await checkChat(apiBase, key, model);
     }
   });
 });

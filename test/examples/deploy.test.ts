@@ -20,9 +20,19 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { freshDatabase } from '../support/database.ts';
+import { openDatabase } from '../support/database.ts';
 import { runAlone, startProcess, type Copy } from '../support/process.ts';
-import { folder, last, needed, openDeployment, read, root, stages, unread, variables } from './deployed.ts';
+import {
+  folder,
+  findLast,
+  computeStopTime,
+  openDeployment,
+  read,
+  root,
+  stages,
+  findUnread,
+  variables,
+} from './deployed.ts';
 
 openDeployment();
 
@@ -30,7 +40,7 @@ const run = promisify(execFile);
 const words = z.array(z.string());
 
 const environment = Object.fromEntries(
-  last('ENV')
+  findLast('ENV')
     .split(' ')
     .map((pair) => pair.split('=') as [string, string]),
 );
@@ -43,18 +53,18 @@ describe('the Dockerfile', () => {
   });
 
   it('runs as somebody who is not root, by number', () => {
-    expect(last('USER')).toMatch(/^[1-9]\d*:[1-9]\d*$/);
+    expect(findLast('USER')).toMatch(/^[1-9]\d*:[1-9]\d*$/);
   });
 
   it('sets variables that are read, and shows the port that is listened on', () => {
-    expect(unread(Object.keys(environment))).toEqual([]);
-    expect([environment.PORT, last('EXPOSE')]).toEqual(['8787', '8787']);
-    expect(environment.TOLLGATE_DATA).toBe(last('VOLUME'));
+    expect(findUnread(Object.keys(environment))).toEqual([]);
+    expect([environment.PORT, findLast('EXPOSE')]).toEqual(['8787', '8787']);
+    expect(environment.TOLLGATE_DATA).toBe(findLast('VOLUME'));
   });
 
   it('starts the gateway without a shell, which would keep signals from it', () => {
-    expect(words.parse(JSON.parse(last('ENTRYPOINT')))[0]).toBe('node');
-    expect(words.parse(JSON.parse(last('CMD')))).toEqual(['start']);
+    expect(words.parse(JSON.parse(findLast('ENTRYPOINT')))[0]).toBe('node');
+    expect(words.parse(JSON.parse(findLast('CMD')))).toEqual(['start']);
   });
 
   it('copies nothing that its .dockerignore keeps out', () => {
@@ -111,7 +121,7 @@ describe('the steps of the Dockerfile, followed in an empty folder', () => {
   };
 
   /** What Node keeps of the sources. */
-  function kept(): string[] {
+  function listKept(): string[] {
     return globSync('*/*', { cwd: set.NODE_COMPILE_CACHE }).toSorted();
   }
 
@@ -132,14 +142,14 @@ describe('the steps of the Dockerfile, followed in an empty folder', () => {
    */
   function expectKept(before: readonly string[]): void {
     expect(before.length).toBeGreaterThan(500);
-    expect(before.length / kept().length).toBeGreaterThan(0.9);
+    expect(before.length / listKept().length).toBeGreaterThan(0.9);
   }
 
   it('make a gateway that compiles nothing, serves, passes its own check, and stops', async () => {
-    expect(words.parse(JSON.parse(last('ENTRYPOINT')))).toEqual(['node', 'core/cli.js']);
-    const before = kept();
+    expect(words.parse(JSON.parse(findLast('ENTRYPOINT')))).toEqual(['node', 'core/cli.js']);
+    const before = listKept();
     const gateway = await startProcess(set, app);
-    const [, program = ''] = /^.*? CMD (\[.*\])$/.exec(last('HEALTHCHECK')) ?? [];
+    const [, program = ''] = /^.*? CMD (\[.*\])$/.exec(findLast('HEALTHCHECK')) ?? [];
     const [command, ...rest] = words.parse(JSON.parse(program));
     const { port } = new URL(gateway.url);
     expect(command).toBe('node');
@@ -150,8 +160,8 @@ describe('the steps of the Dockerfile, followed in an empty folder', () => {
   });
 
   it('make one that keeps its ledger in PostgreSQL, and compiles no source for that', async () => {
-    const before = kept();
-    const { url, drop } = await freshDatabase();
+    const before = listKept();
+    const { url, drop } = await openDatabase();
     const variables = {
       TOLLGATE_CONFIG: 'examples/deploy/gateway.config.ts',
       TOLLGATE_LEDGER_URL: url,
@@ -197,12 +207,12 @@ describe('the compose file', () => {
   it('builds the Dockerfile and runs the configuration beside it, with variables that are read', () => {
     expect(existsSync(join(folder, gateway.build.context, gateway.build.dockerfile))).toBe(true);
     expect(existsSync(join(root, gateway.environment.TOLLGATE_CONFIG ?? ''))).toBe(true);
-    expect(unread(Object.keys(gateway.environment))).toEqual([]);
+    expect(findUnread(Object.keys(gateway.environment))).toEqual([]);
   });
 
   it('publishes the port on loopback, and keeps the data in volumes that there are', () => {
-    expect(gateway.ports).toEqual([`127.0.0.1:${last('EXPOSE')}:${last('EXPOSE')}`]);
-    expect(gateway.volumes).toEqual([`gateway:${last('VOLUME')}`]);
+    expect(gateway.ports).toEqual([`127.0.0.1:${findLast('EXPOSE')}:${findLast('EXPOSE')}`]);
+    expect(gateway.volumes).toEqual([`gateway:${findLast('VOLUME')}`]);
     expect(Object.keys(volumes)).toEqual(['gateway', 'database']);
   });
 
@@ -220,7 +230,7 @@ describe('the compose file', () => {
   });
 
   it('gives it longer to stop than it takes', () => {
-    expect(Number.parseInt(gateway.stop_grace_period, 10)).toBeGreaterThan(needed());
+    expect(Number.parseInt(gateway.stop_grace_period, 10)).toBeGreaterThan(computeStopTime());
   });
 
   it('holds no password', () => {

@@ -12,7 +12,7 @@ let config: Config;
 
 /** Seconds that the gateway may need from the signal to its end: its drain, and twice what ends may take. */
 const ends = 12;
-export const needed = (): number => config.server.drain / 1000 + ends;
+export const computeStopTime = (): number => config.server.drain / 1000 + ends;
 
 const sources =
   globSync('{core,plugins}/**/*.{ts,js}', { cwd: root })
@@ -20,7 +20,7 @@ const sources =
     .join('\n') + read('gateway.config.ts');
 
 /** The variables of these that nothing in the gateway reads. */
-export function unread(names: readonly string[]): string[] {
+export function findUnread(names: readonly string[]): string[] {
   return names.filter((name) => name !== 'NODE_ENV' && !new RegExp(`\\b${name}\\b`).test(sources));
 }
 
@@ -30,7 +30,7 @@ interface Instruction {
 }
 
 /** The instructions of a Dockerfile by their stages. */
-function stagesOf(text: string): Instruction[][] {
+function parseStages(text: string): Instruction[][] {
   const lines = text
     .replaceAll(/^#.*\n/gm, '')
     .replaceAll(/\\\n\s*/g, '')
@@ -45,10 +45,10 @@ function stagesOf(text: string): Instruction[][] {
   return stages;
 }
 
-export const stages = stagesOf(read('Dockerfile'));
+export const stages = parseStages(read('Dockerfile'));
 const final = stages.at(-1) ?? [];
 
-export const last = (word: string): string =>
+export const findLast = (word: string): string =>
   final.findLast((instruction) => instruction.word === word)?.rest ?? '';
 
 export const variables = z.record(z.string(), z.string());

@@ -4,7 +4,16 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { folder, last, needed, openDeployment, read, root, unread, variables } from './deployed.ts';
+import {
+  folder,
+  findLast,
+  computeStopTime,
+  openDeployment,
+  read,
+  root,
+  findUnread,
+  variables,
+} from './deployed.ts';
 
 openDeployment();
 
@@ -106,7 +115,9 @@ describe('the Kubernetes manifests', () => {
   });
 
   it('set variables that are read, and take the secret that there is', () => {
-    expect(unread([...container.env.map(({ name }) => name), ...Object.keys(secret.stringData)])).toEqual([]);
+    expect(findUnread([...container.env.map(({ name }) => name), ...Object.keys(secret.stringData)])).toEqual(
+      [],
+    );
     expect(container.envFrom.map(({ secretRef }) => secretRef.name)).toEqual([secret.metadata.name]);
     expect(
       existsSync(join(root, container.env.find(({ name }) => name === 'TOLLGATE_CONFIG')?.value ?? '')),
@@ -115,13 +126,13 @@ describe('the Kubernetes manifests', () => {
 
   it('give it longer to stop than its pause and its drain take', () => {
     expect(template.spec.terminationGracePeriodSeconds).toBeGreaterThan(
-      container.lifecycle.preStop.sleep.seconds + needed(),
+      container.lifecycle.preStop.sleep.seconds + computeStopTime(),
     );
   });
 
   it('run it as the user of the image, with the folders it writes to', () => {
     const { runAsUser, runAsGroup } = template.spec.securityContext;
-    expect(`${runAsUser}:${runAsGroup}`).toBe(last('USER'));
+    expect(`${runAsUser}:${runAsGroup}`).toBe(findLast('USER'));
     expect(container.volumeMounts.map(({ mountPath }) => mountPath)).toEqual([
       container.env.find(({ name }) => name === 'TOLLGATE_DATA')?.value,
       '/tmp',

@@ -94,13 +94,13 @@ it('a picture is made, and changed', async () => {
 
 // The last one, since the gateway is stopped.
 it('a ledger is backed up while it is in use, and put back', async () => {
-  const creditOf = async (): Promise<unknown> =>
+  const readCredit = async (): Promise<unknown> =>
     JSON.parse((await runVerb(['balance', 'default', '--json'], settings)).output);
-  const before = await creditOf();
+  const before = await readCredit();
   expect(await paste('-- backup')).toContain('the books are sound');
   expect((await runVerb(['credit', 'add', 'default', '7'], settings)).code).toBe(0);
-  expect(await creditOf()).not.toEqual(before);
+  expect(await readCredit()).not.toEqual(before);
   await gateway.stop('SIGTERM');
   expect(await paste('-- restore')).toContain('The books are sound');
-  expect(await creditOf()).toEqual(before);
+  expect(await readCredit()).toEqual(before);
 });

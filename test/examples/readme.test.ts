@@ -30,7 +30,7 @@ it('every path that a README names exists', () => {
 });
 
 it.each(readmes)('every relative link in %s leads to a file and a heading', (path) => {
-  const anchors = (text: string): string[] =>
+  const listAnchors = (text: string): string[] =>
     [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
       title
         .toLowerCase()
@@ -42,7 +42,7 @@ it.each(readmes)('every relative link in %s leads to a file and a heading', (pat
     const target = join(dirname(path), file);
     expect(existsSync(join(root, target)), `${path} links to ${link}`).toBe(true);
     if (anchor !== undefined)
-      expect(anchors(readReadme(target)), `${path} links to ${link}`).toContain(anchor);
+      expect(listAnchors(readReadme(target)), `${path} links to ${link}`).toContain(anchor);
   }
 });
 

@@ -4,15 +4,15 @@ import { pino } from 'pino';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig, settingsSchema } from '../../core/config.ts';
 import { createGateway } from '../../core/gateway.ts';
-import { bundledPlugins } from '../support/inventory.ts';
-import { optionRows } from '../support/option-rows.ts';
+import { listBundledPlugins } from '../support/inventory.ts';
+import { listOptionRows } from '../support/option-rows.ts';
 import { runVerb } from '../support/process.ts';
 import { allReadmes } from '../support/readmes.ts';
 
 const root = join(import.meta.dirname, '../..');
 
 /** The cells of the table between two marks, without its head. */
-function table(mark: string): string[][] {
+function readTable(mark: string): string[][] {
   const [, text = ''] = new RegExp(`<!-- ${mark} -->\n(.*?)\n<!-- /${mark} -->`, 's').exec(allReadmes) ?? [];
   return text
     .split('\n')
@@ -25,14 +25,14 @@ function table(mark: string): string[][] {
     );
 }
 
-function code(cell: string): string[] {
+function listCode(cell: string): string[] {
   return [...cell.matchAll(/`([^`]+)`/g)].map(([, text = '']) => text);
 }
 
 describe('the command line of the README', () => {
-  const listed = table('verbs').map(([verb = '', options = '']) => ({
-    verb: (code(verb)[0] ?? '').replace(' <shell>', ''),
-    options: code(options).toSorted(),
+  const listed = readTable('verbs').map(([verb = '', options = '']) => ({
+    verb: (listCode(verb)[0] ?? '').replace(' <shell>', ''),
+    options: listCode(options).toSorted(),
   }));
   const own = ['start', 'init', 'check', 'doctor', 'completion'];
 
@@ -46,9 +46,9 @@ describe('the command line of the README', () => {
       options: options.map(({ flags }) => flags.split(' ')[0]).toSorted(),
     }));
     await gateway.close();
-    const named = (list: { verb: string }[]): object[] =>
+    const sortVerbs = (list: { verb: string }[]): object[] =>
       list.toSorted((first, second) => (first.verb < second.verb ? -1 : 1));
-    expect(named(listed.filter(({ verb }) => !own.includes(verb)))).toEqual(named(verbs));
+    expect(sortVerbs(listed.filter(({ verb }) => !own.includes(verb)))).toEqual(sortVerbs(verbs));
   });
 
   it("has the verbs that are no plugin's", async () => {
@@ -70,13 +70,13 @@ describe('the command line of the README', () => {
 type Rows = [option: string, fallback: string | undefined][];
 
 /** What the table says of each plugin by its path. */
-function listedOptions(): Map<string, Rows> {
+function readOptions(): Map<string, Rows> {
   const all = new Map<string, Rows>();
   let current: Rows = [];
-  for (const [first = '', fallback = ''] of table('options')) {
+  for (const [first = '', fallback = ''] of readTable('options')) {
     const heading = /^\*\*(.*)\*\*$/.exec(first)?.[1];
     if (heading === undefined)
-      current.push(...code(first).map((option): Rows[number] => [option, code(fallback)[0]]));
+      current.push(...listCode(first).map((option): Rows[number] => [option, listCode(fallback)[0]]));
     else {
       current = [];
       const folder = heading.includes('/') ? heading.slice(0, heading.indexOf('/') + 1) : '';
@@ -86,19 +86,19 @@ function listedOptions(): Map<string, Rows> {
   return all;
 }
 
-function sorted(rows: Rows): Rows {
+function sortRows(rows: Rows): Rows {
   return rows.toSorted(([first], [second]) => (first < second ? -1 : 1));
 }
 
 describe('the options of the README', () => {
-  const listed = listedOptions();
+  const listed = readOptions();
   const plugins = new Map<string, Rows>();
   beforeAll(async () => {
-    const rowsOf = (schema: Parameters<typeof optionRows>[0]): Rows =>
-      sorted(optionRows(schema).map(({ option, fallback }) => [option, fallback]));
-    plugins.set('the gateway', rowsOf(settingsSchema));
-    for (const { path, factory } of await bundledPlugins())
-      plugins.set(path.slice('plugins/'.length), rowsOf(factory.options));
+    const listRows = (schema: Parameters<typeof listOptionRows>[0]): Rows =>
+      sortRows(listOptionRows(schema).map(({ option, fallback }) => [option, fallback]));
+    plugins.set('the gateway', listRows(settingsSchema));
+    for (const { path, factory } of await listBundledPlugins())
+      plugins.set(path.slice('plugins/'.length), listRows(factory.options));
   });
 
   it('are those of every plugin that has any', () => {
@@ -108,6 +108,6 @@ describe('the options of the README', () => {
   });
 
   it.each([...listed])('of %s are all there, with their defaults', (name, rows) => {
-    expect(sorted(rows)).toEqual(plugins.get(name));
+    expect(sortRows(rows)).toEqual(plugins.get(name));
   });
 });

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type * as threads from 'node:worker_threads';
 import { describe, expect, it, vi } from 'vitest';
-import { readBooks, temporaryFolder } from '../balance/ledger-file.ts';
+import { readBooks, makeTemporaryFolder } from '../balance/ledger-file.ts';
 import { runSlowDisk } from '../balance/slow-disk.ts';
 import { expectSound } from '../contract/books.ts';
 
 vi.mock('node:worker_threads', async (original: () => Promise<typeof threads>) =>
-  (await import('../balance/weather.ts')).weathered(await original()),
+  (await import('../balance/weather.ts')).wrapThreads(await original()),
 );
 
 /** Fills a ledger while strace injects a fault into some of these system calls, and returns what was seen. */
@@ -25,7 +25,7 @@ describe('a disk that fails', () => {
     ['to flush', 'fsync,fdatasync:error=EIO:when=10..20'],
     ['to write', 'pwrite64:error=ENOSPC:when=200..230'],
   ])('%s costs those calls a refusal, and nothing that was acknowledged', async (_, fault) => {
-    const folder = temporaryFolder();
+    const folder = makeTemporaryFolder();
     const file = join(folder.path, 'ledger.db');
     const { reserved, refusals } = await fill(file, 'fsync,fdatasync,pwrite64', fault);
     expect(refusals).toEqual(['ledger_unavailable']);
@@ -54,7 +54,7 @@ describe('a disk that is slow', () => {
   });
 
   it('delays nothing else while it flushes', async () => {
-    const folder = temporaryFolder();
+    const folder = makeTemporaryFolder();
     const { reserved, refusals, longest, lag } = await fill(
       join(folder.path, 'ledger.db'),
       'fsync,fdatasync',

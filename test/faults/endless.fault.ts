@@ -44,12 +44,12 @@ const broken: Readonly<Record<Wire, RegExp>> = {
 
 /** Waits until nothing reads from it any more, and ends it. */
 async function expectSilence(firehose: Firehose): Promise<void> {
-  const poured = async (): Promise<number> => {
+  const measurePour = async (): Promise<number> => {
     const before = firehose.poured();
     await sleep(500);
     return firehose.poured() - before;
   };
-  await expect.poll(poured, { timeout: 20_000 }).toBe(0);
+  await expect.poll(measurePour, { timeout: 20_000 }).toBe(0);
   await firehose.close();
 }
 

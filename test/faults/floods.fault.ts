@@ -10,12 +10,12 @@ import { createKeyring } from '../../plugins/meters/balance/keyring.ts';
 import { toKeyId, noLimits } from '../../plugins/meters/balance/keys.ts';
 import type { KeyRecord } from '../../plugins/meters/balance/store.ts';
 import { createSecret, hashSecret } from '../../plugins/shared/secret.ts';
-import { storeWith } from '../balance/calls.ts';
+import { buildStore } from '../balance/calls.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
-import { until } from '../support/operated.ts';
+import { waitUntil } from '../support/operated.ts';
 import { clone, makeDataFolder, startProcess } from '../support/process.ts';
 
-function keyringOf(secret: string): { readonly keyring: ReturnType<typeof createKeyring>; asked: number } {
+function openKeyring(secret: string): { readonly keyring: ReturnType<typeof createKeyring>; asked: number } {
   const hash = hashSecret(secret);
   const known: KeyRecord = {
     ...noLimits,
@@ -33,7 +33,7 @@ function keyringOf(secret: string): { readonly keyring: ReturnType<typeof create
     rotatedTo: undefined,
   };
   const lookups = { asked: 0 };
-  const store = storeWith({
+  const store = buildStore({
     findKey: async (wanted) => {
       lookups.asked += 1;
       return wanted === hash ? known : undefined;
@@ -45,7 +45,7 @@ function keyringOf(secret: string): { readonly keyring: ReturnType<typeof create
 describe('a million invalid keys', () => {
   it('cause no ledger query, hold no memory, and cost a moment each', async () => {
     const secret = createSecret();
-    const harness = keyringOf(secret);
+    const harness = openKeyring(secret);
     const before = process.memoryUsage().heapUsed;
     const began = performance.now();
     for (let count = 0; count < 1_000_000; count += 1)
@@ -82,11 +82,11 @@ describe('twenty thousand connections to a process with a limit of 4096 files', 
       );
       if (count % 500 === 0) await look();
     }
-    await until(() => shed >= 20_000 - computeMostConnections(4096));
+    await waitUntil(() => shed >= 20_000 - computeMostConnections(4096));
     process.stdout.write(`${shed} shed\n`);
     await look();
     for (const socket of sockets) socket.destroy();
-    await until(() =>
+    await waitUntil(() =>
       fetch(`${gateway.url}/healthz`).then(
         ({ status }) => status === 200,
         () => false,

@@ -9,9 +9,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { start, type Started } from '../bench/processes.ts';
-import { freePort } from '../support/free-port.ts';
+import { findFreePort } from '../support/free-port.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
-import { until } from '../support/operated.ts';
+import { waitUntil } from '../support/operated.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-in-front-'));
 const examples = join(import.meta.dirname, '../../examples/deploy');
@@ -21,7 +21,7 @@ type StartProxy = (gateway: string) => Promise<Started & { readonly url: string 
 
 /** The example without its certificate, at a free port, in front of this gateway. */
 const startNginx: StartProxy = async (gateway) => {
-  const [port, name] = [await freePort(), `nginx-${new URL(gateway).port}`];
+  const [port, name] = [await findFreePort(), `nginx-${new URL(gateway).port}`];
   const site = readFileSync(join(examples, 'nginx/tollgate.conf'), 'utf8')
     .replace('listen 443 ssl;', `listen 127.0.0.1:${port};`)
     .replaceAll(/ssl_certificate\w* .*;/g, '')
@@ -37,7 +37,7 @@ const startNginx: StartProxy = async (gateway) => {
 };
 
 const startCaddy: StartProxy = async (gateway) => {
-  const [port, name] = [await freePort(), `caddy-${new URL(gateway).port}`];
+  const [port, name] = [await findFreePort(), `caddy-${new URL(gateway).port}`];
   const site = readFileSync(join(examples, 'caddy/Caddyfile'), 'utf8')
     .replace('gateway.example.com {', `http://127.0.0.1:${port} {`)
     .replace('127.0.0.1:8787', new URL(gateway).host);
@@ -105,7 +105,7 @@ describe.each([
     const reader = (await post(call, { signal: controller.signal })).body?.getReader();
     await reader?.read();
     controller.abort();
-    await until(() => harness.gateway.ends.length > length);
+    await waitUntil(() => harness.gateway.ends.length > length);
     expect(harness.gateway.ends.at(-1)).toMatchObject({ outcome: 'aborted' });
   });
 
@@ -117,10 +117,10 @@ describe.each([
 
   it('allows a body up to the limit of the gateway, whose error a larger one gets', async () => {
     const limit = 32 * 1024 * 1024;
-    const padded = (bytes: number): string => JSON.stringify(call).padEnd(bytes, ' ');
+    const padBody = (bytes: number): string => JSON.stringify(call).padEnd(bytes, ' ');
     // The gateway reads it, and finds it too long for the model.
-    expect((await post(padded(limit))).status).toBe(400);
-    const refused = await post(padded(limit + 1024));
+    expect((await post(padBody(limit))).status).toBe(400);
+    const refused = await post(padBody(limit + 1024));
     expect([refused.status, await refused.json()]).toMatchObject([
       413,
       { error: { message: expect.any(String) } },

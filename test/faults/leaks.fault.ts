@@ -6,7 +6,7 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openHeap } from '../support/memory-of.ts';
-import { openOperated, streamedCall, until, wires, type Operated } from '../support/operated.ts';
+import { openOperated, buildStreamedCall, waitUntil, wires, type Operated } from '../support/operated.ts';
 
 let operated: Operated;
 beforeAll(async () => void (operated = await openOperated()));
@@ -38,7 +38,7 @@ it('keys, prompts and replies are never in a log or report, nor in the heap afte
     });
   const heap = await openHeap(gateway);
   for (const wire of wires) {
-    const { path, body } = streamedCall(wire);
+    const { path, body } = buildStreamedCall(wire);
     const whole = [
       path.replace('streamGenerateContent?alt=sse', 'generateContent'),
       { ...body, ...('stream' in body ? { stream: false } : {}) },
@@ -64,12 +64,12 @@ it('keys, prompts and replies are never in a log or report, nor in the heap afte
   }
   // While a call runs, a report may name its connection, but nothing of its content.
   const release = operated.hold();
-  const { path, body } = streamedCall('chat-completions');
+  const { path, body } = buildStreamedCall('chat-completions');
   const running = await send(path, body);
   // The key is in memory during a call: the call has to be kept for another attempt.
   expect(await heap.snapshot()).toContain(canary.prompt);
   gateway.child.kill('SIGUSR2');
-  await until(() => readdirSync(reports).length > 0);
+  await waitUntil(() => readdirSync(reports).length > 0);
   release();
   await running.text();
   vendors.script('*', { text: 'Nothing of note.' });

@@ -7,31 +7,31 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type * as threads from 'node:worker_threads';
 import { describe, expect, it, vi } from 'vitest';
-import { budgetRace } from '../balance/budget-race.ts';
-import { clockRun } from '../balance/clock.ts';
-import { drawer } from '../balance/drawer.ts';
-import { kills } from '../balance/kills.ts';
-import { lastWord, leavers } from '../balance/leavers.ts';
+import { runBudgetRace } from '../balance/budget-race.ts';
+import { runClock } from '../balance/clock.ts';
+import { createDrawer } from '../balance/drawer.ts';
+import { runKills } from '../balance/kills.ts';
+import { lastWord, openLeavers } from '../balance/leavers.ts';
 import { openTemporary } from '../balance/ledger-file.ts';
-import { mixedCalls } from '../balance/mixed.ts';
+import { runMixedCalls } from '../balance/mixed.ts';
 import { runOutage } from '../balance/outage.ts';
 import { openFresh } from '../balance/postgres-database.ts';
-import { powerLoss } from '../balance/power-loss.ts';
-import { repricing } from '../balance/repricing.ts';
-import { rolling } from '../balance/rolling.ts';
-import { spenders } from '../balance/spenders.ts';
-import { suspended } from '../balance/suspended.ts';
+import { runPowerLoss } from '../balance/power-loss.ts';
+import { runRepricing } from '../balance/repricing.ts';
+import { runRolling } from '../balance/rolling.ts';
+import { runSpenders } from '../balance/spenders.ts';
+import { runSuspended } from '../balance/suspended.ts';
 import { testStore } from '../contract/store.ts';
 
 vi.mock('node:worker_threads', async (original: () => Promise<typeof threads>) =>
-  (await import('../balance/weather.ts')).weathered(await original()),
+  (await import('../balance/weather.ts')).wrapThreads(await original()),
 );
 
 const seed = Number(process.env.SEED ?? 20_260_702);
 
 describe('twenty thousand mixed calls', () => {
   it("cost what the providers' own usage comes to, to the nano", async () => {
-    const { wrong, used, expected, statuses, audit } = await mixedCalls(20_000, drawer(seed));
+    const { wrong, used, expected, statuses, audit } = await runMixedCalls(20_000, createDrawer(seed));
     expect(statuses).toEqual({ 200: 20_000 });
     expect(wrong).toEqual([]);
     expect(used).toBe(expected);
@@ -41,10 +41,10 @@ describe('twenty thousand mixed calls', () => {
 
 describe('a hundred thousand calls of sixty-four keys', () => {
   it('have spent from their account what they cost, to the nano', async () => {
-    const { wrong, used, expected, perSecond, audit } = await spenders(
+    const { wrong, used, expected, perSecond, audit } = await runSpenders(
       await openTemporary(),
       100_000,
-      drawer(seed),
+      createDrawer(seed),
     );
     process.stdout.write(`${perSecond.toFixed(0)} calls a second\n`);
     expect(wrong).toEqual([]);
@@ -62,8 +62,8 @@ describe('two hundred calls at once, two hundred times', () => {
   ] as const)(
     'spend no more from a monthly budget in %s than it allows, from %i processes',
     async (_, processes, open) => {
-      const race = { opened: await open(), processes, rounds: 200, calls: 200, draw: drawer(seed) };
-      const { wrong, audit } = await budgetRace(race);
+      const race = { opened: await open(), processes, rounds: 200, calls: 200, draw: createDrawer(seed) };
+      const { wrong, audit } = await runBudgetRace(race);
       expect(wrong).toEqual([]);
       expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
     },
@@ -80,13 +80,13 @@ describe('a hundred gateways that are killed under two hundred streams', () => {
       asked: requestCount,
       reserved,
       ...verdict
-    } = await kills({
+    } = await runKills({
       cycles: 100,
       streams: 200,
       living: 5,
       longest: 3000,
       lease: 3,
-      draw: drawer(seed),
+      draw: createDrawer(seed),
     });
     process.stdout.write(
       `${completed} completed, ${recovered} recovered, ${presumed} of them taken for sent, ` +
@@ -131,7 +131,11 @@ describe('a SQLite ledger that cannot be written for twenty seconds', () => {
 
 describe('a thousand remnants of a log after a power loss', () => {
   it('open with a sound ledger, and with everything that had been acknowledged up to their end', async () => {
-    const { unsound, lost, shortened } = await powerLoss({ turns: 40, remains: 1000, draw: drawer(seed) });
+    const { unsound, lost, shortened } = await runPowerLoss({
+      turns: 40,
+      remains: 1000,
+      draw: createDrawer(seed),
+    });
     expect({ unsound, lost }).toEqual({ unsound: [], lost: [] });
     expect(shortened).toBeGreaterThan(500);
   });
@@ -139,7 +143,7 @@ describe('a thousand remnants of a log after a power loss', () => {
 
 describe('a clock that jumps by an hour and a year, stops and returns', () => {
   it('makes no process dead and no reservation old, though its states last several leases', async () => {
-    const { streams, whole, ids, strange, due, used, audit } = await clockRun({
+    const { streams, whole, ids, strange, due, used, audit } = await runClock({
       milliseconds: 10_000,
       lease: 1,
     });
@@ -152,7 +156,7 @@ describe('a clock that jumps by an hour and a year, stops and returns', () => {
 
 describe('a gateway that is suspended for two minutes under a hundred streams', () => {
   it("corrects what another settled for it: each call costs its provider's usage, once", async () => {
-    const { streams, taken, whole, wrong, endedTwice, audit } = await suspended({
+    const { streams, taken, whole, wrong, endedTwice, audit } = await runSuspended({
       streams: 100,
       words: 480,
       milliseconds: 120_000,
@@ -166,7 +170,7 @@ describe('a gateway that is suspended for two minutes under a hundred streams', 
 
 describe('prices that change every second for a minute, and are reloaded ten times a second', () => {
   it('charge each call at the price it was reserved at', async () => {
-    const { statuses, versions, wrong, overtaken, audit } = await repricing({
+    const { statuses, versions, wrong, overtaken, audit } = await runRepricing({
       changes: 60,
       every: 1000,
       readings: 10,
@@ -186,11 +190,11 @@ describe('prices that change every second for a minute, and are reloaded ten tim
 
 describe('two gateways of which one is replaced every ten seconds for ten minutes', () => {
   it('fail no call, charge each once, and leave nothing to the other', async () => {
-    const { completed, failed, wrong, codes, flagged, audit } = await rolling({
+    const { completed, failed, wrong, codes, flagged, audit } = await runRolling({
       restarts: 60,
       every: 10_000,
       lanes: 40,
-      draw: drawer(seed),
+      draw: createDrawer(seed),
     });
     process.stdout.write(`${completed} calls were completed\n`);
     expect(failed).toEqual([]);
@@ -205,7 +209,7 @@ describe('two gateways of which one is replaced every ten seconds for ten minute
 describe('two thousand clients that disconnect', () => {
   it("have their provider's connection closed at once, and are settled once each", async () => {
     const count = 2000;
-    const harness = await leavers('cancel');
+    const harness = await openLeavers('cancel');
     for (let made = 0; made < count; made += 100)
       await Promise.all(
         Array.from({ length: 100 }, (_, index) => harness.call(((made + index) * 97) % 3000)),
@@ -226,7 +230,7 @@ describe('two thousand clients that disconnect', () => {
 describe('two thousand clients that disconnect at the last event, before the reply ends', () => {
   it("have received everything: each call completes, charged once by its provider's usage", async () => {
     const count = 2000;
-    const harness = await leavers('cancel', 0);
+    const harness = await openLeavers('cancel', 0);
     let early = 0;
     for (let made = 0; made < count; made += 50) {
       const texts = await Promise.all(Array.from({ length: 50 }, () => harness.call(lastWord)));
@@ -267,13 +271,13 @@ describe('a key lookup', () => {
 
 describe('five hundred clients that disconnect from a provider whose replies are read on', () => {
   it('get twenty replies read on at a time; the rest are cancelled and charged by what arrived', async () => {
-    const harness = await leavers({ drain: { seconds: 60, bytes: 1e6, atOnce: 20 } }, 1500);
+    const harness = await openLeavers({ drain: { seconds: 60, bytes: 1e6, atOnce: 20 } }, 1500);
     await Promise.all(Array.from({ length: 500 }, () => harness.call(200)));
     const ends = await harness.gateway.ended(500);
-    const charged = (basis: string) =>
+    const countCharged = (basis: string) =>
       ends.filter((end) => end.type === 'answered' && end.outcome === 'aborted' && end.charge.basis === basis)
         .length;
-    expect([charged('usage'), charged('estimate')]).toEqual([20, 480]);
+    expect([countCharged('usage'), countCharged('estimate')]).toEqual([20, 480]);
     expect(harness.calls.filter(({ finished }) => finished)).toHaveLength(20);
     expect(harness.settled()).toHaveLength(500);
     expect(await harness.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0, findings: [] });

@@ -7,12 +7,12 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { megabyte, memoryOf } from '../support/memory-of.ts';
+import { megabyte, readMemory } from '../support/memory-of.ts';
 import {
   modelOf,
   openOperated,
-  streamedCall,
-  until,
+  buildStreamedCall,
+  waitUntil,
   wires,
   type Operated,
   type Wire,
@@ -44,7 +44,7 @@ describe('a gateway that receives a stop signal', () => {
       Array.from({ length: 500 }, (_, index) => operated.stream(gateway, wires[index % wires.length])),
     );
     const stopped = gateway.stop('SIGTERM');
-    await until(() =>
+    await waitUntil(() =>
       fetch(`${gateway.url}/readyz`).then(
         ({ ok }) => !ok,
         () => true,
@@ -90,7 +90,7 @@ describe('a configuration that is replaced ten times a second for a minute', () 
     const reloads = gateway.printed().split('the configuration was read again').length - 1;
     process.stdout.write(
       `${outcomes.get('whole')} calls during ${reloads} reloads, ` +
-        `${(memoryOf(gateway) / megabyte).toFixed(0)} MB at the end\n`,
+        `${(readMemory(gateway) / megabyte).toFixed(0)} MB at the end\n`,
     );
     expect(reloads).toBeGreaterThan(50);
     expect((await gateway.stop('SIGTERM')).code).toBe(0);
@@ -104,7 +104,7 @@ describe('a key that is disabled while a thousand of its streams run', () => {
     const gateway = await operated.start();
     const release = operated.hold();
     const call = (wire: Wire): Promise<Response> => {
-      const { path, body } = streamedCall(wire);
+      const { path, body } = buildStreamedCall(wire);
       return fetch(gateway.url + path, {
         method: 'POST',
         headers: { authorization: `Bearer ${made.key}`, 'anthropic-version': '2023-06-01' },
@@ -181,7 +181,7 @@ describe('two thousand clients that never finish, and return for five minutes wh
     ],
   ])('%s only delay others, and none of them by %i seconds', async (_, longest, beginning, drop) => {
     const gateway = await operated.start();
-    const times = async (): Promise<number[]> => {
+    const measureTimes = async (): Promise<number[]> => {
       const took: number[] = [];
       while (took.length < 300) {
         const began = performance.now();
@@ -192,18 +192,18 @@ describe('two thousand clients that never finish, and return for five minutes wh
       }
       return took;
     };
-    const sorted = (numbers: readonly number[]): number[] =>
+    const sortNumbers = (numbers: readonly number[]): number[] =>
       numbers.toSorted((first, second) => first - second);
     /** The median of several rounds: other load on the machine comes and goes. */
-    const p99 = (rounds: readonly (readonly number[])[]): number =>
-      sorted(rounds.map((took) => sorted(took)[Math.floor(took.length * 0.99)] ?? 0))[
+    const computeP99 = (rounds: readonly (readonly number[])[]): number =>
+      sortNumbers(rounds.map((took) => sortNumbers(took)[Math.floor(took.length * 0.99)] ?? 0))[
         Math.floor(rounds.length / 2)
       ] ?? 0;
-    await times();
-    const before = [await times(), await times(), await times()];
+    await measureTimes();
+    const before = [await measureTimes(), await measureTimes(), await measureTimes()];
     const sockets = new Set<Socket>();
     let [over, gone, oldest] = [false, 0, 0];
-    async function come(): Promise<void> {
+    async function openClient(): Promise<void> {
       const socket = await openSocket(gateway.url);
       const came = performance.now();
       sockets.add(socket);
@@ -216,10 +216,10 @@ describe('two thousand clients that never finish, and return for five minutes wh
         sockets.delete(socket);
         gone += 1;
         oldest = Math.max(oldest, performance.now() - came);
-        if (!over) void come();
+        if (!over) void openClient();
       });
     }
-    for (let client = 0; client < 2000; client += 1) await come();
+    for (let client = 0; client < 2000; client += 1) await openClient();
     // Each once a second and not all at once, because this process measures too.
     let turn = 0;
     const drip = setInterval(() => {
@@ -228,7 +228,7 @@ describe('two thousand clients that never finish, and return for five minutes wh
     }, 20);
     const during: number[][] = [];
     for (const end = performance.now() + attack * 1000; performance.now() < end; await sleep(20_000)) {
-      during.push(await times());
+      during.push(await measureTimes());
       // One for each of them, and what the gateway itself needs.
       expect(readdirSync(`/proc/${gateway.child.pid}/fd`).length).toBeLessThan(2000 + 100);
       expect(sockets.size).toBeGreaterThan(1000);
@@ -237,12 +237,12 @@ describe('two thousand clients that never finish, and return for five minutes wh
     await expect.poll(() => sockets.size, { timeout: longest * 1000, interval: 500 }).toBe(0);
     clearInterval(drip);
     process.stdout.write(
-      `p99 ${p99(before).toFixed(1)} ms before, ${p99(during).toFixed(1)} ms beside them; ` +
+      `p99 ${computeP99(before).toFixed(1)} ms before, ${computeP99(during).toFixed(1)} ms beside them; ` +
         `${gone} cut off, after ${(oldest / 1000).toFixed(1)} s at most\n`,
     );
     expect(gone).toBeGreaterThan(2 * 2000 - 1);
     expect(oldest).toBeLessThan(longest * 1000);
-    expect(p99(during)).toBeLessThan(2 * p99(before));
+    expect(computeP99(during)).toBeLessThan(2 * computeP99(before));
     expect((await gateway.stop('SIGTERM')).code).toBe(0);
     await expectCleanLedger();
   });

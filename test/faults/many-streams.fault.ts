@@ -1,7 +1,7 @@
 /** A hundred streams of ten thousand events at once: whole, in order, and quick. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startFirehose } from '../support/firehose.ts';
-import { megabyte, memoryOf } from '../support/memory-of.ts';
+import { megabyte, readMemory } from '../support/memory-of.ts';
 import { openOperated, wires, type Operated } from '../support/operated.ts';
 import { readNumbers } from '../support/read-numbers.ts';
 
@@ -25,7 +25,7 @@ it.each(wires)(
   async (wire) => {
     const firehose = await startFirehose((number) => (number > events ? undefined : `${number} `));
     const gateway = await operated.start(firehose.environment);
-    const round = async (): Promise<number> => {
+    const runRound = async (): Promise<number> => {
       const began = performance.now();
       const read = await Promise.all(
         Array.from({ length: streams }, async () => readNumbers(await operated.stream(gateway, wire), piece)),
@@ -33,10 +33,10 @@ it.each(wires)(
       expect(read).toEqual(read.map(() => events));
       return ((streams * events) / (performance.now() - began)) * 1000;
     };
-    const warm = await round();
-    const before = memoryOf(gateway);
-    const rates = [warm, await round(), await round()];
-    const grown = (memoryOf(gateway) - before) / megabyte;
+    const warm = await runRound();
+    const before = readMemory(gateway);
+    const rates = [warm, await runRound(), await runRound()];
+    const grown = (readMemory(gateway) - before) / megabyte;
     process.stdout.write(
       `${wire}: ${rates.map((rate) => rate.toFixed(0)).join(', ')} events/s, ${grown.toFixed(1)} ` +
         'MB more after two more rounds\n',

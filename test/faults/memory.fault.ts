@@ -5,8 +5,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startFirehose, type Firehose } from '../support/firehose.ts';
-import { askable, megabyte, memoryOf, openHeap } from '../support/memory-of.ts';
-import { modelOf, openOperated, streamedCall, until, type Operated, type Wire } from '../support/operated.ts';
+import { askable, megabyte, readMemory, openHeap } from '../support/memory-of.ts';
+import {
+  modelOf,
+  openOperated,
+  buildStreamedCall,
+  waitUntil,
+  type Operated,
+  type Wire,
+} from '../support/operated.ts';
 import type { RunningGateway } from '../support/process.ts';
 import { openSocket } from '../support/raw.ts';
 import { readNumbers } from '../support/read-numbers.ts';
@@ -26,8 +33,8 @@ afterEach(async () => {
 afterAll(() => operated.close());
 
 /** A stream for a client of one protocol, of a model whose provider speaks another. */
-function asked(client: Wire, vendor: Wire): { readonly path: string; readonly body: object } {
-  const { path, body } = streamedCall(client);
+function buildCall(client: Wire, vendor: Wire): { readonly path: string; readonly body: object } {
+  const { path, body } = buildStreamedCall(client);
   const model = modelOf[vendor];
   return {
     path: path.replace(modelOf['generate-content'], model),
@@ -35,8 +42,8 @@ function asked(client: Wire, vendor: Wire): { readonly path: string; readonly bo
   };
 }
 
-async function settled(gateway: RunningGateway): Promise<void> {
-  await until(
+async function expectSettled(gateway: RunningGateway): Promise<void> {
+  await waitUntil(
     async () =>
       (await operated
         .verb('audit')
@@ -61,7 +68,7 @@ describe('two hundred clients that read a kilobyte a second', () => {
     operated.configure('}, timeouts: { write: 60');
     const gateway = await operated.start({ ...firehose.environment, ...askable });
     const heap = await openHeap(gateway);
-    const { path, body } = asked(client, wire);
+    const { path, body } = buildCall(client, wire);
     // The same number of fast readers first: memory that any working process keeps is not the slow ones'
     // cost.
     const quick = Array.from({ length: 200 }, async () => {
@@ -72,10 +79,10 @@ describe('two hundred clients that read a kilobyte a second', () => {
     });
     await Promise.all(quick);
     await sleep(2000);
-    const busy = memoryOf(gateway);
+    const busy = readMemory(gateway);
     // Without garbage that is not collected yet, and at the end again.
     const before = await heap.left();
-    const resident = memoryOf(gateway);
+    const resident = readMemory(gateway);
     const text = JSON.stringify(body);
     const sockets = await Promise.all(Array.from({ length: 200 }, () => openSocket(gateway.url)));
     for (const socket of sockets) {
@@ -91,11 +98,11 @@ describe('two hundred clients that read a kilobyte a second', () => {
       await sleep(1000);
       for (const socket of sockets) socket.read(1024);
       poured = [...poured, firehose.poured()];
-      most = Math.max(most, memoryOf(gateway));
+      most = Math.max(most, readMemory(gateway));
     }
     const late = (poured.at(-1) ?? 0) - (poured.at(-11) ?? 0);
     const held = (await heap.left()) - before;
-    const grown = memoryOf(gateway) - resident;
+    const grown = readMemory(gateway) - resident;
     heap.close();
     const [kept, more, idle, worked, peak] = [held, grown, resident, busy, most].map((bytes) =>
       (bytes / megabyte).toFixed(1),
@@ -111,7 +118,7 @@ describe('two hundred clients that read a kilobyte a second', () => {
     // By then the system's socket buffers are full: 200 kB a second are a thousand events.
     expect(late).toBeLessThan((poured.at(-1) ?? 0) / 10);
     for (const socket of sockets) socket.destroy();
-    await settled(gateway);
+    await expectSettled(gateway);
   });
 });
 
@@ -141,7 +148,7 @@ describe('a stream of a million events', () => {
       firehose = await startFirehose((number) => (number > events ? undefined : `${number} `));
       const gateway = await operated.start({ ...firehose.environment, ...askable });
       const heap = await openHeap(gateway);
-      const { path, body } = asked(client, wire);
+      const { path, body } = buildCall(client, wire);
       const began = performance.now();
       const resident: number[] = [];
       const left: number[] = [];
@@ -153,25 +160,25 @@ describe('a stream of a million events', () => {
         events / (looks + 1),
         async () => {
           if (left.length === looks) return;
-          resident.push(memoryOf(gateway) / megabyte);
+          resident.push(readMemory(gateway) / megabyte);
           left.push((await heap.left()) / megabyte);
         },
       );
       heap.close();
       const rate = (events / (performance.now() - began)) * 1000;
       const third = Math.floor(left.length / 3);
-      const growth = (samples: readonly number[]): number =>
+      const computeGrowth = (samples: readonly number[]): number =>
         Math.max(...samples.slice(-third)) - Math.max(...samples.slice(0, third));
       print(
-        `${client} from ${wire}: ${rate.toFixed(0)} events/s, ${growth(left).toFixed(1)} ` +
-          `MB more of heap in the last third, ${growth(resident).toFixed(1)} ` +
+        `${client} from ${wire}: ${rate.toFixed(0)} events/s, ${computeGrowth(left).toFixed(1)} ` +
+          `MB more of heap in the last third, ${computeGrowth(resident).toFixed(1)} ` +
           `MB of the process, ${Math.max(...resident).toFixed(0)} MB at most`,
       );
       expect(read).toBe(events);
       // A translated response keeps its text, 7 MB, for its end.
-      expect(growth(left)).toBeLessThan(client === 'responses' && wire !== client ? 10 : 4);
-      expect(growth(resident)).toBeLessThan(20);
-      await settled(gateway);
+      expect(computeGrowth(left)).toBeLessThan(client === 'responses' && wire !== client ? 10 : 4);
+      expect(computeGrowth(resident)).toBeLessThan(20);
+      await expectSettled(gateway);
     },
   );
 });

@@ -5,14 +5,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   modelOf,
   openOperated,
-  streamedCall,
-  until,
+  buildStreamedCall,
+  waitUntil,
   wires,
   type Operated,
   type Wire,
 } from '../support/operated.ts';
 import type { RunningGateway } from '../support/process.ts';
-import { sdkClients } from '../support/sdk-clients.ts';
+import { createSdkClients } from '../support/sdk-clients.ts';
 
 let operated: Operated;
 let gateway: RunningGateway;
@@ -31,7 +31,7 @@ const pieces = ['one ', 'two ', 'three'];
 
 /** What an official SDK of a protocol receives; no SDK may ask twice. */
 async function hear(wire: Wire): Promise<string> {
-  const client = sdkClients(gateway.url, operated.key)[wire]({ text: 'Hello there, who is it?' });
+  const client = createSdkClients(gateway.url, operated.key)[wire]({ text: 'Hello there, who is it?' });
   return (await client.ask(modelOf[wire], 'streamed')).text;
 }
 
@@ -40,7 +40,7 @@ async function hear(wire: Wire): Promise<string> {
  * of this protocol may send keep-alives.
  */
 function listen(): Promise<string> {
-  const { path, body } = streamedCall('generate-content');
+  const { path, body } = buildStreamedCall('generate-content');
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${operated.key}`, 'content-type': 'application/json' };
     request(gateway.url + path, { method: 'POST', headers }, (response) => resolve(text(response)))
@@ -50,7 +50,7 @@ function listen(): Promise<string> {
 }
 
 /** How often the providers were called. */
-function requestCount(): number {
+function countRequests(): number {
   const { openai, anthropic, google } = operated.vendors;
   return [openai, anthropic, google].reduce((sum, { requests }) => sum + requests.length, 0);
 }
@@ -73,11 +73,11 @@ describe('a provider that is slow', () => {
             ? listen().then((stream) => stream.replaceAll(/[^]*?"text":\s*"([^"]*)"|[^]+/g, '$1'))
             : hear(wire),
         );
-        await until(() => requestCount() === heard.length);
+        await waitUntil(() => countRequests() === heard.length);
       }
     }
     expect(await Promise.all(heard)).toEqual(heard.map(() => pieces.join('')));
-    expect(requestCount()).toBe(heard.length);
+    expect(countRequests()).toBe(heard.length);
     expect(await operated.verb('audit')).toMatchObject({ ok: true, pending: 0 });
   });
 });

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { start, type Started } from '../bench/processes.ts';
-import { freePort } from '../support/free-port.ts';
+import { findFreePort } from '../support/free-port.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
 import { sendRaw } from '../support/raw.ts';
 import { callPath, smuggled } from '../support/smuggled.ts';
@@ -50,7 +50,7 @@ interface Proxy extends Started {
 }
 
 /** Each line of its log is the path of a request, and the server it was sent to. */
-function sentOf(log: string, nobody: RegExp): string[] {
+function readSent(log: string, nobody: RegExp): string[] {
   return Array.from(
     readFileSync(log, 'utf8').matchAll(/^request (\S+) to (\S+)$/gm),
     ([, url = '', to = '']) => (nobody.test(to) ? [] : [url]),
@@ -62,7 +62,7 @@ function sentOf(log: string, nobody: RegExp): string[] {
  */
 async function startNginx(): Promise<Proxy> {
   const [port, file, log] = [
-    await freePort(),
+    await findFreePort(),
     join(folder, 'nginx.conf'),
     join(folder, 'nginx-requests.log'),
   ];
@@ -98,12 +98,12 @@ http {
   return {
     url,
     ...(await start({ command: 'nginx', args: ['-c', file, '-e', printed], origin: url, log: printed })),
-    sent: () => sentOf(log, /^-$/),
+    sent: () => readSent(log, /^-$/),
   };
 }
 
 async function startHaproxy(): Promise<Proxy> {
-  const [port, file, log] = [await freePort(), join(folder, 'haproxy.cfg'), join(folder, 'haproxy.log')];
+  const [port, file, log] = [await findFreePort(), join(folder, 'haproxy.cfg'), join(folder, 'haproxy.log')];
   writeFileSync(
     file,
     `
@@ -128,7 +128,7 @@ backend gateway
   return {
     url,
     ...(await start({ command: 'haproxy', args: ['-db', '-f', file], origin: url, log })),
-    sent: () => sentOf(log, /^<NOSRV>$/),
+    sent: () => readSent(log, /^<NOSRV>$/),
   };
 }
 

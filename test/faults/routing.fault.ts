@@ -17,7 +17,7 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { chatReply } from '../support/replies.ts';
 import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { acceptAnyKey, station } from '../support/station.ts';
-import { percentile } from '../support/traffic.ts';
+import { computePercentile } from '../support/traffic.ts';
 
 const quick = 200;
 const slow = 1500;
@@ -26,16 +26,16 @@ const rate = 20;
 const duration = 30;
 const settling = 5;
 const whole = JSON.stringify(chatReply('one', {}, [3, 4]));
-const after =
+const replyAfter =
   (milliseconds: number): Conduct =>
   (response) =>
     void setTimeout(
       () => response.writeHead(200, { 'content-type': 'application/json' }).end(whole),
       milliseconds,
     );
-const dead: Conduct = (response) => void response.writeHead(503).end();
+const refuseCall: Conduct = (response) => void response.writeHead(503).end();
 
-function address(vendor: ScriptedVendor): Record<string, string> {
+function buildEndpoints(vendor: ScriptedVendor): Record<string, string> {
   return { 'chat-completions': `${vendor.origin}/v1/chat/completions` };
 }
 
@@ -63,9 +63,9 @@ describe('one slow provider of two', () => {
   let vendors: ScriptedVendor[];
   let gateway: TestGateway;
   beforeAll(async () => {
-    vendors = [await startScriptedVendor(after(slow)), await startScriptedVendor(after(quick))];
+    vendors = [await startScriptedVendor(replyAfter(slow)), await startScriptedVendor(replyAfter(quick))];
     const stations = vendors.map((vendor, index) =>
-      station({ name: index === 0 ? 'slow' : 'quick', endpoints: address(vendor) }),
+      station({ name: index === 0 ? 'slow' : 'quick', endpoints: buildEndpoints(vendor) }),
     );
     gateway = await startGateway({
       plugins: [
@@ -88,7 +88,7 @@ describe('one slow provider of two', () => {
    * Routed calls and calls to the quick one alone, side by side, so that a busy moment of the machine affects
    * both.
    */
-  async function sideBySide(routing: string): Promise<{ routed: number; alone: number }> {
+  async function callSideBySide(routing: string): Promise<{ routed: number; alone: number }> {
     const calls: { routed: Promise<Called>; alone: Promise<Called> }[] = [];
     for (let count = 0; count < rate * duration; count += 1) {
       calls.push({
@@ -98,21 +98,21 @@ describe('one slow provider of two', () => {
       await sleep(1000 / rate);
     }
     const settled = calls.slice(rate * settling);
-    const slowest = async (all: Promise<Called>[]): Promise<number> =>
-      percentile(
+    const computeSlowest = async (all: Promise<Called>[]): Promise<number> =>
+      computePercentile(
         (await Promise.all(all)).map(({ took }) => took),
         0.99,
       );
     return {
-      routed: await slowest(settled.map(({ routed }) => routed)),
-      alone: await slowest(settled.map(({ alone }) => alone)),
+      routed: await computeSlowest(settled.map(({ routed }) => routed)),
+      alone: await computeSlowest(settled.map(({ alone }) => alone)),
     };
   }
 
   it.each(['latency', 'balanced'])(
     '(%s) costs the slowest hundredth at most 1.3 times what the quick one takes alone',
     async (routing) => {
-      const { routed, alone } = await sideBySide(routing);
+      const { routed, alone } = await callSideBySide(routing);
       process.stdout.write(
         `${routing}: ${routed.toFixed(0)} ms at the 99th percentile, ${alone.toFixed(0)} ` +
           'ms for the quick one alone\n',
@@ -124,9 +124,9 @@ describe('one slow provider of two', () => {
 
 describe('a thousand clients of a dead provider', () => {
   it('call it 1.2 times each at most, under two names and models, and leave nothing reserved', async () => {
-    const vendor = await startScriptedVendor(dead);
+    const vendor = await startScriptedVendor(refuseCall);
     const stations = ['dead', 'mirror'].map((name) =>
-      station({ name, endpoints: address(vendor), models: [{}, { id: 'house/other' }] }),
+      station({ name, endpoints: buildEndpoints(vendor), models: [{}, { id: 'house/other' }] }),
     );
     const gateway = await startGateway({
       plugins: [

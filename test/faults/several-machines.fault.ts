@@ -6,14 +6,14 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { StoreOptions } from '../../plugins/meters/balance/open-store.ts';
-import { cuts } from '../balance/cuts.ts';
-import { dangling } from '../balance/dangling.ts';
-import { temporaryFolder } from '../balance/ledger-file.ts';
+import { runCuts } from '../balance/cuts.ts';
+import { runDangling } from '../balance/dangling.ts';
+import { makeTemporaryFolder } from '../balance/ledger-file.ts';
 import { runOutage } from '../balance/outage.ts';
 import { openFresh } from '../balance/postgres-database.ts';
 import { race, type Race } from '../balance/race.ts';
 import { testStore } from '../contract/store.ts';
-import { freshDatabase } from '../support/database.ts';
+import { openDatabase } from '../support/database.ts';
 
 const rounds = 200;
 
@@ -26,7 +26,7 @@ function expectOneWinnerEach({ rounds: ran, balance, audit }: Race): void {
 
 describe('500 calls at once for a balance that covers one, in 200 rounds,', () => {
   it.each([1, 4])('make exactly one call through %i processes on one PostgreSQL', async (processes) => {
-    const { url, drop } = await freshDatabase();
+    const { url, drop } = await openDatabase();
     expectOneWinnerEach(await race({ store: 'postgres', url, processes, calls: 500, rounds }));
     await drop();
   });
@@ -60,7 +60,7 @@ describe('a PostgreSQL that is down for twenty seconds', () => {
 
 describe('a PostgreSQL that ends all connections every five seconds for a minute', () => {
   it('costs some calls a 503 with a retry-after, and loses and doubles no entry', async () => {
-    const { ended, statuses, odd, wrong, audit } = await cuts({ cuts: 12, every: 5000, lanes: 40 });
+    const { ended, statuses, odd, wrong, audit } = await runCuts({ cuts: 12, every: 5000, lanes: 40 });
     process.stdout.write(
       `${ended} connections were ended under calls that were answered ${JSON.stringify(statuses)}\n`,
     );
@@ -76,7 +76,7 @@ describe('a PostgreSQL that ends all connections every five seconds for a minute
 describe('ten thousand reservations that dead processes left, of every state and age,', () => {
   async function expectResolved(store: StoreOptions): Promise<void> {
     // Three of every twenty had been settled.
-    const { readyAfter, resolvedAfter, statuses, wrong, due, used, audit } = await dangling(store, 12_000);
+    const { readyAfter, resolvedAfter, statuses, wrong, due, used, audit } = await runDangling(store, 12_000);
     process.stdout.write(
       `ready after ${readyAfter.toFixed(0)} ms, resolved ${resolvedAfter.toFixed(0)} ` +
         `ms later, ${statuses.length} calls meanwhile\n`,
@@ -91,13 +91,13 @@ describe('ten thousand reservations that dead processes left, of every state and
   }
 
   it('are resolved by a gateway that starts on SQLite and accepts calls meanwhile', async () => {
-    const folder = temporaryFolder();
+    const folder = makeTemporaryFolder();
     await expectResolved({ kind: 'sqlite', file: join(folder.path, 'ledger.db') });
     folder.remove();
   });
 
   it('are resolved by a gateway that starts on PostgreSQL and accepts calls meanwhile', async () => {
-    const { url, drop } = await freshDatabase();
+    const { url, drop } = await openDatabase();
     await expectResolved({ kind: 'postgres', url, connections: 4 });
     await drop();
   });

@@ -5,8 +5,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { askable, megabyte, memoryOf, openHeap, slopeOf } from '../support/memory-of.ts';
-import { modelOf, openOperated, streamedCall, wires, type Operated } from '../support/operated.ts';
+import { askable, megabyte, readMemory, openHeap, computeSlope } from '../support/memory-of.ts';
+import { modelOf, openOperated, buildStreamedCall, wires, type Operated } from '../support/operated.ts';
 import type { RunningGateway } from '../support/process.ts';
 
 let operated: Operated;
@@ -33,7 +33,7 @@ type Act = (gateway: RunningGateway) => Promise<boolean>;
 
 const whole = /\[DONE\]|message_stop|"finishReason"/;
 
-const json: Act = async (gateway) => {
+const askJson: Act = async (gateway) => {
   const response = await operated.post(gateway, chat, { model: modelOf['chat-completions'], ...asking });
   return response.status === 200 && (await response.text()).includes('chat.completion');
 };
@@ -46,7 +46,7 @@ const streams = wires.map(
 
 /** Each protocol with a model of the next one's provider. */
 const translated = wires.map((wire, index): Act => async (gateway) => {
-  const { path, body } = streamedCall(wire);
+  const { path, body } = buildStreamedCall(wire);
   const other = modelOf[wires[(index + 2) % wires.length] ?? wire];
   const stream = await operated.post(
     gateway,
@@ -69,12 +69,12 @@ const disconnect: Act = async (gateway) => {
   return stream.status === 200;
 };
 
-const broken: Act = async (gateway) => {
+const askBroken: Act = async (gateway) => {
   const stream = await operated.post(gateway, chat, { model: 'openai/gpt-5', ...asking, stream: true });
   return !whole.test(await stream.text());
 };
 
-const refused =
+const askRefused =
   (status: number, path: string, body: object): Act =>
   async (gateway) => {
     const response = await operated.post(gateway, path, body);
@@ -82,7 +82,7 @@ const refused =
     return response.status === status;
   };
 
-const stranger: Act = async ({ url }) => {
+const askAsStranger: Act = async ({ url }) => {
   const response = await fetch(url + chat, {
     method: 'POST',
     headers: { authorization: 'Bearer sk-nobody', 'content-type': 'application/json' },
@@ -92,19 +92,20 @@ const stranger: Act = async ({ url }) => {
   return response.status === 401;
 };
 
-const scraped: Act = async ({ url }) => (await (await fetch(`${url}/metrics`)).text()).includes('tollgate_');
+const scrapeMetrics: Act = async ({ url }) =>
+  (await (await fetch(`${url}/metrics`)).text()).includes('tollgate_');
 
 const acts: readonly Act[] = [
-  json,
+  askJson,
   ...streams,
   disconnect,
   ...translated,
-  broken,
-  json,
-  refused(404, chat, { model: 'nobody/nothing', ...asking }),
-  refused(400, chat, { model: modelOf['chat-completions'], messages: 'none' }),
-  stranger,
-  scraped,
+  askBroken,
+  askJson,
+  askRefused(404, chat, { model: 'nobody/nothing', ...asking }),
+  askRefused(400, chat, { model: modelOf['chat-completions'], messages: 'none' }),
+  askAsStranger,
+  scrapeMetrics,
 ];
 
 describe(`a gateway that runs for ${minutes} minutes`, () => {
@@ -117,7 +118,7 @@ describe(`a gateway that runs for ${minutes} minutes`, () => {
       const gateway = await operated.start(askable);
       const heap = await openHeap(gateway);
       const wrong: number[] = [];
-      const act = async (turn: number): Promise<void> => {
+      const runAct = async (turn: number): Promise<void> => {
         const which = turn % acts.length;
         if (!(await acts[which]?.(gateway).catch(() => false))) wrong.push(which);
       };
@@ -128,31 +129,35 @@ describe(`a gateway that runs for ${minutes} minutes`, () => {
         gateway.child.kill('SIGHUP');
       };
       for (let round = 0; round * acts.length < remembered; round += 1) {
-        await Promise.all(acts.map((_, turn) => act(turn)));
+        await Promise.all(acts.map((_, turn) => runAct(turn)));
         // As often as in all that follows: otherwise code that runs once a minute would still be compiled
         // later.
         if (round % 20 === 0) reload();
       }
       const samples: { readonly at: number; readonly heap: number; readonly memory: number }[] = [];
       const began = performance.now();
-      const passed = (): number => performance.now() - began;
-      for (let turn = 0, sampled = 0, lastReload = 0; passed() < minutes * minute; turn += 1) {
+      const computeElapsed = (): number => performance.now() - began;
+      for (let turn = 0, sampled = 0, lastReload = 0; computeElapsed() < minutes * minute; turn += 1) {
         await sleep(pause);
-        await act(turn);
-        if (passed() - lastReload > minute) {
-          lastReload = passed();
+        await runAct(turn);
+        if (computeElapsed() - lastReload > minute) {
+          lastReload = computeElapsed();
           reload();
         }
-        if (passed() < sampled * 10_000) continue;
+        if (computeElapsed() < sampled * 10_000) continue;
         sampled += 1;
-        samples.push({ at: passed() / (10 * minute), heap: await heap.left(), memory: memoryOf(gateway) });
+        samples.push({
+          at: computeElapsed() / (10 * minute),
+          heap: await heap.left(),
+          memory: readMemory(gateway),
+        });
       }
       heap.close();
       // What it allocates and compiles at its first calls comes before.
       const steady = samples.slice(Math.ceil(samples.length / 3));
       const slopes = {
-        heap: slopeOf(steady.map(({ at, heap: value }) => ({ at, value }))) / megabyte,
-        memory: slopeOf(steady.map(({ at, memory: value }) => ({ at, value }))) / megabyte,
+        heap: computeSlope(steady.map(({ at, heap: value }) => ({ at, value }))) / megabyte,
+        memory: computeSlope(steady.map(({ at, memory: value }) => ({ at, value }))) / megabyte,
       };
       const shown = steady
         .filter((_, index) => index % Math.ceil(steady.length / 12) === 0)

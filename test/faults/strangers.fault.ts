@@ -11,26 +11,26 @@ import { createKeyring } from '../../plugins/meters/balance/keyring.ts';
 import { toKeyId, noLimits } from '../../plugins/meters/balance/keys.ts';
 import type { KeyRecord } from '../../plugins/meters/balance/store.ts';
 import { createSecret, hashSecret } from '../../plugins/shared/secret.ts';
-import { storeWith } from '../balance/calls.ts';
-import { usageOf } from '../bench/processes.ts';
-import { megabyte, memoryOf } from '../support/memory-of.ts';
+import { buildStore } from '../balance/calls.ts';
+import { readUsage } from '../bench/processes.ts';
+import { megabyte, readMemory } from '../support/memory-of.ts';
 import { modelOf, openOperated, type Operated } from '../support/operated.ts';
 import { openSocket } from '../support/raw.ts';
 
 /** How far apart two means are, in standard errors: more than 4.5 is no coincidence. */
-function welch(first: readonly number[], second: readonly number[]): number {
-  const mean = (times: readonly number[]): number =>
+function computeWelch(first: readonly number[], second: readonly number[]): number {
+  const computeMean = (times: readonly number[]): number =>
     times.reduce((sum, time) => sum + time, 0) / times.length;
-  const [one, other] = [mean(first), mean(second)];
-  const spread = (times: readonly number[], middle: number): number =>
+  const [one, other] = [computeMean(first), computeMean(second)];
+  const computeVariance = (times: readonly number[], middle: number): number =>
     times.reduce((sum, time) => sum + (time - middle) ** 2, 0) / (times.length - 1) / times.length;
-  return (one - other) / Math.sqrt(spread(first, one) + spread(second, other));
+  return (one - other) / Math.sqrt(computeVariance(first, one) + computeVariance(second, other));
 }
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 /** As an attacker would compute it who has read the sources. */
-function checksumOf(text: string): string {
+function computeChecksum(text: string): string {
   let rest = crc32(text);
   return Array.from({ length: 6 }, () => {
     const digit = alphabet.charAt(rest % alphabet.length);
@@ -49,11 +49,11 @@ const scratch = Buffer.alloc(whole);
  * A text that starts like a secret and continues at random; all are built in the same steps, so that none
  * differs in memory layout.
  */
-function attempt(base: string, kept: number, sealed: boolean): string {
+function buildAttempt(base: string, kept: number, sealed: boolean): string {
   scratch.write(createSecret(), 'latin1');
   scratch.write(createSecret().slice(unsealed), unsealed, 'latin1');
   scratch.write(base.slice(0, kept), 'latin1');
-  if (sealed) scratch.write(checksumOf(scratch.toString('latin1', 0, unsealed)), unsealed, 'latin1');
+  if (sealed) scratch.write(computeChecksum(scratch.toString('latin1', 0, unsealed)), unsealed, 'latin1');
   return scratch.toString('latin1');
 }
 
@@ -85,7 +85,7 @@ describe('the duration of a refusal', () => {
       ];
     }),
   );
-  const keyring = createKeyring(() => storeWith({ findKey: async (hash) => records.get(hash) }));
+  const keyring = createKeyring(() => buildStore({ findKey: async (hash) => records.get(hash) }));
   const pick = (secrets: readonly string[] = []): string =>
     secrets[Math.floor(Math.random() * secrets.length)] ?? '';
 
@@ -106,7 +106,7 @@ describe('the duration of a refusal', () => {
       }
     }
     const slow = times.flat().toSorted((one, other) => one - other)[samples * 0.99] ?? Infinity;
-    return welch(
+    return computeWelch(
       times[0].filter((time) => time < slow),
       times[1].filter((time) => time < slow),
     );
@@ -124,7 +124,7 @@ describe('the duration of a refusal', () => {
       const all: number[] = [];
       // A real difference shows every time; the machine's noise does not.
       while (all.length < tries && all.every((t) => Math.abs(t) >= 4.5))
-        all.push(await compare((base) => attempt(base, kept, sealed)));
+        all.push(await compare((base) => buildAttempt(base, kept, sealed)));
       process.stdout.write(`t = ${all.map((t) => t.toFixed(2)).join(', ')}\n`);
       expect(Math.min(...all.map(Math.abs))).toBeLessThan(4.5);
     },
@@ -184,7 +184,7 @@ async function callWith(url: string, key: string, calls: number): Promise<Record
   const one =
     `POST /alpha/v1/messages HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n` +
     'anthropic-version: 2023-06-01\r\ncontent-length: 2\r\n\r\n{}';
-  const line = async (): Promise<void> => {
+  const runConnection = async (): Promise<void> => {
     const socket = await openSocket(url);
     for (let call = 0; call < calls / 10; call += 1) {
       socket.write(one);
@@ -194,7 +194,7 @@ async function callWith(url: string, key: string, calls: number): Promise<Record
     }
     socket.destroy();
   };
-  await Promise.all(Array.from({ length: 10 }, line));
+  await Promise.all(Array.from({ length: 10 }, runConnection));
   return answered;
 }
 
@@ -207,19 +207,20 @@ describe('a revoked key', () => {
     const bystander = await openBystander();
     const calls = 20_000;
     /** Microseconds of processor time for each. */
-    const costOf = async (url: string, pid = 0): Promise<number> => {
-      const before = usageOf(pid).cpu;
+    const measureCost = async (url: string, pid = 0): Promise<number> => {
+      const before = readUsage(pid).cpu;
       expect(await callWith(url, made.key, calls)).toEqual({ 401: calls });
-      return ((usageOf(pid).cpu - before) / calls) * 1e6;
+      return ((readUsage(pid).cpu - before) / calls) * 1e6;
     };
-    await costOf(bystander.url, bystander.pid);
-    await costOf(gateway.url, gateway.child.pid);
+    await measureCost(bystander.url, bystander.pid);
+    await measureCost(gateway.url, gateway.child.pid);
     const printed = gateway.printed().length;
     const written = readFileSync(join(operated.folder, 'ledger.db-wal')).length;
     const costs: number[] = [];
     while (costs.length < 3)
       costs.push(
-        (await costOf(gateway.url, gateway.child.pid)) - (await costOf(bystander.url, bystander.pid)),
+        (await measureCost(gateway.url, gateway.child.pid)) -
+          (await measureCost(bystander.url, bystander.pid)),
       );
     process.stdout.write(`${costs.map((cost) => cost.toFixed(1)).join(', ')} µs more for each\n`);
     expect(Math.min(...costs)).toBeLessThan(50);
@@ -251,7 +252,7 @@ describe('half a million guessed keys, five thousand a second,', () => {
         model: modelOf['chat-completions'],
         messages: [{ role: 'user', content: 'Hello there, who is it?' }],
       };
-      const slowest = async (): Promise<number> => {
+      const measureSlowest = async (): Promise<number> => {
         const times: number[] = [];
         for (let call = 0; call < 1000; call += 1) {
           const began = performance.now();
@@ -263,21 +264,21 @@ describe('half a million guessed keys, five thousand a second,', () => {
         return times.toSorted((one, other) => one - other)[Math.floor(times.length * 0.99)] ?? 0;
       };
       /** The median of several rounds: other load on the machine comes and goes. */
-      const p99 = async (): Promise<number> => {
+      const measureP99 = async (): Promise<number> => {
         const rounds: number[] = [];
-        while (rounds.length < 5) rounds.push(await slowest());
+        while (rounds.length < 5) rounds.push(await measureSlowest());
         return rounds.toSorted((one, other) => one - other)[2] ?? 0;
       };
-      await slowest();
-      const before = await p99();
+      await measureSlowest();
+      const before = await measureP99();
       const elsewhere = tryKeys(bystander.url, 250_000, addresses);
-      const beside = await p99();
+      const beside = await measureP99();
       await elsewhere;
       const here = tryKeys(gateway.url, 500_000, addresses);
-      const during = await p99();
-      const memory = memoryOf(gateway);
+      const during = await measureP99();
+      const memory = readMemory(gateway);
       const outcome = await here;
-      const more = memoryOf(gateway) - memory;
+      const more = readMemory(gateway) - memory;
       bystander.close();
       process.stdout.write(
         `p99 ${before.toFixed(1)} ms before, ${beside.toFixed(1)} ` +

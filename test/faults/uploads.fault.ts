@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openGallery } from '../images/gallery.ts';
-import { until } from '../support/operated.ts';
+import { waitUntil } from '../support/operated.ts';
 import { openSocket } from '../support/raw.ts';
 
 /** Seconds; a request has 120 to arrive, and the listener checks every 5. */
@@ -34,12 +34,12 @@ it('a hundred slow uploads get an error at the request timeout, and leave nothin
   const drip = setInterval(() => {
     for (const socket of sockets) if (!socket.destroyed) socket.write('x');
   }, 1000);
-  await until(() => existsSync(folder) && readdirSync(folder).length === sockets.length);
+  await waitUntil(() => existsSync(folder) && readdirSync(folder).length === sockets.length);
   await expect.poll(() => answers.length, { timeout: longest * 1000, interval: 500 }).toBe(sockets.length);
   clearInterval(drip);
   process.stdout.write(`${((performance.now() - began) / 1000).toFixed(0)} s\n`);
   expect(new Set(answers)).toEqual(new Set(['HTTP/1.1 408']));
-  await until(() => readdirSync(folder).length === 0);
+  await waitUntil(() => readdirSync(folder).length === 0);
   expect(
     (await gallery.gateway.ended(sockets.length)).map((end) => end.type === 'refused' && end.error.code),
   ).toEqual(sockets.map(() => 'client_gone'));

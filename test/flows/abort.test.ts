@@ -3,13 +3,13 @@
  * usage where the provider's options say so. It settles each call once.
  */
 import { afterEach, describe, expect, it } from 'vitest';
-import { leavers, words, type Leavers, type OnAbort } from '../balance/leavers.ts';
+import { openLeavers, words, type Leavers, type OnAbort } from '../balance/leavers.ts';
 import { expectSound } from '../contract/books.ts';
 
 let harness: Leavers;
 
 async function open(onAbort: OnAbort, pause?: number): Promise<Leavers> {
-  harness = await leavers(onAbort, pause);
+  harness = await openLeavers(onAbort, pause);
   return harness;
 }
 
@@ -17,7 +17,7 @@ afterEach(() => harness.close());
 
 describe('a provider whose request is cancelled on disconnect', () => {
   it('loses its connection at once, and each call is settled once by what it had used', async () => {
-    const { gateway, calls, call, books, settled } = await open('cancel');
+    const { gateway, calls, call, readLedger, settled } = await open('cancel');
     const count = 60;
     await Promise.all(Array.from({ length: count }, (_, index) => call((index * 97) % 3000)));
     const ends = await gateway.ended(count);
@@ -30,7 +30,7 @@ describe('a provider whose request is cancelled on disconnect', () => {
       expect(end.charge).toMatchObject({ basis: 'estimate', suspect: false });
       expect(end.charge.usage.output).toBeLessThanOrEqual(Math.ceil((words * 5) / 4));
     }
-    expectSound(books());
+    expectSound(readLedger());
     expect(await gateway.verb('audit')).toMatchObject({ ok: true, pending: 0, findings: [] });
   });
 });

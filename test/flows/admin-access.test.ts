@@ -3,15 +3,15 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
   addAcme,
-  admin,
+  callAdmin,
   call,
   adminUrl,
   gateway,
-  newKey,
+  createKey,
   openGateway,
   secret,
   soon,
-  statusOf,
+  fetchStatus,
 } from './operator-calls.ts';
 
 openGateway();
@@ -19,7 +19,7 @@ beforeAll(addAcme);
 
 describe('the admin API', () => {
   it('refuses user keys and requests without a key, on every route and for every method', async () => {
-    const { key } = await newKey({ account: 'acme' });
+    const { key } = await createKey({ account: 'acme' });
     const { paths } = z
       .object({ paths: z.record(z.string(), z.record(z.string(), z.unknown())) })
       .parse(await (await fetch(`${adminUrl}/openapi.json`)).json());
@@ -30,12 +30,12 @@ describe('the admin API', () => {
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
         const body = method === 'GET' ? undefined : {};
         const there = method.toLowerCase() in methods;
-        expect([method, path, (await admin(method, at, body, key)).status]).toEqual([
+        expect([method, path, (await callAdmin(method, at, body, key)).status]).toEqual([
           method,
           path,
           there ? 403 : 405,
         ]);
-        expect([method, path, (await admin(method, at, body, '')).status]).toEqual([
+        expect([method, path, (await callAdmin(method, at, body, '')).status]).toEqual([
           method,
           path,
           there ? 401 : 405,
@@ -69,7 +69,7 @@ describe('the admin API', () => {
   });
 
   it('rejects fields that a request does not define, even if the ledger stores them', async () => {
-    const { id } = await newKey({ account: 'acme' });
+    const { id } = await createKey({ account: 'acme' });
     const orders: [method: string, path: string, order: Record<string, unknown>, more: string[]][] = [
       ['POST', '/accounts', { name: 'assigned' }, []],
       ['POST', '/credits', { account: 'acme', amount: '1' }, ['kind', 'reference']],
@@ -77,12 +77,12 @@ describe('the admin API', () => {
       ['PATCH', `/keys/${id}`, { name: 'assigned' }, ['disabled', 'limits']],
       ['POST', `/keys/${id}/rotate`, { overlap: 1 }, []],
     ];
-    const kept = async (): Promise<unknown[]> => [
-      await admin('GET', '/keys'),
-      await admin('GET', '/accounts'),
-      await admin('GET', '/credits'),
+    const readState = async (): Promise<unknown[]> => [
+      await callAdmin('GET', '/keys'),
+      await callAdmin('GET', '/accounts'),
+      await callAdmin('GET', '/credits'),
     ];
-    const before = await kept();
+    const before = await readState();
     const shown = z.object({ data: z.array(z.record(z.string(), z.unknown())) });
     const fields = new Set([
       ...before.flatMap((answer) =>
@@ -103,7 +103,7 @@ describe('the admin API', () => {
     for (const [method, path, order, more] of orders) {
       for (const field of fields) {
         if (Object.hasOwn(order, field) || more.includes(field)) continue;
-        const { status, body } = await admin(method, path, { ...order, [field]: 'x' });
+        const { status, body } = await callAdmin(method, path, { ...order, [field]: 'x' });
         expect([path, field, status, body]).toEqual([
           path,
           field,
@@ -114,16 +114,15 @@ describe('the admin API', () => {
     }
     for (const field of fields) {
       if (['spendCap', 'models', 'expires', 'callsPerMinute'].includes(field)) continue;
-      expect([field, (await admin('PATCH', `/keys/${id}`, { limits: { [field]: 'x' } })).status]).toEqual([
-        field,
-        400,
-      ]);
+      expect([field, (await callAdmin('PATCH', `/keys/${id}`, { limits: { [field]: 'x' } })).status]).toEqual(
+        [field, 400],
+      );
     }
-    expect(await kept()).toEqual(before);
+    expect(await readState()).toEqual(before);
   });
 
   it('sums usage by key, model and day, in JSON and as CSV, and shows the audit', async () => {
-    const { key, id } = await newKey({ account: 'acme' });
+    const { key, id } = await createKey({ account: 'acme' });
     await (await call(key)).text();
     const today = new Date().toISOString().slice(0, 10);
     const row = {
@@ -133,26 +132,26 @@ describe('the admin API', () => {
       calls: 1,
       cost: expect.any(String),
     };
-    expect(await admin('GET', `/usage?key=${id}`)).toMatchObject({
+    expect(await callAdmin('GET', `/usage?key=${id}`)).toMatchObject({
       status: 200,
       body: { by: ['key', 'model', 'day'], data: [row] },
     });
-    expect((await admin('GET', `/usage?key=${id}&format=csv`)).body).toMatch(
+    expect((await callAdmin('GET', `/usage?key=${id}&format=csv`)).body).toMatch(
       new RegExp(
         '^key,model,day,calls,input,output,cost,vendorCost,margin\r\n' +
           `${id},demo/echo,${today.slice(0, 8)}\\d\\d,1,\\d+,\\d+,([\\d.]+),\\1,0\r\n$`,
       ),
     );
-    expect(await admin('GET', `/entries?key=${id}`)).toMatchObject({
+    expect(await callAdmin('GET', `/entries?key=${id}`)).toMatchObject({
       body: { data: [{ kind: 'reserve' }, { kind: 'post', key: id }] },
     });
-    expect((await admin('GET', '/entries?account=acme&kind=credit&format=csv')).body).toMatch(
+    expect((await callAdmin('GET', '/entries?account=acme&kind=credit&format=csv')).body).toMatch(
       /^number,at,kind,[^]*card-1/,
     );
-    expect(await admin('GET', '/reservations')).toMatchObject({
+    expect(await callAdmin('GET', '/reservations')).toMatchObject({
       body: { data: [], next: null, totals: { calls: 0, amount: '0' } },
     });
-    expect(await admin('GET', '/audit')).toMatchObject({
+    expect(await callAdmin('GET', '/audit')).toMatchObject({
       status: 200,
       body: { ok: true, broken: 0, findings: [] },
     });
@@ -161,7 +160,7 @@ describe('the admin API', () => {
 
 describe('a limit of a key', () => {
   it('on its models applies before anything is reserved', async () => {
-    const { key } = await newKey({ account: 'acme', limits: { models: ['openai/*'] } });
+    const { key } = await createKey({ account: 'acme', limits: { models: ['openai/*'] } });
     const response = await call(key);
     expect([response.status, await response.json()]).toMatchObject([
       403,
@@ -170,7 +169,7 @@ describe('a limit of a key', () => {
   });
 
   it("on its spending is enforced by the ledger, whatever the account's balance", async () => {
-    const { key, id } = await newKey({ account: 'acme', limits: { spendCap: '0.000000001' } });
+    const { key, id } = await createKey({ account: 'acme', limits: { spendCap: '0.000000001' } });
     const response = await call(key);
     expect([response.status, await response.json()]).toMatchObject([
       402,
@@ -181,21 +180,21 @@ describe('a limit of a key', () => {
         },
       },
     ]);
-    await admin('PATCH', `/keys/${id}`, { limits: { spendCap: null } });
-    expect(await statusOf(key)).toBe(200);
+    await callAdmin('PATCH', `/keys/${id}`, { limits: { spendCap: null } });
+    expect(await fetchStatus(key)).toBe(200);
   });
 });
 
 describe('the rate limit of a key', () => {
   it('counts call by call, says when to retry, and changes without a restart', async () => {
-    const { key, id } = await newKey({ account: 'acme', limits: { callsPerMinute: 2 } });
+    const { key, id } = await createKey({ account: 'acme', limits: { callsPerMinute: 2 } });
     const answers = [await call(key), await call(key), await call(key)];
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
     expect(Number(answers[2]?.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(await answers[2]?.json()).toMatchObject({
       error: { message: `The API key ${id} has made the 2 calls that it may make in a minute.` },
     });
-    await admin('PATCH', `/keys/${id}`, { limits: { callsPerMinute: null } });
-    await expect.poll(() => statusOf(key), soon).toBe(200);
+    await callAdmin('PATCH', `/keys/${id}`, { limits: { callsPerMinute: null } });
+    await expect.poll(() => fetchStatus(key), soon).toBe(200);
   });
 });

@@ -1,26 +1,26 @@
 /** The admin API: accounts, credit, keys, and what it refuses. */
 import { describe, expect, it } from 'vitest';
-import { admin, gateway, made, newKey, openGateway, soon, statusOf } from './operator-calls.ts';
+import { callAdmin, gateway, made, createKey, openGateway, soon, fetchStatus } from './operator-calls.ts';
 
 openGateway();
 
 describe('the admin API', () => {
   it('creates an account once, shows it, and lists all in pages', async () => {
-    expect(await admin('POST', '/accounts', { name: 'acme' })).toMatchObject({
+    expect(await callAdmin('POST', '/accounts', { name: 'acme' })).toMatchObject({
       status: 201,
       body: { account: 'acme', balance: '0', total: '0' },
     });
-    expect(await admin('POST', '/accounts', { name: 'acme' })).toMatchObject({
+    expect(await callAdmin('POST', '/accounts', { name: 'acme' })).toMatchObject({
       status: 409,
       body: { error: { code: 'conflict' } },
     });
-    await admin('POST', '/accounts', { name: 'beta' });
-    const first = await admin('GET', '/accounts?limit=1');
+    await callAdmin('POST', '/accounts', { name: 'beta' });
+    const first = await callAdmin('GET', '/accounts?limit=1');
     expect(first).toMatchObject({ status: 200, body: { data: [{ account: 'acme' }], next: 'acme' } });
-    expect(await admin('GET', '/accounts?limit=1&after=acme')).toMatchObject({
+    expect(await callAdmin('GET', '/accounts?limit=1&after=acme')).toMatchObject({
       body: { data: [{ account: 'beta' }] },
     });
-    expect(await admin('GET', '/accounts/nobody')).toMatchObject({
+    expect(await callAdmin('GET', '/accounts/nobody')).toMatchObject({
       status: 404,
       body: { error: { code: 'not_found', message: expect.stringContaining('"nobody"') } },
     });
@@ -28,23 +28,23 @@ describe('the admin API', () => {
 
   it('adds credit by kind, once for one reference', async () => {
     const order = { account: 'acme', amount: '2.5', kind: 'gift-card', reference: 'card-1' };
-    expect(await admin('POST', '/credits', order)).toMatchObject({
+    expect(await callAdmin('POST', '/credits', order)).toMatchObject({
       status: 201,
       body: { status: 'credited', total: '2.5' },
     });
-    expect(await admin('POST', '/credits', order)).toMatchObject({
+    expect(await callAdmin('POST', '/credits', order)).toMatchObject({
       status: 200,
       body: { status: 'already_credited', total: '2.5' },
     });
-    expect(await admin('POST', '/credits', { ...order, amount: '3' })).toMatchObject({
+    expect(await callAdmin('POST', '/credits', { ...order, amount: '3' })).toMatchObject({
       status: 409,
       body: { error: { param: 'reference' } },
     });
-    await admin('POST', '/credits', { account: 'acme', amount: '1' });
-    expect(await admin('GET', '/accounts/acme')).toMatchObject({
+    await callAdmin('POST', '/credits', { account: 'acme', amount: '1' });
+    expect(await callAdmin('GET', '/accounts/acme')).toMatchObject({
       body: { balance: '3.5', credits: { 'top-up': '1', bonus: '0', 'gift-card': '2.5' } },
     });
-    expect(await admin('GET', '/credits?account=acme')).toMatchObject({
+    expect(await callAdmin('GET', '/credits?account=acme')).toMatchObject({
       body: {
         data: [
           { amount: '2.5', kind: 'gift-card', reference: 'card-1' },
@@ -56,22 +56,22 @@ describe('the admin API', () => {
   });
 
   it('names the limit if a credit exceeds what an account can hold', async () => {
-    await admin('POST', '/accounts', { name: 'rich' });
+    await callAdmin('POST', '/accounts', { name: 'rich' });
     const order = { account: 'rich', amount: '1000000000' };
     for (let count = 0; count < 9; count += 1)
-      expect((await admin('POST', '/credits', order)).status).toBe(201);
-    expect(await admin('POST', '/credits', order)).toMatchObject({
+      expect((await callAdmin('POST', '/credits', order)).status).toBe(201);
+    expect(await callAdmin('POST', '/credits', order)).toMatchObject({
       status: 400,
       body: { error: { param: 'amount', message: expect.stringContaining('9223372036.854775807 USD') } },
     });
   });
 
   it("shows a new key's secret once, and everything else about the key afterwards", async () => {
-    const { status, body } = await admin('POST', '/keys', { account: 'acme', name: 'laptop' });
+    const { status, body } = await callAdmin('POST', '/keys', { account: 'acme', name: 'laptop' });
     expect(status).toBe(201);
     const { key, id } = made.parse(body);
-    expect(await statusOf(key)).toBe(200);
-    const listed = await admin('GET', '/keys?account=acme');
+    expect(await fetchStatus(key)).toBe(200);
+    const listed = await callAdmin('GET', '/keys?account=acme');
     expect(listed).toMatchObject({
       body: {
         data: [
@@ -85,30 +85,30 @@ describe('the admin API', () => {
       },
     });
     expect(JSON.stringify(listed)).not.toContain(key);
-    expect(await admin('GET', `/keys/${key.slice(-4)}`)).toMatchObject({ body: { id } });
+    expect(await callAdmin('GET', `/keys/${key.slice(-4)}`)).toMatchObject({ body: { id } });
   });
 
   it('disables and enables a key without a restart', async () => {
-    const { key, id } = await newKey({ account: 'acme' });
-    expect(await statusOf(key)).toBe(200);
-    expect(await admin('PATCH', `/keys/${id}`, { disabled: true })).toMatchObject({
+    const { key, id } = await createKey({ account: 'acme' });
+    expect(await fetchStatus(key)).toBe(200);
+    expect(await callAdmin('PATCH', `/keys/${id}`, { disabled: true })).toMatchObject({
       status: 200,
       body: { disabled: true },
     });
-    await expect.poll(() => statusOf(key), soon).toBe(401);
-    await admin('PATCH', `/keys/${id}`, { disabled: false });
-    await expect.poll(() => statusOf(key), soon).toBe(200);
+    await expect.poll(() => fetchStatus(key), soon).toBe(401);
+    await callAdmin('PATCH', `/keys/${id}`, { disabled: false });
+    await expect.poll(() => fetchStatus(key), soon).toBe(200);
   });
 
   it('rotates a key: the new secret has its limits, and the old one works for the overlap', async () => {
-    const { key, id } = await newKey({ account: 'acme', name: 'robot', limits: { models: ['demo/*'] } });
-    const rotated = await admin('POST', `/keys/${id}/rotate`, { overlap: 3600 });
+    const { key, id } = await createKey({ account: 'acme', name: 'robot', limits: { models: ['demo/*'] } });
+    const rotated = await callAdmin('POST', `/keys/${id}/rotate`, { overlap: 3600 });
     expect(rotated).toMatchObject({ status: 201, body: { name: 'robot', limits: { models: ['demo/*'] } } });
     const next = made.parse(rotated.body);
-    expect([await statusOf(key), await statusOf(next.key)]).toEqual([200, 200]);
-    expect(await admin('POST', `/keys/${id}/rotate`)).toMatchObject({ status: 409 });
-    await admin('POST', `/keys/${next.id}/rotate`);
-    await expect.poll(() => statusOf(next.key), soon).toBe(401);
+    expect([await fetchStatus(key), await fetchStatus(next.key)]).toEqual([200, 200]);
+    expect(await callAdmin('POST', `/keys/${id}/rotate`)).toMatchObject({ status: 409 });
+    await callAdmin('POST', `/keys/${next.id}/rotate`);
+    await expect.poll(() => fetchStatus(next.key), soon).toBe(401);
   });
 
   it.each<[string, string, unknown, string]>([
@@ -135,7 +135,7 @@ describe('the admin API', () => {
       'limits.models',
     ],
   ])('refuses %s %s %j by the name of the field', async (method, path, body, param) => {
-    const { status, body: answer } = await admin(method, path, body);
+    const { status, body: answer } = await callAdmin(method, path, body);
     expect([status, answer]).toMatchObject([
       400,
       { error: { code: 'invalid_request', param: expect.stringContaining(param) } },
@@ -143,10 +143,10 @@ describe('the admin API', () => {
   });
 
   it('accepts gateway keys too, but refuses them for spending and for reading accounts', async () => {
-    const { key, id } = await newKey({ kind: 'operator', name: 'second operator' });
+    const { key, id } = await createKey({ kind: 'operator', name: 'second operator' });
     expect(key).toMatch(/^gw-/);
-    expect((await admin('GET', '/accounts', undefined, key)).status).toBe(200);
-    expect(await statusOf(key)).toBe(403);
+    expect((await callAdmin('GET', '/accounts', undefined, key)).status).toBe(200);
+    expect(await fetchStatus(key)).toBe(403);
     const balance = await fetch(`${gateway.url}/v1/user/balance`, {
       headers: { authorization: `Bearer ${key}` },
     });
@@ -154,14 +154,16 @@ describe('the admin API', () => {
       401,
       { error: 'unauthenticated', is_active: false },
     ]);
-    expect(await admin('PATCH', `/keys/${id}`, { limits: { spendCap: '5' } })).toMatchObject({
+    expect(await callAdmin('PATCH', `/keys/${id}`, { limits: { spendCap: '5' } })).toMatchObject({
       status: 400,
       body: { error: { param: 'limits.spendCap' } },
     });
     expect(
-      (await admin('PATCH', `/keys/${id}`, { limits: { spendCap: null, expires: '2099-01-01' } })).status,
+      (await callAdmin('PATCH', `/keys/${id}`, { limits: { spendCap: null, expires: '2099-01-01' } })).status,
     ).toBe(200);
-    await admin('PATCH', `/keys/${id}`, { disabled: true });
-    await expect.poll(async () => (await admin('GET', '/accounts', undefined, key)).status, soon).toBe(401);
+    await callAdmin('PATCH', `/keys/${id}`, { disabled: true });
+    await expect
+      .poll(async () => (await callAdmin('GET', '/accounts', undefined, key)).status, soon)
+      .toBe(401);
   });
 });

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { responses } from '../../plugins/protocols/responses/index.ts';
-import { said, conversationOf } from '../support/continuing.ts';
+import { buildUserEntry, buildConversation } from '../support/continuing.ts';
 import { startGateway } from '../support/gateway.ts';
 import { isObject } from '../support/json.ts';
 import { hear } from '../support/listen.ts';
 import { postJson } from '../support/post.ts';
-import { modelOf, wires, type Crossing, type Wire } from '../support/quartet.ts';
+import { getModel, wires, type Crossing, type Wire } from '../support/quartet.ts';
 import { acceptAnyKey } from '../support/station.ts';
 import {
   type Agent,
@@ -24,7 +24,7 @@ import {
 
 openAgents();
 
-function sentOf({ sent }: Crossing): Record<string, unknown> {
+function readSent({ sent }: Crossing): Record<string, unknown> {
   return isObject(sent) ? sent : {};
 }
 
@@ -35,14 +35,14 @@ describe('an agent on its own wire', () => {
     ['Gemini CLI', geminiCli],
   ])('passes the body of %s unchanged except for the name of the model', async (_, agent) => {
     const { client, opening } = agent;
-    const { upstream } = modelOf(client, 'thinking');
+    const { upstream } = getModel(client, 'thinking');
     quartet.vendors[client].script(upstream, { text: 'Aye.' });
     const crossing = await ask(agent, client, opening);
     const expected = {
       ...agent.body(opening),
       ...(client === 'generate-content' ? {} : { model: upstream, stream: true }),
     };
-    expect(sentOf(crossing)).toEqual(JSON.parse(JSON.stringify(expected)));
+    expect(readSent(crossing)).toEqual(JSON.parse(JSON.stringify(expected)));
     expect(crossing.end.losses).toEqual([]);
   });
 
@@ -65,8 +65,8 @@ describe('an agent on its own wire', () => {
     ['Gemini CLI has none', geminiCli, {}],
   ])('%s; no other header of it reaches the provider', async (_, agent, kept) => {
     const { client } = agent;
-    const headersFor = async (wire: Wire): Promise<IncomingHttpHeaders> => {
-      quartet.vendors[wire].script(modelOf(wire, 'thinking').upstream, { text: 'Aye.' });
+    const recordHeaders = async (wire: Wire): Promise<IncomingHttpHeaders> => {
+      quartet.vendors[wire].script(getModel(wire, 'thinking').upstream, { text: 'Aye.' });
       await ask(agent, wire, agent.opening);
       return quartet.vendors[wire].requests.at(-1)?.headers ?? {};
     };
@@ -85,21 +85,21 @@ describe('an agent on its own wire', () => {
       'accept-language',
       'sec-fetch-mode',
     ]);
-    const headers = await headersFor(client);
+    const headers = await recordHeaders(client);
     expect(Object.fromEntries(Object.entries(headers).filter(([name]) => !ownWords.has(name)))).toEqual(kept);
     expect([headers['user-agent'], headers['accept-encoding']]).toEqual(['tollgate', 'identity']);
     // On another wire no provider would understand them.
-    const elsewhere = await headersFor(client === 'messages' ? 'responses' : 'messages');
+    const elsewhere = await recordHeaders(client === 'messages' ? 'responses' : 'messages');
     expect(elsewhere).not.toHaveProperty('openai-beta');
     expect(elsewhere).not.toHaveProperty('anthropic-beta');
   });
 
   it.each(wires)('passes a field of %s that only a later provider knows', async (wire) => {
-    const { id } = modelOf(wire);
+    const { id } = getModel(wire);
     const { text, end } = await quartet.ask(wire, id, {
       ...(wire === 'messages' ? { max_tokens: 100 } : {}),
       x_later: { deep: [1] },
-      ...conversationOf(wire, [said(wire, 'Ahoy')]),
+      ...buildConversation(wire, [buildUserEntry(wire, 'Ahoy')]),
     });
     // The strict provider does not know the field, and its error shows that the field was sent.
     expect(text).toMatch(/x_later/);
@@ -108,7 +108,7 @@ describe('an agent on its own wire', () => {
   });
 
   it('a strict configuration requires what older Codex versions omit from a message sent back', async () => {
-    const { id } = modelOf('responses');
+    const { id } = getModel('responses');
     const again = {
       input: [
         ...codex.opening,
@@ -155,7 +155,7 @@ describe('the cache marks of opencode', () => {
   };
 
   it('reach Claude where the client put them', async () => {
-    const { id, upstream } = modelOf('messages', 'thinking');
+    const { id, upstream } = getModel('messages', 'thinking');
     quartet.vendors.messages.script(upstream, { text: 'Three boats.' });
     const { status, sent, end } = await quartet.ask('chat-completions', id, body, true);
     expect([status, end.losses]).toEqual([200, []]);
@@ -174,8 +174,8 @@ describe('the cache marks of opencode', () => {
       tools: body.tools.map((tool) => ({ ...tool, ...mark })),
       messages: [{ role: 'user', content: 'List the harbour.' }],
     };
-    const claude = modelOf('messages', 'thinking');
-    const gemini = modelOf('generate-content');
+    const claude = getModel('messages', 'thinking');
+    const gemini = getModel('generate-content');
     quartet.vendors.messages.script(claude.upstream, { text: 'Three boats.' });
     quartet.vendors['generate-content'].script(gemini.upstream, { text: 'Three boats.' });
     const reached = await quartet.ask('chat-completions', claude.id, marked, true);
@@ -188,7 +188,7 @@ describe('the cache marks of opencode', () => {
   });
 
   it('are reported as lost, by their path, where the model caches by itself', async () => {
-    const { id, upstream } = modelOf('generate-content');
+    const { id, upstream } = getModel('generate-content');
     quartet.vendors['generate-content'].script(upstream, { text: 'Three boats.' });
     const { end } = await quartet.ask('chat-completions', id, body);
     expect(end.losses.map(({ path }) => path)).toEqual([
@@ -210,7 +210,7 @@ describe('requests of agents beside their calls', () => {
   it.each(wires)(
     'let Claude Code count the tokens of a conversation with a model of %s, for free',
     async (wire) => {
-      const { id } = modelOf(wire, 'thinking');
+      const { id } = getModel(wire, 'thinking');
       const { system, tools, messages, thinking } = JSON.parse(
         JSON.stringify(claudeCode.body(claudeCode.opening)),
       );
@@ -232,7 +232,7 @@ describe('requests of agents beside their calls', () => {
   });
 
   it.each(wires)('let Claude Code ask again for a whole reply when its stream breaks on %s', async (wire) => {
-    const { upstream, id } = modelOf(wire, 'thinking');
+    const { upstream, id } = getModel(wire, 'thinking');
     const events = { 'chat-completions': 3, responses: 6, messages: 5, 'generate-content': 2 }[wire];
     quartet.vendors[wire].script(
       upstream,
@@ -251,7 +251,7 @@ describe('requests of agents beside their calls', () => {
 it.each(wires.filter((wire) => wire !== 'responses'))(
   'Codex that asks OpenAI to compact a conversation learns that %s does not, and pays nothing',
   async (wire) => {
-    const { id } = modelOf(wire, 'thinking');
+    const { id } = getModel(wire, 'thinking');
     const { status, text, sent, end } = await quartet.ask(
       'responses',
       id,

@@ -1,7 +1,7 @@
 /** Claude Code, Codex and Gemini CLI with their headers, tools and settings, and a session of two calls. */
 import { afterAll, beforeAll, expect } from 'vitest';
-import { conversationOf, type Entry } from '../support/continuing.ts';
-import { modelOf, openQuartet, type Crossing, type Quartet, type Wire } from '../support/quartet.ts';
+import { buildConversation, type Entry } from '../support/continuing.ts';
+import { getModel, openQuartet, type Crossing, type Quartet, type Wire } from '../support/quartet.ts';
 
 export let quartet: Quartet;
 const draft = 'http://json-schema.org/draft-07/schema#';
@@ -98,7 +98,7 @@ export const claudeCode: Agent = {
     output_config: { effort: 'high' },
     context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
     metadata: { user_id: '{"device_id":"d1","session_id":"s1"}' },
-    ...conversationOf('messages', entries),
+    ...buildConversation('messages', entries),
   }),
 };
 
@@ -178,7 +178,7 @@ export const codex: Agent = {
       turn_id: '0199',
       'x-codex-turn-metadata': '{"request_kind":"turn"}',
     },
-    ...conversationOf('responses', entries),
+    ...buildConversation('responses', entries),
   }),
 };
 
@@ -212,14 +212,14 @@ export const geminiCli: Agent = {
       },
     ],
     generationConfig: { temperature: 1, topP: 0.95, topK: 64, thinkingConfig: { includeThoughts: true } },
-    ...conversationOf('generate-content', entries),
+    ...buildConversation('generate-content', entries),
   }),
 };
 
 export async function ask(agent: Agent, wire: Wire, entries: readonly Entry[]): Promise<Crossing> {
   const crossing = await quartet.ask(
     agent.client,
-    modelOf(wire, 'thinking').id,
+    getModel(wire, 'thinking').id,
     agent.body(entries),
     true,
     agent.headers,

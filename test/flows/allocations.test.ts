@@ -20,7 +20,7 @@ afterAll(() => {
 });
 
 /** The lowest of several rounds, as many as are needed: V8 compiles during the first ones, and allocates. */
-async function kilobytes(call: Call, count: number, limit: number): Promise<number> {
+async function measureKilobytes(call: Call, count: number, limit: number): Promise<number> {
   let lowest = Infinity;
   for (let round = 0; lowest >= limit && round < 24; round += 1)
     lowest = Math.min(lowest, (await gateway.work(call, count)).bytes / 1000);
@@ -33,5 +33,5 @@ it.each<[string, Call, number, number]>([
   ['a verbatim stream of a hundred events', calls.stream, 75, 128],
   ['a translated stream of a hundred events', translations.stream, 75, 153],
 ])('allocates for %s no more than before', async (_, call, count, limit) => {
-  expect(await kilobytes(call, count, limit)).toBeLessThan(limit);
+  expect(await measureKilobytes(call, count, limit)).toBeLessThan(limit);
 });

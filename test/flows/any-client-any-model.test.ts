@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
 import type { Form } from '../support/sdk-clients.ts';
-import { openVendorHarness, wireOf, type VendorHarness } from '../support/vendor-harness.ts';
+import { openVendorHarness, readWire, type VendorHarness } from '../support/vendor-harness.ts';
 
 /** Models that only this wire reaches: one that answers at once, and one that reasons first. */
 const models: Readonly<Record<Wire, { readonly plain: string; readonly thinking: string }>> = {
@@ -58,7 +58,7 @@ describe.each(pairs)('a %s client and a %s vendor', (client, wire) => {
     );
     expect(text).toBe(`Hello from ${plain.replace(/^.*\//, '')}, this is answer 1.`);
     const asked = harness.journal().at(-1);
-    expect(asked && wireOf(asked)).toBe(wire);
+    expect(asked && readWire(asked)).toBe(wire);
     expect(asked?.received.leaked).toEqual([]);
     const end = (await harness.gateway.ended(before + 1))[before];
     expect(end).toMatchObject({ type: 'answered', outcome: 'completed', charge: { basis: 'usage' } });

@@ -75,13 +75,13 @@ async function send(
 
 const row = z.looseObject({ id: z.string(), cost: z.string(), tags: z.record(z.string(), z.string()) });
 
-async function stored(query: string) {
+async function listStored(query: string) {
   const { body } = await listener.ask('GET', `/calls?${query}`);
   return z.object({ data: z.array(row) }).parse(body).data;
 }
 
-async function storedOf({ headers }: Sent) {
-  const [call] = await stored(`id=${String(headers['x-request-id'])}`);
+async function findStored({ headers }: Sent) {
+  const [call] = await listStored(`id=${String(headers['x-request-id'])}`);
   return row.parse(call);
 }
 
@@ -97,7 +97,7 @@ describe('the tags of a call', () => {
       },
     );
     expect(sent.status).toBe(200);
-    const call = await storedOf(sent);
+    const call = await findStored(sent);
     expect(call.tags).toEqual({
       team: 'search',
       research: '',
@@ -109,8 +109,8 @@ describe('the tags of a call', () => {
       job: 'nightly run',
     });
     for (const tag of ['team:search', 'research', 'env:prod', 'session:session-1', 'user:ann'])
-      expect((await stored(`tag=${tag}`)).map(({ id }) => id)).toContain(call.id);
-    expect(await stored('tag=team:stolen')).toEqual([]);
+      expect((await listStored(`tag=${tag}`)).map(({ id }) => id)).toContain(call.id);
+    expect(await listStored('tag=team:stolen')).toEqual([]);
     const line = listener.gateway.log
       .map((each) => z.looseObject({ call: z.string().optional() }).parse(JSON.parse(each)))
       .find((each) => each.call === call.id && each.msg === 'call');
@@ -145,7 +145,7 @@ describe('the tags of a call', () => {
       '/alpha/v1/messages',
     );
     expect(sent.status).toBe(200);
-    expect((await storedOf(sent)).tags).toMatchObject({ user: 'user_1_account_2', session: '3' });
+    expect((await findStored(sent)).tags).toMatchObject({ user: 'user_1_account_2', session: '3' });
   });
 
   it('count in the budgets of tags, so that a spent one refuses the calls that have it', async () => {
@@ -154,7 +154,7 @@ describe('the tags of a call', () => {
     const refused = await send({}, { 'x-tollgate-tags': 'env:spent' });
     expect(refused.status).toBe(402);
     expect(refused.body).toContain('env:spent');
-    expect((await storedOf(refused)).tags).toMatchObject({ env: 'spent' });
+    expect((await findStored(refused)).tags).toMatchObject({ env: 'spent' });
     expect((await send({ metadata: { job: 'spent' } })).status).toBe(402);
     expect((await send({}, { 'x-tollgate-tags': 'env:other' })).status).toBe(200);
     await listener.gateway.verb('budgets set', ['tag', 'team:search', '0/day']);
@@ -181,7 +181,7 @@ describe('the tags of a call', () => {
 describe('the cost of a call', () => {
   it('is a header of a JSON reply, as it was booked', async () => {
     const sent = await send({});
-    expect(sent.headers['x-tollgate-cost']).toBe((await storedOf(sent)).cost);
+    expect(sent.headers['x-tollgate-cost']).toBe((await findStored(sent)).cost);
     expect(sent.headers['x-tollgate-cost']).toMatch(/^0\.0+[1-9]\d*$/);
   });
 
@@ -190,7 +190,7 @@ describe('the cost of a call', () => {
     const sent = await send({}, wish);
     expect(JSON.parse(sent.body)).toMatchObject({
       choices: [{ message: { role: 'assistant' } }],
-      usage: { cost: Number((await storedOf(sent)).cost), total_tokens: expect.any(Number) },
+      usage: { cost: Number((await findStored(sent)).cost), total_tokens: expect.any(Number) },
     });
     expect(sent.body).toContain(`"cost":${String(sent.headers['x-tollgate-cost'])}`);
     expect(sent.headers['content-length']).toBe(String(Buffer.byteLength(sent.body)));
@@ -212,7 +212,7 @@ describe('the cost of a call', () => {
     const sent = await send({ stream: true }, { te: 'trailers', connection: 'TE' });
     expect(sent.headers).toMatchObject({ trailer: 'x-tollgate-cost' });
     expect(sent.headers).not.toHaveProperty('x-tollgate-cost');
-    expect(sent.trailers['x-tollgate-cost']).toBe((await storedOf(sent)).cost);
+    expect(sent.trailers['x-tollgate-cost']).toBe((await findStored(sent)).cost);
     expect(sent.trailers['x-tollgate-cost']).toMatch(/^0\.0+[1-9]\d*$/);
   });
 

@@ -4,10 +4,10 @@
  * the real ones do.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { kept, said, conversationOf } from '../support/continuing.ts';
+import { keepReply, buildUserEntry, buildConversation } from '../support/continuing.ts';
 import { isObject } from '../support/json.ts';
 import {
-  modelOf,
+  getModel,
   openQuartet,
   wires,
   type Crossing,
@@ -33,7 +33,7 @@ const picture = (url: string): Body => ({
   ],
 });
 
-const inline = (mimeType: string): Body => ({
+const inlineFile = (mimeType: string): Body => ({
   contents: [{ role: 'user', parts: [{ inlineData: { mimeType, data: 'AAAA' } }] }],
 });
 
@@ -75,15 +75,21 @@ const refused: readonly (readonly [title: string, client: Wire, to: Wire, body: 
     'a picture of a kind only Google looks at',
     'generate-content',
     'chat-completions',
-    inline('image/heic'),
+    inlineFile('image/heic'),
     'contents[0].parts[0]',
   ],
-  ['the same on responses', 'generate-content', 'responses', inline('image/heic'), 'contents[0].parts[0]'],
+  [
+    'the same on responses',
+    'generate-content',
+    'responses',
+    inlineFile('image/heic'),
+    'contents[0].parts[0]',
+  ],
   [
     'sound of a kind that is not taken',
     'generate-content',
     'chat-completions',
-    inline('audio/flac'),
+    inlineFile('audio/flac'),
     'contents[0].parts[0]',
   ],
   [
@@ -124,7 +130,7 @@ const refused: readonly (readonly [title: string, client: Wire, to: Wire, body: 
   ['a document by its address', 'messages', 'chat-completions', address, 'messages[0].content[0]'],
 ];
 
-function droppedOf({ headers }: Crossing): string[] {
+function readDropped({ headers }: Crossing): string[] {
   return headers.get('x-tollgate-dropped')?.split(',') ?? [];
 }
 
@@ -136,11 +142,11 @@ describe.each(Object.entries({ ...fromChat, ...fromOthers }))(
 
     it.each(targets)('on %s', async (wire) => {
       for (const kind of kinds) {
-        const { id } = modelOf(wire, kind);
+        const { id } = getModel(wire, kind);
         const crossed = await quartet.ask(client, id, body);
         expect(crossed.status, `${id}: ${crossed.text}`).toBe(200);
         const message = typeof lost === 'string' ? lost : lost?.[wire];
-        if (message !== undefined) expect(droppedOf(crossed), id).toContain(message);
+        if (message !== undefined) expect(readDropped(crossed), id).toContain(message);
       }
     });
   },
@@ -148,14 +154,14 @@ describe.each(Object.entries({ ...fromChat, ...fromOthers }))(
 
 describe('a request that cannot be adapted', () => {
   it.each(refused)('%s', async (_, client, wire, body, param) => {
-    const crossed = await quartet.ask(client, modelOf(wire).id, body);
+    const crossed = await quartet.ask(client, getModel(wire).id, body);
     expect(crossed.status, crossed.text).toBe(400);
     expect(crossed.sent).toBeUndefined();
     expect(crossed.end).toMatchObject({ error: { details: { param } } });
   });
 });
 
-function messagesOf(body: unknown): readonly unknown[] {
+function readMessages(body: unknown): readonly unknown[] {
   return typeof body === 'object' && body && 'messages' in body && Array.isArray(body.messages)
     ? body.messages
     : [];
@@ -170,17 +176,17 @@ describe('a step whose calls reuse the ids of an earlier step', () => {
     result('call_0', 'a'),
   ];
   const second = [...first, calls(['call_0', 'hear']), result('call_0', 'c')];
-  const sent = async (wire: Wire, messages: readonly Body[]): Promise<unknown> =>
-    (await quartet.ask('chat-completions', modelOf(wire).id, { tools, messages })).sent;
+  const sendMessages = async (wire: Wire, messages: readonly Body[]): Promise<unknown> =>
+    (await quartet.ask('chat-completions', getModel(wire).id, { tools, messages })).sent;
 
   it('keeps each result with its call, and leaves earlier messages unchanged', async () => {
-    const messages = messagesOf(await sent('messages', second));
+    const messages = readMessages(await sendMessages('messages', second));
     expect(messages.at(-1)).toMatchObject({ content: [{ tool_use_id: 'call_0_2', content: 'c' }] });
-    expect(messages.slice(0, 3)).toEqual(messagesOf(await sent('messages', first)));
+    expect(messages.slice(0, 3)).toEqual(readMessages(await sendMessages('messages', first)));
   });
 
   it('answers the function that was called where a provider pairs calls by name', async () => {
-    expect(JSON.stringify(await sent('generate-content', second))).toMatch(
+    expect(JSON.stringify(await sendMessages('generate-content', second))).toMatch(
       /"name":"hear","response":\{"output":"c"\}/,
     );
   });
@@ -191,7 +197,7 @@ describe('a call without arguments', () => {
     ['chat-completions', 'responses'],
     ['responses', 'chat-completions'],
   ] as const)('of a %s provider reaches a %s client as JSON', async (wire, client) => {
-    const { id, upstream } = modelOf(wire);
+    const { id, upstream } = getModel(wire);
     quartet.vendors[wire].script(upstream, { toolCalls: [{ name: 'look', arguments: '' }] });
     for (const stream of [false, true]) {
       const { text } = await quartet.ask(client, id, client === 'responses' ? { input: 'Go' } : hi, stream);
@@ -203,22 +209,27 @@ describe('a call without arguments', () => {
 
 describe.each(['', ' \n'])('a reply of nothing but "%s"', (text) => {
   it.each(wires)('can be sent back by a client of %s to every vendor', async (client) => {
-    const { id, upstream } = modelOf('chat-completions');
+    const { id, upstream } = getModel('chat-completions');
     const limit = client === 'messages' ? { max_tokens: 100 } : {};
     quartet.vendors['chat-completions'].script(upstream, { text });
     const reply: unknown = JSON.parse(
-      (await quartet.ask(client, id, { ...limit, ...conversationOf(client, [said(client, 'Hi')]) })).text,
+      (
+        await quartet.ask(client, id, {
+          ...limit,
+          ...buildConversation(client, [buildUserEntry(client, 'Hi')]),
+        })
+      ).text,
     );
     quartet.vendors['chat-completions'].unscript();
     const history = [
-      said(client, 'Hi'),
-      ...(isObject(reply) ? kept(client, reply) : []),
-      said(client, 'Well?'),
+      buildUserEntry(client, 'Hi'),
+      ...(isObject(reply) ? keepReply(client, reply) : []),
+      buildUserEntry(client, 'Well?'),
     ];
     for (const wire of wires) {
-      const crossed = await quartet.ask(client, modelOf(wire).id, {
+      const crossed = await quartet.ask(client, getModel(wire).id, {
         ...limit,
-        ...conversationOf(client, history),
+        ...buildConversation(client, history),
       });
       expect(crossed.status, `${wire}: ${crossed.text}`).toBe(200);
     }

@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 afterAll(() => harness.close());
 
-async function refusalOf(
+async function readRefusal(
   body: unknown,
   init: RequestInit = {},
 ): Promise<{ status: number; error: unknown; retry: string | null }> {
@@ -60,7 +60,7 @@ describe('a body', () => {
       `{"model":"${model}","messages":[{"role":"user","content":"a"}],"max_tokens":1e400}`,
     ],
   ])('%s is refused', async (_, body) => {
-    expect(await refusalOf(body)).toMatchObject({
+    expect(await readRefusal(body)).toMatchObject({
       status: 400,
       retry: 'false',
       error: { type: 'invalid_request_error', message: expect.any(String) },
@@ -69,7 +69,7 @@ describe('a body', () => {
 
   it('over the limit is refused as too large, with or without a content-length', async () => {
     const large = JSON.stringify({ model, messages: [{ role: 'user', content: 'a'.repeat(30_000) }] });
-    expect(await refusalOf(large)).toMatchObject({ status: 413 });
+    expect(await readRefusal(large)).toMatchObject({ status: 413 });
     const { port } = new URL(harness.gateway.url);
     const answer = await new Promise<string>((resolve) => {
       const socket = connect(Number(port), '127.0.0.1', () => {
@@ -87,7 +87,7 @@ describe('a body', () => {
 
   it('with a form content type is refused, and the error names the type to send', async () => {
     const form = `--there\r\nContent-Disposition: form-data; name="model"\r\n\r\n${model}\r\n--there--\r\n`;
-    const refusal = await refusalOf(form, {
+    const refusal = await readRefusal(form, {
       headers: { 'content-type': 'multipart/form-data; boundary=there' },
     });
     expect(refusal).toMatchObject({
@@ -104,7 +104,7 @@ describe('a body', () => {
   });
 
   it('with a content-encoding is refused, and the error says so', async () => {
-    expect(await refusalOf('x', { headers: { 'content-encoding': 'gzip' } })).toMatchObject({
+    expect(await readRefusal('x', { headers: { 'content-encoding': 'gzip' } })).toMatchObject({
       status: 415,
       error: { message: expect.stringContaining('gzip') },
     });
@@ -142,7 +142,7 @@ describe('a field', () => {
     ['a provider object of the wrong kind', { provider: { order: 'openai' } }, 'provider.order'],
     ['a way of routing that this gateway has not', { provider: { routing: 'latency' } }, 'provider.routing'],
   ])('%s is refused by its path', async (_, fields, param) => {
-    expect(await refusalOf({ model, messages, ...fields })).toMatchObject({
+    expect(await readRefusal({ model, messages, ...fields })).toMatchObject({
       status: 400,
       retry: 'false',
       error: { param, message: expect.stringMatching(/.{10,}/) },
@@ -150,15 +150,15 @@ describe('a field', () => {
   });
 
   it("that names an unknown model is refused with the provider's own error", async () => {
-    expect(await refusalOf({ model: 'openai/gpt-0', messages })).toMatchObject({
+    expect(await readRefusal({ model: 'openai/gpt-0', messages })).toMatchObject({
       status: 404,
       error: { param: 'model', code: 'model_not_found' },
     });
-    expect(await refusalOf({ model: 'openai/__proto__', messages })).toMatchObject({ status: 404 });
+    expect(await readRefusal({ model: 'openai/__proto__', messages })).toMatchObject({ status: 404 });
   });
 
   it('that names a model without its provider gets an error that explains how models are named', async () => {
-    expect(await refusalOf({ model: 'gpt-4o-mini', messages })).toMatchObject({
+    expect(await readRefusal({ model: 'gpt-4o-mini', messages })).toMatchObject({
       status: 400,
       error: { param: 'model', message: expect.stringContaining('/') },
     });
@@ -187,7 +187,7 @@ describe('a key', () => {
     ['junk', 'Bearer junk'],
     ['of the right form but unknown', 'Bearer sk-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'],
   ])('%s is refused before the body is read', async (_, authorization) => {
-    expect(await refusalOf('{', { headers: { authorization } })).toMatchObject({
+    expect(await readRefusal('{', { headers: { authorization } })).toMatchObject({
       status: 401,
       error: { code: 'invalid_api_key' },
     });

@@ -9,7 +9,7 @@ import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { createSecret } from '../../plugins/shared/secret.ts';
-import { troubledStore } from '../balance/troubles.ts';
+import { createTroubledStore } from '../balance/troubles.ts';
 import { startGateway } from '../support/gateway.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
 
@@ -87,11 +87,11 @@ describe('the balance endpoint', () => {
   });
 
   it('gives each path an internal error until the ledger recovers, even for a key just seen', async () => {
-    const ledger = await troubledStore('silent');
+    const ledger = await createTroubledStore('silent');
     harness = await openHarness({ ledger: { store: ledger.options } });
     const { gateway, key, balance: ask } = harness;
     const addresses = ['/v1/user/balance', '/alpha/user/balance', '/beta/user/balance'];
-    const all = (secret: string) =>
+    const fetchAll = (secret: string) =>
       Promise.all(
         addresses.map(async (path) => {
           const response = await fetch(gateway.url + path, {
@@ -103,12 +103,12 @@ describe('the balance endpoint', () => {
     await ask();
     await ledger.begin();
     const down = [500, { error: 'internal error', is_active: false }];
-    expect(await all(key)).toEqual([down, down, down]);
-    expect(await all(createSecret())).toEqual([down, down, down]);
+    expect(await fetchAll(key)).toEqual([down, down, down]);
+    expect(await fetchAll(createSecret())).toEqual([down, down, down]);
     const junk = [401, { error: 'unauthenticated', is_active: false }];
-    expect(await all('sk-junk')).toEqual([junk, junk, junk]);
+    expect(await fetchAll('sk-junk')).toEqual([junk, junk, junk]);
     await ledger.end();
-    await expect.poll(async () => (await all(key)).map(([status]) => status)).toEqual([200, 200, 200]);
+    await expect.poll(async () => (await fetchAll(key)).map(([status]) => status)).toEqual([200, 200, 200]);
     await harness.close();
     harness = undefined;
     await ledger.close();

@@ -11,9 +11,9 @@ import { families, readCall, wires, type Wire } from '../support/families.ts';
 import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { isObject, type Json } from '../support/json.ts';
-import { dataOf } from '../support/listen.ts';
+import { readData } from '../support/listen.ts';
 import { postJson } from '../support/post.ts';
-import { addressOf, modelOf, openQuartet } from '../support/quartet.ts';
+import { buildPath, getModel, openQuartet } from '../support/quartet.ts';
 import { acceptAnyKey, tappedVendor } from '../support/tapped-vendor.ts';
 
 const cases: Readonly<Record<Wire, readonly string[]>> = {
@@ -24,7 +24,7 @@ const cases: Readonly<Record<Wire, readonly string[]>> = {
 };
 
 /** The blocks of a golden stream, each with its blank line. */
-function blocksOf(wire: Wire, name: string): string[] {
+function readBlocks(wire: Wire, name: string): string[] {
   const text = readFileSync(new URL(`../golden/${wire}/${name}/reply.sse`, import.meta.url), 'utf8');
   return text.split(/(?<=\r?\n\r?\n)/).filter((block) => block.trim() !== '');
 }
@@ -46,7 +46,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 /** What a client receives of a stream. */
-async function streamed(
+async function streamReply(
   client: Wire,
   wire: Wire,
   stream: string,
@@ -54,7 +54,7 @@ async function streamed(
   message = stream;
   const model = `house/${wire}`;
   const response = await postJson(
-    gateway.url + addressOf(client, model, true),
+    gateway.url + buildPath(client, model, true),
     {
       ...(client === 'generate-content' ? {} : { model, stream: true }),
       ...least[client],
@@ -93,7 +93,7 @@ function expectFailure(
     ),
   );
   expect([complete, error !== undefined], `${place}\n${text}`).toEqual([false, true]);
-  expect(successes[client](text, dataOf(text)), `${place}\n${text}`).toBe(false);
+  expect(successes[client](text, readData(text)), `${place}\n${text}`).toBe(false);
 }
 
 /** A reply that lacks one event is complete for its client, and its call record names the loss. */
@@ -119,7 +119,7 @@ const pairs = wires.flatMap((client) => wires.map((wire): [client: Wire, wire: W
 
 describe.each(pairs)('a %s client and a %s vendor', (client, wire) => {
   it.each(cases[wire])('reports an error when %s breaks off after any event', async (name) => {
-    const blocks = blocksOf(wire, name);
+    const blocks = readBlocks(wire, name);
     let whole = 0;
     for (let length = 0; length <= blocks.length; length += 1) {
       const decoded = fold(
@@ -134,7 +134,7 @@ describe.each(pairs)('a %s client and a %s vendor', (client, wire) => {
       else
         expectFailure(
           client,
-          await streamed(client, wire, blocks.slice(0, length).join('')),
+          await streamReply(client, wire, blocks.slice(0, length).join('')),
           `${name} after ${length} events`,
         );
     }
@@ -144,12 +144,12 @@ describe.each(pairs)('a %s client and a %s vendor', (client, wire) => {
   it.each(cases[wire])(
     'reports an error when %s has garbage for any event, or delivers the rest and reports the lost event',
     async (name) => {
-      const blocks = blocksOf(wire, name);
+      const blocks = readBlocks(wire, name);
       for (let index = 0; index < blocks.length - 2; index += 1) {
         const event = /^event: .*$/m.exec(blocks[index] ?? '')?.[0];
         const garbage = `${event === undefined ? '' : `${event}\n`}data: {"choices":[{]\n\n`;
         const before = gateway.ends.length;
-        const reply = await streamed(client, wire, blocks.with(index, garbage).join(''));
+        const reply = await streamReply(client, wire, blocks.with(index, garbage).join(''));
         const end = (await gateway.ended(before + 1))[before];
         const place = `${name}, garbage in place of event ${index}`;
         if (end?.type !== 'answered' || end.outcome !== 'completed') expectFailure(client, reply, place);
@@ -163,7 +163,7 @@ it.each(wires)(
   "the gateway cuts off a line of %s that never ends, and closes the provider's connection",
   async (wire) => {
     const quartet = await openQuartet();
-    const { id, upstream } = modelOf(wire);
+    const { id, upstream } = getModel(wire);
     const before = process.memoryUsage().rss;
     const endless =
       wire === 'chat-completions'
@@ -181,13 +181,13 @@ describe('a responses client whose stream breaks', () => {
   it.each(['responses', 'messages'] as const)(
     'of %s gets the error under the response id and sequence number it has reached',
     async (wire) => {
-      const { text } = await streamed('responses', wire, blocksOf(wire, 'text').slice(0, -2).join(''));
-      const events = dataOf(text);
-      const id = (event: Json | undefined): unknown =>
+      const { text } = await streamReply('responses', wire, readBlocks(wire, 'text').slice(0, -2).join(''));
+      const events = readData(text);
+      const readId = (event: Json | undefined): unknown =>
         isObject(event?.response) ? event.response.id : undefined;
       expect(events.at(-1)).toMatchObject({ type: 'response.failed' });
-      expect(id(events[0])).toMatch(/^resp_/);
-      expect(id(events.at(-1))).toBe(id(events[0]));
+      expect(readId(events[0])).toMatch(/^resp_/);
+      expect(readId(events.at(-1))).toBe(readId(events[0]));
       const numbers = events.map((event) => Number(event.sequence_number));
       expect(numbers.slice(1)).toEqual(numbers.slice(0, -1).map((number) => number + 1));
     },

@@ -19,7 +19,7 @@ afterEach(() => harness.vendor.unscript());
 afterAll(() => harness.close());
 
 /** The end of the call that `run` makes. */
-async function endOf(run: () => Promise<unknown>): Promise<End> {
+async function runToEnd(run: () => Promise<unknown>): Promise<End> {
   const before = harness.gateway.ends.length;
   await run();
   const end = (await harness.gateway.ended(before + 1))[before];
@@ -27,7 +27,7 @@ async function endOf(run: () => Promise<unknown>): Promise<End> {
   return end;
 }
 
-function answered(end: End): Answered {
+function requireAnswer(end: End): Answered {
   if (end.type !== 'answered') throw new Error(`it ended as ${end.type}`);
   return end;
 }
@@ -48,14 +48,14 @@ describe('a provider that breaks off', () => {
   ] as const)('(it %s) leaves an error in the stream and never a success', async (_, scenario) => {
     harness.vendor.script('gpt-4o-mini', { text, ...scenario });
     let sent = '';
-    const end = await endOf(async () => {
+    const end = await runToEnd(async () => {
       sent = await (await harness.post(body)).text();
     });
     expect(sent).toContain('one ');
     expect(sent).not.toContain('[DONE]');
     expect(sent).not.toContain('"finish_reason":"stop"');
     expect(sent.trimEnd().split('\n\n').at(-1)).toMatch(/^data: \{"error":\{"message":".+"/);
-    const { outcome, charge } = answered(end);
+    const { outcome, charge } = requireAnswer(end);
     expect(outcome).toBe('cut');
     expect(charge.basis).toBe('estimate');
     expect(charge.usage.output).toBeGreaterThan(0);
@@ -64,7 +64,7 @@ describe('a provider that breaks off', () => {
   it('makes the SDK throw in the middle of its loop', async () => {
     harness.vendor.script('gpt-4o-mini', { text, cut: { how: 'rst', events: 3 } });
     const seen: string[] = [];
-    const reading = async (): Promise<void> => {
+    const readStream = async (): Promise<void> => {
       for await (const chunk of await harness.client.chat.completions.create({
         model,
         messages: [{ role: 'user', content: 'a' }],
@@ -72,7 +72,7 @@ describe('a provider that breaks off', () => {
       }))
         seen.push(chunk.choices[0]?.delta.content ?? '');
     };
-    await expect(reading()).rejects.toBeInstanceOf(OpenAI.APIError);
+    await expect(readStream()).rejects.toBeInstanceOf(OpenAI.APIError);
     expect(seen.join('')).toContain('one');
   });
 
@@ -80,7 +80,7 @@ describe('a provider that breaks off', () => {
     'inside a JSON reply (%s) causes a 502, and the call costs nothing',
     async (how) => {
       harness.vendor.script('gpt-4o-mini', { text, cut: { how, bytes: 60 } });
-      const end = await endOf(async () => {
+      const end = await runToEnd(async () => {
         const response = await harness.post({ ...body, stream: false });
         expect([response.status, await response.json()]).toMatchObject([
           502,
@@ -93,7 +93,7 @@ describe('a provider that breaks off', () => {
 
   it('before its first event causes an error with its own status, and the call costs nothing', async () => {
     harness.vendor.script('gpt-4o-mini', { text, cut: { how: 'rst', events: 0 } });
-    const end = await endOf(async () => expect((await harness.post(body)).status).toBe(502));
+    const end = await runToEnd(async () => expect((await harness.post(body)).status).toBe(502));
     expect(end).toMatchObject({ type: 'failed', charge: { cost: 0n } });
   });
 });
@@ -102,7 +102,7 @@ describe('a client that disconnects', () => {
   it("mid-stream closes the provider's connection at once and pays once, for what it received", async () => {
     harness.vendor.script('gpt-4o-mini', { text: ['word '], endless: true, delayEvents: 5 });
     const before = await harness.balance();
-    const end = await endOf(async () => {
+    const end = await runToEnd(async () => {
       const stream = await harness.client.chat.completions.create({
         model,
         messages: [{ role: 'user', content: 'Tell me all.' }],
@@ -115,7 +115,7 @@ describe('a client that disconnects', () => {
       }
     });
     await expect.poll(() => harness.vendor.requests.at(-1)?.closedByPeerAt).toBeDefined();
-    const { outcome, charge } = answered(end);
+    const { outcome, charge } = requireAnswer(end);
     expect(outcome).toBe('aborted');
     expect(charge.usage.output).toBeGreaterThan(3);
     const { used } = await harness.balance();
@@ -125,7 +125,7 @@ describe('a client that disconnects', () => {
   it("before the first byte also closes the provider's connection, and pays for its input", async () => {
     harness.vendor.script('gpt-4o-mini', { hold: 'forever' });
     const requestCount = harness.vendor.requests.length;
-    const end = await endOf(async () => {
+    const end = await runToEnd(async () => {
       const controller = new AbortController();
       const call = harness.post(body, { signal: controller.signal });
       await expect.poll(() => harness.vendor.requests.length).toBeGreaterThan(requestCount);
@@ -152,9 +152,9 @@ describe('a client that disconnects', () => {
         .catch(() => undefined);
     });
     await Promise.all(calls);
-    const sent = (): number =>
+    const countSent = (): number =>
       harness.gateway.ends.slice(ended).filter((end) => end.attempts.some((attempt) => attempt.sent)).length;
-    await expect.poll(() => harness.vendor.requests.length - requestCount - sent()).toBe(0);
+    await expect.poll(() => harness.vendor.requests.length - requestCount - countSent()).toBe(0);
     await expect
       .poll(() =>
         harness.vendor.requests
@@ -162,10 +162,10 @@ describe('a client that disconnects', () => {
           .filter(({ closedByPeerAt }) => closedByPeerAt === undefined),
       )
       .toEqual([]);
-    const charged = (): number =>
+    const sumCharges = (): number =>
       Number(harness.gateway.ends.reduce((sum, end) => sum + ('charge' in end ? end.charge.cost : 0n), 0n));
     // A call reports its end when its charge is in the ledger, not before.
-    await expect.poll(async () => Math.round((await harness.balance()).used * 1e9) - charged()).toBe(0);
+    await expect.poll(async () => Math.round((await harness.balance()).used * 1e9) - sumCharges()).toBe(0);
   });
 });
 

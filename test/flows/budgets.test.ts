@@ -33,7 +33,7 @@ async function start(webhook?: { url: string; timeout?: number }): Promise<TestG
   return gateway;
 }
 
-async function newKey(gateway: TestGateway, options: Record<string, string> = {}) {
+async function createKey(gateway: TestGateway, options: Record<string, string> = {}) {
   return made.parse(await gateway.verb('keys create', [], { account: 'acme', credit: '5', ...options }));
 }
 
@@ -53,10 +53,10 @@ async function call({ url }: TestGateway, key: string, maxTokens = 20) {
 describe('the budget commands', () => {
   it('set, change, raise, show and delete a budget', async () => {
     const gateway = await start();
-    await newKey(gateway);
-    const set = (limit: string, options: Record<string, string> = {}) =>
+    await createKey(gateway);
+    const setBudget = (limit: string, options: Record<string, string> = {}) =>
       gateway.verb('budgets set', ['account', 'acme', limit], options);
-    const { id } = budget.parse(await set('10/day', { zone: 'Europe/Berlin', warn: '90,50' }));
+    const { id } = budget.parse(await setBudget('10/day', { zone: 'Europe/Berlin', warn: '90,50' }));
     const terms = {
       scope: 'account',
       subject: 'acme',
@@ -64,7 +64,7 @@ describe('the budget commands', () => {
       zone: 'Europe/Berlin',
       thresholds: [50, 90],
     };
-    expect(await set('20/day')).toMatchObject({ id, ...terms, limit: '20', hard: true });
+    expect(await setBudget('20/day')).toMatchObject({ id, ...terms, limit: '20', hard: true });
     expect(await gateway.verb('budgets raise', [`${id}`, '5'], { until: '2999-01-01' })).toMatchObject({
       raises: [{ amount: '5', until: '2999-01-01T00:00:00.000Z' }],
       current: {
@@ -76,7 +76,7 @@ describe('the budget commands', () => {
         resets: expect.stringMatching(/T2[23]:00:00/),
       },
     });
-    await expect(set('20/day', { zone: 'Asia/Tokyo' })).rejects.toThrow(
+    await expect(setBudget('20/day', { zone: 'Asia/Tokyo' })).rejects.toThrow(
       /counts by the clocks of Europe\/Berlin/,
     );
     expect(await gateway.verb('budgets list', [], { scope: 'account' })).toMatchObject([{ id, ...terms }]);
@@ -98,13 +98,13 @@ describe('the budget commands', () => {
     [['key', 'none', '10/day'], {}, /there is no key "none"/],
   ])('name the fault in %j with %j', async (words, options, message) => {
     const gateway = await start();
-    await newKey(gateway);
+    await createKey(gateway);
     await expect(gateway.verb('budgets set', words, options)).rejects.toThrow(message);
   });
 
   it('create a key with budgets and tags of its own, in which its calls count', async () => {
     const gateway = await start();
-    const { key, id } = await newKey(gateway, { budget: '0.5/day,2/month', tags: 'team-a,search' });
+    const { key, id } = await createKey(gateway, { budget: '0.5/day,2/month', tags: 'team-a,search' });
     await gateway.verb('budgets set', ['tag', 'search', '1/week']);
     expect((await call(gateway, key)).status).toBe(200);
     await gateway.ended(1);
@@ -124,7 +124,7 @@ describe('the budget commands', () => {
 
   it('nest accounts, so that a team shares one budget', async () => {
     const gateway = await start();
-    const { key } = await newKey(gateway);
+    const { key } = await createKey(gateway);
     await gateway.verb('accounts create', ['company']);
     expect(await gateway.verb('accounts move', ['acme', 'company'])).toMatchObject({
       account: 'acme',
@@ -143,7 +143,7 @@ describe('the budget commands', () => {
 describe('a call', () => {
   it('gets its output limit lowered to what its budget covers, as with its balance', async () => {
     const gateway = await start();
-    const { key } = await newKey(gateway);
+    const { key } = await createKey(gateway);
     const free = await call(gateway, key, 1000);
     await gateway.verb('budgets set', ['account', 'acme', '0.0005/day']);
     const limited = await call(gateway, key, 1_000_000);
@@ -159,7 +159,7 @@ describe('the webhook', () => {
     const receiver = await startReceiver();
     closers.push(receiver.close);
     const gateway = await start({ url: receiver.url });
-    const { key } = await newKey(gateway);
+    const { key } = await createKey(gateway);
     await gateway.verb('budgets set', ['account', 'acme', '0/day']);
     expect((await call(gateway, key)).status).toBe(402);
     await expect.poll(() => receiver.received.length, { timeout: 60_000 }).toBe(1);

@@ -5,13 +5,13 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
-  adminJson,
+  readAdmin,
   adminUrl,
-  fetched,
+  fetchWithKey,
   gateway,
   key,
-  listed,
-  newKey,
+  listIds,
+  createKey,
   openHistory,
   secret,
   call,
@@ -23,7 +23,7 @@ describe('stored calls', () => {
   it('are listed as soon as they have ended, with their cost and without their content', async () => {
     const id = await call({ provider: { only: ['answering'] } });
     const refused = await call({ model: 'house/unknown' });
-    const { data } = await adminJson('/calls');
+    const { data } = await readAdmin('/calls');
     expect(data?.map((row) => row.id)).toEqual([refused, id]);
     expect(data).toMatchObject([
       {
@@ -53,13 +53,13 @@ describe('stored calls', () => {
         tags: {},
       },
     ]);
-    expect(JSON.stringify(await adminJson(`/calls/${id}`))).not.toContain('SECRET');
+    expect(JSON.stringify(await readAdmin(`/calls/${id}`))).not.toContain('SECRET');
   });
 
   it('show attempts, steps, the routing and the entries of a call', async () => {
     const id = await call({ provider: { ignore: ['demo'], order: ['failing', 'answering'] } });
     const only = await call({ provider: { ignore: ['failing'] } });
-    const detail = await adminJson(`/calls/${id}`);
+    const detail = await readAdmin(`/calls/${id}`);
     expect(detail).toMatchObject({
       id,
       object: 'call',
@@ -93,7 +93,7 @@ describe('stored calls', () => {
     const names = timing.map(({ name }) => name);
     expect(names.slice(0, 6)).toEqual(['authenticate', 'read', 'replay', 'route', 'authorize', 'attempt 1']);
     expect(names.at(-1)).toBe('settle');
-    expect(await adminJson(`/calls/${only}`)).toMatchObject({
+    expect(await readAdmin(`/calls/${only}`)).toMatchObject({
       routing: [
         {
           by: 'preferences',
@@ -106,36 +106,36 @@ describe('stored calls', () => {
   });
 
   it('are found by filters, in pages and as CSV, and a wrong filter is refused by name', async () => {
-    const other = await newKey('beta', { credit: '5' });
+    const other = await createKey('beta', { credit: '5' });
     const id = await call({ model: 'demo/echo' }, other.key);
-    expect(await listed(`/calls?account=beta`)).toEqual([id]);
-    expect(await listed(`/calls?key=${other.id}&model=demo/echo&provider=demo&outcome=completed`)).toEqual([
+    expect(await listIds(`/calls?account=beta`)).toEqual([id]);
+    expect(await listIds(`/calls?key=${other.id}&model=demo/echo&provider=demo&outcome=completed`)).toEqual([
       id,
     ]);
-    expect(await listed(`/calls?id=${id}`)).toEqual([id]);
-    expect(await listed(`/calls?account=beta&outcome=error`)).toEqual([]);
-    expect(await listed(`/calls?minCost=1000`)).toEqual([]);
-    const first = await adminJson('/calls?limit=1');
+    expect(await listIds(`/calls?id=${id}`)).toEqual([id]);
+    expect(await listIds(`/calls?account=beta&outcome=error`)).toEqual([]);
+    expect(await listIds(`/calls?minCost=1000`)).toEqual([]);
+    const first = await readAdmin('/calls?limit=1');
     expect(first.data).toHaveLength(1);
-    const rest = await listed(`/calls?after=${String(first.next)}`);
-    expect(rest).toHaveLength((await listed('/calls')).length - 1);
+    const rest = await listIds(`/calls?after=${String(first.next)}`);
+    expect(rest).toHaveLength((await listIds('/calls')).length - 1);
     expect(rest).not.toContain(first.data?.[0]?.id);
-    const csv = await (await fetched(`${adminUrl}/admin/calls?account=beta&format=csv`, secret)).text();
+    const csv = await (await fetchWithKey(`${adminUrl}/admin/calls?account=beta&format=csv`, secret)).text();
     expect(csv).toMatch(/^id,started,ended,account,key,.*\r\n.*,beta,/);
-    expect(await adminJson('/calls?outcome=good', 400)).toMatchObject({ error: { param: 'outcome' } });
-    expect(await adminJson('/calls?colour=red', 400)).toMatchObject({ error: { code: 'invalid_request' } });
-    await adminJson('/calls/unknown', 404);
+    expect(await readAdmin('/calls?outcome=good', 400)).toMatchObject({ error: { param: 'outcome' } });
+    expect(await readAdmin('/calls?colour=red', 400)).toMatchObject({ error: { code: 'invalid_request' } });
+    await readAdmin('/calls/unknown', 404);
   });
 
   it('come from the database once memory drops them, and only for the holder of the key', async () => {
     const id = await call({ provider: { only: ['answering'] } });
-    const text = await (await fetched(`${gateway.url}/v1/calls/${id}`, key.key)).text();
+    const text = await (await fetchWithKey(`${gateway.url}/v1/calls/${id}`, key.key)).text();
     await call({ provider: { only: ['answering'] } });
-    await adminJson('/calls');
-    const again = await fetched(`${gateway.url}/v1/calls/${id}`, key.key);
+    await readAdmin('/calls');
+    const again = await fetchWithKey(`${gateway.url}/v1/calls/${id}`, key.key);
     expect(again.status).toBe(200);
     expect(await again.json()).toEqual(JSON.parse(text));
-    const other = await newKey('beta');
-    expect((await fetched(`${gateway.url}/v1/calls/${id}`, other.key)).status).toBe(404);
+    const other = await createKey('beta');
+    expect((await fetchWithKey(`${gateway.url}/v1/calls/${id}`, other.key)).status).toBe(404);
   });
 });

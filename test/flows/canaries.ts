@@ -39,7 +39,7 @@ function note(message: unknown): void {
     .on('lookup', (_error, _address, _family, host) => void opened.add(host));
 }
 
-export function adminUrl(): string {
+export function getAdminUrl(): string {
   return findAdminUrl(harness.gateway.printed);
 }
 

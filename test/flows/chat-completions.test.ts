@@ -24,7 +24,7 @@ afterEach(() => harness.vendor.unscript());
 afterAll(() => harness.close());
 
 /** What the account paid for a call, in exact USD. */
-async function paidFor(call: () => Promise<unknown>): Promise<string> {
+async function measurePaid(call: () => Promise<unknown>): Promise<string> {
   const before = parseUsd((await harness.balance()).used.toFixed(9));
   await call();
   return formatUsd(parseUsd((await harness.balance()).used.toFixed(9)) - before);
@@ -36,7 +36,7 @@ describe('a call', () => {
       text: ['The Forth Bridge.'],
       usage: { prompt_tokens: 1003, completion_tokens: 77, total_tokens: 1080 },
     });
-    const paid = await paidFor(async () => {
+    const paid = await measurePaid(async () => {
       const reply = await harness.client.chat.completions.create({ model, messages });
       expect(reply).toMatchObject({
         model,
@@ -57,7 +57,7 @@ describe('a call', () => {
         prompt_tokens_details: { cached_tokens: 1536 },
       },
     });
-    const paid = await paidFor(() => harness.client.chat.completions.create({ model, messages }));
+    const paid = await measurePaid(() => harness.client.chat.completions.create({ model, messages }));
     expect(paid).toBe(
       formatUsd((464n * price.input + 1536n * price.cached + 10n * price.output) / 1_000_000n),
     );
@@ -66,7 +66,7 @@ describe('a call', () => {
   it("streams word by word through the SDK's helper, and costs exactly its usage", async () => {
     harness.vendor.script('gpt-4o-mini', { text: ['The ', 'Rialto', ' 橋.'] });
     let usage: { prompt: number; completion: number } | undefined;
-    const paid = await paidFor(async () => {
+    const paid = await measurePaid(async () => {
       const stream = harness.client.chat.completions.stream({ model, messages });
       const pieces: string[] = [];
       stream.on('content', (piece) => void pieces.push(piece));
@@ -121,7 +121,7 @@ describe('a call', () => {
   });
 
   it('receives the usage chunk in its stream only if it asks for it', async () => {
-    const chunksOf = async (wanted: boolean): Promise<OpenAI.ChatCompletionChunk[]> => {
+    const streamChunks = async (wanted: boolean): Promise<OpenAI.ChatCompletionChunk[]> => {
       const stream = await harness.client.chat.completions.create({
         model,
         messages,
@@ -130,10 +130,10 @@ describe('a call', () => {
       });
       return Array.fromAsync(stream);
     };
-    expect((await chunksOf(true)).filter(({ choices }) => choices.length === 0)).toMatchObject([
+    expect((await streamChunks(true)).filter(({ choices }) => choices.length === 0)).toMatchObject([
       { usage: { prompt_tokens: expect.any(Number) } },
     ]);
-    const without = await chunksOf(false);
+    const without = await streamChunks(false);
     expect(without.filter(({ choices }) => choices.length === 0)).toEqual([]);
     expect(without.filter(({ usage }) => usage)).toEqual([]);
     expect(new Set(without.map(({ id }) => id)).size).toBe(1);
@@ -233,7 +233,9 @@ describe('an error of the provider', () => {
   it('costs nothing', async () => {
     harness.vendor.script('gpt-4o-mini', { reply: { status: 500, body: 'oops' } });
     expect(
-      await paidFor(() => harness.client.chat.completions.create({ model, messages }).catch(() => undefined)),
+      await measurePaid(() =>
+        harness.client.chat.completions.create({ model, messages }).catch(() => undefined),
+      ),
     ).toBe('0');
   });
 });

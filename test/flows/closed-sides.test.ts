@@ -8,9 +8,9 @@ let harness: Harness;
 beforeAll(async () => void (harness = await openHarness()));
 afterAll(() => harness.close());
 
-const body = (stream: boolean): string =>
+const buildBody = (stream: boolean): string =>
   JSON.stringify({ model: 'openai/gpt-4o-mini', stream, messages: [{ role: 'user', content: 'Hello!' }] });
-const request = (text: string, ...lines: string[]): string =>
+const buildRequest = (text: string, ...lines: string[]): string =>
   [
     'POST /v1/chat/completions HTTP/1.1',
     'host: x',
@@ -22,7 +22,7 @@ const request = (text: string, ...lines: string[]): string =>
   ].join('\r\n');
 
 /** Sends a request and half-closes at once; resolves with everything that comes back. */
-function halfClosed(text: string): Promise<string> {
+function sendHalfClosed(text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({
       port: Number(new URL(harness.gateway.url).port),
@@ -41,8 +41,8 @@ describe('a client that half-closes after its request', () => {
   it.each([false, true])('receives its whole reply (stream: %s), and pays as usual', async (stream) => {
     harness.vendor.script('gpt-4o-mini', { text: ['one ', 'two'], delayHeaders: 300 });
     const before = harness.gateway.ends.length;
-    const sent = body(stream);
-    const reply = await halfClosed(request(sent, `content-length: ${sent.length}`));
+    const sent = buildBody(stream);
+    const reply = await sendHalfClosed(buildRequest(sent, `content-length: ${sent.length}`));
     expect(reply).toContain('HTTP/1.1 200 OK');
     expect(reply).toContain(stream ? '[DONE]' : 'one two');
     expect((await harness.gateway.ended(before + 1))[before]).toMatchObject({
@@ -55,8 +55,8 @@ describe('a client that half-closes after its request', () => {
     harness.vendor.script('gpt-4o-mini', { hold: 'forever', holdAfter: 0, delayHeaders: 30_000 });
     const [before, requestCount] = [harness.gateway.ends.length, harness.vendor.requests.length];
     const socket = await openSocket(harness.gateway.url);
-    const sent = body(false);
-    socket.write(request(sent, `content-length: ${sent.length}`));
+    const sent = buildBody(false);
+    socket.write(buildRequest(sent, `content-length: ${sent.length}`));
     await expect.poll(() => harness.vendor.requests.length, { timeout: 120_000 }).toBe(requestCount + 1);
     socket.destroy();
     expect((await harness.gateway.ended(before + 1))[before]).toMatchObject({
@@ -73,7 +73,7 @@ describe('a body that is encoded twice', () => {
     const chunk = '5\r\nhello\r\n0\r\n\r\n';
     const reply = await sendRaw(
       harness.gateway.url,
-      request(chunk + request('', 'content-length: 0'), 'transfer-encoding: gzip, chunked'),
+      buildRequest(chunk + buildRequest('', 'content-length: 0'), 'transfer-encoding: gzip, chunked'),
     );
     expect(reply).toMatchObject({ statuses: [415], closed: true });
     expect(reply.text).toMatch(/connection: close/i);

@@ -4,10 +4,10 @@
  * and continues, and each receives its stream framed as it needs it.
  */
 import { describe, expect, it } from 'vitest';
-import { answered, kept, type Entry } from '../support/continuing.ts';
+import { answerCalls, keepReply, type Entry } from '../support/continuing.ts';
 import { isObject, type Json } from '../support/json.ts';
-import { dataOf, hear, objects, wholeOf } from '../support/listen.ts';
-import { modelOf, wires, type Crossing, type Wire } from '../support/quartet.ts';
+import { readData, hear, readObjects, joinStream } from '../support/listen.ts';
+import { getModel, wires, type Crossing, type Wire } from '../support/quartet.ts';
 import {
   type Agent,
   ask,
@@ -25,19 +25,19 @@ openAgents();
  * An entry as the agent sends it back: Codex unchanged except for an empty content of reasoning, Claude Code
  * with its calls after everything else.
  */
-function resent(client: Wire, entry: Entry): Entry {
+function rewriteEntry(client: Wire, entry: Entry): Entry {
   if (client === 'responses' && 'summary' in entry) return { ...entry, content: null };
   if (client !== 'messages' || !('content' in entry)) return entry;
   const isCall = ({ type }: Json): boolean => type === 'tool_use';
-  const blocks = objects(entry.content);
+  const blocks = readObjects(entry.content);
   return { ...entry, content: [...blocks.filter((block) => !isCall(block)), ...blocks.filter(isCall)] };
 }
 
 /** The agent asks, receives a call, runs it, and receives an answer; returns both replies as received. */
-async function session(agent: Agent, wire: Wire): Promise<readonly [Crossing, Crossing]> {
+async function runSession(agent: Agent, wire: Wire): Promise<readonly [Crossing, Crossing]> {
   const { client, tool, opening } = agent;
   quartet.vendors[wire].script(
-    modelOf(wire, 'thinking').upstream,
+    getModel(wire, 'thinking').upstream,
     {
       reasoning: 'I look.',
       text: 'I run it. ',
@@ -46,26 +46,26 @@ async function session(agent: Agent, wire: Wire): Promise<readonly [Crossing, Cr
     { reasoning: 'I count.', text: 'Three boats.' },
   );
   const first = await ask(agent, wire, opening);
-  const reply = wholeOf(client, first.text);
+  const reply = joinStream(client, first.text);
   expect(hear(client, reply).calls.map(({ name, input }) => ({ name, input }))).toEqual([
     { name: tool, input: command },
   ]);
-  const again = kept(client, reply).map((entry) => resent(client, entry));
+  const again = keepReply(client, reply).map((entry) => rewriteEntry(client, entry));
   const second = await ask(agent, wire, [
     ...opening,
     ...again,
-    ...answered(client, reply, () => 'boats.txt'),
+    ...answerCalls(client, reply, () => 'boats.txt'),
   ]);
-  expect(hear(client, wholeOf(client, second.text)).text).toBe('Three boats.');
+  expect(hear(client, joinStream(client, second.text)).text).toBe('Three boats.');
   return [first, second];
 }
 
 describe.each(wires)('on %s', (wire) => {
   it('understands Claude Code, and streams named events, usage at the start and one end', async () => {
-    for (const { text } of await session(claudeCode, wire)) {
+    for (const { text } of await runSession(claudeCode, wire)) {
       const frames = text.split('\n\n').filter((frame) => frame.trim() !== '');
       for (const frame of frames) expect(frame).toMatch(/^event: [a-z_]+\ndata: \{/);
-      const events = dataOf(text);
+      const events = readData(text);
       expect(events[0]).toMatchObject({
         type: 'message_start',
         message: { usage: { input_tokens: expect.any(Number), output_tokens: expect.any(Number) } },
@@ -76,14 +76,14 @@ describe.each(wires)('on %s', (wire) => {
   });
 
   it('gives Claude Code a reply whose last block, which it prints, is the text', async () => {
-    const [, { text }] = await session(claudeCode, wire);
-    const blocks = objects(wholeOf('messages', text).content);
+    const [, { text }] = await runSession(claudeCode, wire);
+    const blocks = readObjects(joinStream('messages', text).content);
     expect(blocks.at(-1)).toMatchObject({ type: 'text', text: 'Three boats.' });
   });
 
   it('understands Codex, and ends the stream with a completed response that has usage', async () => {
-    for (const { text } of await session(codex, wire)) {
-      const events = dataOf(text);
+    for (const { text } of await runSession(codex, wire)) {
+      const events = readData(text);
       expect(events.slice(0, 2).map(({ type }) => type)).toEqual([
         'response.created',
         'response.in_progress',
@@ -104,7 +104,7 @@ describe.each(wires)('on %s', (wire) => {
     const patch = '*** Begin Patch\n+ "boat"\n*** End Patch';
     const freeform = wire === 'chat-completions' || wire === 'responses';
     quartet.vendors[wire].script(
-      modelOf(wire, 'thinking').upstream,
+      getModel(wire, 'thinking').upstream,
       {
         toolCalls: [
           { name: 'apply_patch', freeform, arguments: freeform ? patch : JSON.stringify({ input: patch }) },
@@ -113,24 +113,24 @@ describe.each(wires)('on %s', (wire) => {
       { text: 'Done.' },
     );
     const first = await ask(codex, wire, codex.opening);
-    const reply = wholeOf('responses', first.text);
-    expect(objects(reply.output).filter(({ type }) => type === 'custom_tool_call')).toMatchObject([
+    const reply = joinStream('responses', first.text);
+    expect(readObjects(reply.output).filter(({ type }) => type === 'custom_tool_call')).toMatchObject([
       { name: 'apply_patch', input: patch },
     ]);
     const second = await ask(codex, wire, [
       ...codex.opening,
-      ...kept('responses', reply),
-      ...answered('responses', reply, () => 'Done!'),
+      ...keepReply('responses', reply),
+      ...answerCalls('responses', reply, () => 'Done!'),
     ]);
-    expect(hear('responses', wholeOf('responses', second.text)).text).toBe('Done.');
+    expect(hear('responses', joinStream('responses', second.text)).text).toBe('Done.');
   });
 
   it('understands Gemini CLI, and streams bare data with one finish reason, in the last chunk', async () => {
-    for (const { text } of await session(geminiCli, wire)) {
+    for (const { text } of await runSession(geminiCli, wire)) {
       for (const line of text.split(/\r?\n/)) expect(line).toMatch(/^(data: \{.*\})?$/);
-      const chunks = dataOf(text);
+      const chunks = readData(text);
       const finished = chunks.map(({ candidates }) =>
-        objects(candidates).some(({ finishReason }) => finishReason !== undefined),
+        readObjects(candidates).some(({ finishReason }) => finishReason !== undefined),
       );
       expect(finished.filter(Boolean)).toEqual([true]);
       expect(finished.at(-1)).toBe(true);
@@ -140,7 +140,7 @@ describe.each(wires)('on %s', (wire) => {
 });
 
 describe('what Gemini signs', () => {
-  const signatureOf = (sent: unknown): unknown =>
+  const findSignature = (sent: unknown): unknown =>
     /"thoughtSignature":"([^"]*)"/.exec(JSON.stringify(sent))?.[1];
 
   it.each([
@@ -148,8 +148,8 @@ describe('what Gemini signs', () => {
     ['Codex', codex],
     ['Gemini CLI', geminiCli],
   ])('returns to Gemini from %s', async (_, agent) => {
-    const [first, second] = await session(agent, 'generate-content');
-    const sealed = signatureOf(second.sent);
+    const [first, second] = await runSession(agent, 'generate-content');
+    const sealed = findSignature(second.sent);
     expect(sealed).toMatch(/^[A-Za-z0-9+/]{40,}=*$/);
     if (agent === geminiCli) expect(first.text).toContain(sealed);
   });
@@ -157,7 +157,7 @@ describe('what Gemini signs', () => {
 
 describe('a path that does not ask for events', () => {
   it.each(wires)('returns one JSON array from %s to Gemini CLI', async (wire) => {
-    const { upstream, id } = modelOf(wire, 'thinking');
+    const { upstream, id } = getModel(wire, 'thinking');
     quartet.vendors[wire].script(upstream, { text: 'Three boats.' });
     const response = await fetch(`${quartet.gateway.url}/beta/v1beta/models/${id}:streamGenerateContent`, {
       method: 'POST',
@@ -166,8 +166,8 @@ describe('a path that does not ask for events', () => {
     });
     const chunks: unknown = await response.json();
     expect(response.headers.get('content-type')).toContain('application/json');
-    const finished = objects(chunks).map(({ candidates }) =>
-      objects(candidates).some(({ finishReason }) => finishReason === 'STOP'),
+    const finished = readObjects(chunks).map(({ candidates }) =>
+      readObjects(candidates).some(({ finishReason }) => finishReason === 'STOP'),
     );
     expect([finished.length > 1, finished.at(-1), finished.filter(Boolean).length]).toEqual([true, true, 1]);
   });

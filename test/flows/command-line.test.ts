@@ -106,9 +106,9 @@ describe('a copy of the ledger', () => {
     const folder = makeDataFolder();
     const nowhere = join(folder, 'none', 'copy.db');
     await runVerb(['accounts', 'create', 'team'], { TOLLGATE_DATA: folder });
-    const refused = async (verb: string): Promise<string> =>
+    const readRefusal = async (verb: string): Promise<string> =>
       (await runVerb([verb, nowhere], { TOLLGATE_DATA: folder })).errors;
-    expect([await refused('restore'), await refused('backup')]).toEqual([
+    expect([await readRefusal('restore'), await readRefusal('backup')]).toEqual([
       `tollgate restore: there is no file ${nowhere}\n`,
       `tollgate backup: there is no folder ${join(folder, 'none')}\n`,
     ]);
@@ -253,12 +253,12 @@ it('the command line shows the limits, tags and budgets of a key', async () => {
 describe('a key limited to models', () => {
   it('is refused for a misspelt model, with near matches', async () => {
     const environment = { TOLLGATE_DATA: makeDataFolder() };
-    const limited = (models: string) => runVerb(['keys', 'create', '--models', models], environment);
-    expect(await limited('demo/ecko')).toMatchObject({
+    const createLimitedKey = (models: string) => runVerb(['keys', 'create', '--models', models], environment);
+    expect(await createLimitedKey('demo/ecko')).toMatchObject({
       code: 1,
       errors: expect.stringContaining('no model matches "demo/ecko"; did you mean "demo/echo"?'),
     });
-    expect((await limited('dmeo/*')).errors).toContain('did you mean "demo/*"?');
-    expect((await limited('a-new-vendor/*,demo/echo')).code).toBe(0);
+    expect((await createLimitedKey('dmeo/*')).errors).toContain('did you mean "demo/*"?');
+    expect((await createLimitedKey('a-new-vendor/*,demo/echo')).code).toBe(0);
   });
 });

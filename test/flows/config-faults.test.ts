@@ -12,7 +12,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { onLinux } from '../support/available.ts';
 import { makeDataFolder, runVerb, startProcess, type Finished } from '../support/process.ts';
-import { faults, usual, verb, verbs } from './faulty-configs.ts';
+import { faults, usual, buildVerb, buildVerbs } from './faulty-configs.ts';
 
 const folder = makeDataFolder();
 
@@ -202,7 +202,7 @@ describe('a start', () => {
 
 describe('a command of a plugin', () => {
   it('may start with the words of another, in either order', async () => {
-    const file = write([...usual, verbs(verb('mill wheel'), verb('mill <corn>'))]);
+    const file = write([...usual, buildVerbs(buildVerb('mill wheel'), buildVerb('mill <corn>'))]);
     const run = (...words: string[]): Promise<Finished> =>
       runVerb([...words, '--json'], { TOLLGATE_CONFIG: file, PORT: '0', TOLLGATE_DATA: folder });
     expect(await Promise.all([run('mill', 'wheel'), run('mill', 'rye')])).toMatchObject([
@@ -212,7 +212,10 @@ describe('a command of a plugin', () => {
   });
 
   it('whose options cannot be read is reported with its plugin', async () => {
-    const file = write([...usual, verbs(verb('mill', ", options: [{ flags: 'wheel', description: '' }]"))]);
+    const file = write([
+      ...usual,
+      buildVerbs(buildVerb('mill', ", options: [{ flags: 'wheel', description: '' }]")),
+    ]);
     expectFault(
       await runVerb(['mill'], { TOLLGATE_CONFIG: file, PORT: '0', TOLLGATE_DATA: folder }),
       /^tollgate: plugin "mine": .*'wheel'/,

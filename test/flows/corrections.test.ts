@@ -15,7 +15,7 @@ afterAll(() => listener.gateway.close());
 const made = z.looseObject({ key: z.string(), id: z.string() });
 const shown = z.looseObject({ used: z.string() });
 
-async function newKey(account: string, credit?: string) {
+async function createKey(account: string, credit?: string) {
   return made.parse((await listener.ask('POST', '/keys', { account, credit })).body);
 }
 
@@ -27,14 +27,14 @@ function call(key: string): Promise<Response> {
   });
 }
 
-async function statusOf(key: string): Promise<number> {
+async function fetchStatus(key: string): Promise<number> {
   const response = await call(key);
   await response.arrayBuffer();
   return response.status;
 }
 
 it('refunds a call once, at most what it cost, with a reason and an author', async () => {
-  const { key } = await newKey('refunded', '5');
+  const { key } = await createKey('refunded', '5');
   const response = await call(key);
   await response.arrayBuffer();
   const id = response.headers.get('x-request-id');
@@ -61,7 +61,7 @@ it('refunds a call once, at most what it cost, with a reason and an author', asy
 });
 
 it('takes back a credit, and refuses calls while the balance is negative', async () => {
-  const { key } = await newKey('reversed');
+  const { key } = await createKey('reversed');
   await listener.ask('POST', '/credits', { account: 'reversed', amount: '2', reference: 'payment-7' });
   await listener.ask('POST', '/adjustments', { account: 'reversed', amount: '-0.5', reason: 'a slip' });
   const order = { reference: 'payment-7', reason: 'the bank reversed it' };
@@ -70,19 +70,19 @@ it('takes back a credit, and refuses calls while the balance is negative', async
     body: { amount: '-2', balance: '-0.5' },
   });
   expect((await listener.ask('POST', '/chargebacks', order)).status).toBe(200);
-  expect(await statusOf(key)).toBe(402);
+  expect(await fetchStatus(key)).toBe(402);
   expect(await listener.ask('GET', '/audit')).toMatchObject({ body: { ok: true } });
 });
 
 it('disables, closes and deletes, and logs each change with its author', async () => {
-  const { key, id } = await newKey('closing', '1');
+  const { key, id } = await createKey('closing', '1');
   const soon = { timeout: 120_000, interval: 50 };
   await listener.ask('PATCH', '/accounts/closing/state', { state: 'disabled' });
-  await expect.poll(() => statusOf(key), soon).toBe(401);
+  await expect.poll(() => fetchStatus(key), soon).toBe(401);
   await listener.ask('PATCH', '/accounts/closing/state', { state: 'open' });
-  await expect.poll(() => statusOf(key), soon).toBe(200);
+  await expect.poll(() => fetchStatus(key), soon).toBe(200);
   expect(await listener.ask('DELETE', `/keys/${id}`)).toMatchObject({ status: 200, body: { deleted: true } });
-  await expect.poll(() => statusOf(key), soon).toBe(401);
+  await expect.poll(() => fetchStatus(key), soon).toBe(401);
   expect((await listener.ask('GET', `/keys/${id}`)).status).toBe(404);
   expect((await listener.ask('PATCH', '/accounts/closing/state', { state: 'closed' })).status).toBe(200);
   expect((await listener.ask('POST', '/keys', { account: 'closing' })).status).toBe(404);

@@ -23,7 +23,7 @@ let harness: VendorHarness;
 let costs: Readonly<Record<Wire, (model: string) => Promise<unknown[]>>>;
 
 /** The cost in an object with usage, of which the SDK's types know nothing. */
-function costIn(usage: unknown): unknown {
+function readCost(usage: unknown): unknown {
   return typeof usage === 'object' && usage !== null && 'cost' in usage ? usage.cost : undefined;
 }
 
@@ -50,40 +50,40 @@ beforeAll(async () => {
     async 'chat-completions'(model) {
       const settings = { stream: true, stream_options: { include_usage: true } } as const;
       const stream = await openai.chat.completions.create({ model, messages: turns, ...settings });
-      return (await Array.fromAsync(stream)).map(({ usage }) => costIn(usage));
+      return (await Array.fromAsync(stream)).map(({ usage }) => readCost(usage));
     },
     async responses(model) {
       const stream = await openai.responses.create({ model, input: 'Which herbs?', stream: true });
       return (await Array.fromAsync(stream)).map((event) =>
-        event.type === 'response.completed' ? costIn(event.response.usage) : undefined,
+        event.type === 'response.completed' ? readCost(event.response.usage) : undefined,
       );
     },
     async messages(model) {
       const stream = anthropic.messages.stream({ model, max_tokens: 100, messages: turns });
       const events = await Array.fromAsync(stream);
       await stream.finalMessage();
-      return events.map((event) => (event.type === 'message_delta' ? costIn(event.usage) : undefined));
+      return events.map((event) => (event.type === 'message_delta' ? readCost(event.usage) : undefined));
     },
     async 'generate-content'(model) {
       const stream = await google.models.generateContentStream({ model, contents: 'Which herbs?' });
-      return (await Array.fromAsync(stream)).map(({ usageMetadata }) => costIn(usageMetadata));
+      return (await Array.fromAsync(stream)).map(({ usageMetadata }) => readCost(usageMetadata));
     },
   };
 });
 afterEach(() => harness.vendors.unscript());
 afterAll(() => harness.close());
 
-function chargeOf(end: End | undefined): string {
+function formatCharge(end: End | undefined): string {
   if (end?.type !== 'answered') throw new Error('the call was not answered');
   return formatUsd(end.charge.cost);
 }
 
-function credential(): Record<string, string> {
+function buildHeaders(): Record<string, string> {
   const authorization = `Bearer ${harness.key}`;
   return { authorization, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' };
 }
 
-async function used(): Promise<unknown> {
+async function readBalance(): Promise<unknown> {
   return harness.gateway.verb('balance', ['tester']);
 }
 
@@ -107,7 +107,7 @@ async function send({ path, body }: { path: string; body: object }, headers: obj
   const before = harness.gateway.ends.length;
   const response = await fetch(harness.gateway.url + path, {
     method: 'POST',
-    headers: { ...credential(), ...headers },
+    headers: { ...buildHeaders(), ...headers },
     body: JSON.stringify(body),
   });
   const text = await response.text().catch(() => '');
@@ -122,25 +122,25 @@ describe.each(pairs)('a stream of %s from a %s provider', (client, wire) => {
     const before = harness.gateway.ends.length;
     const seen = (await costs[client](models[wire])).filter((cost) => cost !== undefined);
     const end = (await harness.gateway.ended(before + 1))[before];
-    expect(seen).toEqual([Number(chargeOf(end))]);
+    expect(seen).toEqual([Number(formatCharge(end))]);
     expect(seen[0]).toBeGreaterThan(0);
   });
 });
 
 /** What a value is made of, without what differs from call to call. */
-function shapeOf(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(shapeOf);
+function describeShape(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(describeShape);
   if (typeof value !== 'object' || value === null) return typeof value;
   return Object.fromEntries(
-    Object.entries(value).flatMap(([name, each]) => (name === 'cost' ? [] : [[name, shapeOf(each)]])),
+    Object.entries(value).flatMap(([name, each]) => (name === 'cost' ? [] : [[name, describeShape(each)]])),
   );
 }
 
 /** The shape of each event, and every other byte of a stream. */
-function shapesOf(text: string) {
+function describeShapes(text: string) {
   const data = /^data: ?(\{.*)$/gm;
   return [
-    [...text.matchAll(data)].map(([, json = '']) => shapeOf(JSON.parse(json))),
+    [...text.matchAll(data)].map(([, json = '']) => describeShape(JSON.parse(json))),
     text.replaceAll(data, ''),
   ];
 }
@@ -151,8 +151,8 @@ describe.each(wires)('a stream of %s', (wire) => {
     const [plain, priced] = [await send(asked), await send(asked, wish)];
     expect(plain.text).not.toContain('"cost"');
     expect(priced.text.split('"cost":')).toHaveLength(2);
-    expect(priced.text).toContain(`"cost":${chargeOf(priced.end)}`);
-    expect(shapesOf(priced.text)).toEqual(shapesOf(plain.text));
+    expect(priced.text).toContain(`"cost":${formatCharge(priced.end)}`);
+    expect(describeShapes(priced.text)).toEqual(describeShapes(plain.text));
   });
 
   it('has no cost if the provider breaks off, and the entry says what was charged', async () => {
@@ -174,7 +174,7 @@ it('a client that leaves a priced stream is charged as any other, once', async (
   const { path, body } = addresses.messages(models.messages);
   const response = await fetch(harness.gateway.url + path, {
     method: 'POST',
-    headers: { ...credential(), ...wish },
+    headers: { ...buildHeaders(), ...wish },
     body: JSON.stringify(body),
     signal: controller.signal,
   });
@@ -182,7 +182,7 @@ it('a client that leaves a priced stream is charged as any other, once', async (
   controller.abort();
   const end = (await harness.gateway.ended(before + 1))[before];
   expect(end).toMatchObject({ type: 'answered', outcome: 'aborted' });
-  expect(await used()).toMatchObject({ pending: '0' });
+  expect(await readBalance()).toMatchObject({ pending: '0' });
   expect(await harness.gateway.verb('audit')).toMatchObject({ ok: true });
 });
 
@@ -192,8 +192,8 @@ it('elements of an array have it too', async () => {
     const array = path.replace('?alt=sse', '').replace(models['generate-content'], model);
     const { text, end } = await send({ path: array, body }, wish);
     const elements: { usageMetadata?: unknown }[] = JSON.parse(text);
-    const seen = elements.map(({ usageMetadata }) => costIn(usageMetadata));
-    expect(seen.at(-1)).toBe(Number(chargeOf(end)));
+    const seen = elements.map(({ usageMetadata }) => readCost(usageMetadata));
+    expect(seen.at(-1)).toBe(Number(formatCharge(end)));
     expect(seen.filter((cost) => cost !== undefined)).toHaveLength(1);
   }
 });
@@ -202,7 +202,7 @@ it('a JSON reply of generate-content has it in its own usage', async () => {
   const { path, body } = addresses['generate-content'](models['generate-content']);
   const whole = path.replace('streamGenerateContent?alt=sse', 'generateContent');
   const { text, end } = await send({ path: whole, body }, wish);
-  expect(JSON.parse(text)).toMatchObject({ usageMetadata: { cost: Number(chargeOf(end)) } });
+  expect(JSON.parse(text)).toMatchObject({ usageMetadata: { cost: Number(formatCharge(end)) } });
   expect(JSON.parse(text)).not.toHaveProperty('usage');
 });
 

@@ -26,17 +26,17 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(place, { recursive: true, force: true }));
 
-const modeOf = (path: string): string => (statSync(path).mode & 0o7777).toString(8);
+const readMode = (path: string): string => (statSync(path).mode & 0o7777).toString(8);
 
 /** The modes of the folder and of each file in it, by name. */
-function modes(): Record<string, string> {
+function readModes(): Record<string, string> {
   return {
-    '.': modeOf(folder),
-    ...Object.fromEntries(readdirSync(folder).map((name) => [name, modeOf(join(folder, name))])),
+    '.': readMode(folder),
+    ...Object.fromEntries(readdirSync(folder).map((name) => [name, readMode(join(folder, name))])),
   };
 }
 
-const environment = (): Record<string, string> => ({ TOLLGATE_DATA: folder });
+const buildEnvironment = (): Record<string, string> => ({ TOLLGATE_DATA: folder });
 const closed = {
   '.': '700',
   'ledger.db': '600',
@@ -46,22 +46,22 @@ const closed = {
 };
 
 it('a start and a command create the data folder for its owner alone', async () => {
-  expect((await runVerb(['keys', 'create'], environment())).code).toBe(0);
-  expect(modes()).toMatchObject({ '.': '700', 'ledger.db': '600' });
+  expect((await runVerb(['keys', 'create'], buildEnvironment())).code).toBe(0);
+  expect(readModes()).toMatchObject({ '.': '700', 'ledger.db': '600' });
   rmSync(folder, { recursive: true });
-  const gateway = await startProcess(environment());
-  expect(modes()).toMatchObject(closed);
+  const gateway = await startProcess(buildEnvironment());
+  expect(readModes()).toMatchObject(closed);
   await gateway.stop('SIGTERM');
 });
 
 it('a start closes an open data folder and all its files to others', async () => {
-  await runVerb(['keys', 'create'], environment());
+  await runVerb(['keys', 'create'], buildEnvironment());
   writeFileSync(join(folder, 'notes.csv'), 'kept');
   mkdirSync(join(folder, 'uploads'));
   for (const name of readdirSync(folder)) chmodSync(join(folder, name), name === 'uploads' ? 0o755 : 0o644);
   chmodSync(folder, 0o755);
-  const gateway = await startProcess(environment());
-  expect(modes()).toMatchObject({ ...closed, 'notes.csv': '600', uploads: '700' });
+  const gateway = await startProcess(buildEnvironment());
+  expect(readModes()).toMatchObject({ ...closed, 'notes.csv': '600', uploads: '700' });
   await gateway.stop('SIGTERM');
 });
 
@@ -71,16 +71,16 @@ it('a start leaves a folder that serves others unchanged, and what a link points
   chmodSync(folder, 0o1777);
   chmodSync(join(folder, 'other'), 0o644);
   tightenFolder(folder);
-  expect(modes()).toEqual({ '.': '1777', other: '644' });
+  expect(readModes()).toEqual({ '.': '1777', other: '644' });
   symlinkSync(join(folder, 'other'), join(place, 'link'));
-  expect([restrictAccess(join(place, 'link')), modeOf(join(folder, 'other'))]).toEqual([false, '644']);
+  expect([restrictAccess(join(place, 'link')), readMode(join(folder, 'other'))]).toEqual([false, '644']);
 });
 
 it('a start leaves the modes of its working directory unchanged', () => {
-  const before = modeOf(process.cwd());
+  const before = readMode(process.cwd());
   tightenFolder('.');
   tightenFolder('..');
-  expect(modeOf(process.cwd())).toBe(before);
+  expect(readMode(process.cwd())).toBe(before);
 });
 
 it('the doctor reports a data folder that others may open, and one that they may not', async () => {
@@ -90,7 +90,7 @@ it('the doctor reports a data folder that others may open, and one that they may
   ]);
   chmodSync(folder, 0o750);
   writeFileSync(join(folder, 'ledger.db-old'), '', { mode: 0o640 });
-  const { output } = await runVerb(['doctor', '--json'], environment());
+  const { output } = await runVerb(['doctor', '--json'], buildEnvironment());
   const { findings } = JSON.parse(output);
   expect(findings).toContainEqual({
     subject: 'rights',

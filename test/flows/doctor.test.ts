@@ -7,7 +7,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { diagnose as diagnoseHere } from '../../core/process/doctor.ts';
 import { runVerb, startProcess, type Copy } from '../support/process.ts';
-import { closeServers, emptyFolder, servers, startVendor } from './first-steps.ts';
+import { closeServers, makeEmptyFolder, servers, startVendor } from './first-steps.ts';
 
 closeServers();
 
@@ -77,7 +77,7 @@ async function runDoctor(
 describe('doctor', () => {
   it('finds nothing wrong with a working configuration, and leaves nothing behind', async () => {
     const vendor = await startVendor();
-    const copy = emptyFolder();
+    const copy = makeEmptyFolder();
     const { code, ok, of } = await runDoctor(copy, {
       OPENAI_API_KEY: 'good-key',
       OPENAI_BASE_URL: `${vendor.url}/v1`,
@@ -92,7 +92,7 @@ describe('doctor', () => {
 
   it('checks each provider by its own API, and with each of several keys', async () => {
     const vendor = await startVendor();
-    const copy = emptyFolder();
+    const copy = makeEmptyFolder();
     const config = join(copy.folder, 'keys.config.mjs');
     writeFileSync(
       config,
@@ -132,7 +132,7 @@ describe('doctor', () => {
 
   it('checks clouds, each by its own form of credentials', async () => {
     const vendor = await startVendor();
-    const copy = emptyFolder();
+    const copy = makeEmptyFolder();
     const config = join(copy.folder, 'clouds.config.mjs');
     const plugins = { azure: 'azure', 'amazon-bedrock': 'amazonBedrock', 'google-vertex': 'googleVertex' };
     const imports = Object.entries(plugins).map(
@@ -171,7 +171,7 @@ describe('doctor', () => {
   it('reports refused keys and unreachable providers, with what to do, and never a key', async () => {
     const [vendor, gone] = [await startVendor(), await startVendor()];
     servers.pop()?.close();
-    const { code, of, output } = await runDoctor(emptyFolder(), {
+    const { code, of, output } = await runDoctor(makeEmptyFolder(), {
       OPENAI_API_KEY: 'bad-key-one',
       OPENAI_BASE_URL: vendor.url,
       MISTRAL_API_KEY: 'bad-key-two',
@@ -194,7 +194,7 @@ describe('doctor', () => {
   it('says how the outgoing proxy refused to connect to a provider', async () => {
     const proxy = await startVendor();
     servers.at(-1)?.on('connect', (_, socket) => socket.end('HTTP/1.1 403 Forbidden\r\n\r\n'));
-    const { of } = await runDoctor(emptyFolder(), { MISTRAL_API_KEY: 'key', HTTPS_PROXY: proxy.url });
+    const { of } = await runDoctor(makeEmptyFolder(), { MISTRAL_API_KEY: 'key', HTTPS_PROXY: proxy.url });
     expect(of('mistral')).toMatchObject({
       state: 'fault',
       message: expect.stringMatching(/^api\.mistral\.ai could not be reached: Proxy response \(403\)/),
@@ -207,7 +207,7 @@ describe('doctor', () => {
     [404, 'note'],
   ])('explains a provider that answers %i', async (status, state) => {
     const vendor = await startVendor({ status });
-    const { ok, of } = await diagnose(emptyFolder(), {
+    const { ok, of } = await diagnose(makeEmptyFolder(), {
       OPENAI_API_KEY: 'good-key',
       OPENAI_BASE_URL: vendor.url,
     });
@@ -219,14 +219,17 @@ describe('doctor', () => {
     [-20, true, { state: 'note', message: expect.stringMatching(/^(1\d|2\d) s behind 127/) }],
   ])('compares the clock with that of a provider that is %i s late', async (late, ok, finding) => {
     const vendor = await startVendor({ late });
-    const found = await diagnose(emptyFolder(), { OPENAI_API_KEY: 'good-key', OPENAI_BASE_URL: vendor.url });
+    const found = await diagnose(makeEmptyFolder(), {
+      OPENAI_API_KEY: 'good-key',
+      OPENAI_BASE_URL: vendor.url,
+    });
     expect([found.ok, found.of('clock')]).toMatchObject([ok, { ...finding, remedy: expect.any(String) }]);
   });
 
   it('reports a port that another process uses, and one where a gateway runs', async () => {
     const other = await startVendor();
     const PORT = new URL(other.url).port;
-    const taken = await diagnose(emptyFolder(), { PORT });
+    const taken = await diagnose(makeEmptyFolder(), { PORT });
     expect([taken.ok, taken.of('port')]).toMatchObject([
       false,
       {
@@ -235,7 +238,7 @@ describe('doctor', () => {
         remedy: expect.stringContaining('set server.port (PORT) to'),
       },
     ]);
-    const copy = emptyFolder();
+    const copy = makeEmptyFolder();
     expect((await runVerb(['init'], {}, copy)).code).toBe(0);
     const gateway = await startProcess({}, copy);
     const beside = await diagnose(copy, { PORT: new URL(gateway.url).port });
@@ -248,7 +251,7 @@ describe('doctor', () => {
   });
 
   it('reports a ledger that cannot be read, and a folder that cannot be written', async () => {
-    const copy = emptyFolder();
+    const copy = makeEmptyFolder();
     mkdirSync(join(copy.folder, 'data'));
     writeFileSync(
       join(copy.folder, 'data/ledger.db'),
@@ -272,7 +275,7 @@ describe('doctor', () => {
   });
 
   it('names no variable that the configuration does not read', async () => {
-    const copy = emptyFolder();
+    const copy = makeEmptyFolder();
     writeFileSync(join(copy.folder, 'file'), '');
     const config = join(copy.folder, 'own.mjs');
     const dataFolder = join(copy.folder, 'file/data');
@@ -283,7 +286,7 @@ describe('doctor', () => {
   });
 
   it('reports a configuration that does not load, in readable lines', async () => {
-    const copy = emptyFolder();
+    const copy = makeEmptyFolder();
     const config = join(copy.folder, 'wrong.mjs');
     writeFileSync(config, 'export default { plugins: [], sever: {} };');
     const { code, output } = await runVerb(['doctor'], { TOLLGATE_CONFIG: config }, copy);

@@ -7,7 +7,7 @@ import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { definePlugin } from '../../core/index.ts';
-import { editForm, openGallery, type Gallery } from '../images/gallery.ts';
+import { buildEditForm, openGallery, type Gallery } from '../images/gallery.ts';
 
 /** Holds each request in its credential check until the client has disconnected. */
 const authenticator = definePlugin({
@@ -78,6 +78,6 @@ describe('a client that disconnects', () => {
         error: { code: 'client_gone' },
       });
     }
-    expect((await gallery.post(edits, editForm())).status).toBe(200);
+    expect((await gallery.post(edits, buildEditForm())).status).toBe(200);
   });
 });

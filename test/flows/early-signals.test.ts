@@ -5,7 +5,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { until } from '../support/operated.ts';
+import { waitUntil } from '../support/operated.ts';
 import { clone, makeDataFolder, runAlone, runVerb } from '../support/process.ts';
 
 const folder = makeDataFolder();
@@ -62,7 +62,7 @@ async function beginStart(workers: number): Promise<Starting> {
   running.add(child);
   let text = '';
   for (const output of [child.stdout, child.stderr]) output.on('data', (chunk) => (text += chunk));
-  await until(() => text.includes('it is being read'));
+  await waitUntil(() => text.includes('it is being read'));
   return { child, printed: () => text };
 }
 
@@ -74,7 +74,7 @@ describe('a start', () => {
     // could have ended it.
     await runVerb(['--help'], { TOLLGATE_CONFIG: join(folder, 'nowhere') });
     writeFileSync(gate, '');
-    await until(
+    await waitUntil(
       () =>
         printed().includes('the configuration was read again') ||
         child.exitCode !== null ||
@@ -86,7 +86,7 @@ describe('a start', () => {
       expect.stringContaining('is ready at'),
     ]);
     child.kill('SIGTERM');
-    await until(() => child.exitCode !== null);
+    await waitUntil(() => child.exitCode !== null);
     expect(child.exitCode).toBe(0);
   });
 

@@ -18,17 +18,17 @@ afterEach(async () => {
   running = undefined;
 });
 
-function golden(path: string): string {
+function readGolden(path: string): string {
   return readFileSync(new URL(`../golden/${path}`, import.meta.url), 'utf8');
 }
 
 let sent: unknown[] = [];
-async function harness(
+async function startHouse(
   wire: string,
   answer: (request: UpstreamRequest) => TappedReply,
 ): Promise<TestGateway> {
   sent = [];
-  const noting = (request: UpstreamRequest): TappedReply => {
+  const noteRequest = (request: UpstreamRequest): TappedReply => {
     sent.push(JSON.parse(String(request.body)));
     return answer(request);
   };
@@ -38,7 +38,7 @@ async function harness(
       chatCompletions(),
       responses(),
       messages(),
-      tappedVendor('house', [wire], noting),
+      tappedVendor('house', [wire], noteRequest),
     ],
   });
   return running;
@@ -53,13 +53,13 @@ function post({ url }: TestGateway, path: string, body: object): Promise<Respons
 }
 
 /** What the golden reply of responses says: High water at Whitby is at 05:12 … */
-const whole = (): TappedReply => ({ text: golden('responses/text/reply.json') });
-const streamed = (): TappedReply => ({ text: golden('responses/text/reply.sse') });
+const replyWhole = (): TappedReply => ({ text: readGolden('responses/text/reply.json') });
+const replyStreamed = (): TappedReply => ({ text: readGolden('responses/text/reply.sse') });
 const question = [{ role: 'user', content: 'When is high water?' }];
 
 describe('a stop sequence on a wire without stop sequences', () => {
   it("ends the reply before it, with the provider's own usage, and is not reported as lost", async () => {
-    const gateway = await harness('responses', whole);
+    const gateway = await startHouse('responses', replyWhole);
     const reply = await post(gateway, '/v1/chat/completions', {
       messages: question,
       stop: [' at 05', 'never'],
@@ -76,14 +76,14 @@ describe('a stop sequence on a wire without stop sequences', () => {
     expect(body.usage.completion_tokens).toBe(
       z
         .object({ usage: z.object({ output_tokens: z.number() }) })
-        .parse(JSON.parse(golden('responses/text/reply.json'))).usage.output_tokens,
+        .parse(JSON.parse(readGolden('responses/text/reply.json'))).usage.output_tokens,
     );
     expect(reply.headers.get('x-tollgate-dropped')).toBeNull();
     expect(sent[0]).not.toHaveProperty('stop');
   });
 
   it("ends a stream in the same way, and names the sequence where the client's protocol can", async () => {
-    const gateway = await harness('responses', streamed);
+    const gateway = await startHouse('responses', replyStreamed);
     const reply = await post(gateway, '/alpha/v1/messages', {
       max_tokens: 90,
       stream: true,
@@ -98,7 +98,7 @@ describe('a stop sequence on a wire without stop sequences', () => {
   });
 
   it('changes nothing if it does not occur', async () => {
-    const gateway = await harness('responses', whole);
+    const gateway = await startHouse('responses', replyWhole);
     const reply = await post(gateway, '/alpha/v1/messages', {
       max_tokens: 90,
       messages: question,
@@ -114,10 +114,10 @@ const overflow: TappedReply = {
     '{"error":{"message":"This model\'s maximum context length is 1000 tokens.",' +
     '"type":"invalid_request_error","code":"context_length_exceeded"}}',
 };
-const completion: TappedReply = { text: golden('chat-completions/text/reply.json') };
+const completion: TappedReply = { text: readGolden('chat-completions/text/reply.json') };
 
 /** A conversation of `count` exchanges and a last question. */
-function conversation(count: number): object[] {
+function buildConversation(count: number): object[] {
   const turns = Array.from({ length: count }, (_, index) => [
     { role: 'user', content: `Question ${index}: ${'x'.repeat(100)}` },
     { type: 'function_call', call_id: `call_${index}`, name: 'look', arguments: '{}' },
@@ -128,15 +128,15 @@ function conversation(count: number): object[] {
 }
 
 describe('a conversation that is too long', () => {
-  const fits =
+  const answerUpTo =
     (characters: number) =>
     (request: UpstreamRequest): TappedReply =>
       String(request.body).length < characters ? completion : overflow;
 
   it('loses its oldest exchanges where truncation is "auto", and the reply says so', async () => {
-    const gateway = await harness('chat-completions', fits(1500));
+    const gateway = await startHouse('chat-completions', answerUpTo(1500));
     const reply = await post(gateway, '/v1/responses', {
-      input: conversation(8),
+      input: buildConversation(8),
       instructions: 'Be brief.',
       truncation: 'auto',
     });
@@ -163,13 +163,13 @@ describe('a conversation that is too long', () => {
   });
 
   it('is refused if truncation is "disabled", or if three attempts leave it too long', async () => {
-    const gateway = await harness('chat-completions', () => overflow);
+    const gateway = await startHouse('chat-completions', () => overflow);
     for (const [truncation, tries] of [
       ['disabled', 1],
       ['auto', 4],
     ] as const) {
       sent = [];
-      const reply = await post(gateway, '/v1/responses', { input: conversation(20), truncation });
+      const reply = await post(gateway, '/v1/responses', { input: buildConversation(20), truncation });
       expect([reply.status, await reply.json(), sent.length]).toMatchObject([
         400,
         { error: { code: 'context_length_exceeded' } },
@@ -179,21 +179,21 @@ describe('a conversation that is too long', () => {
   });
 
   it("is first sent unchanged, byte for byte, where the provider speaks the client's protocol", async () => {
-    const gateway = await harness('responses', (request) =>
-      String(request.body).length < 1500 ? whole() : overflow,
+    const gateway = await startHouse('responses', (request) =>
+      String(request.body).length < 1500 ? replyWhole() : overflow,
     );
     const reply = await post(gateway, '/v1/responses', {
-      input: conversation(8),
+      input: buildConversation(8),
       truncation: 'auto',
       x_new: 1,
     });
     expect(reply.status).toBe(200);
-    expect(sent[0]).toEqual({ model: 'm', input: conversation(8), truncation: 'auto', x_new: 1 });
+    expect(sent[0]).toEqual({ model: 'm', input: buildConversation(8), truncation: 'auto', x_new: 1 });
     expect(sent.at(-1)).toMatchObject({ truncation: 'auto', x_new: 1 });
   });
 
   it('is not sent at all where no tokeniser could make it fit', async () => {
-    const gateway = await harness('chat-completions', () => completion);
+    const gateway = await startHouse('chat-completions', () => completion);
     const reply = await post(gateway, '/v1/chat/completions', {
       messages: [{ role: 'user', content: 'x'.repeat(17_000) }],
     });

@@ -1,20 +1,20 @@
 /** Faulty configurations, and what the report of each must say. */
 
 export const usual = ['bearer()', 'chatCompletions()', 'demo()', 'balance()'];
-const by = (name: string, rest: string): string => `{ name: '${name}', interface: 1, ${rest} }`;
+const buildPlugin = (name: string, rest: string): string => `{ name: '${name}', interface: 1, ${rest} }`;
 
-const route = (rest: string): string =>
-  by(
+const buildRoute = (rest: string): string =>
+  buildPlugin(
     'mine',
     "apply: ({ routes }) => routes.add({ name: 'r', method: 'GET', access: 'public', errors: " +
       `() => ({ status: 500, body: '' }), handle: async () => ({ status: 200, body: '' }), ${rest} })`,
   );
 
-export const verb = (name: string, rest = ''): string =>
+export const buildVerb = (name: string, rest = ''): string =>
   `commands.add({ name: '${name}', description: '', run: async () => ({ json: 1, text: '' }) ${rest} });`;
 
-export const verbs = (...added: readonly string[]): string =>
-  by('mine', `apply({ commands }) { ${added.join(' ')} }`);
+export const buildVerbs = (...added: readonly string[]): string =>
+  buildPlugin('mine', `apply({ commands }) { ${added.join(' ')} }`);
 
 export const faults: readonly (readonly [
   what: string,
@@ -38,7 +38,7 @@ export const faults: readonly (readonly [
     'a provider of a taken name',
     [
       ...usual,
-      by(
+      buildPlugin(
         'mine',
         "apply: (host) => host.providers.add({ name: 'demo', endpoints: {}, sign: (request) => request })",
       ),
@@ -118,12 +118,12 @@ export const faults: readonly (readonly [
   ['a plugin without an import', [...usual, 'images()'], /images is not defined, at .*\d+\.config\.ts/],
   [
     'a plugin with a slip in it',
-    [...usual, by('broken', 'apply: (host) => host.hooks.reddy.tapPromise()')],
+    [...usual, buildPlugin('broken', 'apply: (host) => host.hooks.reddy.tapPromise()')],
     /plugin "broken": there is no hook "reddy"; known: ready.*, at .*apply .*\d+\.config\.ts/,
   ],
   [
     'a plugin that is applied later',
-    [...usual, by('late', "apply: async () => { await 1; throw new Error('too late'); }")],
+    [...usual, buildPlugin('late', "apply: async () => { await 1; throw new Error('too late'); }")],
     'plugin "late": "apply" returned a promise, which is not awaited; put slow work into the hook "ready"',
   ],
   ['brackets that do not match', ['['], /line \d+: /],
@@ -153,46 +153,46 @@ export const faults: readonly (readonly [
   ],
   [
     'a path that no route can have',
-    [...usual, route("path: '/r/{x'")],
+    [...usual, buildRoute("path: '/r/{x'")],
     /plugin "mine": route "r" cannot be reached: .*\{x/,
   ],
   [
     'a route where a protocol is',
-    [...usual, route("path: '/v1/chat/completions', method: 'POST'")],
+    [...usual, buildRoute("path: '/v1/chat/completions', method: 'POST'")],
     'plugin "mine": route "r" cannot be reached: ' +
       'POST /v1/chat/completions is an endpoint of the protocol "chat-completions"',
   ],
   [
     'a route for nobody',
-    [...usual, route("path: '/r', access: 'users'")],
+    [...usual, buildRoute("path: '/r', access: 'users'")],
     'plugin "mine": route "r": "access" must be one of public, user, operator',
   ],
   [
     "a verb called like one of the gateway's own",
-    [...usual, verbs(verb('start <slowly>'))],
+    [...usual, buildVerbs(buildVerb('start <slowly>'))],
     'plugin "mine": command "start <slowly>": "start" is one of the gateway\'s own verbs',
   ],
   [
     'a verb that is there',
-    [...usual, verbs(verb('keys create <account>'))],
+    [...usual, buildVerbs(buildVerb('keys create <account>'))],
     'plugin "mine": command "keys create <account>": ' +
       'the verb "keys create" already belongs to the plugin "balance"',
   ],
   [
     'a verb twice',
-    [...usual, verbs(verb('mill'), verb('mill [wheel]'))],
+    [...usual, buildVerbs(buildVerb('mill'), buildVerb('mill [wheel]'))],
     'plugin "mine": command "mill [wheel]": the verb "mill" already belongs to the plugin "mine"',
   ],
   [
     'an option that all verbs have',
-    [...usual, verbs(verb('mill', ", options: [{ flags: '--json <file>', description: '' }]"))],
+    [...usual, buildVerbs(buildVerb('mill', ", options: [{ flags: '--json <file>', description: '' }]"))],
     'plugin "mine": command "mill": the option "--json <file>" exists on every verb',
   ],
   [
     'a transform that does not say when',
     [
       ...usual,
-      by(
+      buildPlugin(
         'mine',
         "apply: ({ hooks }) => hooks.transformRequest.tapPromise('mine', async (request) => request)",
       ),
@@ -201,14 +201,17 @@ export const faults: readonly (readonly [
   ],
   [
     'a model that nobody checked',
-    [...usual, by('mine', "apply: ({ catalog }) => catalog.offer({ name: 'mine' }, [{ id: 'mine/one' }])")],
+    [
+      ...usual,
+      buildPlugin('mine', "apply: ({ catalog }) => catalog.offer({ name: 'mine' }, [{ id: 'mine/one' }])"),
+    ],
     'plugin "mine": provider "mine" offers the model "mine/one" unchecked: pass checkModel(…) of it',
   ],
   [
     'a flag that the protocol does not know',
     [
       ...usual,
-      by(
+      buildPlugin(
         'mine',
         "apply: ({ catalog }) => catalog.offer({ name: 'mine', endpoints: {} }, [checkModel({ id: " +
           "'mine/one', upstream: 'one', name: 'One', description: '', created: '2026-01-01', " +
@@ -221,7 +224,7 @@ export const faults: readonly (readonly [
   ],
   [
     'a plugin without a name',
-    [...usual, by('', 'apply() {}')],
+    [...usual, buildPlugin('', 'apply() {}')],
     'option "plugins.4": has to be a plugin, with a name',
   ],
   [

@@ -8,28 +8,32 @@ import { fetchImages } from '../../plugins/operations/fetch-images.ts';
 import { openGallery } from '../images/gallery.ts';
 import { readCall, wires } from '../support/families.ts';
 import { png } from '../support/picture-server.ts';
-import { bodyOf, harness, openPictures, picture, send, server } from './fetched.ts';
+import { buildBody, harness, openPictures, getPictureUrl, send, server } from './fetched.ts';
 
 openPictures();
 
-const asked = (): string => harness.journal().at(-1)?.received.body.toString() ?? '';
+const getLastBody = (): string => harness.journal().at(-1)?.received.body.toString() ?? '';
 const bytes = png.toString('base64');
 
 describe('a picture named by URL', () => {
   it.each(['chat-completions', 'responses', 'messages'] as const)(
     'reaches Google as bytes from a %s client',
     async (wire) => {
-      expect(await send(wire, 'google/gemini-2.5-flash', [picture()])).toMatchObject({ status: 200 });
-      expect(asked()).toContain(JSON.stringify({ inlineData: { mimeType: 'image/png', data: bytes } }));
-      expect([asked().includes(server.origin), server.asked.length]).toEqual([false, 1]);
+      expect(await send(wire, 'google/gemini-2.5-flash', [getPictureUrl()])).toMatchObject({ status: 200 });
+      expect(getLastBody()).toContain(JSON.stringify({ inlineData: { mimeType: 'image/png', data: bytes } }));
+      expect([getLastBody().includes(server.origin), server.asked.length]).toEqual([false, 1]);
     },
   );
 
   it.each(['messages', 'chat-completions', 'generate-content'] as const)(
     'reaches a provider that the options list as bytes, from a %s client too',
     async (wire) => {
-      expect(await send(wire, 'anthropic/claude-sonnet-4-5', [picture()])).toMatchObject({ status: 200 });
-      expect(asked()).toContain(JSON.stringify({ type: 'base64', media_type: 'image/png', data: bytes }));
+      expect(await send(wire, 'anthropic/claude-sonnet-4-5', [getPictureUrl()])).toMatchObject({
+        status: 200,
+      });
+      expect(getLastBody()).toContain(
+        JSON.stringify({ type: 'base64', media_type: 'image/png', data: bytes }),
+      );
     },
   );
 
@@ -44,31 +48,35 @@ describe('a picture named by URL', () => {
     });
     const response = await gallery.post(
       '/v1/chat/completions',
-      bodyOf('chat-completions', 'openai/gpt-image-1.5', [picture()]),
+      buildBody('chat-completions', 'openai/gpt-image-1.5', [getPictureUrl()]),
     );
     expect([response.status, files]).toEqual([200, [['image', bytes]]]);
     await gallery.close();
   });
 
   it('is passed on to providers that fetch it, and from clients of their own protocol', async () => {
-    await send('chat-completions', 'openai/gpt-4o-mini', [picture()]);
-    expect(asked()).toContain(picture());
-    await send('generate-content', 'google/gemini-2.5-flash', [picture()]);
-    expect(asked()).toContain(picture());
+    await send('chat-completions', 'openai/gpt-4o-mini', [getPictureUrl()]);
+    expect(getLastBody()).toContain(getPictureUrl());
+    await send('generate-content', 'google/gemini-2.5-flash', [getPictureUrl()]);
+    expect(getLastBody()).toContain(getPictureUrl());
     expect(server.asked).toEqual([]);
   });
 
   it('is fetched once, however often requests and retries name it', async () => {
     harness.vendors.google.script('gemini-2.5-flash', { reply: { status: 503, body: {} } });
-    await send('chat-completions', 'google/gemini-2.5-flash', [picture(), picture(), picture()]);
+    await send('chat-completions', 'google/gemini-2.5-flash', [
+      getPictureUrl(),
+      getPictureUrl(),
+      getPictureUrl(),
+    ]);
     expect(server.asked).toHaveLength(1);
   });
 });
 
 describe('the reservation for a picture', () => {
   it.each(wires)('is the same by URL as by bytes: %s', (wire) => {
-    const sizeOf = (url: string): unknown => readCall(wire, bodyOf(wire, 'house/model', [url])).size;
-    const [address, data] = [sizeOf('https://a.example/b.png'), sizeOf(`data:image/png;base64,${bytes}`)];
+    const readSize = (url: string): unknown => readCall(wire, buildBody(wire, 'house/model', [url])).size;
+    const [address, data] = [readSize('https://a.example/b.png'), readSize(`data:image/png;base64,${bytes}`)];
     expect([address, data]).toMatchObject([
       { images: 1, mediaBytes: 0 },
       { images: 1, mediaBytes: 0 },

@@ -16,7 +16,7 @@ const paths: Readonly<Record<Wire, (model: string) => string>> = {
 };
 
 /** A question with pictures, as a client of each protocol writes it. */
-export function bodyOf(wire: Wire, model: string, urls: readonly string[]): object {
+export function buildBody(wire: Wire, model: string, urls: readonly string[]): object {
   if (wire === 'chat-completions')
     return {
       model,
@@ -43,7 +43,7 @@ export function bodyOf(wire: Wire, model: string, urls: readonly string[]): obje
         },
       ],
     };
-  const source = (url: string): object =>
+  const buildSource = (url: string): object =>
     url.startsWith('data:')
       ? { type: 'base64', media_type: 'image/png', data: url.slice(url.indexOf(',') + 1) }
       : { type: 'url', url };
@@ -56,16 +56,16 @@ export function bodyOf(wire: Wire, model: string, urls: readonly string[]): obje
           role: 'user',
           content: [
             { type: 'text', text: 'What is it?' },
-            ...urls.map((url) => ({ type: 'image', source: source(url) })),
+            ...urls.map((url) => ({ type: 'image', source: buildSource(url) })),
           ],
         },
       ],
     };
-  const part = (url: string): object =>
+  const buildPart = (url: string): object =>
     url.startsWith('data:')
       ? { inlineData: { mimeType: 'image/png', data: url.slice(url.indexOf(',') + 1) } }
       : { fileData: { fileUri: url } };
-  return { contents: [{ role: 'user', parts: [{ text: 'What is it?' }, ...urls.map(part)] }] };
+  return { contents: [{ role: 'user', parts: [{ text: 'What is it?' }, ...urls.map(buildPart)] }] };
 }
 
 export async function send(
@@ -81,12 +81,12 @@ export async function send(
   const response = await fetch(harness.gateway.url + paths[wire](model), {
     method: 'POST',
     headers,
-    body: JSON.stringify(bodyOf(wire, model, urls)),
+    body: JSON.stringify(buildBody(wire, model, urls)),
   });
   return { status: response.status, body: await response.json() };
 }
 
-export const picture = (): string => `${server.origin}/picture.png`;
+export const getPictureUrl = (): string => `${server.origin}/picture.png`;
 
 export function openPictures(): void {
   beforeAll(async () => {

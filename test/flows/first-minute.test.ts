@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { runAlone, runVerb, startProcess } from '../support/process.ts';
-import { closeServers, emptyFolder } from './first-steps.ts';
+import { closeServers, makeEmptyFolder } from './first-steps.ts';
 
 closeServers();
 
@@ -33,7 +33,7 @@ describe('a Node that is too old', () => {
 
 describe('init', () => {
   it('writes a valid configuration with the providers whose keys are set, and it serves calls', async () => {
-    const copy = emptyFolder();
+    const copy = makeEmptyFolder();
     const keys = {
       ANTHROPIC_API_KEY: 'secret-of-anthropic',
       OLLAMA_BASE_URL: 'http://127.0.0.1:1/v1',
@@ -64,13 +64,13 @@ describe('init', () => {
   });
 
   it('prints what it found, and what to do next', async () => {
-    const { output } = await runVerb(['init'], { MISTRAL_API_KEY: 'any' }, emptyFolder());
+    const { output } = await runVerb(['init'], { MISTRAL_API_KEY: 'any' }, makeEmptyFolder());
     expect(output).toMatch(/^Wrote .*gateway\.config\.ts\.\nProviders in it: demo, mistral\.\n/);
     expect(output).toMatch(/ {2}openai: set OPENAI_API_KEY\n[^]*tollgate -- start/);
   });
 
   it('reports in one line that it cannot write', async () => {
-    const file = join(emptyFolder().folder, 'nowhere/gateway.config.ts');
+    const file = join(makeEmptyFolder().folder, 'nowhere/gateway.config.ts');
     const { code, errors } = await runVerb(['init'], { TOLLGATE_CONFIG: file });
     expect([code, errors]).toEqual([
       1,
@@ -79,7 +79,7 @@ describe('init', () => {
   });
 
   it('replaces a file only with the option that allows it', async () => {
-    const copy = emptyFolder();
+    const copy = makeEmptyFolder();
     const file = join(copy.folder, 'gateway.config.ts');
     writeFileSync(file, '// mine');
     const refused = await runVerb(['init'], {}, copy);
@@ -109,7 +109,7 @@ const nothing = Object.fromEntries(
 
 describe('a start', () => {
   it('prints providers, examples, URLs and once the key, and takes an empty variable for unset', async () => {
-    const copy = emptyFolder();
+    const copy = makeEmptyFolder();
     expect((await runVerb(['init'], { XAI_API_KEY: 'any' }, copy)).code).toBe(0);
     // It listens on all addresses, and prints one of them.
     const gateway = await startProcess({ HOST: '0.0.0.0' }, copy);
@@ -140,7 +140,7 @@ describe('a start', () => {
   });
 
   it('offers a call of the cheapest model of each kind, and none of a kind without a provider', async () => {
-    const copy = emptyFolder();
+    const copy = makeEmptyFolder();
     expect((await runVerb(['init'], { ANTHROPIC_API_KEY: 'any' }, copy)).code).toBe(0);
     const file = join(copy.folder, 'gateway.config.ts');
     writeFileSync(file, readFileSync(file, 'utf8').replace(/^ {4}demo\(.*\),$/m, ''));

@@ -13,7 +13,7 @@ const places: string[] = [];
 
 export const servers: Server[] = [];
 
-export function emptyFolder(): Copy {
+export function makeEmptyFolder(): Copy {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-first-'));
   places.push(folder);
   return { entry, folder };

@@ -67,9 +67,9 @@ describe('a revoked key', () => {
         : { key: '', id: '' };
     await harness.gateway.verb('keys disable', [id]);
     const file = join(harness.gateway.dataFolder, 'ledger.db');
-    const books = (): unknown => readBooks(file).entries;
+    const readEntries = (): unknown => readBooks(file).entries;
     const [before, logged, ended, requestCount] = [
-      books(),
+      readEntries(),
       harness.gateway.log.length,
       harness.gateway.ends.length,
       harness.vendor.requests.length,
@@ -86,7 +86,7 @@ describe('a revoked key', () => {
       ).rejects.toMatchObject({ status: 401 });
     }
     expect((await harness.gateway.ended(ended + 40)).length - ended).toBe(40);
-    expect([books(), harness.vendor.requests.length]).toEqual([before, requestCount]);
+    expect([readEntries(), harness.vendor.requests.length]).toEqual([before, requestCount]);
     expect(harness.gateway.log.slice(logged).filter((line) => !line.includes('"level":20'))).toEqual([]);
   });
 

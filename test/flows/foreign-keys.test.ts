@@ -1,7 +1,7 @@
 /** What a key of a user opens, and what it does not, however a path is written. */
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { body, adminUrl, harness, model, openCanaries, other, send } from './canaries.ts';
+import { body, getAdminUrl, harness, model, openCanaries, other, send } from './canaries.ts';
 
 openCanaries();
 
@@ -9,7 +9,7 @@ openCanaries();
  * Ways to write a path so that one parser takes it for another: by encoding, by dot segments, by case, by
  * what follows a semicolon.
  */
-function tricksFor(path: string): string[] {
+function listTricks(path: string): string[] {
   const [, first = '', ...rest] = path.split('/');
   const [end, encoded] = [rest.join('/'), rest.join('%2f')];
   return [
@@ -39,7 +39,7 @@ function tricksFor(path: string): string[] {
 }
 
 /** Sends a request whose path goes out as written: `fetch` would normalise it. */
-function statusOf(
+function fetchStatus(
   base: string,
   method: string,
   path: string,
@@ -67,10 +67,10 @@ describe('a key', () => {
       '/admin/audit',
       '/admin/keys/x/disable',
     ];
-    for (const base of [adminUrl(), harness.gateway.url]) {
-      for (const path of [...paths, ...paths.slice(0, 1).flatMap(tricksFor)]) {
+    for (const base of [getAdminUrl(), harness.gateway.url]) {
+      for (const path of [...paths, ...paths.slice(0, 1).flatMap(listTricks)]) {
         for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
-          const status = await statusOf(base, method, path, {
+          const status = await fetchStatus(base, method, path, {
             authorization: `Bearer ${harness.key}`,
             'x-http-method-override': 'GET',
             'x-original-url': '/admin/keys',
@@ -88,13 +88,13 @@ describe('a key', () => {
 
   it('is required for its paths, however they are written', async () => {
     for (const path of ['/v1/user/balance', '/v1/calls/x']) {
-      for (const trick of tricksFor(path)) {
+      for (const trick of listTricks(path)) {
         for (const [method, headers] of [
           ['GET', {}],
           ['POST', { 'x-http-method-override': 'GET' }],
           ['HEAD', {}],
         ] as const) {
-          expect([trick, method, await statusOf(harness.gateway.url, method, trick, headers)]).toEqual([
+          expect([trick, method, await fetchStatus(harness.gateway.url, method, trick, headers)]).toEqual([
             trick,
             method,
             expect.toBeOneOf([400, 401, 404, 405]),
@@ -103,8 +103,8 @@ describe('a key', () => {
       }
     }
     const requestCount = harness.vendor.requests.length;
-    for (const trick of tricksFor('/v1/chat/completions'))
-      expect([trick, await statusOf(harness.gateway.url, 'POST', trick, {})]).toEqual([
+    for (const trick of listTricks('/v1/chat/completions'))
+      expect([trick, await fetchStatus(harness.gateway.url, 'POST', trick, {})]).toEqual([
         trick,
         expect.toBeOneOf([400, 401, 404, 405]),
       ]);
@@ -112,8 +112,8 @@ describe('a key', () => {
   });
 
   it('reaches models with plain or encoded slashes in their names, and none after a semicolon', async () => {
-    const status = (path: string): Promise<number | undefined> =>
-      statusOf(
+    const fetchModelStatus = (path: string): Promise<number | undefined> =>
+      fetchStatus(
         harness.gateway.url,
         'POST',
         path,
@@ -121,7 +121,10 @@ describe('a key', () => {
         '{"contents":[{"role":"user","parts":[{"text":"Hi"}]}]}',
       );
     for (const name of [model, model.replace('/', '%2F'), model.replace('/', '%2f')])
-      expect([name, await status(`/beta/v1beta/models/${name}:generateContent`)]).toEqual([name, 200]);
+      expect([name, await fetchModelStatus(`/beta/v1beta/models/${name}:generateContent`)]).toEqual([
+        name,
+        200,
+      ]);
     for (const name of [
       `${model};a=b`,
       `${model};`,
@@ -132,13 +135,13 @@ describe('a key', () => {
       `..%2f${model}`,
       model.toUpperCase(),
     ]) {
-      expect([name, await status(`/beta/v1beta/models/${name}:generateContent`)]).toEqual([
+      expect([name, await fetchModelStatus(`/beta/v1beta/models/${name}:generateContent`)]).toEqual([
         name,
         expect.toBeOneOf([400, 404]),
       ]);
     }
     for (const end of [':generateContent;a=b', ':generateContent:countTokens', ':', ';:generateContent'])
-      expect([end, await status(`/beta/v1beta/models/${model}${end}`)]).toEqual([
+      expect([end, await fetchModelStatus(`/beta/v1beta/models/${model}${end}`)]).toEqual([
         end,
         expect.toBeOneOf([400, 404]),
       ]);
@@ -148,10 +151,10 @@ describe('a key', () => {
     const mine = await send('/v1/chat/completions', body, { 'idempotency-key': 'shared-name' });
     const id = mine.headers.get('x-request-id') ?? '';
     await mine.arrayBuffer();
-    const see = async (key: string): Promise<number> =>
+    const fetchCallStatus = async (key: string): Promise<number> =>
       (await fetch(`${harness.gateway.url}/v1/calls/${id}`, { headers: { authorization: `Bearer ${key}` } }))
         .status;
-    expect([await see(harness.key), await see(other)]).toEqual([200, 404]);
+    expect([await fetchCallStatus(harness.key), await fetchCallStatus(other)]).toEqual([200, 404]);
     const requestCount = harness.vendor.requests.length;
     const theirs = await send('/v1/chat/completions', body, {
       'idempotency-key': 'shared-name',

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openHarness, type Harness } from '../support/harness.ts';
 import { openSocket, sendRaw } from '../support/raw.ts';
-import { callHead, smuggled } from '../support/smuggled.ts';
+import { buildCallHead, smuggled } from '../support/smuggled.ts';
 
 let harness: Harness;
 beforeAll(
@@ -20,12 +20,12 @@ beforeAll(
 afterAll(() => harness.close());
 
 const body = JSON.stringify({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }] });
-const authorized = (): string => `authorization: Bearer ${harness.key}`;
+const buildAuthorization = (): string => `authorization: Bearer ${harness.key}`;
 
 describe('two ways to frame a body', () => {
   it.each(smuggled)('(%s) are refused as one request', async (_, status, request) => {
     const requestCount = harness.vendor.requests.length;
-    expect(await sendRaw(harness.gateway.url, request(authorized()))).toMatchObject({
+    expect(await sendRaw(harness.gateway.url, request(buildAuthorization()))).toMatchObject({
       statuses: [status],
       closed: true,
     });
@@ -35,10 +35,10 @@ describe('two ways to frame a body', () => {
 
 describe('a head', () => {
   it.each<[string, string, number]>([
-    ['of one long line', callHead('host: x', `x: ${'a'.repeat(40_000)}`), 431],
+    ['of one long line', buildCallHead('host: x', `x: ${'a'.repeat(40_000)}`), 431],
     [
       'of three thousand lines',
-      callHead('host: x', ...Array.from({ length: 3000 }, (_, index) => `x-${index}: aaaaa`)),
+      buildCallHead('host: x', ...Array.from({ length: 3000 }, (_, index) => `x-${index}: aaaaa`)),
       431,
     ],
     ['with a path of 64 kB', `GET /${'a'.repeat(65_536)} HTTP/1.1\r\nhost: x\r\n\r\n`, 431],
@@ -77,9 +77,9 @@ describe('an upgrade', () => {
   });
 
   it('to HTTP/2, which some clients offer with every request, is ignored', async () => {
-    const head = callHead(
+    const head = buildCallHead(
       'host: x',
-      authorized(),
+      buildAuthorization(),
       'connection: Upgrade, HTTP2-Settings, close',
       'upgrade: h2c',
       'http2-settings: AAMAAABkAARAAAAAAAIAAAAA',
@@ -94,7 +94,7 @@ describe('a body', () => {
     const requestCount = harness.vendor.requests.length;
     const { statuses, closed } = await sendRaw(
       harness.gateway.url,
-      callHead('host: x', authorized(), `content-length: ${body.length - 10}`) + body,
+      buildCallHead('host: x', buildAuthorization(), `content-length: ${body.length - 10}`) + body,
     );
     expect([closed, statuses[0], statuses.slice(1).every((status) => status === 400)]).toEqual([
       true,
@@ -109,7 +109,7 @@ describe('a body', () => {
     expect(
       await sendRaw(
         harness.gateway.url,
-        callHead('host: x', authorized(), `content-length: ${body.length + 10}`) + body,
+        buildCallHead('host: x', buildAuthorization(), `content-length: ${body.length + 10}`) + body,
         500,
       ),
     ).toMatchObject({ statuses: [], closed: false });
@@ -124,7 +124,7 @@ describe('a body', () => {
     const socket = await openSocket(harness.gateway.url);
     let answer = '';
     socket.on('data', (chunk) => void (answer += chunk.toString())).on('error', () => undefined);
-    socket.write(callHead('host: x', authorized(), 'transfer-encoding: chunked'));
+    socket.write(buildCallHead('host: x', buildAuthorization(), 'transfer-encoding: chunked'));
     const piece = `10000\r\n${'a'.repeat(65_536)}\r\n`;
     for (let sent = 0; sent < 800 && !socket.destroyed; sent += 1)
       if (!socket.write(piece))
@@ -139,7 +139,7 @@ describe('a body', () => {
     const waiting = await Promise.all(
       Array.from({ length: 2 }, async () => {
         const socket = await openSocket(harness.gateway.url);
-        socket.write(callHead('host: x', authorized(), `content-length: ${text.length}`) + half);
+        socket.write(buildCallHead('host: x', buildAuthorization(), `content-length: ${text.length}`) + half);
         return socket;
       }),
     );
@@ -174,7 +174,7 @@ describe('clients that send slowly', () => {
       socket.write(
         index % 2 === 0
           ? 'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nx-'
-          : `${callHead('host: x', authorized(), 'content-length: 1000')}{`,
+          : `${buildCallHead('host: x', buildAuthorization(), 'content-length: 1000')}{`,
       );
     }
     expect((await harness.post(body)).status).toBe(200);
@@ -206,7 +206,10 @@ async function call(
   });
   socket
     .pause()
-    .write(callHead('host: x', authorized(), 'connection: close', `content-length: ${text.length}`) + text);
+    .write(
+      buildCallHead('host: x', buildAuthorization(), 'connection: close', `content-length: ${text.length}`) +
+        text,
+    );
   return { socket, length, isCut: () => accepted.get(socket.localPort)?.destroyed };
 }
 
@@ -214,13 +217,15 @@ describe('clients that read nothing', () => {
   it('of a stream are disconnected in time, as is the provider, and what was sent is settled', async () => {
     harness.vendor.script('gpt-4o-mini', { text: ['word '.repeat(2000)], endless: true });
     const requestCount = harness.vendor.requests.length;
-    const outcomes = (): string[] =>
+    const listOutcomes = (): string[] =>
       harness.gateway.ends.flatMap((end) => (end.type === 'answered' ? [end.outcome] : []));
-    const before = outcomes().length;
+    const before = listOutcomes().length;
     const calls = await Promise.all(
       Array.from({ length: 10 }, () => call(body.replace('{', '{"stream":true,'))),
     );
-    await expect.poll(() => outcomes().slice(before)).toEqual(Array.from({ length: 10 }, () => 'aborted'));
+    await expect
+      .poll(() => listOutcomes().slice(before))
+      .toEqual(Array.from({ length: 10 }, () => 'aborted'));
     harness.vendor.unscript();
     await expect
       .poll(() =>

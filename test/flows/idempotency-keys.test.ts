@@ -10,7 +10,7 @@ import {
   type Ask,
   type ClientReply,
   before,
-  calls,
+  countCalls,
   chat,
   families,
   harness,
@@ -21,13 +21,13 @@ import {
   send,
   start,
   upstream,
-  used,
+  readUsed,
 } from './repeated-calls.ts';
 
 openOrders();
 
 /** Creates another key of this account. */
-async function newKey(account: string, options: Record<string, string>): Promise<string> {
+async function createKey(account: string, options: Record<string, string>): Promise<string> {
   return harness.gateway.newKey({ account, ...options });
 }
 
@@ -36,12 +36,12 @@ describe('a key', () => {
     const broken = { reply: { status: 500, body: { error: { message: 'broken' } } } };
     harness.vendor.script(upstream, broken, broken, broken, {});
     expect((await send(chat(false))).status).toBeGreaterThanOrEqual(500);
-    expect(await used()).toBe(0);
+    expect(await readUsed()).toBe(0);
     expect((await send(chat(false, 'Another body'))).status).toBe(200);
   });
 
   it('is free again if the balance was too short', async () => {
-    const poor = await newKey('poor', {});
+    const poor = await createKey('poor', {});
     expect((await send(chat(false), order, poor)).status).toBe(402);
     await harness.gateway.verb('credit add', ['poor', '1']);
     expect((await send(chat(false), order, poor)).status).toBe(200);
@@ -51,19 +51,19 @@ describe('a key', () => {
     harness.vendor.script(upstream, { hold: 'forever' });
     const controller = new AbortController();
     const asked = start(chat(false), order, harness.key, controller.signal).catch(() => 'left');
-    await expect.poll(calls).toBe(1);
+    await expect.poll(countCalls).toBe(1);
     controller.abort();
     expect(await asked).toBe('left');
     await harness.gateway.ended(before.ends + 1);
-    const cost = await used();
+    const cost = await readUsed();
     expect(cost).toBeGreaterThan(0);
     const again = await send(chat(false));
     expect([again.status, JSON.parse(again.text)]).toMatchObject([
       409,
       { error: { code: 'outcome_not_kept' } },
     ]);
-    expect(calls()).toBe(1);
-    expect(await used()).toBe(cost);
+    expect(countCalls()).toBe(1);
+    expect(await readUsed()).toBe(cost);
   });
 
   it('keeps a reply whose client disconnects just before its end, never as a complete one', async () => {
@@ -74,7 +74,7 @@ describe('a key', () => {
     expect(again.text.startsWith(seen)).toBe(true);
     expect(again.text).toContain('"error"');
     expect(again.text).not.toContain('[DONE]');
-    expect(calls()).toBe(1);
+    expect(countCalls()).toBe(1);
   });
 
   it('keeps a reply that the provider broke off, with its error', async () => {
@@ -83,21 +83,21 @@ describe('a key', () => {
     const again = await send(chat(true));
     expect(first.text).toContain('"error"');
     expect(again.text).toBe(first.text);
-    expect(calls()).toBe(1);
+    expect(countCalls()).toBe(1);
   });
 
   it('belongs to an account: another has its own', async () => {
-    const [other, sibling] = [await newKey('other', { credit: '5' }), await newKey('tester', {})];
+    const [other, sibling] = [await createKey('other', { credit: '5' }), await createKey('tester', {})];
     await send(chat(false));
     expect((await send(chat(false), order, other)).headers.get('idempotent-replayed')).toBeNull();
     expect((await send(chat(false), order, sibling)).headers.get('idempotent-replayed')).toBe('true');
-    expect(calls()).toBe(2);
+    expect(countCalls()).toBe(2);
   });
 
   it('repeats a stored reply to every key that may call its model, and to no other', async () => {
     const [barred, allowed] = [
-      await newKey('tester', { models: 'demo/*' }),
-      await newKey('tester', { models: 'groq/*' }),
+      await createKey('tester', { models: 'demo/*' }),
+      await createKey('tester', { models: 'groq/*' }),
     ];
     await send(chat(false));
     const refused = await send(chat(false), order, barred);
@@ -106,7 +106,7 @@ describe('a key', () => {
       { error: { code: 'permission_denied', param: 'model' } },
     ]);
     expect((await send(chat(false), order, allowed)).headers.get('idempotent-replayed')).toBe('true');
-    expect(calls()).toBe(1);
+    expect(countCalls()).toBe(1);
   });
 
   it('repeats a stored reply under the name of the fallback model that gave it', async () => {
@@ -115,8 +115,8 @@ describe('a key', () => {
     const other: Ask = { ...ask, body: { ...ask.body, provider: { fallback: 'demo/echo' } } };
     expect((await send(other)).headers.get('x-tollgate-model')).toBe('demo/echo');
     const [asked, answered] = [
-      await newKey('tester', { models: 'groq/*' }),
-      await newKey('tester', { models: 'demo/*' }),
+      await createKey('tester', { models: 'groq/*' }),
+      await createKey('tester', { models: 'demo/*' }),
     ];
     expect((await send(other, order, asked)).status).toBe(403);
     expect((await send(other, order, answered)).headers.get('idempotent-replayed')).toBe('true');
@@ -132,7 +132,7 @@ describe('a key', () => {
         })),
     ],
   ])('repeats no stored reply to a key that is %s', async (_state, change) => {
-    const secret = await newKey('tester', {});
+    const secret = await createKey('tester', {});
     expect((await send(chat(false), order, secret)).status).toBe(200);
     await change(toKeyId(hashSecret(secret)));
     await expect.poll(async () => (await send(chat(false), order, secret)).status).toBe(401);
@@ -157,7 +157,7 @@ describe('a key', () => {
   it('is optional: two calls without one run twice', async () => {
     const [first, second] = [await send(chat(false), null), await send(chat(false), null)];
     expect([first.status, second.status]).toEqual([200, 200]);
-    expect(calls()).toBe(2);
+    expect(countCalls()).toBe(2);
   });
 
   it('is free again when it expires', async () => {
@@ -202,13 +202,13 @@ describe('a call whose process died', () => {
       costs: '[]',
       attempts: 1,
     };
-    const beats = async (): Promise<number> =>
+    const readBeat = async (): Promise<number> =>
       (await store.owners()).find((each) => each.owner === owner)?.beat ?? 0;
     const progress = [{ ...consumption, id: call, sent, delivered: 4, owed: 7n }];
     // The gateway's own heartbeat, once a second, would report what is true: then it is tried again.
     await expect
       .poll(async () => {
-        const beat = (await beats()) + 1;
+        const beat = (await readBeat()) + 1;
         await itself.beat({ lease: 1, progress });
         return store.recover({ owner, beat, limit: 10, at: Date.now() });
       })
@@ -216,11 +216,11 @@ describe('a call whose process died', () => {
     await Promise.all([store.close(), itself.close()]);
   }
 
-  async function whileItRuns(sent: boolean): Promise<ClientReply> {
+  async function sendWhileRunning(sent: boolean): Promise<ClientReply> {
     const go = Promise.withResolvers<void>();
     harness.vendor.script(upstream, { text: ['One', ' two'], hold: go.promise, holdAfter: 2 }, {});
     const running = send(chat(true));
-    await expect.poll(calls).toBe(1);
+    await expect.poll(countCalls).toBe(1);
     expect((await send(chat(true))).status).toBe(409);
     await recover(sent);
     const again = await send(chat(true));
@@ -230,14 +230,14 @@ describe('a call whose process died', () => {
   }
 
   it('is not made again if a provider had received it', async () => {
-    const { status, text } = await whileItRuns(true);
+    const { status, text } = await sendWhileRunning(true);
     expect([status, JSON.parse(text)]).toMatchObject([409, { error: { code: 'outcome_not_kept' } }]);
-    expect(calls()).toBe(1);
+    expect(countCalls()).toBe(1);
   });
 
   it('is made if no provider had received it', async () => {
-    const { status, text } = await whileItRuns(false);
+    const { status, text } = await sendWhileRunning(false);
     expect([status, text]).toEqual([200, expect.stringContaining('[DONE]')]);
-    expect(calls()).toBe(2);
+    expect(countCalls()).toBe(2);
   });
 });

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import {
   type ClientReply,
   before,
-  calls,
+  countCalls,
   chat,
   families,
   harness,
@@ -16,7 +16,7 @@ import {
   order,
   send,
   upstream,
-  used,
+  readUsed,
 } from './repeated-calls.ts';
 
 openOrders();
@@ -35,7 +35,7 @@ describe.each(everyWay)('%s, stream: %s', (name, stream) => {
 
   it('repeats the same bytes for the same call, without a provider and without a charge', async () => {
     const first = await send(ask);
-    const cost = await used();
+    const cost = await readUsed();
     const again = await send(ask);
     expect([first.status, again.status]).toEqual([200, 200]);
     expect(again.text).toBe(first.text);
@@ -45,16 +45,16 @@ describe.each(everyWay)('%s, stream: %s', (name, stream) => {
       'true',
     ]);
     expect(again.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'));
-    expect(calls()).toBe(1);
+    expect(countCalls()).toBe(1);
     expect(cost).toBeGreaterThan(0);
-    expect(await used()).toBe(cost);
+    expect(await readUsed()).toBe(cost);
   });
 
   it('repeats the reply without the rate-limit headers of its time', async () => {
     const [first, again] = [await send(ask), await send(ask)];
-    const allowances = ({ headers }: ClientReply): string[] =>
+    const listAllowances = ({ headers }: ClientReply): string[] =>
       [...headers.keys()].filter((header) => header.includes('ratelimit'));
-    expect([allowances(first).length, allowances(again)]).toEqual([3, []]);
+    expect([listAllowances(first).length, listAllowances(again)]).toEqual([3, []]);
     expect(again.headers.get('x-tollgate-provider')).toBe('groq');
   });
 
@@ -64,7 +64,7 @@ describe.each(everyWay)('%s, stream: %s', (name, stream) => {
     expect(other.status).toBe(422);
     expect(other.headers.get('x-should-retry')).toBe('false');
     expect(JSON.parse(other.text)).toHaveProperty('error.message', expect.stringContaining('another body'));
-    expect(calls()).toBe(1);
+    expect(countCalls()).toBe(1);
   });
 
   it('makes one call and one charge of 50 that arrive at once', async () => {
@@ -78,10 +78,10 @@ describe.each(everyWay)('%s, stream: %s', (name, stream) => {
     expect([replies.filter(({ status }) => status === 200).length, busy.length]).toEqual([1, 49]);
     for (const { headers } of busy)
       expect([headers.get('retry-after'), headers.get('x-should-retry')]).toEqual(['1', null]);
-    expect(calls()).toBe(1);
-    const cost = await used();
+    expect(countCalls()).toBe(1);
+    const cost = await readUsed();
     expect((await send(ask)).text).toBe(replies.find(({ status }) => status === 200)?.text);
-    expect(await used()).toBe(cost);
+    expect(await readUsed()).toBe(cost);
   });
 });
 
@@ -90,16 +90,16 @@ describe.each(names)('%s, when the client disconnects after output', (name) => {
     harness.vendor.script(upstream, { text: ['One', ' two', ' three'], hold: 'forever', holdAfter: 3 });
     const ask = families[name](true);
     const seen = await leaveAfter(ask, 'two');
-    await expect.poll(used).toBeGreaterThan(0);
-    const cost = await used();
+    await expect.poll(readUsed).toBeGreaterThan(0);
+    const cost = await readUsed();
     const again = await send(ask);
     expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
     expect(again.text.startsWith(seen)).toBe(true);
     expect(again.text.slice(seen.length)).toMatch(/error|failed/);
     expect(again.text).not.toMatch(/message_stop|response\.completed|"finishReason":"STOP"/);
     if (name === 'chat-completions') expect(again.text).not.toContain('[DONE]');
-    expect(calls()).toBe(1);
-    expect(await used()).toBe(cost);
+    expect(countCalls()).toBe(1);
+    expect(await readUsed()).toBe(cost);
   });
 });
 
@@ -110,7 +110,7 @@ describe('a reply that is too long to store', () => {
     const again = await send(chat(false));
     expect([again.status, again.headers.get('x-should-retry')]).toEqual([409, 'false']);
     expect(JSON.parse(again.text)).toHaveProperty('error.code', 'outcome_not_kept');
-    expect(calls()).toBe(1);
+    expect(countCalls()).toBe(1);
   });
 
   it('is not made again: a retry of a stream gets its start and an error', async () => {
@@ -122,7 +122,7 @@ describe('a reply that is too long to store', () => {
     expect(first.text.startsWith(kept)).toBe(true);
     expect(again.text.slice(kept.length)).toContain('outcome_not_kept');
     expect(again.text).not.toContain('[DONE]');
-    expect(calls()).toBe(1);
+    expect(countCalls()).toBe(1);
   });
 
   it('ends a retry of responses under the id of its reply, with the next sequence number', async () => {

@@ -45,7 +45,7 @@ beforeAll(async () => {
       .writeHead(200, { 'content-type': 'application/json' })
       .end(JSON.stringify(replies[url.slice(1)]?.()));
   });
-  const at = (
+  const createStation = (
     name: string,
     protocol: string,
     models: readonly Partial<ModelFacts>[],
@@ -58,14 +58,16 @@ beforeAll(async () => {
       bearer(),
       ...textProtocols(),
       balance(),
-      at('chat', 'chat-completions', [
+      createStation('chat', 'chat-completions', [
         { id: 'house/schemas' },
         { id: 'house/json', capabilities: { structuredOutput: false, jsonMode: 'always' } },
         { id: 'house/json-alone', capabilities: { structuredOutput: false, jsonMode: 'without-tools' } },
         { id: 'house/words', capabilities: { structuredOutput: false } },
       ]),
-      at('messages', 'messages', [{ id: 'house/claude', capabilities: { structuredOutput: false } }]),
-      at('google', 'generate-content', [{ id: 'house/gemini-2.5' }]),
+      createStation('messages', 'messages', [
+        { id: 'house/claude', capabilities: { structuredOutput: false } },
+      ]),
+      createStation('google', 'generate-content', [{ id: 'house/gemini-2.5' }]),
     ],
   });
   const books = await openBooks(gateway);

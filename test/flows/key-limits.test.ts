@@ -50,18 +50,18 @@ interface Family {
   readonly credential: (key: string) => Record<string, string>;
 }
 
-const bearing = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
+const buildBearer = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
 
 const families: Readonly<Record<string, Family>> = {
   'chat-completions': {
     path: '/v1/chat/completions',
     body: { model: 'demo/echo', max_tokens: 20, messages: user },
-    credential: bearing,
+    credential: buildBearer,
   },
   responses: {
     path: '/v1/responses',
     body: { model: 'demo/echo', max_output_tokens: 20, input: 'Hello!' },
-    credential: bearing,
+    credential: buildBearer,
   },
   messages: {
     path: '/alpha/v1/messages',
@@ -76,11 +76,11 @@ const families: Readonly<Record<string, Family>> = {
   images: {
     path: '/v1/images/generations',
     body: { model: 'demo/paint', prompt: 'A lighthouse', quality: 'low', size: '512x512' },
-    credential: bearing,
+    credential: buildBearer,
   },
 };
 
-async function newKey(
+async function createKey(
   limits: Partial<KeyOrder> = {},
 ): Promise<{ readonly secret: string; readonly id: string }> {
   const made = await issueKey(store, { name: '', account: 'tester', ...limits });
@@ -96,7 +96,7 @@ interface ClientReply {
 }
 
 async function call(family: string, key: string): Promise<ClientReply> {
-  const { path, body, credential } = families[family] ?? { path: '', body: {}, credential: bearing };
+  const { path, body, credential } = families[family] ?? { path: '', body: {}, credential: buildBearer };
   const response = await postJson(gateway.url + path, body, credential(key));
   return {
     status: response.status,
@@ -108,7 +108,7 @@ async function call(family: string, key: string): Promise<ClientReply> {
 
 type Shape = 'openai' | 'messages' | 'generate-content';
 
-function shapeOf(family: string): Shape {
+function getShape(family: string): Shape {
   return family === 'messages' || family === 'generate-content' ? family : 'openai';
 }
 
@@ -121,9 +121,9 @@ interface Refusal {
   readonly 'generate-content': { readonly status: string; readonly reason: string };
 }
 
-function bodyOf(family: string, refusal: Refusal): object {
+function buildBody(family: string, refusal: Refusal): object {
   const message = expect.stringMatching(refusal.message);
-  switch (shapeOf(family)) {
+  switch (getShape(family)) {
     case 'openai':
       return { error: { message, ...refusal.openai } };
     case 'messages':
@@ -198,61 +198,61 @@ describe.each(Object.keys(families))('a key at the endpoint of %s', (family) => 
   const never = { retry: 'false', after: null };
 
   it('that has spent its cap is refused like an empty account', async () => {
-    const { secret } = await newKey({ spendCap: 1n });
+    const { secret } = await createKey({ spendCap: 1n });
     // The responses API has no status of its own for it.
     const status = family === 'responses' ? 429 : 402;
-    expect(await call(family, secret)).toEqual({ status, ...never, body: bodyOf(family, refusals.spent) });
+    expect(await call(family, secret)).toEqual({ status, ...never, body: buildBody(family, refusals.spent) });
   });
 
   it('whose budget is spent is refused, and the error names the budget and its reset', async () => {
-    const { secret, id } = await newKey();
+    const { secret, id } = await createKey();
     const counted = { scope: 'key', subject: id, per: 'hour', zone: 'UTC' } as const;
     await store.createBudget({ ...counted, limit: 1n, hard: true, thresholds: [], at: Date.now() });
     expect(await call(family, secret)).toEqual({
       status: family === 'responses' ? 429 : 402,
       retry: 'false',
       after: expect.stringMatching(/^\d{1,4}$/),
-      body: bodyOf(family, refusals.budgeted),
+      body: buildBody(family, refusals.budgeted),
     });
   });
 
   it('that may not call the model is refused, and the error names the models it may call', async () => {
-    const { secret } = await newKey({ models: ['openai/*'] });
+    const { secret } = await createKey({ models: ['openai/*'] });
     expect(await call(family, secret)).toEqual({
       status: 403,
       ...never,
-      body: bodyOf(family, refusals.barred),
+      body: buildBody(family, refusals.barred),
     });
   });
 
   it('that has expired is refused', async () => {
-    const { secret } = await newKey({ expires: Date.UTC(2026, 0, 1) });
+    const { secret } = await createKey({ expires: Date.UTC(2026, 0, 1) });
     expect(await call(family, secret)).toEqual({
       status: 401,
       ...never,
-      body: bodyOf(family, refusals.expired),
+      body: buildBody(family, refusals.expired),
     });
   });
 
   it('that is disabled is refused', async () => {
-    const { secret, id } = await newKey();
+    const { secret, id } = await createKey();
     await store.changeKey({ id, changes: { disabled: true } });
     expect(await call(family, secret)).toEqual({
       status: 401,
       ...never,
-      body: bodyOf(family, refusals.disabled),
+      body: buildBody(family, refusals.disabled),
     });
   });
 
   it('that calls too often learns when to retry', async () => {
-    const { secret } = await newKey({ callsPerMinute: 1 });
+    const { secret } = await createKey({ callsPerMinute: 1 });
     expect((await call(family, secret)).status).toBe(200);
     const refused = await call(family, secret);
     expect(refused).toEqual({
       status: 429,
       retry: null,
       after: expect.stringMatching(/^[1-6]?\d$/),
-      body: bodyOf(family, refusals.tooOften),
+      body: buildBody(family, refusals.tooOften),
     });
   });
 });
@@ -265,7 +265,7 @@ it('refused calls cost nothing, and each reservation has ended', async () => {
 });
 
 it('the balance endpoint refuses an expired key in its own format', async () => {
-  const { secret } = await newKey({ expires: Date.UTC(2026, 0, 1) });
+  const { secret } = await createKey({ expires: Date.UTC(2026, 0, 1) });
   const reply = await fetch(`${gateway.url}/v1/user/balance`, {
     headers: { authorization: `Bearer ${secret}` },
   });

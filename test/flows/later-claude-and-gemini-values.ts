@@ -3,11 +3,11 @@ import { answered, pixel, type Fields, type Later } from './later-openai-values.
 
 const claudeTool = { name: 'look', input_schema: { type: 'object', properties: {} } };
 
-const claudeSaid = (...content: Fields[]): Fields => ({
+const sayToClaude = (...content: Fields[]): Fields => ({
   messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }, ...content] }],
 });
 
-const claudeAnswer = (...content: Fields[]): Fields => ({
+const answerAsClaude = (...content: Fields[]): Fields => ({
   messages: [
     ...answered,
     { role: 'assistant', content: [{ type: 'text', text: 'Yes.' }, ...content] },
@@ -15,7 +15,7 @@ const claudeAnswer = (...content: Fields[]): Fields => ({
   ],
 });
 
-const claudeResult = (...content: Fields[]): Fields => ({
+const giveClaudeResult = (...content: Fields[]): Fields => ({
   tools: [claudeTool],
   messages: [
     ...answered,
@@ -32,51 +32,51 @@ const claudeResult = (...content: Fields[]): Fields => ({
 export const claude: readonly Later[] = [
   [
     'messages[0].content[1]',
-    claudeSaid({ type: 'audio', source: { type: 'base64', media_type: 'audio/wav', data: 'AAAA' } }),
+    sayToClaude({ type: 'audio', source: { type: 'base64', media_type: 'audio/wav', data: 'AAAA' } }),
   ],
   [
     'messages[0].content[1]',
-    claudeSaid({ type: 'video', source: { type: 'url', url: 'https://example.com/a.mp4' } }),
+    sayToClaude({ type: 'video', source: { type: 'url', url: 'https://example.com/a.mp4' } }),
   ],
   [
     'messages[0].content[1]',
-    claudeSaid({ type: 'image_url', image_url: { url: 'https://example.com/a.png' } }),
+    sayToClaude({ type: 'image_url', image_url: { url: 'https://example.com/a.png' } }),
   ],
-  ['messages[0].content[1]', claudeSaid({ type: 'mid_conv_system', text: 'x' })],
+  ['messages[0].content[1]', sayToClaude({ type: 'mid_conv_system', text: 'x' })],
   [
     'messages[0].content[1].source',
-    claudeSaid({ type: 'image', source: { type: 'base64', media_type: 'image/avif', data: 'AAAA' } }),
+    sayToClaude({ type: 'image', source: { type: 'base64', media_type: 'image/avif', data: 'AAAA' } }),
   ],
-  ['messages[0].content[1].source', claudeSaid({ type: 'image', source: { type: 's3', uri: 's3://a/b' } })],
-  ['messages[0].content[1].source', claudeSaid({ type: 'image', source: { type: 'content', content: [] } })],
+  ['messages[0].content[1].source', sayToClaude({ type: 'image', source: { type: 's3', uri: 's3://a/b' } })],
+  ['messages[0].content[1].source', sayToClaude({ type: 'image', source: { type: 'content', content: [] } })],
   [
     'messages[0].content[1].source',
-    claudeSaid({
+    sayToClaude({
       type: 'document',
       source: { type: 'base64', media_type: 'application/epub+zip', data: 'AAAA' },
     }),
   ],
   [
     'messages[0].content[1].source',
-    claudeSaid({ type: 'document', source: { type: 'text', media_type: 'text/markdown', data: '# x' } }),
+    sayToClaude({ type: 'document', source: { type: 'text', media_type: 'text/markdown', data: '# x' } }),
   ],
-  ['messages[0].content[1].source', claudeSaid({ type: 'document', source: { type: 'drive', id: 'x' } })],
+  ['messages[0].content[1].source', sayToClaude({ type: 'document', source: { type: 'drive', id: 'x' } })],
   [
     'messages[0].content[1].cache_control',
-    claudeSaid({ type: 'text', text: 'x', cache_control: { type: 'ephemeral', ttl: '24h' } }),
-  ],
-  [
-    'messages[0].content[1].cache_control',
-    claudeSaid({ type: 'text', text: 'x', cache_control: { type: 'persistent' } }),
+    sayToClaude({ type: 'text', text: 'x', cache_control: { type: 'ephemeral', ttl: '24h' } }),
   ],
   [
     'messages[0].content[1].cache_control',
-    claudeSaid({ type: 'text', text: 'x', cache_control: { type: 'persistent', ttl: '1h' } }),
+    sayToClaude({ type: 'text', text: 'x', cache_control: { type: 'persistent' } }),
   ],
-  ['messages[1].content[1]', claudeAnswer({ type: 'plan', steps: [] })],
-  ['messages[1].content[1]', claudeAnswer({ type: 'compaction', content: 'x' })],
-  ['messages[2].content[0]', claudeResult({ type: 'audio', source: {} })],
-  ['messages[2].content[0]', claudeResult({ type: 'resource', uri: 'x' })],
+  [
+    'messages[0].content[1].cache_control',
+    sayToClaude({ type: 'text', text: 'x', cache_control: { type: 'persistent', ttl: '1h' } }),
+  ],
+  ['messages[1].content[1]', answerAsClaude({ type: 'plan', steps: [] })],
+  ['messages[1].content[1]', answerAsClaude({ type: 'compaction', content: 'x' })],
+  ['messages[2].content[0]', giveClaudeResult({ type: 'audio', source: {} })],
+  ['messages[2].content[0]', giveClaudeResult({ type: 'resource', uri: 'x' })],
   ['messages[0].role', { messages: [{ role: 'developer', content: 'x' }, ...answered] }],
   [
     'messages[0].role',
@@ -115,7 +115,7 @@ export const claude: readonly Later[] = [
   ['context_management', { context_management: { edits: [{ type: 'clear_images_20270101' }] } }],
 ];
 
-const geminiSaid = (...parts: Fields[]): Fields => ({
+const sayToGemini = (...parts: Fields[]): Fields => ({
   contents: [{ role: 'user', parts: [{ text: 'Hi' }, ...parts] }],
 });
 
@@ -123,15 +123,15 @@ const geminiTool = {
   functionDeclarations: [{ name: 'look', parametersJsonSchema: { type: 'object', properties: {} } }],
 };
 
-const generation = (generationConfig: Fields): Fields => ({ generationConfig });
+const setGeneration = (generationConfig: Fields): Fields => ({ generationConfig });
 
 export const gemini: readonly Later[] = [
-  ['contents[0].parts[1]', geminiSaid({ mesh: { data: 'AAAA' } })],
-  ['contents[0].parts[1]', geminiSaid({ liveData: { uri: 'x' } })],
-  ['contents[0].parts[1]', geminiSaid({ inlineData: { mimeType: 'model/gltf-binary', data: 'AAAA' } })],
+  ['contents[0].parts[1]', sayToGemini({ mesh: { data: 'AAAA' } })],
+  ['contents[0].parts[1]', sayToGemini({ liveData: { uri: 'x' } })],
+  ['contents[0].parts[1]', sayToGemini({ inlineData: { mimeType: 'model/gltf-binary', data: 'AAAA' } })],
   [
     'contents[0].parts[1].mediaResolution',
-    geminiSaid({
+    sayToGemini({
       inlineData: { mimeType: 'image/png', data: pixel },
       mediaResolution: { level: 'MEDIA_RESOLUTION_GIGA' },
     }),
@@ -167,16 +167,16 @@ export const gemini: readonly Later[] = [
     'tools[0].functionDeclarations[0].behavior',
     { tools: [{ functionDeclarations: [{ name: 'look', behavior: 'SPECULATIVE' }] }] },
   ],
-  ['generationConfig.responseMimeType', generation({ responseMimeType: 'text/x.enum' })],
-  ['generationConfig.responseMimeType', generation({ responseMimeType: 'application/yaml' })],
-  ['generationConfig.responseModalities', generation({ responseModalities: ['TEXT', 'VIDEO'] })],
+  ['generationConfig.responseMimeType', setGeneration({ responseMimeType: 'text/x.enum' })],
+  ['generationConfig.responseMimeType', setGeneration({ responseMimeType: 'application/yaml' })],
+  ['generationConfig.responseModalities', setGeneration({ responseModalities: ['TEXT', 'VIDEO'] })],
   [
     'generationConfig.thinkingConfig.thinkingLevel',
-    generation({ thinkingConfig: { thinkingLevel: 'ULTRA' } }),
+    setGeneration({ thinkingConfig: { thinkingLevel: 'ULTRA' } }),
   ],
-  ['generationConfig.mediaResolution', generation({ mediaResolution: 'MEDIA_RESOLUTION_GIGA' })],
-  ['generationConfig.speechConfig', generation({ speechConfig: { voiceConfig: { newVoice: {} } } })],
-  ['generationConfig.imageConfig', generation({ imageConfig: { aspectRatio: '32:9' } })],
+  ['generationConfig.mediaResolution', setGeneration({ mediaResolution: 'MEDIA_RESOLUTION_GIGA' })],
+  ['generationConfig.speechConfig', setGeneration({ speechConfig: { voiceConfig: { newVoice: {} } } })],
+  ['generationConfig.imageConfig', setGeneration({ imageConfig: { aspectRatio: '32:9' } })],
   ['safetySettings', { safetySettings: [{ category: 'HARM_CATEGORY_NEW', threshold: 'BLOCK_SOME' }] }],
   [
     'contents[1].parts[0]',

@@ -18,11 +18,11 @@ const chatTool = {
   function: { name: 'look', parameters: { type: 'object', properties: {} } },
 };
 
-const chatSaid = (...content: Fields[]): Fields => ({
+const sayToChat = (...content: Fields[]): Fields => ({
   messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }, ...content] }],
 });
 
-const chatAnswer = (message: Fields, ...more: Fields[]): Fields => ({
+const answerAsChat = (message: Fields, ...more: Fields[]): Fields => ({
   messages: [
     ...answered,
     { role: 'assistant', content: 'Yes.', ...message },
@@ -34,50 +34,50 @@ const chatAnswer = (message: Fields, ...more: Fields[]): Fields => ({
 const chatCall = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } };
 
 export const chat: readonly Later[] = [
-  ['messages[0].content[1]', chatSaid({ type: 'video', video: { url: 'https://example.com/a.mp4' } })],
+  ['messages[0].content[1]', sayToChat({ type: 'video', video: { url: 'https://example.com/a.mp4' } })],
   [
     'messages[0].content[1]',
-    chatSaid({ type: 'video_url', video_url: { url: 'https://example.com/a.mp4' } }),
+    sayToChat({ type: 'video_url', video_url: { url: 'https://example.com/a.mp4' } }),
     'https://example.com/a.mp4',
   ],
-  ['messages[0].content[1]', chatSaid({ type: 'input_text', text: 'x' })],
-  ['messages[0].content[1]', chatSaid({ type: 'model_3d', model_3d: { data: 'AAAA' } })],
-  ['messages[0].content[1]', chatSaid({ type: 'refusal', refusal: 'No.' }), 'No.'],
-  ['messages[0].content[1]', chatSaid({ type: 'thinking_budget', tokens: 5 })],
+  ['messages[0].content[1]', sayToChat({ type: 'input_text', text: 'x' })],
+  ['messages[0].content[1]', sayToChat({ type: 'model_3d', model_3d: { data: 'AAAA' } })],
+  ['messages[0].content[1]', sayToChat({ type: 'refusal', refusal: 'No.' }), 'No.'],
+  ['messages[0].content[1]', sayToChat({ type: 'thinking_budget', tokens: 5 })],
   [
     'messages[0].content[1].image_url.detail',
-    chatSaid({ type: 'image_url', image_url: { url: `data:image/png;base64,${pixel}`, detail: 'ultra' } }),
+    sayToChat({ type: 'image_url', image_url: { url: `data:image/png;base64,${pixel}`, detail: 'ultra' } }),
   ],
   [
     'messages[0].content[1]',
-    chatSaid({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'opus' } }),
+    sayToChat({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'opus' } }),
     'audio/opus',
   ],
   [
     'messages[0].content[1]',
-    chatSaid({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'flac' } }),
+    sayToChat({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'flac' } }),
     'audio/flac',
   ],
   [
     'messages[0].content[1].prompt_cache_breakpoint',
-    chatSaid({ type: 'text', text: 'x', prompt_cache_breakpoint: { mode: 'implicit' } }),
+    sayToChat({ type: 'text', text: 'x', prompt_cache_breakpoint: { mode: 'implicit' } }),
   ],
   [
     'messages[0].content[1].prompt_cache_breakpoint',
-    chatSaid({ type: 'text', text: 'x', prompt_cache_breakpoint: { mode: 'explicit', ttl: '7d' } }),
+    sayToChat({ type: 'text', text: 'x', prompt_cache_breakpoint: { mode: 'explicit', ttl: '7d' } }),
   ],
-  ['messages[1].content[0]', chatAnswer({ content: [{ type: 'audio_transcript', text: 'x' }] })],
-  ['messages[1].content[0]', chatAnswer({ content: [{ type: 'reference', reference_ids: [1] }] })],
+  ['messages[1].content[0]', answerAsChat({ content: [{ type: 'audio_transcript', text: 'x' }] })],
+  ['messages[1].content[0]', answerAsChat({ content: [{ type: 'reference', reference_ids: [1] }] })],
   [
     'messages[1].tool_calls[0]',
-    chatAnswer(
+    answerAsChat(
       { content: null, tool_calls: [{ id: 'call_1', type: 'mcp', mcp: { name: 'look', input: {} } }] },
       { role: 'tool', tool_call_id: 'call_1', content: 'x' },
     ),
   ],
   [
     'messages[2].content',
-    chatAnswer(
+    answerAsChat(
       { content: null, tool_calls: [chatCall] },
       {
         role: 'tool',
@@ -131,9 +131,9 @@ export const chat: readonly Later[] = [
   ],
 ];
 
-const itemsOf = (...items: Fields[]): Fields => ({ input: [{ role: 'user', content: 'Hi' }, ...items] });
+const addItems = (...items: Fields[]): Fields => ({ input: [{ role: 'user', content: 'Hi' }, ...items] });
 
-const responsesSaid = (...content: Fields[]): Fields => ({
+const sayToResponses = (...content: Fields[]): Fields => ({
   input: [{ role: 'user', content: [{ type: 'input_text', text: 'Hi' }, ...content] }],
 });
 
@@ -145,44 +145,44 @@ const responsesTool = {
 };
 
 export const responsesRows: readonly Later[] = [
-  ['input[0].content[1]', responsesSaid({ type: 'input_video', video_url: 'https://example.com/a.mp4' })],
+  ['input[0].content[1]', sayToResponses({ type: 'input_video', video_url: 'https://example.com/a.mp4' })],
   [
     'input[0].content[1]',
-    responsesSaid({ type: 'computer_screenshot', image_url: 'https://example.com/a.png' }),
+    sayToResponses({ type: 'computer_screenshot', image_url: 'https://example.com/a.png' }),
   ],
-  ['input[0].content[1]', responsesSaid({ type: 'summary_text', text: 'x' })],
-  ['input[0].content[1]', responsesSaid({ type: 'input_model', data: 'AAAA' })],
+  ['input[0].content[1]', sayToResponses({ type: 'summary_text', text: 'x' })],
+  ['input[0].content[1]', sayToResponses({ type: 'input_model', data: 'AAAA' })],
   [
     'input[0].content[1].detail',
-    responsesSaid({ type: 'input_image', image_url: `data:image/png;base64,${pixel}`, detail: 'ultra' }),
+    sayToResponses({ type: 'input_image', image_url: `data:image/png;base64,${pixel}`, detail: 'ultra' }),
   ],
   [
     'input[0].content[1]',
-    responsesSaid({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'opus' } }),
+    sayToResponses({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'opus' } }),
     'audio/opus',
   ],
   [
     'input[0].content[1].prompt_cache_breakpoint',
-    responsesSaid({ type: 'input_text', text: 'x', prompt_cache_breakpoint: { mode: 'implicit' } }),
+    sayToResponses({ type: 'input_text', text: 'x', prompt_cache_breakpoint: { mode: 'implicit' } }),
   ],
   [
     'input[0].content[1].prompt_cache_breakpoint',
-    responsesSaid({
+    sayToResponses({
       type: 'input_text',
       text: 'x',
       prompt_cache_breakpoint: { mode: 'explicit', ttl: '7d' },
     }),
   ],
-  ['input[1]', itemsOf({ type: 'deep_research_call', id: 'dr_1' }, { role: 'user', content: 'Go on.' })],
+  ['input[1]', addItems({ type: 'deep_research_call', id: 'dr_1' }, { role: 'user', content: 'Go on.' })],
   [
     'input[1]',
-    itemsOf({ type: 'simulation_call', id: 'sim_1', steps: [] }, { role: 'user', content: 'Go on.' }),
+    addItems({ type: 'simulation_call', id: 'sim_1', steps: [] }, { role: 'user', content: 'Go on.' }),
   ],
-  ['input[1].role', itemsOf({ role: 'critic', content: 'x' })],
-  ['input[1].role', itemsOf({ type: 'message', role: 'observer', content: 'x' })],
+  ['input[1].role', addItems({ role: 'critic', content: 'x' })],
+  ['input[1].role', addItems({ type: 'message', role: 'observer', content: 'x' })],
   [
     'input[1].status',
-    itemsOf(
+    addItems(
       {
         type: 'message',
         role: 'assistant',
@@ -195,7 +195,7 @@ export const responsesRows: readonly Later[] = [
   ],
   [
     'input[1].content[0]',
-    itemsOf(
+    addItems(
       {
         type: 'message',
         role: 'assistant',
@@ -208,21 +208,21 @@ export const responsesRows: readonly Later[] = [
   ],
   [
     'input[2]',
-    itemsOf(
+    addItems(
       { type: 'function_call', call_id: 'call_1', name: 'look', arguments: '{}' },
       { type: 'function_call_output', call_id: 'call_1', output: [{ type: 'output_json', json: {} }] },
     ),
   ],
   [
     'input[1]',
-    itemsOf(
+    addItems(
       { type: 'reasoning', summary: [{ type: 'summary_image', text: 'x' }] },
       { role: 'user', content: 'Go on.' },
     ),
   ],
   [
     'input[1]',
-    itemsOf(
+    addItems(
       { type: 'reasoning', summary: [], content: [{ type: 'reasoning_image', text: 'x' }] },
       { role: 'user', content: 'Go on.' },
     ),

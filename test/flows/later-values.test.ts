@@ -9,7 +9,7 @@ import { checkModel, definePlugin, type Endpoint, type UpstreamRequest } from '.
 import { families, readCall } from '../support/families.ts';
 import { textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { addressOf } from '../support/quartet.ts';
+import { buildPath } from '../support/quartet.ts';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
 import { chatReply, generateReply, messagesReply, responsesReply } from '../support/replies.ts';
 import { acceptAnyKey } from '../support/station.ts';
@@ -54,10 +54,10 @@ const inHouse = definePlugin({
   options: z.strictObject({}),
   apply(host) {
     for (const wire of wires) {
-      const endpoint: Endpoint = () => `https://${wire}.example/call`;
+      const buildEndpoint: Endpoint = () => `https://${wire}.example/call`;
       const provider = {
         name: `${wire}-house`,
-        endpoints: { [wire]: endpoint },
+        endpoints: { [wire]: buildEndpoint },
         sign: (request: UpstreamRequest) => request,
       };
       host.providers.add(provider);
@@ -120,7 +120,7 @@ async function cross(client: Wire, to: Wire, body: Fields): Promise<Crossed> {
     ...body,
   });
   const ended = gateway.ends.length;
-  const response = await fetch(gateway.url + addressOf(client, model, false), {
+  const response = await fetch(gateway.url + buildPath(client, model, false), {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
     body: asked,
@@ -143,7 +143,7 @@ function concerns(path: string, field: string): boolean {
   return long === short || long.startsWith(`${short}.`) || long.startsWith(`${short}[`);
 }
 
-function valueAt(body: unknown, field: string): unknown {
+function findValue(body: unknown, field: string): unknown {
   return field
     .split(/[.[\]]+/)
     .filter(Boolean)
@@ -163,7 +163,7 @@ function carries(received: string, value: unknown): boolean {
 
 type Row = readonly [title: string, field: string, body: Fields, said: string | undefined];
 
-const named = (client: Wire): readonly Row[] =>
+const nameRows = (client: Wire): readonly Row[] =>
   rows[client].map(([field, body, said]) => [
     `${field} of ${JSON.stringify(body).slice(0, 120)}`,
     field,
@@ -176,7 +176,7 @@ it('this file lists more than a hundred values', () => {
 });
 
 describe.each(wires)('a later value in %s', (client) => {
-  it.each(named(client))(
+  it.each(nameRows(client))(
     'passes byte for byte to a provider of the same protocol: %s',
     async (_, _field, body) => {
       const crossed = await cross(client, client, body);
@@ -186,7 +186,7 @@ describe.each(wires)('a later value in %s', (client) => {
     },
   );
 
-  it.each(named(client))(
+  it.each(nameRows(client))(
     'is restored where the gateway rewrites a request for a provider of the same protocol: %s',
     (_, _field, body) => {
       const { protocol, model } = families[client];
@@ -208,14 +208,14 @@ describe.each(wires)('a later value in %s', (client) => {
     },
   );
 
-  it.each(named(client))(
+  it.each(nameRows(client))(
     'is reported as lost, or refused by its path, at a provider of another protocol: %s',
     async (_, field, body, said) => {
       for (const other of wires.filter((wire) => wire !== client)) {
         const { status, sent: received, reported: texts, text } = await cross(client, other, body);
         const isTold =
           texts.some((path) => concerns(path, field)) ||
-          (received !== undefined && carries(received, said ?? valueAt(body, field)));
+          (received !== undefined && carries(received, said ?? findValue(body, field)));
         expect({ other, status, reported: texts, isTold, text }).toEqual({
           other,
           status: expect.toBeOneOf([200, 400]),

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { houseModel } from '../support/house-model.ts';
-import { modelOf, openOperated, until, wires, type Operated } from '../support/operated.ts';
+import { modelOf, openOperated, waitUntil, wires, type Operated } from '../support/operated.ts';
 import type { RunningGateway } from '../support/process.ts';
 
 let operated: Operated;
@@ -56,21 +56,21 @@ describe('what a configuration names', () => {
         }),
       );
     offer('house/first');
-    const provider = (name: string, models: string): string =>
+    const buildProvider = (name: string, models: string): string =>
       `defineProvider({ name: '${name}', env: { key: '${name}_KEY', baseUrl: '${name}_URL' }, baseUrl: ` +
       `'${baseUrl}', endpoints: { 'chat-completions': '/' }, models: ${models} })`;
     operated.configure(
       '',
-      `${provider('house', `new URL(${JSON.stringify(pathToFileURL(file).href)})`)}({ apiKey: 'k' }),` +
-        `${provider('local', "{ discover: '/models' }")}({ apiKey: 'k', free: true })`,
+      `${buildProvider('house', `new URL(${JSON.stringify(pathToFileURL(file).href)})`)}({ apiKey: 'k' }),` +
+        `${buildProvider('local', "{ discover: '/models' }")}({ apiKey: 'k', free: true })`,
     );
     const gateway = await operated.start();
-    await until(() => hasModel(gateway, 'local/model'));
+    await waitUntil(() => hasModel(gateway, 'local/model'));
     expect(await hasModel(gateway, 'house/first')).toBe(true);
     offer('house/second');
-    await until(() => hasModel(gateway, 'house/second'));
+    await waitUntil(() => hasModel(gateway, 'house/second'));
     expect(await hasModel(gateway, 'house/first')).toBe(false);
-    await until(() => requestCount > 1);
+    await waitUntil(() => requestCount > 1);
     expect(await hasModel(gateway, 'local/model')).toBe(true);
     await gateway.stop('SIGTERM');
     vendor.close();
@@ -113,9 +113,9 @@ describe('a gateway that receives a stop signal', () => {
       );
       sending.on('error', reject).end(JSON.stringify(body));
     });
-    await until(() => operated.vendors.openai.requests.length > requestCount);
+    await waitUntil(() => operated.vendors.openai.requests.length > requestCount);
     const stopped = gateway.stop('SIGTERM');
-    await until(() =>
+    await waitUntil(() =>
       fetch(`${gateway.url}/readyz`).then(
         ({ ok }) => !ok,
         () => true,
@@ -140,7 +140,7 @@ describe('a gateway that receives a stop signal', () => {
       operated.hold();
       const earlier = await operated.stream(gateway);
       operated.configure('drain: 0.3');
-      await until(async () => !(await hasModel(gateway, 'demo/echo')));
+      await waitUntil(async () => !(await hasModel(gateway, 'demo/echo')));
       const streams = await Promise.all(
         wires.map(async (wire) => [wire, await operated.stream(gateway, wire)] as const),
       );
@@ -187,10 +187,10 @@ describe('a gateway that receives a stop signal', () => {
     const release = operated.hold();
     const stream = await operated.stream(gateway);
     gateway.child.kill('SIGUSR2');
-    await until(() => gateway.printed().includes('nobody caught this'));
+    await waitUntil(() => gateway.printed().includes('nobody caught this'));
     release();
     expect(await stream.text()).toContain('[DONE]');
-    await until(() => gateway.child.exitCode !== null);
+    await waitUntil(() => gateway.child.exitCode !== null);
     expect(gateway.child.exitCode).toBe(1);
     await expectCleanLedger();
   });
@@ -220,7 +220,7 @@ describe('a gateway that receives two stop signals', () => {
     const stream = await operated.stream(gateway);
     const gone = stream.text().catch(() => 'broken off');
     gateway.child.kill('SIGTERM');
-    await until(() => gateway.printed().includes('Stopping'));
+    await waitUntil(() => gateway.printed().includes('Stopping'));
     expect((await gateway.stop('SIGTERM')).code).toBe(1);
     expect(await gone).toBe('broken off');
   });

@@ -25,10 +25,11 @@ async function get(
   };
 }
 
-const texts = (...names: string[]) => Object.fromEntries(names.map((name) => [name, expect.any(String)]));
+const matchTexts = (...names: string[]) =>
+  Object.fromEntries(names.map((name) => [name, expect.any(String)]));
 
 const architecture = {
-  ...texts('modality', 'tokenizer'),
+  ...matchTexts('modality', 'tokenizer'),
   input_modalities: expect.any(Array),
   output_modalities: expect.any(Array),
   instruct_type: null,
@@ -41,29 +42,42 @@ const top = {
 };
 
 const decimal = expect.stringMatching(/^\d+(\.\d+)?$/);
-const priced = (...names: string[]) => Object.fromEntries(names.map((name) => [name, decimal]));
+const matchPrices = (...names: string[]) => Object.fromEntries(names.map((name) => [name, decimal]));
 
 const messagesModel = {
   type: 'model',
-  ...texts('id', 'display_name', 'owned_by', 'canonical_slug', 'description'),
+  ...matchTexts('id', 'display_name', 'owned_by', 'canonical_slug', 'description'),
   created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT00:00:00Z$/),
   context_length: expect.any(Number),
   architecture,
-  pricing: priced('prompt', 'completion', 'input_cache_read', 'input_cache_write_5m', 'input_cache_write_1h'),
+  pricing: matchPrices(
+    'prompt',
+    'completion',
+    'input_cache_read',
+    'input_cache_write_5m',
+    'input_cache_write_1h',
+  ),
   top_provider: top,
   supported_parameters: expect.any(Array),
   expiration_date: expect.toBeOneOf([null, expect.stringMatching(/^20\d\d-\d\d-\d\d$/)]),
 };
 
 const generateModel = {
-  ...texts('version', 'displayName', 'description', 'ownedBy', 'canonicalSlug'),
+  ...matchTexts('version', 'displayName', 'description', 'ownedBy', 'canonicalSlug'),
   name: expect.stringMatching(/^models\/[\w-]+\/.+/),
   inputTokenLimit: expect.any(Number),
   outputTokenLimit: expect.any(Number),
   supportedGenerationMethods: ['generateContent', 'streamGenerateContent', 'countTokens'],
   contextLength: expect.any(Number),
   architecture,
-  pricing: priced('prompt', 'completion', 'audio', 'input_cache_read', 'input_cache_write', 'web_search'),
+  pricing: matchPrices(
+    'prompt',
+    'completion',
+    'audio',
+    'input_cache_read',
+    'input_cache_write',
+    'web_search',
+  ),
   topProvider: top,
   supportedParameters: expect.any(Array),
   expirationDate: expect.toBeOneOf([null, expect.stringMatching(/^20\d\d-\d\d-\d\d$/)]),
@@ -88,7 +102,7 @@ const families = [
   },
 ] as const;
 
-function listOf(body: unknown, list: string): Record<string, unknown>[] {
+function getList(body: unknown, list: string): Record<string, unknown>[] {
   return Object(body)[list];
 }
 
@@ -96,7 +110,7 @@ describe.each(families)('$path', ({ path, list, id, prefix, model, error }) => {
   it('needs no key and lists every model with exactly the fields of the interface', async () => {
     const { status, headers, body } = await get(path);
     expect([status, headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
-    const models = listOf(body, list);
+    const models = getList(body, list);
     expect(models.length).toBeGreaterThan(30);
     for (const each of models) expect(each).toEqual(model);
     const owners = new Set(models.map((each) => String(each[id]).slice(prefix.length).split('/')[0]));
@@ -105,7 +119,7 @@ describe.each(families)('$path', ({ path, list, id, prefix, model, error }) => {
 
   it("lists one provider's models under its name", async () => {
     const { body } = await get(`${path}/house`);
-    expect(listOf(body, list).map((each) => each[id])).toEqual([
+    expect(getList(body, list).map((each) => each[id])).toEqual([
       `${prefix}house/model`,
       `${prefix}house/family/deep:free`,
     ]);
@@ -156,16 +170,16 @@ describe.each(families)('$path', ({ path, list, id, prefix, model, error }) => {
 
   it('shows a key that is limited to some models only those, and everyone else all', async () => {
     const authorization = `Bearer ${limitedKey}`;
-    const idsFor = async (headers: Record<string, string>): Promise<string[]> => {
+    const listIds = async (headers: Record<string, string>): Promise<string[]> => {
       const { status, body } = await get(path, headers);
       expect(status).toBe(200);
-      return listOf(body, list).map((each) => String(each[id]).slice(prefix.length));
+      return getList(body, list).map((each) => String(each[id]).slice(prefix.length));
     };
-    const all = await idsFor({});
-    const own = await idsFor({ authorization });
+    const all = await listIds({});
+    const own = await listIds({ authorization });
     expect(own).toEqual(all.filter((name) => name.startsWith('deepseek/')));
     expect(own.length).toBeGreaterThan(0);
-    expect(await idsFor({ authorization: 'Bearer sk-unknown' })).toEqual(all);
+    expect(await listIds({ authorization: 'Bearer sk-unknown' })).toEqual(all);
     expect((await get(`${path}/openai/gpt-5.5`, { authorization })).status).toBe(404);
     expect((await get(`${path}/openai/gpt-5.5`)).status).toBe(200);
     expect((await get(`${path}/deepseek/deepseek-v4-pro`, { authorization })).status).toBe(200);

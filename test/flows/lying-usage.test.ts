@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Entry, Store } from '../../plugins/meters/balance/store.ts';
 import { openBooks } from '../support/books.ts';
-import { modelOf, streamedCall } from '../support/operated.ts';
+import { modelOf, buildStreamedCall } from '../support/operated.ts';
 import { postJson } from '../support/post.ts';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
 import { openVendorHarness, type VendorHarness } from '../support/vendor-harness.ts';
@@ -40,8 +40,8 @@ const lies: readonly (readonly [message: string, figure: unknown])[] = [
   ['nothing', null],
 ];
 
-function bodyOf(wire: Wire, stream: boolean): readonly [path: string, body: object] {
-  const { path, body } = streamedCall(wire);
+function buildCall(wire: Wire, stream: boolean): readonly [path: string, body: object] {
+  const { path, body } = buildStreamedCall(wire);
   if (stream) return [path, body];
   return wire === 'generate-content'
     ? [path.replace('streamGenerateContent?alt=sse', 'generateContent'), body]
@@ -49,14 +49,14 @@ function bodyOf(wire: Wire, stream: boolean): readonly [path: string, body: obje
 }
 
 /** What the ledger records of a call whose provider reports these counts. */
-async function booked(
+async function bookCall(
   wire: Wire,
   stream: boolean,
   usage: Readonly<Record<string, unknown>> | 'missing',
 ): Promise<readonly Entry[]> {
   const upstream = modelOf[wire].replace(/^\w+\//, '');
   harness.vendors.script(upstream, { text: ['It is ', 'a long ', 'answer.'], usage });
-  const [path, body] = bodyOf(wire, stream);
+  const [path, body] = buildCall(wire, stream);
   const response = await postJson(harness.gateway.url + path, body, {
     authorization: `Bearer ${key}`,
     'anthropic-version': '2023-06-01',
@@ -82,7 +82,7 @@ describe.each(wires)('a provider of %s', (wire) => {
       for (const stream of [true, false]) {
         // Zero for both is a valid bill, and has a test of its own.
         for (const usage of [input, output, ...(figure === 0 ? [] : [{ ...input, ...output }])]) {
-          expectPlausible(await booked(wire, stream, usage), JSON.stringify({ stream, usage }));
+          expectPlausible(await bookCall(wire, stream, usage), JSON.stringify({ stream, usage }));
         }
       }
     },
@@ -91,14 +91,14 @@ describe.each(wires)('a provider of %s', (wire) => {
   it('that bills nothing for an answer is paid nothing, and the ledger marks the call suspect', async () => {
     const figures = Object.fromEntries([names[wire].input, ...names[wire].output].map((name) => [name, 0]));
     for (const stream of [true, false]) {
-      const [, post] = await booked(wire, stream, figures);
+      const [, post] = await bookCall(wire, stream, figures);
       expect(post).toMatchObject({ kind: 'post', revenue: 0n, basis: 'usage', flags: ['suspect'] });
     }
   });
 
   it('that reports nothing is paid an estimate, and the ledger says so', async () => {
     for (const stream of [true, false])
-      expectPlausible(await booked(wire, stream, 'missing'), `stream: ${stream}`);
+      expectPlausible(await bookCall(wire, stream, 'missing'), `stream: ${stream}`);
   });
 });
 

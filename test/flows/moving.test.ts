@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
-import { openVendorHarness, wireOf, type VendorHarness } from '../support/vendor-harness.ts';
+import { openVendorHarness, readWire, type VendorHarness } from '../support/vendor-harness.ts';
 
 /**
  * One model of each wire and kind, each strict about what it gave: reasoning, signatures, encrypted
@@ -43,7 +43,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-async function thereAndBack(client: Wire, first: Model, second: Model, thinks: boolean): Promise<void> {
+async function moveThereAndBack(client: Wire, first: Model, second: Model, thinks: boolean): Promise<void> {
   const form = thinks ? 'streamed' : 'whole';
   const talk = harness.clients[client]({ text: 'Look around.', system: 'Be brief.', tools, thinks });
   expect((await talk.ask(first, form)).calls, 'the first asks').toHaveLength(2);
@@ -64,19 +64,20 @@ const moves = models.flatMap((first, at) =>
 
 describe.each(wires)('a conversation of a %s client', (client) => {
   it.concurrent.each(moves)('moves from %s to %s and back', async (first, second) => {
-    await thereAndBack(client, first, second, false);
-    if (mayThink(client, first) && mayThink(client, second)) await thereAndBack(client, first, second, true);
+    await moveThereAndBack(client, first, second, false);
+    if (mayThink(client, first) && mayThink(client, second))
+      await moveThereAndBack(client, first, second, true);
   });
 });
 
 /**
  * The assistant's reasoning, by each of its messages in the last request to a provider of chat-completions.
  */
-function thoughtsSent(): unknown {
+function readThoughts(): unknown {
   const body =
     harness
       .journal()
-      .findLast((entry) => wireOf(entry) === 'chat-completions')
+      .findLast((entry) => readWire(entry) === 'chat-completions')
       ?.received.body.toString() ?? '{}';
   const { messages }: { readonly messages: readonly Record<string, unknown>[] } = JSON.parse(body);
   return messages.filter(({ role }) => role === 'assistant').map((message) => message.reasoning_content);
@@ -89,7 +90,7 @@ describe.each(wires)('a tool loop of a %s client with a DeepSeek model', (client
     talk.answer(['Whitby', 'noon']);
     await talk.ask('deepseek/deepseek-v4-flash', form);
     expect(reasoning).not.toBe('');
-    expect(thoughtsSent()).toEqual([reasoning]);
+    expect(readThoughts()).toEqual([reasoning]);
   });
 });
 

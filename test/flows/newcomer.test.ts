@@ -19,14 +19,14 @@ afterAll(async () => {
   if (gateway.child.exitCode === null) await gateway.stop('SIGKILL');
 });
 
-function firstKey(): string {
+function findFirstKey(): string {
   return /sk-[\w-]+/.exec(gateway.printed())?.[0] ?? '';
 }
 
 describe('a first start', () => {
   it('prints the address, a key, and an example call for each protocol', () => {
     expect(gateway.printed()).toContain(gateway.url);
-    expect(firstKey()).toMatch(/^sk-.{27,}/);
+    expect(findFirstKey()).toMatch(/^sk-.{27,}/);
     const paths = [
       '/v1/chat/completions',
       '/v1/responses',
@@ -42,14 +42,14 @@ describe('a first start', () => {
       .split('\n')
       .filter((printed) => printed.startsWith('curl '))) {
       const { stdout } = await promisify(execFile)('bash', ['-c', line], {
-        env: { ...process.env, KEY: firstKey() },
+        env: { ...process.env, KEY: findFirstKey() },
       });
       expect(stdout).toMatch(line.includes('/images/') ? /"b64_json":"iVBORw0KGgo/ : /Tollgate's demo model/);
     }
   });
 
   it('answers the SDK, streaming', async () => {
-    const client = new OpenAI({ apiKey: firstKey(), baseURL: `${gateway.url}/v1` });
+    const client = new OpenAI({ apiKey: findFirstKey(), baseURL: `${gateway.url}/v1` });
     const stream = client.chat.completions.stream({
       model: 'demo/echo',
       messages: [{ role: 'user', content: 'Hello!' }],
@@ -153,7 +153,7 @@ describe('the command line beside it', () => {
 
 describe('a stop', () => {
   it('lets a running stream finish and then exits with 0', async () => {
-    const client = new OpenAI({ apiKey: firstKey(), baseURL: `${gateway.url}/v1`, maxRetries: 0 });
+    const client = new OpenAI({ apiKey: findFirstKey(), baseURL: `${gateway.url}/v1`, maxRetries: 0 });
     const stream = await client.chat.completions.create({
       model: 'demo/echo',
       stream: true,

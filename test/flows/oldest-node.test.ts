@@ -30,7 +30,7 @@ afterAll(async () => {
   rmSync(data.TOLLGATE_DATA, { recursive: true, force: true });
 });
 
-async function newKey(): Promise<string> {
+async function createKey(): Promise<string> {
   const { code, output, errors } = await runVerb(
     ['keys', 'create', '--account', 'oldest', '--credit', '5', '--json'],
     data,
@@ -56,7 +56,7 @@ describe('the oldest supported Node', () => {
   });
 
   it('answers calls on every wire, whole and streamed, and charges them', async () => {
-    const key = await newKey();
+    const key = await createKey();
     const credentials = { authorization: `Bearer ${key}`, 'x-api-key': key, 'x-goog-api-key': key };
     const headers = { ...credentials, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' };
     const user = [{ role: 'user', content: 'Hello!' }];

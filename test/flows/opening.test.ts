@@ -18,9 +18,9 @@ afterEach(async () => {
   running = undefined;
 });
 
-const named = (...events: ({ type: string } & Record<string, unknown>)[]): string =>
+const buildEvents = (...events: ({ type: string } & Record<string, unknown>)[]): string =>
   events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
-const plain = (...chunks: object[]): string =>
+const buildChunks = (...chunks: object[]): string =>
   chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('');
 
 const response = {
@@ -43,33 +43,37 @@ const message = {
 /** How a stream of each wire opens, and how it then fails. */
 const openings: Readonly<Record<Wire, { readonly opening: string; readonly failure: string }>> = {
   'chat-completions': {
-    opening: plain({
+    opening: buildChunks({
       id: 'c',
       object: 'chat.completion.chunk',
       created: 1,
       model: 'm',
       choices: [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }],
     }),
-    failure: plain({ error: { message: 'The engine is overloaded.', type: 'server_error', code: null } }),
+    failure: buildChunks({
+      error: { message: 'The engine is overloaded.', type: 'server_error', code: null },
+    }),
   },
   responses: {
-    opening: named({ type: 'response.created', response }, { type: 'response.in_progress', response }),
-    failure: named({
+    opening: buildEvents({ type: 'response.created', response }, { type: 'response.in_progress', response }),
+    failure: buildEvents({
       type: 'response.failed',
       response: { ...response, status: 'failed', error: { code: 'server_error', message: 'It failed.' } },
     }),
   },
   messages: {
-    opening: named({ type: 'message_start', message }, { type: 'ping' }),
-    failure: named({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }),
+    opening: buildEvents({ type: 'message_start', message }, { type: 'ping' }),
+    failure: buildEvents({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }),
   },
   'generate-content': {
-    opening: plain({ usageMetadata: { promptTokenCount: 3 }, modelVersion: 'm', responseId: 'r' }),
-    failure: plain({ error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' } }),
+    opening: buildChunks({ usageMetadata: { promptTokenCount: 3 }, modelVersion: 'm', responseId: 'r' }),
+    failure: buildChunks({
+      error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' },
+    }),
   },
 };
 
-async function* inReads(reads: readonly string[]): AsyncGenerator<Uint8Array> {
+async function* streamReads(reads: readonly string[]): AsyncGenerator<Uint8Array> {
   for (const read of reads) {
     await new Promise((resolve) => setImmediate(resolve));
     yield Buffer.from(read);
@@ -77,7 +81,7 @@ async function* inReads(reads: readonly string[]): AsyncGenerator<Uint8Array> {
 }
 
 /** A provider of one wire that understands every call of these protocols. */
-function vendor(name: string, wire: Wire, reads: readonly string[]): PluginFactory<z.ZodObject> {
+function createVendor(name: string, wire: Wire, reads: readonly string[]): PluginFactory<z.ZodObject> {
   return definePlugin({
     name,
     options: z.strictObject({}),
@@ -92,7 +96,7 @@ function vendor(name: string, wire: Wire, reads: readonly string[]): PluginFacto
       host.hooks.dispatch.tapPromise(name, async (_request, exchange) => {
         if (exchange.attempt.target.provider !== provider) return undefined;
         exchange.attempt.sent = true;
-        return { status: 200, headers: { 'content-type': 'text/event-stream' }, body: inReads(reads) };
+        return { status: 200, headers: { 'content-type': 'text/event-stream' }, body: streamReads(reads) };
       });
     },
   });
@@ -105,7 +109,7 @@ const authentication = definePlugin({
     host.hooks.authenticate.tapPromise('door', async () => ({ kind: 'user', account: 'a', key: 'k' })),
 });
 
-async function gateway(...vendors: PluginFactory<z.ZodObject>[]): Promise<TestGateway> {
+async function startWithVendors(...vendors: PluginFactory<z.ZodObject>[]): Promise<TestGateway> {
   running = await startGateway({
     plugins: [authentication(), ...textProtocols(), ...vendors.map((each) => each())],
   });
@@ -143,7 +147,10 @@ describe.each(clients)('a %s client whose first provider speaks %s', (client, wi
     ['sends both at once', [opening + failure]],
     ['breaks off after the opening', [opening]],
   ])('gets its reply from the second where the first %s', async (_how, reads) => {
-    const harness = await gateway(vendor('first', wire, reads), vendor('second', 'messages', [answer]));
+    const harness = await startWithVendors(
+      createVendor('first', wire, reads),
+      createVendor('second', 'messages', [answer]),
+    );
     const reply = await ask(harness, client);
     const text = await reply.text();
     expect([
@@ -158,7 +165,7 @@ describe.each(clients)('a %s client whose first provider speaks %s', (client, wi
   });
 
   it('gets an error with its own status if there is no second', async () => {
-    const harness = await gateway(vendor('first', wire, [opening, failure]));
+    const harness = await startWithVendors(createVendor('first', wire, [opening, failure]));
     const reply = await ask(harness, client);
     expect(reply.status).toBeGreaterThanOrEqual(500);
     expect(reply.headers.get('content-type')).toContain('application/json');
@@ -169,19 +176,21 @@ describe.each(clients)('a %s client whose first provider speaks %s', (client, wi
 
 describe.each(wires)('a provider that speaks %s and refuses in its stream', (wire) => {
   const refusals: Readonly<Record<Wire, string>> = {
-    'chat-completions': plain({ error: { message: 'Not that.', code: 400 } }),
-    responses: named({
+    'chat-completions': buildChunks({ error: { message: 'Not that.', code: 400 } }),
+    responses: buildEvents({
       type: 'response.failed',
       response: { ...response, status: 'failed', error: { code: 'invalid_prompt', message: 'Not that.' } },
     }),
-    messages: named({ type: 'error', error: { type: 'invalid_request_error', message: 'Not that.' } }),
-    'generate-content': plain({ error: { code: 400, message: 'Not that.', status: 'INVALID_ARGUMENT' } }),
+    messages: buildEvents({ type: 'error', error: { type: 'invalid_request_error', message: 'Not that.' } }),
+    'generate-content': buildChunks({
+      error: { code: 400, message: 'Not that.', status: 'INVALID_ARGUMENT' },
+    }),
   };
 
   it("blames the client for the client's mistake, and no other provider is asked", async () => {
-    const harness = await gateway(
-      vendor('first', wire, [openings[wire].opening, refusals[wire]]),
-      vendor('second', 'messages', [answer]),
+    const harness = await startWithVendors(
+      createVendor('first', wire, [openings[wire].opening, refusals[wire]]),
+      createVendor('second', 'messages', [answer]),
     );
     const reply = await ask(harness, 'chat-completions');
     expect([
@@ -216,7 +225,7 @@ describe('a provider that opens its reply and then waits', () => {
             yield Buffer.from(opening);
             await new Promise((resolve) => setTimeout(resolve, 800));
             const choice = { index: 0, delta: { content: says }, finish_reason: 'stop' };
-            yield Buffer.from(`${plain({ id: 'c', model: 'm', choices: [choice] })}data: [DONE]\n\n`);
+            yield Buffer.from(`${buildChunks({ id: 'c', model: 'm', choices: [choice] })}data: [DONE]\n\n`);
           })(),
         }));
       },

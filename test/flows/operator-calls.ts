@@ -22,7 +22,7 @@ export let adminUrl: string;
 
 export let secret: string;
 
-export function admin(method: string, path: string, body?: unknown, key = secret): Promise<AdminReply> {
+export function callAdmin(method: string, path: string, body?: unknown, key = secret): Promise<AdminReply> {
   return askAdmin(adminUrl, key, [method, path, body]);
 }
 
@@ -30,12 +30,12 @@ export const made = z.object({ key: z.string(), id: z.string() });
 
 /** An account with money for the calls of tests. */
 export async function addAcme(): Promise<void> {
-  await admin('POST', '/accounts', { name: 'acme' });
-  await admin('POST', '/credits', { account: 'acme', amount: '2.5', reference: 'card-1' });
+  await callAdmin('POST', '/accounts', { name: 'acme' });
+  await callAdmin('POST', '/credits', { account: 'acme', amount: '2.5', reference: 'card-1' });
 }
 
-export async function newKey(body: object): Promise<z.output<typeof made>> {
-  return made.parse((await admin('POST', '/keys', body)).body);
+export async function createKey(body: object): Promise<z.output<typeof made>> {
+  return made.parse((await callAdmin('POST', '/keys', body)).body);
 }
 
 export function call(key: string, model = 'demo/echo', maxTokens = 20): Promise<Response> {
@@ -46,7 +46,7 @@ export function call(key: string, model = 'demo/echo', maxTokens = 20): Promise<
   );
 }
 
-export async function statusOf(key: string): Promise<number> {
+export async function fetchStatus(key: string): Promise<number> {
   return (await call(key)).status;
 }
 

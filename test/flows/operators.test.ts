@@ -7,21 +7,21 @@ import { z } from 'zod';
 import { runVerb, startProcess, type RunningGateway } from '../support/process.ts';
 import {
   addAcme,
-  admin,
+  callAdmin,
   environment,
   gateway,
   made,
-  newKey,
+  createKey,
   openProcess,
   soon,
-  statusOf,
+  fetchStatus,
   topUpSecret,
 } from './operator-calls.ts';
 
 openProcess();
 beforeAll(addAcme);
 
-async function verb(...words: string[]): Promise<unknown> {
+async function runJson(...words: string[]): Promise<unknown> {
   const { code, output, errors } = await runVerb([...words, '--json'], environment);
   if (code !== 0) throw new Error(errors);
   return JSON.parse(output);
@@ -50,7 +50,7 @@ describe('a second process on the same ledger', () => {
   }
 
   it('shares idempotency keys: of 50 equal calls at both, one is made and charged', async () => {
-    const { key, id } = await newKey({ account: 'acme' });
+    const { key, id } = await createKey({ account: 'acme' });
     const replies = await Promise.all(
       Array.from({ length: 50 }, async (_, index) => {
         const response = await callAt(index % 2 === 0 ? gateway : second, key);
@@ -64,11 +64,13 @@ describe('a second process on the same ledger', () => {
     expect(replies.filter(({ status, replayed }) => status === 200 && !replayed)).toHaveLength(1);
     expect(new Set(replies.filter(({ status }) => status === 200).map(({ text }) => text)).size).toBe(1);
     expect(replies.every(({ status }) => status === 200 || status === 409)).toBe(true);
-    expect(await admin('GET', `/usage?key=${id}&by=key`)).toMatchObject({ body: { data: [{ calls: 1 }] } });
+    expect(await callAdmin('GET', `/usage?key=${id}&by=key`)).toMatchObject({
+      body: { data: [{ calls: 1 }] },
+    });
   });
 
   it('shares the rate limit of a key with the first', async () => {
-    const { key } = await newKey({ account: 'acme', limits: { callsPerMinute: 3 } });
+    const { key } = await createKey({ account: 'acme', limits: { callsPerMinute: 3 } });
     const ask = async ({ url }: { readonly url: string }): Promise<number> => {
       const response = await fetch(`${url}/v1/chat/completions`, {
         method: 'POST',
@@ -85,15 +87,15 @@ describe('a second process on the same ledger', () => {
   });
 
   it('refuses a key within a second after the first disabled it', async () => {
-    const { key, id } = await newKey({ account: 'acme' });
+    const { key, id } = await createKey({ account: 'acme' });
     expect((await callAt(second, key)).status).toBeLessThan(500);
-    await admin('PATCH', `/keys/${id}`, { disabled: true });
+    await callAdmin('PATCH', `/keys/${id}`, { disabled: true });
     await expect.poll(async () => (await callAt(second, key)).status, soon).toBe(401);
   });
 
   // The last one, since the process is killed.
   it('leaves an idempotency key that others resolve if it is killed: the call is charged once', async () => {
-    const { key, id } = await newKey({ account: 'acme' });
+    const { key, id } = await createKey({ account: 'acme' });
     const body = JSON.stringify({
       model: 'demo/echo',
       stream: true,
@@ -110,17 +112,19 @@ describe('a second process on the same ledger', () => {
     const reading = ask(second)
       .then((response) => response.text())
       .catch(() => 'cut');
-    const isHeardOf = async (): Promise<unknown> => (await admin('GET', '/reservations')).body;
-    await expect.poll(isHeardOf).toMatchObject({ data: [{ key: id, sent: true }] });
+    const readReservations = async (): Promise<unknown> => (await callAdmin('GET', '/reservations')).body;
+    await expect.poll(readReservations).toMatchObject({ data: [{ key: id, sent: true }] });
     await second.stop('SIGKILL');
     expect(await reading).toBe('cut');
     // It is not made again.
     expect((await ask(gateway)).status).toBe(409);
-    const codeNow = async (): Promise<unknown> =>
+    const fetchCode = async (): Promise<unknown> =>
       z.object({ error: z.object({ code: z.string() }) }).parse(await (await ask(gateway)).json()).error.code;
-    await expect.poll(codeNow, { interval: 200 }).toBe('outcome_not_kept');
-    expect(await admin('GET', `/usage?key=${id}&by=key`)).toMatchObject({ body: { data: [{ calls: 1 }] } });
-    expect(await admin('GET', `/entries?key=${id}`)).toMatchObject({
+    await expect.poll(fetchCode, { interval: 200 }).toBe('outcome_not_kept');
+    expect(await callAdmin('GET', `/usage?key=${id}&by=key`)).toMatchObject({
+      body: { data: [{ calls: 1 }] },
+    });
+    expect(await callAdmin('GET', `/entries?key=${id}`)).toMatchObject({
       body: { data: [{ kind: 'reserve' }, { kind: 'post', reason: 'recovered', flags: 'recovered' }] },
     });
   });
@@ -128,15 +132,15 @@ describe('a second process on the same ledger', () => {
 
 describe('the command line beside it', () => {
   it('manages accounts, keys, limits, credit and usage like the API', async () => {
-    expect(await verb('accounts', 'create', 'gamma')).toMatchObject({ account: 'gamma', balance: '0' });
+    expect(await runJson('accounts', 'create', 'gamma')).toMatchObject({ account: 'gamma', balance: '0' });
     expect(
-      await verb('credit', 'add', 'gamma', '3', '--kind', 'bonus', '--reference', 'welcome-gamma'),
+      await runJson('credit', 'add', 'gamma', '3', '--kind', 'bonus', '--reference', 'welcome-gamma'),
     ).toMatchObject({ status: 'credited', total: '3' });
     expect(
-      await verb('credit', 'add', 'gamma', '3', '--kind', 'bonus', '--reference', 'welcome-gamma'),
+      await runJson('credit', 'add', 'gamma', '3', '--kind', 'bonus', '--reference', 'welcome-gamma'),
     ).toMatchObject({ status: 'already_credited', total: '3' });
     const { key, id } = made.parse(
-      await verb(
+      await runJson(
         'keys',
         'create',
         '--account',
@@ -149,9 +153,9 @@ describe('the command line beside it', () => {
         'demo/echo,openai/*',
       ),
     );
-    expect(await statusOf(key)).toBe(200);
+    expect(await fetchStatus(key)).toBe(200);
     expect(
-      await verb(
+      await runJson(
         'keys',
         'limit',
         id,
@@ -165,20 +169,20 @@ describe('the command line beside it', () => {
     ).toMatchObject({
       limits: { spendCap: '2', models: null, expires: '2030-01-01T00:00:00.000Z', callsPerMinute: 3 },
     });
-    expect(await verb('keys', 'list', '--account', 'gamma')).toMatchObject([
+    expect(await runJson('keys', 'list', '--account', 'gamma')).toMatchObject([
       { id, name: 'cli', account: 'gamma' },
     ]);
-    expect(await verb('usage', '--key', id, '--by', 'model')).toMatchObject([
+    expect(await runJson('usage', '--key', id, '--by', 'model')).toMatchObject([
       { model: 'demo/echo', calls: 1 },
     ]);
     expect(
       (await runVerb(['usage', '--account', 'gamma', '--by', 'account', '--csv'], environment)).output,
     ).toMatch(/^account,calls,input,output,cost,vendorCost,margin\r\ngamma,1,\d+,\d+,([\d.]+),\1,0\n$/);
-    const next = made.parse(await verb('keys', 'rotate', id, '--overlap', '0'));
-    expect(await statusOf(next.key)).toBe(200);
-    await expect.poll(() => statusOf(key), soon).toBe(401);
-    await verb('keys', 'disable', next.id);
-    await expect.poll(() => statusOf(next.key), soon).toBe(401);
+    const next = made.parse(await runJson('keys', 'rotate', id, '--overlap', '0'));
+    expect(await fetchStatus(next.key)).toBe(200);
+    await expect.poll(() => fetchStatus(key), soon).toBe(401);
+    await runJson('keys', 'disable', next.id);
+    await expect.poll(() => fetchStatus(next.key), soon).toBe(401);
   });
 
   it('reports faults in one line', async () => {
@@ -223,7 +227,7 @@ describe('the top-up webhook', () => {
       texts.filter((text) => text.includes('"credited"')).length,
       texts.filter((text) => text.includes('"already_credited"')).length,
     ]).toEqual([1, 9]);
-    expect(await admin('GET', '/credits?account=acme')).toMatchObject({
+    expect(await callAdmin('GET', '/credits?account=acme')).toMatchObject({
       body: {
         data: expect.arrayContaining([expect.objectContaining({ reference: 'payment-1', amount: '10' })]),
       },

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { certify } from '../support/certificate.ts';
-import { openOperated, until, type Operated } from '../support/operated.ts';
+import { openOperated, waitUntil, type Operated } from '../support/operated.ts';
 import { runAlone, runVerb } from '../support/process.ts';
 
 const password = 'pass word';
@@ -138,7 +138,7 @@ it('a wrong password or port of a proxy makes a provider unreachable, and no log
       expect.stringContaining('could not be reached'),
     ]);
   }
-  await until(() => gateway.printed().includes('"outcome"') || gateway.printed().includes('502'));
+  await waitUntil(() => gateway.printed().includes('"outcome"') || gateway.printed().includes('502'));
   expect((await gateway.stop('SIGTERM')).code).toBe(0);
   expect(gateway.printed()).not.toMatch(/pass( |%20)word|other( |%20)word|Basic /);
 });

@@ -2,21 +2,21 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
-  adminJson,
+  readAdmin,
   call,
   adminUrl,
-  fetched,
+  fetchWithKey,
   gateway,
   key,
-  listed,
-  newKey,
+  listIds,
+  createKey,
   openHistory,
   secret,
 } from './stored-calls.ts';
 
 openHistory();
 beforeAll(async () => {
-  const other = await newKey('beta', { credit: '5' });
+  const other = await createKey('beta', { credit: '5' });
   for (let count = 0; count < 2; count += 1) await call({ provider: { only: ['answering'] } });
   await call({ model: 'house/unknown' });
   await call({ model: 'demo/echo' }, other.key);
@@ -24,8 +24,8 @@ beforeAll(async () => {
 
 describe('an overview', () => {
   it('has the sums of all calls, as totals and as series', async () => {
-    const ids = await listed('/calls?limit=1000');
-    const seen = await adminJson('/overview?by=provider&step=1h');
+    const ids = await listIds('/calls?limit=1000');
+    const seen = await readAdmin('/overview?by=provider&step=1h');
     const detail = z
       .object({
         totals: z.looseObject({
@@ -47,14 +47,14 @@ describe('an overview', () => {
       })
       .parse(seen);
     expect(detail.totals.calls).toBe(ids.length);
-    expect(detail.totals.errors).toBe((await listed('/calls?outcome=error&limit=1000')).length);
+    expect(detail.totals.errors).toBe((await listIds('/calls?outcome=error&limit=1000')).length);
     expect(detail.totals.cache_hits).toBeGreaterThan(0);
     expect(detail.series.map(({ name }) => name).toSorted()).toEqual(['', 'answering', 'demo']);
     for (const { cost } of detail.series) expect(cost).toHaveLength(detail.times.length);
     expect(detail.pending.calls).toBe(0);
     const accounts = await Promise.all(
       ['acme', 'beta'].map(
-        async (name) => z.object({ used: z.string() }).parse(await adminJson(`/accounts/${name}`)).used,
+        async (name) => z.object({ used: z.string() }).parse(await readAdmin(`/accounts/${name}`)).used,
       ),
     );
     const spent = accounts.reduce((sum, used) => sum + Number(used), 0);
@@ -62,14 +62,14 @@ describe('an overview', () => {
   });
 
   it('refuses unknown parameters by name', async () => {
-    expect(await adminJson('/overview?by=colour', 400)).toMatchObject({ error: { param: 'by' } });
-    expect(await adminJson('/overview?account=acme&step=5m', 400)).toMatchObject({
+    expect(await readAdmin('/overview?by=colour', 400)).toMatchObject({ error: { param: 'by' } });
+    expect(await readAdmin('/overview?account=acme&step=5m', 400)).toMatchObject({
       error: { param: 'step' },
     });
-    expect(await adminJson('/overview?from=2020-01-01&step=1h', 400)).toMatchObject({
+    expect(await readAdmin('/overview?from=2020-01-01&step=1h', 400)).toMatchObject({
       error: { param: 'step' },
     });
-    expect(await adminJson('/overview?from=2027-01-01&to=2026-01-01', 400)).toMatchObject({
+    expect(await readAdmin('/overview?from=2027-01-01&to=2026-01-01', 400)).toMatchObject({
       error: { param: 'from' },
     });
   });
@@ -86,25 +86,25 @@ describe('a statement', () => {
           z.object({ kind: z.string(), text: z.string(), amount: z.string(), balance: z.string() }),
         ),
       })
-      .parse(await adminJson(`/accounts/acme/statement?month=${month}`));
+      .parse(await readAdmin(`/accounts/acme/statement?month=${month}`));
     expect(monthly.opening).toBe('0');
     expect(monthly.lines[0]).toMatchObject({ kind: 'credit', text: 'top-up', amount: '5', balance: '5' });
     expect(monthly.lines[1]).toMatchObject({ kind: 'usage', text: 'house/model' });
     expect(monthly.closing).toBe(monthly.lines.at(-1)?.balance);
-    expect(await adminJson('/accounts/acme')).toMatchObject({ balance: monthly.closing });
+    expect(await readAdmin('/accounts/acme')).toMatchObject({ balance: monthly.closing });
     const csv = await (
-      await fetched(`${adminUrl}/admin/accounts/acme/statement?month=${month}&format=csv`, secret)
+      await fetchWithKey(`${adminUrl}/admin/accounts/acme/statement?month=${month}&format=csv`, secret)
     ).text();
     expect(csv).toContain('opening balance');
-    expect(await adminJson('/accounts/acme/statement?month=2020-01')).toMatchObject({
+    expect(await readAdmin('/accounts/acme/statement?month=2020-01')).toMatchObject({
       lines: [],
       opening: '0',
     });
-    expect(await adminJson('/accounts/acme/statement')).toMatchObject({
+    expect(await readAdmin('/accounts/acme/statement')).toMatchObject({
       opening: '0',
       closing: monthly.closing,
     });
-    expect(await adminJson('/accounts/acme/statement?month=2020-03&zone=Europe/Berlin')).toMatchObject({
+    expect(await readAdmin('/accounts/acme/statement?month=2020-03&zone=Europe/Berlin')).toMatchObject({
       zone: 'Europe/Berlin',
       from: '2020-02-29T23:00:00.000Z',
       to: '2020-03-31T22:00:00.000Z',
@@ -113,17 +113,17 @@ describe('a statement', () => {
       opening: '0',
       closing: monthly.closing,
     });
-    await adminJson('/accounts/acme/statement?zone=Mars/Base', 400);
-    await adminJson('/accounts/acme/statement?to=2026-01-01', 400);
-    await adminJson('/accounts/acme/statement?month=2026-01&from=2026-01-01', 400);
-    await adminJson('/accounts/nobody/statement?month=2020-01', 404);
+    await readAdmin('/accounts/acme/statement?zone=Mars/Base', 400);
+    await readAdmin('/accounts/acme/statement?to=2026-01-01', 400);
+    await readAdmin('/accounts/acme/statement?month=2026-01&from=2026-01-01', 400);
+    await readAdmin('/accounts/nobody/statement?month=2020-01', 404);
   });
 });
 
 describe('the holder of a key', () => {
   it('reads its balance, limits and usage', async () => {
-    const body = await (await fetched(`${gateway.url}/v1/key`, key.key)).json();
-    const account = z.looseObject({ used: z.string() }).parse(await adminJson('/accounts/acme'));
+    const body = await (await fetchWithKey(`${gateway.url}/v1/key`, key.key)).json();
+    const account = z.looseObject({ used: z.string() }).parse(await readAdmin('/accounts/acme'));
     expect(body).toMatchObject({
       object: 'key',
       id: key.id,
@@ -153,10 +153,10 @@ describe('the holder of a key', () => {
   it('lists its own calls only', async () => {
     const own = z
       .object({ data: z.array(z.looseObject({ id: z.string() })) })
-      .parse(await (await fetched(`${gateway.url}/v1/calls?limit=1000`, key.key)).json());
-    expect(own.data.map(({ id }) => id)).toEqual(await listed(`/calls?key=${key.id}&limit=1000`));
+      .parse(await (await fetchWithKey(`${gateway.url}/v1/calls?limit=1000`, key.key)).json());
+    expect(own.data.map(({ id }) => id)).toEqual(await listIds(`/calls?key=${key.id}&limit=1000`));
     expect(own.data[0]).not.toHaveProperty('account');
-    expect((await fetched(`${gateway.url}/v1/calls?account=beta`, key.key)).status).toBe(400);
-    expect((await fetched(`${gateway.url}/v1/key`, secret)).status).toBe(403);
+    expect((await fetchWithKey(`${gateway.url}/v1/calls?account=beta`, key.key)).status).toBe(400);
+    expect((await fetchWithKey(`${gateway.url}/v1/key`, secret)).status).toBe(403);
   });
 });

@@ -2,17 +2,17 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { until } from '../support/operated.ts';
+import { waitUntil } from '../support/operated.ts';
 import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
 
 const folder = makeDataFolder();
 const write = (file: string, text: string): void => writeFileSync(join(folder, file), text);
-const words = (text: string): void =>
+const writeWords = (text: string): void =>
   write('words.ts', `export const words: string = ${JSON.stringify(text)};\n`);
 
 let gateway: RunningGateway;
 beforeAll(async () => {
-  words('first');
+  writeWords('first');
   write(
     'greeter.ts',
     `import { definePlugin } from 'tollgate';
@@ -46,30 +46,30 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function said(): Promise<string> {
+async function fetchWords(): Promise<string> {
   return (await fetch(`${gateway.url}/words`)).text();
 }
 
 it('a file that a plugin imports takes effect soon after it was written, without a signal', async () => {
-  expect(await said()).toBe('first');
-  words('second');
-  await until(async () => (await said()) === 'second');
-  await until(() => gateway.printed().includes('the configuration was read again'));
+  expect(await fetchWords()).toBe('first');
+  writeWords('second');
+  await waitUntil(async () => (await fetchWords()) === 'second');
+  await waitUntil(() => gateway.printed().includes('the configuration was read again'));
 });
 
 it('a plugin that does not load is logged with file and line, and the one before it stays', async () => {
   write('words.ts', 'export const words = ;\n');
-  await until(() => gateway.printed().includes('the new configuration was refused'));
+  await waitUntil(() => gateway.printed().includes('the new configuration was refused'));
   expect(gateway.printed()).toContain(`${join(folder, 'words.ts')}, line 1`);
-  expect(await said()).toBe('second');
-  words('third');
-  await until(async () => (await said()) === 'third');
+  expect(await fetchWords()).toBe('second');
+  writeWords('third');
+  await waitUntil(async () => (await fetchWords()) === 'third');
 });
 
 it('SIGHUP reads a plugin again too', async () => {
-  const readings = (): number => gateway.printed().split('the configuration was read again').length;
-  const before = readings();
+  const countReadings = (): number => gateway.printed().split('the configuration was read again').length;
+  const before = countReadings();
   gateway.child.kill('SIGHUP');
-  await until(() => readings() > before);
-  expect(await said()).toBe('third');
+  await waitUntil(() => countReadings() > before);
+  expect(await fetchWords()).toBe('third');
 });

@@ -56,10 +56,10 @@ describe('a provider that lists its own models', () => {
         looker,
       ],
     });
-    const providers = (): string[] =>
+    const listProviders = (): string[] =>
       (catalog?.find('openai/gpt-4o-mini') ?? []).map(({ provider }) => provider.name);
-    await expect.poll(() => providers().length).toBe(2);
-    expect(providers()).toEqual(['openrouter', 'openai']);
+    await expect.poll(() => listProviders().length).toBe(2);
+    expect(listProviders()).toEqual(['openrouter', 'openai']);
     await own.close();
   });
 

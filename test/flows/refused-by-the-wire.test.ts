@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { isObject } from '../support/json.ts';
-import { openVendorHarness, wireOf, type VendorHarness } from '../support/vendor-harness.ts';
+import { openVendorHarness, readWire, type VendorHarness } from '../support/vendor-harness.ts';
 
 let harness: VendorHarness;
 beforeAll(async () => {
@@ -32,7 +32,7 @@ function post(body: object): Promise<Response> {
   });
 }
 
-function messageOf(reply: unknown): Record<string, unknown> {
+function readMessage(reply: unknown): Record<string, unknown> {
   const [choice]: unknown[] = isObject(reply) && Array.isArray(reply.choices) ? reply.choices : [];
   const message = isObject(choice) ? choice.message : undefined;
   return isObject(message) ? message : {};
@@ -54,7 +54,7 @@ it('the gateway runs a chat client through a whole tool loop of GPT-5.5', async 
   });
   expect(first.status).toBe(200);
   expect(first.headers.get('x-tollgate-dropped')).toContain('seed');
-  const asked = messageOf(await first.json());
+  const asked = readMessage(await first.json());
   expect(asked.tool_calls).toMatchObject([
     { type: 'function', function: { name: 'look', arguments: '{"at":"the sea"}' } },
   ]);
@@ -71,7 +71,7 @@ it('the gateway runs a chat client through a whole tool loop of GPT-5.5', async 
   const stream = await second.text();
   expect(stream).toContain('chat.completion.chunk');
   expect(stream.trimEnd().endsWith('data: [DONE]')).toBe(true);
-  expect(harness.journal().map(wireOf)).toEqual(['responses', 'responses']);
+  expect(harness.journal().map(readWire)).toEqual(['responses', 'responses']);
 });
 
 it('the gateway reports what a chat client loses by going to responses', async () => {

@@ -24,7 +24,7 @@ interface Asked {
   readonly seal: string;
 }
 
-const messages = (turns: readonly object[], more: object = {}): Asked => ({
+const buildMessages = (turns: readonly object[], more: object = {}): Asked => ({
   path: '/alpha/v1/messages',
   body: {
     model: 'anthropic/claude-sonnet-4-5',
@@ -39,12 +39,12 @@ const messages = (turns: readonly object[], more: object = {}): Asked => ({
 const thought = { type: 'thinking', thinking: 'Hm.', signature: forged };
 
 const calls: Readonly<Record<string, Asked>> = {
-  'a thinking block': messages([
+  'a thinking block': buildMessages([
     { role: 'user', content: 'Hi' },
     { role: 'assistant', content: [thought, { type: 'text', text: 'Hello.' }] },
     { role: 'user', content: 'And?' },
   ]),
-  'a thinking block in a tool loop': messages(
+  'a thinking block in a tool loop': buildMessages(
     [
       { role: 'user', content: 'Look.' },
       { role: 'assistant', content: [thought, { type: 'tool_use', id: 'toolu_1', name: 'look', input: {} }] },

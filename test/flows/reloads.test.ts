@@ -1,6 +1,6 @@
 /** One gateway whose configuration changes while it works, for better and for worse. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { modelOf, openOperated, until, type Operated } from '../support/operated.ts';
+import { modelOf, openOperated, waitUntil, type Operated } from '../support/operated.ts';
 import type { RunningGateway } from '../support/process.ts';
 
 const body = {
@@ -30,7 +30,7 @@ describe('a configuration that changes', () => {
     const release = operated.hold();
     const stream = await operated.stream(gateway);
     operated.configure('bodyLimit: 500');
-    await until(async () => !(await hasDemo()));
+    await waitUntil(async () => !(await hasDemo()));
     expect((await call({ user: 'a'.repeat(500) })).status).toBe(413);
     release();
     const sent = await stream.text();
@@ -42,7 +42,7 @@ describe('a configuration that changes', () => {
   it('is read again on SIGHUP', async () => {
     const before = gateway.printed().length;
     gateway.child.kill('SIGHUP');
-    await until(() => gateway.printed().slice(before).includes('the configuration was read again'));
+    await waitUntil(() => gateway.printed().slice(before).includes('the configuration was read again'));
     expect((await call()).status).toBe(200);
   });
 
@@ -57,21 +57,21 @@ describe('a configuration that changes', () => {
     ],
   ])('is refused where it has %s, and the old one keeps serving', async (_, plugins, message) => {
     operated.configure();
-    await until(async () => !(await hasDemo()));
+    await waitUntil(async () => !(await hasDemo()));
     const before = gateway.printed().length;
     operated.configure('', plugins);
-    await until(() => gateway.printed().slice(before).includes('the new configuration was refused'));
+    await waitUntil(() => gateway.printed().slice(before).includes('the new configuration was refused'));
     expect(gateway.printed().slice(before)).toContain(message);
     // The fault alone, as the start and `check` print it: an operator reads it, not our call stack.
     expect(gateway.printed().slice(before)).not.toContain('"stack"');
     expect((await call()).status).toBe(200);
     operated.configure('', 'demo()');
-    await until(hasDemo);
+    await waitUntil(hasDemo);
   });
 
   it('names the changes that need a restart', async () => {
     operated.configure('maxConnections: 7, workers: 2');
-    await until(() =>
+    await waitUntil(() =>
       gateway.printed().includes('server.maxConnections, server.workers will change with the next start'),
     );
   });

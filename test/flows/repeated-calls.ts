@@ -33,8 +33,8 @@ export let order: string;
 
 /** The state before the test. */
 export let before: { used: number; requests: number; ends: number };
-export const used = async (): Promise<number> => (await harness.balance()).used - before.used;
-export const calls = (): number => harness.vendor.requests.length - before.requests;
+export const readUsed = async (): Promise<number> => (await harness.balance()).used - before.used;
+export const countCalls = (): number => harness.vendor.requests.length - before.requests;
 
 export interface Ask {
   readonly path: string;

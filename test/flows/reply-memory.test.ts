@@ -10,7 +10,7 @@ import type { Store } from '../../plugins/meters/balance/store.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { openBooks } from '../support/books.ts';
-import { chunk, chunkOf, ending } from '../support/chat-stream.ts';
+import { chunk, buildChunk, ending } from '../support/chat-stream.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { station } from '../support/station.ts';
@@ -34,7 +34,7 @@ beforeAll(async () => {
   ({ store, key } = await openBooks(gateway));
   await gateway.verb('credit add', ['tester', '5']);
 });
-beforeEach(() => vendor.conduct((response) => usual(response)));
+beforeEach(() => vendor.conduct((response) => sendReply(response)));
 afterAll(async () => {
   await store.close();
   await gateway.close();
@@ -42,7 +42,7 @@ afterAll(async () => {
 });
 
 const figures = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
-const said = (content: string): string =>
+const buildReply = (content: string): string =>
   JSON.stringify({
     id: 'c',
     object: 'chat.completion',
@@ -51,9 +51,9 @@ const said = (content: string): string =>
     choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
     usage: figures,
   });
-const usual = (response: ServerResponse, content = 'Hello!'): void =>
-  void response.writeHead(200, { 'content-type': 'application/json' }).end(said(content));
-const stream = (response: ServerResponse): ServerResponse =>
+const sendReply = (response: ServerResponse, content = 'Hello!'): void =>
+  void response.writeHead(200, { 'content-type': 'application/json' }).end(buildReply(content));
+const beginStream = (response: ServerResponse): ServerResponse =>
   response.writeHead(200, { 'content-type': 'text/event-stream' });
 
 const paths = { chat: '/v1/chat/completions', messages: '/alpha/v1/messages' } as const;
@@ -86,22 +86,22 @@ function call(
   });
 }
 
-async function used(): Promise<bigint> {
+async function readUsed(): Promise<bigint> {
   return (await store.balance('tester'))?.used ?? 0n;
 }
 
 describe.each(clients)('a client of %s', (client) => {
   it('receives a reply that fits, and an error for one that is too long, which costs nothing', async () => {
-    vendor.conduct((response) => usual(response, 'x'.repeat(repliesLimit)));
+    vendor.conduct((response) => sendReply(response, 'x'.repeat(repliesLimit)));
     expect((await call(client, false)).status).toBe(200);
-    const before = await used();
-    vendor.conduct((response) => usual(response, 'x'.repeat(repliesLimit + free)));
+    const before = await readUsed();
+    vendor.conduct((response) => sendReply(response, 'x'.repeat(repliesLimit + free)));
     const refused = await call(client, false);
     expect([refused.status, await refused.text()]).toEqual([
       502,
       expect.stringContaining('longer reply than the gateway accepts'),
     ]);
-    expect(await used()).toBe(before);
+    expect(await readUsed()).toBe(before);
   });
 
   it('receives an error for a short reply that is mostly structure', async () => {
@@ -117,40 +117,40 @@ describe.each(clients)('a client of %s', (client) => {
   it('keeps the part of a stream before an event that is too long, and pays for it', async () => {
     vendor.conduct(
       (response) =>
-        void stream(response).write(
+        void beginStream(response).write(
           chunk({ content: 'One two three four.' }) + `data: {"id":"${'x'.repeat(repliesLimit + free)}`,
         ),
     );
-    const before = await used();
+    const before = await readUsed();
     const reply = await (await call(client, true)).text();
     expect(reply).toContain('One two three four.');
     expect(reply).toContain('longer reply than the gateway accepts');
     expect(reply).not.toMatch(/\[DONE\]|message_stop/);
-    expect(await used()).toBeGreaterThan(before);
+    expect(await readUsed()).toBeGreaterThan(before);
   });
 
   it('gets a retryable error while others hold the whole budget, and is served afterwards', async () => {
     const controller = new AbortController();
     vendor.conduct(
       (response) =>
-        void stream(response).write(
+        void beginStream(response).write(
           chunk({ content: 'One' }) + `data: {"id":"${'x'.repeat(repliesLimit + free - 5000)}`,
         ),
     );
     const first = await call('chat', true, controller.signal);
     expect(first.status).toBe(200);
-    vendor.conduct((response) => usual(response));
-    const refusal = async (): Promise<unknown> =>
+    vendor.conduct((response) => sendReply(response));
+    const fetchRefusal = async (): Promise<unknown> =>
       call(client, false).then(({ status, headers }) => [status, headers.get('retry-after')]);
-    await expect.poll(refusal).toEqual([client === 'messages' ? 529 : 503, '2']);
+    await expect.poll(fetchRefusal).toEqual([client === 'messages' ? 529 : 503, '2']);
     controller.abort();
     await expect.poll(async () => (await call(client, false)).status).toBe(200);
   });
 
   it('does not wait forever for a stream that only ever opens', async () => {
     vendor.conduct((response) => {
-      stream(response);
-      const timer = setInterval(() => response.write(chunkOf([])), 20);
+      beginStream(response);
+      const timer = setInterval(() => response.write(buildChunk([])), 20);
       response.on('close', () => clearInterval(timer));
     });
     const reply = await call(client, true);
@@ -164,15 +164,18 @@ describe('the recording of a reply for its Idempotency-Key', () => {
   const ask = (order: string): Promise<Response> =>
     call('chat', true, undefined, { 'idempotency-key': order });
   /** How much content it has, and whether it is complete. */
-  const lengthOf = (text: string): unknown => [text.split('xxxxxxxxxx').length - 1, text.includes('[DONE]')];
-  const textOf = async (order: string): Promise<string> => (await ask(order)).text();
+  const measureLength = (text: string): unknown => [
+    text.split('xxxxxxxxxx').length - 1,
+    text.includes('[DONE]'),
+  ];
+  const fetchText = async (order: string): Promise<string> => (await ask(order)).text();
 
   it('takes only memory that replies can spare, and releases it with its call', async () => {
     const long = piece.repeat(15);
     const open: ServerResponse[] = [];
     onTestFinished(() => void open[0]?.destroy());
     vendor.conduct((response) => {
-      open.push(stream(response));
+      open.push(beginStream(response));
       response.write(long);
     });
     const running = await ask('running');
@@ -180,21 +183,22 @@ describe('the recording of a reply for its Idempotency-Key', () => {
     let seen = '';
     while (seen.length < long.length) seen += Buffer.from((await reader?.read())?.value ?? []).toString();
 
-    vendor.conduct((response) => void stream(response).end(long + last));
-    const crowded = await textOf('crowded');
-    expect(lengthOf(crowded)).toEqual([15_000, true]);
-    const refused = await textOf('crowded');
+    vendor.conduct((response) => void beginStream(response).end(long + last));
+    const crowded = await fetchText('crowded');
+    expect(measureLength(crowded)).toEqual([15_000, true]);
+    const refused = await fetchText('crowded');
     expect(refused).toContain('outcome_not_kept');
-    expect(lengthOf(refused)).toEqual([0, false]);
-    vendor.conduct((response) => void stream(response).end(piece + last));
-    expect(lengthOf(await textOf('short'))).toEqual([1000, true]);
+    expect(measureLength(refused)).toEqual([0, false]);
+    vendor.conduct((response) => void beginStream(response).end(piece + last));
+    expect(measureLength(await fetchText('short'))).toEqual([1000, true]);
 
     open[0]?.end(last);
     while (!(await reader?.read())?.done);
-    vendor.conduct((response) => void stream(response).end(long + last));
-    expect(lengthOf(await textOf('later'))).toEqual([15_000, true]);
+    vendor.conduct((response) => void beginStream(response).end(long + last));
+    expect(measureLength(await fetchText('later'))).toEqual([15_000, true]);
     vendor.conduct((response) => void response.destroy());
-    expect(lengthOf(await textOf('short'))).toEqual([1000, true]);
-    for (const order of ['running', 'later']) expect(lengthOf(await textOf(order))).toEqual([15_000, true]);
+    expect(measureLength(await fetchText('short'))).toEqual([1000, true]);
+    for (const order of ['running', 'later'])
+      expect(measureLength(await fetchText(order))).toEqual([15_000, true]);
   });
 });

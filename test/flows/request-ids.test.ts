@@ -53,7 +53,7 @@ afterAll(() => harness.close());
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** The log lines that contain an id. */
-function linesOf(id: string | null): Record<string, unknown>[] {
+function findLines(id: string | null): Record<string, unknown>[] {
   return harness.gateway.log
     .filter((line) => id !== null && line.includes(id))
     .map((line): Record<string, unknown> => JSON.parse(line));
@@ -92,7 +92,7 @@ describe('the id of a request', () => {
     const response = await fetch(`${harness.gateway.url}/faulty`);
     const id = response.headers.get('x-request-id');
     expect(await response.json()).toEqual({ id });
-    expect(linesOf(id)).toMatchObject([
+    expect(findLines(id)).toMatchObject([
       { request: id, route: 'faulty', msg: 'a route failed', error: { message: 'the mill stands still' } },
     ]);
   });
@@ -102,7 +102,7 @@ describe('the id of a request', () => {
     const id = response.headers.get('x-request-id');
     expect(await response.text()).not.toContain('miller');
     const about = { request: id, method: 'GET', path: '/worse', plugin: 'faulty' };
-    expect(linesOf(id)).toMatchObject([
+    expect(findLines(id)).toMatchObject([
       { ...about, error: { message: 'the mill stands still' } },
       { ...about, error: { message: 'so does the miller' } },
     ]);
@@ -115,8 +115,8 @@ describe('the id of a request', () => {
     });
     const id = response.headers.get('x-request-id');
     await response.text();
-    await expect.poll(() => linesOf(id).length).toBe(3);
-    const logged = linesOf(id).map(({ call, msg }) => [call, msg]);
+    await expect.poll(() => findLines(id).length).toBe(3);
+    const logged = findLines(id).map(({ call, msg }) => [call, msg]);
     expect(logged.toSorted()).toEqual(
       [
         [id, 'a line of a plugin'],

@@ -53,7 +53,7 @@ const answering = definePlugin({
 });
 
 /** What a plugin in plain JavaScript may return, past the types. */
-function untyped(value: unknown): never {
+function passUntyped(value: unknown): never {
   return value as never;
 }
 
@@ -79,14 +79,14 @@ const careless = definePlugin({
           path: `/unsendable/${index}`,
           access: 'public',
           errors: () => ({ status: 500, body: 'in its own words' }),
-          handle: async () => untyped(reply),
+          handle: async () => passUntyped(reply),
         });
         routes.add({
           name: `${method} ${name} of an error`,
           method,
           path: `/wordless/${index}`,
           access: 'public',
-          errors: () => untyped(reply),
+          errors: () => passUntyped(reply),
           handle: async () => Promise.reject(new Error('out of luck')),
         });
       }
@@ -98,7 +98,7 @@ const careless = definePlugin({
         throw new TypeError('the wheel is stuck');
       },
     });
-    readiness.add({ name: 'late', fault: () => untyped(Promise.reject(new Error('too late'))) });
+    readiness.add({ name: 'late', fault: () => passUntyped(Promise.reject(new Error('too late'))) });
   },
 });
 
@@ -126,7 +126,7 @@ describe('a route that returns a valid reply', () => {
 
 describe('a route that returns an invalid reply', () => {
   /** The log lines about one request. */
-  const linesOf = (id: string | null): string[] =>
+  const findLines = (id: string | null): string[] =>
     gateway.log.filter((line) => id !== null && line.includes(id));
 
   it.each(unsendable.map(([name, , expected], index) => ({ name, expected, index })))(
@@ -135,7 +135,7 @@ describe('a route that returns an invalid reply', () => {
       for (const method of ['GET', 'POST']) {
         const response = await fetch(`${gateway.url}/unsendable/${index}`, { method });
         expect([response.status, await response.text()]).toEqual([500, 'in its own words']);
-        const [line = ''] = linesOf(response.headers.get('x-request-id'));
+        const [line = ''] = findLines(response.headers.get('x-request-id'));
         expect(JSON.parse(line)).toMatchObject({
           plugin: 'careless',
           error: { message: expect.stringContaining(expected) },
@@ -153,7 +153,9 @@ describe('a route that returns an invalid reply', () => {
           500,
           { error: { code: 'internal' } },
         ]);
-        const lines = linesOf(response.headers.get('x-request-id')).map((line): unknown => JSON.parse(line));
+        const lines = findLines(response.headers.get('x-request-id')).map((line): unknown =>
+          JSON.parse(line),
+        );
         expect(lines).toMatchObject([
           { error: { message: 'out of luck' } },
           { plugin: 'careless', error: { message: expect.stringContaining(expected) } },
@@ -186,12 +188,12 @@ describe('a body for a route', () => {
       body,
       duplex: 'half',
     });
-  const padded = (length: number): string => '{"a":1}'.padEnd(length);
-  const chunked = (text: string): ReadableStream => new Blob([text]).stream();
+  const padBody = (length: number): string => '{"a":1}'.padEnd(length);
+  const streamText = (text: string): ReadableStream => new Blob([text]).stream();
 
   it.each([
-    ['with a content-length', padded],
-    ['in chunks', (length: number) => chunked(padded(length))],
+    ['with a content-length', padBody],
+    ['in chunks', (length: number) => streamText(padBody(length))],
   ])('of a megabyte is accepted, %s, and a longer one is refused as too large', async (_, made) => {
     expect(await (await post(made(1_048_576))).text()).toBe('1048576');
     const refused = await post(made(1_048_577));

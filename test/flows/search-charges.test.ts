@@ -12,7 +12,7 @@ import { startScriptedVendor } from '../support/scripted-vendor.ts';
 import { acceptAnyKey, station } from '../support/station.ts';
 import { paths } from './search-calls.ts';
 
-const searched = (text: string, webSearchQueries: readonly string[]): object =>
+const buildSearched = (text: string, webSearchQueries: readonly string[]): object =>
   generateReply(text, {
     candidates: [
       {
@@ -32,7 +32,7 @@ it.each<[stream: boolean, billed: 'each' | 'once', count: number]>([
 ])(
   'the gateway charges the searches that Google reports: streamed %s, %s, %i',
   async (stream, searchesBilled, count) => {
-    const reply = searched('Sunny.', ['weather today', 'weather tomorrow']);
+    const reply = buildSearched('Sunny.', ['weather today', 'weather tomorrow']);
     const vendor = await startScriptedVendor((response) => {
       response.writeHead(200, { 'content-type': stream ? 'text/event-stream' : 'application/json' });
       response.end(stream ? `data: ${JSON.stringify(reply)}\n\n` : JSON.stringify(reply));
@@ -107,22 +107,22 @@ const billed = {
       },
     }),
   'generate-content': (count: number) =>
-    searched(
+    buildSearched(
       'Hi',
       Array.from({ length: count }, (_, index) => `query ${index}`),
     ),
 };
-const claudeSearch = (uses?: number): object => ({
+const offerSearch = (uses?: number): object => ({
   tools: [
     { type: 'web_search_20250305', name: 'web_search', ...(uses === undefined ? {} : { max_uses: uses }) },
   ],
 });
 
 it.each<[family: keyof typeof billed, fields: object, count: number, charged: number, suspect: boolean]>([
-  ['messages', claudeSearch(1), 1, 1, false],
-  ['messages', claudeSearch(1), 500, 1, true],
-  ['messages', claudeSearch(), 30, 30, false],
-  ['messages', claudeSearch(), 1000, 10, true],
+  ['messages', offerSearch(1), 1, 1, false],
+  ['messages', offerSearch(1), 500, 1, true],
+  ['messages', offerSearch(), 30, 30, false],
+  ['messages', offerSearch(), 1000, 10, true],
   ['messages', {}, 1000, 0, true],
   ['chat-completions', {}, 1000, 0, true],
   ['chat-completions', { web_search_options: {} }, 2, 2, false],

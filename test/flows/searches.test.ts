@@ -46,7 +46,7 @@ const calls: Readonly<Record<string, (search: object) => readonly [path: string,
 };
 
 /** What a call reserves, in USD: the status of its reply does not matter here. */
-async function reservedFor([path, body]: readonly [string, object]): Promise<number> {
+async function readReserved([path, body]: readonly [string, object]): Promise<number> {
   const response = await postJson(harness.gateway.url + path, body, {
     authorization: `Bearer ${key}`,
     'anthropic-version': '2023-06-01',
@@ -59,7 +59,7 @@ async function reservedFor([path, body]: readonly [string, object]): Promise<num
 }
 
 /** The tokens of all readings of a conversation of `sent` tokens that grows by 10,000 with each search. */
-const read = (searches: number, sent: number): number =>
+const sumReadings = (searches: number, sent: number): number =>
   Array.from({ length: searches + 1 }, (_, done) => sent + done * 10_000).reduce(
     (sum, each) => sum + each,
     0,
@@ -69,14 +69,22 @@ it.each<
   [family: string, message: string, search: object, count: number, each: number, tokens: number, rate: number]
 >([
   ['chat-completions', 'options of a search', { web_search_options: {} }, 10, 0.01, 100_000, 0.25],
-  ['responses', 'a tool', { tools: [{ type: 'web_search' }] }, 10, 0.01, 100_000 + read(9, 0) / 10, 0.25],
+  [
+    'responses',
+    'a tool',
+    { tools: [{ type: 'web_search' }] },
+    10,
+    0.01,
+    100_000 + sumReadings(9, 0) / 10,
+    0.25,
+  ],
   [
     'responses',
     'a tool and a limit',
     { tools: [{ type: 'web_search' }], max_tool_calls: 4 },
     4,
     0.01,
-    40_000 + read(3, 0) / 10,
+    40_000 + sumReadings(3, 0) / 10,
     0.25,
   ],
   [
@@ -85,7 +93,7 @@ it.each<
     { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
     10,
     0.01,
-    read(10, 0),
+    sumReadings(10, 0),
     3,
   ],
   [
@@ -94,7 +102,7 @@ it.each<
     { tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 3 }] },
     3,
     0.01,
-    read(3, 0),
+    sumReadings(3, 0),
     3,
   ],
   // Google bills Gemini 2.5 once for a call that searches.
@@ -104,7 +112,7 @@ it.each<
   async (family, _, search, count, each, tokens, rate) => {
     const call = calls[family];
     if (!call) throw new Error(family);
-    const difference = (await reservedFor(call(search))) - (await reservedFor(call({})));
+    const difference = (await readReserved(call(search))) - (await readReserved(call({})));
     const found = difference - count * each;
     expect(found).toBeGreaterThanOrEqual(tokens * rate * 0.999e-6);
     // The request itself has fewer than 300 bytes, and is read up to eleven times.
@@ -121,8 +129,8 @@ it('a call whose provider may run code reserves a container', async () => {
   const call = calls.responses;
   if (!call) throw new Error('no responses');
   const more =
-    (await reservedFor(call({ tools: [{ type: 'code_interpreter', container: { type: 'auto' } }] }))) -
-    (await reservedFor(call({})));
+    (await readReserved(call({ tools: [{ type: 'code_interpreter', container: { type: 'auto' } }] }))) -
+    (await readReserved(call({})));
   expect(more).toBeGreaterThan(0.03 + codeRuns);
   expect(more).toBeLessThan(0.0301 + codeRuns);
 });
@@ -149,7 +157,7 @@ it.each<[message: string, tools: object[], least: number, most: number]>([
 ])('a call reserves %s', async (_, tools, least, most) => {
   const call = calls.responses;
   if (!call) throw new Error('no responses');
-  const more = (await reservedFor(call({ tools }))) - (await reservedFor(call({})));
+  const more = (await readReserved(call({ tools }))) - (await readReserved(call({})));
   expect(more).toBeGreaterThan(least);
   expect(more).toBeLessThan(most);
 });
@@ -210,7 +218,7 @@ it.each<[family: string, fields: object, least: number]>([
   async (family, fields, least) => {
     const call = calls[family];
     if (!call) throw new Error(family);
-    const reserved = await reservedFor(call(fields));
+    const reserved = await readReserved(call(fields));
     expect(reserved).toBeGreaterThan(least);
     expect(reserved).toBeLessThan(least * 1.05);
   },
@@ -225,5 +233,5 @@ it('a call without searches reserves none', async () => {
   const plain = calls.messages?.({});
   const own = calls.messages?.({ tools: [tool] });
   if (!plain || !own) throw new Error('messages');
-  expect((await reservedFor(own)) - (await reservedFor(plain))).toBeLessThan(0.005);
+  expect((await readReserved(own)) - (await readReserved(plain))).toBeLessThan(0.005);
 });

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { sendRaw } from '../support/raw.ts';
 import { startScriptedVendor } from '../support/scripted-vendor.ts';
-import { body, canary, adminUrl, harness, model, openCanaries, opened, send } from './canaries.ts';
+import { body, canary, getAdminUrl, harness, model, openCanaries, opened, send } from './canaries.ts';
 
 openCanaries();
 
@@ -255,7 +255,7 @@ describe("the gateway's sockets", () => {
     });
     expect((await send('/v1/chat/completions', body)).status).toBe(502);
     harness.vendor.unscript();
-    const known = [harness.gateway.url, harness.vendor.url, adminUrl()].map((url) => new URL(url).host);
+    const known = [harness.gateway.url, harness.vendor.url, getAdminUrl()].map((url) => new URL(url).host);
     expect([...opened].filter((host) => !known.includes(host))).toEqual([]);
     expect(opened).toContain(new URL(harness.vendor.url).host);
     expect(decoy.bodies).toEqual([]);

@@ -1,14 +1,15 @@
 /** The service interface of generate-content, field by field. */
 import { describe, expect, it } from 'vitest';
-import { dataOf } from '../support/listen.ts';
+import { readData } from '../support/listen.ts';
 import { key, number, openService, post, said, text } from './service.ts';
 
 openService();
 
 describe('generate-content', () => {
-  const address = (method: string, model = 'demo/echo'): string => `/beta/v1beta/models/${model}:${method}`;
+  const buildAddress = (method: string, model = 'demo/echo'): string =>
+    `/beta/v1beta/models/${model}:${method}`;
   const ahoy = { contents: [{ parts: [{ text: 'Ahoy' }] }] };
-  const own = (): Record<string, string> => ({ 'x-partner-api-key': key });
+  const buildOwnHeaders = (): Record<string, string> => ({ 'x-partner-api-key': key });
   const usageMetadata = expect.objectContaining({
     promptTokenCount: number,
     candidatesTokenCount: number,
@@ -22,11 +23,11 @@ describe('generate-content', () => {
   };
 
   it.each([
-    ['the key header', () => own()],
+    ['the key header', () => buildOwnHeaders()],
     ['the key header of its vendor', () => ({ 'x-goog-api-key': key })],
     ['a bearer', () => ({ authorization: `Bearer ${key}` })],
   ])('answers at %s', async (_, headers) => {
-    expect(await post(address('generateContent'), ahoy, headers())).toMatchObject({
+    expect(await post(buildAddress('generateContent'), ahoy, headers())).toMatchObject({
       status: 200,
       body: whole,
     });
@@ -38,17 +39,22 @@ describe('generate-content', () => {
       { inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } },
     ]) {
       expect(
-        (await post(address('generateContent'), { contents: [{ parts: [{ text: 'Ahoy' }, part] }] }, own()))
-          .status,
+        (
+          await post(
+            buildAddress('generateContent'),
+            { contents: [{ parts: [{ text: 'Ahoy' }, part] }] },
+            buildOwnHeaders(),
+          )
+        ).status,
       ).toBe(200);
     }
   });
 
   it('returns a picture as base64 in a part', async () => {
     const { body } = await post(
-      address('generateContent', 'demo/paint'),
+      buildAddress('generateContent', 'demo/paint'),
       { contents: [{ parts: [{ text: 'A lighthouse' }] }] },
-      own(),
+      buildOwnHeaders(),
     );
     expect(body).toMatchObject({
       candidates: [
@@ -66,13 +72,13 @@ describe('generate-content', () => {
   });
 
   it('streams one array, and bare events if the client asks for them', async () => {
-    const array = await post(address('streamGenerateContent'), ahoy, own());
-    const events = await post(`${address('streamGenerateContent')}?alt=sse`, ahoy, own());
+    const array = await post(buildAddress('streamGenerateContent'), ahoy, buildOwnHeaders());
+    const events = await post(`${buildAddress('streamGenerateContent')}?alt=sse`, ahoy, buildOwnHeaders());
     expect([array.type, events.type]).toEqual([
       expect.stringContaining('application/json'),
       expect.stringContaining('text/event-stream'),
     ]);
-    for (const chunks of [array.body, dataOf(events.text)]) {
+    for (const chunks of [array.body, readData(events.text)]) {
       const all: unknown[] = Array.isArray(chunks) ? chunks : [];
       expect(all[0]).toMatchObject({
         candidates: [{ content: { role: 'model', parts: [{ text }] } }],
@@ -84,7 +90,7 @@ describe('generate-content', () => {
   });
 
   it('counts the tokens of contents', async () => {
-    expect(await post(address('countTokens'), ahoy, own())).toMatchObject({
+    expect(await post(buildAddress('countTokens'), ahoy, buildOwnHeaders())).toMatchObject({
       status: 200,
       body: { totalTokens: number },
     });
@@ -93,32 +99,34 @@ describe('generate-content', () => {
   it.each<[string, string, object, Record<string, string> | undefined, number, string]>([
     [
       'a wrong key',
-      address('generateContent'),
+      buildAddress('generateContent'),
       ahoy,
       { 'x-partner-api-key': 'nonsense' },
       401,
       'UNAUTHENTICATED',
     ],
-    ['no contents', address('generateContent'), {}, undefined, 400, 'INVALID_ARGUMENT'],
+    ['no contents', buildAddress('generateContent'), {}, undefined, 400, 'INVALID_ARGUMENT'],
     [
       'a text that is none',
-      address('generateContent'),
+      buildAddress('generateContent'),
       { contents: [{ parts: [{ text: 1 }] }] },
       undefined,
       400,
       'INVALID_ARGUMENT',
     ],
-    ['an unknown model', address('generateContent', 'demo/nobody'), ahoy, undefined, 404, 'NOT_FOUND'],
-    ['an unknown method', address('embedContent'), ahoy, undefined, 404, 'NOT_FOUND'],
+    ['an unknown model', buildAddress('generateContent', 'demo/nobody'), ahoy, undefined, 404, 'NOT_FOUND'],
+    ['an unknown method', buildAddress('embedContent'), ahoy, undefined, 404, 'NOT_FOUND'],
   ])('refuses %s in its own error format', async (_, path, body, headers, code, status) => {
-    expect(await post(path, body, headers ?? own())).toMatchObject({
+    expect(await post(path, body, headers ?? buildOwnHeaders())).toMatchObject({
       status: code,
       body: { error: { code, status, message: text } },
     });
   });
 
   it('refuses a stream in array form with an array', async () => {
-    expect(await post(address('streamGenerateContent', 'demo/nobody'), ahoy, own())).toMatchObject({
+    expect(
+      await post(buildAddress('streamGenerateContent', 'demo/nobody'), ahoy, buildOwnHeaders()),
+    ).toMatchObject({
       status: 404,
       body: [{ error: { code: 404, status: 'NOT_FOUND' } }],
     });

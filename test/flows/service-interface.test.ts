@@ -4,7 +4,7 @@
  * model answers.
  */
 import { describe, expect, it } from 'vitest';
-import { dataOf } from '../support/listen.ts';
+import { readData } from '../support/listen.ts';
 import { type Answer, key, number, openService, post, said, text } from './service.ts';
 
 openService();
@@ -116,7 +116,7 @@ describe('responses', () => {
   it('streams its events in order, each numbered, and ends with [DONE]', async () => {
     const { status, type, text: stream } = await call({ input: 'Ahoy', stream: true });
     expect([status, type]).toEqual([200, expect.stringContaining('text/event-stream')]);
-    const events = dataOf(stream);
+    const events = readData(stream);
     const kinds = events.map((event) => event.type);
     expect(kinds.filter((kind, index) => kind !== kinds[index - 1])).toEqual([
       'response.created',
@@ -155,7 +155,7 @@ describe('responses', () => {
       tool_choice: { type: 'function', name: 'tide_at' },
       stream: true,
     });
-    const kinds = dataOf(stream).map((event) => event.type);
+    const kinds = readData(stream).map((event) => event.type);
     expect(kinds.filter((kind, index) => kind !== kinds[index - 1]).slice(2)).toEqual([
       'response.output_item.added',
       'response.function_call_arguments.delta',

@@ -12,7 +12,7 @@ import { admin } from '../../plugins/operations/admin/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
-import { freshDatabase } from '../support/database.ts';
+import { openDatabase } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { postJson } from '../support/post.ts';
 import { makeDataFolder, runVerb, startProcess } from '../support/process.ts';
@@ -24,7 +24,7 @@ afterAll(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
-function machine(url: string): Record<string, string> {
+function prepareMachine(url: string): Record<string, string> {
   const folder = makeDataFolder();
   folders.push(folder);
   return { TOLLGATE_CONFIG, TOLLGATE_LEDGER_URL: url, TOLLGATE_DATA: folder };
@@ -32,12 +32,12 @@ function machine(url: string): Record<string, string> {
 
 describe('two gateways with one PostgreSQL', () => {
   it('share keys and accounts', async () => {
-    const { url, drop } = await freshDatabase();
-    const environments = [machine(url), machine(url)];
+    const { url, drop } = await openDatabase();
+    const environments = [prepareMachine(url), prepareMachine(url)];
     const gateways = await Promise.all(environments.map((environment) => startProcess(environment)));
     const { output } = await runVerb(
       ['keys', 'create', '--account', 'acme', '--credit', '5', '--json'],
-      machine(url),
+      prepareMachine(url),
     );
     const { key }: { key: string } = JSON.parse(output);
     for (const gateway of gateways) {
@@ -59,7 +59,7 @@ describe('two gateways with one PostgreSQL', () => {
     expect(seen[1]).toEqual(seen[0]);
     for (const gateway of gateways) expect(gateway.printed()).not.toContain('keeper');
     await Promise.all(gateways.map((gateway) => gateway.stop('SIGTERM')));
-    const audited = await runVerb(['audit', '--json'], machine(url));
+    const audited = await runVerb(['audit', '--json'], prepareMachine(url));
     expect([audited.code, JSON.parse(audited.output)]).toMatchObject([0, { ok: true }]);
     await drop();
   });
@@ -71,7 +71,7 @@ describe('two gateways with one PostgreSQL', () => {
     let secret: string;
     let drop: () => Promise<void>;
     beforeAll(async () => {
-      const fresh = await freshDatabase();
+      const fresh = await openDatabase();
       ({ drop } = fresh);
       const store = { kind: 'postgres', url: fresh.url } as const;
       const plugins = [bearer(), chatCompletions(), demo({ pace: 1 }), balance({ store, firstCredit: '0' })];
@@ -83,15 +83,15 @@ describe('two gateways with one PostgreSQL', () => {
       const [first] = gateways;
       adminUrl = findAdminUrl(first?.printed);
       secret = readFileSync(join(first?.dataFolder ?? '', 'operator-secret'), 'utf8').trim();
-      await operate('POST', '/accounts', { name: 'acme' });
-      await operate('POST', '/credits', { account: 'acme', amount: '5', reference: 'invoice-1' });
+      await callAdmin('POST', '/accounts', { name: 'acme' });
+      await callAdmin('POST', '/credits', { account: 'acme', amount: '5', reference: 'invoice-1' });
     });
     afterAll(async () => {
       for (const gateway of gateways) await gateway.close();
       await drop();
     });
 
-    async function operate(
+    async function callAdmin(
       method: string,
       path: string,
       sent?: object,
@@ -105,10 +105,10 @@ describe('two gateways with one PostgreSQL', () => {
       return { status: response.status, body: await response.json() };
     }
 
-    async function newKey(limits: object = {}): Promise<{ readonly key: string; readonly id: string }> {
+    async function createKey(limits: object = {}): Promise<{ readonly key: string; readonly id: string }> {
       return z
         .object({ key: z.string(), id: z.string() })
-        .parse((await operate('POST', '/keys', { account: 'acme', limits })).body);
+        .parse((await callAdmin('POST', '/keys', { account: 'acme', limits })).body);
     }
 
     async function call(index: number, key: string, more: Record<string, string> = {}, sent: object = body) {
@@ -124,7 +124,7 @@ describe('two gateways with one PostgreSQL', () => {
     }
 
     it('share idempotency keys: one of 30 equal calls is made and charged; all get its bytes', async () => {
-      const { key, id } = await newKey();
+      const { key, id } = await createKey();
       const once = { 'idempotency-key': 'order-1' };
       const replies = await Promise.all(Array.from({ length: 30 }, (_, index) => call(index, key, once)));
       expect(replies.filter(({ status, replayed }) => status === 200 && replayed === null)).toHaveLength(1);
@@ -133,14 +133,14 @@ describe('two gateways with one PostgreSQL', () => {
       for (const index of [0, 1])
         expect(await call(index, key, once)).toEqual({ status: 200, replayed: 'true', text: made });
       expect((await call(1, key, once, { ...body, max_tokens: 21 })).status).toBe(422);
-      expect(await operate('GET', `/usage?key=${id}&by=key`)).toMatchObject({
+      expect(await callAdmin('GET', `/usage?key=${id}&by=key`)).toMatchObject({
         status: 200,
         body: { data: [{ key: id, calls: 1 }] },
       });
     });
 
     it('share the rate limit of a key', async () => {
-      const { key } = await newKey({ callsPerMinute: 4 });
+      const { key } = await createKey({ callsPerMinute: 4 });
       const replies = await Promise.all(Array.from({ length: 12 }, (_, index) => call(index, key)));
       expect(replies.map(({ status }) => status).toSorted()).toEqual([
         200,
@@ -153,25 +153,28 @@ describe('two gateways with one PostgreSQL', () => {
 
     it('apply what operators do at the other: credit, limits, rotation, disabling', async () => {
       expect(
-        await operate('POST', '/credits', { account: 'acme', amount: '5', reference: 'invoice-1' }),
+        await callAdmin('POST', '/credits', { account: 'acme', amount: '5', reference: 'invoice-1' }),
       ).toMatchObject({ status: 200, body: { status: 'already_credited', total: '5' } });
-      const { key, id } = await newKey({ spendCap: '0.000000001' });
+      const { key, id } = await createKey({ spendCap: '0.000000001' });
       expect((await call(1, key)).status).toBe(402);
-      await operate('PATCH', `/keys/${id}`, { limits: { spendCap: null } });
+      await callAdmin('PATCH', `/keys/${id}`, { limits: { spendCap: null } });
       expect((await call(1, key)).status).toBe(200);
       const rotated = z
         .object({ key: z.string(), id: z.string() })
-        .parse((await operate('POST', `/keys/${id}/rotate`, { overlap: 3600 })).body);
+        .parse((await callAdmin('POST', `/keys/${id}/rotate`, { overlap: 3600 })).body);
       expect([(await call(1, key)).status, (await call(1, rotated.key)).status]).toEqual([200, 200]);
-      await operate('PATCH', `/keys/${rotated.id}`, { disabled: true });
+      await callAdmin('PATCH', `/keys/${rotated.id}`, { disabled: true });
       await expect.poll(async () => (await call(1, rotated.key)).status).toBe(401);
-      expect(await operate('GET', `/entries?key=${id}`)).toMatchObject({
+      expect(await callAdmin('GET', `/entries?key=${id}`)).toMatchObject({
         body: { data: [{ kind: 'reserve' }, { kind: 'post' }, { kind: 'reserve' }, { kind: 'post' }] },
       });
-      expect(await operate('GET', '/reservations')).toMatchObject({
+      expect(await callAdmin('GET', '/reservations')).toMatchObject({
         body: { data: [], totals: { calls: 0 } },
       });
-      expect(await operate('GET', '/audit')).toMatchObject({ status: 200, body: { ok: true, findings: [] } });
+      expect(await callAdmin('GET', '/audit')).toMatchObject({
+        status: 200,
+        body: { ok: true, findings: [] },
+      });
     });
   });
 

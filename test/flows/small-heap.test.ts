@@ -6,8 +6,8 @@ import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { chunkOf } from '../support/chat-stream.ts';
-import { memoryOf, megabyte } from '../support/memory-of.ts';
+import { buildChunk } from '../support/chat-stream.ts';
+import { readMemory, megabyte } from '../support/memory-of.ts';
 import { makeDataFolder, runVerb, startProcess, type RunningGateway } from '../support/process.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 
@@ -16,7 +16,7 @@ const events = { 'content-type': 'text/event-stream' };
 const block = 'x'.repeat(64 * 1024);
 
 /** Resolves when what was sent is flushed, or the reader has gone. */
-async function taken(response: ServerResponse): Promise<void> {
+async function waitForDrain(response: ServerResponse): Promise<void> {
   const over = new AbortController();
   await Promise.race(
     ['drain', 'close'].map((name) => once(response, name, { signal: over.signal }).catch(() => undefined)),
@@ -27,7 +27,7 @@ async function taken(response: ServerResponse): Promise<void> {
 /** Sends as long as the reader takes it, `most` times at most. */
 async function pour(response: ServerResponse, piece: string, most = Infinity): Promise<void> {
   for (let sent = 0; sent < most && !response.destroyed; sent += 1) {
-    if (!response.write(piece)) await taken(response);
+    if (!response.write(piece)) await waitForDrain(response);
     // Other calls are served meanwhile.
     else
       await new Promise((resolve) => {
@@ -36,7 +36,7 @@ async function pour(response: ServerResponse, piece: string, most = Infinity): P
   }
 }
 
-const frame = (event: { readonly type: string }): string =>
+const buildFrame = (event: { readonly type: string }): string =>
   `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
 const start = {
@@ -62,11 +62,11 @@ const tail = `"}}],"usage":${JSON.stringify(usage)}}`;
 const behaviours: Readonly<Record<string, (response: ServerResponse) => Promise<void>>> = {
   async openings(response) {
     response.writeHead(200, events);
-    await pour(response, chunkOf([]).repeat(500));
+    await pour(response, buildChunk([]).repeat(500));
   },
   async pings(response) {
-    response.writeHead(200, events).write(frame(start));
-    await pour(response, frame({ type: 'ping' }).repeat(500));
+    response.writeHead(200, events).write(buildFrame(start));
+    await pour(response, buildFrame({ type: 'ping' }).repeat(500));
   },
   async comments(response) {
     response.writeHead(200, events);
@@ -88,14 +88,14 @@ const behaviours: Readonly<Record<string, (response: ServerResponse) => Promise<
   },
   async 'tool-arguments'(response) {
     response.writeHead(200, events);
-    const call = (args: string): object => ({
+    const buildToolCall = (args: string): object => ({
       index: 0,
       delta: {
         tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: { name: 'f', arguments: args } }],
       },
       finish_reason: null,
     });
-    await pour(response, chunkOf([call('x'.repeat(8000))]).repeat(8));
+    await pour(response, buildChunk([buildToolCall('x'.repeat(8000))]).repeat(8));
   },
   async usual(response) {
     response.writeHead(200, json).end(`${head}Hello!${tail}`);
@@ -176,7 +176,7 @@ async function expectService(): Promise<void> {
   await expect
     .poll(async () => (await call('chat', 'openai/gpt-4.1-mini', 'usual', false)).text)
     .toContain('Hello!');
-  expect(memoryOf(gateway) / megabyte).toBeLessThan(400);
+  expect(readMemory(gateway) / megabyte).toBeLessThan(400);
 }
 
 const gpt = 'openai/gpt-4.1-mini';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { findInheritedSocket } from '../../core/http/inherited-socket.ts';
 import { onLinux } from '../support/available.ts';
-import { openOperated, until, type Operated } from '../support/operated.ts';
+import { openOperated, waitUntil, type Operated } from '../support/operated.ts';
 
 const root = join(import.meta.dirname, '../..');
 const pid = String(process.pid);
@@ -71,8 +71,8 @@ it.runIf(onLinux).each([1, 2])(
     let printed = '';
     keeper.stdout?.on('data', (chunk) => (printed += chunk));
     keeper.stderr?.on('data', (chunk) => (printed += chunk));
-    const runs = (): number[] => [...printed.matchAll(/runs as (\d+)/g)].map(([, id]) => Number(id));
-    const ready = (): number => printed.split('is ready at').length - 1;
+    const listRuns = (): number[] => [...printed.matchAll(/runs as (\d+)/g)].map(([, id]) => Number(id));
+    const countReady = (): number => printed.split('is ready at').length - 1;
 
     const outcomes: (number | string)[] = [];
     const over = new AbortController();
@@ -81,24 +81,24 @@ it.runIf(onLinux).each([1, 2])(
     });
     await once(keeper, 'spawn');
     // Until then the keeper's socket refuses.
-    await until(() => runs().length === 1);
+    await waitUntil(() => listRuns().length === 1);
     outcomes.length = 0;
     const serveMore = async (): Promise<void> => {
       const served = outcomes.length;
-      await until(() => outcomes.length > served + 20);
+      await waitUntil(() => outcomes.length > served + 20);
     };
-    await until(() => ready() === 1);
+    await waitUntil(() => countReady() === 1);
     await serveMore();
-    process.kill(runs()[0] ?? 0, 'SIGTERM');
-    await until(() => ready() === 2);
+    process.kill(listRuns()[0] ?? 0, 'SIGTERM');
+    await waitUntil(() => countReady() === 2);
     await serveMore();
     over.abort();
     await Promise.all(clients);
     expect(new Set(outcomes)).toEqual(new Set([200]));
     expect(printed).toContain(`is ready at http://127.0.0.1:${port}`);
-    const last = runs().at(-1) ?? 0;
+    const last = listRuns().at(-1) ?? 0;
     keeper.kill('SIGKILL');
     process.kill(last, 'SIGTERM');
-    await until(() => printed.split('Stopping:').length === 3);
+    await waitUntil(() => printed.split('Stopping:').length === 3);
   },
 );

@@ -4,8 +4,8 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isObject, type Json } from '../support/json.ts';
-import { objects, wholeOf } from '../support/listen.ts';
-import { modelOf, openQuartet, type Crossing, type Quartet, type Wire } from '../support/quartet.ts';
+import { readObjects, joinStream } from '../support/listen.ts';
+import { getModel, openQuartet, type Crossing, type Quartet, type Wire } from '../support/quartet.ts';
 
 const heard = 'UklGRiQAAABXQVZFZm10IA==';
 /** Six samples of sixteen bits, in pieces that end where base64 can be joined. */
@@ -40,15 +40,15 @@ const asks: Readonly<Record<Client, object>> = {
 };
 
 /** The audio a client received, put together: its samples, and its declared format. */
-function soundOf(client: Client, reply: Json): { readonly data: string; readonly about: unknown } {
+function joinSound(client: Client, reply: Json): { readonly data: string; readonly about: unknown } {
   if (client === 'chat-completions') {
-    const message = objects(reply.choices)[0]?.message;
+    const message = readObjects(reply.choices)[0]?.message;
     const audio = isObject(message) && isObject(message.audio) ? message.audio : {};
     return { data: String(audio.data), about: [typeof audio.id, audio.transcript] };
   }
-  const content = objects(reply.candidates)[0]?.content;
+  const content = readObjects(reply.candidates)[0]?.content;
   const parts = isObject(content)
-    ? objects(content.parts).flatMap(({ inlineData }) => (isObject(inlineData) ? [inlineData] : []))
+    ? readObjects(content.parts).flatMap(({ inlineData }) => (isObject(inlineData) ? [inlineData] : []))
     : [];
   return {
     data: Buffer.concat(parts.map(({ data }) => Buffer.from(String(data), 'base64'))).toString('base64'),
@@ -63,7 +63,7 @@ beforeAll(async () => {
 afterAll(() => quartet.close());
 
 async function ask(client: Client, wire: Wire, stream: boolean): Promise<Crossing> {
-  const { id, upstream } = modelOf(wire, 'speaking');
+  const { id, upstream } = getModel(wire, 'speaking');
   quartet.vendors[wire].script(upstream, { sound });
   return quartet.ask(client, id, asks[client], stream);
 }
@@ -80,9 +80,9 @@ describe.each(pairs)('audio from %s to %s', (client, wire) => {
     const crossing = await ask(client, wire, stream);
     expect([crossing.status, crossing.end.type], crossing.text).toEqual([200, 'answered']);
     expect(JSON.stringify(crossing.sent)).toContain(heard);
-    const { data, about } = soundOf(
+    const { data, about } = joinSound(
       client,
-      stream ? wholeOf(client, crossing.text) : JSON.parse(crossing.text),
+      stream ? joinStream(client, crossing.text) : JSON.parse(crossing.text),
     );
     expect(data).toBe(samples);
     const transcript = wire === 'chat-completions' ? sound.transcript : '';
@@ -113,7 +113,7 @@ describe('audio for a wire without audio', () => {
     'is refused before a provider of %s sees it as %s, and the error names the part',
     async (wire, mimeType) => {
       const parts = [{ text: 'What is this?' }, { inlineData: { mimeType, data: heard } }];
-      const { status, text, sent } = await quartet.ask('generate-content', modelOf(wire).id, {
+      const { status, text, sent } = await quartet.ask('generate-content', getModel(wire).id, {
         contents: [{ role: 'user', parts }],
       });
       expect([status, sent]).toEqual([400, undefined]);
@@ -123,7 +123,7 @@ describe('audio for a wire without audio', () => {
 
   it('an answer of nothing but audio is refused for a model that cannot speak', async () => {
     const { contents: _contents, ...settings } = { contents: [], ...asks['generate-content'] };
-    const { status, text } = await quartet.ask('generate-content', modelOf('messages').id, {
+    const { status, text } = await quartet.ask('generate-content', getModel('messages').id, {
       contents: [{ role: 'user', parts: [{ text: 'Ahoy' }] }],
       ...settings,
     });

@@ -21,15 +21,19 @@ export let secret: string;
 export let key: { readonly key: string; readonly id: string };
 const priced = { id: 'house/model', free: undefined, price: { input: '1000', output: '2000' } };
 
-export async function fetched(url: string, secretText: string, init: RequestInit = {}): Promise<Response> {
+export async function fetchWithKey(
+  url: string,
+  secretText: string,
+  init: RequestInit = {},
+): Promise<Response> {
   return fetch(url, {
     ...init,
     headers: { authorization: `Bearer ${secretText}`, 'content-type': 'application/json' },
   });
 }
 
-export async function newKey(account: string, more: object = {}): Promise<{ key: string; id: string }> {
-  const response = await fetched(`${adminUrl}/admin/keys`, secret, {
+export async function createKey(account: string, more: object = {}): Promise<{ key: string; id: string }> {
+  const response = await fetchWithKey(`${adminUrl}/admin/keys`, secret, {
     method: 'POST',
     body: JSON.stringify({ account, name: 'laptop', ...more }),
   });
@@ -38,7 +42,7 @@ export async function newKey(account: string, more: object = {}): Promise<{ key:
 
 /** Makes a call and returns its id. */
 export async function call(fields: object, by = key.key): Promise<string> {
-  const response = await fetched(`${gateway.url}/v1/chat/completions`, by, {
+  const response = await fetchWithKey(`${gateway.url}/v1/chat/completions`, by, {
     method: 'POST',
     body: JSON.stringify({
       model: 'house/model',
@@ -51,16 +55,16 @@ export async function call(fields: object, by = key.key): Promise<string> {
   return response.headers.get('x-request-id') ?? '';
 }
 
-export async function adminJson(path: string, status = 200) {
-  const response = await fetched(`${adminUrl}/admin${path}`, secret);
+export async function readAdmin(path: string, status = 200) {
+  const response = await fetchWithKey(`${adminUrl}/admin${path}`, secret);
   expect(response.status, path).toBe(status);
   return z
     .looseObject({ data: z.array(z.looseObject({ id: z.string() })).optional() })
     .parse(await response.json());
 }
 
-export async function listed(path: string): Promise<string[]> {
-  return ((await adminJson(path)).data ?? []).map(({ id }) => id);
+export async function listIds(path: string): Promise<string[]> {
+  return ((await readAdmin(path)).data ?? []).map(({ id }) => id);
 }
 
 export function openHistory(): void {
@@ -107,7 +111,7 @@ export function openHistory(): void {
     });
     adminUrl = findAdminUrl(gateway.printed);
     secret = readFileSync(join(gateway.dataFolder, 'operator-secret'), 'utf8').trim();
-    key = await newKey('acme', { credit: '5', limits: { spendCap: '3', models: ['house/*', 'demo/*'] } });
+    key = await createKey('acme', { credit: '5', limits: { spendCap: '3', models: ['house/*', 'demo/*'] } });
   });
   afterAll(() => gateway.close());
 }

@@ -46,7 +46,7 @@ const words: Readonly<Record<string, (at: string) => object>> = {
   }),
 };
 
-async function replyAt({ url }: TestGateway, path: string, init: RequestInit): Promise<unknown> {
+async function fetchReply({ url }: TestGateway, path: string, init: RequestInit): Promise<unknown> {
   const response = await fetch(url + path, init);
   return [response.status, await response.json()];
 }
@@ -67,14 +67,14 @@ describe('a path without a route', () => {
   ])('such as %s gets the error of %s', async (path, family) => {
     const expected = [404, words[family]?.(`POST ${path}`)];
     expect(
-      await replyAt(gateway, path, {
+      await fetchReply(gateway, path, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: '{}',
       }),
     ).toEqual(expected);
-    expect(await replyAt(gateway, path, { method: 'POST', body: 'a text' })).toEqual(expected);
-    expect(await replyAt(gateway, path, { method: 'POST' })).toEqual(expected);
+    expect(await fetchReply(gateway, path, { method: 'POST', body: 'a text' })).toEqual(expected);
+    expect(await fetchReply(gateway, path, { method: 'POST' })).toEqual(expected);
   });
 
   it.each([
@@ -111,16 +111,16 @@ describe('a path without a route', () => {
   ])('such as %s names the base URL of %s, if that serves the call', async (path, protocol, right, base) => {
     const advice = `${protocol} is served at ${right}: the base URL of its clients ends in ${base}`;
     for (const init of [{ method: 'POST', body: '{}' }, { method: 'GET' }]) {
-      const reply = JSON.stringify(await replyAt(gateway, path, init));
+      const reply = JSON.stringify(await fetchReply(gateway, path, init));
       if (right === undefined) expect(reply).not.toContain('is served at');
       else expect(reply).toContain(`There is nothing at ${init.method} ${path}; ${advice}.`);
     }
   });
 
   it('under several base URLs gets the error of the nearest', async () => {
-    expect(await replyAt(rooted, '/nowhere', {})).toEqual([404, words.anthropic?.('GET /nowhere')]);
-    expect(await replyAt(rooted, '/v1/nowhere', {})).toEqual([404, words.openai?.('GET /v1/nowhere')]);
-    expect(await replyAt(rooted, '/beta/deeper/nowhere', {})).toEqual([
+    expect(await fetchReply(rooted, '/nowhere', {})).toEqual([404, words.anthropic?.('GET /nowhere')]);
+    expect(await fetchReply(rooted, '/v1/nowhere', {})).toEqual([404, words.openai?.('GET /v1/nowhere')]);
+    expect(await fetchReply(rooted, '/beta/deeper/nowhere', {})).toEqual([
       404,
       words.google?.('GET /beta/deeper/nowhere'),
     ]);
@@ -146,7 +146,10 @@ describe('a path without a route', () => {
 
   it('with one slash at its end is the path without it', async () => {
     const send = (path: string): Promise<unknown> =>
-      replyAt(gateway, path, { method: 'POST', body: JSON.stringify({ model: 'demo/echo', messages: [] }) });
+      fetchReply(gateway, path, {
+        method: 'POST',
+        body: JSON.stringify({ model: 'demo/echo', messages: [] }),
+      });
     for (const path of ['/v1/chat/completions', '/alpha/v1/messages', `${model}:countTokens`]) {
       const reply = await send(`${path}/`);
       expect(reply).toEqual([expect.not.toBeOneOf([404, 405]), expect.anything()]);

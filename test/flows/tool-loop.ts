@@ -24,11 +24,11 @@ interface Loop {
 export type Run = (model: string) => Promise<Loop>;
 
 /** A body for an SDK whose types are of another version. */
-export function plain(body: object): ReturnType<typeof JSON.parse> {
+export function toPlain(body: object): ReturnType<typeof JSON.parse> {
   return JSON.parse(JSON.stringify(body));
 }
 
-export function tideAt(input: unknown): string {
+export function answerTide(input: unknown): string {
   return JSON.stringify(input) === undefined ? '' : `noon (${JSON.stringify(input)})`;
 }
 
@@ -41,7 +41,7 @@ interface ChatParameters {
   }[];
 }
 
-export function chatLoop(
+export function createChatLoop(
   run: (body: ChatParameters) => Promise<OpenAI.Chat.ChatCompletionMessage | undefined>,
 ): Run {
   return async (model) => {
@@ -53,7 +53,7 @@ export function chatLoop(
     const results = calls.map(({ id }, index) => ({
       role: 'tool' as const,
       tool_call_id: id,
-      content: tideAt(requests[index]),
+      content: answerTide(requests[index]),
     }));
     const second = await run({
       model,
@@ -79,13 +79,13 @@ interface ResponsesParameters {
 }
 
 /** Items as they are sent back: without what the helper added for its own users. */
-function sentBack(output: readonly object[]): ResponseInputItem[] {
+function omitParsed(output: readonly object[]): ResponseInputItem[] {
   return JSON.parse(
     JSON.stringify(output, (key, value: unknown) => (key.startsWith('parsed') ? undefined : value)),
   );
 }
 
-export function responsesLoop(
+export function createResponsesLoop(
   run: (
     body: ResponsesParameters,
   ) => Promise<{ readonly output: readonly object[]; readonly output_text: string }>,
@@ -100,13 +100,13 @@ export function responsesLoop(
       tools: [{ type: 'function' as const, name: 'tide_at', description, parameters, strict: true }],
     };
     const input: ResponseInputItem[] = [{ role: 'user', content: 'Tides?' }];
-    const output = sentBack((await run({ ...body, input })).output);
+    const output = omitParsed((await run({ ...body, input })).output);
     const calls = output.flatMap((item) => (item.type === 'function_call' ? [item] : []));
     const requests = calls.map(({ arguments: text }): unknown => JSON.parse(text));
     const results = calls.map(({ call_id: id }, index): ResponseInputItem => ({
       type: 'function_call_output',
       call_id: id,
-      output: tideAt(requests[index]),
+      output: answerTide(requests[index]),
     }));
     const second = await run({ ...body, input: [...input, ...output, ...results] });
     return { asked: requests, answer: second.output_text };
@@ -120,7 +120,7 @@ interface MessagesParameters {
   tools: { name: string; description: string; input_schema: typeof parameters }[];
 }
 
-export function messagesLoop(
+export function createMessagesLoop(
   run: (body: MessagesParameters) => Promise<readonly Anthropic.ContentBlock[]>,
 ): Run {
   return async (model) => {
@@ -135,7 +135,7 @@ export function messagesLoop(
     const results = calls.map(({ id, input }) => ({
       type: 'tool_result' as const,
       tool_use_id: id,
-      content: tideAt(input),
+      content: answerTide(input),
     }));
     const second = await run({
       ...body,
@@ -162,7 +162,7 @@ interface GenerateParameters {
   };
 }
 
-export function generateLoop(run: (body: GenerateParameters) => Promise<readonly Content[]>): Run {
+export function createGenerateLoop(run: (body: GenerateParameters) => Promise<readonly Content[]>): Run {
   return async (model) => {
     const body = {
       model,
@@ -183,7 +183,7 @@ export function generateLoop(run: (body: GenerateParameters) => Promise<readonly
       functionResponse: {
         ...(call.id ? { id: call.id } : {}),
         name: call.name ?? '',
-        response: { output: tideAt(call.args) },
+        response: { output: answerTide(call.args) },
       },
     }));
     const second = await run({

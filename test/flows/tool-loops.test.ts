@@ -10,17 +10,17 @@ import { GoogleGenAI as GoogleGenAIBefore } from 'google-genai-2';
 import OpenAI from 'openai';
 import OpenAIBefore from 'openai-6';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { modelOf, openQuartet, wires, type Quartet, type Wire } from '../support/quartet.ts';
+import { getModel, openQuartet, wires, type Quartet, type Wire } from '../support/quartet.ts';
 import {
-  chatLoop,
+  createChatLoop,
   description,
-  generateLoop,
+  createGenerateLoop,
   harbours,
-  messagesLoop,
+  createMessagesLoop,
   parameters,
-  plain,
-  responsesLoop,
-  tideAt,
+  toPlain,
+  createResponsesLoop,
+  answerTide,
   type Run,
 } from './tool-loop.ts';
 
@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => quartet.close());
 
-async function contentsOf(
+async function collectContents(
   stream: AsyncIterable<{ readonly candidates?: readonly { readonly content?: Content }[] }>,
 ): Promise<Content[]> {
   const chunks = await Array.fromAsync(stream);
@@ -39,72 +39,91 @@ async function contentsOf(
   );
 }
 
-const openAiAt = () => ({ apiKey: quartet.key, baseURL: `${quartet.gateway.url}/v1`, maxRetries: 0 });
-const anthropicAt = () => ({ apiKey: quartet.key, baseURL: `${quartet.gateway.url}/alpha`, maxRetries: 0 });
-const googleAt = () => ({ apiKey: quartet.key, httpOptions: { baseUrl: `${quartet.gateway.url}/beta` } });
+const buildOpenAiOptions = () => ({
+  apiKey: quartet.key,
+  baseURL: `${quartet.gateway.url}/v1`,
+  maxRetries: 0,
+});
+const buildAnthropicOptions = () => ({
+  apiKey: quartet.key,
+  baseURL: `${quartet.gateway.url}/alpha`,
+  maxRetries: 0,
+});
+const buildGoogleOptions = () => ({
+  apiKey: quartet.key,
+  httpOptions: { baseUrl: `${quartet.gateway.url}/beta` },
+});
 
 const helpers: readonly (readonly [name: string, client: Wire, run: () => Run])[] = [
   [
     'openai 7, chat.completions.stream',
     'chat-completions',
     () =>
-      chatLoop(
+      createChatLoop(
         async (body) =>
-          (await new OpenAI(openAiAt()).chat.completions.stream(body).finalChatCompletion()).choices[0]
-            ?.message,
+          (await new OpenAI(buildOpenAiOptions()).chat.completions.stream(body).finalChatCompletion())
+            .choices[0]?.message,
       ),
   ],
   [
     'openai 6, chat.completions.stream',
     'chat-completions',
     () =>
-      chatLoop(
+      createChatLoop(
         async (body) =>
-          (await new OpenAIBefore(openAiAt()).chat.completions.stream(plain(body)).finalChatCompletion())
-            .choices[0]?.message,
+          (
+            await new OpenAIBefore(buildOpenAiOptions()).chat.completions
+              .stream(toPlain(body))
+              .finalChatCompletion()
+          ).choices[0]?.message,
       ),
   ],
   [
     'openai 7, responses.stream',
     'responses',
-    () => responsesLoop((body) => new OpenAI(openAiAt()).responses.stream(body).finalResponse()),
+    () =>
+      createResponsesLoop((body) => new OpenAI(buildOpenAiOptions()).responses.stream(body).finalResponse()),
   ],
   [
     'openai 6, responses.stream',
     'responses',
-    () => responsesLoop((body) => new OpenAIBefore(openAiAt()).responses.stream(plain(body)).finalResponse()),
+    () =>
+      createResponsesLoop((body) =>
+        new OpenAIBefore(buildOpenAiOptions()).responses.stream(toPlain(body)).finalResponse(),
+      ),
   ],
   [
     '@anthropic-ai/sdk 1, messages.stream',
     'messages',
     () =>
-      messagesLoop(
-        async (body) => (await new Anthropic(anthropicAt()).messages.stream(body).finalMessage()).content,
+      createMessagesLoop(
+        async (body) =>
+          (await new Anthropic(buildAnthropicOptions()).messages.stream(body).finalMessage()).content,
       ),
   ],
   [
     '@anthropic-ai/sdk 0, messages.stream',
     'messages',
     () =>
-      messagesLoop(
+      createMessagesLoop(
         async (body) =>
-          (await new AnthropicBefore(anthropicAt()).messages.stream(body).finalMessage()).content,
+          (await new AnthropicBefore(buildAnthropicOptions()).messages.stream(body).finalMessage()).content,
       ),
   ],
   [
     '@google/genai 3, generateContentStream',
     'generate-content',
     () =>
-      generateLoop(async (body) =>
-        contentsOf(await new GoogleGenAI(googleAt()).models.generateContentStream(body)),
+      createGenerateLoop(async (body) =>
+        collectContents(await new GoogleGenAI(buildGoogleOptions()).models.generateContentStream(body)),
       ),
   ],
   [
     '@google/genai 2, generateContentStream',
     'generate-content',
     () =>
-      generateLoop(async (body) =>
-        contentsOf(await new GoogleGenAIBefore(googleAt()).models.generateContentStream(body)),
+      createGenerateLoop(async (body) =>
+        collectContents(await new GoogleGenAIBefore(buildGoogleOptions()).models.generateContentStream(body)),
       ),
   ],
 ];
@@ -112,7 +131,7 @@ const helpers: readonly (readonly [name: string, client: Wire, run: () => Run])[
 function scriptLoop(wire: Wire): void {
   for (const kind of ['plain', 'thinking'] as const) {
     quartet.vendors[wire].script(
-      modelOf(wire, kind).upstream,
+      getModel(wire, kind).upstream,
       {
         text: 'I look. ',
         interleaved: true,
@@ -134,7 +153,7 @@ describe.each(helpers)('%s', (_, client, run) => {
       'delivers three calls at once and their results to and from a %s model',
       async (kind) => {
         const before = quartet.gateway.ends.length;
-        const { asked: received, answer } = await run()(modelOf(wire, kind).id);
+        const { asked: received, answer } = await run()(getModel(wire, kind).id);
         expect(received).toEqual(harbours.map((harbour) => ({ harbour })));
         expect(answer).toBe('All at noon.');
         const ends = (await quartet.gateway.ended(before + 2)).slice(before);
@@ -161,11 +180,11 @@ describe('@anthropic-ai/sdk 1, beta.messages.toolRunner', () => {
         const received: unknown[] = [];
         const run = (input: unknown): string => {
           received.push(input);
-          return tideAt(input);
+          return answerTide(input);
         };
         const tools = [betaTool({ name: 'tide_at', description, inputSchema: parameters, run })];
-        const message = await new Anthropic(anthropicAt()).beta.messages.toolRunner({
-          model: modelOf(wire, kind).id,
+        const message = await new Anthropic(buildAnthropicOptions()).beta.messages.toolRunner({
+          model: getModel(wire, kind).id,
           max_tokens: 2000,
           tools,
           messages: [{ role: 'user', content: 'Tides?' }],

@@ -10,7 +10,7 @@ import { health } from '../../plugins/routing/health.ts';
 import { keys } from '../../plugins/routing/keys.ts';
 import { preferences } from '../../plugins/routing/preferences.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { until } from '../support/operated.ts';
+import { waitUntil } from '../support/operated.ts';
 import { startScriptedVendor } from '../support/scripted-vendor.ts';
 import type { Form } from '../support/sdk-clients.ts';
 import { acceptAnyKey, station } from '../support/station.ts';
@@ -26,19 +26,19 @@ const models = {
   'generate-content': 'google/gemini-2.5-flash',
 } as const;
 
-const says = (status: number, headers: Record<string, string> = {}): Scenario => ({
+const failWith = (status: number, headers: Record<string, string> = {}): Scenario => ({
   reply: { status, headers, body: { error: { message: 'Not now.' } } },
 });
 
 const faults: Readonly<Record<string, Scenario>> = {
-  'status 500': says(500),
-  'status 502': says(502),
-  'status 503': says(503),
-  'status 503 with retry-after': says(503, { 'retry-after': '1' }),
-  'status 503 with retry-after-ms': says(503, { 'retry-after-ms': '20' }),
-  'status 529': says(529),
-  'status 408': says(408),
-  'status 409': says(409),
+  'status 500': failWith(500),
+  'status 502': failWith(502),
+  'status 503': failWith(503),
+  'status 503 with retry-after': failWith(503, { 'retry-after': '1' }),
+  'status 503 with retry-after-ms': failWith(503, { 'retry-after-ms': '20' }),
+  'status 529': failWith(529),
+  'status 408': failWith(408),
+  'status 409': failWith(409),
   'a reset connection': { cut: { how: 'rst' } },
 };
 
@@ -123,7 +123,7 @@ describe('a client that disconnects', () => {
       body,
       signal: controller.signal,
     }).catch(() => undefined);
-    await until(() => busy.bodies.length === 1);
+    await waitUntil(() => busy.bodies.length === 1);
     controller.abort();
     await call;
     const [end] = await gateway.ended(1);
@@ -135,11 +135,11 @@ describe('a client that disconnects', () => {
 });
 
 describe('a silent provider', () => {
-  const body = (stream: boolean): string =>
+  const buildBody = (stream: boolean): string =>
     JSON.stringify({ model: 'openai/gpt-4o-mini', stream, messages: [{ role: 'user', content: 'Hi' }] });
 
   async function ask(gateway: TestGateway, stream: boolean): Promise<Response> {
-    return fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', body: body(stream) });
+    return fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', body: buildBody(stream) });
   }
 
   it.each([true, false])('gets no second attempt with its other key (stream: %s)', async (stream) => {
@@ -222,15 +222,15 @@ describe('a provider that lacks the model', () => {
         (response) =>
           void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(ok)),
       );
-      const at = (name: string, origin: string) =>
+      const createStation = (name: string, origin: string) =>
         station({ name, endpoints: { responses: `${origin}/v1/responses` } });
       const gateway = await startGateway({
         plugins: [
           acceptAnyKey(),
           responses(),
           preferences(),
-          at('lacking', lacking.origin),
-          at('sound', sound.origin),
+          createStation('lacking', lacking.origin),
+          createStation('sound', sound.origin),
         ],
       });
       const ask = async (

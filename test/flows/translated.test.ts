@@ -11,7 +11,7 @@ import { plain } from '../support/plain-protocol.ts';
 const asked = z.object({ model: z.string(), prompt: z.string(), stream: z.boolean().optional() });
 
 /** A provider that speaks the plain protocol and returns what it was asked. */
-function plainVendor(): Server {
+function createPlainVendor(): Server {
   return createServer(async (request, response) => {
     const { prompt, stream } = asked.parse(
       JSON.parse(Buffer.concat(await Array.fromAsync(request)).toString()),
@@ -27,7 +27,7 @@ function plainVendor(): Server {
 let harness: Harness;
 let vendor: Server;
 beforeAll(async () => {
-  vendor = plainVendor().listen(0, '127.0.0.1');
+  vendor = createPlainVendor().listen(0, '127.0.0.1');
   await once(vendor, 'listening');
   const address = vendor.address();
   const url = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}/`;
@@ -125,9 +125,9 @@ describe('a client of another protocol', () => {
       text: ['Good ', 'day.'],
       usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
     });
-    const line = (text: string): string => `data: {"model":"openai/gpt-4o-mini","text":"${text}"}\n\n`;
+    const buildLine = (text: string): string => `data: {"model":"openai/gpt-4o-mini","text":"${text}"}\n\n`;
     expect(await (await call({ stream: true })).text()).toBe(
-      `${line('Good ')}${line('day.')}data: {"done":true,"in":3,"out":2}\n\n`,
+      `${buildLine('Good ')}${buildLine('day.')}data: {"done":true,"in":3,"out":2}\n\n`,
     );
   });
 

@@ -1,6 +1,6 @@
 /** Pictures that cannot be fetched, and what the client learns of each. */
 import { describe, expect, it } from 'vitest';
-import { bodyOf, harness, openPictures, picture, send, server } from './fetched.ts';
+import { buildBody, harness, openPictures, getPictureUrl, send, server } from './fetched.ts';
 
 openPictures();
 
@@ -16,7 +16,7 @@ describe('a picture that cannot be fetched', () => {
     async (wire) => {
       const before = harness.journal().length;
       const { status, body } = await send(wire, 'google/gemini-2.5-flash', [
-        picture(),
+        getPictureUrl(),
         'http://169.254.169.254/latest/meta-data',
       ]);
       expect([status, body]).toMatchObject([
@@ -37,7 +37,7 @@ describe('a picture that cannot be fetched', () => {
 
   it('is refused in the format of its own protocol, which has no place for a field', async () => {
     const { status, body } = await send('messages', 'google/gemini-2.5-flash', [
-      picture(),
+      getPictureUrl(),
       `http://[::1]:${server.port}/`,
     ]);
     expect([status, body]).toMatchObject([
@@ -63,7 +63,7 @@ describe('a picture that cannot be fetched', () => {
   });
 
   it('is refused when a request names more than the maximum', async () => {
-    const many = Array.from({ length: 13 }, (_, index) => `${picture()}?${index}`);
+    const many = Array.from({ length: 13 }, (_, index) => `${getPictureUrl()}?${index}`);
     const { status, body } = await send('chat-completions', 'google/gemini-2.5-flash', many);
     expect([status, body, server.asked]).toMatchObject([
       400,
@@ -89,17 +89,17 @@ describe('a picture that cannot be fetched', () => {
     ]);
     // All of them are released with the call.
     await expect.poll(() => server.openConnections()).toBe(0);
-    expect(await send('chat-completions', 'google/gemini-2.5-flash', [picture()])).toMatchObject({
+    expect(await send('chat-completions', 'google/gemini-2.5-flash', [getPictureUrl()])).toMatchObject({
       status: 200,
     });
   });
 
   it('gets a retryable error if calls would hold too many bytes, until they release them', async () => {
-    const large = (count: number): string[] =>
+    const listLargeUrls = (count: number): string[] =>
       Array.from({ length: count }, (_, index) => `${server.origin}/large?${index}`);
     const statuses: number[] = [];
     for (const count of [3, 5, 3, 5, 3])
-      statuses.push((await send('chat-completions', 'google/gemini-2.5-flash', large(count))).status);
+      statuses.push((await send('chat-completions', 'google/gemini-2.5-flash', listLargeUrls(count))).status);
     expect(statuses).toEqual([200, 503, 200, 503, 200]);
   });
 
@@ -110,7 +110,7 @@ describe('a picture that cannot be fetched', () => {
       method: 'POST',
       headers,
       body: JSON.stringify(
-        bodyOf('chat-completions', 'google/gemini-2.5-flash', [`${server.origin}/silent`]),
+        buildBody('chat-completions', 'google/gemini-2.5-flash', [`${server.origin}/silent`]),
       ),
       signal: controller.signal,
     });

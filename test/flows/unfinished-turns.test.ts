@@ -30,7 +30,7 @@ const paused = [
   { type: 'message_stop' },
 ];
 
-function broken(reason: string): object {
+function buildBroken(reason: string): object {
   return {
     candidates: [
       { content: {}, finishReason: reason, index: 0, finishMessage: 'Malformed function call: look(' },
@@ -70,7 +70,7 @@ describe.each(wires)('a client of %s', (client) => {
     'learns that Gemini broke off by %s',
     async (reason) => {
       const harness = await openOneReply('generate-content');
-      for (const reply of [broken(reason), [broken(reason)]]) {
+      for (const reply of [buildBroken(reason), [buildBroken(reason)]]) {
         const { status, text, end } = await harness.ask(client, reply);
         expect([status, text]).toEqual([200, expect.stringMatching(unfinished[client])]);
         expect(text).not.toMatch(finished);
@@ -92,8 +92,10 @@ it("a client of the provider's own protocol receives its own word, unchanged", a
   });
   await claude.close();
   const gemini = await openOneReply('generate-content');
-  expect(JSON.parse((await gemini.ask('generate-content', broken('UNEXPECTED_TOOL_CALL'))).text)).toEqual({
-    ...broken('UNEXPECTED_TOOL_CALL'),
+  expect(
+    JSON.parse((await gemini.ask('generate-content', buildBroken('UNEXPECTED_TOOL_CALL'))).text),
+  ).toEqual({
+    ...buildBroken('UNEXPECTED_TOOL_CALL'),
     modelVersion: 'house/model',
   });
   await gemini.close();

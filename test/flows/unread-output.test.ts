@@ -8,8 +8,8 @@ import { openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it, onTestFinished } from 'vitest';
 import { onLinux } from '../support/available.ts';
-import { freePort } from '../support/free-port.ts';
-import { until } from '../support/operated.ts';
+import { findFreePort } from '../support/free-port.ts';
+import { waitUntil } from '../support/operated.ts';
 import { makeDataFolder, startProcess } from '../support/process.ts';
 
 const folder = makeDataFolder();
@@ -30,7 +30,7 @@ async function call(url: string, printed: string): Promise<number> {
 
 // Only Linux has a file that is always full.
 it.runIf(onLinux)('a log whose disk is full delays no call and no stop', async () => {
-  const port = await freePort();
+  const port = await findFreePort();
   const child = spawn(process.execPath, [join(import.meta.dirname, '../../core/cli.js'), 'start'], {
     stdio: ['ignore', 'pipe', openSync('/dev/full', 'w')],
     env: { PATH: process.env.PATH, PORT: String(port), TOLLGATE_DATA: folder },
@@ -38,7 +38,7 @@ it.runIf(onLinux)('a log whose disk is full delays no call and no stop', async (
   const ended = once(child, 'exit');
   let printed = '';
   child.stdout?.on('data', (chunk) => void (printed += chunk));
-  await until(() => printed.includes('export KEY='));
+  await waitUntil(() => printed.includes('export KEY='));
   for (let count = 0; count < 3; count += 1)
     expect(await call(`http://127.0.0.1:${port}`, printed)).toBe(200);
   child.kill('SIGTERM');
@@ -49,7 +49,7 @@ it.runIf(onLinux)('a log whose disk is full delays no call and no stop', async (
 
 it('log readers that have exited delay no call and no stop', async () => {
   const gateway = await startProcess({ TOLLGATE_DATA: folder });
-  await until(() => gateway.printed().includes('export KEY='));
+  await waitUntil(() => gateway.printed().includes('export KEY='));
   gateway.child.stdout?.destroy();
   gateway.child.stderr?.destroy();
   expect(await call(gateway.url, gateway.printed())).toBe(200);

@@ -21,7 +21,7 @@ const whole = JSON.stringify(chatReply('well', { usage }));
 
 const beginStream = (response: ServerResponse): ServerResponse =>
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-const well: Conduct = (response, _, body) => {
+const replyWell: Conduct = (response, _, body) => {
   if (body.includes('"stream":true')) beginStream(response).end(chunk({ content: 'well' }) + ending);
   else response.writeHead(200, { 'content-type': 'application/json' }).end(whole);
 };
@@ -65,7 +65,7 @@ describe('an informational response of a provider', () => {
     const { gateway } = await open((response, request, body) => {
       response.writeProcessing();
       response.writeEarlyHints({ link: '</style.css>; rel=preload' });
-      well(response, request, body);
+      replyWell(response, request, body);
     });
     const reply = await call(gateway, { stream });
     expect([reply.status, await reply.text()]).toEqual([200, expect.stringContaining('well')]);
@@ -80,7 +80,7 @@ describe('a connection that closes without a reply', () => {
   });
 
   it('after the provider has worked for long is followed by attempts on other connections', async () => {
-    const { vendor, gateway } = await open(well);
+    const { vendor, gateway } = await open(replyWell);
     expect((await call(gateway)).status).toBe(200);
     vendor.conduct((response) => void setTimeout(() => response.socket?.destroy(), 1200));
     expect((await call(gateway)).status).toBe(502);

@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterEach(() => harness.vendor.unscript());
 afterAll(() => harness.close());
 
-function arrived(): string {
+function readArrived(): string {
   return harness.vendor.requests.at(-1)?.body.toString() ?? '';
 }
 
@@ -21,7 +21,7 @@ describe('the request', () => {
       '"function":{"name":"f","parameters":{"type":"object","properties":{"model":{"type":"string"}}}}}],\n' +
       '      "metadata":{"model":"openai/gpt-4o-mini"},  "model" : "openai/gpt-4o-mini" }';
     expect((await harness.post(body)).status).toBe(200);
-    expect(arrived()).toBe(body.replace('"model" : "openai/gpt-4o-mini"', '"model" : "gpt-4o-mini"'));
+    expect(readArrived()).toBe(body.replace('"model" : "openai/gpt-4o-mini"', '"model" : "gpt-4o-mini"'));
   });
 
   it('loses the provider object, which is ours', async () => {
@@ -29,13 +29,13 @@ describe('the request', () => {
       '{"model":"openai/gpt-4o-mini","provider":{"order":["openai"],"allow_fallbacks":false},' +
         '"messages":[{"role":"user","content":"a"}]}',
     );
-    expect(arrived()).toBe('{"model":"gpt-4o-mini","messages":[{"role":"user","content":"a"}]}');
+    expect(readArrived()).toBe('{"model":"gpt-4o-mini","messages":[{"role":"user","content":"a"}]}');
   });
 
   it('asks for usage in a stream, and keeps the other stream options', async () => {
     const rest = '"messages":[{"role":"user","content":"a"}]';
     await (await harness.post(`{"model":"openai/gpt-4o-mini","stream":true,${rest}}`)).text();
-    expect(arrived()).toBe(
+    expect(readArrived()).toBe(
       `{"stream_options":{"include_usage":true},"model":"gpt-4o-mini","stream":true,${rest}}`,
     );
     await (
@@ -43,7 +43,7 @@ describe('the request', () => {
         `{"model":"openai/gpt-4o-mini","stream":true,"stream_options":{"include_usage":false},${rest}}`,
       )
     ).text();
-    expect(arrived()).toBe(
+    expect(readArrived()).toBe(
       `{"model":"gpt-4o-mini","stream":true,"stream_options":{"include_usage":true},${rest}}`,
     );
   });
@@ -52,7 +52,7 @@ describe('the request', () => {
     await harness.post(
       '{"model":"openai/gpt-4o-mini","max_tokens": 64,"messages":[{"role":"user","content":"a"}]}',
     );
-    expect(JSON.parse(arrived())).toEqual({
+    expect(JSON.parse(readArrived())).toEqual({
       model: 'gpt-4o-mini',
       max_completion_tokens: 64,
       messages: [{ role: 'user', content: 'a' }],
@@ -85,20 +85,25 @@ describe('the reply', () => {
   );
   const finish = chunk('"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":null');
   const usage = chunk('"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}');
-  const renamed = (text: string): string => text.replaceAll('gpt-4o-mini-2024-07-18', 'openai/gpt-4o-mini');
+  const renameModel = (text: string): string =>
+    text.replaceAll('gpt-4o-mini-2024-07-18', 'openai/gpt-4o-mini');
 
   it.each([
-    ['as it is', words + finish + usage + 'data: [DONE]\n\n', renamed(words + finish) + 'data: [DONE]\n\n'],
+    [
+      'as it is',
+      words + finish + usage + 'data: [DONE]\n\n',
+      renameModel(words + finish) + 'data: [DONE]\n\n',
+    ],
     [
       'with comments',
       `: OPENROUTER PROCESSING\n\n${words}: again\n\n${finish}${usage}data: [DONE]\n\n`,
-      `: OPENROUTER PROCESSING\n\n${renamed(words)}: again\n\n${renamed(finish)}data: [DONE]\n\n`,
+      `: OPENROUTER PROCESSING\n\n${renameModel(words)}: again\n\n${renameModel(finish)}data: [DONE]\n\n`,
     ],
-    ['without its [DONE]', words + finish + usage, renamed(words + finish) + 'data: [DONE]\n\n'],
+    ['without its [DONE]', words + finish + usage, renameModel(words + finish) + 'data: [DONE]\n\n'],
     [
       'with more after its end',
       `${words}${finish}${usage}data: [DONE]\n\ndata: [DONE]\n\n${words}`,
-      renamed(words + finish) + 'data: [DONE]\n\n',
+      renameModel(words + finish) + 'data: [DONE]\n\n',
     ],
     [
       'with its usage on the last chunk',
@@ -108,7 +113,7 @@ describe('the reply', () => {
             '"completion_tokens":2,"total_tokens":3}',
         ) +
         'data: [DONE]\n\n',
-      renamed(
+      renameModel(
         words +
           chunk(
             '"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,' +
@@ -119,7 +124,7 @@ describe('the reply', () => {
     [
       'in lines that end in CRLF',
       (words + finish + usage + 'data: [DONE]\n\n').replaceAll('\n', '\r\n'),
-      renamed(words + finish).replaceAll('\n', '\r\n') + 'data: [DONE]\r\n\r\n',
+      renameModel(words + finish).replaceAll('\n', '\r\n') + 'data: [DONE]\r\n\r\n',
     ],
   ])('of a stream reaches the client on %s', async (_, sent, received) => {
     harness.vendor.script('gpt-4o-mini', {
@@ -147,7 +152,7 @@ describe('the reply', () => {
       stream_options: { include_usage: true },
       messages: [{ role: 'user', content: 'a' }],
     });
-    expect(await response.text()).toBe(renamed(words + finish + usage) + 'data: [DONE]\n\n');
+    expect(await response.text()).toBe(renameModel(words + finish + usage) + 'data: [DONE]\n\n');
   });
 });
 

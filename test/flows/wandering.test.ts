@@ -4,11 +4,17 @@
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { chart, offering, tide } from '../matrix/spelling.ts';
-import { answered, kept, said, conversationOf, type Entry } from '../support/continuing.ts';
+import { chart, offerTools, tide } from '../matrix/spelling.ts';
+import {
+  answerCalls,
+  keepReply,
+  buildUserEntry,
+  buildConversation,
+  type Entry,
+} from '../support/continuing.ts';
 import type { Json } from '../support/json.ts';
-import { hear, wholeOf } from '../support/listen.ts';
-import { modelOf, openQuartet, wires, type Kind, type Quartet, type Wire } from '../support/quartet.ts';
+import { hear, joinStream } from '../support/listen.ts';
+import { getModel, openQuartet, wires, type Kind, type Quartet, type Wire } from '../support/quartet.ts';
 import type { Scenario } from '../support/vendor/scenario.ts';
 
 let quartet: Quartet;
@@ -74,22 +80,22 @@ const settings: Readonly<Record<Wire, (kind: Kind) => object>> = {
  * Which of a provider's models takes a step: the gateway does not help Google's own clients from a Gemini
  * model without signatures to one that requires them.
  */
-function kindOf(client: Wire, { wire, kind }: Step, way: readonly Step[]): Kind {
+function chooseKind(client: Wire, { wire, kind }: Step, way: readonly Step[]): Kind {
   if (client !== 'generate-content' || wire !== client) return kind;
   return way.find((step) => step.wire === wire)?.kind ?? kind;
 }
 
 async function converse(client: Wire, way: readonly Step[]): Promise<void> {
-  const entries: Entry[] = [said(client, 'When are the tides?')];
+  const entries: Entry[] = [buildUserEntry(client, 'When are the tides?')];
   for (const [index, step] of way.entries()) {
     const { wire, scenario, stream } = step;
-    const kind = kindOf(client, step, way);
-    const { id, upstream } = modelOf(wire, kind);
+    const kind = chooseKind(client, step, way);
+    const { id, upstream } = getModel(wire, kind);
     quartet.vendors[wire].script(upstream, scenario);
     const body = {
-      ...offering(tide, chart)[client],
+      ...offerTools(tide, chart)[client],
       ...settings[client](kind),
-      ...conversationOf(client, entries),
+      ...buildConversation(client, entries),
     };
     const crossing = await quartet.ask(client, id, body, stream);
     const place =
@@ -99,16 +105,16 @@ async function converse(client: Wire, way: readonly Step[]): Promise<void> {
       200,
       'completed',
     ]);
-    const reply: Json = stream ? wholeOf(client, crossing.text) : JSON.parse(crossing.text);
+    const reply: Json = stream ? joinStream(client, crossing.text) : JSON.parse(crossing.text);
     expect(
       hear(client, reply).calls.map(({ name }) => name),
       place,
     ).toEqual((scenario.toolCalls ?? []).map(({ name }) => name));
     entries.push(
-      ...kept(client, reply),
-      ...answered(client, reply, ({ input }) => `noon at ${JSON.stringify(input)}`),
+      ...keepReply(client, reply),
+      ...answerCalls(client, reply, ({ input }) => `noon at ${JSON.stringify(input)}`),
     );
-    if (!scenario.toolCalls) entries.push(said(client, 'And then?'));
+    if (!scenario.toolCalls) entries.push(buildUserEntry(client, 'And then?'));
   }
 }
 

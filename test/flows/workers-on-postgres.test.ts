@@ -5,8 +5,8 @@ import { Client } from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { issueKey } from '../../plugins/meters/balance/keys.ts';
 import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
-import { freshDatabase } from '../support/database.ts';
-import { until } from '../support/operated.ts';
+import { openDatabase } from '../support/database.ts';
+import { waitUntil } from '../support/operated.ts';
 import { makeDataFolder, startProcess } from '../support/process.ts';
 
 const workers = 2;
@@ -39,7 +39,7 @@ END $$`;
 it('workers answer all of many calls at once, even if the database ends their connections', async () => {
   const folder = makeDataFolder();
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const { url, drop } = await freshDatabase();
+  const { url, drop } = await openDatabase();
   onTestFinished(drop);
   const ledger = await openPostgres({ url });
   onTestFinished(() => ledger.close());
@@ -50,7 +50,7 @@ it('workers answer all of many calls at once, even if the database ends their co
   writeFileSync(file, configuration);
   const gateway = await startProcess({ TOLLGATE_CONFIG: file, TOLLGATE_LEDGER_URL: url });
   onTestFinished(async () => void (await gateway.stop('SIGKILL')));
-  await until(() => gateway.printed().split(/is ready at|a worker is ready/).length > workers);
+  await waitUntil(() => gateway.printed().split(/is ready at|a worker is ready/).length > workers);
 
   const body = { model: 'demo/echo', max_tokens: 20, messages: [{ role: 'user', content: 'Hello!' }] };
   const headers = { authorization: `Bearer ${key}`, connection: 'close' };

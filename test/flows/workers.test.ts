@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { onLinux } from '../support/available.ts';
-import { modelOf, openOperated, until, type Operated } from '../support/operated.ts';
+import { modelOf, openOperated, waitUntil, type Operated } from '../support/operated.ts';
 import type { RunningGateway } from '../support/process.ts';
 import { countSockets, listChildren } from '../support/worker-processes.ts';
 
@@ -27,7 +27,7 @@ async function call({ url }: RunningGateway): Promise<number> {
   return response.status;
 }
 
-async function metric({ url }: RunningGateway, pattern: RegExp): Promise<number | undefined> {
+async function fetchMetric({ url }: RunningGateway, pattern: RegExp): Promise<number | undefined> {
   const response = await fetch(`${url}/metrics`, { headers: { connection: 'close' } });
   const found = pattern.exec(await response.text());
   return found ? Number(found[1]) : undefined;
@@ -59,7 +59,7 @@ function countPrinted(gateway: RunningGateway, words: RegExp): number {
 }
 
 /** How many workers have ever been ready. */
-function readyIn(gateway: RunningGateway): number {
+function countReady(gateway: RunningGateway): number {
   return countPrinted(gateway, /is ready at|a worker is ready/);
 }
 
@@ -68,14 +68,14 @@ async function start(count: number | 'auto' = 2): Promise<RunningGateway> {
   operated.configure(`workers: ${JSON.stringify(count)}`);
   const gateway = await operated.start();
   const expected = count === 'auto' ? Math.min(availableParallelism(), 8) : count;
-  await until(() => readyIn(gateway) === expected);
+  await waitUntil(() => countReady(gateway) === expected);
   return gateway;
 }
 
 let last: RunningGateway | undefined;
 
 /** Workers that a test before has left as they were, or two new ones. */
-async function running(): Promise<RunningGateway> {
+async function ensureRunning(): Promise<RunningGateway> {
   const isUp = last?.child.exitCode === null && last.child.signalCode === null;
   return last && isUp ? last : (last = await start());
 }
@@ -92,7 +92,7 @@ async function expectStreamsToFinish(
   const release = operated.hold();
   const streams = await Promise.all(Array.from({ length: 6 }, () => operated.stream(gateway)));
   stop(gateway);
-  await until(() =>
+  await waitUntil(() =>
     fetch(`${gateway.url}/readyz`, { signal: AbortSignal.timeout(5000) }).then(
       ({ ok }) => !ok,
       () => true,
@@ -100,7 +100,7 @@ async function expectStreamsToFinish(
   );
   release();
   for (const stream of streams) expect(await stream.text()).toContain('[DONE]');
-  await until(() => gateway.child.exitCode !== null);
+  await waitUntil(() => gateway.child.exitCode !== null);
   expect(gateway.child.exitCode).toBe(0);
   await expectCleanLedger();
 }
@@ -108,13 +108,13 @@ async function expectStreamsToFinish(
 // Only Linux lists the children of a process.
 describe.runIf(onLinux)('several workers', () => {
   it('share the calls and the ledger, and report metrics together', async () => {
-    const gateway = await running();
+    const gateway = await ensureRunning();
     const workers = listChildren(gateway.child.pid);
     const before = workers.map(countSockets);
     const release = operated.hold();
     const streams: Response[] = [];
     // Until each worker has a share.
-    await until(async () => {
+    await waitUntil(async () => {
       streams.push(await operated.stream(gateway));
       return workers.every((pid, index) => countSockets(pid) > (before[index] ?? Infinity));
     });
@@ -123,35 +123,35 @@ describe.runIf(onLinux)('several workers', () => {
     expect(new Set(await Promise.all(Array.from({ length: 20 }, () => call(gateway))))).toEqual(
       new Set([200]),
     );
-    await until(async () => (await metric(gateway, served)) === 20 + streams.length);
+    await waitUntil(async () => (await fetchMetric(gateway, served)) === 20 + streams.length);
     // Figures that all workers share are not summed.
-    expect(await metric(gateway, /tollgate_ledger_audit_ok (\d+)/)).toBeLessThanOrEqual(1);
+    expect(await fetchMetric(gateway, /tollgate_ledger_audit_ok (\d+)/)).toBeLessThanOrEqual(1);
     await expect.poll(() => operated.audit()).toMatchObject({ ok: true, pending: 0 });
   });
 
   it('all reload the configuration on SIGHUP', async () => {
-    const gateway = await running();
-    const reloads = (): number => countPrinted(gateway, /the configuration was read again/);
-    const before = reloads();
+    const gateway = await ensureRunning();
+    const countReloads = (): number => countPrinted(gateway, /the configuration was read again/);
+    const before = countReloads();
     gateway.child.kill('SIGHUP');
-    await until(() => reloads() === before + 2);
+    await waitUntil(() => countReloads() === before + 2);
   });
 
   it('are replaced when they die, and calls continue meanwhile', async () => {
-    const gateway = await running();
-    const ready = readyIn(gateway);
+    const gateway = await ensureRunning();
+    const ready = countReady(gateway);
     const [victim = 0] = listChildren(gateway.child.pid);
     process.kill(victim, 'SIGKILL');
-    await until(() => !listChildren(gateway.child.pid).includes(victim));
+    await waitUntil(() => !listChildren(gateway.child.pid).includes(victim));
     expect(await call(gateway)).toBe(200);
-    await until(() => readyIn(gateway) === ready + 1);
+    await waitUntil(() => countReady(gateway) === ready + 1);
     expect(listChildren(gateway.child.pid)).not.toContain(victim);
     expect(gateway.printed()).toMatch(
       new RegExp(`"pid":${victim},"code":null,"signal":"SIGKILL",.*a worker died`),
     );
     // A worker that has just started may not answer a scrape in time.
     await expect
-      .poll(() => metric(gateway, /tollgate_worker_deaths_total (\d+)/))
+      .poll(() => fetchMetric(gateway, /tollgate_worker_deaths_total (\d+)/))
       .toBe(countPrinted(gateway, /a worker died/));
     expect(await Promise.all(Array.from({ length: 8 }, () => call(gateway)))).toEqual(
       Array.from({ length: 8 }, () => 200),
@@ -159,28 +159,28 @@ describe.runIf(onLinux)('several workers', () => {
   });
 
   it('may die while they ask for the metrics of all', async () => {
-    const gateway = await running();
-    const ready = readyIn(gateway);
+    const gateway = await ensureRunning();
+    const ready = countReady(gateway);
     const [asking = 0, silent = 0] = listChildren(gateway.child.pid);
     const before = countSockets(asking);
     process.kill(silent, 'SIGSTOP');
     let scraped = scrape(gateway);
-    await until(() => {
+    await waitUntil(() => {
       // It answered before it was seen.
       if (scraped.settled.length > 0) scraped = scrape(gateway);
       return countSockets(asking) > before;
     });
     process.kill(asking, 'SIGKILL');
-    await until(() => !listChildren(gateway.child.pid).includes(asking));
+    await waitUntil(() => !listChildren(gateway.child.pid).includes(asking));
     process.kill(silent, 'SIGCONT');
-    await until(() => scraped.settled.includes(undefined));
+    await waitUntil(() => scraped.settled.includes(undefined));
     scraped.stop();
-    await until(() => readyIn(gateway) === ready + 1);
+    await waitUntil(() => countReady(gateway) === ready + 1);
     expect(await call(gateway)).toBe(200);
   });
 
   it('let their streams finish when the process that started them receives SIGTERM', async () => {
-    await expectStreamsToFinish(await running(), (gateway) => gateway.child.kill('SIGTERM'));
+    await expectStreamsToFinish(await ensureRunning(), (gateway) => gateway.child.kill('SIGTERM'));
   });
 
   it('number one for each core, at most eight, with "auto"', async () => {
@@ -195,17 +195,17 @@ describe.runIf(onLinux)('several workers', () => {
   });
 
   it('exit with the process that started them, even if it is killed', async () => {
-    const gateway = await running();
+    const gateway = await ensureRunning();
     const workers = listChildren(gateway.child.pid);
     await gateway.stop('SIGKILL');
-    const lives = (pid: number): boolean => {
+    const isAlive = (pid: number): boolean => {
       try {
         return process.kill(pid, 0);
       } catch {
         return false;
       }
     };
-    await until(() => !workers.some(lives));
+    await waitUntil(() => !workers.some(isAlive));
   });
 
   it('report metrics without the one that dies meanwhile, and lose none of their own', async () => {
@@ -217,13 +217,13 @@ describe.runIf(onLinux)('several workers', () => {
       const before = others.map(countSockets);
       process.kill(silent, 'SIGSTOP');
       const { settled, stop } = scrape(gateway);
-      await until(() => others.some((pid, index) => countSockets(pid) > (before[index] ?? Infinity)));
+      await waitUntil(() => others.some((pid, index) => countSockets(pid) > (before[index] ?? Infinity)));
       process.kill(silent, 'SIGKILL');
       // A stopped worker takes no second connection.
-      await until(() => settled.length >= 5);
+      await waitUntil(() => settled.length >= 5);
       stop();
       answers = settled.filter((answer) => answer !== undefined && answer.status !== 503);
-      await until(() => readyIn(gateway) === ready);
+      await waitUntil(() => countReady(gateway) === ready);
     }
     expect(answers.length).toBeGreaterThan(0);
     for (const answer of answers)
@@ -232,7 +232,7 @@ describe.runIf(onLinux)('several workers', () => {
   });
 
   it('let their streams finish when Ctrl-C sends SIGINT to all of them', async () => {
-    await expectStreamsToFinish(await running(), (gateway) => {
+    await expectStreamsToFinish(await ensureRunning(), (gateway) => {
       const workers = listChildren(gateway.child.pid);
       gateway.child.kill('SIGINT');
       for (const worker of workers) process.kill(worker, 'SIGINT');

@@ -1,6 +1,6 @@
 /** Any reply, in canonical events. */
 import fc from 'fast-check';
-import { call, candidatesOf, pieces, type SaidBlock } from '../support/arbitrary-replies.ts';
+import { call, buildCandidates, pieces, type SaidBlock } from '../support/arbitrary-replies.ts';
 import { values } from './arbitrary.ts';
 
 const block = fc.oneof(
@@ -33,4 +33,4 @@ const usage = fc
   }));
 
 /** Whole replies as any protocol's decoder may return them. */
-export const replyEvents = candidatesOf(said, usage);
+export const replyEvents = buildCandidates(said, usage);

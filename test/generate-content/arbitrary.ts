@@ -1,6 +1,6 @@
 /** Generators of bodies and replies for property tests. */
 import fc from 'fast-check';
-import { optional, text, unknown, withUnknown, word } from '../support/arbitrary.ts';
+import { optional, text, unknown, addUnknown, word } from '../support/arbitrary.ts';
 
 const standard = fc
   .uint8Array({ minLength: 1, maxLength: 12 })
@@ -26,7 +26,7 @@ const mimeType = fc.constantFrom(
   'text/plain',
 );
 
-const blob = withUnknown(
+const blob = addUnknown(
   fc.record({ mimeType, data: base64, displayName: fc.option(word) }, { requiredKeys: ['mimeType', 'data'] }),
 );
 
@@ -38,7 +38,7 @@ const fileUri = fc.constantFrom(
   'https://generativelanguage.googleapis.com/v1beta/files/x',
 );
 
-const file = withUnknown(
+const file = addUnknown(
   fc.record(
     { fileUri, mimeType: fc.option(mimeType), displayName: fc.option(word) },
     { requiredKeys: ['fileUri'] },
@@ -54,7 +54,7 @@ const response = fc.oneof(
   fc.jsonValue().map((output) => ({ output })),
 );
 
-const resultPart = withUnknown(
+const resultPart = addUnknown(
   fc.oneof(
     blob.map((inlineData) => ({ inlineData })),
     file.map((fileData) => ({ fileData })),
@@ -62,14 +62,14 @@ const resultPart = withUnknown(
   ),
 );
 
-const call = withUnknown(
+const call = addUnknown(
   fc.record(
     { id: fc.option(fc.oneof(word, fc.constant(''))), name: word, args: fc.option(values) },
     { requiredKeys: ['name'] },
   ),
 );
 
-const result = withUnknown(
+const result = addUnknown(
   fc.record(
     {
       id: fc.option(fc.oneof(word, fc.constant(''))),
@@ -108,16 +108,16 @@ const aside = fc.record(
   { requiredKeys: [] },
 );
 
-const part = withUnknown(fc.tuple(data, aside).map(([content, fields]) => ({ ...content, ...fields })));
+const part = addUnknown(fc.tuple(data, aside).map(([content, fields]) => ({ ...content, ...fields })));
 const parts = fc.array(part, { minLength: 1, maxLength: 4 });
 
-const instructions = fc.array(withUnknown(text.map((each) => ({ text: each }))), {
+const instructions = fc.array(addUnknown(text.map((each) => ({ text: each }))), {
   minLength: 1,
   maxLength: 2,
 });
 
 const content = fc.oneof(
-  withUnknown(
+  addUnknown(
     fc.record(
       { role: fc.option(fc.constantFrom('user', 'model', 'function')), parts },
       { requiredKeys: ['parts'] },
@@ -141,7 +141,7 @@ const openApi = fc.constantFrom(
   { type: 'ARRAY', items: { type: 'STRING', format: 'enum', enum: ['a'] }, maxItems: '3' },
 );
 
-const declared = withUnknown(
+const declared = addUnknown(
   fc.oneof(
     fc.record(
       { name: word, description: fc.option(text), parametersJsonSchema: fc.option(schema) },
@@ -151,7 +151,7 @@ const declared = withUnknown(
   ),
 );
 
-const tool = withUnknown(
+const tool = addUnknown(
   fc.record(
     {
       functionDeclarations: fc.oneof(fc.array(declared, { maxLength: 2 }), declared),
@@ -163,7 +163,7 @@ const tool = withUnknown(
   ),
 );
 
-const calling = withUnknown(
+const calling = addUnknown(
   fc.oneof(
     fc.record(
       {
@@ -194,7 +194,7 @@ const format = fc.oneof(
   ),
 );
 
-const thinking = withUnknown(
+const thinking = addUnknown(
   fc.oneof(
     fc.record(
       { includeThoughts: fc.option(fc.boolean()), thinkingBudget: fc.integer({ min: -1, max: 9999 }) },
@@ -234,11 +234,11 @@ const generation = fc
   .map(([rest, shape, fields]) => ({ ...rest, ...shape, ...fields }));
 
 const rest = optional({
-  systemInstruction: withUnknown(
+  systemInstruction: addUnknown(
     fc.record({ role: fc.option(word), parts: instructions }, { requiredKeys: ['parts'] }),
   ),
   tools: fc.oneof(fc.array(tool, { maxLength: 3 }), tool),
-  toolConfig: withUnknown(
+  toolConfig: addUnknown(
     fc.record(
       { functionCallingConfig: fc.option(calling), retrievalConfig: fc.constant({ latLng: {} }) },
       { requiredKeys: [] },
@@ -253,8 +253,8 @@ const rest = optional({
 });
 
 /** Writes this wire's own names in snake_case in every second object. */
-function snaked(value: unknown, turn: { count: number }): unknown {
-  if (Array.isArray(value)) return value.map((each: unknown) => snaked(each, turn));
+function writeSnakeCase(value: unknown, turn: { count: number }): unknown {
+  if (Array.isArray(value)) return value.map((each: unknown) => writeSnakeCase(each, turn));
   if (typeof value !== 'object' || value === null) return value;
   turn.count += 1;
   const rename = turn.count % 2 === 0;
@@ -271,7 +271,7 @@ function snaked(value: unknown, turn: { count: number }): unknown {
       ].includes(name);
       return [
         rename ? name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) : name,
-        closed ? inner : snaked(inner, turn),
+        closed ? inner : writeSnakeCase(inner, turn),
       ];
     }),
   );
@@ -282,5 +282,5 @@ export const requestBody = fc
   .tuple(unknown, fc.array(content, { minLength: 1, maxLength: 4 }), rest, fc.boolean())
   .map(([others, contents, fields, snake]) => {
     const body = { ...others, contents, ...fields };
-    return snake ? snaked(body, { count: 0 }) : body;
+    return snake ? writeSnakeCase(body, { count: 0 }) : body;
   });

@@ -1,13 +1,13 @@
 /** Helpers for this protocol's bodies: models, matches and calls. */
 import type { ClientCall, Match, Model, ModelFacts } from '../../core/index.ts';
 import { createProtocol } from '../../plugins/protocols/generate-content/index.ts';
-import { modelFrom } from '../support/model-from.ts';
-import { encoderOf } from '../support/turns.ts';
+import { createModelFactory } from '../support/model-from.ts';
+import { createEncoder } from '../support/turns.ts';
 
 export const protocol = createProtocol('/beta');
 
 /** A Gemini with every capability, except for the given changes. */
-export const modelWith = modelFrom({
+export const makeModel = createModelFactory({
   id: 'google/gemini-3-pro',
   upstream: 'gemini-3-pro-upstream',
   input: ['text', 'image', 'audio', 'video', 'pdf'],
@@ -17,14 +17,14 @@ export const modelWith = modelFrom({
   },
 });
 
-export const older = modelWith({
+export const older = makeModel({
   id: 'google/gemini-2.5-flash',
   upstream: 'gemini-2.5-flash',
   capabilities: { reasoning: { style: 'budget', budget: { min: 128, max: 24_576 }, canDisable: true } },
 });
 
 /** What an address says of a call. */
-export function matchOf(stream = false, framing: 'events' | 'array' = 'events'): Match {
+export function makeMatch(stream = false, framing: 'events' | 'array' = 'events'): Match {
   return { operation: 'generate', model: 'google/gemini-3-pro', stream, framing };
 }
 
@@ -32,13 +32,13 @@ export function matchOf(stream = false, framing: 'events' | 'array' = 'events'):
 export const smallest = { contents: [{ role: 'user', parts: [{ text: 'Ahoy' }] }] };
 
 /** A call with these fields and the required ones. */
-export function callWith(fields: Record<string, unknown> = {}, match: Match = matchOf()): ClientCall {
+export function makeCall(fields: Record<string, unknown> = {}, match: Match = makeMatch()): ClientCall {
   const text = JSON.stringify({ ...smallest, ...fields });
   return protocol.client.read(JSON.parse(text), text, match, {});
 }
 
 /** Encodes a request as another protocol's client may have made it. */
-export const encode = encoderOf(protocol, modelWith);
+export const encode = createEncoder(protocol, makeModel);
 
 /** The model with these differences of what it can do. */
-export const able = (capabilities: ModelFacts['capabilities']): Model => modelWith({ capabilities });
+export const makeCapable = (capabilities: ModelFacts['capabilities']): Model => makeModel({ capabilities });

@@ -1,7 +1,7 @@
 /** Replies as canonical events, and the chunks that a client gets of them. */
 import { expect } from 'vitest';
 import type { CanonicalEvent, ClientCall } from '../../core/index.ts';
-import { callWith, matchOf, protocol } from './bodies.ts';
+import { makeCall, makeMatch, protocol } from './bodies.ts';
 
 export const { client } = protocol;
 export const start: CanonicalEvent = { type: 'response-start' };
@@ -15,16 +15,16 @@ export const stop: CanonicalEvent = {
 
 export const usage: CanonicalEvent = { type: 'usage', usage: { input: 7, output: 5, reasoning: 2 } };
 
-export function framesOf(
+export function encodeFrames(
   events: readonly CanonicalEvent[],
-  call: ClientCall = callWith({}, matchOf(true)),
+  call: ClientCall = makeCall({}, makeMatch(true)),
 ): string[] {
   const encoder = client.encodeEvents({ id: 'k7', model: 'a/b', created: 1, call });
   return events.map((event) => encoder.push(event));
 }
 
-export function chunksOf(events: readonly CanonicalEvent[], call?: ClientCall): unknown[] {
-  const all = framesOf(events, call).join('');
+export function encodeChunks(events: readonly CanonicalEvent[], call?: ClientCall): unknown[] {
+  const all = encodeFrames(events, call).join('');
   // Each frame is a single data line. Any other line breaks some client.
   expect(all).toMatch(/^(data: [^\r\n]+\r\n\r\n)*$/);
   return all

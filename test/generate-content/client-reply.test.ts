@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { blockOf } from '../support/events.ts';
-import { callWith, protocol } from './bodies.ts';
-import { chunksOf, client, end, start, stop, usage } from './client-events.ts';
+import { buildBlock } from '../support/events.ts';
+import { makeCall, protocol } from './bodies.ts';
+import { encodeChunks, client, end, start, stop, usage } from './client-events.ts';
 
 describe('a whole reply to a client', () => {
   it('has every field that the service promises', () => {
-    const call = callWith();
+    const call = makeCall();
     const opaque = [{ vendor: 'google', kind: 'signature', value: 'AAAA' }];
     const events = [
       start,
-      ...blockOf(0, 'reasoning', ['h', 'm'], {}, opaque),
-      ...blockOf(1, 'text', ['Ah', 'oy']),
-      ...blockOf(2, 'image', ['iVBO'], { mediaType: 'image/png' }),
+      ...buildBlock(0, 'reasoning', ['h', 'm'], {}, opaque),
+      ...buildBlock(1, 'text', ['Ah', 'oy']),
+      ...buildBlock(2, 'image', ['iVBO'], { mediaType: 'image/png' }),
       stop,
       usage,
       end,
@@ -65,17 +65,17 @@ describe('a whole reply to a client', () => {
     };
     const events = protocol.upstream.decodeReply(
       { candidates: [{ content: { parts: [{ text: 'a' }] }, finishReason: 'STOP' }], usageMetadata },
-      callWith(),
+      makeCall(),
     );
     const reply: unknown = JSON.parse(
-      JSON.stringify(client.encodeReply(events, { id: 'k7', model: 'a/b', created: 5, call: callWith() })),
+      JSON.stringify(client.encodeReply(events, { id: 'k7', model: 'a/b', created: 5, call: makeCall() })),
     );
-    expect([reply, chunksOf(events).at(-1)]).toMatchObject([{ usageMetadata }, { usageMetadata }]);
+    expect([reply, encodeChunks(events).at(-1)]).toMatchObject([{ usageMetadata }, { usageMetadata }]);
   });
 
   it('has no usage if the provider counted none', () => {
     expect(
-      client.encodeReply([start, stop, end], { id: 'k7', model: 'a/b', created: 5, call: callWith() }),
+      client.encodeReply([start, stop, end], { id: 'k7', model: 'a/b', created: 5, call: makeCall() }),
     ).toEqual({
       candidates: [{ content: { parts: [{ text: '' }], role: 'model' }, finishReason: 'STOP', index: 0 }],
       modelVersion: 'a/b',

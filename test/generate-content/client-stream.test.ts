@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError, type CanonicalEvent, type ClientCall } from '../../core/index.ts';
 import { seal, unseal } from '../../plugins/shared/wire-kit/envelope.ts';
-import { blockOf } from '../support/events.ts';
+import { buildBlock } from '../support/events.ts';
 import { isObject } from '../support/json.ts';
-import { callWith, matchOf } from './bodies.ts';
-import { chunksOf, client, end, framesOf, start, stop, usage } from './client-events.ts';
+import { makeCall, makeMatch } from './bodies.ts';
+import { encodeChunks, client, end, encodeFrames, start, stop, usage } from './client-events.ts';
 
-function partsOf(events: readonly CanonicalEvent[], call?: ClientCall): unknown[] {
-  return chunksOf(events, call)
+function encodeParts(events: readonly CanonicalEvent[], call?: ClientCall): unknown[] {
+  return encodeChunks(events, call)
     .flatMap((chunk) => (isObject(chunk) && Array.isArray(chunk.candidates) ? chunk.candidates : []))
     .flatMap((candidate: unknown) => {
       const content: unknown = isObject(candidate) ? candidate.content : undefined;
@@ -17,7 +17,7 @@ function partsOf(events: readonly CanonicalEvent[], call?: ClientCall): unknown[
 
 describe('a stream to a client', () => {
   it('has a chunk per piece of text, and one last chunk with the finish reason and all token counts', () => {
-    expect(chunksOf([start, ...blockOf(0, 'text', ['Ah', 'oy']), stop, usage, end])).toEqual([
+    expect(encodeChunks([start, ...buildBlock(0, 'text', ['Ah', 'oy']), stop, usage, end])).toEqual([
       {
         candidates: [{ content: { parts: [{ text: 'Ah' }], role: 'model' }, index: 0 }],
         modelVersion: 'a/b',
@@ -45,15 +45,15 @@ describe('a stream to a client', () => {
   });
 
   it('sends the finish reason in the last chunk only, so that a broken stream never looks complete', () => {
-    const frames = framesOf([start, ...blockOf(0, 'text', ['Ahoy']), stop, usage, end]);
+    const frames = encodeFrames([start, ...buildBlock(0, 'text', ['Ahoy']), stop, usage, end]);
     expect(frames.slice(0, -1).join('')).not.toContain('finishReason');
     expect(frames.at(-1)).toContain('"finishReason":"STOP"');
   });
 
   it('is one JSON array if the client does not send alt=sse', () => {
-    const frames = framesOf(
-      [start, ...blockOf(0, 'text', ['Ah', 'oy']), stop, end],
-      callWith({}, matchOf(true, 'array')),
+    const frames = encodeFrames(
+      [start, ...buildBlock(0, 'text', ['Ah', 'oy']), stop, end],
+      makeCall({}, makeMatch(true, 'array')),
     );
     expect(frames.filter(Boolean).map((frame) => frame[0])).toEqual(['[', ',', ',']);
     expect(JSON.parse(frames.join(''))).toMatchObject([
@@ -66,55 +66,57 @@ describe('a stream to a client', () => {
   it('sends a call once it is whole, with the digits of its arguments', () => {
     const events = [
       start,
-      ...blockOf(0, 'tool-call', ['{"n":1.0,', '"big":12345678901234567890}'], { id: 'c1', name: 'f' }),
+      ...buildBlock(0, 'tool-call', ['{"n":1.0,', '"big":12345678901234567890}'], { id: 'c1', name: 'f' }),
       stop,
       end,
     ];
-    expect(framesOf(events).filter(Boolean)[0]).toContain(
+    expect(encodeFrames(events).filter(Boolean)[0]).toContain(
       '"functionCall":{"id":"c1","name":"f","args":{"n":1.0,"big":12345678901234567890}}',
     );
     expect(
-      partsOf([start, ...blockOf(0, 'tool-call', ['{"cut'], { name: 'f' }), stop, end])[0],
+      encodeParts([start, ...buildBlock(0, 'tool-call', ['{"cut'], { name: 'f' }), stop, end])[0],
     ).toMatchObject({
       functionCall: { name: 'f', args: { _raw: '{"cut' } },
     });
-    expect(partsOf([start, ...blockOf(0, 'tool-call', [], { name: 'f' }), stop, end])[0]).toMatchObject({
+    expect(
+      encodeParts([start, ...buildBlock(0, 'tool-call', [], { name: 'f' }), stop, end])[0],
+    ).toMatchObject({
       functionCall: { name: 'f', args: {} },
     });
   });
 
   it('marks thoughts as thoughts, and leaves them out if the client does not want them', () => {
-    const events = [start, ...blockOf(0, 'reasoning', ['hm']), ...blockOf(1, 'text', ['a']), stop, end];
-    expect(partsOf(events)).toEqual([{ text: 'hm', thought: true }, { text: 'a' }, { text: '' }]);
-    const call = callWith(
+    const events = [start, ...buildBlock(0, 'reasoning', ['hm']), ...buildBlock(1, 'text', ['a']), stop, end];
+    expect(encodeParts(events)).toEqual([{ text: 'hm', thought: true }, { text: 'a' }, { text: '' }]);
+    const call = makeCall(
       { generationConfig: { thinkingConfig: { includeThoughts: false } } },
-      matchOf(true),
+      makeMatch(true),
     );
-    expect(partsOf(events, call)).toEqual([{ text: 'a' }, { text: '' }]);
+    expect(encodeParts(events, call)).toEqual([{ text: 'a' }, { text: '' }]);
     expect(client.encodeReply(events, { id: 'k7', model: 'a/b', created: 1, call })).toMatchObject({
       candidates: [{ content: { parts: [{ text: 'a' }] } }],
     });
   });
 
   it('keeps the seal of hidden thoughts, unless the seal covers their text', () => {
-    const call = callWith(
+    const call = makeCall(
       { generationConfig: { thinkingConfig: { includeThoughts: false } } },
-      matchOf(true),
+      makeMatch(true),
     );
     const openais = { vendor: 'openai', kind: 'encrypted', value: 'Z0FBQUFB' };
     const sealedThought = (...text: string[]): CanonicalEvent[] => [
       start,
-      ...blockOf(0, 'reasoning', text, {}, [openais]),
-      ...blockOf(1, 'text', ['a']),
+      ...buildBlock(0, 'reasoning', text, {}, [openais]),
+      ...buildBlock(1, 'text', ['a']),
       stop,
       end,
     ];
-    expect(partsOf(sealedThought(), call)).toEqual([
+    expect(encodeParts(sealedThought(), call)).toEqual([
       { text: '', thought: true, thoughtSignature: seal(openais) },
       { text: 'a' },
       { text: '' },
     ]);
-    expect(partsOf(sealedThought('hm'), call)).toEqual([{ text: 'a' }, { text: '' }]);
+    expect(encodeParts(sealedThought('hm'), call)).toEqual([{ text: 'a' }, { text: '' }]);
     const lost: string[] = [];
     client.encodeReply(sealedThought('hm'), {
       id: 'k7',
@@ -128,10 +130,10 @@ describe('a stream to a client', () => {
 
   it('carries state that Google sealed in its signatures, and that of other vendors in an envelope', () => {
     const claudes = { vendor: 'anthropic', kind: 'encrypted', value: 'Y2xhdWRl' };
-    const parts = partsOf([
+    const parts = encodeParts([
       start,
-      ...blockOf(0, 'reasoning', ['hm'], {}, [claudes]),
-      ...blockOf(1, 'tool-call', ['{}'], { id: 'c', name: 'f' }, [
+      ...buildBlock(0, 'reasoning', ['hm'], {}, [claudes]),
+      ...buildBlock(1, 'tool-call', ['{}'], { id: 'c', name: 'f' }, [
         { vendor: 'google', kind: 'signature', value: 'AAAA' },
       ]),
       stop,
@@ -147,7 +149,12 @@ describe('a stream to a client', () => {
 
   it('sends a picture in one part', () => {
     expect(
-      partsOf([start, ...blockOf(0, 'image', ['iVBO', 'Rw0K'], { mediaType: 'image/webp' }), stop, end])[0],
+      encodeParts([
+        start,
+        ...buildBlock(0, 'image', ['iVBO', 'Rw0K'], { mediaType: 'image/webp' }),
+        stop,
+        end,
+      ])[0],
     ).toEqual({ inlineData: { mimeType: 'image/webp', data: 'iVBORw0K' } });
   });
 
@@ -155,13 +162,13 @@ describe('a stream to a client', () => {
     const annotation = { kind: 'url', url: 'https://x.example', title: 'X', start: 2, end: 5 } as const;
     const events: CanonicalEvent[] = [
       start,
-      ...blockOf(0, 'text', ['é – ok']).slice(0, -1),
+      ...buildBlock(0, 'text', ['é – ok']).slice(0, -1),
       { type: 'annotation', candidate: 0, block: 0, annotation },
       { type: 'block-end', candidate: 0, block: 0 },
       stop,
       end,
     ];
-    expect(chunksOf(events).at(-1)).toMatchObject({
+    expect(encodeChunks(events).at(-1)).toMatchObject({
       candidates: [
         {
           groundingMetadata: {
@@ -188,17 +195,17 @@ describe('a stream to a client', () => {
     ['other', 'OTHER'],
   ] as const)('sends the finish reason "%s" as %s', (unified, finishReason) => {
     const finish: CanonicalEvent = { type: 'finish', candidate: 0, reason: { unified, raw: 'theirs' } };
-    expect(chunksOf([start, finish, end])).toMatchObject([{ candidates: [{ finishReason }] }]);
+    expect(encodeChunks([start, finish, end])).toMatchObject([{ candidates: [{ finishReason }] }]);
   });
 
   it('keeps a finish reason of Google, and no reason of another vendor that only looks like one', () => {
-    const finish = (unified: 'content-filter' | 'stop', raw: string): unknown =>
-      chunksOf([start, { type: 'finish', candidate: 0, reason: { unified, raw } }, end]);
-    expect(finish('content-filter', 'RECITATION')).toMatchObject([
+    const encodeFinish = (unified: 'content-filter' | 'stop', raw: string): unknown =>
+      encodeChunks([start, { type: 'finish', candidate: 0, reason: { unified, raw } }, end]);
+    expect(encodeFinish('content-filter', 'RECITATION')).toMatchObject([
       { candidates: [{ finishReason: 'RECITATION' }] },
     ]);
-    expect(finish('stop', 'OTHER')).toMatchObject([{ candidates: [{ finishReason: 'STOP' }] }]);
-    expect(finish('stop', 'constructor')).toMatchObject([{ candidates: [{ finishReason: 'STOP' }] }]);
+    expect(encodeFinish('stop', 'OTHER')).toMatchObject([{ candidates: [{ finishReason: 'STOP' }] }]);
+    expect(encodeFinish('stop', 'constructor')).toMatchObject([{ candidates: [{ finishReason: 'STOP' }] }]);
   });
 });
 
@@ -206,13 +213,13 @@ describe('an error inside a stream', () => {
   const error = new GatewayError('upstream_failed', 'It broke off.');
 
   it('is a chunk, or the last element of an array that it closes', () => {
-    const [events, array] = [callWith({}, matchOf(true)), callWith({}, matchOf(true, 'array'))];
+    const [events, array] = [makeCall({}, makeMatch(true)), makeCall({}, makeMatch(true, 'array'))];
     const frame = client.encodeStreamError(error, events, true);
     expect(JSON.parse(frame.slice('data: '.length))).toMatchObject({
       error: { code: 503, message: 'It broke off.', status: 'UNAVAILABLE' },
     });
     expect(client.encodeStreamError(error, events, false)).toBe(frame);
-    const begun = framesOf([start, ...blockOf(0, 'text', ['Ahoy'])], array).join('');
+    const begun = encodeFrames([start, ...buildBlock(0, 'text', ['Ahoy'])], array).join('');
     expect(JSON.parse(begun + client.encodeStreamError(error, array, true))).toMatchObject([
       { candidates: [{}] },
       { error: { code: 503 } },
@@ -223,13 +230,13 @@ describe('an error inside a stream', () => {
   });
 
   it('looks the same if the vendor sent it', () => {
-    const array = callWith({}, matchOf(true, 'array'));
+    const array = makeCall({}, makeMatch(true, 'array'));
     const broken: CanonicalEvent = { type: 'error', message: 'It broke off.' };
-    expect(JSON.parse(framesOf([start, broken], array).join(''))).toMatchObject([
+    expect(JSON.parse(encodeFrames([start, broken], array).join(''))).toMatchObject([
       { error: { message: 'It broke off.' } },
     ]);
-    expect(JSON.parse(framesOf([start, ...blockOf(0, 'text', ['a']), broken], array).join(''))).toMatchObject(
-      [{}, { error: { message: 'It broke off.' } }],
-    );
+    expect(
+      JSON.parse(encodeFrames([start, ...buildBlock(0, 'text', ['a']), broken], array).join('')),
+    ).toMatchObject([{}, { error: { message: 'It broke off.' } }]);
   });
 });

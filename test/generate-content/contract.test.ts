@@ -2,14 +2,14 @@ import { testProtocol } from '../contract/protocol.ts';
 import { isObject } from '../support/json.ts';
 import { replyEvents } from './arbitrary-replies.ts';
 import { requestBody } from './arbitrary.ts';
-import { callWith, matchOf, modelWith, older, protocol, smallest } from './bodies.ts';
+import { makeCall, makeMatch, makeModel, older, protocol, smallest } from './bodies.ts';
 
 testProtocol({
   protocol,
   cases: new URL('../golden/generate-content/', import.meta.url),
-  match: () => matchOf(),
+  match: () => makeMatch(),
   // A call without a signature passes unchanged only to models that need none.
-  model: (body) => (isObject(body) && callWith(body).suits?.(modelWith()) ? modelWith() : older),
+  model: (body) => (isObject(body) && makeCall(body).suits?.(makeModel()) ? makeModel() : older),
   sent: (body) => body,
   arbitrary: {
     request: requestBody,

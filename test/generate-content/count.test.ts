@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { system, user } from '../support/turns.ts';
-import { modelWith, protocol } from './bodies.ts';
+import { makeModel, protocol } from './bodies.ts';
 
 const { count } = protocol;
 
@@ -14,7 +14,7 @@ describe('a token count', () => {
         topK: 3,
         user: 'u',
       },
-      modelWith(),
+      makeModel(),
     );
     expect(asked).toMatchObject({
       body: {

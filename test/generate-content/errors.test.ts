@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { errorTable, GatewayError } from '../../core/index.ts';
 import { decodeError, encodeError } from '../../plugins/protocols/generate-content/errors.ts';
-import { callWith, matchOf, protocol } from './bodies.ts';
+import { makeCall, makeMatch, protocol } from './bodies.ts';
 
 describe("an error of the gateway in Google's format", () => {
   it.each([
@@ -56,13 +56,13 @@ describe("an error of the gateway in Google's format", () => {
 
   it('is in an array if the stream would have been one', () => {
     const error = new GatewayError('internal', 'Why.');
-    expect(protocol.client.encodeError(error, 'k7', matchOf(true, 'array')).body).toMatchObject([
+    expect(protocol.client.encodeError(error, 'k7', makeMatch(true, 'array')).body).toMatchObject([
       { error: { code: 500 } },
     ]);
-    expect(protocol.client.encodeError(error, 'k7', matchOf(true, 'events')).body).toMatchObject({
+    expect(protocol.client.encodeError(error, 'k7', makeMatch(true, 'events')).body).toMatchObject({
       error: { code: 500 },
     });
-    expect(protocol.client.encodeStreamError(error, callWith({}, matchOf(true)), true)).toContain(
+    expect(protocol.client.encodeStreamError(error, makeCall({}, makeMatch(true)), true)).toContain(
       '"code":500',
     );
   });
@@ -74,7 +74,7 @@ const info = (reason: string): unknown => ({
   domain: 'googleapis.com',
 });
 
-function google(code: number, status: string, message: string, details: unknown[] = []): string {
+function buildError(code: number, status: string, message: string, details: unknown[] = []): string {
   return JSON.stringify({ error: { code, message, status, details } });
 }
 
@@ -88,7 +88,7 @@ describe("Google's error about the client's content", () => {
     ];
     const error = decodeError(
       400,
-      google(400, 'INVALID_ARGUMENT', 'Unable to process input image.', violations),
+      buildError(400, 'INVALID_ARGUMENT', 'Unable to process input image.', violations),
     );
     expect(error).toMatchObject({
       code: 'invalid_request',
@@ -101,7 +101,7 @@ describe("Google's error about the client's content", () => {
     expect(
       decodeError(
         400,
-        google(
+        buildError(
           400,
           'INVALID_ARGUMENT',
           'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).',
@@ -115,15 +115,15 @@ describe("Google's error about the gateway", () => {
   it.each([
     [
       400,
-      google(400, 'INVALID_ARGUMENT', 'API key not valid. Please pass a valid API key.', [
+      buildError(400, 'INVALID_ARGUMENT', 'API key not valid. Please pass a valid API key.', [
         info('API_KEY_INVALID'),
       ]),
     ],
-    [400, google(400, 'INVALID_ARGUMENT', 'Please renew the secret.', [info('API_KEY_EXPIRED')])],
-    [400, google(400, 'FAILED_PRECONDITION', 'User location is not supported for the secret API use.')],
-    [400, `[${google(400, 'INVALID_ARGUMENT', 'secret', [info('BILLING_DISABLED')])}]`],
-    [401, google(401, 'UNAUTHENTICATED', 'secret')],
-    [403, google(403, 'PERMISSION_DENIED', 'secret project', [info('CONSUMER_SUSPENDED')])],
+    [400, buildError(400, 'INVALID_ARGUMENT', 'Please renew the secret.', [info('API_KEY_EXPIRED')])],
+    [400, buildError(400, 'FAILED_PRECONDITION', 'User location is not supported for the secret API use.')],
+    [400, `[${buildError(400, 'INVALID_ARGUMENT', 'secret', [info('BILLING_DISABLED')])}]`],
+    [401, buildError(401, 'UNAUTHENTICATED', 'secret')],
+    [403, buildError(403, 'PERMISSION_DENIED', 'secret project', [info('CONSUMER_SUSPENDED')])],
   ])('with %i is none of the caller: %s', (status, text) => {
     const error = decodeError(status, text);
     expect(error.code).toBe('upstream_failed');
@@ -134,7 +134,7 @@ describe("Google's error about the gateway", () => {
     const retry = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.4s' };
     const error = decodeError(
       429,
-      google(429, 'RESOURCE_EXHAUSTED', 'Quota of projects/secret exceeded.', [retry]),
+      buildError(429, 'RESOURCE_EXHAUSTED', 'Quota of projects/secret exceeded.', [retry]),
     );
     expect(error).toMatchObject({ code: 'rate_limited', details: { retryAfter: 34.4 } });
     expect(error.message).not.toContain('secret');
@@ -144,7 +144,7 @@ describe("Google's error about the gateway", () => {
     expect(
       decodeError(
         429,
-        google(429, 'RESOURCE_EXHAUSTED', 'x', [
+        buildError(429, 'RESOURCE_EXHAUSTED', 'x', [
           { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay },
         ]),
       ).details.retryAfter,

@@ -3,16 +3,16 @@ import { expect, it } from 'vitest';
 import { checkEvents } from '../contract/events.ts';
 import { fold } from '../contract/replies.ts';
 import { replyEvents } from './arbitrary-replies.ts';
-import { callWith, matchOf, protocol } from './bodies.ts';
+import { makeCall, makeMatch, protocol } from './bodies.ts';
 
 const { client, upstream } = protocol;
 
 it('any reply decodes to the same from events and from the elements of an array', () => {
   fc.assert(
     fc.property(replyEvents, (events) => {
-      const call = callWith(
+      const call = makeCall(
         { generationConfig: { candidateCount: events.filter(({ type }) => type === 'finish').length } },
-        matchOf(true, 'array'),
+        makeMatch(true, 'array'),
       );
       const encoder = client.encodeEvents({ id: 'x1', model: 'a/b', created: 1, call });
       const json = events.map((event) => encoder.push(event)).join('');

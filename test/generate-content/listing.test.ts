@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { RouteReply } from '../../core/index.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { createHost, type TestHost } from '../support/host.ts';
-import { modelWith } from './bodies.ts';
+import { makeModel } from './bodies.ts';
 
-const priced = modelWith({
+const priced = makeModel({
   id: 'google/gemini-3-pro',
   name: 'Gemini 3 Pro',
   description: 'A model.',
@@ -16,17 +16,17 @@ const priced = modelWith({
   free: undefined,
   price: { input: '1.25', output: '10', cacheRead: '0.125', inputAudio: '3', webSearch: '0.014' },
 });
-const nested = modelWith({ id: 'vendor/family/model:free', name: 'Free' });
+const nested = makeModel({ id: 'vendor/family/model:free', name: 'Free' });
 const provider = { name: 'p', endpoints: {}, sign: <Request>(request: Request): Request => request };
 
-function listed(mount?: string): TestHost {
+function offerModels(mount?: string): TestHost {
   const host = createHost([generateContent(mount === undefined ? {} : { mount })]);
   host.catalog.offer(provider, [priced, nested]);
   return host;
 }
 
 async function get(name: string, params: Record<string, string> = {}): Promise<RouteReply> {
-  const route = listed().routes.get(name);
+  const route = offerModels().routes.get(name);
   if (route.access !== 'public') throw new Error('the listing is public');
   try {
     return await route.handle({
@@ -42,31 +42,31 @@ async function get(name: string, params: Record<string, string> = {}): Promise<R
   }
 }
 
-async function json(name: string, params?: Record<string, string>): Promise<unknown> {
+async function getJson(name: string, params?: Record<string, string>): Promise<unknown> {
   return JSON.parse(String((await get(name, params)).body));
 }
 
 describe('the model listing', () => {
   it("is public, in both versions that the SDKs call, below the protocol's mount", () => {
-    const paths = (mount?: string): unknown[] =>
-      [...listed(mount).routes.all()]
+    const listPaths = (mount?: string): unknown[] =>
+      [...offerModels(mount).routes.all()]
         .filter(({ method }) => method === 'GET')
         .map(({ method, path, access }) => `${method} ${path} ${access}`);
-    expect(paths()).toEqual([
+    expect(listPaths()).toEqual([
       'GET /beta/v1beta/models public',
       'GET /beta/v1beta/models/*name public',
       'GET /beta/v1/models public',
       'GET /beta/v1/models/*name public',
     ]);
-    expect(paths('/google')[0]).toBe('GET /google/v1beta/models public');
+    expect(listPaths('/google')[0]).toBe('GET /google/v1beta/models public');
     expect(() => generateContent({ mount: 'beta/' })).toThrow(/"mount"/);
   });
 
   it('has every field of each model that the service promises', async () => {
-    expect(await json('generate-models-v1beta')).toMatchObject({
+    expect(await getJson('generate-models-v1beta')).toMatchObject({
       models: [{ name: 'models/google/gemini-3-pro' }, { name: 'models/vendor/family/model:free' }],
     });
-    expect(await json('generate-model-v1', { name: 'google/gemini-3-pro' })).toEqual({
+    expect(await getJson('generate-model-v1', { name: 'google/gemini-3-pro' })).toEqual({
       name: 'models/google/gemini-3-pro',
       version: '2026-04-23',
       displayName: 'Gemini 3 Pro',
@@ -99,7 +99,7 @@ describe('the model listing', () => {
   });
 
   it('lists the models of one owner if the path names only an owner', async () => {
-    expect(await json('generate-model-v1beta', { name: 'vendor' })).toMatchObject({
+    expect(await getJson('generate-model-v1beta', { name: 'vendor' })).toMatchObject({
       models: [{ name: 'models/vendor/family/model:free' }],
     });
   });

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import type { ClientCall } from '../../core/index.ts';
 import { createProtocol } from '../../plugins/protocols/generate-content/index.ts';
 import { seal } from '../../plugins/shared/wire-kit/envelope.ts';
-import { refusal, within } from '../support/refusals.ts';
-import { callWith, matchOf, protocol } from './bodies.ts';
+import { expectRefusal, wrapRows } from '../support/refusals.ts';
+import { makeCall, makeMatch, protocol } from './bodies.ts';
 
 const { client } = protocol;
 
-function read(body: unknown, match = matchOf()): ClientCall {
+function read(body: unknown, match = makeMatch()): ClientCall {
   const text = JSON.stringify(body);
   return client.read(JSON.parse(text), text, match, {});
 }
@@ -113,7 +113,7 @@ describe('a request body', () => {
     ],
     [{ safetySettings: [{ threshold: 'x' }] }, 'safetySettings[0].category', /is missing/],
     [{ cachedContent: 5 }, 'cachedContent', /a string/],
-    ...within((part) => ({ contents: [{ parts: [part] }] }), 'contents[0].parts[0].', [
+    ...wrapRows((part) => ({ contents: [{ parts: [part] }] }), 'contents[0].parts[0].', [
       [{ text: 1 }, 'text', /a string/],
       [{ inlineData: { data: 'AAAA' } }, 'inlineData.mimeType', /is missing/],
       [{ inline_data: { mime_type: 'image/png' } }, 'inline_data.data', /base64/],
@@ -128,7 +128,7 @@ describe('a request body', () => {
       ],
       [{ inlineData: { mimeType: 'a/b', data: 'AAAA' }, inline_data: null }, 'inline_data', /one of the two/],
     ]),
-    ...within((generationConfig) => ({ generationConfig }), 'generationConfig.', [
+    ...wrapRows((generationConfig) => ({ generationConfig }), 'generationConfig.', [
       [
         { maxOutputTokens: 5, max_output_tokens: 500 },
         'max_output_tokens',
@@ -148,7 +148,7 @@ describe('a request body', () => {
       ],
       [{ responseSchema: {}, responseJsonSchema: {} }, 'responseJsonSchema', /cannot be combined with/],
     ]),
-    ...within((tool) => ({ tools: [tool] }), 'tools[0].', [
+    ...wrapRows((tool) => ({ tools: [tool] }), 'tools[0].', [
       [{ futureTool: {}, future_tool: { max_calls: 9 } }, 'future_tool', /is also written as "futureTool"/],
       [{ functionDeclarations: [{ description: 'x' }] }, 'functionDeclarations[0].name', /is missing/],
       [
@@ -158,7 +158,7 @@ describe('a request body', () => {
       ],
     ]),
   ])('with %j is refused by the name of the bad field', (fields, param, expected) => {
-    expect(refusal(() => callWith(fields))).toMatchObject({
+    expect(expectRefusal(() => makeCall(fields))).toMatchObject({
       code: 'invalid_request',
       message: expect.stringMatching(expected),
       details: { param },
@@ -173,13 +173,13 @@ describe('a request body', () => {
     { tools: [{ someNewTool: {} }], generationConfig: { thinkingConfig: {} } },
     { contents: [{ role: 'user', parts: [{ someNewKind: { a: 1 } }] }] },
   ])('with %j is accepted', (fields) => {
-    expect(callWith(fields).model).toBe('google/gemini-3-pro');
+    expect(makeCall(fields).model).toBe('google/gemini-3-pro');
   });
 
   it('gives the output limit, the candidates and the stream flag', () => {
-    const call = callWith(
+    const call = makeCall(
       { generation_config: { max_output_tokens: 7, candidate_count: 2 } },
-      matchOf(true, 'array'),
+      makeMatch(true, 'array'),
     );
     expect(call).toMatchObject({
       outputLimit: 7,
@@ -188,7 +188,7 @@ describe('a request body', () => {
       framing: 'array',
       usageWanted: true,
     });
-    expect(callWith()).toMatchObject({ outputLimit: undefined, candidates: 1, stream: false });
+    expect(makeCall()).toMatchObject({ outputLimit: undefined, candidates: 1, stream: false });
   });
 
   it('bounds the input with media counted apart, media in tool results too', () => {
@@ -207,19 +207,19 @@ describe('a request body', () => {
         ],
       },
     ];
-    const { size } = callWith({ contents });
+    const { size } = makeCall({ contents });
     expect(size).toEqual({ images: 2, mediaBytes: 3, textBytes: JSON.stringify({ contents }).length - 20 });
   });
 
   it("is known to carry another vendor's state, in either base64 alphabet", () => {
     const envelope = seal({ vendor: 'anthropic', kind: 'signature', value: '>>>???' });
-    const withSignature = (thoughtSignature: string): ClientCall =>
-      callWith({ contents: [{ role: 'model', parts: [{ text: 'x', thoughtSignature }] }] });
-    expect(withSignature(envelope).carriesState).toBe(true);
+    const makeSignedCall = (thoughtSignature: string): ClientCall =>
+      makeCall({ contents: [{ role: 'model', parts: [{ text: 'x', thoughtSignature }] }] });
+    expect(makeSignedCall(envelope).carriesState).toBe(true);
     expect(
-      withSignature(envelope.replaceAll('+', '-').replaceAll('/', '_')).decode().turns[0]?.blocks[0],
+      makeSignedCall(envelope.replaceAll('+', '-').replaceAll('/', '_')).decode().turns[0]?.blocks[0],
     ).toMatchObject({ opaque: [{ vendor: 'anthropic', kind: 'signature', value: '>>>???' }] });
-    expect(withSignature('AAAA').carriesState).toBe(false);
+    expect(makeSignedCall('AAAA').carriesState).toBe(false);
   });
 });
 
@@ -279,7 +279,7 @@ describe('a number in a conversation', () => {
   ])('keeps its digits in %s', (_, part, block) => {
     const question = '{"role":"user","parts":[{"text":"a: 1.0, 2"}]}';
     const body = `{"contents":[${question},{"role":"model","parts":[${part}]}]}`;
-    const turns = client.read(JSON.parse(body), body, matchOf(), {}).decode().turns;
+    const turns = client.read(JSON.parse(body), body, makeMatch(), {}).decode().turns;
     expect(turns.at(-1)?.blocks).toMatchObject([block]);
   });
 });

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { splice } from '../../core/index.ts';
-import { matchOf, modelWith, protocol } from './bodies.ts';
+import { makeMatch, makeModel, protocol } from './bodies.ts';
 
 const { client, upstream } = protocol;
 
 function retarget(
   text: string,
   outputLimit?: number,
-  match: Parameters<typeof client.read>[2] = matchOf(),
+  match: Parameters<typeof client.read>[2] = makeMatch(),
 ): string {
   const call = client.read(JSON.parse(text), text, match, {});
   return splice(
     text,
-    upstream.retarget({ call, model: 'gemini-3-pro', outputLimit, capabilities: modelWith().capabilities }),
+    upstream.retarget({ call, model: 'gemini-3-pro', outputLimit, capabilities: makeModel().capabilities }),
   );
 }
 

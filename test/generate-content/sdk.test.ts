@@ -3,16 +3,16 @@ import { ApiError, GoogleGenAI, type GenerateContentResponse } from '@google/gen
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { GatewayError, type CanonicalEvent } from '../../core/index.ts';
 import { decodeAll, fold, readStream } from '../contract/replies.ts';
-import { callWith, matchOf, protocol } from './bodies.ts';
+import { makeCall, makeMatch, protocol } from './bodies.ts';
 
 const golden = new URL('../golden/generate-content/', import.meta.url);
 const cases = readdirSync(golden).filter((name) => existsSync(new URL(`${name}/reply.sse`, golden)));
 const { client, upstream } = protocol;
-const contextOf = (stream: boolean) => ({
+const makeContext = (stream: boolean) => ({
   id: 'k7',
   model: 'google/gemini-3-pro',
   created: 1_790_000_000,
-  call: callWith({}, matchOf(stream)),
+  call: makeCall({}, makeMatch(stream)),
 });
 
 afterEach(() => vi.unstubAllGlobals());
@@ -20,7 +20,7 @@ afterEach(() => vi.unstubAllGlobals());
 const requests: { url: string; body: unknown }[] = [];
 
 /** The SDK, with a fetch that always returns this body. */
-function sdk(body: string, type = 'application/json', status = 200): GoogleGenAI {
+function createSdk(body: string, type = 'application/json', status = 200): GoogleGenAI {
   requests.length = 0;
   vi.stubGlobal('fetch', async (input: string | URL | Request, init?: RequestInit) => {
     requests.push({
@@ -32,9 +32,9 @@ function sdk(body: string, type = 'application/json', status = 200): GoogleGenAI
   return new GoogleGenAI({ apiKey: 'sk-test', httpOptions: { baseUrl: 'http://gateway.invalid/beta' } });
 }
 
-function eventsOf(name: string): CanonicalEvent[] {
+function readEvents(name: string): CanonicalEvent[] {
   return decodeAll(
-    upstream.decodeEvents(callWith()),
+    upstream.decodeEvents(makeCall()),
     readStream(readFileSync(new URL(`${name}/reply.sse`, golden))),
   );
 }
@@ -67,7 +67,7 @@ function gather(chunks: readonly GenerateContentResponse[]): Gathered {
   return gathered;
 }
 
-function expected(events: readonly CanonicalEvent[]): Gathered {
+function gatherEvents(events: readonly CanonicalEvent[]): Gathered {
   const { candidates, usage } = fold(events);
   const { text = '', reasoning = '', calls = [] } = candidates[0] ?? {};
   return {
@@ -81,32 +81,32 @@ function expected(events: readonly CanonicalEvent[]): Gathered {
 
 describe("Google's own SDK", () => {
   it.each(cases)('reads our stream of %s as what the model said', async (name) => {
-    const events = eventsOf(name);
-    const encoder = client.encodeEvents(contextOf(true));
-    const stream = await sdk(
+    const events = readEvents(name);
+    const encoder = client.encodeEvents(makeContext(true));
+    const stream = await createSdk(
       events.map((event) => encoder.push(event)).join(''),
       'text/event-stream',
     ).models.generateContentStream(question);
-    expect(gather(await Array.fromAsync(stream))).toEqual(expected(events));
+    expect(gather(await Array.fromAsync(stream))).toEqual(gatherEvents(events));
   });
 
   it.each(cases)('reads our whole reply of %s', async (name) => {
-    const events = eventsOf(name);
-    const reply = await sdk(
-      JSON.stringify(client.encodeReply(events, contextOf(false))),
+    const events = readEvents(name);
+    const reply = await createSdk(
+      JSON.stringify(client.encodeReply(events, makeContext(false))),
     ).models.generateContent(question);
-    expect(gather([reply])).toEqual(expected(events));
+    expect(gather([reply])).toEqual(gatherEvents(events));
     expect(reply.modelVersion).toBe('google/gemini-3-pro');
   });
 
   it('reads our count', async () => {
     expect(
-      await sdk(JSON.stringify(protocol.count?.encodeReply(42))).models.countTokens(question),
+      await createSdk(JSON.stringify(protocol.count?.encodeReply(42))).models.countTokens(question),
     ).toMatchObject({ totalTokens: 42 });
   });
 
   it('sends bodies and calls addresses that the gateway accepts', async () => {
-    const ai = sdk('{"totalTokens":1,"candidates":[]}');
+    const ai = createSdk('{"totalTokens":1,"candidates":[]}');
     const tools = [{ functionDeclarations: [{ name: 'f', parametersJsonSchema: { type: 'object' } }] }];
     await ai.models.generateContent({
       ...question,
@@ -129,7 +129,7 @@ describe("Google's own SDK", () => {
   });
 
   it('asks for a stream of server-sent events', async () => {
-    const ai = sdk('data: {}\n\n', 'text/event-stream');
+    const ai = createSdk('data: {}\n\n', 'text/event-stream');
     await Array.fromAsync(await ai.models.generateContentStream(question));
     const [{ url = '' } = {}] = requests;
     expect(client.match('POST', new URL(url).pathname, new URL(url).search.slice(1))).toMatchObject({
@@ -140,10 +140,10 @@ describe("Google's own SDK", () => {
   });
 
   it('throws an error inside a stream, with its status', async () => {
-    const stream = await sdk(
+    const stream = await createSdk(
       client.encodeStreamError(
         new GatewayError('upstream_overloaded', 'It broke off.'),
-        callWith({}, matchOf(true)),
+        makeCall({}, makeMatch(true)),
         true,
       ),
       'text/event-stream',
@@ -156,7 +156,7 @@ describe("Google's own SDK", () => {
   it('throws an error before the reply, with its status and message', async () => {
     const { status, body } = client.encodeError(new GatewayError('out_of_balance', 'Top up.'), 'k7');
     await expect(
-      sdk(JSON.stringify(body), 'application/json', status).models.generateContent(question),
+      createSdk(JSON.stringify(body), 'application/json', status).models.generateContent(question),
     ).rejects.toMatchObject({ status: 402, message: expect.stringContaining('Top up.') });
   });
 });

@@ -11,7 +11,8 @@ const chunk = (parts: string, reason = ''): string =>
 
 const stop = ',"finishReason": "STOP"';
 const sse = (...chunks: string[]): string => chunks.map((each) => `data: ${each}\r\n\r\n`).join('');
-const renamed = (text: string): string => text.replaceAll('"gemini-3-flash-preview"', JSON.stringify(model));
+const renameModel = (text: string): string =>
+  text.replaceAll('"gemini-3-flash-preview"', JSON.stringify(model));
 let google: GoogleHouse;
 beforeAll(async () => void (google = await openGoogleHouse()));
 afterAll(() => google.close());
@@ -24,7 +25,7 @@ describe('a Google client and a Google provider', () => {
     const body =
       '{ "contents" : [{"parts":[{"text":"caf\\u00e9","x":1.0}]}] ,"generation_config":{ "top_k": 1.0 }}';
     const response = await google.post(`${model}:generateContent?alt=json&key=x`, body);
-    expect(await response.text()).toBe(renamed(google.reply.body));
+    expect(await response.text()).toBe(renameModel(google.reply.body));
     expect(google.asked).toMatchObject([
       {
         path: '/v1beta/models/gemini-3-flash-preview:generateContent',
@@ -45,7 +46,7 @@ describe('a Google client and a Google provider', () => {
     });
     expect([response.headers.get('content-type'), await response.text()]).toEqual([
       'text/event-stream; charset=utf-8',
-      renamed(google.reply.body),
+      renameModel(google.reply.body),
     ]);
     expect(google.asked[0]?.path).toBe('/v1beta/models/gemini-3-flash-preview:streamGenerateContent?alt=sse');
   });
@@ -58,7 +59,7 @@ describe('a Google client and a Google provider', () => {
     });
     expect([response.headers.get('content-type'), await response.text()]).toEqual([
       'application/json; charset=utf-8',
-      renamed(`[${chunks.join(',\r\n')}]`),
+      renameModel(`[${chunks.join(',\r\n')}]`),
     ]);
   });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Block, Turn } from '../../core/index.ts';
 import { call, assistant, file, result, text, tool, user } from '../support/turns.ts';
 import { older, encode } from './bodies.ts';
-import { partsOf } from './encoded.ts';
+import { encodeParts } from './encoded.ts';
 
 const image = file('image', 'iVBORw0KGgo=', { mediaType: 'image/png' });
 
@@ -71,11 +71,11 @@ describe('encoding files', () => {
       tool(result('c2')),
     ];
     const inline = { inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } };
-    expect(partsOf(turns).slice(2)).toEqual([
+    expect(encodeParts(turns).slice(2)).toEqual([
       { functionResponse: { id: 'c1', name: 'f', response: { output: 'A chart:' }, parts: [inline] } },
       { functionResponse: { id: 'c2', name: 'f', response: { output: 'ok' } } },
     ]);
-    expect(partsOf(turns, older).slice(2)).toEqual([
+    expect(encodeParts(turns, older).slice(2)).toEqual([
       { functionResponse: { id: 'c1', name: 'f', response: { output: 'A chart:\n\nSee file 1.' } } },
       { functionResponse: { id: 'c2', name: 'f', response: { output: 'ok' } } },
       { text: 'This is file 1:' },

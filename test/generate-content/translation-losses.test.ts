@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Block, CanonicalRequest, Turn } from '../../core/index.ts';
 import { toClientPath } from '../../core/loss.ts';
-import { refusal } from '../support/refusals.ts';
+import { expectRefusal } from '../support/refusals.ts';
 import { ahoy, call, assistant, file, result, text, tool, user } from '../support/turns.ts';
-import { callWith, older, protocol, encode } from './bodies.ts';
-import { contents } from './encoded.ts';
+import { makeCall, older, protocol, encode } from './bodies.ts';
+import { encodeContents } from './encoded.ts';
 
 describe('a request that Google cannot fulfil', () => {
   it.each<[string, Partial<CanonicalRequest>, string]>([
@@ -37,7 +37,7 @@ describe('a request that Google cannot fulfil', () => {
       'tools[0]',
     ],
   ])('is refused: %s', (_, sent, param) => {
-    expect(refusal(() => encode(sent))).toMatchObject({
+    expect(expectRefusal(() => encode(sent))).toMatchObject({
       code: 'unsupported_parameter',
       details: { param },
     });
@@ -61,7 +61,7 @@ describe('a request that Google cannot fulfil', () => {
   });
 
   it("reports a schema in Google's own form by its own field name", () => {
-    const request = callWith({
+    const request = makeCall({
       generationConfig: { responseMimeType: 'application/json', responseSchema: { type: 'ARRAY' } },
     }).decode();
     expect(toClientPath('format.schema', request, protocol.client.fieldNames)).toBe(
@@ -70,7 +70,7 @@ describe('a request that Google cannot fulfil', () => {
   });
 
   it('reports fields that the client wrote in snake_case in snake_case', () => {
-    const request = callWith({
+    const request = makeCall({
       system_instruction: { parts: [{ text: 'a' }] },
       contents: [
         {
@@ -114,7 +114,7 @@ describe('a request that Google cannot fulfil', () => {
     (name) => {
       const snake = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
       const [spelt, usual] = [snake, name].map(
-        (each) => callWith({ tools: [{ [each]: {} }] }).decode().tools?.[0],
+        (each) => makeCall({ tools: [{ [each]: {} }] }).decode().tools?.[0],
       );
       expect(spelt).toEqual({ ...usual, at: `tools[0].${snake}` });
     },
@@ -122,7 +122,9 @@ describe('a request that Google cannot fulfil', () => {
 
   it('finds the type of a picture in its bytes', () => {
     const picture: Block = file('image', 'iVBORw0KGgoAAAANSUhEUg==');
-    expect(contents([user(picture)])).toMatchObject([{ parts: [{ inlineData: { mimeType: 'image/png' } }] }]);
+    expect(encodeContents([user(picture)])).toMatchObject([
+      { parts: [{ inlineData: { mimeType: 'image/png' } }] },
+    ]);
   });
 
   it('puts the context of a document before it, and its text inside the result that holds it', () => {
@@ -143,7 +145,7 @@ describe('a request that Google cannot fulfil', () => {
 });
 
 describe('decoding a request of this protocol', () => {
-  const decoded = callWith({
+  const decoded = makeCall({
     systemInstruction: { parts: [{ text: 'a' }] },
     contents: [
       {
@@ -228,13 +230,13 @@ describe('decoding a request of this protocol', () => {
   });
 
   it('does not report the role of instructions as lost', () => {
-    const { turns } = callWith({ systemInstruction: { role: 'user', parts: [{ text: 'a' }] } }).decode();
+    const { turns } = makeCall({ systemInstruction: { role: 'user', parts: [{ text: 'a' }] } }).decode();
     expect(turns[0]?.vendor).toBeUndefined();
   });
 
   it("reports losses by the client's own path", () => {
     const { fieldNames } = protocol.client;
-    const asWritten = (path: string): string => toClientPath(path, decoded, fieldNames);
+    const formatPath = (path: string): string => toClientPath(path, decoded, fieldNames);
     expect(
       [
         'turns[1].blocks[1].detail',
@@ -245,7 +247,7 @@ describe('decoding a request of this protocol', () => {
         'generationConfig.imageConfig',
         'cachedContent',
         'toolConfig.retrievalConfig',
-      ].map(asWritten),
+      ].map(formatPath),
     ).toEqual([
       'contents[0].parts[1].mediaResolution',
       'contents[0].parts[1].videoMetadata',

@@ -61,7 +61,7 @@ describe('encoding tools', () => {
   });
 
   /** The parameters that we send for a tool with this schema. */
-  const parametersOf = (schema: Record<string, unknown>): unknown => {
+  const encodeParameters = (schema: Record<string, unknown>): unknown => {
     const { tools } = encode({ tools: [{ type: 'function', name: 'f', schema }] }).body;
     const [tool]: unknown[] = Array.isArray(tools) ? tools : [];
     const [declared]: unknown[] =
@@ -78,13 +78,13 @@ describe('encoding tools', () => {
       type: 'object',
       properties: { name: { type: 'string' }, inner: { type: 'array', items: { $ref: '#/$defs/self' } } },
     };
-    expect(parametersOf(folder)).toEqual({ ...named, $defs: { self: named } });
+    expect(encodeParameters(folder)).toEqual({ ...named, $defs: { self: named } });
     const byPath = {
       type: 'object',
       properties: { top: { type: 'object', properties: { next: { $ref: '#/properties/top' } } } },
     };
     const top = { type: 'object', properties: { next: { $ref: '#/$defs/top' } } };
-    expect(parametersOf(byPath)).toEqual({
+    expect(encodeParameters(byPath)).toEqual({
       type: 'object',
       properties: { top: { type: 'object', properties: { next: top } } },
       $defs: { top },
@@ -104,7 +104,7 @@ describe('encoding tools', () => {
       properties: { next: { $ref: '#/$defs/node' }, all: { $ref: '#/$defs/self' } },
     };
     expect(
-      parametersOf({ $defs, type: 'object', properties: { root: { $ref: '#/$defs/a~1node' } } }),
+      encodeParameters({ $defs, type: 'object', properties: { root: { $ref: '#/$defs/a~1node' } } }),
     ).toMatchObject({
       properties: { root: node },
       $defs: { node, self: { type: 'object', properties: { root: expect.anything() } } },
@@ -141,7 +141,7 @@ describe('encoding tools', () => {
       ]),
     );
     const json = JSON.stringify(
-      parametersOf({
+      encodeParameters({
         $defs: { ...$defs, d5000: { enum: ['the end'] } },
         properties: { first: { $ref: '#/$defs/d0' } },
       }),

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Block, Model, Turn } from '../../core/index.ts';
 import { seal } from '../../plugins/shared/wire-kit/envelope.ts';
 import { ahoy, call, assistant, result, text, tool, user } from '../support/turns.ts';
-import { callWith, modelWith, older, encode } from './bodies.ts';
-import { claudes, partsOf } from './encoded.ts';
+import { makeCall, makeModel, older, encode } from './bodies.ts';
+import { claudes, encodeParts } from './encoded.ts';
 
 const seal1 = { vendor: 'google', kind: 'signature', value: 'c2VhbA==' };
 const placeholder = 'context_engineering_is_the_way_to_go';
@@ -50,7 +50,7 @@ describe('encoding sealed state', () => {
       { type: 'text', text: 'a', opaque: [seal1] },
     ];
     expect(
-      encode({ turns: [{ role: 'assistant', blocks }] }, modelWith({ id: 'acme/gemini-clone' })).lost,
+      encode({ turns: [{ role: 'assistant', blocks }] }, makeModel({ id: 'acme/gemini-clone' })).lost,
     ).toEqual(['turns[0].blocks[0]', 'turns[0].blocks[1].opaque']);
   });
 
@@ -67,12 +67,12 @@ describe('encoding sealed state', () => {
       assistant(call('c1', 'f', { opaque: [claudes] })),
       tool(result('c1')),
     ];
-    const signatures = (model?: Model): unknown[] =>
-      partsOf(turns, model).flatMap((part) => (part.functionCall ? [part.thoughtSignature ?? null] : []));
-    expect(signatures()).toEqual([null, placeholder, null, seal1.value, placeholder]);
-    expect(signatures(older)).toEqual([null, null, null, seal1.value, null]);
-    expect(signatures(modelWith({ id: 'acme/gemini-4' }))).toEqual([null, null, null, null, null]);
-    expect(signatures(modelWith({ upstream: 'gemini-flash-latest' }))).toEqual([
+    const encodeSignatures = (model?: Model): unknown[] =>
+      encodeParts(turns, model).flatMap((part) => (part.functionCall ? [part.thoughtSignature ?? null] : []));
+    expect(encodeSignatures()).toEqual([null, placeholder, null, seal1.value, placeholder]);
+    expect(encodeSignatures(older)).toEqual([null, null, null, seal1.value, null]);
+    expect(encodeSignatures(makeModel({ id: 'acme/gemini-4' }))).toEqual([null, null, null, null, null]);
+    expect(encodeSignatures(makeModel({ upstream: 'gemini-flash-latest' }))).toEqual([
       null,
       placeholder,
       null,
@@ -86,12 +86,12 @@ describe('encoding sealed state', () => {
       role: 'model',
       parts: [{ functionCall: { name: 'f' }, thoughtSignature }],
     });
-    const sent = (thoughtSignature?: string, model?: Model): unknown =>
-      encode(callWith({ contents: [{ parts: [{ text: 'x' }] }, turn(thoughtSignature)] }).decode(), model)
+    const encodeSigned = (thoughtSignature?: string, model?: Model): unknown =>
+      encode(makeCall({ contents: [{ parts: [{ text: 'x' }] }, turn(thoughtSignature)] }).decode(), model)
         .body.contents;
-    expect(sent(seal(claudes))).toMatchObject([{}, { parts: [{ thoughtSignature: placeholder }] }]);
-    expect(sent()).toMatchObject([{}, { parts: [{ thoughtSignature: placeholder }] }]);
-    expect(sent(undefined, older)).toEqual([
+    expect(encodeSigned(seal(claudes))).toMatchObject([{}, { parts: [{ thoughtSignature: placeholder }] }]);
+    expect(encodeSigned()).toMatchObject([{}, { parts: [{ thoughtSignature: placeholder }] }]);
+    expect(encodeSigned(undefined, older)).toEqual([
       { parts: [{ text: 'x' }] },
       { role: 'model', parts: [{ functionCall: { name: 'f' } }] },
     ]);

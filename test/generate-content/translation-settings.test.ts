@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { CanonicalRequest, Model } from '../../core/index.ts';
-import { able, modelWith, older, encode } from './bodies.ts';
+import { makeCapable, makeModel, older, encode } from './bodies.ts';
 import { gemma } from './encoded.ts';
 
 /** The settings that ask for thoughts of a level or within a budget. */
-function thinks(much: string | number, includeThoughts = true): Record<string, unknown> {
+function requestThoughts(much: string | number, includeThoughts = true): Record<string, unknown> {
   const key = typeof much === 'string' ? 'thinkingLevel' : 'thinkingBudget';
   return { thinkingConfig: { [key]: much, includeThoughts } };
 }
@@ -48,20 +48,20 @@ const fitted: [
     { frequencyPenalty: 1, topK: 2, seed: 1 },
     { topK: 2, seed: 1 },
     ['frequencyPenalty'],
-    modelWith({ supportedParameters: ['seed'] }),
+    makeModel({ supportedParameters: ['seed'] }),
   ],
   [
     { temperature: 1, logprobs: {}, seed: 1 },
     { seed: 1 },
     ['temperature', 'logprobs'],
-    able({ sampling: false }),
+    makeCapable({ sampling: false }),
   ],
   [{ logprobs: { top: 4 } }, { responseLogprobs: true, logprobs: 4 }],
   [
     { modalities: ['text', 'image'] },
     { responseModalities: ['TEXT', 'IMAGE'] },
     [],
-    modelWith({ output: ['text', 'image'] }),
+    makeModel({ output: ['text', 'image'] }),
   ],
   [{ modalities: ['text', 'image'] }, undefined, ['modalities']],
   [{ format: { type: 'json' } }, { responseMimeType: 'application/json' }],
@@ -81,33 +81,33 @@ const fitted: [
       responseJsonSchema: { title: 'town', description: 'A town.', type: 'object' },
     },
   ],
-  [{ format: { type: 'json' } }, undefined, ['format'], able({ structuredOutput: false })],
-  [{ reasoning: { effort: 'high' } }, thinks('HIGH')],
-  [{ reasoning: { effort: 'xhigh', display: 'none' } }, thinks('HIGH', false), ['reasoning.effort']],
-  [{ reasoning: { effort: 'none' } }, thinks('LOW', false), ['reasoning.effort']],
-  [{ reasoning: { budget: 5000, display: 'summary' } }, thinks('MEDIUM'), ['reasoning.budget']],
+  [{ format: { type: 'json' } }, undefined, ['format'], makeCapable({ structuredOutput: false })],
+  [{ reasoning: { effort: 'high' } }, requestThoughts('HIGH')],
+  [{ reasoning: { effort: 'xhigh', display: 'none' } }, requestThoughts('HIGH', false), ['reasoning.effort']],
+  [{ reasoning: { effort: 'none' } }, requestThoughts('LOW', false), ['reasoning.effort']],
+  [{ reasoning: { budget: 5000, display: 'summary' } }, requestThoughts('MEDIUM'), ['reasoning.budget']],
   [{ reasoning: { budget: -1 } }, { thinkingConfig: { includeThoughts: true } }],
-  [{ reasoning: { effort: 'odd' } }, thinks('MEDIUM'), ['reasoning.effort']],
+  [{ reasoning: { effort: 'odd' } }, requestThoughts('MEDIUM'), ['reasoning.effort']],
   [
     { reasoning: { effort: 'medium' } },
-    thinks('HIGH'),
+    requestThoughts('HIGH'),
     ['reasoning.effort'],
-    able({ reasoning: { style: 'level', efforts: ['low', 'high'] } }),
+    makeCapable({ reasoning: { style: 'level', efforts: ['low', 'high'] } }),
   ],
   [{ reasoning: { display: 'full' } }, { thinkingConfig: { includeThoughts: true } }],
-  [{ reasoning: { budget: 5000 } }, thinks(5000), [], older],
-  [{ reasoning: { budget: 99_999 } }, thinks(24_576), ['reasoning.budget'], older],
-  [{ reasoning: { budget: 5 } }, thinks(128), ['reasoning.budget'], older],
-  [{ reasoning: { budget: -1 } }, thinks(-1), [], older],
-  [{ reasoning: { effort: 'medium' } }, thinks(8192), [], older],
-  [{ reasoning: { effort: 'xhigh' } }, thinks(24_576), ['reasoning.effort'], older],
-  [{ reasoning: { effort: 'max' } }, thinks(24_576), [], older],
-  [{ reasoning: { effort: 'none' } }, thinks(0, false), [], older],
+  [{ reasoning: { budget: 5000 } }, requestThoughts(5000), [], older],
+  [{ reasoning: { budget: 99_999 } }, requestThoughts(24_576), ['reasoning.budget'], older],
+  [{ reasoning: { budget: 5 } }, requestThoughts(128), ['reasoning.budget'], older],
+  [{ reasoning: { budget: -1 } }, requestThoughts(-1), [], older],
+  [{ reasoning: { effort: 'medium' } }, requestThoughts(8192), [], older],
+  [{ reasoning: { effort: 'xhigh' } }, requestThoughts(24_576), ['reasoning.effort'], older],
+  [{ reasoning: { effort: 'max' } }, requestThoughts(24_576), [], older],
+  [{ reasoning: { effort: 'none' } }, requestThoughts(0, false), [], older],
   [
     { reasoning: { effort: 'none' } },
-    thinks(128, false),
+    requestThoughts(128, false),
     ['reasoning.effort'],
-    modelWith({
+    makeModel({
       upstream: 'gemini-2.5-pro',
       capabilities: { reasoning: { style: 'budget', budget: { min: 128 }, canDisable: false } },
     }),
@@ -135,7 +135,7 @@ const fitted: [
 ];
 
 describe('encoding settings', () => {
-  it.each(fitted)('encodes %j', (request, sent, lost = [], model = modelWith()) => {
+  it.each(fitted)('encodes %j', (request, sent, lost = [], model = makeModel()) => {
     const encoded = encode(request, model);
     expect(encoded.body.generationConfig).toEqual(sent);
     expect(encoded.lost).toEqual(lost);
@@ -154,7 +154,7 @@ describe('encoding settings', () => {
   });
 
   it("sends the gateway's output limit in place of the client's", () => {
-    expect(encode({ outputLimit: 100 }, modelWith(), 7).body.generationConfig).toEqual({
+    expect(encode({ outputLimit: 100 }, makeModel(), 7).body.generationConfig).toEqual({
       maxOutputTokens: 7,
     });
   });
@@ -168,7 +168,7 @@ describe('encoding settings', () => {
     const rates = { input: '1', output: '2' };
     const { body, lost } = encode(
       { serviceTier },
-      modelWith({ price: { ...rates, modes: { fast: rates } } }),
+      makeModel({ price: { ...rates, modes: { fast: rates } } }),
     );
     expect([body.serviceTier, lost]).toEqual([sent, []]);
   });
@@ -176,7 +176,7 @@ describe('encoding settings', () => {
   it('omits a tier that has no known price', () => {
     const { body, lost } = encode(
       { serviceTier: 'priority' },
-      modelWith({ price: { input: '1', output: '2' } }),
+      makeModel({ price: { input: '1', output: '2' } }),
     );
     expect([body.serviceTier, lost]).toEqual([undefined, ['serviceTier']]);
   });
@@ -184,7 +184,7 @@ describe('encoding settings', () => {
 
 describe('encoding sound', () => {
   it('asks a speaking model for audio only', () => {
-    const { body } = encode({ modalities: ['text', 'audio'] }, modelWith({ output: ['audio'] }));
+    const { body } = encode({ modalities: ['text', 'audio'] }, makeModel({ output: ['audio'] }));
     expect(body.generationConfig).toEqual({ responseModalities: ['AUDIO'] });
   });
 });

@@ -3,7 +3,7 @@ import type { CanonicalRequest, Turn } from '../../core/index.ts';
 import { toClientPath } from '../../core/loss.ts';
 import { listForeignFields } from '../../plugins/shared/wire-kit/foreign-fields.ts';
 import { ahoy, call, assistant } from '../support/turns.ts';
-import { callWith, older, protocol, encode } from './bodies.ts';
+import { makeCall, older, protocol, encode } from './bodies.ts';
 import { gemma, isRecord } from './encoded.ts';
 
 describe('encoding tools', () => {
@@ -61,7 +61,7 @@ describe('encoding tools', () => {
       functionCallingConfig: { mode: 'ANY', allowedFunctionNames: declared },
     });
     expect(JSON.stringify(body.contents)).toContain(declared[0]);
-    const foreign = { ...callWith(), decode: () => request };
+    const foreign = { ...makeCall(), decode: () => request };
     const parts = declared.map((name) => ({ functionCall: { name, args: {} } }));
     const events = protocol.upstream.decodeReply(
       { candidates: [{ content: { parts }, finishReason: 'STOP' }], responseId: 'x' },
@@ -118,7 +118,7 @@ describe('encoding tools', () => {
   });
 
   it('reports the mode VALIDATED as lost if it names no functions', () => {
-    const { toolChoice } = callWith({
+    const { toolChoice } = makeCall({
       tools: [{ functionDeclarations: [{ name: 'f' }] }],
       toolConfig: { functionCallingConfig: { mode: 'VALIDATED' } },
     }).decode();
@@ -132,7 +132,7 @@ describe('encoding tools', () => {
   it('treats `thought: false` like no field', () => {
     expect(
       listForeignFields(
-        callWith({ contents: [{ parts: [{ text: 'a', thought: false }] }] }).decode(),
+        makeCall({ contents: [{ parts: [{ text: 'a', thought: false }] }] }).decode(),
         'responses',
       ),
     ).toEqual([]);

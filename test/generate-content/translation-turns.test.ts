@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Turn } from '../../core/index.ts';
 import { seal } from '../../plugins/shared/wire-kit/envelope.ts';
 import { ahoy, call, assistant, developer, result, system, tool, user } from '../support/turns.ts';
-import { callWith, older, protocol, encode } from './bodies.ts';
-import { claudes, contents, partsOf } from './encoded.ts';
+import { makeCall, older, protocol, encode } from './bodies.ts';
+import { claudes, encodeContents, encodeParts } from './encoded.ts';
 
 describe('encoding turns', () => {
   it.each([
@@ -41,7 +41,7 @@ describe('encoding turns', () => {
       tool(result('c2', 'two', { isError: true })),
       user('Well?'),
     ];
-    expect(contents(turns, older)).toEqual([
+    expect(encodeContents(turns, older)).toEqual([
       { role: 'user', parts: [{ text: 'Ahoy' }] },
       {
         role: 'model',
@@ -68,14 +68,14 @@ describe('encoding turns', () => {
   });
 
   it('wraps the object of a result, because Google could read meaning into its field names', () => {
-    expect(partsOf([tool(result('c9', '{"$ref":"x"}', { name: 'f' }))])).toEqual([
+    expect(encodeParts([tool(result('c9', '{"$ref":"x"}', { name: 'f' }))])).toEqual([
       { functionResponse: { id: 'c9', name: 'f', response: { output: '{"$ref":"x"}' } } },
     ]);
   });
 
   it('sends arguments that are no JSON object as text', () => {
     expect(
-      partsOf(
+      encodeParts(
         [assistant(call('c1', 'f', { arguments: '{"cut' }), call('c2', 'f', { arguments: '' }))],
         older,
       ),
@@ -83,7 +83,7 @@ describe('encoding turns', () => {
   });
 
   it('omits empty texts', () => {
-    expect(contents([ahoy, assistant(''), ahoy])).toEqual([
+    expect(encodeContents([ahoy, assistant(''), ahoy])).toEqual([
       { role: 'user', parts: [{ text: 'Ahoy' }, { text: 'Ahoy' }] },
     ]);
   });
@@ -92,7 +92,7 @@ describe('encoding turns', () => {
 describe('a client that stores a stream chunk by chunk', () => {
   it("gets one turn of its chunks, with whole reasoning under the vendor's seal", () => {
     const model = (part: unknown): unknown => ({ role: 'model', parts: [part] });
-    const { turns } = callWith({
+    const { turns } = makeCall({
       contents: [
         { role: 'user', parts: [{ text: 'x' }] },
         model({ text: 'Let me', thought: true }),
@@ -140,14 +140,14 @@ describe('decoding calls without ids', () => {
         },
       ],
     };
-    const pairs = (): unknown[] => {
-      const [model, answers] = callWith(body).decode().turns;
+    const pairResults = (): unknown[] => {
+      const [model, answers] = makeCall(body).decode().turns;
       const ids = model?.blocks.map((block) => (block.type === 'tool-call' ? block.id : ''));
       return (
         answers?.blocks.map((block) => (block.type === 'tool-result' ? ids?.indexOf(block.callId) : -1)) ?? []
       );
     };
-    expect(pairs()).toEqual([0, 2, 1]);
-    expect(callWith(body).decode()).toEqual(callWith(body).decode());
+    expect(pairResults()).toEqual([0, 2, 1]);
+    expect(makeCall(body).decode()).toEqual(makeCall(body).decode());
   });
 });

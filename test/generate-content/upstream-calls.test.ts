@@ -3,7 +3,7 @@ import { chunk, decode, decodeChunks, foreign } from './upstream-events.ts';
 
 describe('a function call', () => {
   it('gets an id if it has none, which differs between replies and not between two readings of one', () => {
-    const ids = (responseId: string): unknown[] =>
+    const decodeIds = (responseId: string): unknown[] =>
       decodeChunks([
         {
           ...chunk([{ functionCall: { name: 'f' } }, { functionCall: { name: 'f' } }], {
@@ -12,8 +12,8 @@ describe('a function call', () => {
           responseId,
         },
       ]).candidates[0]?.calls.map(({ id }) => id) ?? [];
-    expect(ids('r1')).toEqual(ids('r1'));
-    expect(new Set([...ids('r1'), ...ids('r2')]).size).toBe(4);
+    expect(decodeIds('r1')).toEqual(decodeIds('r1'));
+    expect(new Set([...decodeIds('r1'), ...decodeIds('r2')]).size).toBe(4);
   });
 
   it("is decoded to the custom tool's text", () => {
@@ -75,13 +75,13 @@ describe('a function call', () => {
 
 describe('sealed thoughts', () => {
   it('are two if they have two seals, whereas text with two seals is one block', () => {
-    const blocks = (thought: boolean): string[] =>
+    const decodeKinds = (thought: boolean): string[] =>
       decode([
         chunk([{ text: 'a', thought, thoughtSignature: 'AAAA' }]),
         chunk([{ text: 'b', thought }]),
         chunk([{ text: '', thought, thoughtSignature: 'BBBB' }], { finishReason: 'STOP' }),
       ]).flatMap((event) => (event.type === 'block-start' ? [event.kind] : []));
-    expect(blocks(true)).toEqual(['reasoning', 'reasoning']);
-    expect(blocks(false)).toEqual(['text']);
+    expect(decodeKinds(true)).toEqual(['reasoning', 'reasoning']);
+    expect(decodeKinds(false)).toEqual(['text']);
   });
 });

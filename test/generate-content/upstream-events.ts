@@ -2,10 +2,10 @@
 import type { CanonicalEvent, ClientCall } from '../../core/index.ts';
 import { checkEvents } from '../contract/events.ts';
 import { fold, type Folded } from '../contract/replies.ts';
-import { callWith, protocol } from './bodies.ts';
+import { makeCall, protocol } from './bodies.ts';
 
 export const { upstream } = protocol;
-export const own = callWith();
+export const own = makeCall();
 
 /** A call of another protocol, with tools that its encoder sent to the vendor. */
 export const foreign: ClientCall = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fold } from '../contract/replies.ts';
-import { callWith } from './bodies.ts';
+import { makeCall } from './bodies.ts';
 import { chunk, decode, decodeChunks, foreign, own, upstream } from './upstream-events.ts';
 
 describe('a stream from Google', () => {
@@ -100,19 +100,19 @@ describe('a stream from Google', () => {
   });
 
   it('finishes with tool-calls if it has calls, unless it was cut or filtered', () => {
-    const reason = (raw: string): string | undefined =>
+    const decodeReason = (raw: string): string | undefined =>
       decodeChunks([chunk([{ functionCall: { name: 'f' } }]), chunk([{ text: '' }], { finishReason: raw })])
         .candidates[0]?.reason;
     expect([
-      reason('STOP'),
-      reason('MAX_TOKENS'),
-      reason('SAFETY'),
-      reason('MALFORMED_FUNCTION_CALL'),
+      decodeReason('STOP'),
+      decodeReason('MAX_TOKENS'),
+      decodeReason('SAFETY'),
+      decodeReason('MALFORMED_FUNCTION_CALL'),
     ]).toEqual(['tool-calls', 'length', 'content-filter', 'error']);
   });
 
   it('is complete only when every requested candidate has finished', () => {
-    const two = callWith({ generationConfig: { candidateCount: 2 } });
+    const two = makeCall({ generationConfig: { candidateCount: 2 } });
     expect(decodeChunks([chunk([{ text: 'a' }], { finishReason: 'STOP' })], two).complete).toBe(false);
     expect(
       decodeChunks(

@@ -124,14 +124,14 @@ describe('sources of an answer', () => {
   });
 
   it('count each search once', () => {
-    const grounded = (...webSearchQueries: string[]): object => ({
+    const groundChunk = (...webSearchQueries: string[]): object => ({
       ...chunk([{ text: 'ok' }], { groundingMetadata: { webSearchQueries } }),
       usageMetadata: { promptTokenCount: 5, totalTokenCount: 5 },
     });
     const { usage } = decodeChunks([
-      grounded('one'),
-      grounded('one', ''),
-      grounded('one', 'two'),
+      groundChunk('one'),
+      groundChunk('one', ''),
+      groundChunk('one', 'two'),
       {
         ...chunk([], { finishReason: 'STOP' }),
         usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 2 },

@@ -30,7 +30,7 @@ function asJson(value: unknown): unknown {
 }
 
 /** What an encoder gives, or the error by which it refuses. */
-function attempted<Result>(run: () => Result): Result | GatewayError {
+function attempt<Result>(run: () => Result): Result | GatewayError {
   try {
     return run();
   } catch (thrown) {
@@ -39,7 +39,7 @@ function attempted<Result>(run: () => Result): Result | GatewayError {
   }
 }
 
-function contextOf(call: ClientCall): ReplyContext {
+function makeContext(call: ClientCall): ReplyContext {
   return {
     id: 'ab12',
     model: 'owner/model',
@@ -49,11 +49,11 @@ function contextOf(call: ClientCall): ReplyContext {
 }
 
 /** The request of a case as it is sent to a model of another wire. */
-function requestOn(other: Wire, own: Wire, body: unknown): unknown {
+function crossRequest(other: Wire, own: Wire, body: unknown): unknown {
   const request = readCall(own, body).decode();
   const { protocol, model } = families[other];
   const { fieldNames } = families[own].protocol.client;
-  const sent = attempted(() =>
+  const sent = attempt(() =>
     encodeInClientWords(() => protocol.upstream.encodeRequest(request, model, undefined), fieldNames),
   );
   if (isGatewayError(sent)) return { refused: sent.message, param: sent.details.param, code: sent.code };
@@ -66,21 +66,21 @@ function requestOn(other: Wire, own: Wire, body: unknown): unknown {
   };
 }
 
-function shownWhole(other: Wire, events: readonly CanonicalEvent[]): unknown {
+function encodeWhole(other: Wire, events: readonly CanonicalEvent[]): unknown {
   return asJson(
-    families[other].protocol.client.encodeReply(events, contextOf(readCall(other, shortest[other]))),
+    families[other].protocol.client.encodeReply(events, makeContext(readCall(other, shortest[other]))),
   );
 }
 
-function shownAsStream(other: Wire, events: readonly CanonicalEvent[]): string {
+function encodeStream(other: Wire, events: readonly CanonicalEvent[]): string {
   const encoder = families[other].protocol.client.encodeEvents(
-    contextOf(readCall(other, shortest[other], true)),
+    makeContext(readCall(other, shortest[other], true)),
   );
   return events.map((event) => encoder.push(event)).join('');
 }
 
 /** Arguments as values: messages keeps text that is no JSON object as `_raw`, and only in whole replies. */
-function valueOf(text: string): unknown {
+function parseArguments(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
     const raw: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, '_raw') : undefined;
@@ -94,12 +94,12 @@ function valueOf(text: string): unknown {
  * What a reply says, apart from how its arguments are spelled. Messages shows the signature of a text in a
  * block before that text. A stream has sent the text when Google's signature arrives, so it carries none.
  */
-function meaningOf(events: readonly CanonicalEvent[], withoutSeals: boolean): unknown {
+function describeReply(events: readonly CanonicalEvent[], withoutSeals: boolean): unknown {
   const { candidates, ...rest } = fold(events);
   const said = Object.values(candidates).map((one) => ({
     ...one,
     ...(withoutSeals && { sealed: [] }),
-    calls: one.calls.map((call) => ({ ...call, arguments: valueOf(call.arguments) })),
+    calls: one.calls.map((call) => ({ ...call, arguments: parseArguments(call.arguments) })),
   }));
   return { said, ...rest };
 }
@@ -108,43 +108,46 @@ describe.each(wires)('cases of %s', (own) => {
   const folder = new URL(`${own}/`, import.meta.url);
   const others = wires.filter((other) => other !== own);
   const file = (name: string, kind: string): URL => new URL(`${name}/${kind}`, folder);
-  const cases = (kind: string): string[] =>
+  const listCases = (kind: string): string[] =>
     readdirSync(folder)
       .filter((name) => existsSync(file(name, kind)))
       .toSorted();
-  const callOf = (name: string, stream = false): ClientCall =>
+  const readCase = (name: string, stream = false): ClientCall =>
     readCall(own, JSON.parse(readFileSync(file(name, 'request.json'), 'utf8')), stream);
   const { upstream } = families[own].protocol;
-  const onOthers = <Result>(run: (other: Wire) => Result): Record<string, Result> =>
+  const mapOthers = <Result>(run: (other: Wire) => Result): Record<string, Result> =>
     Object.fromEntries(others.map((other) => [other, run(other)]));
 
-  it.each(cases('request.json'))('the request and reply of %s cross to the others as recorded', (name) => {
-    const body: unknown = JSON.parse(readFileSync(file(name, 'request.json'), 'utf8'));
-    const request = onOthers((other) => requestOn(other, own, body));
-    const reply = (): Record<string, unknown> => {
-      const whole: unknown = JSON.parse(readFileSync(file(name, 'reply.json'), 'utf8'));
-      const events = upstream.decodeReply(whole, callOf(name));
-      return onOthers((other) => shownWhole(other, events));
-    };
-    const crossed = existsSync(file(name, 'reply.json')) ? { request, reply: reply() } : { request };
-    expectSnapshot(file(name, 'crossings.json'), `${JSON.stringify(crossed, undefined, 2)}\n`);
-  });
+  it.each(listCases('request.json'))(
+    'the request and reply of %s cross to the others as recorded',
+    (name) => {
+      const body: unknown = JSON.parse(readFileSync(file(name, 'request.json'), 'utf8'));
+      const request = mapOthers((other) => crossRequest(other, own, body));
+      const reply = (): Record<string, unknown> => {
+        const whole: unknown = JSON.parse(readFileSync(file(name, 'reply.json'), 'utf8'));
+        const events = upstream.decodeReply(whole, readCase(name));
+        return mapOthers((other) => encodeWhole(other, events));
+      };
+      const crossed = existsSync(file(name, 'reply.json')) ? { request, reply: reply() } : { request };
+      expectSnapshot(file(name, 'crossings.json'), `${JSON.stringify(crossed, undefined, 2)}\n`);
+    },
+  );
 
   describe.each(others)('streams to %s', (other) => {
-    it.each(cases('reply.sse'))('the stream of %s says there what the whole reply says', (name) => {
+    it.each(listCases('reply.sse'))('the stream of %s says there what the whole reply says', (name) => {
       const events = decodeAll(
-        upstream.decodeEvents(callOf(name, true)),
+        upstream.decodeEvents(readCase(name, true)),
         readStream(readFileSync(file(name, 'reply.sse'))),
       );
       const reader = families[other].protocol.upstream;
       const call = readCall(other, shortest[other], true);
       const streamed = decodeAll(
         reader.decodeEvents(call),
-        readStream(Buffer.from(shownAsStream(other, events))),
+        readStream(Buffer.from(encodeStream(other, events))),
       );
-      const whole = reader.decodeReply(shownWhole(other, events), call);
+      const whole = reader.decodeReply(encodeWhole(other, events), call);
       const isSignedLate = own === 'generate-content' && other === 'messages' && name === 'tool-results';
-      expect(meaningOf(streamed, isSignedLate)).toEqual(meaningOf(whole, isSignedLate));
+      expect(describeReply(streamed, isSignedLate)).toEqual(describeReply(whole, isSignedLate));
     });
   });
 
@@ -153,6 +156,6 @@ describe.each(wires)('cases of %s', (own) => {
       (path) => !/^[^/]+(\/(request|reply|crossings)\.json|\/(reply|broken)\.sse)?$/.test(path),
     );
     expect(found).toEqual([]);
-    expect(cases('crossings.json')).toEqual(cases('request.json'));
+    expect(listCases('crossings.json')).toEqual(listCases('request.json'));
   });
 });

@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { GatewayError, type CanonicalEvent, type ClientCall, type ReplyContext } from '../../core/index.ts';
 import { decodeAll, readStream } from '../contract/replies.ts';
 import { families, readCall, wires, type Wire } from '../support/families.ts';
-import { publishedTypes, type PublishedTypes } from '../support/published-types.ts';
+import { getPublishedTypes, type PublishedTypes } from '../support/published-types.ts';
 
 const parameters = { type: 'object', properties: { x: { type: 'string' } } };
 const question = { role: 'user', content: 'Ahoy' };
@@ -58,7 +58,7 @@ const calls: Readonly<Record<Wire, readonly object[]>> = {
   'generate-content': [{ contents: [{ role: 'user', parts: [{ text: 'Ahoy' }] }] }],
 };
 
-function contextOf(call: ClientCall): ReplyContext {
+function makeContext(call: ClientCall): ReplyContext {
   return {
     id: 'ab12',
     model: 'owner/model',
@@ -73,7 +73,7 @@ function contextOf(call: ClientCall): ReplyContext {
 }
 
 /** The golden replies of every family, each as the canonical events it decodes to. */
-function* goldenReplies(): Generator<readonly [name: string, events: readonly CanonicalEvent[]]> {
+function* readReplies(): Generator<readonly [name: string, events: readonly CanonicalEvent[]]> {
   for (const own of wires) {
     const { upstream } = families[own].protocol;
     for (const name of readdirSync(new URL(`${own}/`, import.meta.url))) {
@@ -96,10 +96,10 @@ function* goldenReplies(): Generator<readonly [name: string, events: readonly Ca
   }
 }
 
-const replies = [...goldenReplies()];
+const replies = [...readReplies()];
 
 /** The events of a stream, but for those that no type declares. */
-function eventsIn(text: string): unknown[] {
+function parseEvents(text: string): unknown[] {
   return readStream(Buffer.from(text))
     .filter(({ event, data }) => event !== 'ping' && data !== '[DONE]')
     .map(({ data }): unknown => JSON.parse(data));
@@ -108,15 +108,15 @@ function eventsIn(text: string): unknown[] {
 describe.each(wires)('what a client of %s gets fits the types its SDK publishes', (client) => {
   const { protocol } = families[client];
   let types: PublishedTypes;
-  beforeAll(() => void (types = publishedTypes(client)), 600_000);
+  beforeAll(() => void (types = getPublishedTypes(client)), 600_000);
 
   it.each(replies)('of %s', (_, events) => {
     for (const body of calls[client]) {
-      const context = contextOf(readCall(client, body, true));
+      const context = makeContext(readCall(client, body, true));
       const whole: unknown = JSON.parse(JSON.stringify(protocol.client.encodeReply(events, context)));
       expect(types.reply(whole)).toEqual([]);
       const encoder = protocol.client.encodeEvents(context);
-      for (const event of eventsIn(events.map((each) => encoder.push(each)).join('')))
+      for (const event of parseEvents(events.map((each) => encoder.push(each)).join('')))
         expect([event, types.event(event)]).toEqual([event, []]);
     }
   });
@@ -124,12 +124,12 @@ describe.each(wires)('what a client of %s gets fits the types its SDK publishes'
 
 describe('a stream of responses that breaks', () => {
   it('fits the types too', () => {
-    const types = publishedTypes('responses');
+    const types = getPublishedTypes('responses');
     const { client } = families.responses.protocol;
     const error = new GatewayError('upstream_failed', 'The provider broke off.');
     for (const body of calls.responses) {
       const call = readCall('responses', body, true);
-      for (const event of eventsIn(client.encodeStreamError(error, call, false)))
+      for (const event of parseEvents(client.encodeStreamError(error, call, false)))
         expect([event, types.event(event)]).toEqual([event, []]);
     }
   }, 600_000);

@@ -49,7 +49,7 @@ const sayNothing: Readonly<Record<'chat-completions' | 'messages', readonly RegE
 
 type Path = readonly (string | number)[];
 
-function written(path: Path): string {
+function formatPath(path: Path): string {
   return path
     .map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`))
     .join('')
@@ -57,7 +57,7 @@ function written(path: Path): string {
 }
 
 /** Every member of every object, at every depth, but for those that are null. */
-function* membersOf(
+function* listMembers(
   value: unknown,
   path: Path = [],
 ): Generator<{ readonly path: Path; readonly value: unknown }> {
@@ -65,11 +65,11 @@ function* membersOf(
   for (const [key, inner] of Object.entries(value)) {
     const place = [...path, Array.isArray(value) ? Number(key) : key];
     if (!Array.isArray(value) && inner !== null) yield { path: place, value: inner };
-    yield* membersOf(inner, place);
+    yield* listMembers(inner, place);
   }
 }
 
-function without(body: unknown, path: Path): unknown {
+function omitMember(body: unknown, path: Path): unknown {
   const copy = structuredClone(body);
   const inner = path
     .slice(0, -1)
@@ -86,7 +86,7 @@ interface Crossed {
   readonly sent: string;
 }
 
-function decoded(client: Wire, body: unknown): CanonicalRequest | undefined {
+function decodeBody(client: Wire, body: unknown): CanonicalRequest | undefined {
   try {
     return readCall(client, body).decode();
   } catch (thrown) {
@@ -97,7 +97,7 @@ function decoded(client: Wire, body: unknown): CanonicalRequest | undefined {
 
 /** What becomes of a body on another wire; undefined where it is refused, there or by its own protocol. */
 function cross(client: Wire, wire: Wire, body: unknown): Crossed | undefined {
-  const request = decoded(client, body);
+  const request = decodeBody(client, body);
   if (!request) return undefined;
   const { protocol, model } = families[wire];
   const { fieldNames } = families[client].protocol.client;
@@ -113,17 +113,17 @@ function cross(client: Wire, wire: Wire, body: unknown): Crossed | undefined {
   }
 }
 
-function silentMembers(client: 'chat-completions' | 'messages', wire: Wire, body: unknown): string[] {
+function findSilentMembers(client: 'chat-completions' | 'messages', wire: Wire, body: unknown): string[] {
   const whole = cross(client, wire, body);
   if (!whole) return [];
-  return [...membersOf(body)].flatMap(({ path, value }) => {
-    const name = written(path);
+  return [...listMembers(body)].flatMap(({ path, value }) => {
+    const name = formatPath(path);
     const isTold = whole.lost.some(
       (lost) => name === lost || name.startsWith(`${lost}.`) || name.startsWith(`${lost}[`),
     );
     const said = `${name}=${JSON.stringify(value)}`;
     if (isTold || sayNothing[client].some((pattern) => pattern.test(said))) return [];
-    return isDeepStrictEqual(cross(client, wire, without(body, path)), whole) ? [said] : [];
+    return isDeepStrictEqual(cross(client, wire, omitMember(body, path)), whole) ? [said] : [];
   });
 }
 
@@ -136,7 +136,7 @@ describe.each(['chat-completions', 'messages'] as const)('of a request of %s', (
 
   it.each(wires.filter((wire) => wire !== client))('nothing is lost in silence on %s', (wire) => {
     const silent = bodies.flatMap(([name, body]) =>
-      silentMembers(client, wire, body).map((member) => `${name}: ${member}`),
+      findSilentMembers(client, wire, body).map((member) => `${name}: ${member}`),
     );
     expect(silent).toEqual([]);
   });

@@ -23,10 +23,10 @@ interface Doubled {
 }
 
 /** The value as JSON, once for each of its fields with that field written twice. */
-function* doubled(value: unknown, path = ''): Generator<Doubled> {
+function* doubleFields(value: unknown, path = ''): Generator<Doubled> {
   if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) {
-      for (const inner of doubled(item, `${path}[${index}]`)) {
+      for (const inner of doubleFields(item, `${path}[${index}]`)) {
         yield {
           path: inner.path,
           text: `[${value.map((each, at) => (at === index ? inner.text : JSON.stringify(each))).join(',')}]`,
@@ -39,7 +39,7 @@ function* doubled(value: unknown, path = ''): Generator<Doubled> {
     for (const [index, [name, member]] of members.entries()) {
       const place = path === '' ? name : `${path}.${name}`;
       yield { path: place, text: `{${[...written, written[index]].join(',')}}` };
-      for (const inner of doubled(member, place))
+      for (const inner of doubleFields(member, place))
         yield {
           path: inner.path,
           text: `{${written.with(index, `${JSON.stringify(name)}:${inner.text}`).join(',')}}`,
@@ -50,7 +50,7 @@ function* doubled(value: unknown, path = ''): Generator<Doubled> {
 
 describe.each(endpoints.filter(({ path }) => !path.endsWith('/edits')))('$path', ({ path, body, words }) => {
   it('refuses a body that contains any of its fields twice, and names the field', async () => {
-    const cases = [...doubled(body)];
+    const cases = [...doubleFields(body)];
     expect(cases.length).toBeGreaterThan(4);
     for (const each of cases) {
       const headers = { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' };

@@ -3,7 +3,7 @@ import { type Side } from '../support/crossing.ts';
 
 type Shape = (size: number) => object;
 
-export function many(size: number, make: (index: number) => unknown): unknown[] {
+export function makeMany(size: number, make: (index: number) => unknown): unknown[] {
   return Array.from({ length: size }, (_, index) => make(index));
 }
 
@@ -17,7 +17,7 @@ export const known: readonly [Side, string, Shape][] = [
     'short turns',
     (size) => ({
       model: 'a/b',
-      messages: many(size * 10, (index) => ({ role: index % 2 ? 'assistant' : 'user', content: 'a' })),
+      messages: makeMany(size * 10, (index) => ({ role: index % 2 ? 'assistant' : 'user', content: 'a' })),
     }),
   ],
   [
@@ -27,7 +27,11 @@ export const known: readonly [Side, string, Shape][] = [
       model: 'a/b',
       messages: [
         user,
-        { role: 'assistant', content: null, tool_calls: many(size * 5, (index) => chatCall(`c${index}`)) },
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: makeMany(size * 5, (index) => chatCall(`c${index}`)),
+        },
         user,
       ],
     }),
@@ -37,7 +41,7 @@ export const known: readonly [Side, string, Shape][] = [
     'calls of one id',
     (size) => ({
       model: 'a/b',
-      messages: many(size * 5, () => ({ role: 'assistant', content: null, tool_calls: [chatCall('c')] })),
+      messages: makeMany(size * 5, () => ({ role: 'assistant', content: null, tool_calls: [chatCall('c')] })),
     }),
   ],
   [
@@ -47,26 +51,34 @@ export const known: readonly [Side, string, Shape][] = [
       model: 'a/b',
       messages: [
         user,
-        ...many(size * 5, (index) => ({ role: 'tool', tool_call_id: `c${index}`, content: 'a' })),
+        ...makeMany(size * 5, (index) => ({ role: 'tool', tool_call_id: `c${index}`, content: 'a' })),
       ],
     }),
   ],
   [
     'chat-completions',
     'stop sequences',
-    (size) => ({ model: 'a/b', messages: [user], stop: many(size, String) }),
+    (size) => ({ model: 'a/b', messages: [user], stop: makeMany(size, String) }),
   ],
   [
     'messages',
     'unknown fields',
-    (size) => ({ model: 'a/b', max_tokens: 9, messages: many(size * 5, () => ({ ...user, x: 1, y: 2 })) }),
+    (size) => ({
+      model: 'a/b',
+      max_tokens: 9,
+      messages: makeMany(size * 5, () => ({ ...user, x: 1, y: 2 })),
+    }),
   ],
   [
     'responses',
     'outputs without calls',
     (size) => ({
       model: 'a/b',
-      input: many(size * 5, (index) => ({ type: 'function_call_output', call_id: `c${index}`, output: 'a' })),
+      input: makeMany(size * 5, (index) => ({
+        type: 'function_call_output',
+        call_id: `c${index}`,
+        output: 'a',
+      })),
     }),
   ],
   [
@@ -75,7 +87,7 @@ export const known: readonly [Side, string, Shape][] = [
     (size) => ({
       model: 'a/b',
       input: 'a',
-      tools: many(size * 5, (index) => ({
+      tools: makeMany(size * 5, (index) => ({
         type: 'function',
         name: `f ${index}`,
         parameters: null,
@@ -87,7 +99,7 @@ export const known: readonly [Side, string, Shape][] = [
     'generate-content',
     'calls without ids',
     (size) => ({
-      contents: many(size * 5, (index) =>
+      contents: makeMany(size * 5, (index) =>
         index % 2
           ? { role: 'user', parts: [{ functionResponse: { name: 'f', response: {} } }] }
           : { role: 'model', parts: [{ functionCall: { name: 'f', args: {} } }] },
@@ -100,7 +112,7 @@ export const known: readonly [Side, string, Shape][] = [
     (size) => ({
       contents: ['functionCall', 'functionResponse'].map((kind, index) => ({
         role: index === 0 ? 'model' : 'user',
-        parts: many(size * 5, () => ({
+        parts: makeMany(size * 5, () => ({
           [kind]: { name: 'f', ...(index === 0 ? { args: {} } : { response: {} }) },
         })),
       })),
@@ -113,8 +125,8 @@ export const known: readonly [Side, string, Shape][] = [
       model: 'a/b',
       messages: [
         user,
-        { role: 'assistant', content: null, tool_calls: many(size * 5, () => chatCall('c')) },
-        ...many(size * 5, () => ({ role: 'tool', tool_call_id: 'c', content: 'a' })),
+        { role: 'assistant', content: null, tool_calls: makeMany(size * 5, () => chatCall('c')) },
+        ...makeMany(size * 5, () => ({ role: 'tool', tool_call_id: 'c', content: 'a' })),
       ],
     }),
   ],
@@ -123,7 +135,7 @@ export const known: readonly [Side, string, Shape][] = [
     'fields in snake_case',
     (size) => ({
       contents: [
-        { parts: many(size * 5, () => ({ inline_data: { mime_type: 'image/png', data: 'AAAA' } })) },
+        { parts: makeMany(size * 5, () => ({ inline_data: { mime_type: 'image/png', data: 'AAAA' } })) },
       ],
     }),
   ],

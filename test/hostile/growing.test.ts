@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 /** Counts the operations for each of so many bytes. */
-async function workFor(bytes: number, run: () => Promise<void>): Promise<number> {
+async function measureWork(bytes: number, run: () => Promise<void>): Promise<number> {
   const counter = countOperations();
   try {
     const { blocks, scanned } = await counter.of(run);
@@ -35,14 +35,14 @@ async function workFor(bytes: number, run: () => Promise<void>): Promise<number>
   }
 }
 
-async function workOf(path: string, words: Endpoint['words'], fields: object): Promise<number> {
+async function measureRequest(path: string, words: Endpoint['words'], fields: object): Promise<number> {
   const body = JSON.stringify(fields);
-  return workFor(body.length, async () =>
-    expect(await harness.faultOf({ endpoint: { path, words, body: {} }, body })).toBeUndefined(),
+  return measureWork(body.length, async () =>
+    expect(await harness.findFault({ endpoint: { path, words, body: {} }, body })).toBeUndefined(),
   );
 }
 
-function offering(model: string, schemas: readonly object[]): object {
+function offerTools(model: string, schemas: readonly object[]): object {
   const tools = schemas.map((parameters, index) => ({
     type: 'function',
     function: { name: `f${index}`, parameters },
@@ -50,7 +50,7 @@ function offering(model: string, schemas: readonly object[]): object {
   return { model: `house/${model}`, messages: [{ role: 'user', content: 'Hello!' }], tools };
 }
 
-function fields(count: number): object {
+function makeFields(count: number): object {
   return Object.fromEntries(Array.from({ length: count }, (_, index) => [`a${index}`, 0]));
 }
 
@@ -63,19 +63,21 @@ describe('a schema', () => {
       const itself = {
         type: 'object',
         anyOf: Array.from({ length: 256 }, () => ({ $ref: '#' })),
-        properties: fields(30_000),
+        properties: makeFields(30_000),
       };
-      expect(await workOf('/v1/chat/completions', 'openai', offering(model, [itself]))).toBeLessThan(most);
+      expect(
+        await measureRequest('/v1/chat/completions', 'openai', offerTools(model, [itself])),
+      ).toBeLessThan(most);
     },
   );
 
   it('that does so is as short with hundreds of choices', async () => {
     const itself = { type: 'object', anyOf: Array.from({ length: 50 }, () => ({ $ref: '#' })) };
     expect(
-      await workOf(
+      await measureRequest(
         '/v1/chat/completions',
         'openai',
-        offering(
+        offerTools(
           'messages',
           Array.from({ length: 1200 }, () => itself),
         ),
@@ -85,8 +87,8 @@ describe('a schema', () => {
 
   it.each([
     ['words', { description: 'a'.repeat(300_000) }],
-    ['values', { enum: Object.keys(fields(30_000)) }],
-    ['fields', fields(20_000)],
+    ['values', { enum: Object.keys(makeFields(30_000)) }],
+    ['fields', makeFields(20_000)],
   ])('of many %s is not written out for each reference to it', async (_, long) => {
     const schema = {
       type: 'object',
@@ -94,7 +96,7 @@ describe('a schema', () => {
       properties: { one: { anyOf: Array.from({ length: 4000 }, () => ({ $ref: '#/$defs/long' })) } },
     };
     expect(
-      await workOf('/v1/chat/completions', 'openai', offering('generate-content', [schema])),
+      await measureRequest('/v1/chat/completions', 'openai', offerTools('generate-content', [schema])),
     ).toBeLessThan(most);
   });
 });
@@ -103,7 +105,7 @@ describe('a body in snake_case', () => {
   it('may contain any number of search tools', async () => {
     const tools = Array.from({ length: 10_000 }, () => ({ google_search: {} }));
     expect(
-      await workOf('/beta/v1beta/models/house/generate-content:generateContent', 'google', {
+      await measureRequest('/beta/v1beta/models/house/generate-content:generateContent', 'google', {
         contents,
         tools,
       }),
@@ -135,7 +137,7 @@ describe('a list without a valid entry', () => {
         : { messages: [{ role: 'user', content: 'Hello!' }] }),
       [field]: Array.from({ length: 450_000 }, () => 0),
     };
-    expect(await workOf(path, words, body)).toBeLessThan(most);
+    expect(await measureRequest(path, words, body)).toBeLessThan(most);
   });
 
   it.each([{}, []])('and of empty entries is refused where it is long: %j', async (empty) => {
@@ -158,8 +160,8 @@ describe('a reply', () => {
   });
   afterAll(() => gateway.close());
 
-  async function costOf(path: string, body: object, status = 200): Promise<number> {
-    return workFor(reply.length, async () => {
+  async function measureReply(path: string, body: object, status = 200): Promise<number> {
+    return measureWork(reply.length, async () => {
       const response = await postJson(gateway.url + path, body);
       expect([response.status, (await response.text()).length > 0]).toEqual([status, true]);
     });
@@ -188,9 +190,9 @@ describe('a reply', () => {
         usage: { prompt_tokens: 5, completion_tokens: 50, total_tokens: 55 },
       }),
     );
-    expect(await costOf('/v1/responses', { model: 'house/chat-completions', input: 'Hello!' })).toBeLessThan(
-      most,
-    );
+    expect(
+      await measureReply('/v1/responses', { model: 'house/chat-completions', input: 'Hello!' }),
+    ).toBeLessThan(most);
   });
 
   it.each([
@@ -219,7 +221,7 @@ describe('a reply', () => {
         }),
       );
       expect(
-        await costOf(
+        await measureReply(
           '/v1/chat/completions',
           { model: 'house/generate-content', messages: [{ role: 'user', content: 'Hello!' }] },
           status,

@@ -7,9 +7,9 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chunk } from '../support/chat-stream.ts';
 import { crossAnswer, crossRequest, sides } from '../support/crossing.ts';
-import { goldenCases, growAt, growStream, placesIn, placesInStream } from '../support/growth.ts';
+import { readGoldenCases, growAt, growStream, findPlaces, findStreamPlaces } from '../support/growth.ts';
 import { countOperations, type OperationCounter, type Operations } from '../support/operations.ts';
-import { known, many } from './growing-requests.ts';
+import { known, makeMany } from './growing-requests.ts';
 
 const runs = Number(process.env.GROWTH ?? 3);
 const smallest = 100;
@@ -34,7 +34,7 @@ const mostAllocated = 3;
 /** Below this a step is too small to judge. */
 const least: Operations = { blocks: 10_000, scanned: 50_000, allocated: 8_000_000 };
 
-function tooFast([first, second, third]: readonly Operations[]): string[] {
+function findFastGrowth([first, second, third]: readonly Operations[]): string[] {
   if (!first || !second || !third) return ['it was not measured'];
   return (['blocks', 'scanned', 'allocated'] as const).flatMap((kind) => {
     const [step, next] = [second[kind] - first[kind], third[kind] - second[kind]];
@@ -45,8 +45,8 @@ function tooFast([first, second, third]: readonly Operations[]): string[] {
 
 type Prepare = (size: number) => () => unknown;
 
-async function growthFrom(size: number, prepare: Prepare): Promise<string[]> {
-  return tooFast(await counter.each([1, 2, 4].map((times) => prepare(size * times))));
+async function measureGrowth(size: number, prepare: Prepare): Promise<string[]> {
+  return findFastGrowth(await counter.each([1, 2, 4].map((times) => prepare(size * times))));
 }
 
 /**
@@ -54,32 +54,32 @@ async function growthFrom(size: number, prepare: Prepare): Promise<string[]> {
  * finding again, at larger sizes and several times: a single jump, as where a reply is long enough to be
  * weighed or where V8 compiles, does not repeat.
  */
-async function growthOf(prepare: Prepare, repeats = 3): Promise<string[]> {
+async function findGrowth(prepare: Prepare, repeats = 3): Promise<string[]> {
   // Once without counting, since compilation and caches do not count.
   await prepare(3)();
   let grown: string[] = [];
   for (const size of [smallest, ...Array.from({ length: repeats }, () => smallest * 6)]) {
-    grown = await growthFrom(size, prepare);
+    grown = await measureGrowth(size, prepare);
     if (grown.length === 0) return [];
   }
   return grown;
 }
 
 describe('the counter', () => {
-  const numbers = (size: number): number[] => Array.from({ length: size }, (_, index) => index);
+  const listNumbers = (size: number): number[] => Array.from({ length: size }, (_, index) => index);
   it.each<[string, Prepare]>([
     [
       'a search of all items for each',
-      (size) => () => numbers(size * 4).filter((each, _, all) => all.includes(-each - 1)),
+      (size) => () => listNumbers(size * 4).filter((each, _, all) => all.includes(-each - 1)),
     ],
     [
       'a copy of all items for each',
-      (size) => () => numbers(size).reduce<number[]>((all, each) => [...all, each], []),
+      (size) => () => listNumbers(size).reduce<number[]>((all, each) => [...all, each], []),
     ],
     [
       'a text parsed again with each piece',
       (size) => () =>
-        numbers(size * 2).reduce(
+        listNumbers(size * 2).reduce(
           (text, each) => (JSON.stringify(JSON.parse(text)), `${text.slice(0, -1)},${each}]`),
           '[0]',
         ),
@@ -87,20 +87,20 @@ describe('the counter', () => {
     [
       'an object copied with each field',
       (size) => () =>
-        numbers(4).map(() =>
-          numbers(size / 2).reduce<object>((all, each) => ({ ...all, [`f${each}`]: each }), {}),
+        listNumbers(4).map(() =>
+          listNumbers(size / 2).reduce<object>((all, each) => ({ ...all, [`f${each}`]: each }), {}),
         ),
     ],
   ])('sees quadratic work: %s', async (_, prepare) => {
     // Quadratic work at a larger size takes long, and more repeats would only find it again.
-    expect(await growthOf(prepare, 1)).not.toEqual([]);
+    expect(await findGrowth(prepare, 1)).not.toEqual([]);
   });
 
   it('accepts linear work', async () => {
     expect(
-      await growthOf(
+      await findGrowth(
         (size) => () =>
-          numbers(size * 100)
+          listNumbers(size * 100)
             .map(String)
             .join(','),
       ),
@@ -111,22 +111,22 @@ describe('the counter', () => {
 const side = fc.constantFrom(...sides);
 
 describe.each(sides)('%s', (own) => {
-  const cases = goldenCases(own);
+  const cases = readGoldenCases(own);
   const requests = cases.flatMap(({ name, request }) =>
-    [...placesIn(request)].map((place) => ({ name, request, place })),
+    [...findPlaces(request)].map((place) => ({ name, request, place })),
   );
   const replies = cases.flatMap(({ name, reply }) =>
-    [...placesIn(reply)].map((place) => ({ name, reply, place })),
+    [...findPlaces(reply)].map((place) => ({ name, reply, place })),
   );
   const streams = cases.flatMap(({ name, events }) =>
-    [...placesInStream(events)].map((place) => ({ name, events, place })),
+    [...findStreamPlaces(events)].map((place) => ({ name, events, place })),
   );
 
   it('makes requests cost no more for each part the more parts there are', async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...requests), side, async ({ request, place }, vendor) => {
         expect(
-          await growthOf((size) => {
+          await findGrowth((size) => {
             const body = Buffer.from(JSON.stringify(growAt(request, place, size)));
             return () => crossRequest(own, vendor, body);
           }),
@@ -140,7 +140,7 @@ describe.each(sides)('%s', (own) => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...replies), side, async ({ reply, place }, client) => {
         expect(
-          await growthOf((size) => {
+          await findGrowth((size) => {
             const text = JSON.stringify(growAt(reply, place, size));
             return () => crossAnswer({ client, vendor: own, streamed: false, text });
           }),
@@ -154,7 +154,7 @@ describe.each(sides)('%s', (own) => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...streams), side, async ({ events, place }, client) => {
         expect(
-          await growthOf((size) => {
+          await findGrowth((size) => {
             const text = growStream(events, place, size);
             return () => crossAnswer({ client, vendor: own, streamed: true, text });
           }),
@@ -168,7 +168,7 @@ describe.each(sides)('%s', (own) => {
 describe.each(sides)('a request for %s', (vendor) => {
   it.each(known)('of %s with many %s is written in linear time', async (client, _, shape) => {
     expect(
-      await growthOf((size) => {
+      await findGrowth((size) => {
         const body = Buffer.from(JSON.stringify(shape(size)));
         return () => crossRequest(client, vendor, body);
       }),
@@ -176,8 +176,9 @@ describe.each(sides)('a request for %s', (vendor) => {
   });
 });
 
-function chunks(size: number, delta: (index: number) => object): string {
-  return `${many(size, (index) => chunk(delta(index))).join('')}${chunk({}, 'tool_calls')}data: [DONE]\n\n`;
+function writeChunks(size: number, delta: (index: number) => object): string {
+  const chunks = makeMany(size, (index) => chunk(delta(index)));
+  return `${chunks.join('')}${chunk({}, 'tool_calls')}data: [DONE]\n\n`;
 }
 
 describe.each(sides.filter((each) => each !== 'images'))('a stream of chat-completions for %s', (client) => {
@@ -189,29 +190,29 @@ describe.each(sides.filter((each) => each !== 'images'))('a stream of chat-compl
   it.each<[string, (size: number) => string]>([
     [
       'arguments in small pieces',
-      (size) => chunks(size * 10, (index) => (index === 0 ? piece('{"a":"', { id: 'c' }) : piece('xy'))),
+      (size) => writeChunks(size * 10, (index) => (index === 0 ? piece('{"a":"', { id: 'c' }) : piece('xy'))),
     ],
     [
       'arguments whose every piece has the name',
       (size) =>
-        chunks(size * 10, (index) => ({
+        writeChunks(size * 10, (index) => ({
           tool_calls: [{ index: 0, function: { name: 'f', arguments: index === 0 ? '{"a":"' : 'xy' } }],
         })),
     ],
     [
       'calls that run side by side',
       (size) =>
-        chunks(size * 5, (index) => ({
+        writeChunks(size * 5, (index) => ({
           tool_calls: [{ index, id: `c${index}`, function: { name: 'f', arguments: '{}' } }],
         })),
     ],
     [
       'thoughts and text in turn',
-      (size) => chunks(size * 5, (index) => (index % 2 ? { content: 'a' } : { reasoning_content: 'b' })),
+      (size) => writeChunks(size * 5, (index) => (index % 2 ? { content: 'a' } : { reasoning_content: 'b' })),
     ],
   ])('with %s is read in linear time', async (_, make) => {
     expect(
-      await growthOf((size) => {
+      await findGrowth((size) => {
         const text = make(size);
         return () => crossAnswer({ client, vendor: 'chat-completions', streamed: true, text });
       }),

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { endpoints } from './endpoints.ts';
-import { corpusInputs, openHostileHarness, sendHostile, type HostileHarness } from './inputs.ts';
+import { readCorpus, openHostileHarness, sendHostile, type HostileHarness } from './inputs.ts';
 
 let harness: HostileHarness;
 beforeAll(async () => void (harness = await openHostileHarness()));
@@ -26,14 +26,14 @@ describe('every endpoint', () => {
   it.each(endpoints.map((endpoint) => [endpoint.path, endpoint] as const))(
     '(%s) answers a valid body',
     async (_, endpoint) => {
-      expect(await harness.faultOf({ endpoint, body: JSON.stringify(endpoint.body) })).toBeUndefined();
+      expect(await harness.findFault({ endpoint, body: JSON.stringify(endpoint.body) })).toBeUndefined();
     },
   );
 
   it('answers the bodies of the corpus in its own format', async () => {
     const faults: string[] = [];
-    for (const { name, input } of corpusInputs()) {
-      const fault = await harness.faultOf(input).catch(String);
+    for (const { name, input } of readCorpus()) {
+      const fault = await harness.findFault(input).catch(String);
       if (fault !== undefined) faults.push(`${name}: ${fault.slice(0, 300)}`);
     }
     expect(faults).toEqual([]);

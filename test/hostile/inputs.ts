@@ -92,14 +92,14 @@ const change: fc.Arbitrary<Change> = fc.record({
   value: hostileValue,
 });
 
-function changed(node: unknown, { turns: [turn = 0, ...turns], how, name, value }: Change): unknown {
+function applyChange(node: unknown, { turns: [turn = 0, ...turns], how, name, value }: Change): unknown {
   if (typeof node !== 'object' || node === null) return value;
   const entries = Object.entries(node);
   const index = turn % Math.max(1, entries.length);
   const next = entries.flatMap(([key, inner], at): [string, unknown][] => {
     if (at !== index) return [[key, inner]];
     if (turns.length > 0 && typeof inner === 'object' && inner !== null)
-      return [[key, changed(inner, { turns, how, name, value })]];
+      return [[key, applyChange(inner, { turns, how, name, value })]];
     if (how === 'remove') return [];
     if (how === 'add')
       return [
@@ -133,14 +133,14 @@ const hostileInput: fc.Arbitrary<Input> = fc
     };
     if (junk) return { endpoint, body: Buffer.from(junk) };
     const base = 'stream' in endpoint.body ? { ...endpoint.body, stream } : endpoint.body;
-    const text = JSON.stringify(changes.reduce<unknown>(changed, base)) ?? '';
+    const text = JSON.stringify(changes.reduce<unknown>(applyChange, base)) ?? '';
     return { endpoint, body: text.slice(0, Math.ceil(text.length * cut)) };
   });
 
 const corpus = join(import.meta.dirname, 'corpus');
 
 /** Every body of the corpus at every endpoint. */
-export function corpusInputs(): { readonly name: string; readonly input: Input }[] {
+export function readCorpus(): { readonly name: string; readonly input: Input }[] {
   return readdirSync(corpus).flatMap((file) => {
     const bytes = readFileSync(join(corpus, file)).toString('latin1');
     return endpoints.flatMap(({ path, words, body }) =>
@@ -161,7 +161,7 @@ export function corpusInputs(): { readonly name: string; readonly input: Input }
 export interface HostileHarness {
   readonly gateway: TestGateway;
   /** Sends it; returns what is wrong with the answer, if anything. */
-  faultOf(input: Input): Promise<string | undefined>;
+  findFault(input: Input): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
@@ -229,7 +229,7 @@ export async function openHostileHarness(): Promise<HostileHarness> {
 
   return {
     gateway,
-    async faultOf(input) {
+    async findFault(input) {
       const { status, type, text, id } = await post(input);
       if (typeof id !== 'string' || !/^[\w-]{36}$/.test(id)) return `it has no id: ${String(id)}`;
       if (!statuses.has(status)) return `status ${status}: ${text}`;
@@ -250,7 +250,7 @@ export async function openHostileHarness(): Promise<HostileHarness> {
 export async function sendHostile(harness: HostileHarness, count: number): Promise<void> {
   await fc.assert(
     fc.asyncProperty(hostileInput, async (input) => {
-      const fault = await harness.faultOf(input);
+      const fault = await harness.findFault(input);
       if (fault !== undefined) throw new Error(`${input.endpoint.path}: ${fault.slice(0, 500)}`);
     }),
     { numRuns: count },

@@ -31,7 +31,7 @@ interface Pattern {
   readonly flags: string;
 }
 
-function patternsIn(file: string): Pattern[] {
+function readPatterns(file: string): Pattern[] {
   const code = readFileSync(join(root, file), 'utf8')
     .split('\n')
     .filter((line) => !/^\s*(\/?\*|\/\/)/.test(line))
@@ -39,13 +39,13 @@ function patternsIn(file: string): Pattern[] {
   return Array.from(code.matchAll(literal), ([, source = '', flags = '']) => ({ file, source, flags }));
 }
 
-const patterns = globSync(['core/**/*.ts', 'plugins/**/*.ts'], { cwd: root }).flatMap(patternsIn);
+const patterns = globSync(['core/**/*.ts', 'plugins/**/*.ts'], { cwd: root }).flatMap(readPatterns);
 const distinct = [
   ...new Map(patterns.map((pattern) => [`/${pattern.source}/${pattern.flags}`, pattern])).entries(),
 ];
 
 /** The characters a pattern names, and some that its classes match. */
-function alphabetOf(source: string): string[] {
+function listCharacters(source: string): string[] {
   return [
     ...new Set([
       ...source.replaceAll(/\\[a-zA-Z]/g, '').replaceAll(/[\\^$()|?*+{}]/g, ''),
@@ -62,13 +62,13 @@ function alphabetOf(source: string): string[] {
 }
 
 /** The literal start of a pattern, so that an input reaches the rest of it. */
-function beginningOf(source: string): string {
+function findBeginning(source: string): string {
   return (/^\^?((?:[\w:\s-]|\\[./])+)(?![*+?{\w])/.exec(source)?.[1] ?? '').replaceAll('\\', '');
 }
 
-function* attacks(source: string): Generator<string> {
-  const alphabet = alphabetOf(source);
-  const beginning = beginningOf(source);
+function* makeAttacks(source: string): Generator<string> {
+  const alphabet = listCharacters(source);
+  const beginning = findBeginning(source);
   for (const first of alphabet) {
     for (const second of alphabet) {
       // What may begin anywhere also finds the other order in `first` and `second` repeated.
@@ -83,21 +83,22 @@ function* attacks(source: string): Generator<string> {
 }
 
 /** The milliseconds that this thread worked, whatever else the machine does. */
-function workOf(run: () => void): number {
+function measureWork(run: () => void): number {
   const began = process.threadCpuUsage();
   run();
   const { user, system } = process.threadCpuUsage(began);
   return (user + system) / 1000;
 }
 
-function slowest({ source, flags }: Pattern): number {
+function measureSlowest({ source, flags }: Pattern): number {
   const expression = new RegExp(source, `${flags.replaceAll(/[gy]/g, '')}g`);
   let most = 0;
-  for (const attack of attacks(source)) {
+  for (const attack of makeAttacks(source)) {
     const run = (): void => void attack.replaceAll(expression, '');
-    let took = workOf(run);
+    let took = measureWork(run);
     // Garbage collection, and a busy machine, make any pattern slow now and then, but not each time.
-    for (let tries = 1; took > longest && tries < mostTries; tries += 1) took = Math.min(took, workOf(run));
+    for (let tries = 1; took > longest && tries < mostTries; tries += 1)
+      took = Math.min(took, measureWork(run));
     most = Math.max(most, took);
     if (most > longest) return most;
   }
@@ -110,10 +111,10 @@ describe('a pattern', () => {
   });
 
   it('that backtracks without bound is recognised', () => {
-    expect(slowest({ file: '', source: '=+$', flags: '' })).toBeGreaterThan(longest);
+    expect(measureSlowest({ file: '', source: '=+$', flags: '' })).toBeGreaterThan(longest);
   });
 
   it.each(distinct.filter(([, { source }]) => !trusted.has(source)))('%s is quick', (_, pattern) => {
-    expect(slowest(pattern), pattern.file).toBeLessThan(longest);
+    expect(measureSlowest(pattern), pattern.file).toBeLessThan(longest);
   });
 });

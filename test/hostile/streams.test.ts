@@ -17,7 +17,7 @@ import { families, readCall, wires, type Wire } from '../support/families.ts';
 
 const runs = Number(process.env.MUTATIONS ?? 1500);
 
-function streamsOf(wire: Wire): Buffer[] {
+function readStreams(wire: Wire): Buffer[] {
   const folder = new URL(`../golden/${wire}/`, import.meta.url);
   return readdirSync(folder).flatMap((name) => {
     try {
@@ -64,7 +64,7 @@ const change = fc.record({
   ),
 });
 
-function changed(
+function applyChange(
   bytes: Buffer,
   { at, length, how, put }: { at: number; length: number; how: string; put: string },
 ): Buffer {
@@ -81,7 +81,7 @@ function changed(
 }
 
 describe.each(wires)('a stream of %s', (wire) => {
-  const streams = streamsOf(wire);
+  const streams = readStreams(wire);
 
   it('changed anywhere is read, or refused with an expected error', () => {
     const call = readCall(wire, { model: 'a/b', ...least[wire] }, true);
@@ -95,7 +95,7 @@ describe.each(wires)('a stream of %s', (wire) => {
             const { complete, error } = fold(
               decodeAll(
                 families[wire].protocol.upstream.decodeEvents(call),
-                readStream(changes.reduce(changed, stream)),
+                readStream(changes.reduce(applyChange, stream)),
               ),
             );
             if (!complete || error !== undefined) broken += 1;

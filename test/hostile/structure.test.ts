@@ -10,7 +10,7 @@ import { acceptAnyKey, tappedVendor } from '../support/tapped-vendor.ts';
 
 const million = 1_000_000;
 
-function list(count: number, item: string | ((index: number) => string)): string {
+function repeatItem(count: number, item: string | ((index: number) => string)): string {
   if (typeof item === 'string') return `${item},`.repeat(count).slice(0, -1);
   return Array.from({ length: count }, (_, index) => item(index)).join(',');
 }
@@ -19,16 +19,16 @@ const bodies: readonly (readonly [kind: string, limit: string, body: () => strin
   ['open lists', 'deeper than 128 levels', () => `{"a":${'['.repeat(31 * million)}`],
   ['open objects', 'deeper than 128 levels', () => '{"a":'.repeat(2 * million)],
   ['lists in lists', 'deeper than 128 levels', () => `{"a":${'['.repeat(million)}${']'.repeat(million)}}`],
-  ['empty objects', 'more than 100000 fields', () => `{"a":[${list(5 * million, '{}')}]}`],
-  ['empty lists', 'more than 100000 fields', () => `{"a":[${list(5 * million, '[]')}]}`],
+  ['empty objects', 'more than 100000 fields', () => `{"a":[${repeatItem(5 * million, '{}')}]}`],
+  ['empty lists', 'more than 100000 fields', () => `{"a":[${repeatItem(5 * million, '[]')}]}`],
   [
     'objects with names of their own',
     'more than 100000 fields',
-    () => `{"a":[${list(million, (at) => `{"${at}":0}`)}]}`,
+    () => `{"a":[${repeatItem(million, (at) => `{"${at}":0}`)}]}`,
   ],
-  ['short names', 'more than 100000 fields', () => `{"a":{${list(2 * million, (at) => `"${at}":0`)}}}`],
-  ['short strings', 'more than 500000 values', () => `{"a":[${list(2 * million, (at) => `"${at}"`)}]}`],
-  ['numbers', 'more than 500000 values', () => `{"a":[${list(10 * million, '0')}]}`],
+  ['short names', 'more than 100000 fields', () => `{"a":{${repeatItem(2 * million, (at) => `"${at}":0`)}}}`],
+  ['short strings', 'more than 500000 values', () => `{"a":[${repeatItem(2 * million, (at) => `"${at}"`)}]}`],
+  ['numbers', 'more than 500000 values', () => `{"a":[${repeatItem(10 * million, '0')}]}`],
 ];
 
 describe('a long body', () => {
@@ -89,9 +89,9 @@ describe('the arguments of tool calls', () => {
 
   it.each([
     ['lists', 'deeper than 128 levels', ['['.repeat(2 * million)]],
-    ['names', 'more than 100000 fields', Array(12).fill(`{${list(10_000, (at) => `"name${at}":0`)}}`)],
-    ['numbers', 'more than 500000 values', Array(3).fill(`{"a":[${list(200_000, '0')}]}`)],
-    ['a broken text before others', '100000 fields', ['"', `[${list(million, '{}')}]`]],
+    ['names', 'more than 100000 fields', Array(12).fill(`{${repeatItem(10_000, (at) => `"name${at}":0`)}}`)],
+    ['numbers', 'more than 500000 values', Array(3).fill(`{"a":[${repeatItem(200_000, '0')}]}`)],
+    ['a broken text before others', '100000 fields', ['"', `[${repeatItem(million, '{}')}]`]],
   ])('are refused together, before they are parsed: %s', (_, limit, texts) => {
     expect(() => check(texts)).toThrow(limit);
   });
@@ -103,7 +103,7 @@ describe('the arguments of tool calls', () => {
 });
 
 describe('a body of one to two megabytes', () => {
-  const names = `{"a":{${list(120_000, (at) => `"${at}":0`)}}}`;
+  const names = `{"a":{${repeatItem(120_000, (at) => `"${at}":0`)}}}`;
 
   it.each([
     ['fields', 'more than 100000 fields', names],
@@ -121,8 +121,8 @@ describe('a body of one to two megabytes', () => {
 
   it.each([
     ['depth', 'deeper than 128 levels', `{"a":${'['.repeat(600_000)}${']'.repeat(600_000)}}`],
-    ['lists', 'more than 100000 fields', `{"a":[${list(400_000, '[]')}]}`],
-    ['values', 'more than 500000 values', `{"a":[${list(600_000, '0')}]}`],
+    ['lists', 'more than 100000 fields', `{"a":[${repeatItem(400_000, '[]')}]}`],
+    ['values', 'more than 500000 values', `{"a":[${repeatItem(600_000, '0')}]}`],
   ])('is refused for its %s', (_, limit, text) => {
     expect(() => parseJson(Buffer.from(text))).toThrow(limit);
   });
@@ -135,7 +135,7 @@ describe('a body of one to two megabytes', () => {
 
 describe('a short body', () => {
   it('is never refused for its values, since too few fit into it', () => {
-    const zeros = `{"a":[${list(499_996, '0')}]}`;
+    const zeros = `{"a":[${repeatItem(499_996, '0')}]}`;
     expect(zeros.length).toBeGreaterThan(999_990);
     expect(() => parseJson(Buffer.from(zeros))).not.toThrow();
     expect(() => parseJson(Buffer.from(zeros.replace('[', '[         ')))).not.toThrow();
@@ -158,7 +158,7 @@ describe('the gateway', () => {
 
   it.each([
     ['open lists', '['.repeat(5 * million), 'nested deeper than 128 levels'],
-    ['numbers', `[${list(million, '0')}]`, 'more than 500000 values'],
+    ['numbers', `[${repeatItem(million, '0')}]`, 'more than 500000 values'],
     [
       'arguments for another protocol',
       `[{"role":"user","content":"Hi"},{"role":"assistant","tool_calls":[{"id":"c","type":"function",

@@ -11,7 +11,7 @@ const known = ['openai', 'google'].flatMap((vendor) =>
 );
 
 /** A catalogue model. */
-export function modelOf(id: string): Model {
+export function requireModel(id: string): Model {
   const model = known.find((each) => each.id === id);
   if (!model) throw new Error(`${fileURLToPath(import.meta.url)}: there is no ${id}`);
   return model;

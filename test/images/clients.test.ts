@@ -2,18 +2,18 @@
 import { GoogleGenAI } from '@google/genai';
 import { describe, expect, it } from 'vitest';
 import { isObject } from '../support/json.ts';
-import { dataOf } from '../support/listen.ts';
+import { readData } from '../support/listen.ts';
 import { pixel } from '../support/vendor/images.ts';
-import { gallery, pngBytes, useGallery } from './gallery.ts';
+import { gallery, makePng, useGallery } from './gallery.ts';
 
 useGallery();
 
 const model = 'openai/gpt-image-1.5';
-const picture = pngBytes(5).toString('base64');
+const picture = makePng(5).toString('base64');
 const shown = `data:image/png;base64,${pixel(1)}`;
 
 /** The path and body of the latest request to the provider of images. */
-function asked(): { path: string | undefined; body: string } {
+function getLastRequest(): { path: string | undefined; body: string } {
   const { path, body } = gallery.painter.requests.at(-1) ?? {};
   return { path, body: String(body) };
 }
@@ -45,7 +45,7 @@ describe('chat-completions', () => {
       })),
       usage: { completion_tokens: 2112, completion_tokens_details: { image_tokens: 2112 } },
     });
-    expect(JSON.parse(asked().body)).toEqual({
+    expect(JSON.parse(getLastRequest().body)).toEqual({
       model: 'gpt-image-1.5',
       prompt: 'Woodcuts only.\n\nA heron',
       n: 2,
@@ -66,14 +66,14 @@ describe('chat-completions', () => {
     });
     const text = await response.text();
     expect(text).toMatch(/data: \[DONE\]\n\n$/);
-    const urls = dataOf(text).flatMap(({ choices }) =>
+    const urls = readData(text).flatMap(({ choices }) =>
       Array.isArray(choices)
         ? choices.flatMap((choice: { delta: { images?: unknown[] } }) => choice.delta.images ?? [])
         : [],
     );
     expect(urls).toHaveLength(n);
     expect(urls[0]).toEqual({ type: 'image_url', image_url: { url: shown } });
-    expect(JSON.parse(asked().body)).toMatchObject(n === 1 ? { stream: true } : { n: 2 });
+    expect(JSON.parse(getLastRequest().body)).toMatchObject(n === 1 ? { stream: true } : { n: 2 });
   });
 
   it('has its picture edited through a form', async () => {
@@ -92,7 +92,11 @@ describe('chat-completions', () => {
       return {};
     });
     const response = await gallery.post(path, { model, messages });
-    expect([response.status, asked().path, files]).toEqual([200, '/v1/images/edits', [['image', picture]]]);
+    expect([response.status, getLastRequest().path, files]).toEqual([
+      200,
+      '/v1/images/edits',
+      [['image', picture]],
+    ]);
   });
 
   it('continues the conversation about the picture it got', async () => {
@@ -114,7 +118,10 @@ describe('chat-completions', () => {
       'temperature',
       'tools[0]',
     ]);
-    expect(JSON.parse(asked().body)).toEqual({ model: 'gpt-image-1.5', prompt: 'A heron\n\nNow at night' });
+    expect(JSON.parse(getLastRequest().body)).toEqual({
+      model: 'gpt-image-1.5',
+      prompt: 'A heron\n\nNow at night',
+    });
   });
 
   it.each([
@@ -167,7 +174,7 @@ describe('responses', () => {
     expect(output).toMatchObject([
       { type: 'image_generation_call', status: 'completed', output_format: 'png', result: pixel(1) },
     ]);
-    expect(JSON.parse(asked().body)).toEqual({
+    expect(JSON.parse(getLastRequest().body)).toEqual({
       model: 'gpt-image-1.5',
       prompt: 'A heron',
       quality: 'low',
@@ -186,17 +193,20 @@ describe('responses', () => {
 });
 
 describe('generate-content', () => {
-  const sdk = (): GoogleGenAI =>
+  const createSdk = (): GoogleGenAI =>
     new GoogleGenAI({ apiKey: gallery.key, httpOptions: { baseUrl: `${gallery.gateway.url}/beta` } });
 
   it('gets a picture from a provider of images', async () => {
-    const { candidates, usageMetadata } = await sdk().models.generateContent({ model, contents: 'A heron' });
+    const { candidates, usageMetadata } = await createSdk().models.generateContent({
+      model,
+      contents: 'A heron',
+    });
     expect(candidates?.[0]?.content?.parts).toEqual([
       { inlineData: { mimeType: 'image/png', data: pixel(1) } },
     ]);
     expect(usageMetadata?.candidatesTokensDetails).toEqual([{ modality: 'IMAGE', tokenCount: 1056 }]);
     const chunks = await Array.fromAsync(
-      await sdk().models.generateContentStream({ model, contents: 'A heron' }),
+      await createSdk().models.generateContentStream({ model, contents: 'A heron' }),
     );
     const parts = chunks.flatMap((chunk) => chunk.candidates?.[0]?.content?.parts ?? []);
     expect(parts.flatMap(({ inlineData }) => inlineData ?? [])).toEqual([
@@ -211,7 +221,7 @@ describe('generate-content', () => {
         parts: [{ text: 'Make it night' }, { inlineData: { mimeType: 'image/png', data: picture } }],
       },
     ];
-    const { candidates } = await sdk().models.generateContent({
+    const { candidates } = await createSdk().models.generateContent({
       model: 'google/gemini-2.5-flash-image',
       contents,
       config: { responseModalities: ['TEXT', 'IMAGE'], imageConfig: { aspectRatio: '16:9' } },
@@ -232,8 +242,8 @@ describe('generate-content', () => {
         parts: [{ text: 'Make it night' }, { inlineData: { mimeType: 'image/png', data: picture } }],
       },
     ];
-    const { candidates } = await sdk().models.generateContent({ model, contents });
-    expect([asked().path, candidates?.[0]?.content?.parts?.[0]?.inlineData?.data]).toEqual([
+    const { candidates } = await createSdk().models.generateContent({ model, contents });
+    expect([getLastRequest().path, candidates?.[0]?.content?.parts?.[0]?.inlineData?.data]).toEqual([
       '/v1/images/edits',
       pixel(1),
     ]);

@@ -1,10 +1,10 @@
 import { testProtocol } from '../contract/protocol.ts';
 import { isObject } from '../support/json.ts';
-import { modelOf, protocol } from './bodies.ts';
+import { requireModel, protocol } from './bodies.ts';
 
 testProtocol({
   protocol,
   cases: new URL('../golden/images/', import.meta.url),
-  model: (body) => modelOf(isObject(body) ? String(body.model) : ''),
+  model: (body) => requireModel(isObject(body) ? String(body.model) : ''),
   sent: (body, { upstream }) => ({ ...(isObject(body) ? body : {}), model: upstream }),
 });

@@ -5,7 +5,7 @@ import { defineProvider } from '../../core/index.ts';
 import { refusals } from '../support/vendor/chat-completions/refusals.ts';
 import { pixel, startImagesVendor, type ImageCall } from '../support/vendor/images.ts';
 import type { Stage, Step } from '../support/vendor/stage.ts';
-import { editForm, openGallery, pngFile, type Gallery } from './gallery.ts';
+import { buildEditForm, openGallery, makePngFile, type Gallery } from './gallery.ts';
 
 let second: Stage<ImageCall>;
 let gallery: Gallery;
@@ -34,12 +34,12 @@ const path = '/v1/images/generations';
 const wanted = { model: 'openai/gpt-image-1.5', prompt: 'A lighthouse', quality: 'low' };
 
 /** Calls both endpoints, whole and streamed, and returns what each answered. */
-async function everyWay(): Promise<{ status: number; retry: string | null; text: string }[]> {
+async function callEveryWay(): Promise<{ status: number; retry: string | null; text: string }[]> {
   const bodies = [
     [path, wanted],
     [path, { ...wanted, stream: true }],
-    ['/v1/images/edits', editForm()],
-    ['/v1/images/edits', editForm({ stream: 'true' })],
+    ['/v1/images/edits', buildEditForm()],
+    ['/v1/images/edits', buildEditForm({ stream: 'true' })],
   ] as const;
   return Promise.all(
     bodies.map(async ([to, body]) => {
@@ -66,14 +66,14 @@ describe('a call whose outcome is unknown', () => {
   ])('is never retried, and its error tells the client not to retry: %s', async (_, step, status) => {
     gallery.painter.script('gpt-image-1.5', step);
     const [first, other] = [gallery.painter.requests.length, second.requests.length];
-    const replies = await everyWay();
+    const replies = await callEveryWay();
     expect(replies.map((reply) => [reply.status, reply.retry])).toEqual(replies.map(() => [status, 'false']));
     expect([gallery.painter.requests.length - first, second.requests.length - other]).toEqual([4, 0]);
   });
 
   it('fails with an error that says there was no image', async () => {
     gallery.painter.script('gpt-image-1.5', { reply: { status: 200, body: { created: 1, data: [] } } });
-    for (const { text } of (await everyWay()).slice(0, 1))
+    for (const { text } of (await callEveryWay()).slice(0, 1))
       expect(text).toContain('The provider answered without an image.');
   });
 });
@@ -83,7 +83,7 @@ describe('a call that was refused', () => {
     'is retried with another provider: %s',
     async (name) => {
       gallery.painter.script('gpt-image-1.5', { reply: refusals[name] });
-      const replies = await everyWay();
+      const replies = await callEveryWay();
       expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     },
   );
@@ -229,7 +229,7 @@ describe('a client that disconnects before any output', () => {
     const controller = new AbortController();
     const call = gallery.client.images
       .edit(
-        { model: wanted.model, prompt: 'Make it night', quality: 'low', image: await pngFile() },
+        { model: wanted.model, prompt: 'Make it night', quality: 'low', image: await makePngFile() },
         { signal: controller.signal },
       )
       .catch(() => undefined);

@@ -1,16 +1,16 @@
 /** Forms as clients without a browser's form library write them, part by part. */
 import { describe, expect, it } from 'vitest';
-import { gallery, pngBytes, useGallery } from './gallery.ts';
+import { gallery, makePng, useGallery } from './gallery.ts';
 
 useGallery();
 
 type Part = readonly [head: string, body: string | Uint8Array];
 
-const named = (name: string): string => `Content-Disposition: form-data; name="${name}"`;
-const model: Part = [named('model'), 'openai/gpt-image-1.5'];
-const prompt: Part = [named('prompt'), 'Nacht – 夜'];
-const quality: Part = [named('quality'), 'low'];
-const image: Part = [`${named('image')}; filename="a.png"\r\nContent-Type: image/png`, pngBytes()];
+const nameField = (name: string): string => `Content-Disposition: form-data; name="${name}"`;
+const model: Part = [nameField('model'), 'openai/gpt-image-1.5'];
+const prompt: Part = [nameField('prompt'), 'Nacht – 夜'];
+const quality: Part = [nameField('quality'), 'low'];
+const image: Part = [`${nameField('image')}; filename="a.png"\r\nContent-Type: image/png`, makePng()];
 
 function post(...parts: readonly Part[]): Promise<Response> {
   const bytes = parts.flatMap(([head, body]) => [
@@ -30,11 +30,11 @@ function post(...parts: readonly Part[]): Promise<Response> {
 }
 
 /** The parts that reached the provider. */
-function arrived(): string {
+function getReceived(): string {
   return String(gallery.painter.requests.at(-1)?.body);
 }
 
-async function refusal(response: Response): Promise<[number, unknown]> {
+async function readRefusal(response: Response): Promise<[number, unknown]> {
   return [response.status, await response.json()];
 }
 
@@ -53,7 +53,7 @@ describe('a part', () => {
     ['its name before the name of its field', 'content-disposition:form-data;filename="a.png";name="image"'],
     ['an empty name', 'Content-Disposition: form-data; name="image"; filename=""\r\nContent-Type: image/png'],
   ])('is a file if it has a filename: %s', async (_, head) => {
-    const response = await post(model, prompt, quality, [head, pngBytes()]);
+    const response = await post(model, prompt, quality, [head, makePng()]);
     expect([response.status, await response.text()]).toEqual([
       200,
       expect.stringContaining('"num_input_images":1'),
@@ -68,21 +68,21 @@ describe('a part', () => {
         (
           await post(
             model,
-            [`${named('prompt')}\r\nContent-Transfer-Encoding: ${encoding}`, text],
+            [`${nameField('prompt')}\r\nContent-Transfer-Encoding: ${encoding}`, text],
             quality,
             image,
           )
         ).status,
       ).toBe(200);
-      expect(arrived()).toContain('name="prompt"\r\n\r\nNacht – 夜\r\n');
+      expect(getReceived()).toContain('name="prompt"\r\n\r\nNacht – 夜\r\n');
     },
   );
 
   it.each<[string, string, string, string | null]>([
-    ['not UTF-8', named('prompt'), '"prompt" is not UTF-8', 'prompt'],
+    ['not UTF-8', nameField('prompt'), '"prompt" is not UTF-8', 'prompt'],
     [
       'not UTF-8, as its type says',
-      `${named('prompt')}\r\nContent-Type: text/plain; charset=iso-8859-1`,
+      `${nameField('prompt')}\r\nContent-Type: text/plain; charset=iso-8859-1`,
       '"prompt" is not UTF-8',
       'prompt',
     ],
@@ -91,7 +91,7 @@ describe('a part', () => {
   ])('is refused if it is %s', async (_, head, message, param) => {
     const requestCount = gallery.painter.requests.length;
     const response = await post(model, quality, image, [head, Buffer.from('Größe', 'latin1')]);
-    expect(await refusal(response)).toMatchObject([
+    expect(await readRefusal(response)).toMatchObject([
       400,
       { error: { message: expect.stringContaining(message), param } },
     ]);
@@ -100,22 +100,22 @@ describe('a part', () => {
 
   it('is refused if its headers never end', async () => {
     const response = await post(model, prompt, quality, [
-      `${named('image')}; ${'filename="a"x '.repeat(60_000)}`,
-      pngBytes(),
+      `${nameField('image')}; ${'filename="a"x '.repeat(60_000)}`,
+      makePng(),
     ]);
-    expect(await refusal(response)).toMatchObject([
+    expect(await readRefusal(response)).toMatchObject([
       400,
       { error: { message: expect.stringContaining('a head of more than 4096 bytes') } },
     ]);
   });
 
   it('is named in the error even if its name is __proto__', async () => {
-    expect(await refusal(await post(model, prompt, quality, image, [named('__proto__'), 'x']))).toMatchObject(
-      [400, { error: { param: '__proto__' } }],
-    );
     expect(
-      await refusal(
-        await post(model, prompt, quality, image, [`${named('__proto__')}; filename="a.png"`, pngBytes()]),
+      await readRefusal(await post(model, prompt, quality, image, [nameField('__proto__'), 'x'])),
+    ).toMatchObject([400, { error: { param: '__proto__' } }]);
+    expect(
+      await readRefusal(
+        await post(model, prompt, quality, image, [`${nameField('__proto__')}; filename="a.png"`, makePng()]),
       ),
     ).toMatchObject([400, { error: { param: '__proto__' } }]);
   });

@@ -27,7 +27,7 @@ export interface Gallery {
   readonly client: OpenAI;
   /** Posts JSON, or a form, to a path of the gateway. */
   post(path: string, body: unknown): Promise<Response>;
-  balance(): Promise<number>;
+  readUsed(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -81,7 +81,7 @@ export async function openGallery({
         body: isForm ? body : JSON.stringify(body),
       });
     },
-    async balance() {
+    async readUsed() {
       const answer: unknown = await (
         await fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization } })
       ).json();
@@ -106,7 +106,7 @@ export function useGallery(): void {
   afterAll(() => gallery.close());
 }
 
-export function pngBytes(shade = 9): Buffer {
+export function makePng(shade = 9): Buffer {
   return Buffer.from(pixel(shade), 'base64');
 }
 
@@ -116,14 +116,14 @@ export const jpegBytes = Buffer.concat([
   Buffer.alloc(64),
 ]);
 
-export function pngFile(name = 'picture.png', shade = 9): Promise<File> {
-  return toFile(pngBytes(shade), name, { type: 'image/png' });
+export function makePngFile(name = 'picture.png', shade = 9): Promise<File> {
+  return toFile(makePng(shade), name, { type: 'image/png' });
 }
 
 /** An edit as a form, with fields to add, change or leave out. */
-export function editForm(
+export function buildEditForm(
   fields: Readonly<Record<string, string | undefined>> = {},
-  files: readonly (readonly [string, Uint8Array, string])[] = [['image', pngBytes(), 'a.png']],
+  files: readonly (readonly [string, Uint8Array, string])[] = [['image', makePng(), 'a.png']],
 ): FormData {
   const form = new FormData();
   const all = { model: 'openai/gpt-image-1.5', prompt: 'Make it night', quality: 'low', ...fields };

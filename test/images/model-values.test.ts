@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { countPictureTokens } from '../../core/billing/cost-bounds.ts';
 import { checkModel, isGatewayError } from '../../core/index.ts';
-import { modelOf, protocol, readJson } from './bodies.ts';
+import { requireModel, protocol, readJson } from './bodies.ts';
 
 describe('the values of each model', () => {
   type Outcome = readonly [sent: unknown, ...message: string[]];
@@ -13,10 +13,10 @@ describe('the values of each model', () => {
   } as const;
 
   /** What is sent for a value, and which losses are reported. */
-  function outcome(id: string, field: string, value: string): Outcome {
+  function describeOutcome(id: string, field: string, value: string): Outcome {
     const request = readJson({ [field]: value }).decode();
     try {
-      const { body, losses } = protocol.upstream.encodeRequest(request, modelOf(id), undefined);
+      const { body, losses } = protocol.upstream.encodeRequest(request, requireModel(id), undefined);
       const messages = losses
         .filter(({ path }) => fields[path.replace('image.', '') as keyof typeof fields] === field)
         .map(({ reason, code }) => `${code}: ${reason}`);
@@ -26,12 +26,12 @@ describe('the values of each model', () => {
     }
   }
 
-  const passed = (...values: string[]): [string, unknown][] => values.map((value) => [value, [value]]);
-  const madeAs = (value: string, sent: string): [string, unknown] => [
+  const pass = (...values: string[]): [string, unknown][] => values.map((value) => [value, [value]]);
+  const approximate = (value: string, sent: string): [string, unknown] => [
     value,
     [sent, `approximated: made as "${sent}"`],
   ];
-  const refused = (field: string, value: string, known: string): [string, unknown] => [
+  const refuse = (field: string, value: string, known: string): [string, unknown] => [
     value,
     [`400 "${field}" is "${value}", which this model does not have: send one of ${known}.`],
   ];
@@ -45,9 +45,9 @@ describe('the values of each model', () => {
       'openai/gpt-image-2',
       'size',
       [
-        ...passed('auto', '1024x1024', '1536x1024', '1024x1536', '1792x1024', '1024x1792'),
+        ...pass('auto', '1024x1024', '1536x1024', '1024x1536', '1792x1024', '1024x1792'),
         // Each of its rules, and where it ends.
-        ...passed('1040x1024', '2048x2048', '3840x2160', '2160x3840', '3072x1024', '1024x640', '2880x2880'),
+        ...pass('1040x1024', '2048x2048', '3840x2160', '2160x3840', '3072x1024', '1024x640', '2880x2880'),
         ...[
           '256x256',
           '512x512',
@@ -57,29 +57,29 @@ describe('the values of each model', () => {
           '3088x1024',
           '1024x624',
           '2896x2880',
-        ].map((size) => refused('size', size, shapes + anySize)),
+        ].map((size) => refuse('size', size, shapes + anySize)),
       ],
     ],
     [
       'openai/gpt-image-1.5',
       'size',
       [
-        ...passed('auto', '1024x1024', '1536x1024', '1024x1536'),
-        madeAs('1792x1024', '1536x1024'),
-        madeAs('1024x1792', '1024x1536'),
-        refused('size', '256x256', shapes),
-        refused('size', '512x512', shapes),
+        ...pass('auto', '1024x1024', '1536x1024', '1024x1536'),
+        approximate('1792x1024', '1536x1024'),
+        approximate('1024x1792', '1024x1536'),
+        refuse('size', '256x256', shapes),
+        refuse('size', '512x512', shapes),
       ],
     ],
     [
       'openai/gpt-image-1.5',
       'quality',
       [
-        ...passed('auto', 'low', 'medium', 'high'),
-        madeAs('standard', 'medium'),
-        madeAs('hd', 'high'),
+        ...pass('auto', 'low', 'medium', 'high'),
+        approximate('standard', 'medium'),
+        approximate('hd', 'high'),
         ...['xhigh', 'max', 'ultra'].map((quality) =>
-          refused('quality', quality, '"auto", "low", "medium", "high", "standard", "hd"'),
+          refuse('quality', quality, '"auto", "low", "medium", "high", "standard", "hd"'),
         ),
       ],
     ],
@@ -87,55 +87,63 @@ describe('the values of each model', () => {
       'openai/gpt-image-1-mini',
       'output_format',
       [
-        ...passed('png', 'jpeg', 'webp'),
+        ...pass('png', 'jpeg', 'webp'),
         ...['gif', 'svg', 'constructor'].map((format) =>
-          refused('output_format', format, '"png", "jpeg", "webp"'),
+          refuse('output_format', format, '"png", "jpeg", "webp"'),
         ),
       ],
     ],
-    ['openai/gpt-image-1', 'background', passed('auto', 'opaque', 'transparent')],
+    ['openai/gpt-image-1', 'background', pass('auto', 'opaque', 'transparent')],
     [
       'openai/gpt-image-2',
       'background',
-      [...passed('auto', 'opaque'), refused('background', 'transparent', '"auto", "opaque"')],
+      [...pass('auto', 'opaque'), refuse('background', 'transparent', '"auto", "opaque"')],
     ],
     [
       'google/gemini-2.5-flash-image',
       'size',
       [
-        ...passed('auto', '1024x1024'),
-        madeAs('1536x1024', '1248x832'),
-        madeAs('1024x1536', '832x1248'),
-        madeAs('1792x1024', '1344x768'),
-        madeAs('1024x1792', '768x1344'),
-        refused('size', '512x512', shapes),
+        ...pass('auto', '1024x1024'),
+        approximate('1536x1024', '1248x832'),
+        approximate('1024x1536', '832x1248'),
+        approximate('1792x1024', '1344x768'),
+        approximate('1024x1792', '768x1344'),
+        refuse('size', '512x512', shapes),
       ],
     ],
     [
       'google/gemini-2.5-flash-image',
       'quality',
       [
-        ...passed('auto'),
-        ...['low', 'medium', 'high', 'standard', 'hd'].map((value) => madeAs(value, 'auto')),
+        ...pass('auto'),
+        ...['low', 'medium', 'high', 'standard', 'hd'].map((value) => approximate(value, 'auto')),
       ],
     ],
     [
       'google/gemini-3-pro-image-preview',
       'output_format',
-      [madeAs('png', 'auto'), madeAs('jpeg', 'auto'), refused('output_format', 'webp', '"png", "jpeg"')],
+      [
+        approximate('png', 'auto'),
+        approximate('jpeg', 'auto'),
+        refuse('output_format', 'webp', '"png", "jpeg"'),
+      ],
     ],
     [
       'google/gemini-3-pro-image-preview',
       'background',
-      [...passed('auto'), madeAs('opaque', 'auto'), refused('background', 'transparent', '"auto", "opaque"')],
+      [
+        ...pass('auto'),
+        approximate('opaque', 'auto'),
+        refuse('background', 'transparent', '"auto", "opaque"'),
+      ],
     ],
   ])('have an outcome for each value: %s, %s', (id, field, rows) => {
-    expect(rows.map(([value]) => [value, outcome(id, field, value)])).toEqual(rows);
+    expect(rows.map(([value]) => [value, describeOutcome(id, field, value)])).toEqual(rows);
   });
 });
 
 describe('a model with more than the interface lists', () => {
-  const asAsked = (...values: string[]): Record<string, string> =>
+  const mapToSelf = (...values: string[]): Record<string, string> =>
     Object.fromEntries(values.map((value) => [value, value]));
   const studio = checkModel({
     id: 'openai/studio',
@@ -151,7 +159,7 @@ describe('a model with more than the interface lists', () => {
     capabilities: {
       image: {
         tokens: { low: 1000, medium: 4000, high: 16_000, xhigh: 32_000, max: 64_000 },
-        sizes: asAsked('auto', '1024x1024', '2048x1024'),
+        sizes: mapToSelf('auto', '1024x1024', '2048x1024'),
         sizeRules: {
           multiple: 16,
           longestEdge: 8192,
@@ -159,9 +167,9 @@ describe('a model with more than the interface lists', () => {
           mostPixels: 67_108_864,
           mostRatio: 4,
         },
-        qualities: asAsked('auto', 'low', 'medium', 'high', 'xhigh', 'max'),
-        formats: asAsked('png', 'gif', 'svg'),
-        backgrounds: asAsked('auto', 'gradient'),
+        qualities: mapToSelf('auto', 'low', 'medium', 'high', 'xhigh', 'max'),
+        formats: mapToSelf('png', 'gif', 'svg'),
+        backgrounds: mapToSelf('auto', 'gradient'),
       },
     },
   });

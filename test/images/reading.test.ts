@@ -1,12 +1,12 @@
 /** What an image call may hold, and the errors for everything else. */
 import { describe, expect, it } from 'vitest';
 import { Form } from '../../core/index.ts';
-import { refusal } from '../support/refusals.ts';
-import { modelOf, protocol, readForm, readJson } from './bodies.ts';
-import { jpegBytes, pngBytes } from './gallery.ts';
+import { expectRefusal } from '../support/refusals.ts';
+import { requireModel, protocol, readForm, readJson } from './bodies.ts';
+import { jpegBytes, makePng } from './gallery.ts';
 
-function refusalOf(run: () => unknown): { code: string; param: string | undefined; message: string } {
-  const { code, message, details } = refusal(run);
+function describeRefusal(run: () => unknown): { code: string; param: string | undefined; message: string } {
+  const { code, message, details } = expectRefusal(run);
   return { code, param: details.param, message };
 }
 
@@ -36,7 +36,7 @@ describe('a generation', () => {
     ['response_format', { response_format: 'url' }, /"b64_json", or leave it out/],
     ['user', { user: 7 }, /a string/],
   ])('is refused by its field %s: %j', (param, body, message) => {
-    expect(refusalOf(() => readJson(body))).toEqual({
+    expect(describeRefusal(() => readJson(body))).toEqual({
       code: 'invalid_request',
       param,
       message: expect.stringMatching(message),
@@ -60,17 +60,17 @@ describe('a generation', () => {
   });
 
   it('must be JSON, and an edit a form', () => {
-    expect(refusalOf(() => readJson({}, 'edit'))).toMatchObject({
+    expect(describeRefusal(() => readJson({}, 'edit'))).toMatchObject({
       code: 'unsupported_media_type',
       message: expect.stringMatching(/multipart/),
     });
-    const form = readForm({}, [['image', pngBytes()]]);
+    const form = readForm({}, [['image', makePng()]]);
     expect(form.size).toMatchObject({ images: 1, mediaBytes: 0 });
   });
 });
 
 describe('an edit', () => {
-  const image = ['image', pngBytes()] as const;
+  const image = ['image', makePng()] as const;
 
   it.each<[string, Record<string, string>, readonly (readonly [string, Uint8Array])[], RegExp]>([
     ['image', {}, [], /is missing: send a PNG or JPEG file/],
@@ -81,13 +81,13 @@ describe('an edit', () => {
     [
       'image',
       {},
-      Array.from({ length: 17 }, () => ['image[]', pngBytes()] as const),
+      Array.from({ length: 17 }, () => ['image[]', makePng()] as const),
       /17 files: send 16 at most/,
     ],
     ['image', { image: 'https://example.com/a.png' }, [], /is a text: send a PNG or JPEG file, not a URL/],
     ['mask', {}, [image, ['mask', jpegBytes]], /no PNG file/],
-    ['mask', {}, [image, ['mask', pngBytes()], ['mask', pngBytes()]], /2 files: send one/],
-    ['picture', {}, [image, ['picture', pngBytes()]], /is a file: send files as/],
+    ['mask', {}, [image, ['mask', makePng()], ['mask', makePng()]], /2 files: send one/],
+    ['picture', {}, [image, ['picture', makePng()]], /is a file: send files as/],
     ['n', { n: 'two' }, [image], /1 to 10/],
     ['n', { n: '11' }, [image], /1 to 10/],
     ['stream', { stream: 'yes' }, [image], /true or false/],
@@ -102,7 +102,7 @@ describe('an edit', () => {
     ),
     ['prompt', { prompt: '' }, [image], /is missing/],
   ])('is refused by its field %s with %j', (param, fields, files, message) => {
-    expect(refusalOf(() => readForm(fields, files))).toEqual({
+    expect(describeRefusal(() => readForm(fields, files))).toEqual({
       code: 'invalid_request',
       param,
       message: expect.stringMatching(message),
@@ -113,9 +113,9 @@ describe('an edit', () => {
     const call = readForm(
       { n: '2', stream: 'true', partial_images: '1', output_compression: '80', size: 'auto' },
       [
-        ['image[]', pngBytes(1)],
+        ['image[]', makePng(1)],
         ['image[]', jpegBytes],
-        ['mask', pngBytes(2)],
+        ['mask', makePng(2)],
       ],
     );
     expect(call).toMatchObject({ candidates: 2, stream: true, inputImages: 2, size: { images: 3 } });
@@ -166,7 +166,7 @@ describe('an edit', () => {
     });
     const { body } = protocol.upstream.encodeRequest(
       call.decode(),
-      modelOf('openai/gpt-image-1.5'),
+      requireModel('openai/gpt-image-1.5'),
       undefined,
     );
     expect(body instanceof Form && body.fields.map(([name]) => name)).toEqual(['model', 'prompt', 'quality']);
@@ -196,7 +196,7 @@ describe('an edit', () => {
     ['provider.allow_fallbacks', [['provider[allow_fallbacks]', 'no']], /true or false/],
     ['provider.only', [['provider[only]', 'a']], /send an array/],
   ])('is refused by its field %s if the form is %j', (param, fields, message) => {
-    expect(refusalOf(() => readForm(fields, [image]))).toEqual({
+    expect(describeRefusal(() => readForm(fields, [image]))).toEqual({
       code: 'invalid_request',
       param,
       message: expect.stringMatching(message),

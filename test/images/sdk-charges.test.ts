@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { pixel } from '../support/vendor/images.ts';
-import { gallery, pngFile, gpt, nano, useGallery } from './gallery.ts';
+import { gallery, makePngFile, gpt, nano, useGallery } from './gallery.ts';
 
 useGallery();
 
 /** The exact cost of the next call. */
-async function costOf(call: () => Promise<unknown>): Promise<string> {
+async function measureCost(call: () => Promise<unknown>): Promise<string> {
   const before = gallery.gateway.ends.length;
   await call();
   const end = (await gallery.gateway.ended(before + 1)).at(-1);
@@ -18,18 +18,18 @@ describe('the charge', () => {
   it('has text and image tokens at their own rates', async () => {
     // 3 x 5 + 272 x 32 USD a million.
     expect(
-      await costOf(() =>
+      await measureCost(() =>
         gallery.client.images.generate({ model: gpt, prompt: 'A lighthouse', quality: 'low' }),
       ),
     ).toBe('completed usage 8719000');
     // 4 x 5 + 323 x 8 + 272 x 32.
     expect(
-      await costOf(async () =>
+      await measureCost(async () =>
         gallery.client.images.edit({
           model: gpt,
           prompt: 'Make it night',
           quality: 'low',
-          image: await pngFile(),
+          image: await makePngFile(),
         }),
       ),
     ).toBe('completed usage 11308000');
@@ -41,7 +41,7 @@ describe('the charge', () => {
     });
     // 3 x 5 + 272 x 32 + 28 x 10.
     expect(
-      await costOf(() =>
+      await measureCost(() =>
         gallery.client.images.generate({ model: gpt, prompt: 'A lighthouse', quality: 'low' }),
       ),
     ).toBe('completed usage 8999000');
@@ -77,13 +77,13 @@ describe('the charge', () => {
     const call = (): Promise<unknown> =>
       gallery.client.images.generate({ model: nano, prompt: 'A lighthouse', quality: 'auto' });
     // 10 x 0.3 + 1290 x 30 + 100 x 2.5, also if the provider does not distinguish images from text.
-    expect(await costOf(call)).toBe('completed usage 38953000');
-    expect(await costOf(call)).toBe('completed usage 38953000');
+    expect(await measureCost(call)).toBe('completed usage 38953000');
+    expect(await measureCost(call)).toBe('completed usage 38953000');
   });
 
   it('has each picture at its price if the model is priced by picture', async () => {
     expect(
-      await costOf(() =>
+      await measureCost(() =>
         gallery.client.images.generate({
           model: 'demo/paint',
           prompt: 'A lighthouse',
@@ -99,7 +99,7 @@ describe('the charge', () => {
     gallery.painter.script('gpt-image-1.5', { usage: 'missing' });
     // The call's 72 bytes are 18 tokens; a picture of low quality is estimated at 1500.
     expect(
-      await costOf(() =>
+      await measureCost(() =>
         gallery.post('/v1/images/generations', { model: gpt, prompt: 'A lighthouse', quality: 'low' }),
       ),
     ).toBe('completed estimate 48090000');
@@ -110,6 +110,6 @@ describe('the charge', () => {
       (sum, end) => ({ charges: sum.charges + ('charge' in end ? end.charge.cost : 0n) }),
       { charges: 0n },
     );
-    expect(BigInt(Math.round((await gallery.balance()) * 1e9))).toBe(charges);
+    expect(BigInt(Math.round((await gallery.readUsed()) * 1e9))).toBe(charges);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { pixel } from '../support/vendor/images.ts';
-import { gallery, pngFile, nano, useGallery } from './gallery.ts';
+import { gallery, makePngFile, nano, useGallery } from './gallery.ts';
 
 useGallery();
 
@@ -75,7 +75,7 @@ describe('a model of generate-content', () => {
   it('edits nothing', async () => {
     const requestCount = gallery.gemini.requests.length;
     const error: unknown = await gallery.client.images
-      .edit({ model: nano, prompt: 'Make it night', quality: 'low', image: await pngFile() })
+      .edit({ model: nano, prompt: 'Make it night', quality: 'low', image: await makePngFile() })
       .catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({
       status: 400,
@@ -153,7 +153,7 @@ describe('a model of generate-content', () => {
         body: `data: ${JSON.stringify(body)}\r\n\r\n`,
       };
       gallery.gemini.script('gemini-2.5-flash-image', { reply }, { reply: frame });
-      const used = await gallery.balance();
+      const used = await gallery.readUsed();
       for (const stream of [false, true]) {
         const response = await gallery.post('/v1/images/generations', {
           model: nano,
@@ -164,7 +164,7 @@ describe('a model of generate-content', () => {
         expect([response.status, response.headers.get('x-should-retry')]).toEqual([status, 'false']);
         expect(await response.json()).toMatchObject({ error: { message: expect.stringMatching(message) } });
       }
-      expect(await gallery.balance()).toBe(used);
+      expect(await gallery.readUsed()).toBe(used);
     },
   );
 });

@@ -5,7 +5,7 @@
 import type OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { pixel } from '../support/vendor/images.ts';
-import { gallery, jpegBytes, pngBytes, pngFile, gpt, useGallery } from './gallery.ts';
+import { gallery, jpegBytes, makePng, makePngFile, gpt, useGallery } from './gallery.ts';
 
 useGallery();
 
@@ -110,7 +110,7 @@ describe('a provider of images', () => {
         image: [],
         ...given,
       });
-    const one = await edit({ image: await pngFile() });
+    const one = await edit({ image: await makePngFile() });
     expect(one.usage).toMatchObject({
       input_tokens: 327,
       input_tokens_details: { text_tokens: 4, image_tokens: 323 },
@@ -118,10 +118,10 @@ describe('a provider of images', () => {
     });
     expect(one.data?.[0]).toEqual({ b64_json: pixel(1), index: 0 });
     const several = await edit({
-      image: [await pngFile('a.png', 1), await pngFile('b.png', 2), await pngFile('c.png', 3)],
+      image: [await makePngFile('a.png', 1), await makePngFile('b.png', 2), await makePngFile('c.png', 3)],
     });
     expect(several.usage).toMatchObject({ input_tokens_details: { image_tokens: 969 }, num_input_images: 3 });
-    const masked = await edit({ image: await pngFile(), mask: await pngFile('mask.png', 8) });
+    const masked = await edit({ image: await makePngFile(), mask: await makePngFile('mask.png', 8) });
     expect(masked.usage).toMatchObject({ input_tokens_details: { image_tokens: 646 }, num_input_images: 1 });
   });
 
@@ -138,8 +138,11 @@ describe('a provider of images', () => {
       n: 2,
       size: '1024x1536',
       input_fidelity: 'high',
-      image: [await pngFile('a.png', 1), new File([new Uint8Array(jpegBytes)], 'b', { type: 'image/gif' })],
-      mask: await pngFile('m.png', 8),
+      image: [
+        await makePngFile('a.png', 1),
+        new File([new Uint8Array(jpegBytes)], 'b', { type: 'image/gif' }),
+      ],
+      mask: await makePngFile('m.png', 8),
     });
     expect(seen).toEqual([
       {
@@ -150,9 +153,9 @@ describe('a provider of images', () => {
         size: '1024x1536',
         input_fidelity: 'high',
       },
-      ['image[]', 'image/png', pngBytes(1)],
+      ['image[]', 'image/png', makePng(1)],
       ['image[]', 'image/jpeg', jpegBytes],
-      ['mask', 'image/png', pngBytes(8)],
+      ['mask', 'image/png', makePng(8)],
     ]);
   });
 
@@ -161,7 +164,7 @@ describe('a provider of images', () => {
       model: gpt,
       prompt: 'Make it night',
       quality: 'low',
-      image: await pngFile(),
+      image: await makePngFile(),
       stream: true,
       partial_images: 1,
     });

@@ -2,11 +2,11 @@ import { readdirSync, readlinkSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { onLinux } from '../support/available.ts';
-import { editForm, jpegBytes, pngBytes } from './gallery.ts';
+import { buildEditForm, jpegBytes, makePng } from './gallery.ts';
 import { edits, openUploads, type UploadGallery } from './upload-gallery.ts';
 
 /** The path that a descriptor is open on. */
-function targetOf(descriptor: string): string {
+function readTarget(descriptor: string): string {
   try {
     return readlinkSync(`/proc/self/fd/${descriptor}`);
   } catch {
@@ -22,7 +22,7 @@ describe('a form', () => {
   it('gets the type of a picture from its bytes, whatever its name is', async () => {
     const response = await gallery.post(
       edits,
-      editForm({}, [['image', jpegBytes, '../../etc/passwd"\r\n.png']]),
+      buildEditForm({}, [['image', jpegBytes, '../../etc/passwd"\r\n.png']]),
     );
     expect(response.status).toBe(200);
     expect(String(gallery.painter.requests.at(-1)?.body)).toMatch(
@@ -42,7 +42,7 @@ describe('a form', () => {
       Buffer.from(
         text('model', 'openai/gpt-image-1.5') + text('prompt', 'Nacht – 夜') + text('quality', 'low') + head,
       ),
-      pngBytes(),
+      makePng(),
       Buffer.from(`\r\n--${boundary}--\r\n`),
     ]);
     const headers = {
@@ -52,7 +52,7 @@ describe('a form', () => {
     const response = await fetch(gallery.gateway.url + edits, { method: 'POST', headers, body });
     expect(response.status).toBe(200);
     expect(String(gallery.painter.requests.at(-1)?.body)).toContain('Nacht – 夜');
-    await gallery.nothingLeft();
+    await gallery.expectNothingLeft();
   });
 
   it.each(['no form at all', '--there\r\nContent-Disposition: form-data; name="model"\r\n\r\nx', ''])(
@@ -64,7 +64,7 @@ describe('a form', () => {
       };
       const response = await fetch(gallery.gateway.url + edits, { method: 'POST', headers, body });
       expect(response.status).toBe(400);
-      await gallery.nothingLeft();
+      await gallery.expectNothingLeft();
     },
   );
 
@@ -74,7 +74,7 @@ describe('a form', () => {
         '--there\r\nContent-Disposition: form-data; name="image"; filename="a.png"\r\n' +
           'Content-Type: image/png\r\n\r\n',
       ),
-      pngBytes(),
+      makePng(),
     ]);
     const headers = {
       authorization: `Bearer ${gallery.key}`,
@@ -82,11 +82,11 @@ describe('a form', () => {
     };
     for (let round = 0; round < 20; round += 1)
       expect((await fetch(gallery.gateway.url + edits, { method: 'POST', headers, body })).status).toBe(400);
-    const open = (): string[] =>
+    const listOpen = (): string[] =>
       readdirSync('/proc/self/fd')
-        .map(targetOf)
+        .map(readTarget)
         .filter((target) => target.includes(gallery.uploads));
-    await expect.poll(open).toEqual([]);
+    await expect.poll(listOpen).toEqual([]);
   });
 
   it.each([
@@ -102,7 +102,7 @@ describe('a form', () => {
     ],
     ['half of JSON', 'application/json', '{"model":'],
     ['fields of a page', 'application/x-www-form-urlencoded', 'model=openai/gpt-image-1.5&prompt=Night'],
-    ['a bare picture', 'image/png', pngBytes()],
+    ['a bare picture', 'image/png', makePng()],
     ['nothing', '', ''],
   ])('is refused if it is sent as %s, and the error asks for a form', async (_, type, body) => {
     const headers = { authorization: `Bearer ${gallery.key}`, ...(type ? { 'content-type': type } : {}) };
@@ -118,7 +118,7 @@ describe('a form', () => {
   it('is refused by generations, and the error asks for JSON', async () => {
     const response = await gallery.post(
       '/v1/images/generations',
-      editForm({}, [['image', pngBytes(), 'a.png']]),
+      buildEditForm({}, [['image', makePng(), 'a.png']]),
     );
     expect([response.status, await response.json()]).toMatchObject([
       415,
@@ -153,7 +153,7 @@ describe('a form', () => {
         status,
         { error: { message: expect.stringMatching(message) } },
       ]);
-      await gallery.nothingLeft();
+      await gallery.expectNothingLeft();
     },
   );
 
@@ -200,23 +200,23 @@ describe('a form', () => {
       ]);
       expect(gallery.painter.requests.length).toBe(requestCount);
     }
-    await gallery.nothingLeft();
+    await gallery.expectNothingLeft();
   });
 
   it('does not touch the prototype of objects', async () => {
-    const response = await gallery.post(edits, editForm({ ['__proto__']: 'x' }));
+    const response = await gallery.post(edits, buildEditForm({ ['__proto__']: 'x' }));
     expect(response.status).toBe(400);
     expect({}).not.toHaveProperty('0');
-    await gallery.nothingLeft();
+    await gallery.expectNothingLeft();
   });
 
   it('is not read without a key', async () => {
     const response = await fetch(gallery.gateway.url + edits, {
       method: 'POST',
       headers: { authorization: 'Bearer sk-wrong' },
-      body: editForm(),
+      body: buildEditForm(),
     });
     expect(response.status).toBe(401);
-    await gallery.nothingLeft();
+    await gallery.expectNothingLeft();
   });
 });

@@ -9,16 +9,16 @@ export const edits = '/v1/images/edits';
 
 export interface UploadGallery extends Gallery {
   readonly uploads: string;
-  left(): string[];
+  listLeft(): string[];
   /** Waits until no call's folder is left. */
-  nothingLeft(): Promise<void>;
+  expectNothingLeft(): Promise<void>;
 }
 
 export async function openUploads(): Promise<UploadGallery> {
   const dataFolder = mkdtempSync(join(tmpdir(), 'tollgate-uploads-'));
   const uploads = join(dataFolder, 'uploads');
   const gallery = await openGallery({ settings: { dataFolder, server: { bodyLimit: 1_000_000 } } });
-  const left = (): string[] => {
+  const listLeft = (): string[] => {
     try {
       return existsSync(uploads) ? readdirSync(uploads, { recursive: true }).map(String) : [];
     } catch {
@@ -28,8 +28,8 @@ export async function openUploads(): Promise<UploadGallery> {
   return {
     ...gallery,
     uploads,
-    left,
-    nothingLeft: async () => void (await expect.poll(left).toEqual([])),
+    listLeft,
+    expectNothingLeft: async () => void (await expect.poll(listLeft).toEqual([])),
     async close() {
       await gallery.close();
       rmSync(dataFolder, { recursive: true, force: true });

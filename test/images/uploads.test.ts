@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { editForm, jpegBytes, openGallery, pngBytes } from './gallery.ts';
+import { buildEditForm, jpegBytes, openGallery, makePng } from './gallery.ts';
 import { edits, openUploads, type UploadGallery } from './upload-gallery.ts';
 
 let gallery: UploadGallery;
@@ -13,16 +13,16 @@ afterAll(() => gallery.close());
 
 describe('a form', () => {
   it('is on disk only while it is read, with fifty at once', async () => {
-    const large = Buffer.concat([pngBytes(), Buffer.alloc(300_000)]);
+    const large = Buffer.concat([makePng(), Buffer.alloc(300_000)]);
     let most = 0;
-    const watch = setInterval(() => (most = Math.max(most, gallery.left().length)), 1);
+    const watch = setInterval(() => (most = Math.max(most, gallery.listLeft().length)), 1);
     const replies = await Promise.all(
       Array.from({ length: 50 }, () =>
         gallery.post(
           edits,
-          editForm({}, [
+          buildEditForm({}, [
             ['image', large, 'large.png'],
-            ['mask', pngBytes(), 'm.png'],
+            ['mask', makePng(), 'm.png'],
           ]),
         ),
       ),
@@ -30,35 +30,35 @@ describe('a form', () => {
     clearInterval(watch);
     expect(replies.map(({ status }) => status)).toEqual(Array.from({ length: 50 }, () => 200));
     expect(most).toBeGreaterThan(0);
-    await gallery.nothingLeft();
+    await gallery.expectNothingLeft();
   });
 
   it.each<[string, () => FormData, number, RegExp]>([
     [
       'that is no picture',
-      () => editForm({}, [['image', Buffer.from('hello'), 'a.png']]),
+      () => buildEditForm({}, [['image', Buffer.from('hello'), 'a.png']]),
       400,
       /no PNG or JPEG/,
     ],
-    ['that lacks a field', () => editForm({ prompt: undefined }), 400, /"prompt" is missing/],
+    ['that lacks a field', () => buildEditForm({ prompt: undefined }), 400, /"prompt" is missing/],
     [
       'that is too large',
-      () => editForm({}, [['image', Buffer.concat([pngBytes(), Buffer.alloc(1_000_000)]), 'a.png']]),
+      () => buildEditForm({}, [['image', Buffer.concat([makePng(), Buffer.alloc(1_000_000)]), 'a.png']]),
       413,
       /1000000 bytes/,
     ],
     [
       'of too many fields',
-      () => editForm(Object.fromEntries(Array.from({ length: 70 }, (_, index) => [`x${index}`, 'y']))),
+      () => buildEditForm(Object.fromEntries(Array.from({ length: 70 }, (_, index) => [`x${index}`, 'y']))),
       413,
       /64 fields/,
     ],
     [
       'of too many files',
       () =>
-        editForm(
+        buildEditForm(
           {},
-          Array.from({ length: 33 }, () => ['image[]', pngBytes(), 'a.png']),
+          Array.from({ length: 33 }, () => ['image[]', makePng(), 'a.png']),
         ),
       413,
       /32 files/,
@@ -66,41 +66,42 @@ describe('a form', () => {
     [
       'of a hundred files',
       () =>
-        editForm(
+        buildEditForm(
           {},
-          Array.from({ length: 100 }, () => ['image[]', pngBytes(), 'a.png']),
+          Array.from({ length: 100 }, () => ['image[]', makePng(), 'a.png']),
         ),
       413,
       /32 files/,
     ],
     [
       'of ten thousand parts',
-      () => editForm(Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`x${index}`, 'y']))),
+      () =>
+        buildEditForm(Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`x${index}`, 'y']))),
       413,
       /64 fields/,
     ],
     [
       'with a name of a megabyte',
-      () => editForm({ ['x'.repeat(900_000)]: 'y' }),
+      () => buildEditForm({ ['x'.repeat(900_000)]: 'y' }),
       400,
       /a name of more than 100/,
     ],
-    ['with a name too long', () => editForm({ ['x'.repeat(101)]: 'y' }), 400, /a name of more than 100/],
+    ['with a name too long', () => buildEditForm({ ['x'.repeat(101)]: 'y' }), 400, /a name of more than 100/],
     [
       'with a name of a thing everything has',
-      () => editForm({ constructor: 'x' }),
+      () => buildEditForm({ constructor: 'x' }),
       400,
       /Unknown parameter: 'constructor'/,
     ],
     [
       'that goes to a model that edits nothing',
-      () => editForm({ model: 'google/gemini-2.5-flash-image' }),
+      () => buildEditForm({ model: 'google/gemini-2.5-flash-image' }),
       400,
       /Image editing is not supported for model/,
     ],
     [
       'that its vendor refuses',
-      () => editForm({ output_compression: '50' }),
+      () => buildEditForm({ output_compression: '50' }),
       400,
       /Compression less than 100 is not supported/,
     ],
@@ -108,18 +109,18 @@ describe('a form', () => {
     const response = await gallery.post(edits, form());
     expect(response.status).toBe(status);
     expect(await response.json()).toMatchObject({ error: { message: expect.stringMatching(message) } });
-    await gallery.nothingLeft();
+    await gallery.expectNothingLeft();
   });
 
   it('is passed on in its own order, whichever file was written first', async () => {
-    const large = Buffer.concat([pngBytes(), Buffer.alloc(600_000)]);
+    const large = Buffer.concat([makePng(), Buffer.alloc(600_000)]);
     for (let round = 0; round < 10; round += 1) {
       const response = await gallery.post(
         edits,
-        editForm({}, [
+        buildEditForm({}, [
           ['image[]', large, 'a.png'],
           ['image[]', jpegBytes, 'b.jpg'],
-          ['image[]', pngBytes(), 'c.png'],
+          ['image[]', makePng(), 'c.png'],
           ['image[]', jpegBytes, 'd.jpg'],
         ]),
       );
@@ -134,7 +135,7 @@ describe('a form', () => {
   it('blocks no other call if it arrives slowly, and is read whole', async () => {
     const body = Buffer.from(
       await new Response(
-        editForm({}, [['image', Buffer.concat([pngBytes(), Buffer.alloc(50_000)]), 'a.png']]),
+        buildEditForm({}, [['image', Buffer.concat([makePng(), Buffer.alloc(50_000)]), 'a.png']]),
       ).arrayBuffer(),
     );
     const boundary = /^--(\S+)/.exec(body.toString('latin1'))?.[1] ?? '';
@@ -149,12 +150,12 @@ describe('a form', () => {
     ).on('error', slow.reject);
     for (let at = 0; at < body.length; at += 5000) {
       sending.write(body.subarray(at, at + 5000));
-      if (at === 25_000) expect((await gallery.post(edits, editForm())).status).toBe(200);
+      if (at === 25_000) expect((await gallery.post(edits, buildEditForm())).status).toBe(200);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     sending.end();
     expect(await slow.promise).toBe(200);
-    await gallery.nothingLeft();
+    await gallery.expectNothingLeft();
   });
 
   it('leaves nothing on disk if its client disconnects half-way', async () => {
@@ -169,12 +170,12 @@ describe('a form', () => {
     const upload = request(gallery.gateway.url + edits, { method: 'POST', headers });
     upload.on('error', () => undefined);
     upload.write(Buffer.concat([Buffer.from(head), Buffer.alloc(200_000)]));
-    await expect.poll(() => gallery.left().length).toBeGreaterThan(1);
+    await expect.poll(() => gallery.listLeft().length).toBeGreaterThan(1);
     const before = gallery.gateway.ends.length;
     upload.destroy();
     const end = (await gallery.gateway.ended(before + 1)).at(-1);
     expect(end?.type === 'refused' && end.error.code).toBe('client_gone');
-    await gallery.nothingLeft();
+    await gallery.expectNothingLeft();
   });
 });
 

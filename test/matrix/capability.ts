@@ -49,10 +49,12 @@ function matches(value: unknown, pattern: unknown): boolean {
   return Object.is(value, pattern);
 }
 
-function within(value: unknown, found: (value: unknown) => boolean): boolean {
+function hasWithin(value: unknown, found: (value: unknown) => boolean): boolean {
   if (found(value)) return true;
   return (
-    typeof value === 'object' && value !== null && Object.values(value).some((inner) => within(inner, found))
+    typeof value === 'object' &&
+    value !== null &&
+    Object.values(value).some((inner) => hasWithin(inner, found))
   );
 }
 
@@ -61,7 +63,7 @@ function within(value: unknown, found: (value: unknown) => boolean): boolean {
  * members.
  */
 export function holds(pattern: object): Check {
-  return (body) => within(body, (value) => matches(value, pattern));
+  return (body) => hasWithin(body, (value) => matches(value, pattern));
 }
 
 /** The body itself has these members. */
@@ -72,7 +74,7 @@ export function has(pattern: object): Check {
 /** Somewhere in the body is this text, or one that matches. */
 export function mentions(pattern: string | RegExp): Check {
   return (body) =>
-    within(
+    hasWithin(
       body,
       (value) =>
         typeof value === 'string' &&
@@ -80,15 +82,15 @@ export function mentions(pattern: string | RegExp): Check {
     );
 }
 
-export function all(...checks: readonly Check[]): Check {
+export function meetsAll(...checks: readonly Check[]): Check {
   return (body) => checks.every((check) => check(body));
 }
 
-export function any(...checks: readonly Check[]): Check {
+export function meetsAny(...checks: readonly Check[]): Check {
   return (body) => checks.some((check) => check(body));
 }
 
 /** The same on every wire. */
-export function everywhere<Value>(value: Value): Record<Wire, Value> {
+export function fillWires<Value>(value: Value): Record<Wire, Value> {
   return { 'chat-completions': value, responses: value, messages: value, 'generate-content': value };
 }

@@ -1,7 +1,7 @@
 /** Runs one capability between a client and a wire, through sockets, and judges what came of it. */
 import type { Json } from '../support/json.ts';
-import { wholeOf } from '../support/listen.ts';
-import { modelOf, type Crossing, type Quartet, type Wire } from '../support/quartet.ts';
+import { joinStream } from '../support/listen.ts';
+import { getModel, type Crossing, type Quartet, type Wire } from '../support/quartet.ts';
 import type { Capability } from './capability.ts';
 import { least } from './spelling.ts';
 
@@ -31,8 +31,8 @@ export function mustWork(capability: Capability, client: Wire, wire: Wire): bool
   return said && (shown === undefined || does?.[wire] === undefined || client in shown);
 }
 
-function replyOf(client: Wire, { text }: Crossing, stream: boolean): Json {
-  return stream ? wholeOf(client, text) : JSON.parse(text);
+function readReply(client: Wire, { text }: Crossing, stream: boolean): Json {
+  return stream ? joinStream(client, text) : JSON.parse(text);
 }
 
 async function cross(
@@ -43,20 +43,20 @@ async function cross(
   stream: boolean,
 ): Promise<Crossing> {
   const kind = typeof capability.model === 'function' ? capability.model(wire) : capability.model;
-  const { id, upstream } = modelOf(wire, kind);
+  const { id, upstream } = getModel(wire, kind);
   const ask = capability.ask[client] ?? {};
   quartet.vendors[wire].script(upstream, capability.does?.[wire] ?? {}, {});
   const first = await quartet.ask(client, id, { ...least[client], ...ask }, stream);
   const follow = capability.follow?.[client];
   if (!follow || first.status !== 200) return first;
-  return quartet.ask(client, id, follow(replyOf(client, first, stream)), stream);
+  return quartet.ask(client, id, follow(readReply(client, first, stream)), stream);
 }
 
 /**
  * How a part of a capability fared: carried, replaced by something similar, reported as lost, or none of
  * these.
  */
-function fared(
+function judgePart(
   carried: boolean | undefined,
   instead: boolean | undefined,
   isReported: boolean,
@@ -88,28 +88,28 @@ function judgeOnce(
   const request =
     got === undefined || (carried && regardless)
       ? 'works'
-      : fared(carried, instead?.[wire]?.(body), lost.length > 0);
+      : judgePart(carried, instead?.[wire]?.(body), lost.length > 0);
   if (request === undefined)
     throw new Broken(
       `${place}: the vendor did not receive it, and no loss was reported; ` +
         `sent ${JSON.stringify(sent).slice(0, 1500)}`,
     );
   const nothingShown = shown === undefined || capability.does?.[wire] === undefined || request === 'lost';
-  const whole = replyOf(client, crossing, stream);
+  const whole = readReply(client, crossing, stream);
   // Details of one provider that no other can express are reported, and do not count against the capability.
   const reply =
     nothingShown || shown[client]?.(whole)
       ? 'works'
-      : fared(false, shownInstead?.[client]?.(whole), messages.length > 0);
+      : judgePart(false, shownInstead?.[client]?.(whole), messages.length > 0);
   if (reply === undefined)
     throw new Broken(
       `${place}: the client did not receive it, and no loss was reported; ` +
         `got ${JSON.stringify(whole).slice(0, 1500)}`,
     );
-  return worse(request, reply);
+  return selectWorse(request, reply);
 }
 
-function worse(one: Outcome, other: Outcome): Outcome {
+function selectWorse(one: Outcome, other: Outcome): Outcome {
   return outcomes.indexOf(one) > outcomes.indexOf(other) ? one : other;
 }
 
@@ -127,5 +127,5 @@ export async function judge(
       judgeOnce(capability, client, wire, await cross(quartet, capability, client, wire, stream), stream),
     );
   }
-  return judged.reduce(worse);
+  return judged.reduce(selectWorse);
 }

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { wires } from '../support/quartet.ts';
 import { capabilities } from './capabilities.ts';
 import { applies, mustWork } from './judge.ts';
-import { measure, readMatrix, readReadme, withTable, type Measured } from './matrix.ts';
+import { measure, readMatrix, readReadme, insertTable, type Measured } from './matrix.ts';
 
 const floor = readMatrix();
 let measured: Measured;
@@ -46,6 +46,6 @@ describe('the matrix', () => {
   });
 
   it('is what the README shows', () => {
-    expect(readReadme()).toBe(withTable(readReadme(), floor));
+    expect(readReadme()).toBe(insertTable(readReadme(), floor));
   });
 });

@@ -58,30 +58,30 @@ export function writeMatrix(matrix: Matrix): void {
   writeFileSync(file, `${text.replace(/\{[^{}]*\}/g, (row) => row.replaceAll(/\s+/g, ' '))}\n`);
 }
 
-function rowOf(name: string, matrix: Matrix): string {
-  const cell = (client: Wire): string => {
+function formatRow(name: string, matrix: Matrix): string {
+  const formatCell = (client: Wire): string => {
     const row = matrix[name]?.[client];
     return row ? `\`${wires.map((wire) => (row[wire] ? marks[row[wire]] : '·')).join('')}\`` : '';
   };
-  return `| ${name} | ${wires.map(cell).join(' | ')} |`;
+  return `| ${name} | ${wires.map(formatCell).join(' | ')} |`;
 }
 
 /** The table of the README, from what is checked in. */
-function tableOf(matrix: Matrix): string {
+function formatTable(matrix: Matrix): string {
   const head = [`| client → | ${wires.join(' | ')} |`, `|---|${wires.map(() => ':-:|').join('')}`];
   const body = Object.entries(groups).flatMap(([group, rows]) => [
     `| **${group}** | | | | |`,
-    ...rows.filter(({ name }) => name in matrix).map(({ name }) => rowOf(name, matrix)),
+    ...rows.filter(({ name }) => name in matrix).map(({ name }) => formatRow(name, matrix)),
   ]);
   return [...head, ...body].join('\n');
 }
 
 /** The README with the table between its marks. */
-export function withTable(text: string, matrix: Matrix): string {
+export function insertTable(text: string, matrix: Matrix): string {
   const [start, end] = [text.indexOf(opening), text.indexOf(closing)];
   if (start < 0 || end < start)
     throw new Error(`plugins/protocols/README.md has no place for the matrix: ${opening} … ${closing}`);
-  return `${text.slice(0, start)}${opening}\n${tableOf(matrix)}\n${text.slice(end)}`;
+  return `${text.slice(0, start)}${opening}\n${formatTable(matrix)}\n${text.slice(end)}`;
 }
 
 export function readReadme(): string {

@@ -1,6 +1,6 @@
 /** One conversation in the words of each protocol, so that a capability has to spell only what is its own. */
 import type { Wire } from '../support/replaying-vendor.ts';
-import { everywhere } from './capability.ts';
+import { fillWires } from './capability.ts';
 
 interface Call {
   readonly id: string;
@@ -18,7 +18,7 @@ export type Turn =
   | { readonly assistant?: string; readonly calls?: readonly Call[] }
   | { readonly results: readonly Result[] };
 
-function chatTurn(turn: Turn): object[] {
+function spellChatTurn(turn: Turn): object[] {
   if ('user' in turn) return [{ role: 'user', content: turn.user }];
   if ('results' in turn)
     return turn.results.map(({ call, text }) => ({ role: 'tool', tool_call_id: call.id, content: text }));
@@ -30,7 +30,7 @@ function chatTurn(turn: Turn): object[] {
   return [{ role: 'assistant', content: turn.assistant ?? null, ...(calls ? { tool_calls: calls } : {}) }];
 }
 
-function responsesTurn(turn: Turn): object[] {
+function spellResponsesTurn(turn: Turn): object[] {
   if ('user' in turn) return [{ role: 'user', content: turn.user }];
   if ('results' in turn)
     return turn.results.map(({ call, text }) => ({
@@ -50,7 +50,7 @@ function responsesTurn(turn: Turn): object[] {
   ];
 }
 
-function messagesTurn(turn: Turn): object[] {
+function spellMessagesTurn(turn: Turn): object[] {
   if ('user' in turn) return [{ role: 'user', content: turn.user }];
   if ('results' in turn)
     return [
@@ -72,7 +72,7 @@ function messagesTurn(turn: Turn): object[] {
   ];
 }
 
-function generateTurn(turn: Turn): object[] {
+function spellGenerateTurn(turn: Turn): object[] {
   if ('user' in turn) return [{ role: 'user', parts: [{ text: turn.user }] }];
   if ('results' in turn)
     return [
@@ -92,12 +92,12 @@ function generateTurn(turn: Turn): object[] {
 }
 
 /** The turns as each protocol's request has them. */
-export function conversation(...turns: readonly Turn[]): Record<Wire, object> {
+export function spellTurns(...turns: readonly Turn[]): Record<Wire, object> {
   return {
-    'chat-completions': { messages: turns.flatMap(chatTurn) },
-    responses: { input: turns.flatMap(responsesTurn) },
-    messages: { messages: turns.flatMap(messagesTurn) },
-    'generate-content': { contents: turns.flatMap(generateTurn) },
+    'chat-completions': { messages: turns.flatMap(spellChatTurn) },
+    responses: { input: turns.flatMap(spellResponsesTurn) },
+    messages: { messages: turns.flatMap(spellMessagesTurn) },
+    'generate-content': { contents: turns.flatMap(spellGenerateTurn) },
   };
 }
 
@@ -129,7 +129,7 @@ export const chart: ToolFacts = {
 };
 
 /** Tools as each protocol's request offers them. */
-export function offering(...tools: readonly ToolFacts[]): Record<Wire, object> {
+export function offerTools(...tools: readonly ToolFacts[]): Record<Wire, object> {
   return {
     'chat-completions': {
       tools: tools.map(({ name, description, schema }) => ({
@@ -168,10 +168,10 @@ export function offering(...tools: readonly ToolFacts[]): Record<Wire, object> {
 }
 
 /** Several parts of a request in one, by protocol; a protocol that one of them leaves out is left out. */
-export function together(...parts: readonly Partial<Record<Wire, object>>[]): Partial<Record<Wire, object>> {
-  const wires = Object.keys(everywhere(0)).filter((wire): wire is Wire =>
-    parts.every((part) => wire in part),
-  );
+export function mergeParts(
+  ...parts: readonly Partial<Record<Wire, object>>[]
+): Partial<Record<Wire, object>> {
+  const wires = Object.keys(fillWires(0)).filter((wire): wire is Wire => parts.every((part) => wire in part));
   return Object.fromEntries(
     wires.map((wire) => [wire, Object.assign({}, ...parts.map((part) => part[wire]))]),
   );
@@ -179,6 +179,6 @@ export function together(...parts: readonly Partial<Record<Wire, object>>[]): Pa
 
 /** The least a call needs. */
 export const least: Readonly<Record<Wire, object>> = {
-  ...conversation({ user: 'Ahoy' }),
+  ...spellTurns({ user: 'Ahoy' }),
   messages: { max_tokens: 4000, messages: [{ role: 'user', content: 'Ahoy' }] },
 };

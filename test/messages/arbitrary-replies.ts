@@ -1,11 +1,11 @@
 /** Any reply in canonical events, and any event of a provider's stream. */
 import fc from 'fast-check';
 import type { CanonicalEvent } from '../../core/index.ts';
-import { anything, call, eventsOf, hasCall, pieces, some } from '../support/arbitrary-replies.ts';
+import { anything, call, buildEvents, hasCall, pieces, some } from '../support/arbitrary-replies.ts';
 import { base64, text, word } from '../support/arbitrary.ts';
 
 /** Halves of a text: arguments arrive in pieces. */
-function halves(whole: string): string[] {
+function halve(whole: string): string[] {
   return [whole.slice(0, whole.length >> 1), whole.slice(whole.length >> 1)].filter((half) => half !== '');
 }
 
@@ -17,7 +17,7 @@ const said = fc.oneof(
     { kind: fc.constant('reasoning' as const), pieces, opaque: signature },
     { requiredKeys: ['kind', 'pieces'] },
   ),
-  fc.record({ ...call, pieces: input.map((args) => halves(JSON.stringify(args))) }),
+  fc.record({ ...call, pieces: input.map((args) => halve(JSON.stringify(args))) }),
 );
 
 const ending = fc.constantFrom('stop' as const, 'length' as const, 'refusal' as const);
@@ -40,7 +40,7 @@ export const replyEvents = fc
   .tuple(fc.array(said, { maxLength: 4 }), ending, usage)
   .map(([blocks, raw, counted]): CanonicalEvent[] => [
     { type: 'response-start' },
-    ...blocks.flatMap((block, index) => eventsOf(block, index)),
+    ...blocks.flatMap((block, index) => buildEvents(block, index)),
     { type: 'usage', usage: counted },
     {
       type: 'finish',

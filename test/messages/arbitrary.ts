@@ -1,6 +1,6 @@
 /** Arbitrary bodies and replies, for laws that hold for all of them. */
 import fc from 'fast-check';
-import { base64, character, optional, text, unknown, withUnknown, word } from '../support/arbitrary.ts';
+import { base64, character, optional, text, unknown, addUnknown, word } from '../support/arbitrary.ts';
 
 /** Text that the provider accepts: more than white space. */
 const words = fc
@@ -13,12 +13,12 @@ function block(
   more: Record<string, fc.Arbitrary<unknown>> = {},
 ): fc.Arbitrary<Record<string, unknown>> {
   return fc
-    .tuple(withUnknown(fc.record(fields)), optional(more))
+    .tuple(addUnknown(fc.record(fields)), optional(more))
     .map(([known, loose]) => ({ ...known, ...loose, type }));
 }
 
 const mark = {
-  cache_control: withUnknown(
+  cache_control: addUnknown(
     fc.record(
       { type: fc.constant('ephemeral'), ttl: fc.constantFrom('5m', '1h') },
       { requiredKeys: ['type'] },
@@ -29,17 +29,17 @@ const mark = {
 const textBlock = block('text', { text: words });
 const markedText = block('text', { text: words }, mark);
 
-const url = withUnknown(
+const url = addUnknown(
   fc.record({ type: fc.constant('url'), url: fc.constantFrom('https://a.example/x', 'http://b.example') }),
 );
 
-const file = withUnknown(fc.record({ type: fc.constant('file'), file_id: word }));
+const file = addUnknown(fc.record({ type: fc.constant('file'), file_id: word }));
 
 const image = block('image', {
   source: fc.oneof(
     url,
     file,
-    withUnknown(
+    addUnknown(
       fc.record({
         type: fc.constant('base64'),
         media_type: fc.constantFrom('image/png', 'image/webp'),
@@ -55,13 +55,11 @@ const document = block(
     source: fc.oneof(
       url,
       file,
-      withUnknown(
+      addUnknown(
         fc.record({ type: fc.constant('base64'), media_type: fc.constant('application/pdf'), data: base64 }),
       ),
-      withUnknown(
-        fc.record({ type: fc.constant('text'), media_type: fc.constant('text/plain'), data: text }),
-      ),
-      withUnknown(
+      addUnknown(fc.record({ type: fc.constant('text'), media_type: fc.constant('text/plain'), data: text })),
+      addUnknown(
         fc.record({
           type: fc.constant('content'),
           content: fc.oneof(text, fc.array(textBlock, { maxLength: 2 })),
@@ -115,7 +113,7 @@ const thinking = fc.oneof(
   block('redacted_thinking', { data: base64 }),
 );
 
-const message = withUnknown(
+const message = addUnknown(
   fc.oneof(
     fc.record({
       role: fc.constantFrom('user', 'system'),
@@ -170,7 +168,7 @@ const calling = fc.oneof(
 const reasoning = fc.oneof(
   fc.constant({}),
   fc.record({
-    thinking: withUnknown(
+    thinking: addUnknown(
       fc.record(
         { type: fc.constant('adaptive'), display: fc.constantFrom('summarized', 'omitted') },
         { requiredKeys: ['type'] },
@@ -181,10 +179,10 @@ const reasoning = fc.oneof(
 );
 
 const output = optional({
-  output_config: withUnknown(
+  output_config: addUnknown(
     optional({
       effort: fc.constantFrom('low', 'high', 'max'),
-      format: withUnknown(
+      format: addUnknown(
         fc.record({
           type: fc.constant('json_schema'),
           schema: fc.constant({ type: 'object', properties: {} }),
@@ -201,7 +199,7 @@ const scalars = optional({
   top_p: fc.double({ min: 0, max: 1, noNaN: true }).map((value) => value + 0),
   top_k: fc.nat(100),
   stop_sequences: fc.array(text, { maxLength: 3 }),
-  metadata: withUnknown(optional({ user_id: text })),
+  metadata: addUnknown(optional({ user_id: text })),
   service_tier: fc.constantFrom('auto', 'standard_only'),
   cache_control: fc.constant({ type: 'ephemeral' }),
   context_management: fc.constant({ edits: [] }),

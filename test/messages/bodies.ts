@@ -15,14 +15,14 @@ import {
 } from '../../core/index.ts';
 import { createProtocol } from '../../plugins/protocols/messages/index.ts';
 import { isObject } from '../support/json.ts';
-import { modelFrom } from '../support/model-from.ts';
+import { createModelFactory } from '../support/model-from.ts';
 import { ahoy, call } from '../support/turns.ts';
 
 export const protocol = createProtocol('/alpha');
 export const version = { 'anthropic-version': '2023-06-01' };
 
 /** A model that supports everything, except for the stated differences. */
-export const modelWith = modelFrom({
+export const makeModel = createModelFactory({
   id: 'anthropic/claude-test',
   upstream: 'claude-test-upstream',
   outputLimit: 64_000,
@@ -35,18 +35,18 @@ export const modelWith = modelFrom({
 });
 
 /** The model a body asks for, of the generation that reasons in the body's way. */
-export function modelFor(body: unknown): Model {
+export function chooseModel(body: unknown): Model {
   const fields = isObject(body) ? body : {};
   const thinking = isObject(fields.thinking) ? fields.thinking.type : undefined;
   const reasoning = thinking === 'adaptive' ? { style: 'adaptive' as const } : { style: 'budget' as const };
-  return modelWith({
+  return makeModel({
     id: String(fields.model),
     capabilities: { reasoning, wire: { messages: { midSystem: true } } },
   });
 }
 
 /** The one edit the gateway makes on purpose. */
-export function sentBody(body: unknown, model: Model): unknown {
+export function applyEdits(body: unknown, model: Model): unknown {
   return isObject(body) ? { ...body, model: model.upstream } : body;
 }
 
@@ -57,7 +57,7 @@ const smallest = {
 };
 
 /** A call with these fields and the minimum that a body needs. */
-export function callWith(
+export function makeCall(
   fields: Record<string, unknown> = {},
   headers: Record<string, string> = {},
 ): ClientCall {
@@ -73,7 +73,7 @@ export interface Sent {
 }
 
 /** The request that the gateway sends for a request in another protocol. */
-export function send(request: Partial<CanonicalRequest>, model = modelWith(), outputLimit?: number): Sent {
+export function send(request: Partial<CanonicalRequest>, model = makeModel(), outputLimit?: number): Sent {
   const whole = requestSchema.parse({
     model: model.id,
     stream: false,
@@ -86,9 +86,9 @@ export function send(request: Partial<CanonicalRequest>, model = modelWith(), ou
 }
 
 /** A call of the tool `look`. */
-export const looking = (id: string, args = '{}'): Block => call(id, 'look', { arguments: args });
+export const callLook = (id: string, args = '{}'): Block => call(id, 'look', { arguments: args });
 export const look: Tool = { type: 'function', name: 'look', schema: { type: 'object', properties: {} } };
 export const turns = (...list: Turn[]): Partial<CanonicalRequest> => ({ turns: list });
 
 /** The model with these differences of what it can do. */
-export const able = (capabilities: ModelFacts['capabilities']): Model => modelWith({ capabilities });
+export const makeCapable = (capabilities: ModelFacts['capabilities']): Model => makeModel({ capabilities });

@@ -3,19 +3,19 @@ import { expect } from 'vitest';
 import type { CanonicalEvent, Opaque } from '../../core/index.ts';
 import { readStream } from '../contract/replies.ts';
 import { isObject } from '../support/json.ts';
-import { callWith, protocol } from './bodies.ts';
+import { makeCall, protocol } from './bodies.ts';
 
 export const { client } = protocol;
-export const context = { id: 'k7', model: 'openai/gpt-5.5', created: 1_790_000_000, call: callWith() };
+export const context = { id: 'k7', model: 'openai/gpt-5.5', created: 1_790_000_000, call: makeCall() };
 
-export function framesOf(events: readonly CanonicalEvent[]): string {
+export function encodeFrames(events: readonly CanonicalEvent[]): string {
   const encoder = client.encodeEvents(context);
   return events.map((event) => encoder.push(event)).join('');
 }
 
 /** The events a client reads, each with its name. */
-export function written(events: readonly CanonicalEvent[]): Record<string, unknown>[] {
-  return readStream(Buffer.from(framesOf(events))).map(({ event, data }) => {
+export function writeEvents(events: readonly CanonicalEvent[]): Record<string, unknown>[] {
+  return readStream(Buffer.from(encodeFrames(events))).map(({ event, data }) => {
     const body: unknown = JSON.parse(data);
     if (!isObject(body)) throw new Error('no object');
     expect(event).toBe(body.type);

@@ -4,8 +4,8 @@ import { toClientPath } from '../../core/loss.ts';
 import { StreamEncoder } from '../../plugins/protocols/messages/encode-events.ts';
 import { seal } from '../../plugins/shared/wire-kit/envelope.ts';
 import { isObject } from '../support/json.ts';
-import { callWith, modelWith, protocol } from './bodies.ts';
-import { call, client, context, delta, end, last, start, written } from './client-events.ts';
+import { makeCall, makeModel, protocol } from './bodies.ts';
+import { call, client, context, delta, end, last, start, writeEvents } from './client-events.ts';
 
 describe('encrypted state of another provider', () => {
   const state = (kind = 'encrypted'): Opaque => ({ vendor: 'openai', kind, value: 'sealed+/=' });
@@ -26,7 +26,7 @@ describe('encrypted state of another provider', () => {
   it('travels with the conversation, and returns to the very block it belongs to', () => {
     const body = client.encodeReply(reply, context);
     const content = isObject(body) ? body.content : undefined;
-    const next = callWith({
+    const next = makeCall({
       messages: [
         { role: 'user', content: 'x' },
         { role: 'assistant', content },
@@ -45,7 +45,7 @@ describe('encrypted state of another provider', () => {
   });
 
   it('is in a block that clients keep without reading it', () => {
-    const data = written(reply).flatMap(({ content_block: block }) =>
+    const data = writeEvents(reply).flatMap(({ content_block: block }) =>
       isObject(block) && block.type === 'redacted_thinking' ? [block.data] : [],
     );
     expect(data).toHaveLength(5);
@@ -78,7 +78,7 @@ describe('encrypted state of another provider', () => {
       ],
       [],
     ]);
-    const [turn] = callWith({ messages: [{ role: 'assistant', content }] }).decode().turns;
+    const [turn] = makeCall({ messages: [{ role: 'assistant', content }] }).decode().turns;
     expect(turn?.blocks).toEqual([
       expect.not.objectContaining({ opaque: expect.anything() }),
       expect.objectContaining({ id: 'a' }),
@@ -92,7 +92,7 @@ describe('encrypted state of another provider', () => {
 
   it('is reported as lost by its position', () => {
     const data = seal({ vendor: 'openai', kind: 'encrypted', value: 'x' });
-    const request = callWith({
+    const request = makeCall({
       messages: [
         {
           role: 'assistant',
@@ -103,7 +103,7 @@ describe('encrypted state of another provider', () => {
         },
       ],
     }).decode();
-    const { losses } = protocol.upstream.encodeRequest(request, modelWith(), undefined);
+    const { losses } = protocol.upstream.encodeRequest(request, makeModel(), undefined);
     expect(losses.map(({ path }) => toClientPath(path, request, protocol.client.fieldNames))).toEqual([
       'messages[0].content[1]',
     ]);
@@ -115,8 +115,8 @@ describe('encrypted state of another provider', () => {
       { type: 'text', text: 'Well.' },
     ];
     const { body } = protocol.upstream.encodeRequest(
-      callWith({ messages: [{ role: 'assistant', content }] }).decode(),
-      modelWith(),
+      makeCall({ messages: [{ role: 'assistant', content }] }).decode(),
+      makeModel(),
       undefined,
     );
     expect(JSON.stringify(body)).not.toContain('Thinking of it.');

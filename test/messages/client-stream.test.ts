@@ -8,10 +8,10 @@ import {
   delta,
   end,
   finish,
-  framesOf,
+  encodeFrames,
   last,
   start,
-  written,
+  writeEvents,
 } from './client-events.ts';
 
 describe("a client's stream", () => {
@@ -28,7 +28,7 @@ describe("a client's stream", () => {
   });
 
   it('estimates an input that is not known yet, and corrects it at the end', () => {
-    const events = written([
+    const events = writeEvents([
       { type: 'response-start' },
       start(0, 'text'),
       delta(0, 'x'),
@@ -53,7 +53,7 @@ describe("a client's stream", () => {
   });
 
   it('has one block open at a time, numbered without a gap, even for interleaved calls', () => {
-    const events = written([
+    const events = writeEvents([
       start(0, 'text'),
       end(0),
       call(1, 'a'),
@@ -90,7 +90,9 @@ describe("a client's stream", () => {
   });
 
   it('closes blocks that never ended before the message ends', () => {
-    const types = written([start(0, 'text'), delta(0, 'x'), call(1, 'a'), ...last]).map(({ type }) => type);
+    const types = writeEvents([start(0, 'text'), delta(0, 'x'), call(1, 'a'), ...last]).map(
+      ({ type }) => type,
+    );
     expect(types).toEqual([
       'message_start',
       'content_block_start',
@@ -112,7 +114,7 @@ describe("a client's stream", () => {
     ['length', [call(0, 'a'), end(0)], 'max_tokens'],
     ['stop', [start(0, 'refusal'), delta(0, 'No.'), end(0)], 'refusal'],
   ] as const)('that ends by %s after %j ends by %s', (reason, blocks, word) => {
-    expect(written([...blocks, finish(reason), { type: 'response-end' }]).at(-2)).toMatchObject({
+    expect(writeEvents([...blocks, finish(reason), { type: 'response-end' }]).at(-2)).toMatchObject({
       delta: { stop_reason: word, stop_sequence: null },
     });
   });
@@ -129,28 +131,28 @@ describe("a client's stream", () => {
   });
 
   it('estimates an output that no provider counted', () => {
-    expect(written([start(0, 'text'), delta(0, 'x'.repeat(40)), end(0), ...last]).at(-2)).toMatchObject({
+    expect(writeEvents([start(0, 'text'), delta(0, 'x'.repeat(40)), end(0), ...last]).at(-2)).toMatchObject({
       usage: { output_tokens: 10 },
     });
   });
 
   it('gives an id of its own to a call without one, or with one it cannot carry', () => {
-    const [, first] = written([start(0, 'tool-call', { name: 'look' }), end(0), ...last]);
+    const [, first] = writeEvents([start(0, 'tool-call', { name: 'look' }), end(0), ...last]);
     expect(first).toMatchObject({ content_block: { id: expect.stringMatching(/^toolu_[0-9a-f]{16}$/) } });
     expect(
-      written([start(0, 'tool-call', { id: 'functions.look:0', name: 'look' }), end(0), ...last])[1],
+      writeEvents([start(0, 'tool-call', { id: 'functions.look:0', name: 'look' }), end(0), ...last])[1],
     ).toMatchObject({ content_block: { id: 'toolu_ec0002042636dd8a' } });
   });
 
   it('says nothing of citations where there are none, because the AI SDK 6 refuses null', () => {
-    const [, first] = written([start(0, 'text'), delta(0, 'x'), end(0), ...last]);
+    const [, first] = writeEvents([start(0, 'text'), delta(0, 'x'), end(0), ...last]);
     expect(first).toMatchObject({ content_block: { type: 'text', text: '' } });
     expect(JSON.stringify(first)).not.toContain('citations');
   });
 
   it('cites a web page without a title by an empty one, because the AI SDK 6 refuses null', () => {
     const annotation = { kind: 'url' as const, url: 'https://a.example' };
-    const events = written([
+    const events = writeEvents([
       start(0, 'text'),
       { type: 'annotation', candidate: 0, block: 0, annotation },
       end(0),
@@ -165,7 +167,7 @@ describe("a client's stream", () => {
 
   it('cites web pages that another provider found', () => {
     const annotation = { kind: 'url' as const, url: 'https://a.example', title: 'A' };
-    const events = written([
+    const events = writeEvents([
       start(0, 'text'),
       delta(0, 'x'),
       { type: 'annotation', candidate: 0, block: 0, annotation },
@@ -205,7 +207,15 @@ describe("a client's stream", () => {
 
   it('omits what the protocol cannot express', () => {
     expect(
-      written([start(0, 'image'), delta(0, 'AAAA'), end(0), start(1, 'text'), delta(1, 'x'), end(1), ...last])
+      writeEvents([
+        start(0, 'image'),
+        delta(0, 'AAAA'),
+        end(0),
+        start(1, 'text'),
+        delta(1, 'x'),
+        end(1),
+        ...last,
+      ])
         .map(({ index }) => index)
         .filter((index) => index !== undefined),
     ).toEqual([0, 0, 0]);
@@ -213,11 +223,11 @@ describe("a client's stream", () => {
 
   it('sends a keep-alive that its clients know', () => {
     expect(client.keepAlive).toBe('event: ping\ndata: {"type": "ping"}\n\n');
-    expect(framesOf([{ type: 'ping' }])).toBe(client.keepAlive);
+    expect(encodeFrames([{ type: 'ping' }])).toBe(client.keepAlive);
   });
 
   it('that breaks off ends with an error and nothing after it', () => {
-    expect(framesOf([{ type: 'error', message: 'It broke.' }])).toBe(
+    expect(encodeFrames([{ type: 'error', message: 'It broke.' }])).toBe(
       'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"It broke."}}\n\n',
     );
   });

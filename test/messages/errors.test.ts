@@ -28,27 +28,29 @@ describe('an error in the format of messages', () => {
   });
 
   it('names the field at fault, once', () => {
-    const errorFor = (message: string): unknown =>
+    const encodeError = (message: string): unknown =>
       client.encodeError(new GatewayError('unsupported_parameter', message, { param: 'tools[0]' }), 'id-1')
         .body;
-    expect(errorFor('This model has no such tool.')).toMatchObject({
+    expect(encodeError('This model has no such tool.')).toMatchObject({
       error: { message: 'tools[0]: This model has no such tool.' },
     });
-    expect(errorFor('"tools[0]" is not for this model.')).toMatchObject({
+    expect(encodeError('"tools[0]" is not for this model.')).toMatchObject({
       error: { message: '"tools[0]" is not for this model.' },
     });
   });
 
   it('reports a prompt that is too long once, with the text its clients look for', () => {
-    const errorFor = (message: string): unknown =>
+    const encodeError = (message: string): unknown =>
       client.encodeError(new GatewayError('context_length_exceeded', message), 'id-1').body;
-    expect(errorFor('300 tokens.')).toMatchObject({ error: { message: 'prompt is too long: 300 tokens.' } });
-    expect(errorFor('Prompt is too long.')).toMatchObject({ error: { message: 'Prompt is too long.' } });
+    expect(encodeError('300 tokens.')).toMatchObject({
+      error: { message: 'prompt is too long: 300 tokens.' },
+    });
+    expect(encodeError('Prompt is too long.')).toMatchObject({ error: { message: 'Prompt is too long.' } });
   });
 });
 
 describe('an error of a provider', () => {
-  const refused = (status: number, type: string, message: string): GatewayError =>
+  const decodeRefusal = (status: number, type: string, message: string): GatewayError =>
     upstream.decodeError(
       status,
       JSON.stringify({ type: 'error', error: { type, message }, request_id: 'req_1' }),
@@ -64,7 +66,7 @@ describe('an error of a provider', () => {
     [400, 'invalid_request_error', 'Output blocked by content filtering policy', 'content_policy_violation'],
     [400, 'invalid_request_error', 'messages.0: text content blocks must be non-empty', 'invalid_request'],
   ])('%i %s "%s" reaches the client as %s', (status, type, message, code) => {
-    expect(refused(status, type, message)).toMatchObject({ code, message });
+    expect(decodeRefusal(status, type, message)).toMatchObject({ code, message });
   });
 
   it('keeps the code that tells its clients what to do', () => {
@@ -85,12 +87,12 @@ describe('an error of a provider', () => {
   });
 
   it('of another wire contains its code, if that is a plain word', () => {
-    const errorFor = (code: unknown): unknown =>
+    const crossError = (code: unknown): unknown =>
       client.encodeError(decodeError(400, JSON.stringify({ error: { message: 'Why.', code } })), 'id-1').body;
-    expect(errorFor('invalid_function_parameters')).toMatchObject({
+    expect(crossError('invalid_function_parameters')).toMatchObject({
       error: { details: { error_code: 'invalid_function_parameters' } },
     });
-    expect(errorFor(400)).toEqual({
+    expect(crossError(400)).toEqual({
       type: 'error',
       error: { type: 'invalid_request_error', message: 'Why.' },
       request_id: 'id-1',
@@ -112,7 +114,7 @@ describe('an error of a provider', () => {
     [402, 'billing_error', 'secret-org has no credit'],
     [403, 'permission_error', 'This organization has been disabled.'],
   ])('%i %s "%s" concerns our account and is never shown', (status, type, message) => {
-    const error = refused(status, type, message);
+    const error = decodeRefusal(status, type, message);
     expect(error.code).toBe('upstream_failed');
     expect(JSON.stringify(client.encodeError(error, 'id-1').body)).not.toMatch(
       /credit|limit|key|secret|disabled/i,

@@ -5,17 +5,17 @@ import { chatCompletions } from '../../plugins/protocols/chat-completions/index.
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { plain } from '../support/plain-protocol.ts';
-import { modelWith } from './bodies.ts';
+import { makeModel } from './bodies.ts';
 
 interface Asked extends UpstreamRequest {
   readonly json: unknown;
 }
 
-async function* once(text: string): AsyncGenerator<Uint8Array> {
+async function* streamOnce(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
 }
 
-export const counting: Endpoint = (_target, operation) =>
+export const getUrl: Endpoint = (_target, operation) =>
   operation === 'count' ? 'https://a.example/count' : 'https://a.example/messages';
 
 export const message =
@@ -55,7 +55,7 @@ export async function stop(): Promise<void> {
 }
 
 /** A provider of one model that answers every call with this. */
-export function vendor(
+export function createVendor(
   name: string,
   endpoints: Record<string, Endpoint>,
   reply: string,
@@ -68,14 +68,14 @@ export function vendor(
       const provider = { name, endpoints, sign: (request: UpstreamRequest) => request };
       host.providers.add(provider);
       host.catalog.offer(provider, [
-        modelWith({ id: 'house/model', free: undefined, price: { input: '1', output: '2' } }),
+        makeModel({ id: 'house/model', free: undefined, price: { input: '1', output: '2' } }),
       ]);
       host.hooks.authenticate.tapPromise(name, async () => ({ kind: 'user', account: 'a', key: 'k' }));
       host.hooks.dispatch.tapPromise(name, async (request, exchange) => {
         if (exchange.attempt.target.provider !== provider) return undefined;
         requests.push({ ...request, json: JSON.parse(String(request.body)) });
         exchange.attempt.sent = true;
-        return { status, headers: { 'content-type': type }, body: once(reply) };
+        return { status, headers: { 'content-type': type }, body: streamOnce(reply) };
       });
     },
   });

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { RouteReply } from '../../core/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { createHost, type TestHost } from '../support/host.ts';
-import { modelWith } from './bodies.ts';
+import { makeModel } from './bodies.ts';
 
-const priced = modelWith({
+const priced = makeModel({
   id: 'anthropic/claude-test',
   name: 'Claude Test',
   created: '2026-04-23',
@@ -14,18 +14,18 @@ const priced = modelWith({
   free: undefined,
   price: { input: '5', output: '25', cacheRead: '0.5', cacheWrite5m: '6.25', cacheWrite1h: '10' },
 });
-const nested = modelWith({ id: 'vendor/family/model:free', name: 'Free' });
-const painter = modelWith({ id: 'vendor/painter', output: ['image'] });
+const nested = makeModel({ id: 'vendor/family/model:free', name: 'Free' });
+const painter = makeModel({ id: 'vendor/painter', output: ['image'] });
 const provider = { name: 'p', endpoints: {}, sign: <Request>(request: Request): Request => request };
 
-function listed(mount?: string): TestHost {
+function offerModels(mount?: string): TestHost {
   const host = createHost([messages(mount === undefined ? {} : { mount })]);
   host.catalog.offer(provider, [priced, nested, painter]);
   return host;
 }
 
 async function get(name: string, id = ''): Promise<RouteReply> {
-  const route = listed().routes.get(name);
+  const route = offerModels().routes.get(name);
   if (route.access !== 'public') throw new Error('the listing is public');
   try {
     return await route.handle({
@@ -41,7 +41,7 @@ async function get(name: string, id = ''): Promise<RouteReply> {
   }
 }
 
-async function ids(name: string, id?: string): Promise<unknown> {
+async function getIds(name: string, id?: string): Promise<unknown> {
   const { body } = await get(name, id);
   return JSON.parse(String(body), (_key, value: unknown) =>
     typeof value === 'object' && value !== null && 'id' in value ? value.id : value,
@@ -50,20 +50,20 @@ async function ids(name: string, id?: string): Promise<unknown> {
 
 describe('the listing in the messages style', () => {
   it("is public, below the protocol's mount", () => {
-    const paths = (host: TestHost): unknown =>
+    const listPaths = (host: TestHost): unknown =>
       [...host.routes.all()].map(({ method, path, access }) => [method, path, access]);
-    expect(paths(listed())).toEqual([
+    expect(listPaths(offerModels())).toEqual([
       ['GET', '/alpha/v1/models', 'public'],
       ['GET', '/alpha/v1/models/*id', 'public'],
     ]);
-    expect(paths(listed('/claude'))).toMatchObject([
+    expect(listPaths(offerModels('/claude'))).toMatchObject([
       ['GET', '/claude/v1/models', 'public'],
       ['GET', '/claude/v1/models/*id', 'public'],
     ]);
   });
 
   it('lists every model that outputs text', async () => {
-    expect(await ids('messages-models')).toEqual({
+    expect(await getIds('messages-models')).toEqual({
       data: ['anthropic/claude-test', 'vendor/family/model:free'],
     });
   });
@@ -113,8 +113,8 @@ describe('the listing in the messages style', () => {
   });
 
   it("lists one owner's models by the owner's name, and one model by its whole id", async () => {
-    expect(await ids('messages-model', 'vendor')).toEqual({ data: ['vendor/family/model:free'] });
-    expect(await ids('messages-model', 'vendor/family/model:free')).toBe('vendor/family/model:free');
+    expect(await getIds('messages-model', 'vendor')).toEqual({ data: ['vendor/family/model:free'] });
+    expect(await getIds('messages-model', 'vendor/family/model:free')).toBe('vendor/family/model:free');
   });
 
   it.each(['nobody', 'vendor/nothing', 'vendor/painter'])(

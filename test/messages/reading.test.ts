@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ClientCall, Match } from '../../core/index.ts';
 import { createProtocol } from '../../plugins/protocols/messages/index.ts';
-import { refusal } from '../support/refusals.ts';
-import { callWith, protocol, version } from './bodies.ts';
+import { expectRefusal } from '../support/refusals.ts';
+import { makeCall, protocol, version } from './bodies.ts';
 
 function read(
   body: object,
@@ -44,7 +44,7 @@ describe('the version header', () => {
 
   it('is required, on calls and on counts', () => {
     for (const operation of ['generate', 'count'] as const) {
-      const { code, message } = refusal(() => read(least, {}, { operation }));
+      const { code, message } = expectRefusal(() => read(least, {}, { operation }));
       expect([code, message]).toEqual([
         'invalid_request',
         'The header "anthropic-version" is missing: send 2023-06-01 or 2026-10-21.',
@@ -53,7 +53,7 @@ describe('the version header', () => {
   });
 
   it('with another date is refused', () => {
-    expect(refusal(() => read(least, { 'anthropic-version': '2023-01-01' })).message).toContain(
+    expect(expectRefusal(() => read(least, { 'anthropic-version': '2023-01-01' })).message).toContain(
       'is "2023-01-01"',
     );
   });
@@ -127,7 +127,7 @@ describe('a body of messages', () => {
     ],
     [{ metadata: { user_id: 7 } }, 'metadata.user_id', 'a string'],
   ])('with %j is refused, naming %s', (fields, param, expected) => {
-    const error = refusal(() => read({ ...least, ...fields }));
+    const error = expectRefusal(() => read({ ...least, ...fields }));
     expect(error.details.param).toBe(param);
     expect(error.message).toContain(expected);
     expect(error.code).toBe('invalid_request');
@@ -136,7 +136,7 @@ describe('a body of messages', () => {
   it.each([{ type: 'create' }, { type: 'continue', previous_message_id: 'msg_1' }])(
     'that leaves its conversation with the provider is refused: %j',
     (thread) => {
-      const error = refusal(() =>
+      const error = expectRefusal(() =>
         read({ ...least, thread }, { ...version, 'anthropic-beta': 'message-threads-2026-08-12' }),
       );
       expect(error).toMatchObject({
@@ -158,7 +158,7 @@ describe('a body of messages', () => {
   ])(
     'that lets other models answer, at other prices, is refused by the name of %s',
     (param, fields, expected) => {
-      const error = refusal(() =>
+      const error = expectRefusal(() =>
         read({ ...least, ...fields }, { ...version, 'anthropic-beta': 'server-side-fallback-2026-07-01' }),
       );
       expect(error).toMatchObject({ code: 'unsupported_parameter', details: { param } });
@@ -208,12 +208,12 @@ describe('a body of messages', () => {
   });
 
   it('with a limit of 0 only warms the cache', () => {
-    expect(callWith({ max_tokens: 0 }).outputLimit).toBe(0);
+    expect(makeCall({ max_tokens: 0 }).outputLimit).toBe(0);
   });
 });
 
 it('a call that says that the model made it loses nothing on another wire', () => {
-  const call = (caller: object): unknown =>
+  const readCaller = (caller: object): unknown =>
     read({
       ...least,
       messages: [
@@ -221,7 +221,7 @@ it('a call that says that the model made it loses nothing on another wire', () =
         { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'look', input: {}, caller }] },
       ],
     }).decode().turns[1]?.blocks;
-  expect(call({ type: 'direct' })).toEqual([
+  expect(readCaller({ type: 'direct' })).toEqual([
     {
       type: 'tool-call',
       id: 'a',
@@ -231,7 +231,7 @@ it('a call that says that the model made it loses nothing on another wire', () =
       form: { messages: ['direct'] },
     },
   ]);
-  expect(call({ type: 'code_execution_20250825', tool_id: 'srvtoolu_1' })).toMatchObject([
+  expect(readCaller({ type: 'code_execution_20250825', tool_id: 'srvtoolu_1' })).toMatchObject([
     { vendor: { messages: { caller: { tool_id: 'srvtoolu_1' } } } },
   ]);
 });

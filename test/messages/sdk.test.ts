@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { GatewayError, type CanonicalEvent, type ClientCall } from '../../core/index.ts';
 import { decodeAll, fold, readStream } from '../contract/replies.ts';
 import { isObject } from '../support/json.ts';
-import { callWith, protocol } from './bodies.ts';
+import { makeCall, protocol } from './bodies.ts';
 
 const golden = new URL('../golden/messages/', import.meta.url);
 const cases = readdirSync(golden).filter((name) => existsSync(new URL(`${name}/reply.sse`, golden)));
 const { client, upstream } = protocol;
-const context = { id: 'k7', model: 'anthropic/claude-test', created: 1_790_000_000, call: callWith() };
+const context = { id: 'k7', model: 'anthropic/claude-test', created: 1_790_000_000, call: makeCall() };
 const request = {
   model: 'anthropic/claude-test',
   max_tokens: 100,
@@ -17,7 +17,7 @@ const request = {
 };
 
 /** The official client, with this reply to its every call. */
-function sdk(
+function createSdk(
   body: string,
   headers: Record<string, string>,
   status = 200,
@@ -33,19 +33,19 @@ function sdk(
 const asStream = { 'content-type': 'text/event-stream; charset=utf-8' };
 const asJson = { 'content-type': 'application/json' };
 
-function eventsOf(name: string): CanonicalEvent[] {
+function readEvents(name: string): CanonicalEvent[] {
   return decodeAll(
-    upstream.decodeEvents(callWith()),
+    upstream.decodeEvents(makeCall()),
     readStream(readFileSync(new URL(`${name}/reply.sse`, golden))),
   );
 }
 
-function framesOf(events: readonly CanonicalEvent[]): string {
+function encodeFrames(events: readonly CanonicalEvent[]): string {
   const encoder = client.encodeEvents(context);
   return events.map((event) => encoder.push(event)).join('');
 }
 
-function summary({ content, stop_reason: reason, usage }: Anthropic.Message): unknown {
+function summarizeReply({ content, stop_reason: reason, usage }: Anthropic.Message): unknown {
   return {
     text: content.map((block) => (block.type === 'text' ? block.text : '')).join(''),
     thoughts: content.map((block) => (block.type === 'thinking' ? block.thinking : '')).join(''),
@@ -65,7 +65,7 @@ const reasons: Record<string, string> = {
   'stop-sequence': 'stop_sequence',
 };
 
-function expected(events: readonly CanonicalEvent[]): unknown {
+function summarizeEvents(events: readonly CanonicalEvent[]): unknown {
   const { candidates, usage } = fold(events);
   const { text = '', reasoning: thoughts = '', calls = [], reason = '' } = candidates[0] ?? {};
   return {
@@ -80,19 +80,19 @@ function expected(events: readonly CanonicalEvent[]): unknown {
 
 describe('the official SDK', () => {
   it.each(cases)('assembles our stream of %s into what was said', async (name) => {
-    const events = eventsOf(name);
-    expect(summary(await sdk(framesOf(events), asStream).messages.stream(request).finalMessage())).toEqual(
-      expected(events),
-    );
+    const events = readEvents(name);
+    expect(
+      summarizeReply(await createSdk(encodeFrames(events), asStream).messages.stream(request).finalMessage()),
+    ).toEqual(summarizeEvents(events));
   });
 
   it.each(cases)('reads our message of %s', async (name) => {
-    const events = eventsOf(name);
+    const events = readEvents(name);
     expect(
-      summary(
-        await sdk(JSON.stringify(client.encodeReply(events, context)), asJson).messages.create(request),
+      summarizeReply(
+        await createSdk(JSON.stringify(client.encodeReply(events, context)), asJson).messages.create(request),
       ),
-    ).toEqual(expected(events));
+    ).toEqual(summarizeEvents(events));
   });
 
   it('assembles interleaved calls that another provider made', async () => {
@@ -110,8 +110,8 @@ describe('the official SDK', () => {
       { type: 'finish', candidate: 0, reason: { unified: 'stop', raw: 'stop' } },
       { type: 'response-end' },
     ];
-    const message = await sdk(framesOf(events), asStream).messages.stream(request).finalMessage();
-    expect(summary(message)).toMatchObject({
+    const message = await createSdk(encodeFrames(events), asStream).messages.stream(request).finalMessage();
+    expect(summarizeReply(message)).toMatchObject({
       calls: [
         ['call_a', 'look', '{}'],
         ['call_b', 'see', '{"x":2}'],
@@ -124,7 +124,7 @@ describe('the official SDK', () => {
     const frames =
       client.keepAlive +
       client.encodeStreamError(new GatewayError('upstream_failed', 'It broke off.'), context.call, true);
-    const stream = await sdk(frames, asStream).messages.create({ ...request, stream: true });
+    const stream = await createSdk(frames, asStream).messages.create({ ...request, stream: true });
     await expect(Array.fromAsync(stream)).rejects.toThrow('It broke off.');
   });
 
@@ -133,7 +133,9 @@ describe('the official SDK', () => {
       new GatewayError('out_of_balance', 'No credit.'),
       'exchange-1',
     );
-    await expect(sdk(JSON.stringify(body), asJson, status).messages.create(request)).rejects.toMatchObject({
+    await expect(
+      createSdk(JSON.stringify(body), asJson, status).messages.create(request),
+    ).rejects.toMatchObject({
       status: 402,
       error: { error: { type: 'billing_error' } },
     });
@@ -149,13 +151,13 @@ describe('the official SDK', () => {
         client.read(JSON.parse(text), text, match, Object.fromEntries(new Headers(headers).entries())),
       );
     };
-    await sdk(
-      JSON.stringify(client.encodeReply(eventsOf('text'), context)),
+    await createSdk(
+      JSON.stringify(client.encodeReply(readEvents('text'), context)),
       asJson,
       200,
       take,
     ).messages.create(request);
-    const counted = await sdk(
+    const counted = await createSdk(
       JSON.stringify(protocol.count?.encodeReply(12)),
       asJson,
       200,
@@ -166,17 +168,17 @@ describe('the official SDK', () => {
   });
 
   it('sends our reply back unchanged', async () => {
-    const { content } = await sdk(framesOf(eventsOf('thinking')), asStream)
+    const { content } = await createSdk(encodeFrames(readEvents('thinking')), asStream)
       .messages.stream(request)
       .finalMessage();
-    const call = callWith({
+    const call = makeCall({
       messages: [
         { role: 'user', content: 'x' },
         { role: 'assistant', content },
         { role: 'user', content: 'y' },
       ],
     });
-    const { sealed } = fold(eventsOf('thinking')).candidates[0] ?? { sealed: [] };
+    const { sealed } = fold(readEvents('thinking')).candidates[0] ?? { sealed: [] };
     expect(
       call
         .decode()

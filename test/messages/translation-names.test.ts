@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { toClientPath } from '../../core/loss.ts';
-import { callWith, protocol, version } from './bodies.ts';
+import { makeCall, protocol, version } from './bodies.ts';
 
 describe('a request of this protocol on another', () => {
   it('knows the path of each field', () => {
-    const { turns: list, tools } = callWith({
+    const { turns: list, tools } = makeCall({
       system: [{ type: 'text', text: 's' }],
       tools: [{ name: 'look', input_schema: { type: 'object' } }],
       messages: [
@@ -50,7 +50,7 @@ describe('a request of this protocol on another', () => {
     [{ output_config: { effort: 'low' } }, { effort: 'low' }],
     [{}, undefined],
   ])('asks for reasoning by %j', (fields, reasoning) => {
-    expect(callWith(fields).decode().reasoning).toEqual(reasoning);
+    expect(makeCall(fields).decode().reasoning).toEqual(reasoning);
   });
 
   it.each([
@@ -58,13 +58,13 @@ describe('a request of this protocol on another', () => {
     [{ output_config: { effort: 'low' } }, 'output_config.effort'],
     [{ thinking: { type: 'adaptive' }, output_config: { effort: 'low' } }, 'output_config.effort'],
   ])('names an effort as the client did that asked by %j', (fields, name) => {
-    expect(toClientPath('reasoning.effort', callWith(fields).decode(), protocol.client.fieldNames)).toBe(
+    expect(toClientPath('reasoning.effort', makeCall(fields).decode(), protocol.client.fieldNames)).toBe(
       name,
     );
   });
 
   it('has its fields under their canonical names', () => {
-    const request = callWith({
+    const request = makeCall({
       temperature: 1,
       top_p: 0.5,
       top_k: 3,

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Block, CanonicalRequest } from '../../core/index.ts';
 import { assistant, result, tool, user } from '../support/turns.ts';
-import { able, modelWith, send, look, looking, turns } from './bodies.ts';
+import { makeCapable, makeModel, send, look, callLook, turns } from './bodies.ts';
 
-const adaptive = able({ reasoning: { style: 'adaptive', efforts: ['low', 'medium', 'high', 'max'] } });
+const adaptive = makeCapable({ reasoning: { style: 'adaptive', efforts: ['low', 'medium', 'high', 'max'] } });
 
 describe('reasoning', () => {
   it.each([
@@ -37,26 +37,26 @@ describe('reasoning', () => {
   it('of none is switched off, set as low as possible, or omitted', () => {
     expect(send({ reasoning: { effort: 'none' } }).body.thinking).toEqual({ type: 'disabled' });
     expect(send({ reasoning: { budget: 0 } }, adaptive).body.thinking).toEqual({ type: 'disabled' });
-    const always = able({ reasoning: { style: 'adaptive', canDisable: false } });
+    const always = makeCapable({ reasoning: { style: 'adaptive', canDisable: false } });
     expect(send({ reasoning: { effort: 'none' } }, always)).toMatchObject({
       body: { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } },
       lost: ['reasoning'],
     });
-    const never = able({ reasoning: { style: 'none' } });
+    const never = makeCapable({ reasoning: { style: 'none' } });
     expect(send({ reasoning: { effort: 'none' } }, never)).toMatchObject({ lost: [] });
     expect(send({ reasoning: { effort: 'high' } }, never)).toMatchObject({ lost: ['reasoning'] });
   });
 
   it('is not enabled for a client that only asks to hide it', () => {
     const hidden = { reasoning: { display: 'none' as const }, temperature: 0.3 };
-    for (const model of [modelWith(), adaptive, able({ reasoning: { style: 'none' } })]) {
+    for (const model of [makeModel(), adaptive, makeCapable({ reasoning: { style: 'none' } })]) {
       const { body, lost } = send(hidden, model);
       expect([body.thinking, body.temperature, lost]).toEqual([undefined, 0.3, []]);
     }
   });
 
   it.each([
-    [modelWith(), { thinking: { budget_tokens: 8192 } }],
+    [makeModel(), { thinking: { budget_tokens: 8192 } }],
     [adaptive, { output_config: { effort: 'medium' } }],
   ])('of an unknown effort is a medium one, and the loss is reported', (model, body) => {
     expect(send({ reasoning: { effort: 'utmost' } }, model)).toMatchObject({
@@ -80,7 +80,7 @@ describe('reasoning', () => {
   it('is omitted for a forced tool, and if the reasoning of a tool loop is gone', () => {
     const forced = send({ reasoning: { effort: 'low' }, tools: [look], toolChoice: { mode: 'required' } });
     expect([forced.body.thinking, forced.lost]).toEqual([undefined, ['reasoning']]);
-    const loop = turns(user('Go'), assistant(looking('a')), tool(result('a')));
+    const loop = turns(user('Go'), assistant(callLook('a')), tool(result('a')));
     expect(send({ ...loop, tools: [look], reasoning: { effort: 'low' } }).lost).toEqual(['reasoning']);
     expect(send({ ...loop, tools: [look], reasoning: { effort: 'low' } }, adaptive).lost).toEqual([]);
     const sealed: Block = {
@@ -88,7 +88,7 @@ describe('reasoning', () => {
       text: 'Hm.',
       opaque: [{ vendor: 'anthropic', kind: 'signature', value: 's' }],
     };
-    const whole = turns(user('Go'), assistant(sealed, looking('a')), tool(result('a')));
+    const whole = turns(user('Go'), assistant(sealed, callLook('a')), tool(result('a')));
     expect(send({ ...whole, tools: [look], reasoning: { effort: 'low' } })).toMatchObject({
       body: { thinking: { type: 'enabled' } },
       lost: [],

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { CanonicalRequest } from '../../core/index.ts';
 import { assistant, call, system, text, user } from '../support/turns.ts';
-import { able, modelWith, send } from './bodies.ts';
+import { makeCapable, makeModel, send } from './bodies.ts';
 
 describe('the output limit', () => {
   it("is the model's own if the client states none, and the granted one before all", () => {
     expect(send({}).body.max_tokens).toBe(64_000);
     expect(send({ outputLimit: 50 }).body.max_tokens).toBe(50);
-    expect(send({ outputLimit: 50 }, modelWith(), 20).body.max_tokens).toBe(20);
+    expect(send({ outputLimit: 50 }, makeModel(), 20).body.max_tokens).toBe(20);
     expect(send({ outputLimit: 100_000 })).toMatchObject({
       body: { max_tokens: 64_000 },
       lost: ['outputLimit'],
@@ -28,7 +28,7 @@ describe('sampling', () => {
   });
 
   it('is omitted and reported if the model does not accept it, not both, or not with reasoning', () => {
-    const plain = able({ sampling: false });
+    const plain = makeCapable({ sampling: false });
     expect(send({ temperature: 0.3, topP: 0.5, topK: 3, stop: [' ', 'x'] }, plain)).toMatchObject({
       body: { stop_sequences: ['x'] },
       lost: ['temperature', 'topP', 'topK'],
@@ -37,7 +37,7 @@ describe('sampling', () => {
       body: { temperature: 0.3 },
       lost: ['topP'],
     });
-    expect(send({ topP: 0.5 }, modelWith({ supportedParameters: ['temperature'] })).lost).toEqual(['topP']);
+    expect(send({ topP: 0.5 }, makeModel({ supportedParameters: ['temperature'] })).lost).toEqual(['topP']);
     const { body, lost } = send({ temperature: 0.3, topK: 4, reasoning: { effort: 'low' } });
     expect([body.temperature, body.top_k, lost]).toEqual([undefined, undefined, ['temperature', 'topK']]);
   });
@@ -79,7 +79,7 @@ describe('a prefilled answer', () => {
     role: 'user',
     content: [text('<system>\nGo on from where the assistant stopped.\n</system>')],
   };
-  const newer = able({ reasoning: { style: 'adaptive' }, wire: { messages: { prefill: false } } });
+  const newer = makeCapable({ reasoning: { style: 'adaptive' }, wire: { messages: { prefill: false } } });
 
   it('is continued by models that can, without reasoning', () => {
     const { body, lost } = send({ turns: begun, reasoning: { effort: 'low' } });
@@ -106,7 +106,7 @@ describe('a prefilled answer', () => {
   });
 
   it('is recognised after system text too, unlike a call that waits for its result', () => {
-    const midway = able({ wire: { messages: { midSystem: true, prefill: false } } });
+    const midway = makeCapable({ wire: { messages: { midSystem: true, prefill: false } } });
     expect(send({ turns: [...begun, system('Be brief.')] }, midway).body.messages).toMatchObject([
       {},
       { role: 'assistant' },

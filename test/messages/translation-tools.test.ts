@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { CanonicalRequest, Tool } from '../../core/index.ts';
 import { assistant, call, system, user } from '../support/turns.ts';
-import { able, send, look } from './bodies.ts';
+import { makeCapable, send, look } from './bodies.ts';
 
 describe('tools', () => {
-  const answer = (tools: Tool[], more: Partial<CanonicalRequest> = {}): ReturnType<typeof send> =>
+  const sendTools = (tools: Tool[], more: Partial<CanonicalRequest> = {}): ReturnType<typeof send> =>
     send({ tools, ...more });
 
   it('get an object schema, and a name that the wire accepts', () => {
-    const { body } = answer([
+    const { body } = sendTools([
       { type: 'function', name: 'a.b:c', description: 'd' },
       {
         type: 'function',
@@ -33,7 +33,7 @@ describe('tools', () => {
 
   it('with free text are offered as functions with that text as their argument', () => {
     const grammar = { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: "a"' } };
-    const { body, lost } = answer(
+    const { body, lost } = sendTools(
       [{ type: 'custom', name: 'patch', description: 'Patch.', format: grammar }],
       {
         turns: [user('Go'), assistant(call('a', 'patch', { arguments: '*** Begin', custom: true }))],
@@ -61,7 +61,7 @@ describe('tools', () => {
     [{ mode: 'subset', names: ['look'], required: true }, { type: 'any' }],
     [{ mode: 'subset', names: ['look'] }, { type: 'auto' }],
   ])('are chosen by %j', (toolChoice, wire) => {
-    const { body } = answer([look, { type: 'function', name: 'other' }], { toolChoice });
+    const { body } = sendTools([look, { type: 'function', name: 'other' }], { toolChoice });
     expect(body.tool_choice).toEqual(wire);
     expect(body.tools).toHaveLength(toolChoice.mode === 'subset' ? 1 : 2);
   });
@@ -73,22 +73,22 @@ describe('tools', () => {
       kind: 'web-search',
       value: { googleSearch: {} },
     };
-    const { body, lost } = answer([look, { type: 'function', name: 'other' }, search], {
+    const { body, lost } = sendTools([look, { type: 'function', name: 'other' }, search], {
       toolChoice: { mode: 'subset', names: ['look'] },
     });
     expect([body.tools, lost]).toMatchObject([[{ name: 'look' }, { type: 'web_search_20250305' }], []]);
   });
 
   it('are called one at a time if the client wants that', () => {
-    expect(answer([look], { parallelToolCalls: false }).body.tool_choice).toEqual({
+    expect(sendTools([look], { parallelToolCalls: false }).body.tool_choice).toEqual({
       type: 'auto',
       disable_parallel_tool_use: true,
     });
     expect(
-      answer([look], { parallelToolCalls: false, toolChoice: { mode: 'required' } }).body.tool_choice,
+      sendTools([look], { parallelToolCalls: false, toolChoice: { mode: 'required' } }).body.tool_choice,
     ).toEqual({ type: 'any', disable_parallel_tool_use: true });
     expect(
-      answer([look], { parallelToolCalls: false, toolChoice: { mode: 'none' } }).body.tool_choice,
+      sendTools([look], { parallelToolCalls: false, toolChoice: { mode: 'none' } }).body.tool_choice,
     ).toEqual({ type: 'none' });
   });
 
@@ -99,7 +99,7 @@ describe('tools', () => {
       kind: 'web-search',
       value: { type: 'web_search' },
     };
-    const { body, lost } = send({ tools: [search, look] }, able({ hosted: [] }));
+    const { body, lost } = send({ tools: [search, look] }, makeCapable({ hosted: [] }));
     expect([body.tools, lost]).toMatchObject([[{ name: 'look' }], ['tools[0]']]);
     const { body: searching } = send({ tools: [search] });
     expect(searching.tools).toEqual([{ type: 'web_search_20250305', name: 'web_search' }]);
@@ -109,12 +109,12 @@ describe('tools', () => {
 describe('structured output', () => {
   it('carries its name and its description in the schema, unless that has its own', () => {
     const schema = { type: 'object', properties: {} };
-    const sent = (own: object): unknown =>
+    const encodeSchema = (own: object): unknown =>
       send({
         format: { type: 'schema', name: 'tides', description: 'Times.', schema: { ...schema, ...own } },
       }).body.output_config;
-    expect(sent({})).toMatchObject({ format: { schema: { title: 'tides', description: 'Times.' } } });
-    expect(sent({ title: 'Own', description: 'Mine.' })).toMatchObject({
+    expect(encodeSchema({})).toMatchObject({ format: { schema: { title: 'tides', description: 'Times.' } } });
+    expect(encodeSchema({ title: 'Own', description: 'Mine.' })).toMatchObject({
       format: { schema: { title: 'Own', description: 'Mine.' } },
     });
   });
@@ -190,7 +190,7 @@ describe('structured output', () => {
       'Be brief.\n\nAnswer with one valid JSON object and nothing else.',
       ['format'],
     ]);
-    const plain = able({ structuredOutput: false });
+    const plain = makeCapable({ structuredOutput: false });
     expect(send({ format: { type: 'schema', schema: { type: 'object' } } }, plain)).toMatchObject({
       body: { system: expect.stringContaining('{"type":"object"}') },
       lost: ['format'],

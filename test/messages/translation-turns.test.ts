@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Block } from '../../core/index.ts';
 import { assistant, developer, file, result, system, text, tool, user } from '../support/turns.ts';
-import { able, modelWith, protocol, send, look, looking, turns } from './bodies.ts';
+import { makeCapable, makeModel, protocol, send, look, callLook, turns } from './bodies.ts';
 
-const older = able({ reasoning: { style: 'budget' }, wire: { messages: { midSystem: false } } });
+const older = makeCapable({ reasoning: { style: 'budget' }, wire: { messages: { midSystem: false } } });
 
 const png = 'iVBORw0KGgoAAAANSUhEUg==';
 
@@ -39,7 +39,7 @@ describe('a conversation from another protocol', () => {
       user('What is it?', file('image', 'https://x.example/a.png', { at: 'messages[0].content[1]' })),
     );
     expect(send(shown).body.messages).toMatchObject([{ content: [{}, { source: { type: 'url' } }] }]);
-    expect(() => send(shown, able({ imageUrls: false }))).toThrow(
+    expect(() => send(shown, makeCapable({ imageUrls: false }))).toThrow(
       expect.objectContaining({
         code: 'unsupported_parameter',
         details: expect.objectContaining({ param: 'messages[0].content[1]' }),
@@ -69,7 +69,7 @@ describe('a conversation from another protocol', () => {
   it('puts all results of a step into one message, first', () => {
     const steps = turns(
       user('Go'),
-      assistant(looking('a'), looking('b')),
+      assistant(callLook('a'), callLook('b')),
       tool(result('a')),
       system('Quick.'),
       tool(result('b', 'b')),
@@ -109,7 +109,7 @@ describe('a conversation from another protocol', () => {
     const { body } = send({
       ...turns(
         user('Go'),
-        assistant(' \n', looking('a')),
+        assistant(' \n', callLook('a')),
         tool(result('a', '')),
         assistant(''),
         user('Well?'),
@@ -135,9 +135,9 @@ describe('a conversation from another protocol', () => {
       ...turns(
         user('Go'),
         assistant(
-          looking(odd, '{"id":12345678901234567890,"x":1.0}'),
-          looking('b', 'not json'),
-          looking('c', ''),
+          callLook(odd, '{"id":12345678901234567890,"x":1.0}'),
+          callLook('b', 'not json'),
+          callLook('c', ''),
         ),
         tool(result(odd)),
       ),
@@ -148,9 +148,9 @@ describe('a conversation from another protocol', () => {
         {
           model: 'm',
           stream: false,
-          turns: [assistant(looking(odd, '{"id":12345678901234567890,"x":1.0}'))],
+          turns: [assistant(callLook(odd, '{"id":12345678901234567890,"x":1.0}'))],
         },
-        modelWith(),
+        makeModel(),
         undefined,
       ).body,
     );
@@ -166,7 +166,7 @@ describe('a conversation from another protocol', () => {
   it('marks failed results, and keeps pictures in results', () => {
     const image: Block = file('image', png, { mediaType: 'image/jpeg' });
     const { body } = send(
-      turns(user('Go'), assistant(looking('a')), tool(result('a', [text('x'), image], { isError: true }))),
+      turns(user('Go'), assistant(callLook('a')), tool(result('a', [text('x'), image], { isError: true }))),
     );
     // The type follows from the data: the provider refuses a wrong one.
     expect(body.messages).toMatchObject([
@@ -187,9 +187,9 @@ describe('a conversation from another protocol', () => {
   });
 
   it('keeps the last four cache marks, and reports the others and a lifetime this wire lacks', () => {
-    const marked = (ttl?: '5m' | '30m' | '1h'): Block => ({ type: 'text', text: 'x', cache: { ttl } });
+    const markText = (ttl?: '5m' | '30m' | '1h'): Block => ({ type: 'text', text: 'x', cache: { ttl } });
     const { body, lost } = send(
-      turns(user(marked('1h'), marked(), marked('5m'), marked('30m'), marked('1h'))),
+      turns(user(markText('1h'), markText(), markText('5m'), markText('30m'), markText('1h'))),
     );
     const marks = [
       {},

@@ -1,13 +1,13 @@
 /** Events of a provider's stream, and what they decode to. */
 import type { CanonicalEvent, ClientCall } from '../../core/index.ts';
 import { decodeAll, fold, type Folded } from '../contract/replies.ts';
-import { callWith, protocol } from './bodies.ts';
+import { makeCall, protocol } from './bodies.ts';
 
 export const { upstream } = protocol;
 
 export function decode(
   events: readonly (object | string)[],
-  call: ClientCall = callWith(),
+  call: ClientCall = makeCall(),
 ): CanonicalEvent[] {
   return decodeAll(
     upstream.decodeEvents(call),
@@ -18,7 +18,7 @@ export function decode(
   );
 }
 
-export function said(events: readonly (object | string)[], call?: ClientCall): Folded {
+export function readReply(events: readonly (object | string)[], call?: ClientCall): Folded {
   return fold(decode(events, call));
 }
 

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { ClientCall, Tool } from '../../core/index.ts';
 import { fold } from '../contract/replies.ts';
 import { isObject } from '../support/json.ts';
-import { callWith, modelWith, protocol } from './bodies.ts';
-import { decode, end, said, start, upstream } from './upstream-events.ts';
+import { makeCall, makeModel, protocol } from './bodies.ts';
+import { decode, end, readReply, start, upstream } from './upstream-events.ts';
 
 const open = (index: number, block: object): object => ({
   type: 'content_block_start',
@@ -21,15 +21,15 @@ const use = (index: number, ...pieces: string[]): object[] => [
 ];
 
 /** A call by a client of another protocol, which offered these tools. */
-function foreign(tools: Tool[]): ClientCall {
-  const call = callWith();
+function makeForeignCall(tools: Tool[]): ClientCall {
+  const call = makeCall();
   return { ...call, decode: () => ({ ...call.decode(), tools }) };
 }
 
 describe("a provider's stream", () => {
   it('reads a call without arguments as one with none', () => {
     expect(
-      said([start, ...use(0, ''), ...use(1), ...end('tool_use')]).candidates[0]?.calls.map(
+      readReply([start, ...use(0, ''), ...use(1), ...end('tool_use')]).candidates[0]?.calls.map(
         ({ arguments: text }) => text,
       ),
     ).toEqual(['{}', '{}']);
@@ -43,27 +43,29 @@ describe("a provider's stream", () => {
       ...use(2, 'nuts'),
     ];
     expect(
-      said([start, ...calls, ...end('tool_use')]).candidates[0]?.calls.map(({ arguments: text }) => text),
+      readReply([start, ...calls, ...end('tool_use')]).candidates[0]?.calls.map(
+        ({ arguments: text }) => text,
+      ),
     ).toEqual(['{}', '{}', 'nuts']);
   });
 
   it("may carry the arguments in the block's start, as relays send it", () => {
     const block = open(0, { type: 'tool_use', id: 'a', name: 'look', input: { x: 1 } });
-    expect(said([start, block, stop(0), ...end()]).candidates[0]?.calls).toMatchObject([
+    expect(readReply([start, block, stop(0), ...end()]).candidates[0]?.calls).toMatchObject([
       { arguments: '{"x":1}' },
     ]);
   });
 
   it("reads a custom tool's text out of its arguments, and restores the client's name of a tool", () => {
-    const call = foreign([
+    const call = makeForeignCall([
       { type: 'custom', name: 'look' },
       { type: 'function', name: 'a.b' },
     ]);
-    const { body } = upstream.encodeRequest(call.decode(), modelWith(), undefined);
+    const { body } = upstream.encodeRequest(call.decode(), makeModel(), undefined);
     const offered: unknown = isObject(body) && Array.isArray(body.tools) ? body.tools[1] : undefined;
     const name = isObject(offered) ? offered.name : undefined;
     const renamed = open(1, { type: 'tool_use', id: 'b', name, input: {} });
-    const { candidates } = said(
+    const { candidates } = readReply(
       [start, ...use(0, '{"input":"*** ', 'Begin"}'), renamed, stop(1), ...end()],
       call,
     );
@@ -83,16 +85,16 @@ describe("a provider's stream", () => {
     ['model_context_window_exceeded', 'context-length'],
     ['later_reason', 'other'],
   ])('that ends by %s ends by %s', (raw, unified) => {
-    expect(said([start, ...end(raw)]).candidates[0]?.reason).toBe(unified);
+    expect(readReply([start, ...end(raw)]).candidates[0]?.reason).toBe(unified);
   });
 
   it('that calls a tool ends by a tool call, unless it was cut short', () => {
-    expect(said([start, ...use(0, '{}'), ...end('end_turn')]).candidates[0]?.reason).toBe('tool-calls');
-    expect(said([start, ...use(0, '{"x'), ...end('max_tokens')]).candidates[0]?.reason).toBe('length');
+    expect(readReply([start, ...use(0, '{}'), ...end('end_turn')]).candidates[0]?.reason).toBe('tool-calls');
+    expect(readReply([start, ...use(0, '{"x'), ...end('max_tokens')]).candidates[0]?.reason).toBe('length');
   });
 
   it('may hide its reasoning and still sign it', () => {
-    const { candidates } = said([
+    const { candidates } = readReply([
       start,
       open(0, { type: 'thinking', thinking: '', signature: '' }),
       add(0, { type: 'signature_delta', signature: 's' }),
@@ -113,7 +115,7 @@ describe("a provider's stream", () => {
       stop(0),
       ...end(),
     ]);
-    const encoder = protocol.client.encodeEvents({ id: 'x', model: 'a/b', created: 1, call: callWith() });
+    const encoder = protocol.client.encodeEvents({ id: 'x', model: 'a/b', created: 1, call: makeCall() });
     const frames = events.map((event) => encoder.push(event)).join('');
     expect(frames).toContain(
       '{"type":"content_block_start","index":0,"content_block":{"type":"compaction","content":null}}',
@@ -135,7 +137,7 @@ describe("a provider's stream", () => {
       },
       { type: 'message_stop' },
     ];
-    const encoder = protocol.client.encodeEvents({ id: 'x', model: 'a/b', created: 1, call: callWith() });
+    const encoder = protocol.client.encodeEvents({ id: 'x', model: 'a/b', created: 1, call: makeCall() });
     const frames = decode([start, ...ending])
       .map((event) => encoder.push(event))
       .join('');
@@ -160,7 +162,7 @@ describe("a provider's stream", () => {
     ['broken JSON', [start, '{"type"', ...end()]],
     ['nothing', []],
   ])('with %s is never complete', (_, events) => {
-    expect(said(events).complete).toBe(false);
+    expect(readReply(events).complete).toBe(false);
   });
 
   it('that breaks off says why, with a status that shows whose fault it is', () => {
@@ -179,7 +181,7 @@ describe("a provider's stream", () => {
   });
 
   it('returns nothing after its end', () => {
-    const decoder = upstream.decodeEvents(callWith());
+    const decoder = upstream.decodeEvents(makeCall());
     for (const event of [start, ...end()]) decoder.push({ event: undefined, data: JSON.stringify(event) });
     expect([
       ...decoder.push({ event: undefined, data: JSON.stringify(open(0, { type: 'text', text: 'x' })) }),
@@ -191,11 +193,11 @@ describe("a provider's stream", () => {
 describe("a provider's whole reply", () => {
   it('that is invalid is refused', () => {
     for (const body of [null, [], 'x', {}, { content: 'x' }])
-      expect(() => upstream.decodeReply(body, callWith())).toThrow(/no message/);
+      expect(() => upstream.decodeReply(body, makeCall())).toThrow(/no message/);
   });
 
   it('is complete, though a relay omitted why it ended', () => {
-    expect(fold(upstream.decodeReply({ content: [{ type: 'text', text: 'x' }] }, callWith()))).toMatchObject({
+    expect(fold(upstream.decodeReply({ content: [{ type: 'text', text: 'x' }] }, makeCall()))).toMatchObject({
       complete: true,
       candidates: { 0: { text: 'x', reason: 'stop' } },
     });
@@ -203,7 +205,7 @@ describe("a provider's whole reply", () => {
 
   it('that is an error is reported as one', () => {
     expect(
-      upstream.decodeReply({ type: 'error', error: { type: 'api_error', message: 'x' } }, callWith()),
+      upstream.decodeReply({ type: 'error', error: { type: 'api_error', message: 'x' } }, makeCall()),
     ).toMatchObject([{ type: 'error', message: 'x', code: 'api_error', status: 500 }]);
   });
 });

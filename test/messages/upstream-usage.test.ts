@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { callWith, protocol } from './bodies.ts';
-import { end, said, start } from './upstream-events.ts';
+import { makeCall, protocol } from './bodies.ts';
+import { end, readReply, start } from './upstream-events.ts';
 
 describe("a provider's stream", () => {
   it('counts the whole input, only its latest figures, and its cache by time to live', () => {
@@ -17,7 +17,7 @@ describe("a provider's stream", () => {
         },
       },
     };
-    const { usage } = said([
+    const { usage } = readReply([
       first,
       ...end('end_turn', {
         input_tokens: 5,
@@ -36,15 +36,15 @@ describe("a provider's stream", () => {
       reasoning: 3,
     });
     expect(
-      said([first, ...end('end_turn', { cache_creation_input_tokens: 40, output_tokens: 1 })]).usage,
+      readReply([first, ...end('end_turn', { cache_creation_input_tokens: 40, output_tokens: 1 })]).usage,
     ).toMatchObject({ input: 141, cacheWrite5m: 20, cacheWrite1h: 20 });
     expect(
-      said([first, ...end('end_turn', { cache_creation_input_tokens: 20, output_tokens: 1 })]).usage,
+      readReply([first, ...end('end_turn', { cache_creation_input_tokens: 20, output_tokens: 1 })]).usage,
     ).toMatchObject({ cacheWrite5m: 20 });
   });
 
-  const written = (first: object | null, end: object): { usage: object } => ({
-    usage: said([
+  const readWrites = (first: object | null, end: object): { usage: object } => ({
+    usage: readReply([
       {
         type: 'message_start',
         message: {
@@ -105,7 +105,7 @@ describe("a provider's stream", () => {
     ],
     ['by a split at the end', hour(1000), hour(4000, 2), { cacheWrite5m: 2, cacheWrite1h: 4000 }],
   ])('counts the cache writes of later rounds %s', (_, first, end, writes) => {
-    expect(written(first, end).usage).toMatchObject(writes);
+    expect(readWrites(first, end).usage).toMatchObject(writes);
   });
 
   it.each<[what: string, marks: object[], writes: object]>([
@@ -124,7 +124,7 @@ describe("a provider's stream", () => {
       { operation: 'generate' },
       { 'anthropic-version': '2023-06-01' },
     );
-    for (const asking of [call, { ...callWith(), decode: () => call.decode() }]) {
+    for (const asking of [call, { ...makeCall(), decode: () => call.decode() }]) {
       const decoder = protocol.upstream.decodeEvents(asking);
       const events = [
         { type: 'message_start', message: { usage: { input_tokens: 1, ...hour(0), output_tokens: 2 } } },
@@ -150,9 +150,9 @@ describe("a provider's stream", () => {
       },
       { type: 'message', ...own },
     ];
-    const { usage } = said([start, ...end('end_turn', { ...own, iterations })]);
+    const { usage } = readReply([start, ...end('end_turn', { ...own, iterations })]);
     expect(usage).toMatchObject({ input: 203_000, cacheRead: 30_000, output: 4500 });
-    expect(said([start, ...end('end_turn', { ...own, iterations: null })]).usage).toMatchObject({
+    expect(readReply([start, ...end('end_turn', { ...own, iterations: null })]).usage).toMatchObject({
       input: 23_000,
       output: 1000,
     });
@@ -160,6 +160,6 @@ describe("a provider's stream", () => {
 
   it('without usage reports none', () => {
     const silent = { type: 'message_start', message: { usage: { input_tokens: -1, output_tokens: 'x' } } };
-    expect(said([silent, ...end('end_turn', {})]).usage).toEqual({});
+    expect(readReply([silent, ...end('end_turn', {})]).usage).toEqual({});
   });
 });

@@ -12,8 +12,9 @@ export function testAccountPages(): void {
     await dialog().getByLabel('Credit to add in USD').fill('12.123456789');
     await dialog().getByRole('button', { name: 'Create account' }).click();
     await page.getByRole('heading', { name: 'acme' }).waitFor();
-    const available = () => page.locator('.tile', { hasText: 'Available' }).locator('strong').textContent();
-    await expect.poll(available).toBe('$12.123456789');
+    const readAvailable = () =>
+      page.locator('.tile', { hasText: 'Available' }).locator('strong').textContent();
+    await expect.poll(readAvailable).toBe('$12.123456789');
     await button('Add credit').click();
     await dialog().getByLabel('Amount in USD').fill('-1');
     await dialog().getByRole('button', { name: 'Add credit' }).click();
@@ -21,7 +22,7 @@ export function testAccountPages(): void {
     await dialog().getByLabel('Amount in USD').fill('0.000000001');
     await dialog().getByLabel('Kind').selectOption('bonus');
     await dialog().getByRole('button', { name: 'Add credit' }).click();
-    await expect.poll(available).toBe('$12.12345679');
+    await expect.poll(readAvailable).toBe('$12.12345679');
   });
 
   it('creates a key, shows its secret once with settings, and the key works', async () => {

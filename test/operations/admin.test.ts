@@ -15,7 +15,7 @@ import { chatCompletions } from '../../plugins/protocols/chat-completions/index.
 import { demo } from '../../plugins/providers/demo.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
 import { makeFolder } from '../support/folder.ts';
-import { freePort } from '../support/free-port.ts';
+import { findFreePort } from '../support/free-port.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 
 let dataFolder: string;
@@ -27,7 +27,7 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close();
 });
 
-const errors: Route['errors'] = (error) => ({
+const toErrorReply: Route['errors'] = (error) => ({
   status: toGatewayError(error).status,
   body: toGatewayError(error).code,
 });
@@ -47,7 +47,7 @@ const routes = definePlugin({
       method: 'GET',
       path: '/secrets',
       access: 'operator',
-      errors,
+      errors: toErrorReply,
       handle: async (_, { kind }) => ({ status: 200, body: { kind, answer } }),
     });
     all.add({
@@ -55,7 +55,7 @@ const routes = definePlugin({
       method: 'GET',
       path: '/open',
       access: 'public',
-      errors,
+      errors: toErrorReply,
       handle: async () => ({ status: 200, body: 'open' }),
     });
     all.add({
@@ -63,7 +63,7 @@ const routes = definePlugin({
       method: 'GET',
       path: '/mine',
       access: 'user',
-      errors,
+      errors: toErrorReply,
       handle: async () => ({ status: 200, body: 'mine' }),
     });
   },
@@ -150,7 +150,7 @@ describe('the admin listener', () => {
   });
 
   it('stays open when the configuration is reloaded, and then serves its routes', async () => {
-    const port = await freePort();
+    const port = await findFreePort();
     const { gateway, secret } = await open({ port }, 'before');
     const adminUrl = findAdminUrl(gateway.printed);
     expect(await ask(`${adminUrl}/secrets`, secret)).toMatchObject({ body: { answer: 'before' } });
@@ -161,7 +161,7 @@ describe('the admin listener', () => {
   });
 
   it('does not change when a new configuration fails to start', async () => {
-    const port = await freePort();
+    const port = await findFreePort();
     const { gateway, secret } = await open({ port }, 'before');
     const adminUrl = findAdminUrl(gateway.printed);
     const next = startGateway({
@@ -173,7 +173,7 @@ describe('the admin listener', () => {
   });
 
   it('stays closed and reports it if its port is taken, while calls are served', async () => {
-    const port = await freePort();
+    const port = await findFreePort();
     const other = createServer().listen(port, '127.0.0.1');
     await once(other, 'listening');
     const { gateway, secret } = await open({ port });
@@ -188,14 +188,14 @@ describe('the admin listener', () => {
   });
 
   it.each(['127.0.0.1', '0.0.0.0'])('cannot have the port that the gateway has on %s', async (host) => {
-    const port = await freePort();
+    const port = await findFreePort();
     await expect(startGateway({ server: { host, port }, plugins: [admin({ port })] })).rejects.toThrow(
       `plugin "admin": option "port": the gateway itself listens on ${port} (server.port)`,
     );
   });
 
   it('moves to another address of the same port once the previous configuration has closed', async () => {
-    const port = await freePort();
+    const port = await findFreePort();
     const { secret } = await open({ port }, 'before');
     await open({ port, host: '0.0.0.0' }, 'after');
     expect(await ask(`http://127.0.0.1:${port}/secrets`, secret)).toMatchObject({

@@ -13,9 +13,9 @@ import { z } from 'zod';
 import { definePlugin, readCatalogue } from '../../core/index.ts';
 import { catalogue } from '../../plugins/operations/catalogue.ts';
 import { prometheus } from '../../plugins/operations/prometheus.ts';
-import { troubledStore } from '../balance/troubles.ts';
+import { createTroubledStore } from '../balance/troubles.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
-import { until } from '../support/operated.ts';
+import { waitUntil } from '../support/operated.ts';
 
 const opened: { close(): Promise<unknown> }[] = [];
 afterEach(async () => {
@@ -28,27 +28,27 @@ async function open(options: Parameters<typeof openHarness>[0]): Promise<Harness
   return harness;
 }
 
-async function metric({ gateway: { url } }: Harness, name: string): Promise<number> {
+async function readMetric({ gateway: { url } }: Harness, name: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text();
   const line = text.split('\n').find((line) => line.startsWith(name)) ?? '';
   return Number(line.slice(name.length));
 }
 
-function logged({ gateway: { log } }: Harness, words: string): boolean {
+function hasLogged({ gateway: { log } }: Harness, words: string): boolean {
   return log.some((line) => line.includes(words));
 }
 
 it('the log reports once that PostgreSQL stops and once that it is back, and a metric shows it', async () => {
-  const store = await troubledStore('stopped');
+  const store = await createTroubledStore('stopped');
   opened.push(store);
   const harness = await open({ ledger: { store: store.options, lease: 0.3 }, plugins: [prometheus()] });
-  expect(await metric(harness, 'tollgate_ledger_up ')).toBe(1);
+  expect(await readMetric(harness, 'tollgate_ledger_up ')).toBe(1);
   await store.begin();
-  await until(() => logged(harness, 'the ledger cannot be used and new calls get 503'));
-  expect(await metric(harness, 'tollgate_ledger_up ')).toBe(0);
+  await waitUntil(() => hasLogged(harness, 'the ledger cannot be used and new calls get 503'));
+  expect(await readMetric(harness, 'tollgate_ledger_up ')).toBe(0);
   await store.end();
-  await until(() => logged(harness, 'the ledger can be used again'));
-  expect(await metric(harness, 'tollgate_ledger_up ')).toBe(1);
+  await waitUntil(() => hasLogged(harness, 'the ledger can be used again'));
+  expect(await readMetric(harness, 'tollgate_ledger_up ')).toBe(1);
   expect(harness.gateway.log.filter((line) => line.includes('the ledger cannot be used'))).toHaveLength(1);
 });
 
@@ -69,7 +69,7 @@ it('prices of an old date are in the log and in a metric', async () => {
   });
   const harness = await open({ plugins: [stale(), catalogue(), prometheus()] });
   expect(harness.gateway.log.find((line) => line.includes('"stale"'))).toContain('tollgate prices update');
-  expect(await metric(harness, 'tollgate_price_age_days{provider="stale"} ')).toBeGreaterThan(60);
+  expect(await readMetric(harness, 'tollgate_price_age_days{provider="stale"} ')).toBeGreaterThan(60);
 });
 
 const alertFile = join(import.meta.dirname, '../../examples/prometheus/alerts.yaml');

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 /** The log lines of calls, once there are `count`. */
-async function lines(count: number): Promise<Record<string, unknown>[]> {
+async function readCallLines(count: number): Promise<Record<string, unknown>[]> {
   await harness.gateway.ended(count);
   return harness.gateway.log
     .map((line): Record<string, unknown> => JSON.parse(line))
@@ -25,7 +25,7 @@ describe('the call log', () => {
       model: 'openai/gpt-4o-mini',
       messages: [{ role: 'user', content: secret }],
     });
-    const [line] = await lines(1);
+    const [line] = await readCallLines(1);
     expect(line).toMatchObject({
       call: response.headers.get('x-request-id'),
       protocol: 'chat-completions',
@@ -48,7 +48,7 @@ describe('the call log', () => {
     harness.vendor.script('gpt-4o-mini', { reply: { status: 500, body: '{}' } });
     await harness.post({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: secret }] });
     harness.vendor.unscript();
-    expect((await lines(2))[1]).toMatchObject({
+    expect((await readCallLines(2))[1]).toMatchObject({
       outcome: 'failed',
       status: 502,
       code: 'upstream_failed',
@@ -63,7 +63,11 @@ describe('the call log', () => {
       headers: { authorization: 'Bearer sk-nobody' },
       body: '{}',
     });
-    expect((await lines(3))[2]).toMatchObject({ level: 20, outcome: 'refused', code: 'invalid_api_key' });
+    expect((await readCallLines(3))[2]).toMatchObject({
+      level: 20,
+      outcome: 'refused',
+      code: 'invalid_api_key',
+    });
   });
 
   it('never holds a prompt or a key, even if the provider quotes the prompt', async () => {
@@ -75,7 +79,7 @@ describe('the call log', () => {
     });
     harness.vendor.unscript();
     expect(await response.text()).toContain(secret);
-    await lines(4);
+    await readCallLines(4);
     const log = harness.gateway.log.join('');
     expect(log).toContain('"msg":"call"');
     expect(log).not.toContain(secret);

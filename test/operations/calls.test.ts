@@ -40,7 +40,7 @@ async function call(fields: object): Promise<string> {
   return response.headers.get('x-request-id') ?? '';
 }
 
-async function remembered(id: string): Promise<{ status: number; length: number }> {
+async function fetchCall(id: string): Promise<{ status: number; length: number }> {
   const response = await fetch(`${gateway.url}/v1/calls/${id}`);
   return { status: response.status, length: (await response.text()).length };
 }
@@ -48,7 +48,7 @@ async function remembered(id: string): Promise<{ status: number; length: number 
 describe('the memory of past calls', () => {
   it('keeps only a part of the names in a refusal', async () => {
     const id = await call({ tool_choice: { type: 'function', function: { name: 'a'.repeat(500_000) } } });
-    const { status, length } = await remembered(id);
+    const { status, length } = await fetchCall(id);
     expect(status).toBe(200);
     expect(length).toBeLessThan(10_000);
   });
@@ -58,11 +58,11 @@ describe('the memory of past calls', () => {
       Array.from({ length: 200 }, (_, index) => [`${index}${'a'.repeat(200)}`, 1]),
     );
     const first = await call(lossy);
-    const { status, length } = await remembered(first);
+    const { status, length } = await fetchCall(first);
     expect(status).toBe(200);
     expect(length).toBeGreaterThan(50_000);
     let last = '';
     for (let count = 0; count < 10; count += 1) last = await call(lossy);
-    expect([(await remembered(first)).status, (await remembered(last)).status]).toEqual([404, 200]);
+    expect([(await fetchCall(first)).status, (await fetchCall(last)).status]).toEqual([404, 200]);
   });
 });

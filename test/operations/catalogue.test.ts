@@ -39,7 +39,7 @@ async function run(
   return command.run(args, options, () => undefined);
 }
 
-function file(name: string, content: unknown): string {
+function writeSnapshot(name: string, content: unknown): string {
   const path = join(folder, name);
   writeFileSync(path, JSON.stringify(content));
   return path;
@@ -75,7 +75,7 @@ describe('prices diff', () => {
   };
 
   it('finds no difference between two spellings of the same facts', async () => {
-    const snapshot = file('inhouse.json', {
+    const snapshot = writeSnapshot('inhouse.json', {
       models: [
         one,
         { id: 'two', cost: { input: 1, output: 2 }, limit: { context: 100_000 } },
@@ -86,7 +86,7 @@ describe('prices diff', () => {
   });
 
   it('names each figure that differs, what is new and what is missing', async () => {
-    const snapshot = file('inhouse.json', {
+    const snapshot = writeSnapshot('inhouse.json', {
       models: {
         one: { ...one, cost: { ...one.cost, input: '1.5', cache_write: 1.25 }, limit: { context: 200_000 } },
         three: { id: 'three', cost: { input: 1, output: 1 } },
@@ -107,7 +107,7 @@ describe('prices diff', () => {
   });
 
   it('reads all providers of models.dev at once, and skips those that the catalogue lacks', async () => {
-    const snapshot = file('api.json', {
+    const snapshot = writeSnapshot('api.json', {
       inhouse: { models: { one } },
       stranger: { models: { x: { id: 'x', cost: { input: 1, output: 1 } } } },
     });
@@ -130,7 +130,7 @@ describe('prices diff', () => {
       output: ['text'],
       price: { input: '1', output: '2' },
     };
-    const snapshot = file('new.json', {
+    const snapshot = writeSnapshot('new.json', {
       vendor: 'inhouse',
       asOf: '2026-11-01',
       source: 'the vendor',
@@ -146,15 +146,18 @@ describe('prices diff', () => {
   });
 
   it('reports a file of neither form, and a missing provider name', async () => {
-    await expect(run('prices diff', [file('other.json', { hello: 'world' })])).rejects.toThrow(
+    await expect(run('prices diff', [writeSnapshot('other.json', { hello: 'world' })])).rejects.toThrow(
       /other\.json is no price list .*"prices schema" prints the form of ours$/,
     );
-    await expect(run('prices diff', [file('empty.json', {})])).rejects.toThrow(/empty\.json has no models$/);
-    await expect(run('prices diff', [file('stranger.json', { models: [one] })])).rejects.toThrow(
+    await expect(run('prices diff', [writeSnapshot('empty.json', {})])).rejects.toThrow(
+      /empty\.json has no models$/,
+    );
+    await expect(run('prices diff', [writeSnapshot('stranger.json', { models: [one] })])).rejects.toThrow(
       /no models of "stranger"; name the vendor with --vendor/,
     );
     expect(
-      (await run('prices diff', [file('stranger.json', { models: [one] })], { vendor: 'inhouse' })).json,
+      (await run('prices diff', [writeSnapshot('stranger.json', { models: [one] })], { vendor: 'inhouse' }))
+        .json,
     ).toMatchObject({ compared: ['inhouse'] });
   });
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { askAdmin, type AdminReply } from '../support/admin-listener.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
-import { available } from '../support/available.ts';
+import { checkAvailable } from '../support/available.ts';
 import { closePages, isBrowserPresent, missingBrowser } from '../support/browser.ts';
 import { openPage, signInOn } from '../support/operated-console.ts';
 import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
@@ -115,11 +115,11 @@ async function ask(method: string, path: string): Promise<AdminReply> {
   return reply;
 }
 
-async function greeting(): Promise<string> {
+async function fetchGreeting(): Promise<string> {
   return (await fetch(`${gateway.url}/greeting`)).text();
 }
 
-const hasBrowser = available(isBrowserPresent, missingBrowser);
+const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
 
 describe.runIf(hasBrowser)('the page of the configuration', () => {
   it('shows what a reload would change, and reloads', async () => {
@@ -212,7 +212,7 @@ describe('the configuration in force', () => {
     writePlugin('second');
     configure({ restWhenFull: 11 });
     expect((await ask('POST', '/reload')).body).toEqual({ ok: true, waiting: [], workers: 0 });
-    expect(await greeting()).toBe('second');
+    expect(await fetchGreeting()).toBe('second');
     expect((await ask('POST', '/config/check')).body).toMatchObject({
       changes: { settings: [], added: [], removed: [], changed: [] },
     });
@@ -227,7 +227,7 @@ describe('the configuration in force', () => {
         ok: false,
         fault: expect.stringContaining('wrong: ••••'),
       });
-    expect(await greeting()).toBe('second');
+    expect(await fetchGreeting()).toBe('second');
   });
 
   it('never shows a secret', () => {

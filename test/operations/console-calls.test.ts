@@ -2,11 +2,11 @@
  * The overview and the calls in a browser: figures that link to calls, details, and a stream watched live.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { available } from '../support/available.ts';
+import { checkAvailable } from '../support/available.ts';
 import { isBrowserPresent, missingBrowser } from '../support/browser.ts';
 import { download, go, open, openPages, page, rows, watched } from './pages.ts';
 
-const hasBrowser = available(isBrowserPresent, missingBrowser);
+const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
 const model = 'openai/gpt-4o-mini';
 const hostile = '<img src=x onerror=alert(1)>';
 
@@ -100,7 +100,7 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
   it('lists past calls, finds them by every filter, and exports them', async () => {
     await go('calls');
     await expect.poll(() => rows('Calls').count()).toBe(4);
-    const only = async (label: string, text: string, expected: number): Promise<void> => {
+    const expectOnly = async (label: string, text: string, expected: number): Promise<void> => {
       const field = page.getByLabel(label, { exact: true });
       await field.fill(text);
       await field.blur();
@@ -108,14 +108,14 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
       await page.getByRole('button', { name: 'Clear' }).click();
       await expect.poll(() => rows('Calls').count()).toBe(4);
     };
-    await only('Model', model, 3);
-    await only('Account', 'nobody', 0);
-    await only('Provider', 'openai', 3);
-    await only('Protocol', 'messages', 0);
-    await only('Least cost in USD', '100', 0);
-    await only('Most cost in USD', '0', 1);
-    await only('From', '2099-01-01T00:00', 0);
-    await only('To', '2020-01-01T00:00', 0);
+    await expectOnly('Model', model, 3);
+    await expectOnly('Account', 'nobody', 0);
+    await expectOnly('Provider', 'openai', 3);
+    await expectOnly('Protocol', 'messages', 0);
+    await expectOnly('Least cost in USD', '100', 0);
+    await expectOnly('Most cost in USD', '0', 1);
+    await expectOnly('From', '2099-01-01T00:00', 0);
+    await expectOnly('To', '2020-01-01T00:00', 0);
     await page.getByLabel('Outcome').selectOption('error');
     await expect.poll(() => rows('Calls').count()).toBe(1);
     expect(await rows('Calls').first().textContent()).toContain(hostile);

@@ -1,10 +1,10 @@
 /** Corrections in the console: adjustments, refunds, the state of an account, and deleted keys. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { available } from '../support/available.ts';
+import { checkAvailable } from '../support/available.ts';
 import { isBrowserPresent, missingBrowser } from '../support/browser.ts';
 import { dialog, go, open, openPages, page } from './pages.ts';
 
-const hasBrowser = available(isBrowserPresent, missingBrowser);
+const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
 
 describe.runIf(hasBrowser)('corrections in the console', () => {
   let secret: string;

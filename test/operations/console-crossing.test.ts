@@ -5,12 +5,12 @@ import { crossing } from '../../plugins/operations/crossing.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { health } from '../../plugins/routing/health.ts';
-import { available } from '../support/available.ts';
+import { checkAvailable } from '../support/available.ts';
 import { isBrowserPresent, missingBrowser } from '../support/browser.ts';
 import { findBarriers } from '../support/operated-console.ts';
 import { button, dialog, go, hostile, open, openPages, page, region, watched } from './pages.ts';
 
-const hasBrowser = available(isBrowserPresent, missingBrowser);
+const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
 
 describe.runIf(hasBrowser)('the console in a browser', () => {
   openPages([responses(), generateContent(), health(), crossing(), configuration()]);

@@ -8,7 +8,7 @@ import { generateContent } from '../../plugins/protocols/generate-content/index.
 import { images } from '../../plugins/protocols/images/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { health } from '../../plugins/routing/health.ts';
-import { available } from '../support/available.ts';
+import { checkAvailable } from '../support/available.ts';
 import { closePages, isBrowserPresent, missingBrowser } from '../support/browser.ts';
 import {
   findBarriers,
@@ -23,7 +23,7 @@ import {
 import { postJson } from '../support/post.ts';
 import { hostile } from './pages.ts';
 
-const hasBrowser = available(isBrowserPresent, missingBrowser);
+const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
 const places = [
   '',
   '?by=tag',
@@ -94,7 +94,7 @@ describe.runIf(hasBrowser)('every page of the console', () => {
     await open.close();
   });
 
-  const everywhere = (): string[] => [...places, `calls/${call}`];
+  const listPlaces = (): string[] => [...places, `calls/${call}`];
 
   async function go(page: Page, place: string): Promise<void> {
     await showPlace(page, place);
@@ -104,7 +104,7 @@ describe.runIf(hasBrowser)('every page of the console', () => {
 
   /** Shows each page in turn. */
   async function visit(look: (page: Page, place: string) => Promise<unknown>): Promise<void> {
-    for (const place of everywhere()) {
+    for (const place of listPlaces()) {
       await go(watched.page, place);
       await look(watched.page, place);
     }

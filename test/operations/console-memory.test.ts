@@ -1,15 +1,15 @@
 /** A console that is left open: thousands of live calls and many changes of page leave nothing behind. */
 import type { CDPSession, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { available } from '../support/available.ts';
+import { checkAvailable } from '../support/available.ts';
 import { closePages, isBrowserPresent, missingBrowser } from '../support/browser.ts';
 import { openConsole, openPage, signInOn, type ConsoleHarness } from '../support/operated-console.ts';
 
-const hasBrowser = available(isBrowserPresent, missingBrowser);
+const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
 const callsPerVisit = 2000;
 
 /** Events as the gateway sends them, in batches of a hundred calls that end. */
-function liveEvents(visit: number): string {
+function buildLiveEvents(visit: number): string {
   const calls = Array.from({ length: callsPerVisit }, (_, index) => ({
     id: `req_${visit}_${index}`,
     started: '2026-11-22T18:00:00.000Z',
@@ -87,7 +87,7 @@ describe.runIf(hasBrowser)('a console that is left open', () => {
     let visits = 0;
     await page.route('**/admin/events', (route) => {
       visits += 1;
-      return route.fulfill({ contentType: 'text/event-stream', body: liveEvents(visits) });
+      return route.fulfill({ contentType: 'text/event-stream', body: buildLiveEvents(visits) });
     });
     await signInOn(page, open);
     const session = await page.context().newCDPSession(page);

@@ -1,13 +1,13 @@
 /** The console in a browser, as an operator uses it: its pages, buttons and keys. */
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { available } from '../support/available.ts';
+import { checkAvailable } from '../support/available.ts';
 import { isBrowserPresent, missingBrowser } from '../support/browser.ts';
 import { signInOn, findBarriers } from '../support/operated-console.ts';
 import { testAccountPages } from './account-pages.ts';
 import { button, dialog, download, go, hostile, open, openPages, page, rows, watched } from './pages.ts';
 
-const hasBrowser = available(isBrowserPresent, missingBrowser);
+const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
 
 describe.runIf(hasBrowser)('the console in a browser', () => {
   openPages([], { colorScheme: 'dark' });
@@ -58,13 +58,13 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
 
   it('sorts, filters, copies and exports tables', async () => {
     await go('models');
-    const first = () => rows('Models').first().locator('td').first().textContent();
+    const readFirstModel = () => rows('Models').first().locator('td').first().textContent();
     await rows('Models').first().waitFor();
     const all = await rows('Models').count();
     await page.getByRole('button', { name: 'Model', exact: true }).click();
-    const ascending = await first();
+    const ascending = await readFirstModel();
     await page.getByRole('button', { name: /^Model/ }).click();
-    await expect.poll(first).not.toBe(ascending);
+    await expect.poll(readFirstModel).not.toBe(ascending);
     await page.keyboard.press('Escape');
     await page.locator('h1').click();
     await page.keyboard.press('/');
@@ -109,15 +109,15 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
   });
 
   it('keeps the chosen theme', async () => {
-    const background = (): Promise<unknown> =>
+    const readBackground = (): Promise<unknown> =>
       page.evaluate('getComputedStyle(document.documentElement).backgroundColor');
-    const dark = await background();
+    const dark = await readBackground();
     await button(/^Theme/).click();
-    await expect.poll(background).not.toBe(dark);
+    await expect.poll(readBackground).not.toBe(dark);
     await page.reload();
-    await expect.poll(background).not.toBe(dark);
+    await expect.poll(readBackground).not.toBe(dark);
     await button('Theme: light').click();
-    await expect.poll(background).toBe(dark);
+    await expect.poll(readBackground).toBe(dark);
     await button('Theme: dark').click();
   });
 

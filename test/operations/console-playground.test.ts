@@ -6,12 +6,12 @@ import { describe, expect, it } from 'vitest';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { images } from '../../plugins/protocols/images/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
-import { available } from '../support/available.ts';
+import { checkAvailable } from '../support/available.ts';
 import { isBrowserPresent, missingBrowser } from '../support/browser.ts';
 import { findBarriers, showPlace } from '../support/operated-console.ts';
 import { hostile, open, openPages, page, watched } from './pages.ts';
 
-const hasBrowser = available(isBrowserPresent, missingBrowser);
+const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
 
 describe.runIf(hasBrowser)('the playground', () => {
   openPages([responses(), generateContent(), images()]);
@@ -90,7 +90,7 @@ describe.runIf(hasBrowser)('the playground', () => {
   });
 
   it('shows pictures that a model makes', async () => {
-    const [, model = ''] = /"id":"(demo\/[^"]*)"[^}]*"output":\["image"\]/.exec(await models()) ?? [];
+    const [, model = ''] = /"id":"(demo\/[^"]*)"[^}]*"output":\["image"\]/.exec(await fetchModels()) ?? [];
     expect(model).not.toBe('');
     await go(`protocol=images&model=${model}`);
     await page.getByLabel('Stream').uncheck();
@@ -113,7 +113,7 @@ describe.runIf(hasBrowser)('the playground', () => {
     expect([...watched.origins]).toEqual([open.adminUrl]);
   });
 
-  async function models(): Promise<string> {
+  async function fetchModels(): Promise<string> {
     const cookie = await open.signIn();
     return (await fetch(`${open.adminUrl}/admin/models`, { headers: { cookie } })).text();
   }

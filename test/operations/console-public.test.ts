@@ -1,7 +1,7 @@
 /** The page for key holders in a browser. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { available } from '../support/available.ts';
+import { checkAvailable } from '../support/available.ts';
 import { closePages, isBrowserPresent, missingBrowser } from '../support/browser.ts';
 import {
   findBarriers,
@@ -11,7 +11,7 @@ import {
   type WatchedPage,
 } from '../support/operated-console.ts';
 
-const hasBrowser = available(isBrowserPresent, missingBrowser);
+const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
 
 it('is absent if the configuration says so', async () => {
   const open = await openConsole({ publicPage: false });

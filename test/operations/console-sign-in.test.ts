@@ -191,12 +191,12 @@ describe('other sites', () => {
   it('cannot point their own name at the listener', async () => {
     open = await openConsole({ hosts: ['console.example'] });
     const port = new URL(open.adminUrl).port;
-    const named = (name: string) => ({ host: `${name}:${port}`, origin: `http://${name}:${port}` });
-    const refused = await signIn(named('evil.example'));
+    const buildHeaders = (name: string) => ({ host: `${name}:${port}`, origin: `http://${name}:${port}` });
+    const refused = await signIn(buildHeaders('evil.example'));
     expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('option \\"hosts\\"')]);
-    expect((await ask(`${open.adminUrl}/`, named('evil.example'))).status).toBe(403);
+    expect((await ask(`${open.adminUrl}/`, buildHeaders('evil.example'))).status).toBe(403);
     for (const name of ['localhost', 'gate.localhost', '[::1]', 'console.example'])
-      expect([name, (await signIn(named(name))).status]).toEqual([name, 200]);
+      expect([name, (await signIn(buildHeaders(name))).status]).toEqual([name, 200]);
   });
 
   it('cannot put the pages into a frame, nor run scripts of theirs in them', async () => {

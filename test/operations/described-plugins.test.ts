@@ -36,7 +36,7 @@ interface Publication {
   readonly log: readonly string[];
 }
 
-async function documentOf(...plugins: readonly Plugin[]): Promise<Publication> {
+async function publishDocument(...plugins: readonly Plugin[]): Promise<Publication> {
   const gateway = await startGateway({ plugins: [openapi(), ...plugins] });
   const body: unknown = await (await fetch(`${gateway.url}/openapi.json`)).json();
   await gateway.close();
@@ -48,7 +48,7 @@ async function documentOf(...plugins: readonly Plugin[]): Promise<Publication> {
 }
 
 /** A plugin with these routes, which answer nothing. */
-function pages(...routes: readonly Partial<Route>[]): Plugin {
+function createPages(...routes: readonly Partial<Route>[]): Plugin {
   return definePlugin({
     name: 'pages',
     options: z.strictObject({}),
@@ -73,7 +73,11 @@ describe('third-party plugins', () => {
     const {
       document: { paths },
       valid,
-    } = await documentOf(ask(), prices(), pages({ name: 'silent', method: 'DELETE', path: '/silent/:one' }));
+    } = await publishDocument(
+      ask(),
+      prices(),
+      createPages({ name: 'silent', method: 'DELETE', path: '/silent/:one' }),
+    );
     expect(valid).toBe(true);
     expect(paths['/ask']?.post?.requestBody?.content['application/json']?.schema).toMatchObject({
       required: ['model', 'ask'],
@@ -99,7 +103,7 @@ describe('third-party plugins', () => {
       openapi: async () => (turns.push(turn), { summary: 'A page.', replies: {}, error: z.unknown() }),
     }));
     try {
-      await documentOf(pages(...routes));
+      await publishDocument(createPages(...routes));
     } finally {
       clearImmediate(counting);
     }
@@ -108,13 +112,13 @@ describe('third-party plugins', () => {
   });
 
   it('keep schemas of the same name apart', async () => {
-    const titled = (name: string, schema: z.ZodType): Partial<Route> => {
+    const buildRoute = (name: string, schema: z.ZodType): Partial<Route> => {
       const replies = { 200: { 'application/json': schema.meta({ title: 'Thing' }) } };
       return { name, openapi: async () => ({ summary: name, replies, error: z.unknown() }) };
     };
     const {
       document: { paths },
-    } = await documentOf(pages(titled('one', z.string()), titled('two', z.number())));
+    } = await publishDocument(createPages(buildRoute('one', z.string()), buildRoute('two', z.number())));
     const schemas = ['/one', '/two'].map(
       (path) => paths[path]?.get?.responses['200']?.content?.['application/json']?.schema,
     );
@@ -125,7 +129,7 @@ describe('third-party plugins', () => {
     const {
       document: { paths, components },
       valid,
-    } = await documentOf(
+    } = await publishDocument(
       ask(),
       chatCompletions(),
       calls(),
@@ -133,12 +137,12 @@ describe('third-party plugins', () => {
       apiKeyHeader({ families: ['chat-completions'] }),
       basic(),
     );
-    const securityOf = (path: string, method: string): string[] =>
+    const listSecurity = (path: string, method: string): string[] =>
       paths[path]?.[method]?.security.flatMap((each) => Object.keys(each)) ?? [];
     expect(valid).toBe(true);
-    expect(securityOf('/v1/calls/{id}', 'get')).toEqual(['bearer', 'basic']);
-    expect(securityOf('/v1/chat/completions', 'post')).toEqual(['x-api-key', 'basic']);
-    expect(securityOf('/ask', 'post')).toEqual(['basic']);
+    expect(listSecurity('/v1/calls/{id}', 'get')).toEqual(['bearer', 'basic']);
+    expect(listSecurity('/v1/chat/completions', 'post')).toEqual(['x-api-key', 'basic']);
+    expect(listSecurity('/ask', 'post')).toEqual(['basic']);
     expect(components.securitySchemes).toEqual({
       bearer: { type: 'http', scheme: 'bearer' },
       'x-api-key': { type: 'apiKey', in: 'header', name: 'x-api-key' },
@@ -147,21 +151,22 @@ describe('third-party plugins', () => {
   });
 
   it('are left out with a warning if they fail to describe themselves, and the others remain', async () => {
-    const fails = (name: string): Promise<never> =>
+    const failToDescribe = (name: string): Promise<never> =>
       Promise.reject(new Error(`${name} is in no state to say`));
     const other = definePlugin({
       name: 'other',
       options: z.strictObject({}),
-      apply: ({ protocols }) => protocols.add({ ...chat, name: 'other', openapi: () => fails('other') }),
+      apply: ({ protocols }) =>
+        protocols.add({ ...chat, name: 'other', openapi: () => failToDescribe('other') }),
     });
     const {
       document: { paths },
       valid,
       log,
-    } = await documentOf(
+    } = await publishDocument(
       ask(),
       other(),
-      pages({ name: 'broken', openapi: () => fails('broken') }, { name: 'fine' }),
+      createPages({ name: 'broken', openapi: () => failToDescribe('broken') }, { name: 'fine' }),
     );
     expect(valid).toBe(true);
     expect(Object.keys(paths)).toEqual(expect.arrayContaining(['/ask', '/fine', '/healthz']));

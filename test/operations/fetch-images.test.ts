@@ -28,14 +28,14 @@ afterAll(() => server.close());
 beforeEach(() => void server.asked.splice(0));
 
 /** A name server that resolves every name to this machine. */
-const loopback = async () => [{ address: '127.0.0.1', family: 4 }];
+const resolveLoopback = async () => [{ address: '127.0.0.1', family: 4 }];
 /** The server may be reached by its name, as an internal one may. */
-const friendly = (): Reach => createReach(undefined, ['127.0.0.1']);
+const reachLoopback = (): Reach => createReach(undefined, ['127.0.0.1']);
 
-function fetched(
+function load(
   url: string,
   {
-    reach = friendly(),
+    reach = reachLoopback(),
     wanted = {},
     signal = AbortSignal.timeout(20_000),
     onBytes = () => undefined,
@@ -49,19 +49,19 @@ function fetched(
   return fetchPicture(url, { ...limits, ...wanted }, reach, { signal, onBytes });
 }
 
-const at = (path: string): string => server.origin + path;
+const toUrl = (path: string): string => server.origin + path;
 
 describe('a picture', () => {
   it('arrives unchanged, and its type follows from its bytes, not from the server', async () => {
-    expect(await fetched(at('/picture.png'))).toEqual({
+    expect(await load(toUrl('/picture.png'))).toEqual({
       mediaType: 'image/png',
       data: png.toString('base64'),
     });
-    expect(await fetched(at('/unnamed'))).toEqual({ mediaType: 'image/jpeg', data: jpeg.toString('base64') });
+    expect(await load(toUrl('/unnamed'))).toEqual({ mediaType: 'image/jpeg', data: jpeg.toString('base64') });
   });
 
   it('is requested without revealing who wants it', async () => {
-    await fetched(at('/picture.png'));
+    await load(toUrl('/picture.png'));
     expect(Object.keys(server.asked[0]?.headers ?? {}).toSorted()).toEqual([
       'accept',
       'accept-encoding',
@@ -72,7 +72,7 @@ describe('a picture', () => {
   });
 
   it('is fetched through redirects, without the cookies that the server sets', async () => {
-    expect(await fetched(at(`/to?${encodeURIComponent('/to?%2Fpicture.png')}`))).toMatchObject({
+    expect(await load(toUrl(`/to?${encodeURIComponent('/to?%2Fpicture.png')}`))).toMatchObject({
       mediaType: 'image/png',
     });
     expect(server.asked.map(({ path }) => path)).toEqual([
@@ -85,10 +85,10 @@ describe('a picture', () => {
 
   it('is counted piece by piece, and the fetch stops at the memory limit', async () => {
     let sum = 0;
-    await fetched(at('/picture.png'), { onBytes: (bytes) => void (sum += bytes) });
+    await load(toUrl('/picture.png'), { onBytes: (bytes) => void (sum += bytes) });
     expect(sum).toBe(png.length);
     await expect(
-      fetched(at('/endless'), {
+      load(toUrl('/endless'), {
         wanted: { maxBytes: 1e9 },
         onBytes: (bytes) => {
           sum += bytes;
@@ -134,7 +134,7 @@ describe('a URL that leads to a private address', () => {
   ])('is not connected to: %s', async (url) => {
     const port = new URL(url);
     port.port = String(server.port);
-    await expect(fetched(port.href, { reach: createReach(undefined, []) })).rejects.toThrow(
+    await expect(load(port.href, { reach: createReach(undefined, []) })).rejects.toThrow(
       'does not fetch from',
     );
     expect(server.asked).toEqual([]);
@@ -147,34 +147,36 @@ describe('a URL that leads to a private address', () => {
     'http://127.0.0.1.anything.test/',
   ])('is not connected to by a name: %s', async (url) => {
     await expect(
-      fetched(url.replace(/\/$/, `:${server.port}/`), { reach: createReach(undefined, [], loopback) }),
+      load(url.replace(/\/$/, `:${server.port}/`), { reach: createReach(undefined, [], resolveLoopback) }),
     ).rejects.toThrow('does not fetch from');
     expect(server.asked).toEqual([]);
   });
 
   it('gets no connection if a name resolves to it and to public addresses', async () => {
-    const mixed = async () => [
+    const resolveMixed = async () => [
       { address: '8.8.8.8', family: 4 },
       { address: '127.0.0.1', family: 4 },
     ];
     await expect(
-      fetched(`http://mixed.test:${server.port}/picture.png`, { reach: createReach(undefined, [], mixed) }),
+      load(`http://mixed.test:${server.port}/picture.png`, {
+        reach: createReach(undefined, [], resolveMixed),
+      }),
     ).rejects.toThrow('does not fetch from');
   });
 
   it.each(['http://169.254.169.254/latest/meta-data', 'http://[::1]/', 'http://2130706434/', '//10.0.0.1/'])(
     'is not followed to: %s',
     async (location) => {
-      await expect(fetched(at(`/to?${encodeURIComponent(location)}`))).rejects.toThrow('does not fetch from');
+      await expect(load(toUrl(`/to?${encodeURIComponent(location)}`))).rejects.toThrow('does not fetch from');
       expect(server.asked).toHaveLength(1);
     },
   );
 
   it('gets the same error as an unknown name', async () => {
-    const faultOf = (reach: Reach): Promise<unknown> =>
-      fetched(`http://some.test:${server.port}/`, { reach }).catch((error: unknown) => error);
-    expect(await faultOf(createReach(undefined, [], async () => []))).toEqual(
-      await faultOf(createReach(undefined, [], loopback)),
+    const catchFault = (reach: Reach): Promise<unknown> =>
+      load(`http://some.test:${server.port}/`, { reach }).catch((error: unknown) => error);
+    expect(await catchFault(createReach(undefined, [], async () => []))).toEqual(
+      await catchFault(createReach(undefined, [], resolveLoopback)),
     );
   });
 });
@@ -182,9 +184,11 @@ describe('a URL that leads to a private address', () => {
 describe('a name whose address changes', () => {
   it('is resolved once, and the connection goes to that address', async () => {
     let requestCount = 0;
-    const flipping = async () => [{ address: requestCount++ === 0 ? '127.0.0.1' : '10.0.0.1', family: 4 }];
-    const reach = createReach(undefined, [], flipping, (address) => address === '127.0.0.1');
-    expect(await fetched(`http://flip.test:${server.port}/picture.png`, { reach })).toMatchObject({
+    const resolveFlipping = async () => [
+      { address: requestCount++ === 0 ? '127.0.0.1' : '10.0.0.1', family: 4 },
+    ];
+    const reach = createReach(undefined, [], resolveFlipping, (address) => address === '127.0.0.1');
+    expect(await load(`http://flip.test:${server.port}/picture.png`, { reach })).toMatchObject({
       mediaType: 'image/png',
     });
     expect(requestCount).toBe(1);
@@ -192,9 +196,9 @@ describe('a name whose address changes', () => {
 
   it('is checked again after a redirect', async () => {
     let requestCount = 0;
-    const reach = createReach(undefined, [], loopback, () => requestCount++ === 0);
+    const reach = createReach(undefined, [], resolveLoopback, () => requestCount++ === 0);
     await expect(
-      fetched(`http://flip.test:${server.port}/to?${encodeURIComponent('/picture.png')}`, { reach }),
+      load(`http://flip.test:${server.port}/to?${encodeURIComponent('/picture.png')}`, { reach }),
     ).rejects.toThrow('does not fetch from');
     expect(server.asked).toHaveLength(1);
   });
@@ -217,7 +221,7 @@ describe('a URL that is refused before any lookup', () => {
     const reach = createReach(undefined, [], async () => [
       { address: `8.8.8.${(requestCount += 1)}`, family: 4 },
     ]);
-    const error = await fetched(url, { reach, ...(wanted ? { wanted } : {}) }).catch(
+    const error = await load(url, { reach, ...(wanted ? { wanted } : {}) }).catch(
       (thrown: unknown) => thrown,
     );
     expect(error).toBeInstanceOf(Unfetched);
@@ -226,15 +230,15 @@ describe('a URL that is refused before any lookup', () => {
   });
 
   it('is at a host that the option does not allow', async () => {
-    const reach = createReach(['images.test', '*.below.test'], [], loopback, () => true);
-    const to = (host: string): Promise<unknown> =>
-      fetched(`http://${host}:${server.port}/picture.png`, { reach });
+    const reach = createReach(['images.test', '*.below.test'], [], resolveLoopback, () => true);
+    const fetchFrom = (host: string): Promise<unknown> =>
+      load(`http://${host}:${server.port}/picture.png`, { reach });
     for (const host of ['images.test', 'IMAGES.test', 'a.below.test', 'a.b.below.test'])
-      expect(await to(host), host).toMatchObject({ mediaType: 'image/png' });
+      expect(await fetchFrom(host), host).toMatchObject({ mediaType: 'image/png' });
     for (const host of ['other.test', 'below.test', 'evilbelow.test', 'images.test.evil.test', '127.0.0.1'])
-      await expect(to(host), host).rejects.toThrow('does not fetch from');
+      await expect(fetchFrom(host), host).rejects.toThrow('does not fetch from');
     const picture = encodeURIComponent(`http://other.test:${server.port}/picture.png`);
-    await expect(fetched(`http://images.test:${server.port}/to?${picture}`, { reach })).rejects.toThrow(
+    await expect(load(`http://images.test:${server.port}/to?${picture}`, { reach })).rejects.toThrow(
       'does not fetch from',
     );
   });
@@ -257,13 +261,13 @@ describe('a faulty server', () => {
     ['/to?file%3A%2F%2F%2Fetc%2Fpasswd', /begins with https/],
     ['/to?http%3A%2F%2F%5B', /begins with https/],
   ])('is given up: %s', async (path, message) => {
-    await expect(fetched(at(path))).rejects.toThrow(message);
+    await expect(load(toUrl(path))).rejects.toThrow(message);
     await expect.poll(() => server.openConnections()).toBe(0);
   });
 
   it.each(['/slow', '/silent'])('times out at %s', async (path) => {
     const signal = AbortSignal.timeout(200);
-    await expect(fetched(at(path), { signal })).rejects.toBeDefined();
+    await expect(load(toUrl(path), { signal })).rejects.toBeDefined();
     expect(signal.aborted).toBe(true);
     await expect.poll(() => server.openConnections()).toBe(0);
   });
@@ -271,12 +275,12 @@ describe('a faulty server', () => {
   it('times out while its name is resolved', async () => {
     const endless = createReach(undefined, [], () => new Promise(() => undefined));
     await expect(
-      fetched('http://slow.test/', { reach: endless, signal: AbortSignal.timeout(50) }),
+      load('http://slow.test/', { reach: endless, signal: AbortSignal.timeout(50) }),
     ).rejects.toMatchObject({ name: 'TimeoutError' });
   });
 
   it('is followed through at most the configured number of redirects', async () => {
-    await fetched(at('/loop'), { wanted: { maxRedirects: 5 } }).catch(() => undefined);
+    await load(toUrl('/loop'), { wanted: { maxRedirects: 5 } }).catch(() => undefined);
     expect(server.asked).toHaveLength(6);
   });
 });

@@ -19,7 +19,7 @@ function open(): TestHost {
   return host;
 }
 
-async function findings({ examinations }: TestHost): Promise<unknown> {
+async function listFindings({ examinations }: TestHost): Promise<unknown> {
   const all = (await Promise.all([...examinations.all()].map(({ examine }) => examine()))).flat();
   return all.filter(({ message }) => message.includes('holidays'));
 }
@@ -32,14 +32,14 @@ afterEach(() => {
 it('a holiday that no list has yet costs the dearer rate, for the reservation too', () => {
   const price = models.find(({ id }) => id === 'deepseek/deepseek-flash')?.price;
   const schedule = new PriceSchedule(price?.rules ?? [], 3_600_000);
-  const rulesOf = (text: string) => {
+  const findRules = (text: string) => {
     const at = Date.parse(text);
     return [schedule.ruleAt(at), schedule.rulesFrom(at)];
   };
   // A Thursday in a known week of holidays, the first day of 2027, and a Monday of the Spring Festival after.
-  expect(rulesOf('2026-10-01T10:00+08:00')).toEqual([undefined, [undefined]]);
-  expect(rulesOf('2027-01-01T10:00+08:00')).toEqual([undefined, [undefined]]);
-  expect(rulesOf('2027-02-08T10:00+08:00')).toEqual(['peak', ['peak']]);
+  expect(findRules('2026-10-01T10:00+08:00')).toEqual([undefined, [undefined]]);
+  expect(findRules('2027-01-01T10:00+08:00')).toEqual([undefined, [undefined]]);
+  expect(findRules('2027-02-08T10:00+08:00')).toEqual(['peak', ['peak']]);
 });
 
 it.each([
@@ -59,7 +59,7 @@ it.each([
   expect(warned.map(([facts]) => facts)).toEqual(
     isSoon ? [{ provider: 'deepseek', through: '2026-12-31', days }] : [],
   );
-  expect(await findings(host)).toEqual(
+  expect(await listFindings(host)).toEqual(
     isSoon
       ? [
           expect.objectContaining({

@@ -12,7 +12,7 @@ import { station } from '../support/station.ts';
 
 const whole = JSON.stringify(chatReply('one', {}, [30, 70]));
 
-export const well: Conduct = (response) =>
+export const answerWell: Conduct = (response) =>
   void response.writeHead(200, { 'content-type': 'application/json' }).end(whole);
 
 /** The client names its key; the part before the dash is the account. */
@@ -30,19 +30,19 @@ export const anyKey = definePlugin({
 export let vendor: ScriptedVendor;
 export const running: TestGateway[] = [];
 
-export async function openVendor(conduct = well): Promise<void> {
+export async function openVendor(conduct = answerWell): Promise<void> {
   vendor = await startScriptedVendor(conduct);
 }
 
 export async function start(
   limits: Parameters<typeof rateLimits>[0],
-  conduct = well,
+  conduct = answerWell,
 ): Promise<TestGateway[]> {
   await openVendor(conduct);
-  return again(limits);
+  return startAnother(limits);
 }
 
-export async function again(limits: Parameters<typeof rateLimits>[0]): Promise<TestGateway[]> {
+export async function startAnother(limits: Parameters<typeof rateLimits>[0]): Promise<TestGateway[]> {
   const endpoints = { 'chat-completions': `${vendor.origin}/v1/chat/completions` };
   running.push(
     await startGateway({

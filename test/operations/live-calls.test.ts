@@ -13,7 +13,7 @@ import { LiveCalls } from '../../plugins/operations/calls/live.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
-import { received } from '../support/exchange.ts';
+import { buildHead } from '../support/exchange.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 
 let gateway: TestGateway | undefined;
@@ -27,7 +27,7 @@ afterEach(async () => {
 const list = z.array(z.looseObject({ id: z.string() }));
 
 /** Reads events up to one of this name; returns its data. */
-async function next(reader: AsyncIterator<string>, name: string): Promise<z.output<typeof list>> {
+async function waitForEvent(reader: AsyncIterator<string>, name: string): Promise<z.output<typeof list>> {
   for (let text = ''; ;) {
     const { value, done } = await reader.next();
     if (done) throw new Error(`the stream ended before "${name}" came`);
@@ -75,7 +75,7 @@ describe('live calls', () => {
         return piece;
       },
     };
-    const [started] = await next(recorded, 'start');
+    const [started] = await waitForEvent(recorded, 'start');
     expect(started).toMatchObject({
       id,
       account: 'acme',
@@ -85,7 +85,7 @@ describe('live calls', () => {
     });
     const ended = text.join('').includes('event: end')
       ? list.parse(JSON.parse(/event: end\ndata: (.*)\n/.exec(text.join(''))?.[1] ?? ''))
-      : await next(recorded, 'end');
+      : await waitForEvent(recorded, 'end');
     const listed = z
       .object({ data: list })
       .parse(await (await fetch(`${adminUrl}/admin/calls`, { headers })).json());
@@ -98,10 +98,10 @@ describe('live calls', () => {
 });
 
 /** Two workers that reach each other, and what each asked. */
-function pair(): { workers: [Workers, Workers]; asked: unknown[] } {
+function createWorkerPair(): { workers: [Workers, Workers]; asked: unknown[] } {
   const answers: ((question: unknown) => unknown)[][] = [[], []];
   const requests: unknown[] = [];
-  const worker = (own: number): Workers => ({
+  const createWorker = (own: number): Workers => ({
     several: true,
     async askOthers(_topic, question) {
       requests.push(question);
@@ -115,12 +115,12 @@ function pair(): { workers: [Workers, Workers]; asked: unknown[] } {
       return () => undefined;
     },
   });
-  return { workers: [worker(0), worker(1)], asked: requests };
+  return { workers: [createWorker(0), createWorker(1)], asked: requests };
 }
 
 /** The end of a call that was refused; counts how often its id is read. */
-function refused(id: string, onRead: () => void = () => undefined): End {
-  const exchange = received('messages');
+function buildRefused(id: string, onRead: () => void = () => undefined): End {
+  const exchange = buildHead('messages');
   Object.defineProperty(exchange, 'id', {
     get() {
       onRead();
@@ -138,25 +138,25 @@ function refused(id: string, onRead: () => void = () => undefined): End {
   };
 }
 
-function textOf(stream: Readable): string {
+function readText(stream: Readable): string {
   return String(stream.read() ?? '');
 }
 
 describe('events of other workers', () => {
   it('arrive while a client listens, and cost nothing before', async () => {
-    const { workers, asked: requests } = pair();
+    const { workers, asked: requests } = createWorkerPair();
     const [here, there] = workers.map((worker) => new LiveCalls(worker));
     if (!here || !there) throw new Error('there are two');
     opened.push(here, there);
     let reads = 0;
-    there.addEnd(refused('unheard', () => (reads += 1)));
+    there.addEnd(buildRefused('unheard', () => (reads += 1)));
     expect(reads).toBe(0);
     const stream = here.open();
-    there.addEnd(refused('heard', () => (reads += 1)));
+    there.addEnd(buildRefused('heard', () => (reads += 1)));
     expect(reads).toBeGreaterThan(0);
     let text = '';
     await vi.waitFor(() => {
-      text += textOf(stream);
+      text += readText(stream);
       expect(text).toContain('"id":"heard"');
     });
     expect(text).not.toContain('unheard');
@@ -164,15 +164,15 @@ describe('events of other workers', () => {
   });
 
   it('travel in batches', async () => {
-    const { workers, asked: requests } = pair();
+    const { workers, asked: requests } = createWorkerPair();
     const [here, there] = workers.map((worker) => new LiveCalls(worker));
     if (!here || !there) throw new Error('there are two');
     opened.push(here, there);
     const stream = here.open();
-    for (let index = 0; index < 500; index += 1) there.addEnd(refused(`call-${index}`));
+    for (let index = 0; index < 500; index += 1) there.addEnd(buildRefused(`call-${index}`));
     let text = '';
     await vi.waitFor(() => {
-      text += textOf(stream);
+      text += readText(stream);
       expect(text).toContain('"id":"call-499"');
     });
     expect(requests).toHaveLength(2);
@@ -182,7 +182,7 @@ describe('events of other workers', () => {
 
 describe('a client that reads nothing', () => {
   it('is dropped with a message, and others continue', async () => {
-    const { workers } = pair();
+    const { workers } = createWorkerPair();
     const live = new LiveCalls(workers[0]);
     opened.push(live);
     const [slow, quick] = [live.open(), live.open()];
@@ -191,14 +191,14 @@ describe('a client that reads nothing', () => {
     const long = 'x'.repeat(1_000_000);
     let isSlow = true;
     for (let batch = 0; batch < 100 && isSlow; batch += 1) {
-      live.addEnd(refused(`${batch}-${long}`));
+      live.addEnd(buildRefused(`${batch}-${long}`));
       await vi.waitFor(() => expect(heard.join('')).toContain(`"${batch}-`));
       isSlow = !slow.readableEnded && slow.readableLength < 4.2 * 1024 * 1024;
     }
     let text = '';
     for await (const piece of slow) text += String(piece);
     expect(text).toMatch(/event: dropped\ndata: \{"message":"This client reads too slowly[^\n]*\}\n\n$/);
-    live.addEnd(refused('last'));
+    live.addEnd(buildRefused('last'));
     await vi.waitFor(() => expect(heard.join('')).toContain('"id":"last"'));
   });
 });

@@ -33,7 +33,7 @@ const alerts = z.object({
 });
 
 /** What an expression reads: names of series, and labels it selects or groups by. */
-function readBy(expression: string): { names: string[]; labels: string[] } {
+function readExpression(expression: string): { names: string[]; labels: string[] } {
   const text = expression.replaceAll('$__rate_interval', '5m');
   const names: string[] = [];
   const labels: string[] = [];
@@ -49,7 +49,7 @@ function readBy(expression: string): { names: string[]; labels: string[] } {
 }
 
 /** Names as they are declared: a histogram's series are its name with a suffix. */
-function declared(name: string): string {
+function omitSuffix(name: string): string {
   return name.replace(/_(bucket|sum|count)$/, '');
 }
 
@@ -80,7 +80,7 @@ beforeAll(async () => {
 });
 afterAll(async () => void (await gateway.stop('SIGTERM')));
 
-function offered(): Set<string> {
+function listOffered(): Set<string> {
   return new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name));
 }
 
@@ -104,15 +104,15 @@ const expressions = [
 
 describe('the metrics in dashboards and alerts', () => {
   it.each(expressions)('%s reads metrics that exist', (_, expression) => {
-    const { names, labels } = readBy(expression);
+    const { names, labels } = readExpression(expression);
     expect(names.length).toBeGreaterThan(0);
-    for (const name of names) expect([...offered()]).toContain(declared(name));
-    const known = new Set(['le', ...names.flatMap((name) => documented.get(declared(name)) ?? [])]);
+    for (const name of names) expect([...listOffered()]).toContain(omitSuffix(name));
+    const known = new Set(['le', ...names.flatMap((name) => documented.get(omitSuffix(name)) ?? [])]);
     for (const label of labels) expect([...known]).toContain(label);
   });
 
   it('are all documented', () => {
-    const own = [...offered()].filter((name) => name.startsWith('tollgate_'));
+    const own = [...listOffered()].filter((name) => name.startsWith('tollgate_'));
     expect(own.toSorted()).toEqual([...documented.keys()].toSorted());
   });
 
@@ -121,7 +121,7 @@ describe('the metrics in dashboards and alerts', () => {
       const texts = [...labels.matchAll(/(\w+)="/g)]
         .map(([, label = '']) => label)
         .filter((label) => label !== 'le');
-      expect(texts, name).toEqual(documented.get(declared(name)));
+      expect(texts, name).toEqual(documented.get(omitSuffix(name)));
     }
   });
 });

@@ -7,11 +7,11 @@ import {
   ajv,
   document,
   adminUrl,
-  filled,
+  fillPath,
   gateway,
   key,
   openDocument,
-  operations,
+  listOperations,
   secret,
 } from './openapi.ts';
 
@@ -20,21 +20,26 @@ openDocument();
 const compiled = new Map<string, ValidateFunction>();
 
 /** What is wrong with a value by the document's schema. */
-function faults(schema: Record<string, unknown>, value: unknown): unknown {
+function findFaults(schema: Record<string, unknown>, value: unknown): unknown {
   const place = JSON.stringify(schema).replaceAll('#/', 'document#/');
   const validate = compiled.get(place) ?? ajv.compile(JSON.parse(place));
   compiled.set(place, validate);
   return validate(value) ? [] : validate.errors;
 }
 
-function replySchema(path: string, method: string, status: number, type: string): Record<string, unknown> {
+function requireReplySchema(
+  path: string,
+  method: string,
+  status: number,
+  type: string,
+): Record<string, unknown> {
   const replies = document.paths[path]?.[method.toLowerCase()]?.responses;
   const schema = (replies?.[String(status)] ?? replies?.default)?.content?.[type]?.schema;
   if (!schema) throw new Error(`nothing describes ${status} ${type} at ${method} ${path}`);
   return schema;
 }
 
-function example(title: string): Record<string, unknown> {
+function requireExample(title: string): Record<string, unknown> {
   const [first] = document.components.schemas[title]?.examples ?? [];
   if (!first) throw new Error(`"${title}" has no example`);
   return first;
@@ -61,9 +66,11 @@ describe('the schemas of the document', () => {
   ] as const;
 
   it.each(families)('match a whole reply at %s', async (path, title) => {
-    const response = await post(filled(path), example(title));
+    const response = await post(fillPath(path), requireExample(title));
     expect(response.status).toBe(200);
-    expect(faults(replySchema(path, 'POST', 200, 'application/json'), await response.json())).toEqual([]);
+    expect(
+      findFaults(requireReplySchema(path, 'POST', 200, 'application/json'), await response.json()),
+    ).toEqual([]);
   });
 
   it.each(families.filter(([path]) => !/count|tokens|Tokens/.test(path)))(
@@ -71,30 +78,34 @@ describe('the schemas of the document', () => {
     async (path, title) => {
       const message = path.replace(':generateContent', ':streamGenerateContent');
       const response = await post(
-        `${filled(message)}?alt=sse`,
-        message === path ? { ...example(title), stream: true } : example(title),
+        `${fillPath(message)}?alt=sse`,
+        message === path ? { ...requireExample(title), stream: true } : requireExample(title),
       );
       const events = [...(await response.text()).matchAll(/^data: (\{.*)$/gm)].map(([, text]): unknown =>
         JSON.parse(text ?? ''),
       );
       expect(events.length).toBeGreaterThan(0);
-      const schema = replySchema(message, 'POST', 200, 'text/event-stream');
-      for (const event of events) expect(faults(schema, event)).toEqual([]);
+      const schema = requireReplySchema(message, 'POST', 200, 'text/event-stream');
+      for (const event of events) expect(findFaults(schema, event)).toEqual([]);
     },
   );
 
   it.each(families)('match an error at %s', async (path) => {
-    const response = await post(filled(path), {});
+    const response = await post(fillPath(path), {});
     expect(response.status).toBe(400);
-    expect(faults(replySchema(path, 'POST', 400, 'application/json'), await response.json())).toEqual([]);
+    expect(
+      findFaults(requireReplySchema(path, 'POST', 400, 'application/json'), await response.json()),
+    ).toEqual([]);
   });
 
   it.each(families)(
     'reject a request that the gateway refuses at %s, and accept the example',
     (_path, title) => {
       const schema = { $ref: `#/components/schemas/${title}` };
-      expect(faults(schema, example(title))).toEqual([]);
-      expect(faults(schema, { ...example(title), provider: { routing: 'by the stars' } })).not.toEqual([]);
+      expect(findFaults(schema, requireExample(title))).toEqual([]);
+      expect(
+        findFaults(schema, { ...requireExample(title), provider: { routing: 'by the stars' } }),
+      ).not.toEqual([]);
     },
   );
 
@@ -102,8 +113,9 @@ describe('the schemas of the document', () => {
     const form = new FormData();
     const made = z
       .object({ data: z.tuple([z.object({ b64_json: z.string() })]) })
-      .parse(await (await post('/v1/images/generations', example('ImageGenerationRequest'))).json());
-    for (const [name, value] of Object.entries(example('ImageEditForm'))) form.set(name, String(value));
+      .parse(await (await post('/v1/images/generations', requireExample('ImageGenerationRequest'))).json());
+    for (const [name, value] of Object.entries(requireExample('ImageEditForm')))
+      form.set(name, String(value));
     form.set(
       'image',
       new Blob([Buffer.from(made.data[0].b64_json, 'base64')], { type: 'image/png' }),
@@ -116,12 +128,15 @@ describe('the schemas of the document', () => {
     });
     expect(response.status).toBe(200);
     expect(
-      faults(replySchema('/v1/images/edits', 'POST', 200, 'application/json'), await response.json()),
+      findFaults(
+        requireReplySchema('/v1/images/edits', 'POST', 200, 'application/json'),
+        await response.json(),
+      ),
     ).toEqual([]);
   });
 
   it('match every page that is read with GET', async () => {
-    const { headers } = await post('/v1/chat/completions', example('ChatCompletionRequest'));
+    const { headers } = await post('/v1/chat/completions', requireExample('ChatCompletionRequest'));
     const id = headers.get('x-request-id') ?? '';
     const account = 'tester';
     await postJson(
@@ -129,7 +144,7 @@ describe('the schemas of the document', () => {
       { scope: 'account', subject: account, limit: '5' },
       { authorization: `Bearer ${secret}` },
     );
-    const pages = operations().filter(({ method, path }) => method === 'GET' && path !== '/admin/events');
+    const pages = listOperations().filter(({ method, path }) => method === 'GET' && path !== '/admin/events');
     for (const { method, path, operation } of pages) {
       const isOperators = operation.tags.includes('on the admin listener');
       const at = path
@@ -138,12 +153,12 @@ describe('the schemas of the document', () => {
         .replace('{budget}', '1')
         .replace('{key}', key.slice(-4))
         .replace('{id}', 'demo%2Fecho');
-      const response = await fetch(`${isOperators ? adminUrl : gateway.url}${filled(at)}`, {
+      const response = await fetch(`${isOperators ? adminUrl : gateway.url}${fillPath(at)}`, {
         headers: { authorization: `Bearer ${isOperators ? secret : key}` },
       });
       const type = response.headers.get('content-type')?.split(';')[0] ?? '';
       const body: unknown = type === 'application/json' ? await response.json() : await response.text();
-      expect([path, response.status, faults(replySchema(path, method, 200, type), body)]).toEqual([
+      expect([path, response.status, findFaults(requireReplySchema(path, method, 200, type), body)]).toEqual([
         path,
         200,
         [],
@@ -152,13 +167,15 @@ describe('the schemas of the document', () => {
   });
 
   it('match a call to a provider with several keys, by the number of its key', async () => {
-    const { headers } = await post('/v1/chat/completions', example('ChatCompletionRequest'));
+    const { headers } = await post('/v1/chat/completions', requireExample('ChatCompletionRequest'));
     const response = await fetch(`${gateway.url}/v1/calls/${headers.get('x-request-id')}`, {
       headers: { authorization: `Bearer ${key}` },
     });
     const detail = z.looseObject({ attempts: z.array(z.looseObject({})) }).parse(await response.json());
     const numbered = { ...detail, attempts: detail.attempts.map((attempt) => ({ ...attempt, key: 2 })) };
-    expect(faults(replySchema('/v1/calls/{id}', 'GET', 200, 'application/json'), numbered)).toEqual([]);
+    expect(
+      findFaults(requireReplySchema('/v1/calls/{id}', 'GET', 200, 'application/json'), numbered),
+    ).toEqual([]);
   });
 
   it("match the operators' requests and replies", async () => {
@@ -185,8 +202,8 @@ describe('the schemas of the document', () => {
       expect([
         path,
         response.status,
-        faults(
-          replySchema(path.replace('/1/', '/{budget}/'), 'POST', status, 'application/json'),
+        findFaults(
+          requireReplySchema(path.replace('/1/', '/{budget}/'), 'POST', status, 'application/json'),
           await response.json(),
         ),
       ]).toEqual([path, status, []]);

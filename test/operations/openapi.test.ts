@@ -7,12 +7,12 @@ import { describe, expect, it } from 'vitest';
 import {
   document,
   adminUrl,
-  filled,
+  fillPath,
   gateway,
   host,
   key,
   openDocument,
-  operations,
+  listOperations,
   publicPaths,
   sent,
 } from './openapi.ts';
@@ -37,7 +37,7 @@ describe('the document', () => {
   });
 
   it('names every operation once', () => {
-    const names = operations().map(({ operation }) => operation.operationId);
+    const names = listOperations().map(({ operation }) => operation.operationId);
     expect(names).toEqual([...new Set(names)]);
     expect(names.filter((name) => !/^[\w-]+$/.test(name))).toEqual([]);
   });
@@ -49,12 +49,12 @@ describe('the operations of the document', () => {
       .filter((route) => route.openapi !== false)
       .map(({ method, path }) => `${method} ${path.replace(/[:*](\w+)/g, '{$1}')}`);
     const calls = [...host.protocols.all()].flatMap((protocol) =>
-      operations()
-        .filter(({ method, path }) => protocol.client.match(method, filled(path), ''))
+      listOperations()
+        .filter(({ method, path }) => protocol.client.match(method, fillPath(path), ''))
         .map(({ method, path }) => `${method} ${path}`),
     );
     expect(
-      operations()
+      listOperations()
         .map(({ method, path }) => `${method} ${path}`)
         .toSorted(),
     ).toEqual([...new Set([...routes, ...calls, 'GET /healthz', 'GET /readyz'])].toSorted());
@@ -76,7 +76,7 @@ describe('the operations of the document', () => {
     'GET /v1/calls/{id}',
     'POST /admin/keys',
   ])('include %s', (name) => {
-    expect(operations().map(({ method, path }) => `${method} ${path}`)).toContain(name);
+    expect(listOperations().map(({ method, path }) => `${method} ${path}`)).toContain(name);
   });
 
   it('describe request and reply of each of our routes', () => {
@@ -84,7 +84,7 @@ describe('the operations of the document', () => {
       .filter((route) => route.openapi === undefined)
       .map(({ name }) => name);
     expect(silent).toEqual([]);
-    const bare = operations().filter(
+    const bare = listOperations().filter(
       ({ operation }) =>
         !Object.keys(operation.responses).some(
           (status) =>
@@ -103,9 +103,9 @@ describe('the operations of the document', () => {
   });
 
   it('answer at every documented path', async () => {
-    for (const { method, path, operation } of operations()) {
+    for (const { method, path, operation } of listOperations()) {
       const base = operation.tags.includes('on the admin listener') ? adminUrl : gateway.url;
-      const response = await fetch(`${base}${filled(path)}`, { method });
+      const response = await fetch(`${base}${fillPath(path)}`, { method });
       const text = await response.text();
       expect(text, `${method} ${path}`).not.toContain('There is nothing at');
       // No credential was sent: routes that require a key say so, and all others do not.
@@ -114,14 +114,14 @@ describe('the operations of the document', () => {
   });
 
   it('accept each credential documented for a path', async () => {
-    for (const { method, path, operation } of operations().filter(
+    for (const { method, path, operation } of listOperations().filter(
       ({ operation: { tags } }) => !tags.includes('on the admin listener'),
     )) {
       for (const name of operation.security.flatMap((scheme) => Object.keys(scheme))) {
         const headers: Record<string, string> =
           name === 'bearer' ? { authorization: `Bearer ${key}` } : { [name]: key };
         const { status } = await fetch(
-          `${gateway.url}${filled(path)}${name === 'key' ? `?key=${key}` : ''}`,
+          `${gateway.url}${fillPath(path)}${name === 'key' ? `?key=${key}` : ''}`,
           { method, headers: name === 'key' ? {} : headers },
         );
         expect([method, path, name, status === 401]).toEqual([method, path, name, false]);

@@ -58,7 +58,7 @@ const watcher = definePlugin({
 });
 
 /** Every method of every path, in one list. */
-export function operations() {
+export function listOperations() {
   return Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, described]) => ({
       method: method.toUpperCase(),
@@ -69,7 +69,7 @@ export function operations() {
 }
 
 /** A path to call: each placeholder in braces has a value. */
-export const filled = (path: string): string =>
+export const fillPath = (path: string): string =>
   path
     .replace('{model}', 'demo/echo')
     .replace('{name}', 'demo%2Fecho')

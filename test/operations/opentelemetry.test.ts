@@ -32,7 +32,7 @@ afterAll(async () => {
 beforeEach(() => exporter.reset());
 
 /** The spans of the one call that `call` makes: its own, and its attempts'. */
-async function spansOf(
+async function collectSpans(
   call: () => Promise<Response>,
 ): Promise<{ server: ReadableSpan; clients: ReadableSpan[] }> {
   const before = harness.gateway.ends.length;
@@ -49,7 +49,7 @@ describe('the trace of a call', () => {
     const {
       server,
       clients: [client],
-    } = await spansOf(() => harness.post({ ...body, stream: true }));
+    } = await collectSpans(() => harness.post({ ...body, stream: true }));
     expect(server).toMatchObject({
       name: 'POST /v1/chat/completions',
       status: { code: SpanStatusCode.UNSET },
@@ -75,14 +75,16 @@ describe('the trace of a call', () => {
 
   it("has the call's tags, and its session and end user by the conventions' names", async () => {
     const metadata = { job: 'nightly', session: 's-1' };
-    const { server } = await spansOf(() => harness.post({ ...body, metadata, user: 'ann' }));
+    const { server } = await collectSpans(() => harness.post({ ...body, metadata, user: 'ann' }));
     expect(server.attributes).toMatchObject({
       'gen_ai.conversation.id': 's-1',
       'enduser.id': 'ann',
       'tollgate.tags': ['user:ann', 'job:nightly', 'session:s-1'],
     });
     exporter.reset();
-    expect((await spansOf(() => harness.post(body))).server.attributes).not.toHaveProperty('tollgate.tags');
+    expect((await collectSpans(() => harness.post(body))).server.attributes).not.toHaveProperty(
+      'tollgate.tags',
+    );
   });
 
   it.each([
@@ -108,16 +110,16 @@ describe('the trace of a call', () => {
     const {
       server,
       clients: [client],
-    } = await spansOf(() => harness.post(body));
-    const time = ([seconds, nanoseconds]: readonly [number, number]): number =>
+    } = await collectSpans(() => harness.post(body));
+    const toMilliseconds = ([seconds, nanoseconds]: readonly [number, number]): number =>
       seconds * 1e3 + nanoseconds / 1e6;
     if (!client) throw new Error('no attempt');
-    expect(time(client.startTime)).toBeGreaterThanOrEqual(time(server.startTime));
-    expect(time(client.endTime)).toBeLessThanOrEqual(time(server.endTime));
+    expect(toMilliseconds(client.startTime)).toBeGreaterThanOrEqual(toMilliseconds(server.startTime));
+    expect(toMilliseconds(client.endTime)).toBeLessThanOrEqual(toMilliseconds(server.endTime));
   });
 
   it("continues the client's own trace", async () => {
-    const { server } = await spansOf(() =>
+    const { server } = await collectSpans(() =>
       harness.post(body, {
         headers: { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' },
       }),
@@ -130,7 +132,7 @@ describe('the trace of a call', () => {
 
   it('shows what failed, and no attempt if no provider was called', async () => {
     harness.vendor.script('gpt-4o-mini', { reply: { status: 500, body: '{}' } });
-    const failed = await spansOf(() => harness.post(body));
+    const failed = await collectSpans(() => harness.post(body));
     harness.vendor.unscript();
     expect(failed.server.status.code).toBe(SpanStatusCode.ERROR);
     expect(failed.clients[0]?.attributes).toMatchObject({
@@ -138,12 +140,12 @@ describe('the trace of a call', () => {
       'http.response.status_code': 500,
     });
     exporter.reset();
-    const refused = await spansOf(() => harness.post({ ...body, model: 'no/such' }));
+    const refused = await collectSpans(() => harness.post({ ...body, model: 'no/such' }));
     expect([refused.clients, refused.server.attributes['error.type']]).toEqual([[], 'model_not_found']);
   });
 
   it('holds nothing of a prompt or a key', async () => {
-    await spansOf(() => harness.post(body));
+    await collectSpans(() => harness.post(body));
     const message = JSON.stringify(
       exporter
         .getFinishedSpans()

@@ -29,14 +29,14 @@ function offer({ catalog }: TestHost, vendor: string, asOf: string): void {
   catalog.offer(provider, readCatalogue(pathToFileURL(file)));
 }
 
-function hostOf(options: Parameters<typeof catalogue>[0] = {}): TestHost {
+function createPriceHost(options: Parameters<typeof catalogue>[0] = {}): TestHost {
   const host = createHost([catalogue(options)]);
   offer(host, 'fresh', '2026-11-10');
   offer(host, 'stale', '2026-07-02');
   return host;
 }
 
-async function findings({ examinations }: TestHost): Promise<unknown> {
+async function listFindings({ examinations }: TestHost): Promise<unknown> {
   return (await Promise.all([...examinations.all()].map(({ examine }) => examine()))).flat();
 }
 
@@ -46,7 +46,7 @@ afterEach(() => {
 });
 
 it('the price age counts days from the oldest price of each provider', () => {
-  const ages = findPriceAges(hostOf().catalog, Date.parse('2026-11-22T23:00Z'));
+  const ages = findPriceAges(createPriceHost().catalog, Date.parse('2026-11-22T23:00Z'));
   expect(ages).toEqual([
     { provider: 'fresh', asOf: '2026-11-10', days: 12 },
     { provider: 'stale', asOf: '2026-07-02', days: 143 },
@@ -55,13 +55,13 @@ it('the price age counts days from the oldest price of each provider', () => {
 
 it('the gateway warns at the start, doctor says what to do, and a metric shows the age', async () => {
   vi.useFakeTimers({ now: Date.parse('2026-11-22T12:00Z'), toFake: ['Date'] });
-  const host = hostOf();
+  const host = createPriceHost();
   const warn = vi.spyOn(host.logger, 'warn');
   await host.calls.ready.promise();
   expect(warn.mock.calls.map(([facts]) => facts)).toEqual([
     { provider: 'stale', asOf: '2026-07-02', days: 143 },
   ]);
-  expect(await findings(host)).toEqual([
+  expect(await listFindings(host)).toEqual([
     {
       subject: 'prices',
       state: 'note',
@@ -79,11 +79,13 @@ it.each([
   [142, 'note'],
 ] as const)('an option sets another limit: %i days', async (maxAge, state) => {
   vi.useFakeTimers({ now: Date.parse('2026-11-22T12:00Z'), toFake: ['Date'] });
-  expect(await findings(hostOf({ prices: { maxAge } }))).toMatchObject([{ subject: 'prices', state }]);
+  expect(await listFindings(createPriceHost({ prices: { maxAge } }))).toMatchObject([
+    { subject: 'prices', state },
+  ]);
 });
 
 it('prices that an operator states cause no warning', async () => {
   const host = createHost([catalogue()]);
   expect(findPriceAges(host.catalog, Date.now())).toEqual([]);
-  expect(await findings(host)).toEqual([]);
+  expect(await listFindings(host)).toEqual([]);
 });

@@ -6,17 +6,17 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { admin } from '../../plugins/operations/admin/index.ts';
 import { catalogue } from '../../plugins/operations/catalogue.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
-import { until } from '../support/operated.ts';
+import { waitUntil } from '../support/operated.ts';
 import {
   catalogueCost,
-  file,
+  writeSource,
   harness,
   list,
-  modelsDev,
+  buildModelsDev,
   open,
   openPrices,
-  paid,
-  reaches,
+  payForCall,
+  waitForPrice,
   update,
   web,
 } from './price-updates.ts';
@@ -31,7 +31,7 @@ describe('a feed at a URL', () => {
     web.conduct((response) => {
       requestCount += 1;
       if (requestCount <= 3) response.writeHead(302, { location: `/${requestCount}?token=secret` }).end();
-      else response.end(modelsDev(0.2, 0.8));
+      else response.end(buildModelsDev(0.2, 0.8));
     });
     expect((await update(`${web.origin}/feed?token=secret`)).applied).toBe(1);
     expect(JSON.stringify(await list())).not.toContain('secret');
@@ -56,12 +56,12 @@ describe('a signed feed', () => {
   it('is applied if the signature fits, and refused otherwise', async () => {
     const { publicKey, privateKey } = generateKeyPairSync('ed25519');
     await open({ publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString() });
-    const text = modelsDev(0.2, 0.8);
-    const source = file('signed.json', text);
+    const text = buildModelsDev(0.2, 0.8);
+    const source = writeSource('signed.json', text);
     await expect(update(source)).rejects.toThrow(/its signature, .*signed\.json\.sig: ENOENT/);
-    file('signed.json.sig', sign(null, Buffer.from(`${text} `), privateKey).toString('base64'));
+    writeSource('signed.json.sig', sign(null, Buffer.from(`${text} `), privateKey).toString('base64'));
     await expect(update(source)).rejects.toThrow('its signature does not fit');
-    file('signed.json.sig', sign(null, Buffer.from(text), privateKey).toString('base64'));
+    writeSource('signed.json.sig', sign(null, Buffer.from(text), privateKey).toString('base64'));
     expect((await update(source)).applied).toBe(1);
   });
 
@@ -83,29 +83,29 @@ describe('the admin API', () => {
       });
       return [response.status, await response.json()];
     };
-    await update(file('admin.json', modelsDev(0.01, 0.8)));
+    await update(writeSource('admin.json', buildModelsDev(0.01, 0.8)));
     expect(await ask('')).toMatchObject([200, { data: [{ id: 1, state: 'held', models: 1 }] }]);
     expect(await ask('/1/confirm', 'POST', harness.key)).toMatchObject([403, {}]);
     expect(await ask('/1/confirm', 'POST')).toMatchObject([
       200,
       { state: 'applied', by: expect.stringMatching(/^key /) },
     ]);
-    await reaches('0.00000001');
+    await waitForPrice('0.00000001');
     expect(await ask('/1/undo', 'POST')).toMatchObject([200, { state: 'undone' }]);
     expect(await ask('/1/undo', 'POST')).toMatchObject([409, {}]);
     expect(await ask('/7/undo', 'POST')).toMatchObject([404, {}]);
     expect(await ask('/x/undo', 'POST')).toMatchObject([400, {}]);
-    await reaches('0.00000015');
+    await waitForPrice('0.00000015');
   });
 });
 
 describe('the automatic feed', () => {
   it('changes prices by itself, holds back doubtful ones, and does not repeat a rollback', async () => {
-    web.conduct((response) => void response.end(modelsDev(0.01, 0.8)));
+    web.conduct((response) => void response.end(buildModelsDev(0.01, 0.8)));
     await open({ feed: `${web.origin}/feed?key=secret` });
-    await until(async () => (await list()).length === 1);
+    await waitUntil(async () => (await list()).length === 1);
     expect(await list()).toMatchObject([{ state: 'held', by: 'feed' }]);
-    expect(await paid()).toBe(catalogueCost);
+    expect(await payForCall()).toBe(catalogueCost);
     expect(harness.gateway.log.join('')).toContain('has prices that an operator has to confirm');
     expect(harness.gateway.log.join('')).not.toContain('secret');
   });
@@ -119,20 +119,20 @@ describe('the automatic feed', () => {
       const { publicKey } = generateKeyPairSync('ed25519');
       web.conduct(
         (response, { url }) =>
-          void response.writeHead(status).end(url?.endsWith('.sig') ? signature : modelsDev(0.2, 0.8)),
+          void response.writeHead(status).end(url?.endsWith('.sig') ? signature : buildModelsDev(0.2, 0.8)),
       );
       await open({
         feed: `${web.origin}/feed`,
         publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
       });
-      await until(() => harness.gateway.log.some((line) => line.includes('the price feed failed')));
-      const figure = async (name: string): Promise<number> => {
+      await waitUntil(() => harness.gateway.log.some((line) => line.includes('the price feed failed')));
+      const readFigure = async (name: string): Promise<number> => {
         const text = await (await fetch(`${harness.gateway.url}/metrics`)).text();
         return Number(new RegExp(`^tollgate_price_feed_${name} (\\d+)$`, 'm').exec(text)?.[1]);
       };
-      await until(async () => (await figure('ok')) === 0);
-      expect(await figure('failures_total')).toBeGreaterThan(0);
-      expect(await paid()).toBe(catalogueCost);
+      await waitUntil(async () => (await readFigure('ok')) === 0);
+      expect(await readFigure('failures_total')).toBeGreaterThan(0);
+      expect(await payForCall()).toBe(catalogueCost);
     },
   );
 });

@@ -14,7 +14,7 @@ import { createHost } from '../support/host.ts';
 import { station } from '../support/station.ts';
 
 /** Documents in memory. `interrupt` runs once before the next write, as another process would. */
-function memory(): Documents & { interrupt: (() => Promise<unknown>) | undefined } {
+function createDocuments(): Documents & { interrupt: (() => Promise<unknown>) | undefined } {
   let kept: { version: number; text: string } | undefined;
   return {
     interrupt: undefined,
@@ -40,10 +40,10 @@ const { catalog } = createHost([
 const [offer] = catalog.find('house/model');
 const day = 24 * 3_600_000;
 
-let documents: ReturnType<typeof memory>;
-beforeEach(() => void (documents = memory()));
+let documents: ReturnType<typeof createDocuments>;
+beforeEach(() => void (documents = createDocuments()));
 
-const feed = (input: number) =>
+const buildFeed = (input: number) =>
   readSnapshot(
     JSON.stringify({ inhouse: { models: { one: { id: 'one', cost: { input, output: 2 } } } } }),
     'feed',
@@ -51,11 +51,11 @@ const feed = (input: number) =>
 
 function apply(input: number, more: Partial<FeedOrder> = {}) {
   const order = { source: 'feed', from: Date.now(), by: 'feed', confirmed: false, ...more };
-  return applyFeed(documents, catalog, feed(input), order);
+  return applyFeed(documents, catalog, buildFeed(input), order);
 }
 
 /** The model's price for input at a time; undefined is the catalogue's. */
-async function inputAt(at: number, own = offer?.price): Promise<string | undefined> {
+async function findInput(at: number, own = offer?.price): Promise<string | undefined> {
   if (!offer || !own) throw new Error('no offer');
   const applied = new AppliedPrices((await readHistory(documents)).history);
   const found = applied.find('inhouse', offer.model, own, at);
@@ -84,17 +84,17 @@ describe('prices in effect', () => {
     await apply(1.2, { from: now - 2 * day });
     await apply(1.4, { from: now + 2 * day });
     await apply(1.3, { from: now });
-    expect([await inputAt(now - 3 * day), await inputAt(now - day)]).toEqual([undefined, '1.2']);
-    expect([await inputAt(now + day), await inputAt(now + 3 * day)]).toEqual(['1.3', '1.4']);
+    expect([await findInput(now - 3 * day), await findInput(now - day)]).toEqual([undefined, '1.2']);
+    expect([await findInput(now + day), await findInput(now + 3 * day)]).toEqual(['1.3', '1.4']);
     await undoUpdate(documents, 2, 'operator');
-    expect(await inputAt(now + 3 * day)).toBe('1.3');
+    expect(await findInput(now + 3 * day)).toBe('1.3');
     expect(new AppliedPrices((await readHistory(documents)).history).nextChange(now - day)).toBe(now);
   });
 
   it('are replaced by another price of the catalogue', async () => {
     await apply(1.2);
-    expect(await inputAt(Date.now())).toBe('1.2');
-    expect(await inputAt(Date.now(), { input: 3n, output: 4n, tiers: [] })).toBeUndefined();
+    expect(await findInput(Date.now())).toBe('1.2');
+    expect(await findInput(Date.now(), { input: 3n, output: 4n, tiers: [] })).toBeUndefined();
   });
 
   it.each([
@@ -102,20 +102,21 @@ describe('prices in effect', () => {
     ['https://eu.api.openai.com/v1', '3.3'],
   ])('reach calls at %s, with the surcharge of the region', async (baseUrl, input) => {
     const { catalog: offered } = createHost([openai({ apiKey: 'k', baseUrl })]);
-    const own = (): string[] => offered.find('openai/gpt-6.1-sol').map(({ price }) => formatUsd(price.input));
+    const listInputs = (): string[] =>
+      offered.find('openai/gpt-6.1-sol').map(({ price }) => formatUsd(price.input));
     const models = { 'gpt-6.1-sol': { id: 'gpt-6.1-sol', cost: { input: 3, output: 10 } } };
     const snapshot = readSnapshot(JSON.stringify({ openai: { models } }), 'feed');
     const order = { source: 'feed', from: Date.now() - 1, by: 'feed', confirmed: true };
-    expect(own()).not.toEqual([input]);
+    expect(listInputs()).not.toEqual([input]);
     await applyFeed(documents, offered, snapshot, order);
     offered.setPrices(new AppliedPrices((await readHistory(documents)).history));
-    expect(own()).toEqual([input]);
+    expect(listInputs()).toEqual([input]);
   });
 
   it('start with their confirmation, if they were held back beyond their time', async () => {
     const before = Date.now();
     await apply(0.1, { from: before - day });
-    expect(await inputAt(before)).toBeUndefined();
+    expect(await findInput(before)).toBeUndefined();
     const { from } = await confirmUpdate(documents, 1, 'operator');
     expect(Date.parse(from)).toBeGreaterThanOrEqual(before);
   });
@@ -127,7 +128,7 @@ describe('two processes that write at once', () => {
     documents.interrupt = () => apply(1.2, { from });
     await apply(1.3, { from });
     expect((await readHistory(documents)).history.updates.map(({ id }) => id)).toEqual([1, 2]);
-    expect(await inputAt(Date.now())).toBe('1.3');
+    expect(await findInput(Date.now())).toBe('1.3');
   });
 
   it('forget only old updates that nothing depends on', async () => {
@@ -135,7 +136,7 @@ describe('two processes that write at once', () => {
     for (let round = 0; round < 210; round += 1) await apply(round % 2 === 0 ? 1.3 : 1.4);
     const { updates } = (await readHistory(documents)).history;
     expect(updates).toHaveLength(200);
-    expect(await inputAt(Date.now())).toBe('1.4');
+    expect(await findInput(Date.now())).toBe('1.4');
     await editHistory(documents, (history) => ({ next: history, result: undefined }));
     expect((await readHistory(documents)).history.updates.at(-1)?.id).toBe(211);
   });

@@ -8,7 +8,7 @@ import { formatUsd, parseUsd, type Plugin } from '../../core/index.ts';
 import { catalogue } from '../../plugins/operations/catalogue.ts';
 import { prometheus } from '../../plugins/operations/prometheus.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
-import { until } from '../support/operated.ts';
+import { waitUntil } from '../support/operated.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 
 export let folder: string;
@@ -17,7 +17,7 @@ const model = 'openai/gpt-4o-mini';
 export const usage = { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 };
 
 /** models.dev's form. Its cached price is stated, so that no rate of the model keeps its old value. */
-export const modelsDev = (input: number, output: number, cacheRead = 0.08): string =>
+export const buildModelsDev = (input: number, output: number, cacheRead = 0.08): string =>
   JSON.stringify({
     openai: {
       models: { 'gpt-4o-mini': { id: 'gpt-4o-mini', cost: { input, output, cache_read: cacheRead } } },
@@ -25,7 +25,7 @@ export const modelsDev = (input: number, output: number, cacheRead = 0.08): stri
     elsewhere: { models: { other: { id: 'other', cost: { input: 1, output: 1 } } } },
   });
 
-export function file(name: string, text: string): string {
+export function writeSource(name: string, text: string): string {
   const path = join(folder, name);
   writeFileSync(path, text);
   return path;
@@ -70,15 +70,15 @@ export async function list(): Promise<z.output<typeof updates>> {
 }
 
 /** What a call costs, in USD for a thousand tokens in and a hundred out. */
-export async function paid(): Promise<string> {
+export async function payForCall(): Promise<string> {
   const before = parseUsd((await harness.balance()).used.toFixed(9));
   await harness.client.chat.completions.create({ model, messages: [{ role: 'user', content: 'Hi' }] });
   return formatUsd(parseUsd((await harness.balance()).used.toFixed(9)) - before);
 }
 
 /** Waits until the gateway has another price for the model's input. */
-export async function reaches(prompt: string): Promise<void> {
-  await until(async () => {
+export async function waitForPrice(prompt: string): Promise<void> {
+  await waitUntil(async () => {
     const listed = await (await fetch(`${harness.gateway.url}/v1/models/${model}`)).text();
     return listed.includes(`"prompt":"${prompt}"`);
   });

@@ -7,18 +7,18 @@ import * as fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { formatUsd, parseUsd } from '../../core/index.ts';
 import { toPerMillion } from '../../plugins/operations/catalogue/litellm.ts';
-import { until } from '../support/operated.ts';
+import { waitUntil } from '../support/operated.ts';
 import {
   catalogueCost,
-  file,
+  writeSource,
   folder,
   harness,
   list,
-  modelsDev,
+  buildModelsDev,
   open,
   openPrices,
-  paid,
-  reaches,
+  payForCall,
+  waitForPrice,
   update,
   usage,
 } from './price-updates.ts';
@@ -29,36 +29,38 @@ describe('a price update', () => {
   beforeEach(() => open());
 
   it('reaches the next call of a running gateway but no running one, and can be rolled back', async () => {
-    expect(await paid()).toBe(catalogueCost);
+    expect(await payForCall()).toBe(catalogueCost);
     const go = Promise.withResolvers<void>();
     harness.vendor.script('gpt-4o-mini', { text: ['Yes.'], usage, hold: go.promise });
-    const running = paid();
-    await until(() => harness.vendor.requests.length === 2);
-    const made = await update(file('plain.json', modelsDev(0.2, 0.8)));
+    const running = payForCall();
+    await waitUntil(() => harness.vendor.requests.length === 2);
+    const made = await update(writeSource('plain.json', buildModelsDev(0.2, 0.8)));
     expect(made).toMatchObject({ applied: 1, held: null, matched: 1, doubtful: [] });
     expect(made.fields.map(({ field, old, new: next }) => [field, old, next])).toEqual([
       ['input', '0.15', '0.2'],
       ['output', '0.6', '0.8'],
       ['cacheRead', '0.075', '0.08'],
     ]);
-    await reaches('0.0000002');
+    await waitForPrice('0.0000002');
     go.resolve();
     expect(await running).toBe(catalogueCost);
-    expect(await paid()).toBe(formatUsd((1000n * parseUsd('0.2') + 100n * parseUsd('0.8')) / 1_000_000n));
+    expect(await payForCall()).toBe(
+      formatUsd((1000n * parseUsd('0.2') + 100n * parseUsd('0.8')) / 1_000_000n),
+    );
     expect(await harness.gateway.verb('prices undo')).toMatchObject({ id: 1, state: 'undone' });
-    await reaches('0.00000015');
-    expect(await paid()).toBe(catalogueCost);
+    await waitForPrice('0.00000015');
+    expect(await payForCall()).toBe(catalogueCost);
     expect(await harness.gateway.verb('audit')).toMatchObject({ ok: true });
   });
 
   it('takes effect at its time, and shows nothing to do once it is known', async () => {
     const later = new Date(Date.now() + 3_600_000).toISOString();
-    const source = file('later.json', modelsDev(0.2, 0.8));
+    const source = writeSource('later.json', buildModelsDev(0.2, 0.8));
     await update(source, { from: later });
     expect((await update(source)).fields).toEqual([]);
     expect(await list()).toMatchObject([{ state: 'applied', from: later }]);
-    await update(file('sooner.json', modelsDev(0.3, 0.9)), { from: '2026-01-01' });
-    await reaches('0.0000003');
+    await update(writeSource('sooner.json', buildModelsDev(0.3, 0.9)), { from: '2026-01-01' });
+    await waitForPrice('0.0000003');
   });
 
   it.each([
@@ -66,10 +68,10 @@ describe('a price update', () => {
     ['becomes free', 0, 0.6, 0.075],
     ['drops by more than half', 0.15, 0.6, 0.03],
   ])('that %s waits until an operator confirms it', async (reason, input, output, cacheRead) => {
-    const source = file('drop.json', modelsDev(input, output, cacheRead));
+    const source = writeSource('drop.json', buildModelsDev(input, output, cacheRead));
     const made = await update(source);
     expect(made).toMatchObject({ applied: null, held: 1, doubtful: [{ reasons: [reason] }] });
-    expect(await paid()).toBe(catalogueCost);
+    expect(await payForCall()).toBe(catalogueCost);
     expect(await harness.gateway.verb('prices confirm', ['1'])).toMatchObject({ state: 'applied' });
     await expect(harness.gateway.verb('prices confirm', ['1'])).rejects.toThrow('is applied');
     await harness.gateway.verb('prices undo', ['1']);
@@ -77,7 +79,7 @@ describe('a price update', () => {
   });
 
   it('that leaves rates of a price unstated names them', async () => {
-    const source = file(
+    const source = writeSource(
       'part.json',
       JSON.stringify({ models: { a: { id: 'gpt-4o-mini', cost: { input: 0.2, output: 0.8 } } } }),
     );
@@ -88,7 +90,7 @@ describe('a price update', () => {
   });
 
   it('shows what would change, and applies nothing, as a dry run', async () => {
-    const made = await update(file('dry.json', modelsDev(0.2, 0.8)), { dryRun: true } as never);
+    const made = await update(writeSource('dry.json', buildModelsDev(0.2, 0.8)), { dryRun: true } as never);
     expect([made.applied, made.fields.length, await list()]).toEqual([null, 3, []]);
   });
 
@@ -104,7 +106,7 @@ describe('a price update', () => {
         output_cost_per_token_flex: 5e-7,
       },
     };
-    const made = await update(file('litellm.json', JSON.stringify(litellm)));
+    const made = await update(writeSource('litellm.json', JSON.stringify(litellm)));
     expect(made.fields.map(({ field, new: next }) => [field, next])).toEqual(
       [
         ['input', '0.16'],
@@ -132,16 +134,18 @@ describe('a price update', () => {
         },
       ],
     };
-    expect((await update(file('own.json', JSON.stringify(own)), { yes: true } as never)).applied).toBe(2);
-    await reaches('0.0000002');
+    expect((await update(writeSource('own.json', JSON.stringify(own)), { yes: true } as never)).applied).toBe(
+      2,
+    );
+    await waitForPrice('0.0000002');
     const wrong = { ...own, prices: [{ provider: 'openai', model: 'gpt-4o-mini', price: { input: 0.2 } }] };
-    await expect(update(file('wrong.json', JSON.stringify(wrong)))).rejects.toThrow('prices[0].price');
+    await expect(update(writeSource('wrong.json', JSON.stringify(wrong)))).rejects.toThrow('prices[0].price');
   });
 
   it('is refused if the source is no feed, has none of our models, or does not exist', async () => {
-    await expect(update(file('text.json', 'no JSON'))).rejects.toThrow();
-    await expect(update(file('list.json', '[1]'))).rejects.toThrow('no price list');
-    await expect(update(file('other.json', '{"elsewhere":{"models":{}}}'))).rejects.toThrow(
+    await expect(update(writeSource('text.json', 'no JSON'))).rejects.toThrow();
+    await expect(update(writeSource('list.json', '[1]'))).rejects.toThrow('no price list');
+    await expect(update(writeSource('other.json', '{"elsewhere":{"models":{}}}'))).rejects.toThrow(
       'no price of a model',
     );
     await expect(update(join(folder, 'missing.json'))).rejects.toThrow('missing.json cannot be read');

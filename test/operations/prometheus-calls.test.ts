@@ -2,21 +2,35 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError, type Failed, type Refused } from '../../core/index.ts';
 import { Cancellation } from '../../core/util/cancellation.ts';
-import { received, routed, type Routing } from '../support/exchange.ts';
+import { buildHead, buildRouted, type Routing } from '../support/exchange.ts';
 import { type TestHost } from '../support/host.ts';
-import { answered, clearRegistries, facts, free, samplesAfter, target, watched } from './scraped.ts';
+import {
+  buildAnswered,
+  clearRegistries,
+  facts,
+  free,
+  scrapeAfter,
+  requireTarget,
+  createWatchedHost,
+} from './scraped.ts';
 
 clearRegistries();
 
-function failed(host: TestHost, error: GatewayError, routing: Routing = {}): Failed {
-  return { type: 'failed', exchange: routed(target(host), routing), error, charge: free, ...facts };
+function buildFailed(host: TestHost, error: GatewayError, routing: Routing = {}): Failed {
+  return {
+    type: 'failed',
+    exchange: buildRouted(requireTarget(host), routing),
+    error,
+    charge: free,
+    ...facts,
+  };
 }
 
-function refused(error: GatewayError, exchange: Refused['exchange'] = received('plain')): Refused {
+function buildRefused(error: GatewayError, exchange: Refused['exchange'] = buildHead('plain')): Refused {
   return { type: 'refused', exchange, error, ...facts };
 }
 
-function cancelled(): Cancellation {
+function createCancelled(): Cancellation {
   const cancellation = new Cancellation();
   cancellation.cancel();
   return cancellation;
@@ -24,8 +38,8 @@ function cancelled(): Cancellation {
 
 describe('an answered call', () => {
   it('is counted with its duration', async () => {
-    const host = watched();
-    const seen = await samplesAfter(host, answered(host), answered(host));
+    const host = createWatchedHost();
+    const seen = await scrapeAfter(host, buildAnswered(host), buildAnswered(host));
     expect(seen).toContain(
       'tollgate_requests_total{protocol="plain",model="demo/echo",provider="demo",code="200"} 2',
     );
@@ -38,12 +52,12 @@ describe('an answered call', () => {
   });
 
   it('is measured from its headers to the first event of its stream, fallbacks included', async () => {
-    const host = watched();
+    const host = createWatchedHost();
     const waiting = { waited: 2000, firstEventAfter: 250 };
-    const seen = await samplesAfter(
+    const seen = await scrapeAfter(
       host,
-      answered(host, {}, { ...waiting, stream: true }),
-      answered(host, {}, waiting),
+      buildAnswered(host, {}, { ...waiting, stream: true }),
+      buildAnswered(host, {}, waiting),
     );
     expect(seen).toContain(
       'tollgate_time_to_first_token_seconds_sum{model="demo/echo",provider="demo"} 2.25',
@@ -52,7 +66,7 @@ describe('an answered call', () => {
   });
 
   it('adds what it was charged for, in tokens that do not overlap', async () => {
-    const host = watched();
+    const host = createWatchedHost();
     const usage = {
       input: 1000,
       cacheRead: 600,
@@ -61,9 +75,9 @@ describe('an answered call', () => {
       output: 70,
       reasoning: 30,
     };
-    const seen = await samplesAfter(
+    const seen = await scrapeAfter(
       host,
-      answered(host, {
+      buildAnswered(host, {
         charge: { cost: 1_250_000n, lines: [], usage, rule: 'standard', basis: 'usage', suspect: false },
       }),
     );
@@ -78,10 +92,13 @@ describe('an answered call', () => {
   });
 
   it('is counted by its error if the provider cut it, and as 499 if the client disconnected', async () => {
-    const host = watched();
-    const cut = answered(host, { outcome: 'cut', error: new GatewayError('upstream_failed', 'cut') });
-    const aborted = answered(host, { outcome: 'aborted', error: new GatewayError('client_gone', 'gone') });
-    const seen = await samplesAfter(host, cut, aborted);
+    const host = createWatchedHost();
+    const cut = buildAnswered(host, { outcome: 'cut', error: new GatewayError('upstream_failed', 'cut') });
+    const aborted = buildAnswered(host, {
+      outcome: 'aborted',
+      error: new GatewayError('client_gone', 'gone'),
+    });
+    const seen = await scrapeAfter(host, cut, aborted);
     expect(seen).toContain(
       'tollgate_requests_total{protocol="plain",model="demo/echo",provider="demo",code="502"} 1',
     );
@@ -92,13 +109,13 @@ describe('an answered call', () => {
   });
 
   it('is counted with the fields it lost', async () => {
-    const host = watched();
+    const host = createWatchedHost();
     const losses = [
       { path: 'tools[2].strict', reason: 'unknown', code: 'model' },
       { path: 'seed', reason: 'unknown', code: 'model' },
       { path: 'reply.audio', reason: 'no place', code: 'reply' },
     ] as const;
-    const samples = await samplesAfter(host, answered(host, { losses }));
+    const samples = await scrapeAfter(host, buildAnswered(host, { losses }));
     expect(samples).toContain('tollgate_dropped_fields_total{protocol="plain",code="model"} 2');
     expect(samples).toContain('tollgate_dropped_fields_total{protocol="plain",code="reply"} 1');
   });
@@ -106,8 +123,8 @@ describe('an answered call', () => {
 
 describe('a call that got no reply', () => {
   it('is counted by its error if every provider failed', async () => {
-    const host = watched();
-    const seen = await samplesAfter(host, failed(host, new GatewayError('timeout', 'late')));
+    const host = createWatchedHost();
+    const seen = await scrapeAfter(host, buildFailed(host, new GatewayError('timeout', 'late')));
     expect(seen).toContain(
       'tollgate_requests_total{protocol="plain",model="demo/echo",provider="demo",code="504"} 1',
     );
@@ -120,10 +137,10 @@ describe('a call that got no reply', () => {
   });
 
   it('is counted as aborted if its client disconnected', async () => {
-    const host = watched();
-    const seen = await samplesAfter(
+    const host = createWatchedHost();
+    const seen = await scrapeAfter(
       host,
-      failed(host, new GatewayError('internal', 'aborted'), { cancellation: cancelled() }),
+      buildFailed(host, new GatewayError('internal', 'aborted'), { cancellation: createCancelled() }),
     );
     expect(seen).toContain(
       'tollgate_requests_total{protocol="plain",model="demo/echo",provider="demo",code="499"} 1',
@@ -132,11 +149,11 @@ describe('a call that got no reply', () => {
   });
 
   it('is counted as a refusal if no provider was called', async () => {
-    const host = watched();
-    const seen = await samplesAfter(
+    const host = createWatchedHost();
+    const seen = await scrapeAfter(
       host,
-      refused(new GatewayError('out_of_balance', 'empty'), routed(target(host))),
-      refused(new GatewayError('client_gone', 'gone')),
+      buildRefused(new GatewayError('out_of_balance', 'empty'), buildRouted(requireTarget(host))),
+      buildRefused(new GatewayError('client_gone', 'gone')),
     );
     expect(seen).toContain(
       'tollgate_requests_total{protocol="plain",model="demo/echo",provider="none",code="402"} 1',
@@ -146,12 +163,12 @@ describe('a call that got no reply', () => {
   });
 
   it('creates no series for an unknown model, a key or an account', async () => {
-    const host = watched();
-    const exchange = routed(target(host));
+    const host = createWatchedHost();
+    const exchange = buildRouted(requireTarget(host));
     const call = { ...exchange.call, model: 'made/up' };
-    const text = await samplesAfter(
+    const text = await scrapeAfter(
       host,
-      refused(new GatewayError('model_not_found', 'none'), { ...exchange, call }),
+      buildRefused(new GatewayError('model_not_found', 'none'), { ...exchange, call }),
     );
     expect(text).toContain(
       'tollgate_requests_total{protocol="plain",model="other",provider="none",code="404"} 1',

@@ -4,31 +4,31 @@ import { admin } from '../../plugins/operations/admin/index.ts';
 import { prometheus } from '../../plugins/operations/prometheus.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
-import { routed } from '../support/exchange.ts';
+import { buildRouted } from '../support/exchange.ts';
 import { startGateway } from '../support/gateway.ts';
 import { createHost } from '../support/host.ts';
 import {
-  answered,
+  buildAnswered,
   clearRegistries,
   facts,
-  samples,
-  samplesAfter,
+  scrapeSamples,
+  scrapeAfter,
   scrape,
-  target,
-  watched,
+  requireTarget,
+  createWatchedHost,
 } from './scraped.ts';
 
 clearRegistries();
 
 describe('GET /metrics', () => {
   it('reports the state of the process, with event loop and memory', async () => {
-    const text = await scrape(watched());
+    const text = await scrape(createWatchedHost());
     expect(text).toContain('nodejs_eventloop_lag_seconds');
     expect(text).toContain('process_resident_memory_bytes');
   });
 
   it('is public and at the usual path', () => {
-    expect(watched().routes.get('prometheus')).toMatchObject({
+    expect(createWatchedHost().routes.get('prometheus')).toMatchObject({
       method: 'GET',
       path: '/metrics',
       access: 'public',
@@ -58,43 +58,43 @@ describe('GET /metrics', () => {
   });
 
   it('keeps counting after a reload', async () => {
-    const before = watched();
-    await before.calls.observe.promise(answered(before));
+    const before = createWatchedHost();
+    await before.calls.observe.promise(buildAnswered(before));
     const after = createHost([demo(), prometheus()], before.metrics);
-    expect(await samplesAfter(after, answered(after))).toContain(
+    expect(await scrapeAfter(after, buildAnswered(after))).toContain(
       'tollgate_requests_total{protocol="plain",model="demo/echo",provider="demo",code="200"} 2',
     );
   });
 });
 
 it('counts a replayed outcome by its status', async () => {
-  const host = watched();
+  const host = createWatchedHost();
   const replayed: Replayed = {
     type: 'replayed',
-    exchange: routed(target(host)),
+    exchange: buildRouted(requireTarget(host)),
     replay: { status: 200, headers: {}, body: new Uint8Array() },
     ...facts,
   };
-  expect(await samplesAfter(host, replayed)).toContain(
+  expect(await scrapeAfter(host, replayed)).toContain(
     'tollgate_requests_total{protocol="plain",model="demo/echo",provider="none",code="200"} 1',
   );
 });
 
 it('counts attempts at their end, by provider and outcome', async () => {
-  const host = watched();
-  const during = (phase: Attempt['phase'], error?: GatewayError): void => {
-    const exchange: Routed = routed(target(host), error ? { error } : {});
+  const host = createWatchedHost();
+  const enterPhase = (phase: Attempt['phase'], error?: GatewayError): void => {
+    const exchange: Routed = buildRouted(requireTarget(host), error ? { error } : {});
     exchange.attempt.phase = phase;
     host.calls.attempt.call(exchange.attempt, exchange);
   };
-  during('start');
-  during('first-event');
-  during('end');
-  during('end', new GatewayError('upstream_overloaded', 'busy'));
-  expect((await samples(host)).filter((line) => line.startsWith('tollgate_upstream_attempts_total'))).toEqual(
-    [
-      'tollgate_upstream_attempts_total{provider="demo",outcome="ok"} 1',
-      'tollgate_upstream_attempts_total{provider="demo",outcome="upstream_overloaded"} 1',
-    ],
-  );
+  enterPhase('start');
+  enterPhase('first-event');
+  enterPhase('end');
+  enterPhase('end', new GatewayError('upstream_overloaded', 'busy'));
+  expect(
+    (await scrapeSamples(host)).filter((line) => line.startsWith('tollgate_upstream_attempts_total')),
+  ).toEqual([
+    'tollgate_upstream_attempts_total{provider="demo",outcome="ok"} 1',
+    'tollgate_upstream_attempts_total{provider="demo",outcome="upstream_overloaded"} 1',
+  ]);
 });

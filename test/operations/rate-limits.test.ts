@@ -7,11 +7,14 @@ import { rateLimits } from '../../plugins/operations/rate-limits.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { station } from '../support/station.ts';
-import { anyKey, call, closeGateways, openVendor, running, start, vendor, well } from './limited.ts';
+import { anyKey, call, closeGateways, openVendor, running, start, vendor, answerWell } from './limited.ts';
 
 closeGateways();
 
-async function first(limits: Parameters<typeof rateLimits>[0], conduct = well): Promise<TestGateway> {
+async function startOne(
+  limits: Parameters<typeof rateLimits>[0],
+  conduct = answerWell,
+): Promise<TestGateway> {
   const [gateway] = await start(limits, conduct);
   if (!gateway) throw new Error('no gateway');
   return gateway;
@@ -19,7 +22,7 @@ async function first(limits: Parameters<typeof rateLimits>[0], conduct = well): 
 
 describe('requests', () => {
   it('are reported in each reply, and refused with a retry-after beyond the limit', async () => {
-    const gateway = await first({ perKey: { requests: 2 } });
+    const gateway = await startOne({ perKey: { requests: 2 } });
     const ok = await call(gateway);
     expect([
       ok.status,
@@ -45,7 +48,7 @@ describe('requests', () => {
   });
 
   it('are reported to clients of messages in their own headers', async () => {
-    const gateway = await first({ perKey: { requests: 1, tokens: 5000 } });
+    const gateway = await startOne({ perKey: { requests: 1, tokens: 5000 } });
     const ask = (): Promise<Response> =>
       fetch(`${gateway.url}/alpha/v1/messages`, {
         method: 'POST',
@@ -75,7 +78,7 @@ describe('requests', () => {
   });
 
   it('of all keys of an account count together, and refused ones do not count', async () => {
-    const gateway = await first({ perAccount: { requests: 3 }, perKey: { requests: 1 } });
+    const gateway = await startOne({ perAccount: { requests: 3 }, perKey: { requests: 1 } });
     const statuses: number[] = [];
     for (const key of ['a-1', 'a-1', 'a-2', 'a-2', 'a-3', 'a-4', 'b-1'])
       statuses.push((await call(gateway, key)).status);
@@ -83,7 +86,7 @@ describe('requests', () => {
   });
 
   it('are reported for the key or its account, whichever has less left', async () => {
-    const gateway = await first({ perAccount: { requests: 3 }, perKey: { requests: 2 } });
+    const gateway = await startOne({ perAccount: { requests: 3 }, perKey: { requests: 2 } });
     const allowances: (string | null)[][] = [];
     for (const key of ['a-1', 'a-2', 'a-3']) {
       const { headers } = await call(gateway, key);
@@ -99,7 +102,7 @@ describe('requests', () => {
 
 describe('tokens', () => {
   it('are counted by what a call used, once it is known', async () => {
-    const gateway = await first({ perKey: { tokens: 250 } });
+    const gateway = await startOne({ perKey: { tokens: 250 } });
     const statuses: number[] = [];
     for (let count = 0; count < 4; count += 1) {
       statuses.push((await call(gateway)).status);
@@ -110,7 +113,7 @@ describe('tokens', () => {
   });
 
   it('that can never fit are refused without a retry-after', async () => {
-    const gateway = await first({ perKey: { tokens: 50 } });
+    const gateway = await startOne({ perKey: { tokens: 50 } });
     const refused = await call(gateway, 'a-1', 'x'.repeat(1000));
     expect([refused.status, refused.headers.get('x-should-retry')]).toEqual([413, 'false']);
     expect((await call(gateway)).status).toBe(200);
@@ -147,7 +150,7 @@ describe('a stream', () => {
 describe('a call that every provider fails', () => {
   it('reports what is left as well', async () => {
     const failed = await call(
-      await first({ perKey: { requests: 2 } }, (response) => void response.writeHead(500).end()),
+      await startOne({ perKey: { requests: 2 } }, (response) => void response.writeHead(500).end()),
     );
     expect([failed.status, failed.headers.get('x-ratelimit-remaining-requests')]).toEqual([502, '1']);
   });
@@ -155,12 +158,12 @@ describe('a call that every provider fails', () => {
 
 describe('a window', () => {
   it('allows no more than its limit, whatever the previous window left', async () => {
-    const gateway = await first(
+    const gateway = await startOne(
       { perKey: { tokens: 1000 }, window: 1 },
       (response) => void setTimeout(() => response.writeHead(500).end(), 1200),
     );
     expect((await call(gateway, 'a-1', 'x'.repeat(3000))).status).toBe(502);
-    vendor.conduct(well);
+    vendor.conduct(answerWell);
     expect(Number((await call(gateway)).headers.get('x-ratelimit-remaining-tokens'))).toBeLessThan(1000);
   });
 });
@@ -169,7 +172,7 @@ describe('concurrent calls', () => {
   it('are limited, and admitted again when one ends in any way', async () => {
     const held: (() => void)[] = [];
     const refusal = '{"error":{"message":"No."}}';
-    const gateway = await first(
+    const gateway = await startOne(
       { perKey: { parallel: 2 } },
       (response) => void held.push(() => response.writeHead(400).end(refusal)),
     );
@@ -179,13 +182,13 @@ describe('concurrent calls', () => {
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
     for (const release of held.splice(0)) release();
     for (const each of slow) expect((await each).status).toBe(400);
-    vendor.conduct(well);
+    vendor.conduct(answerWell);
     expect((await call(gateway)).status).toBe(200);
   });
 });
 
 it('without a configured limit, nothing is limited', async () => {
-  const gateway = await first({});
+  const gateway = await startOne({});
   const { headers } = await call(gateway);
   expect([...headers.keys()].filter((name) => name.includes('ratelimit'))).toEqual([]);
 });

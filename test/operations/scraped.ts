@@ -4,13 +4,13 @@ import { afterEach, expect } from 'vitest';
 import { type Answered, type Charge, type End, type Target } from '../../core/index.ts';
 import { prometheus } from '../../plugins/operations/prometheus.ts';
 import { demo } from '../../plugins/providers/demo.ts';
-import { routed, type Routing } from '../support/exchange.ts';
+import { buildRouted, type Routing } from '../support/exchange.ts';
 import { createHost, type TestHost } from '../support/host.ts';
 import { plainProtocol } from '../support/plain-protocol.ts';
 
 const registries: MetricsRegistry[] = [];
 
-export function watched(): TestHost {
+export function createWatchedHost(): TestHost {
   const metrics = new MetricsRegistry();
   registries.push(metrics);
   return createHost([demo(), prometheus()], metrics);
@@ -33,13 +33,13 @@ export async function scrape(host: TestHost): Promise<string> {
 }
 
 /** The samples of the gateway's own metrics, without histogram buckets. */
-export async function samples(host: TestHost): Promise<string[]> {
+export async function scrapeSamples(host: TestHost): Promise<string[]> {
   return (await scrape(host))
     .split('\n')
     .filter((line) => line.startsWith('tollgate_') && !line.includes('_bucket'));
 }
 
-export function target(host: TestHost): Target {
+export function requireTarget(host: TestHost): Target {
   const [offer] = host.catalog.find('demo/echo');
   if (!offer) throw new Error('no demo model');
   return { ...offer, protocol: plainProtocol };
@@ -48,10 +48,10 @@ export function target(host: TestHost): Target {
 export const facts = { attempts: [], duration: 1500, recording: undefined, losses: [] } as const;
 export const free: Charge = { cost: 0n, lines: [], usage: {}, rule: '', basis: 'none', suspect: false };
 
-export function answered(host: TestHost, more: Partial<Answered> = {}, routing: Routing = {}): Answered {
+export function buildAnswered(host: TestHost, more: Partial<Answered> = {}, routing: Routing = {}): Answered {
   return {
     type: 'answered',
-    exchange: routed(target(host), routing),
+    exchange: buildRouted(requireTarget(host), routing),
     outcome: 'completed',
     error: undefined,
     charge: free,
@@ -60,9 +60,9 @@ export function answered(host: TestHost, more: Partial<Answered> = {}, routing: 
   };
 }
 
-export async function samplesAfter(host: TestHost, ...ends: End[]): Promise<string[]> {
+export async function scrapeAfter(host: TestHost, ...ends: End[]): Promise<string[]> {
   for (const end of ends) await host.calls.observe.promise(end);
-  return samples(host);
+  return scrapeSamples(host);
 }
 
 export function clearRegistries(): void {

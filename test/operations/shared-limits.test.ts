@@ -12,7 +12,17 @@ import { toNetwork } from '../../plugins/shared/network.ts';
 import { startGateway } from '../support/gateway.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { station } from '../support/station.ts';
-import { again, anyKey, call, closeGateways, openVendor, running, start, vendor, well } from './limited.ts';
+import {
+  startAnother,
+  anyKey,
+  call,
+  closeGateways,
+  openVendor,
+  running,
+  start,
+  vendor,
+  answerWell,
+} from './limited.ts';
 
 closeGateways();
 
@@ -21,7 +31,7 @@ describe('through PostgreSQL', () => {
     const database = await createDatabase(await (await fetch(inject('postgres'))).text());
     const [one] = await start({ perKey: { requests: 3 }, postgres: database.url });
     // Another limit creates another counter in this process; what the processes share is the database.
-    const [, two] = await again({ perKey: { requests: 3, parallel: 50 }, postgres: database.url });
+    const [, two] = await startAnother({ perKey: { requests: 3, parallel: 50 }, postgres: database.url });
     if (!one || !two) throw new Error('no gateways');
     const statuses: number[] = [];
     for (const gateway of [one, two, one, two, one]) statuses.push((await call(gateway)).status);
@@ -34,8 +44,11 @@ describe('through PostgreSQL', () => {
     const database = await createDatabase(await (await fetch(inject('postgres'))).text());
     const held: (() => void)[] = [];
     const limits = { perKey: { parallel: 2 }, postgres: database.url };
-    const [one] = await start(limits, (response) => void held.push(() => well(response, response.req, '')));
-    const [, two] = await again({ ...limits, window: 61 });
+    const [one] = await start(
+      limits,
+      (response) => void held.push(() => answerWell(response, response.req, '')),
+    );
+    const [, two] = await startAnother({ ...limits, window: 61 });
     if (!one || !two) throw new Error('no gateways');
     const running = [call(one), call(two)];
     await expect.poll(() => held.length).toBe(2);
@@ -43,7 +56,7 @@ describe('through PostgreSQL', () => {
     for (const release of held.splice(0)) release();
     await Promise.all(running);
     await Promise.all([one.ended(2), two.ended(2)]);
-    vendor.conduct(well);
+    vendor.conduct(answerWell);
     expect([(await call(one)).status, (await call(two)).status]).toEqual([200, 200]);
     // Another process has two calls of this key: they count while it lives.
     const client = new Client(database.url);

@@ -1,7 +1,7 @@
 /** What several workers share: each other's calls, and the running calls and usage of keys and accounts. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { onLinux } from '../support/available.ts';
-import { modelOf, openOperated, streamedCall, until, type Operated } from '../support/operated.ts';
+import { modelOf, openOperated, buildStreamedCall, waitUntil, type Operated } from '../support/operated.ts';
 import type { RunningGateway } from '../support/process.ts';
 import { countSockets, listChildren } from '../support/worker-processes.ts';
 
@@ -29,7 +29,7 @@ async function ask({ url }: RunningGateway, path: string, sent?: object): Promis
   return response;
 }
 
-async function statuses(count: number, gateway: RunningGateway): Promise<number[]> {
+async function askMany(count: number, gateway: RunningGateway): Promise<number[]> {
   const answers = await Promise.all(
     Array.from({ length: count }, () => ask(gateway, '/v1/chat/completions', body)),
   );
@@ -40,7 +40,7 @@ async function start(limits?: string): Promise<RunningGateway> {
   const file = new URL('../../plugins/operations/rate-limits.ts', import.meta.url).href;
   operated.configure('workers: 2', limits ? `(await import('${file}')).rateLimits(${limits})` : '');
   const gateway = await operated.start();
-  await until(() => gateway.printed().split(/is ready at|a worker is ready/).length === 3);
+  await waitUntil(() => gateway.printed().split(/is ready at|a worker is ready/).length === 3);
   return gateway;
 }
 
@@ -66,7 +66,7 @@ describe('several workers', () => {
   it('count requests and tokens together', async () => {
     // One more is allowed after half a minute, and a busy machine may take seconds for these calls.
     const gateway = await start('{ perKey: { requests: 2 }, perAccount: { tokens: 100_000 } }');
-    expect(await statuses(12, gateway)).toEqual([200, 200, ...Array.from({ length: 10 }, () => 429)]);
+    expect(await askMany(12, gateway)).toEqual([200, 200, ...Array.from({ length: 10 }, () => 429)]);
   });
 
   // Only Linux lists the children of a process.
@@ -84,18 +84,18 @@ describe('several workers', () => {
       (one, other) => countSockets(other) - countSockets(one),
     );
     process.kill(victim, 'SIGKILL');
-    await until(() => !listChildren(gateway.child.pid).includes(victim));
+    await waitUntil(() => !listChildren(gateway.child.pid).includes(victim));
     // What the dead worker held is free again, and the rest is still held.
-    const { path, body: sent } = streamedCall('chat-completions');
-    await until(
+    const { path, body: sent } = buildStreamedCall('chat-completions');
+    await waitUntil(
       async () =>
         (await operated.post(gateway, path, sent, AbortSignal.timeout(4000)).catch(() => undefined))
           ?.status === 200,
     );
     release();
     await Promise.allSettled(streams.map((stream) => stream.text()));
-    await until(
-      async () => (await statuses(6, gateway).catch(() => [])).join() === '200,200,200,200,200,200',
+    await waitUntil(
+      async () => (await askMany(6, gateway).catch(() => [])).join() === '200,200,200,200,200,200',
     );
   });
 });

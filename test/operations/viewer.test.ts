@@ -5,7 +5,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openapi } from '../../plugins/operations/openapi.ts';
-import { available } from '../support/available.ts';
+import { checkAvailable } from '../support/available.ts';
 import { closePages, isBrowserPresent, missingBrowser, openBrowser } from '../support/browser.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
 
@@ -45,7 +45,7 @@ describe('the viewer', () => {
   );
 });
 
-const hasBrowser = available(isBrowserPresent, missingBrowser);
+const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
 
 describe.runIf(hasBrowser)(
   'the viewer in a browser (chromium, or the one that TOLLGATE_BROWSER names)',

@@ -35,7 +35,7 @@ const env = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !/^(npm_|VITEST|NODE_ENV$|NODE_OPTIONS$)/.test(name)),
 );
 
-function node(where: string, entry: string, ...words: string[]): Promise<{ stdout: string }> {
+function runNode(where: string, entry: string, ...words: string[]): Promise<{ stdout: string }> {
   return run(process.execPath, [join(tools, entry), ...words], { cwd: where, env });
 }
 
@@ -144,7 +144,7 @@ async function install(): Promise<void> {
   chmodSync(program, 0o755);
   for (const name of ['harbour-provider', 'lagoon-provider'])
     cpSync(join(import.meta.dirname, name), join(packages, name), { recursive: true });
-  await node(join(packages, 'lagoon-provider'), 'typescript/bin/tsc', '--singleThreaded');
+  await runNode(join(packages, 'lagoon-provider'), 'typescript/bin/tsc', '--singleThreaded');
   writeFileSync(join(app, 'gateway.config.ts'), config);
 }
 
@@ -164,7 +164,7 @@ const copies: [string, Copy][] = [
   ['beside a clone', { entry: join(root, 'core/cli.js'), folder: root }],
 ];
 
-function environment(name: string): Record<string, string> {
+function buildEnvironment(name: string): Record<string, string> {
   const known = {
     HARBOUR_API_KEY: vendor.key,
     HARBOUR_BASE_URL: vendor.url,
@@ -186,7 +186,7 @@ function ask(gateway: RunningGateway, model: string): Promise<Response> {
 
 describe.each(copies)('plugin packages of others, %s', (name, copy) => {
   it('serve calls, and see the core that runs', async () => {
-    const gateway = await startProcess(environment(name), copy);
+    const gateway = await startProcess(buildEnvironment(name), copy);
     for (const model of ['harbour/small', 'lagoon/gpt-4o-mini']) {
       const reply = await ask(gateway, model);
       expect([reply.status, await reply.json()]).toMatchObject([
@@ -224,7 +224,7 @@ describe.each(copies)('plugin packages of others, %s', (name, copy) => {
       "import { misfit } from 'misfit';\nexport default { plugins: [misfit] };\n",
     );
     const check = copy.entry === program ? runAlone : runVerb;
-    const { code, errors } = await check(['check'], { ...environment(name), TOLLGATE_CONFIG }, copy);
+    const { code, errors } = await check(['check'], { ...buildEnvironment(name), TOLLGATE_CONFIG }, copy);
     expect([code, errors]).toEqual([
       1,
       expect.stringMatching(
@@ -267,7 +267,7 @@ describe('the installed package', () => {
       join(app, 'tsconfig.json'),
       JSON.stringify({ compilerOptions: strict, files: ['typed.ts'] }),
     );
-    const { stdout } = await node(app, 'typescript/bin/tsc', '--singleThreaded').catch(
+    const { stdout } = await runNode(app, 'typescript/bin/tsc', '--singleThreaded').catch(
       (error: { stdout: string }) => error,
     );
     expect(stdout).toBe('');
@@ -277,7 +277,7 @@ describe('the installed package', () => {
     for (const name of ['vitest', 'fast-check']) symlinkSync(join(tools, name), join(packages, name));
     cpSync(join(import.meta.dirname, 'harbour-provider/harbour.test.js'), join(app, 'harbour.test.js'));
     const report = join(folder, 'report.json');
-    await node(app, 'vitest/vitest.mjs', 'run', '--reporter=json', `--outputFile=${report}`).catch(
+    await runNode(app, 'vitest/vitest.mjs', 'run', '--reporter=json', `--outputFile=${report}`).catch(
       () => undefined,
     );
     expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({ success: true, numPassedTests: 9 });

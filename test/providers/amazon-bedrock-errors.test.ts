@@ -4,7 +4,7 @@ import { amazonBedrock } from '../../plugins/providers/amazon-bedrock.ts';
 import { keys } from '../support/cloud/bedrock.ts';
 import { openCloudHarness } from '../support/cloud/harness.ts';
 import { refusals } from '../support/vendor/index.ts';
-import { after, cloud, credentials, hello, harness, model, openBedrock } from './bedrock-harness.ts';
+import { waitForCall, cloud, credentials, hello, harness, model, openBedrock } from './bedrock-harness.ts';
 
 openBedrock();
 
@@ -74,7 +74,7 @@ describe('what goes wrong', () => {
     'as an exception within a stream is an error of %s, and what was delivered is paid',
     async (_, path, more, expected, complete) => {
       cloud.vendor.script('*', { text: ['a', 'b', 'c'], fail: { after: 5 } });
-      const text = await after(async () =>
+      const text = await waitForCall(async () =>
         (await harness.post(path, { model, ...more, stream: true, messages: hello })).text(),
       );
       expect(text).toMatch(expected);
@@ -100,7 +100,7 @@ describe('what goes wrong', () => {
   it('cancels the upstream request when the client disconnects, and charges what was delivered', async () => {
     cloud.vendor.script('*', { text: ['a ', 'b '], endless: true, delayEvents: 5 });
     const controller = new AbortController();
-    await after(async () => {
+    await waitForCall(async () => {
       const response = await harness.post(
         '/alpha/v1/messages',
         { model, max_tokens: 5000, stream: true, messages: hello },

@@ -2,21 +2,21 @@
 import { describe, expect, it } from 'vitest';
 import { isGatewayError } from '../../core/index.ts';
 import { toServerSentEvents } from '../../plugins/providers/amazon-bedrock/frames.ts';
-import { chunkFrame, eventFrame, exceptionFrame } from '../support/cloud/event-frames.ts';
+import { buildChunkFrame, buildEventFrame, buildExceptionFrame } from '../support/cloud/event-frames.ts';
 
-async function* inChunks(...chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+async function* yieldChunks(...chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
   yield* chunks;
 }
 
 async function read(...chunks: readonly Uint8Array[]): Promise<string> {
-  return Buffer.concat(await Array.fromAsync(toServerSentEvents(inChunks(...chunks)))).toString();
+  return Buffer.concat(await Array.fromAsync(toServerSentEvents(yieldChunks(...chunks)))).toString();
 }
 
 const start =
   '{"type":"message_start","message":{"id":"msg_1","usage":{"input_tokens":12345678901234567890}}}';
 const delta = '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Ål 🙂"}}';
 const stop = '{"type":"message_stop","amazon-bedrock-invocationMetrics":{"inputTokenCount":3}}';
-const stream = Buffer.concat([start, delta, stop].map(chunkFrame));
+const stream = Buffer.concat([start, delta, stop].map(buildChunkFrame));
 const events =
   `event: message_start\ndata: ${start}\n\nevent: content_block_delta\ndata: ${delta}\n\n` +
   'event: message_stop\ndata: {"type":"message_stop"}\n\n';
@@ -29,7 +29,7 @@ describe('a stream of frames', () => {
   });
 
   it('is an error, never an event, wherever one bit of a frame is wrong', async () => {
-    const frame = chunkFrame(delta);
+    const frame = buildChunkFrame(delta);
     for (let at = 0; at < frame.length; at += 1) {
       const damaged = Buffer.from(frame);
       damaged[at] = (damaged[at] ?? 0) ^ 1;
@@ -44,10 +44,10 @@ describe('a stream of frames', () => {
   });
 
   it('gives what was whole before the damage', async () => {
-    const damaged = Buffer.concat([chunkFrame(start), Buffer.alloc(40, 7)]);
+    const damaged = Buffer.concat([buildChunkFrame(start), Buffer.alloc(40, 7)]);
     const messages: string[] = [];
     const reading = (async () => {
-      for await (const event of toServerSentEvents(inChunks(damaged)))
+      for await (const event of toServerSentEvents(yieldChunks(damaged)))
         messages.push(Buffer.from(event).toString());
     })();
     await expect(reading).rejects.toMatchObject({ code: 'upstream_failed' });
@@ -62,13 +62,13 @@ describe('a stream of frames', () => {
     ['modelStreamErrorException', 'api_error'],
     ['internalServerException', 'api_error'],
   ])('reports %s as %s', async (name, type) => {
-    expect(await read(exceptionFrame(name, 'Slow down.'))).toBe(
+    expect(await read(buildExceptionFrame(name, 'Slow down.'))).toBe(
       `event: error\ndata: {"type":"error","error":{"type":"${type}","message":"Slow down."}}\n\n`,
     );
   });
 
   it('reports an error that is not a published one', async () => {
-    const frame = eventFrame(
+    const frame = buildEventFrame(
       { ':message-type': 'error', ':error-code': 'Odd', ':error-message': 'Broken.' },
       '',
     );
@@ -80,8 +80,8 @@ describe('a stream of frames', () => {
   it('passes over events that say nothing of the reply', async () => {
     expect(
       await read(
-        eventFrame({ ':message-type': 'event', ':event-type': 'initial-response' }, '{}'),
-        chunkFrame(delta),
+        buildEventFrame({ ':message-type': 'event', ':event-type': 'initial-response' }, '{}'),
+        buildChunkFrame(delta),
       ),
     ).toContain('event: content_block_delta\n');
   });
@@ -90,7 +90,7 @@ describe('a stream of frames', () => {
     'refuses a chunk that holds %s',
     async (payload) => {
       await expect(
-        read(eventFrame({ ':message-type': 'event', ':event-type': 'chunk' }, payload)),
+        read(buildEventFrame({ ':message-type': 'event', ':event-type': 'chunk' }, payload)),
       ).rejects.toMatchObject({ code: 'upstream_failed' });
     },
   );

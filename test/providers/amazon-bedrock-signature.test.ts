@@ -2,7 +2,7 @@
 import { SignatureV4 } from '@smithy/signature-v4';
 import { describe, expect, it } from 'vitest';
 import { Sha256, createSigner } from '../../plugins/providers/amazon-bedrock/signature.ts';
-import { signatureFault } from '../support/cloud/sigv4.ts';
+import { checkSignature } from '../support/cloud/sigv4.ts';
 
 /** The key and the moment of AWS's own test suite for Signature Version 4. */
 const credentials = {
@@ -84,7 +84,7 @@ describe("AWS's published vectors", () => {
         ),
         body: Buffer.from(body),
       };
-      expect(signatureFault(arrived, keys, signingDate.getTime())).toBeUndefined();
+      expect(checkSignature(arrived, keys, signingDate.getTime())).toBeUndefined();
     },
   );
 });
@@ -98,7 +98,7 @@ describe('a signed call', () => {
     body: '{"a":"Ål"}',
   } as const;
   const own = { ...keys, region: 'eu-central-1', service: 'bedrock' };
-  const arrive = async (
+  const checkArrival = async (
     change: {
       readonly path?: string;
       readonly body?: string;
@@ -107,7 +107,7 @@ describe('a signed call', () => {
   ): Promise<string | undefined> => {
     const signed = await sign(request);
     const { pathname } = new URL(signed.url);
-    return signatureFault(
+    return checkSignature(
       {
         method: signed.method,
         path: change.path ?? pathname,
@@ -119,7 +119,7 @@ describe('a signed call', () => {
   };
 
   it("is right by the other side's reckoning, with the colon of its path and its session", async () => {
-    expect(await arrive()).toBeUndefined();
+    expect(await checkArrival()).toBeUndefined();
     expect((await sign(request)).headers).toMatchObject({
       host: 'bedrock.example:8443',
       'x-amz-security-token': 'session',
@@ -133,6 +133,6 @@ describe('a signed call', () => {
     ['host', { headers: { host: 'other.example' } }],
     ['session', { headers: { 'x-amz-security-token': 'other' } }],
   ])('is wrong when its %s was changed on the way', async (_, change) => {
-    expect(await arrive(change)).toBe('another signature');
+    expect(await checkArrival(change)).toBe('another signature');
   });
 });

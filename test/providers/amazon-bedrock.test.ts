@@ -9,7 +9,16 @@ import { amazonBedrock } from '../../plugins/providers/amazon-bedrock.ts';
 import { keys } from '../support/cloud/bedrock.ts';
 import { expectToolLoop, openCloudHarness } from '../support/cloud/harness.ts';
 import { createHost } from '../support/host.ts';
-import { after, cloud, credentials, hello, harness, model, openBedrock, path } from './bedrock-harness.ts';
+import {
+  waitForCall,
+  cloud,
+  credentials,
+  hello,
+  harness,
+  model,
+  openBedrock,
+  path,
+} from './bedrock-harness.ts';
 
 openBedrock();
 
@@ -27,7 +36,7 @@ describe.each(['messages', 'chat-completions', 'responses', 'generate-content'] 
     );
 
     it.each(['whole', 'streamed'] as const)('pays exactly what the vendor counted, %s', async (form) => {
-      await after(() => harness.clients[wire]({ text: 'Hello!' }).ask(model, form));
+      await waitForCall(() => harness.clients[wire]({ text: 'Hello!' }).ask(model, form));
       const { billed } = cloud.vendor.journal.at(-1) ?? {};
       expect(harness.gateway.ends.at(-1)).toMatchObject({
         type: 'answered',

@@ -112,7 +112,7 @@ describe('what goes wrong', () => {
 
 describe('without a key', () => {
   const open = (): Promise<CloudHarness> => openCloudHarness(azure({ baseUrl: cloud.origin }));
-  const asMachine = (): void => {
+  const actAsMachine = (): void => {
     for (const name of ['AZURE_OPENAI_API_KEY', 'AZURE_TENANT_ID', 'AZURE_CLIENT_ID', 'AZURE_CLIENT_SECRET'])
       vi.stubEnv(name, '');
     vi.stubEnv('AZURE_TOKEN_CREDENTIALS', 'ManagedIdentityCredential');
@@ -123,7 +123,7 @@ describe('without a key', () => {
     (await from.post('/v1/chat/completions', { model, messages: hello })).status;
 
   it("and without an identity a call is the provider's failure", async () => {
-    asMachine();
+    actAsMachine();
     vi.stubEnv('AZURE_TOKEN_CREDENTIALS', 'EnvironmentCredential');
     vi.stubEnv('AZURE_CLIENT_SECRET', 'another-secret');
     const machine = await open();
@@ -137,7 +137,7 @@ describe('without a key', () => {
   });
 
   it("the machine's identity is given a token, once for all calls", async () => {
-    asMachine();
+    actAsMachine();
     const machine = await open();
     const before = cloud.given;
     expect(await Promise.all([call(machine), call(machine), call(machine)])).toEqual([200, 200, 200]);

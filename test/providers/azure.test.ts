@@ -39,7 +39,7 @@ describe.each(['messages', 'chat-completions', 'responses', 'generate-content'] 
 );
 
 describe('the address', () => {
-  const asked = (): string | undefined => cloud.arrived.at(-1)?.path;
+  const getLastPath = (): string | undefined => cloud.arrived.at(-1)?.path;
 
   it.each([
     [
@@ -56,9 +56,9 @@ describe('the address', () => {
     ],
   ])("of %s is the version's own", async (path, body, now, before) => {
     expect((await harness.post(path, { model, ...body })).status).toBe(200);
-    expect(asked()).toBe(now);
+    expect(getLastPath()).toBe(now);
     expect((await old.post(path, { model, ...body })).status).toBe(200);
-    expect(asked()).toBe(before);
+    expect(getLastPath()).toBe(before);
     expect(JSON.parse(cloud.arrived.at(-1)?.body.toString() ?? '')).toMatchObject({ model: 'our-mini' });
   });
 
@@ -67,7 +67,7 @@ describe('the address', () => {
       azure({ baseUrl: `${cloud.origin}/`, apiKey: key, apiVersion: 'preview' }),
     );
     expect((await preview.post('/v1/chat/completions', { model, messages: hello })).status).toBe(200);
-    expect(asked()).toBe('/openai/v1/chat/completions?api-version=preview');
+    expect(getLastPath()).toBe('/openai/v1/chat/completions?api-version=preview');
     await preview.close();
   });
 
@@ -82,8 +82,8 @@ describe('the address', () => {
 
 describe('pictures', () => {
   const painter = 'openai/gpt-image-1';
-  const asked = (): string | undefined => cloud.arrived.at(-1)?.path;
-  const form = (): FormData => {
+  const getLastPath = (): string | undefined => cloud.arrived.at(-1)?.path;
+  const buildForm = (): FormData => {
     const filled = new FormData();
     for (const [name, value] of Object.entries({ model: painter, prompt: 'Make it night', quality: 'low' }))
       filled.append(name, value);
@@ -104,13 +104,13 @@ describe('pictures', () => {
         quality: 'low',
         size: '1024x1024',
       });
-      expect([made.status, await made.json(), asked()]).toMatchObject([
+      expect([made.status, await made.json(), getLastPath()]).toMatchObject([
         200,
         { data: [{ b64_json: pixel(1) }] },
         `${root}/images/generations${query}`,
       ]);
-      const changed = await each.post('/v1/images/edits', form());
-      expect([changed.status, await changed.json(), asked()]).toMatchObject([
+      const changed = await each.post('/v1/images/edits', buildForm());
+      expect([changed.status, await changed.json(), getLastPath()]).toMatchObject([
         200,
         { data: [{ b64_json: expect.any(String) }] },
         `${root}/images/edits${query}`,

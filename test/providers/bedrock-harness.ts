@@ -12,7 +12,7 @@ export let cloud: Bedrock;
 export let harness: CloudHarness;
 
 /** What the last call ended with, once it has. */
-export async function after<Result>(act: () => Promise<Result>): Promise<Result> {
+export async function waitForCall<Result>(act: () => Promise<Result>): Promise<Result> {
   const count = harness.gateway.ends.length;
   const result = await act();
   await harness.gateway.ended(count + 1);

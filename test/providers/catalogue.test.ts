@@ -3,20 +3,20 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Price } from '../../core/billing/price.ts';
 import { readCatalogue } from '../../core/model-facts.ts';
-import { catalogues, fileOf, models, vendors } from './catalogues.ts';
+import { catalogues, getFileUrl, models, vendors } from './catalogues.ts';
 
 describe('every catalogue file', () => {
   it.each(vendors)('%s is valid, is dated and states the source of its facts', (vendor) => {
     const file = z
       .object({ vendor: z.string(), asOf: z.iso.date(), source: z.string().min(10) })
-      .parse(JSON.parse(readFileSync(fileOf(vendor), 'utf8')));
+      .parse(JSON.parse(readFileSync(getFileUrl(vendor), 'utf8')));
     expect(file.vendor).toBe(vendor);
     expect(catalogues.get(vendor)?.length).toBeGreaterThan(1);
   });
 
   it.each(vendors)('%s writes money as decimal strings, never as numbers', (vendor) => {
     const numbers: string[] = [];
-    JSON.parse(readFileSync(fileOf(vendor), 'utf8'), (name, value: unknown) => {
+    JSON.parse(readFileSync(getFileUrl(vendor), 'utf8'), (name, value: unknown) => {
       if (typeof value === 'number') numbers.push(name);
       return value;
     });
@@ -80,7 +80,7 @@ describe('every catalogue file', () => {
 
   // Without a list a client of another protocol would be refused for its stop sequences.
   it.each(['openai', 'azure'])('names what each reasoning model of OpenAI takes at %s: no stop', (vendor) => {
-    const reasoning = readCatalogue(fileOf(vendor)).filter(
+    const reasoning = readCatalogue(getFileUrl(vendor)).filter(
       ({ id, capabilities }) => id.startsWith('openai/') && capabilities.reasoning.style !== 'none',
     );
     expect(reasoning.length).toBeGreaterThan(20);

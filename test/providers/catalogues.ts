@@ -23,17 +23,17 @@ export const vendors = [
   'nvidia',
 ];
 
-export function fileOf(vendor: string): URL {
+export function getFileUrl(vendor: string): URL {
   return new URL(`../../plugins/providers/catalogue/${vendor}.json`, import.meta.url);
 }
 
-export const catalogues = new Map(vendors.map((vendor) => [vendor, readCatalogue(fileOf(vendor))]));
+export const catalogues = new Map(vendors.map((vendor) => [vendor, readCatalogue(getFileUrl(vendor))]));
 
 export const models = [...catalogues].flatMap(([vendor, listed]) =>
   listed.map((model) => ({ vendor, ...model })),
 );
 
-export function modelOf(vendor: string, upstream: string): Model {
+export function requireModel(vendor: string, upstream: string): Model {
   const found = catalogues.get(vendor)?.find((model) => model.upstream === upstream);
   if (!found) throw new Error(`${vendor} lists no ${upstream}`);
   return found;

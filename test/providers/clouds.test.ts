@@ -15,7 +15,7 @@ import { expectSnapshot } from '../support/snapshot.ts';
 
 const files = ['azure', 'google-vertex', 'amazon-bedrock'] as const;
 
-function fileOf(name: string): URL {
+function getFileUrl(name: string): URL {
   return new URL(`../../plugins/providers/catalogue/${name}.json`, import.meta.url);
 }
 
@@ -32,17 +32,17 @@ const openModels = [
 ];
 
 describe.each(files)('the catalogue of %s', (name) => {
-  const models = readCatalogue(fileOf(name));
+  const models = readCatalogue(getFileUrl(name));
 
   it("is dated, and says each of its models once by the cloud's own name", () => {
     const file = z.object({ vendor: z.literal(name), asOf: z.iso.date(), source: z.string().min(10) });
-    expect(file.safeParse(JSON.parse(readFileSync(fileOf(name), 'utf8'))).success).toBe(true);
+    expect(file.safeParse(JSON.parse(readFileSync(getFileUrl(name), 'utf8'))).success).toBe(true);
     expect(new Set(models.map(({ upstream }) => upstream)).size).toBe(models.length);
   });
 
   it('sells text, and pictures if it says how, at plausible prices, under ids that their makers use', () => {
     const makers = ['openai', 'google', 'anthropic', 'huggingface', 'mistral', 'xai']
-      .flatMap((maker) => readCatalogue(fileOf(maker)).map(({ id }) => id))
+      .flatMap((maker) => readCatalogue(getFileUrl(maker)).map(({ id }) => id))
       .concat(openModels);
     for (const {
       id,
@@ -66,7 +66,7 @@ describe.each(files)('the catalogue of %s', (name) => {
 });
 
 it('Bedrock sells a model with the same limits everywhere, and for a tenth more than globally', () => {
-  const models = readCatalogue(fileOf('amazon-bedrock'));
+  const models = readCatalogue(getFileUrl('amazon-bedrock'));
   const sameEverywhere: string[] = [];
   for (const [id, variants] of Map.groupBy(models, (model) => model.id)) {
     const worldwide = variants.find(({ upstream }) => upstream.startsWith('global.'));
@@ -151,7 +151,7 @@ const asked: CanonicalRequest = {
   ],
 };
 
-const account = (name: string): { client_email: string; private_key: string } => ({
+const buildAccount = (name: string): { client_email: string; private_key: string } => ({
   client_email: name,
   private_key: 'k',
 });
@@ -167,7 +167,7 @@ it.each([
     googleVertex({
       project: 'house',
       location: 'eu',
-      credentials: [account('a'), account('b')],
+      credentials: [buildAccount('a'), buildAccount('b')],
       timeouts: { reply: 5 },
     }),
     'google/gemini-2.5-pro',
@@ -186,7 +186,7 @@ it.each([
 });
 
 /** The body as it is sent, a count's inner one legible. */
-function legible(text: string): unknown {
+function makeLegible(text: string): unknown {
   const wrapped = z
     .object({ input: z.object({ invokeModel: z.object({ body: z.base64() }) }) })
     .safeParse(JSON.parse(text)).data;
@@ -228,7 +228,7 @@ describe.each(Object.entries(clouds))('%s', (name, { plugin, model: id, wire }) 
         body: JSON.stringify(body),
       } as const;
       const request = provider.wrap?.(plain, target, operation) ?? plain;
-      const sent = { url, headers: request.headers, body: legible(String(request.body)) };
+      const sent = { url, headers: request.headers, body: makeLegible(String(request.body)) };
       const text = `${JSON.stringify(sent, undefined, 2)}\n`;
       expectSnapshot(
         new URL(`../golden/clouds/${name.replace(' ', '.')}.${operation}.json`, import.meta.url),

@@ -3,12 +3,12 @@ import OpenAI from 'openai';
 import type { Routed, Target, UpstreamResponse } from '../../core/index.ts';
 import { Cancellation } from '../../core/util/cancellation.ts';
 import { demo } from '../../plugins/providers/demo.ts';
-import { routed } from '../support/exchange.ts';
+import { buildRouted } from '../support/exchange.ts';
 import { createHost, type TestHost } from '../support/host.ts';
 import { plainProtocol } from '../support/plain-protocol.ts';
 
 /** Cancelled when the signal fires. */
-export function following(signal: AbortSignal | null | undefined): Cancellation {
+export function followSignal(signal: AbortSignal | null | undefined): Cancellation {
   const cancellation = new Cancellation();
   signal?.addEventListener('abort', () => cancellation.cancel());
   return cancellation;
@@ -17,7 +17,7 @@ export function following(signal: AbortSignal | null | undefined): Cancellation 
 export const introduction =
   "This is Tollgate's demo model. It answers offline and knows nothing but what you send it.";
 
-export function targetIn(host: TestHost, model: string): Target {
+export function requireTarget(host: TestHost, model: string): Target {
   const [offer] = host.catalog.find(model);
   if (!offer) throw new Error(`no ${model}`);
   return { ...offer, protocol: plainProtocol };
@@ -35,12 +35,14 @@ export async function ask(
 }
 
 /** The official SDK, with the demo model at the other end of its `fetch`. */
-export function clientOf(host: TestHost = createHost([demo({ pace: 0 })])): OpenAI {
+export function createClient(host: TestHost = createHost([demo({ pace: 0 })])): OpenAI {
   return new OpenAI({
     apiKey: 'unused',
     maxRetries: 0,
     async fetch(_url, init) {
-      const exchange = routed(targetIn(host, 'demo/echo'), { cancellation: following(init?.signal) });
+      const exchange = buildRouted(requireTarget(host, 'demo/echo'), {
+        cancellation: followSignal(init?.signal),
+      });
       const response = await ask(host, exchange, String(init?.body));
       if (!response) throw new Error('nobody answered');
       const headers = { 'content-type': String(response.headers['content-type']) };

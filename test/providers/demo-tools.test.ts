@@ -6,9 +6,9 @@ import type { UpstreamResponse } from '../../core/index.ts';
 import { Cancellation } from '../../core/util/cancellation.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { buildExample } from '../../plugins/providers/demo/example.ts';
-import { routed } from '../support/exchange.ts';
+import { buildRouted } from '../support/exchange.ts';
 import { createHost } from '../support/host.ts';
-import { clientOf, hello, introduction, model, targetIn } from './demo-client.ts';
+import { createClient, hello, introduction, model, requireTarget } from './demo-client.ts';
 
 const weather: OpenAI.ChatCompletionFunctionTool = {
   type: 'function',
@@ -31,7 +31,7 @@ describe('its tool calls', () => {
   const tools = [weather];
 
   it('name the first tool, with a plain value for each required argument', async () => {
-    const reply = await clientOf().chat.completions.create({ ...hello, tools });
+    const reply = await createClient().chat.completions.create({ ...hello, tools });
     const [choice] = reply.choices;
     expect(choice).toMatchObject({
       finish_reason: 'tool_calls',
@@ -50,7 +50,7 @@ describe('its tool calls', () => {
 
   it('follow the choice of tool', async () => {
     const other: OpenAI.ChatCompletionFunctionTool = { type: 'function', function: { name: 'other' } };
-    const named = await clientOf().chat.completions.create({
+    const named = await createClient().chat.completions.create({
       ...hello,
       tools: [weather, other],
       tool_choice: { type: 'function', function: { name: 'other' } },
@@ -58,12 +58,12 @@ describe('its tool calls', () => {
     expect(named.choices[0]?.message.tool_calls).toMatchObject([
       { function: { name: 'other', arguments: '{}' } },
     ]);
-    const none = await clientOf().chat.completions.create({ ...hello, tools, tool_choice: 'none' });
+    const none = await createClient().chat.completions.create({ ...hello, tools, tool_choice: 'none' });
     expect(none.choices[0]?.message.tool_calls).toBeUndefined();
   });
 
   it('are followed by a text that quotes what the tool answered', async () => {
-    const reply = await clientOf().chat.completions.create({
+    const reply = await createClient().chat.completions.create({
       model,
       tools,
       messages: [
@@ -85,7 +85,7 @@ describe('its tool calls', () => {
   });
 
   it('are put together by the SDK from the pieces of a stream', async () => {
-    const stream = clientOf().chat.completions.stream({ ...hello, tools });
+    const stream = createClient().chat.completions.stream({ ...hello, tools });
     const { choices } = await stream.finalChatCompletion();
     const [call] = choices[0]?.message.tool_calls ?? [];
     expect(call?.type === 'function' && JSON.parse(call.function.arguments)).toEqual({
@@ -106,7 +106,7 @@ describe('its pictures', () => {
     const body = JSON.stringify({ model: 'paint', prompt: 'A lighthouse', size: '256x256', ...fields });
     return host.calls.dispatch.promise(
       { method: 'POST', url: 'http://demo.invalid/v1/images/generations', headers: {}, body },
-      routed(targetIn(host, 'demo/paint'), { cancellation }),
+      buildRouted(requireTarget(host, 'demo/paint'), { cancellation }),
     );
   }
 

@@ -2,13 +2,13 @@ import { BadRequestError } from 'openai';
 import { describe, expect, it } from 'vitest';
 import { demo } from '../../plugins/providers/demo.ts';
 import { groq } from '../../plugins/providers/groq.ts';
-import { routed } from '../support/exchange.ts';
+import { buildRouted } from '../support/exchange.ts';
 import { createHost } from '../support/host.ts';
-import { ask, clientOf, hello, introduction, model, targetIn } from './demo-client.ts';
+import { ask, createClient, hello, introduction, model, requireTarget } from './demo-client.ts';
 
 describe('the demo provider', () => {
   it('offers one cheap text model', () => {
-    const { model: facts, price } = targetIn(createHost([demo()]), 'demo/echo');
+    const { model: facts, price } = requireTarget(createHost([demo()]), 'demo/echo');
     expect(facts).toMatchObject({
       upstream: 'echo',
       output: ['text'],
@@ -20,13 +20,13 @@ describe('the demo provider', () => {
   it('answers for its own model alone', async () => {
     const host = createHost([groq({ apiKey: 'k' }), demo()]);
     expect(
-      await ask(host, routed(targetIn(host, 'groq/llama-3.1-8b-instant')), JSON.stringify(hello)),
+      await ask(host, buildRouted(requireTarget(host, 'groq/llama-3.1-8b-instant')), JSON.stringify(hello)),
     ).toBeUndefined();
   });
 
   it('marks the attempt as sent, as every transport does', async () => {
     const host = createHost([demo()]);
-    const exchange = routed(targetIn(host, 'demo/echo'));
+    const exchange = buildRouted(requireTarget(host, 'demo/echo'));
     await ask(host, exchange, JSON.stringify(hello));
     expect(exchange.attempt.sent).toBe(true);
   });
@@ -34,7 +34,7 @@ describe('the demo provider', () => {
 
 describe('its JSON reply', () => {
   it('says what it is and quotes what was said', async () => {
-    const { created, id, object, choices } = await clientOf().chat.completions.create(hello);
+    const { created, id, object, choices } = await createClient().chat.completions.create(hello);
     expect({ created, id, object }).toEqual({
       created: Date.UTC(2026, 6, 2) / 1000,
       id: 'chatcmpl-exchange-1',
@@ -50,12 +50,12 @@ describe('its JSON reply', () => {
   });
 
   it('is the same for the same request', async () => {
-    const client = clientOf();
+    const client = createClient();
     expect(await client.chat.completions.create(hello)).toEqual(await client.chat.completions.create(hello));
   });
 
   it('quotes the last user message, its text parts joined, and owns up to what it cannot read', async () => {
-    const reply = await clientOf().chat.completions.create({
+    const reply = await createClient().chat.completions.create({
       model,
       messages: [
         { role: 'user', content: 'first' },
@@ -76,7 +76,7 @@ describe('its JSON reply', () => {
   });
 
   it('quotes only the beginning of a long message', async () => {
-    const reply = await clientOf().chat.completions.create({
+    const reply = await createClient().chat.completions.create({
       model,
       messages: [{ role: 'user', content: `x${'😀'.repeat(5000)}` }],
     });
@@ -87,7 +87,7 @@ describe('its JSON reply', () => {
   });
 
   it('counts a token for four bytes, and media not at all', async () => {
-    const plain = await clientOf().chat.completions.create(hello);
+    const plain = await createClient().chat.completions.create(hello);
     const prompt = Math.ceil(JSON.stringify({ messages: hello.messages }).length / 4);
     const answer = Math.ceil(Buffer.byteLength(plain.choices[0]?.message.content ?? '') / 4);
     expect(plain.usage).toEqual({
@@ -95,8 +95,8 @@ describe('its JSON reply', () => {
       completion_tokens: answer,
       total_tokens: prompt + answer,
     });
-    const pictured = (bytes: number) =>
-      clientOf().chat.completions.create({
+    const askWithPicture = (bytes: number) =>
+      createClient().chat.completions.create({
         model,
         messages: [
           {
@@ -105,12 +105,12 @@ describe('its JSON reply', () => {
           },
         ],
       });
-    expect((await pictured(10)).usage).toEqual((await pictured(10_000)).usage);
+    expect((await askWithPicture(10)).usage).toEqual((await askWithPicture(10_000)).usage);
   });
 
   it('keeps to the output limit, under either name', async () => {
     for (const limit of [{ max_tokens: 3 }, { max_completion_tokens: 3 }]) {
-      const reply = await clientOf().chat.completions.create({ ...hello, ...limit });
+      const reply = await createClient().chat.completions.create({ ...hello, ...limit });
       expect(reply.choices[0]).toMatchObject({
         finish_reason: 'length',
         message: { content: introduction.slice(0, 12) },
@@ -118,12 +118,13 @@ describe('its JSON reply', () => {
       expect(reply.usage?.completion_tokens).toBe(3);
     }
     expect(
-      (await clientOf().chat.completions.create({ ...hello, max_tokens: 1000 })).choices[0]?.finish_reason,
+      (await createClient().chat.completions.create({ ...hello, max_tokens: 1000 })).choices[0]
+        ?.finish_reason,
     ).toBe('stop');
   });
 
   it('ends before the first stop sequence it would say', async () => {
-    const reply = await clientOf().chat.completions.create({
+    const reply = await createClient().chat.completions.create({
       ...hello,
       stop: ['You said', 'demo', 'unsaid'],
     });
@@ -135,15 +136,15 @@ describe('its JSON reply', () => {
 
   it('has as many choices as were asked for, and counts them all', async () => {
     const [one, three] = await Promise.all([
-      clientOf().chat.completions.create(hello),
-      clientOf().chat.completions.create({ ...hello, n: 3 }),
+      createClient().chat.completions.create(hello),
+      createClient().chat.completions.create({ ...hello, n: 3 }),
     ]);
     expect(three.choices.map(({ index }) => index)).toEqual([0, 1, 2]);
     expect(three.usage?.completion_tokens).toBe((one.usage?.completion_tokens ?? 0) * 3);
   });
 
   it('is JSON if the client asks for JSON', async () => {
-    const loose = await clientOf().chat.completions.create({
+    const loose = await createClient().chat.completions.create({
       ...hello,
       response_format: { type: 'json_object' },
     });
@@ -152,7 +153,7 @@ describe('its JSON reply', () => {
       you_said: 'hello',
     });
     const schema = { type: 'object', properties: { answer: { type: 'string' } }, required: ['answer'] };
-    const strict = await clientOf().chat.completions.create({
+    const strict = await createClient().chat.completions.create({
       ...hello,
       response_format: { type: 'json_schema', json_schema: { name: 'reply', schema } },
     });
@@ -168,7 +169,7 @@ describe('a request that makes no sense', () => {
     [{ ...hello, n: 0 }, 'n'],
   ])('is refused as a vendor would: %o', async (request, param) => {
     const host = createHost([demo()]);
-    const response = await ask(host, routed(targetIn(host, 'demo/echo')), JSON.stringify(request));
+    const response = await ask(host, buildRouted(requireTarget(host, 'demo/echo')), JSON.stringify(request));
     const body: unknown = JSON.parse(Buffer.concat(await Array.fromAsync(response?.body ?? [])).toString());
     expect(response?.status).toBe(400);
     expect(body).toMatchObject({
@@ -177,13 +178,13 @@ describe('a request that makes no sense', () => {
   });
 
   it('is an error the SDK knows', async () => {
-    await expect(clientOf().chat.completions.create({ model, messages: [] })).rejects.toBeInstanceOf(
+    await expect(createClient().chat.completions.create({ model, messages: [] })).rejects.toBeInstanceOf(
       BadRequestError,
     );
   });
 
   it('is reported as invalid if it is no JSON', async () => {
     const host = createHost([demo()]);
-    expect((await ask(host, routed(targetIn(host, 'demo/echo')), '{"model":'))?.status).toBe(400);
+    expect((await ask(host, buildRouted(requireTarget(host, 'demo/echo')), '{"model":'))?.status).toBe(400);
   });
 });

@@ -242,7 +242,7 @@ describe('without a key in the configuration', () => {
 });
 
 describe('the switch', () => {
-  const placeOf = (set: Record<string, string>): string | undefined => {
+  const findPlace = (set: Record<string, string>): string | undefined => {
     for (const name of ['GOOGLE_CLOUD_PROJECT', 'GOOGLE_CLOUD_LOCATION', 'GOOGLE_VERTEX_BASE_URL'])
       vi.stubEnv(name, set[name] ?? '');
     const host = createHost([googleVertex()]);
@@ -256,9 +256,9 @@ describe('the switch', () => {
 
   it('wants a project and a location', () => {
     expect([
-      placeOf({}),
-      placeOf({ GOOGLE_CLOUD_PROJECT: 'p' }),
-      placeOf({ GOOGLE_CLOUD_LOCATION: 'global' }),
+      findPlace({}),
+      findPlace({ GOOGLE_CLOUD_PROJECT: 'p' }),
+      findPlace({ GOOGLE_CLOUD_LOCATION: 'global' }),
     ]).toEqual([undefined, undefined, undefined]);
   });
 
@@ -267,7 +267,7 @@ describe('the switch', () => {
     ['eu', 'aiplatform.eu.rep.googleapis.com'],
     ['europe-west1', 'europe-west1-aiplatform.googleapis.com'],
   ])('asks in %s at %s', (location, host) => {
-    expect(placeOf({ GOOGLE_CLOUD_PROJECT: 'p', GOOGLE_CLOUD_LOCATION: location })).toBe(host);
+    expect(findPlace({ GOOGLE_CLOUD_PROJECT: 'p', GOOGLE_CLOUD_LOCATION: location })).toBe(host);
   });
 
   it.each([

@@ -5,7 +5,7 @@ import { PriceSchedule } from '../../core/billing/price-schedule.ts';
 import { freePrice, toRegionalPrice } from '../../core/billing/price.ts';
 import { readCatalogue } from '../../core/model-facts.ts';
 import { formatUsd } from '../../core/money.ts';
-import { catalogues, fileOf, modelOf, models } from './catalogues.ts';
+import { catalogues, getFileUrl, requireModel, models } from './catalogues.ts';
 
 describe('models and prices of November 2026', () => {
   it("states each retired model's last day, and an existing model as its successor", () => {
@@ -16,14 +16,14 @@ describe('models and prices of November 2026', () => {
       expect([id, next === undefined], `${successor}`).toEqual([id, false]);
       expect(String(next?.expires ?? '9999') > String(expires), id).toBe(true);
     }
-    expect(modelOf('openai', 'gpt-4')).toMatchObject({
+    expect(requireModel('openai', 'gpt-4')).toMatchObject({
       expires: '2026-10-22',
       successor: 'openai/gpt-5.6-sol',
     });
   });
 
   it('bills DeepSeek twice as much in its peak hours, and not on weekends and holidays', () => {
-    const price = modelOf('deepseek', 'deepseek-flash').price;
+    const price = requireModel('deepseek', 'deepseek-flash').price;
     if (!price?.rules) throw new Error('no rules');
     const schedule = new PriceSchedule(price.rules, 3_600_000);
     const costs = [
@@ -47,7 +47,7 @@ describe('models and prices of November 2026', () => {
   ])('doubles the price of %s on %s, also in the cloud', (upstream, day, name, input, output) => {
     const start = Date.parse(day);
     for (const vendor of ['google', 'google-vertex']) {
-      const { price } = readCatalogue(fileOf(vendor)).find((model) => model.upstream === upstream) ?? {};
+      const { price } = readCatalogue(getFileUrl(vendor)).find((model) => model.upstream === upstream) ?? {};
       if (!price?.rules) throw new Error('no rules');
       const schedule = new PriceSchedule(price.rules, 3_600_000);
       expect([start - 60_000, start].map((at) => schedule.ruleAt(at))).toEqual([undefined, name]);
@@ -63,7 +63,7 @@ describe('models and prices of November 2026', () => {
       ['google/gemini-3.8-flash-tts', undefined, 9_000_000_000n],
       ['google/gemini-3.8-flash-lite-tts', undefined, 6_000_000_000n],
     ]);
-    const { price } = modelOf('google', 'gemini-3.8-flash-tts');
+    const { price } = requireModel('google', 'gemini-3.8-flash-tts');
     expect(price?.rules).toMatchObject([{ input: 1_000_000_000n, outputAudio: 18_000_000_000n }]);
   });
 
@@ -78,7 +78,7 @@ describe('models and prices of November 2026', () => {
           cacheWrite12h: (rates.input * 5n) / 2n,
         });
     }
-    const { price = freePrice } = modelOf('openai', 'gpt-6.1-sol');
+    const { price = freePrice } = requireModel('openai', 'gpt-6.1-sol');
     expect(price.modes?.flex).toMatchObject({ input: price.input / 2n, output: price.output / 2n });
     expect(toRegionalPrice(price)).toMatchObject({
       name: 'standard-regional',
@@ -90,7 +90,7 @@ describe('models and prices of November 2026', () => {
   it.each(['gpt-5.5', 'gpt-5.6-sol', 'gpt-6-sol', 'gpt-6.1-sol', 'gpt-6-astra'])(
     'sends tools with reasoning of %s to the responses endpoint',
     (upstream) => {
-      const { capabilities, protocols } = modelOf('openai', upstream);
+      const { capabilities, protocols } = requireModel('openai', upstream);
       expect(protocols).toBeUndefined();
       expect(capabilities).toMatchObject({
         sampling: false,
@@ -108,7 +108,7 @@ describe('models and prices of November 2026', () => {
     ['claude-haiku-5-5', true],
     ['claude-fable-5-2', false],
   ])('lets %s think by effort and without sampling, and not at all if it can: %s', (upstream, canDisable) => {
-    expect(modelOf('anthropic', upstream).capabilities).toMatchObject({
+    expect(requireModel('anthropic', upstream).capabilities).toMatchObject({
       sampling: false,
       reasoning: {
         style: 'adaptive',

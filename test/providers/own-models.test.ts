@@ -16,7 +16,7 @@ type Own = NonNullable<NonNullable<Parameters<typeof openai>[0]>['models']>;
 const plain = createHost([openai({ apiKey: 'key' })]).catalog;
 
 /** The models of OpenAI with these of the operator. */
-function offered(models: Own): Map<string, Model> {
+function offerModels(models: Own): Map<string, Model> {
   const { catalog } = createHost([openai({ apiKey: 'key', models })]);
   return new Map(catalog.models().map((model) => [model.id, model]));
 }
@@ -24,7 +24,7 @@ function offered(models: Own): Map<string, Model> {
 describe('a model of the catalogue', () => {
   it('takes the facts that the operator changes, and keeps the others', () => {
     const [before] = plain.find('openai/gpt-4o');
-    const changed = offered({
+    const changed = offerModels({
       'openai/gpt-4o': {
         price: { input: '1', output: '3' },
         outputLimit: 123,
@@ -49,13 +49,13 @@ describe('a model of the catalogue', () => {
 
   it('keeps its price if only its limit changes, loses it when it becomes free, and can be hidden', () => {
     const before = plain.find('openai/gpt-4o')[0]?.model.price;
-    expect(offered({ 'openai/gpt-4o': { contextLength: 1000 } }).get('openai/gpt-4o')).toMatchObject({
+    expect(offerModels({ 'openai/gpt-4o': { contextLength: 1000 } }).get('openai/gpt-4o')).toMatchObject({
       contextLength: 1000,
       price: before,
     });
-    const free = offered({ 'openai/gpt-4o': { free: true } }).get('openai/gpt-4o');
+    const free = offerModels({ 'openai/gpt-4o': { free: true } }).get('openai/gpt-4o');
     expect([free?.free, free?.price]).toEqual([true, undefined]);
-    const left = offered({ 'openai/gpt-4o': false });
+    const left = offerModels({ 'openai/gpt-4o': false });
     expect(left.has('openai/gpt-4o')).toBe(false);
     expect(left.size).toBe(plain.models().length - 1);
   });
@@ -63,7 +63,9 @@ describe('a model of the catalogue', () => {
 
 describe('a model that the catalogue does not have', () => {
   it('is offered under its own name, with the limits and the price it is given', () => {
-    const own = offered({ 'openai/gpt-next': { contextLength: 5000, price: { input: '0.5', output: '2' } } });
+    const own = offerModels({
+      'openai/gpt-next': { contextLength: 5000, price: { input: '0.5', output: '2' } },
+    });
     expect(own.get('openai/gpt-next')).toMatchObject({
       upstream: 'gpt-next',
       contextLength: 5000,
@@ -161,9 +163,9 @@ describe('a wrong entry', () => {
   });
 
   it('that lacks what a new model needs is refused when the gateway starts', () => {
-    expect(() => offered({ 'openai/new': { price: { input: '1', output: '1' } } })).toThrow(
+    expect(() => offerModels({ 'openai/new': { price: { input: '1', output: '1' } } })).toThrow(
       'option "models.openai/new": contextLength',
     );
-    expect(() => offered({ 'openai/new': { contextLength: 5 } })).toThrow('needs a price, or free: true');
+    expect(() => offerModels({ 'openai/new': { contextLength: 5 } })).toThrow('needs a price, or free: true');
   });
 });

@@ -1,12 +1,12 @@
 /** Prices and limits as the vendors published them. */
 import { describe, expect, it } from 'vitest';
 import { formatUsd } from '../../core/money.ts';
-import { catalogues, modelOf, models } from './catalogues.ts';
+import { catalogues, requireModel, models } from './catalogues.ts';
 
 const fees = new Set(['request', 'webSearch', 'container', 'fileSearch', 'regional']);
 
 /** What a model costs, in the form of the file again. */
-function prices({ price = {} }: { readonly price?: object | undefined }): Record<string, string> {
+function formatPrices({ price = {} }: { readonly price?: object | undefined }): Record<string, string> {
   return Object.fromEntries(
     Object.entries(price).flatMap(([name, rate]) =>
       typeof rate === 'bigint' && !fees.has(name) ? [[name, formatUsd(rate)]] : [],
@@ -63,7 +63,7 @@ describe('what the vendors published', () => {
     ['xai', 'grok-4.3', { input: '1.25', output: '2.5', cacheRead: '0.2' }],
     ['together', 'moonshotai/Kimi-K2.6', { input: '1.2', output: '4.5', cacheRead: '0.2' }],
   ])('%s sells %s at these prices', (vendor, upstream, expected) => {
-    expect(prices(modelOf(vendor, upstream))).toEqual(expected);
+    expect(formatPrices(requireModel(vendor, upstream))).toEqual(expected);
   });
 
   it.each([
@@ -76,7 +76,7 @@ describe('what the vendors published', () => {
     ['google', 'gemini-3.5-flash', '0.014'],
     ['xai', 'grok-4.3', '0.005'],
   ])('%s charges for a search of the web with %s: %s', (vendor, upstream, expected) => {
-    const { webSearch } = modelOf(vendor, upstream).price ?? {};
+    const { webSearch } = requireModel(vendor, upstream).price ?? {};
     expect(webSearch === undefined ? undefined : formatUsd(webSearch)).toBe(expected);
   });
 
@@ -89,10 +89,10 @@ describe('what the vendors published', () => {
   });
 
   it('charges more for long prompts if the provider does', () => {
-    expect(modelOf('google', 'gemini-2.5-pro').price?.tiers).toEqual([
+    expect(requireModel('google', 'gemini-2.5-pro').price?.tiers).toEqual([
       { above: 200_000, input: 2_500_000_000n, output: 15_000_000_000n, cacheRead: 250_000_000n },
     ]);
-    expect(modelOf('openai', 'gpt-5.4').price?.tiers).toMatchObject([
+    expect(requireModel('openai', 'gpt-5.4').price?.tiers).toMatchObject([
       { above: 272_000, input: 5_000_000_000n, output: 22_500_000_000n },
     ]);
   });
@@ -105,60 +105,60 @@ describe('what the vendors published', () => {
   });
 
   it('keeps limits, modalities and dates', () => {
-    expect(modelOf('openai', 'gpt-5')).toMatchObject({
+    expect(requireModel('openai', 'gpt-5')).toMatchObject({
       contextLength: 400_000,
       outputLimit: 128_000,
       input: ['text', 'image'],
       created: '2025-08-07',
     });
-    expect(modelOf('google', 'gemini-2.5-pro')).toMatchObject({
+    expect(requireModel('google', 'gemini-2.5-pro')).toMatchObject({
       contextLength: 1_048_576,
       outputLimit: 65_536,
       input: ['text', 'image', 'audio', 'video', 'pdf'],
     });
-    expect(modelOf('openai', 'gpt-5-chat-latest')).toMatchObject({
+    expect(requireModel('openai', 'gpt-5-chat-latest')).toMatchObject({
       contextLength: 128_000,
       outputLimit: 16_384,
     });
   });
 
   it('knows what each can be asked for', () => {
-    expect(modelOf('openai', 'gpt-5').capabilities).toMatchObject({
+    expect(requireModel('openai', 'gpt-5').capabilities).toMatchObject({
       sampling: false,
       reasoning: { style: 'effort', canDisable: false },
       wire: { 'chat-completions': { outputLimitField: 'max_completion_tokens' } },
     });
-    expect(modelOf('openai', 'gpt-5.1').capabilities.reasoning).toEqual({
+    expect(requireModel('openai', 'gpt-5.1').capabilities.reasoning).toEqual({
       style: 'effort',
       efforts: ['none', 'low', 'medium', 'high'],
       canDisable: true,
     });
-    expect(modelOf('anthropic', 'claude-haiku-4-5').capabilities).toMatchObject({
+    expect(requireModel('anthropic', 'claude-haiku-4-5').capabilities).toMatchObject({
       sampling: true,
       reasoning: { style: 'budget', budget: { min: 1024 } },
     });
-    expect(modelOf('anthropic', 'claude-fable-5').capabilities).toMatchObject({
+    expect(requireModel('anthropic', 'claude-fable-5').capabilities).toMatchObject({
       sampling: false,
       reasoning: { style: 'adaptive', canDisable: false },
     });
-    expect(modelOf('google', 'gemini-2.5-flash').capabilities.reasoning).toEqual({
+    expect(requireModel('google', 'gemini-2.5-flash').capabilities.reasoning).toEqual({
       style: 'budget',
       budget: { min: 0, max: 24_576 },
       canDisable: true,
     });
-    expect(modelOf('google', 'gemini-3-flash-preview').capabilities.reasoning.style).toBe('level');
-    expect(modelOf('groq', 'llama-3.1-8b-instant').capabilities).toMatchObject({
+    expect(requireModel('google', 'gemini-3-flash-preview').capabilities.reasoning.style).toBe('level');
+    expect(requireModel('groq', 'llama-3.1-8b-instant').capabilities).toMatchObject({
       structuredOutput: false,
       tools: true,
       reasoning: { style: 'none' },
     });
-    expect(modelOf('xai', 'grok-4.20-multi-agent-0309').capabilities.tools).toBe(false);
+    expect(requireModel('xai', 'grok-4.20-multi-agent-0309').capabilities.tools).toBe(false);
   });
 
   it('sends no chat call to a model that only the responses endpoint serves', () => {
     for (const upstream of ['gpt-5-pro', 'gpt-5-codex', 'o3-pro'])
-      expect(modelOf('openai', upstream).protocols).toEqual(['responses']);
-    expect(modelOf('openai', 'gpt-5').protocols).toBeUndefined();
+      expect(requireModel('openai', upstream).protocols).toEqual(['responses']);
+    expect(requireModel('openai', 'gpt-5').protocols).toBeUndefined();
   });
 
   it('lists no top_k for providers without one, since Gemini CLI sends it and Mistral refuses it', () => {
@@ -173,20 +173,20 @@ describe('what the vendors published', () => {
   });
 
   it('reserves what one image can count as', () => {
-    expect(modelOf('openai', 'gpt-4o-mini').capabilities.imageTokens).toBeGreaterThan(48_000);
-    expect(modelOf('openai', 'gpt-4o').capabilities.imageTokens).toBe(4000);
-    expect(modelOf('anthropic', 'claude-opus-4-8').capabilities.imageTokens).toBeGreaterThan(4784);
+    expect(requireModel('openai', 'gpt-4o-mini').capabilities.imageTokens).toBeGreaterThan(48_000);
+    expect(requireModel('openai', 'gpt-4o').capabilities.imageTokens).toBe(4000);
+    expect(requireModel('anthropic', 'claude-opus-4-8').capabilities.imageTokens).toBeGreaterThan(4784);
   });
 
   it('carries the facts of the public listing, and stated defaults if it has none', () => {
-    expect(modelOf('openai', 'gpt-5-mini')).toMatchObject({
+    expect(requireModel('openai', 'gpt-5-mini')).toMatchObject({
       canonicalSlug: 'openai/gpt-5-mini-2025-08-07',
       tokenizer: 'GPT',
       moderated: true,
       instructType: null,
     });
-    expect(modelOf('openai', 'gpt-5-mini').supportedParameters).toContain('reasoning');
-    expect(modelOf('together', 'zai-org/GLM-5')).toMatchObject({
+    expect(requireModel('openai', 'gpt-5-mini').supportedParameters).toContain('reasoning');
+    expect(requireModel('together', 'zai-org/GLM-5')).toMatchObject({
       tokenizer: 'Other',
       instructType: null,
       moderated: false,

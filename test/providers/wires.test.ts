@@ -17,7 +17,7 @@ afterEach(async () => {
 });
 
 /** The path of the address a call reaches. */
-async function wireOf(path: string, body: object): Promise<string> {
+async function findWire(path: string, body: object): Promise<string> {
   let asked = '';
   const nobody = definePlugin({
     name: 'nobody',
@@ -44,7 +44,7 @@ async function wireOf(path: string, body: object): Promise<string> {
   return asked;
 }
 
-const asks = (model: string, more: object = {}): object => ({
+const buildBody = (model: string, more: object = {}): object => ({
   model,
   max_tokens: 2000,
   messages: [{ role: 'user', content: 'Hi' }],
@@ -62,44 +62,44 @@ const shown = [
 
 describe('a messages client of OpenAI', () => {
   it.each([
-    ['nothing in particular', asks('openai/gpt-5.5'), '/v1/chat/completions'],
-    ['tools', asks('openai/gpt-4.1', { tools: [look] }), '/v1/chat/completions'],
-    ['thoughts', asks('openai/gpt-5.5', { thinking }), '/v1/responses'],
-    ['thoughts of a model that has none', asks('openai/gpt-4.1', { thinking }), '/v1/chat/completions'],
+    ['nothing in particular', buildBody('openai/gpt-5.5'), '/v1/chat/completions'],
+    ['tools', buildBody('openai/gpt-4.1', { tools: [look] }), '/v1/chat/completions'],
+    ['thoughts', buildBody('openai/gpt-5.5', { thinking }), '/v1/responses'],
+    ['thoughts of a model that has none', buildBody('openai/gpt-4.1', { thinking }), '/v1/chat/completions'],
     [
       'tools of a model that refuses them while it reasons',
-      asks('openai/gpt-5.5', { tools: [look] }),
+      buildBody('openai/gpt-5.5', { tools: [look] }),
       '/v1/responses',
     ],
     [
       'tools and no thoughts of it',
-      asks('openai/gpt-5.5', { tools: [look], thinking: { type: 'disabled' } }),
+      buildBody('openai/gpt-5.5', { tools: [look], thinking: { type: 'disabled' } }),
       '/v1/chat/completions',
     ],
     [
       'tools of a model that does not reason unasked',
-      asks('openai/gpt-5.4', { tools: [look] }),
+      buildBody('openai/gpt-5.4', { tools: [look] }),
       '/v1/chat/completions',
     ],
-    ['a search', asks('openai/gpt-5.5', { tools: [search] }), '/v1/responses'],
+    ['a search', buildBody('openai/gpt-5.5', { tools: [search] }), '/v1/responses'],
     [
       'a picture shown by a tool',
-      asks('openai/gpt-4.1', { tools: [look], messages: shown }),
+      buildBody('openai/gpt-4.1', { tools: [look], messages: shown }),
       '/v1/responses',
     ],
-    ['stop sequences', asks('openai/gpt-4.1', { stop_sequences: ['x'] }), '/v1/chat/completions'],
+    ['stop sequences', buildBody('openai/gpt-4.1', { stop_sequences: ['x'] }), '/v1/chat/completions'],
     [
       'stop sequences and a search',
-      asks('openai/gpt-4.1', { stop_sequences: ['x'], tools: [search] }),
+      buildBody('openai/gpt-4.1', { stop_sequences: ['x'], tools: [search] }),
       '/v1/chat/completions',
     ],
   ])('that needs %s is answered by the wire that can', async (_need, body, wire) => {
-    expect(await wireOf('/alpha/v1/messages', body)).toBe(wire);
+    expect(await findWire('/alpha/v1/messages', body)).toBe(wire);
   });
 
   it('has its tokens counted by the wire that counts', async () => {
     expect(
-      await wireOf('/alpha/v1/messages/count_tokens', {
+      await findWire('/alpha/v1/messages/count_tokens', {
         model: 'openai/gpt-5.5',
         messages: [{ role: 'user', content: 'Hi' }],
       }),
@@ -156,21 +156,21 @@ describe('a generate-content client of OpenAI', () => {
   ])(
     'that needs %s gets the wire that does not refuse it, whatever else it needs',
     async (_need, model, body, wire) => {
-      expect(await wireOf(`/beta/v1beta/models/${model}:generateContent`, body)).toBe(wire);
+      expect(await findWire(`/beta/v1beta/models/${model}:generateContent`, body)).toBe(wire);
     },
   );
 });
 
 it('a client of either wire keeps its own', async () => {
   expect(
-    await wireOf('/v1/chat/completions', {
+    await findWire('/v1/chat/completions', {
       model: 'openai/gpt-5.5',
       messages: [{ role: 'user', content: 'Hi' }],
       reasoning_effort: 'high',
     }),
   ).toBe('/v1/chat/completions');
   await running?.close();
-  expect(await wireOf('/v1/responses', { model: 'openai/gpt-4.1', input: 'Hi' })).toBe('/v1/responses');
+  expect(await findWire('/v1/responses', { model: 'openai/gpt-4.1', input: 'Hi' })).toBe('/v1/responses');
 });
 
 describe('a chat client of OpenAI', () => {
@@ -178,44 +178,52 @@ describe('a chat client of OpenAI', () => {
     { type: 'function', function: { name: 'look', parameters: { type: 'object', properties: {} } } },
   ];
   const functions = [{ name: 'look', parameters: { type: 'object', properties: {} } }];
-  const chat = (model: string, more: object): object => ({
+  const buildChat = (model: string, more: object): object => ({
     model,
     messages: [{ role: 'user', content: 'Hi' }],
     ...more,
   });
 
   it.each([
-    ['GPT-5.5 with tools', chat('openai/gpt-5.5', { tools }), '/v1/responses'],
+    ['GPT-5.5 with tools', buildChat('openai/gpt-5.5', { tools }), '/v1/responses'],
     [
       'GPT-5.5 with tools and an effort',
-      chat('openai/gpt-5.5', { tools, reasoning_effort: 'high' }),
+      buildChat('openai/gpt-5.5', { tools, reasoning_effort: 'high' }),
       '/v1/responses',
     ],
     [
       'GPT-5.5 with tools and reasoning switched off',
-      chat('openai/gpt-5.5', { tools, reasoning_effort: 'none' }),
+      buildChat('openai/gpt-5.5', { tools, reasoning_effort: 'none' }),
       '/v1/chat/completions',
     ],
-    ['GPT-5.5 with functions, their former name', chat('openai/gpt-5.5', { functions }), '/v1/responses'],
-    ['GPT-5.5 without tools', chat('openai/gpt-5.5', { reasoning_effort: 'high' }), '/v1/chat/completions'],
-    ['GPT-5.4 with tools', chat('openai/gpt-5.4', { tools }), '/v1/chat/completions'],
+    [
+      'GPT-5.5 with functions, their former name',
+      buildChat('openai/gpt-5.5', { functions }),
+      '/v1/responses',
+    ],
+    [
+      'GPT-5.5 without tools',
+      buildChat('openai/gpt-5.5', { reasoning_effort: 'high' }),
+      '/v1/chat/completions',
+    ],
+    ['GPT-5.4 with tools', buildChat('openai/gpt-5.4', { tools }), '/v1/chat/completions'],
     [
       'GPT-5.4 with tools and an effort',
-      chat('openai/gpt-5.4', { tools, reasoning_effort: 'low' }),
+      buildChat('openai/gpt-5.4', { tools, reasoning_effort: 'low' }),
       '/v1/responses',
     ],
     [
       'GPT-5.4 mini with tools and an effort',
-      chat('openai/gpt-5.4-mini', { tools, reasoning: { effort: 'low' } }),
+      buildChat('openai/gpt-5.4-mini', { tools, reasoning: { effort: 'low' } }),
       '/v1/responses',
     ],
     [
       'GPT-5 with tools and an effort',
-      chat('openai/gpt-5', { tools, reasoning_effort: 'low' }),
+      buildChat('openai/gpt-5', { tools, reasoning_effort: 'low' }),
       '/v1/chat/completions',
     ],
-    ['GPT-4.1 with tools', chat('openai/gpt-4.1', { tools }), '/v1/chat/completions'],
+    ['GPT-4.1 with tools', buildChat('openai/gpt-4.1', { tools }), '/v1/chat/completions'],
   ])('that calls %s is answered by the wire that takes it', async (_call, body, wire) => {
-    expect(await wireOf('/v1/chat/completions', body)).toBe(wire);
+    expect(await findWire('/v1/chat/completions', body)).toBe(wire);
   });
 });

@@ -1,6 +1,6 @@
 /** How a replayed exchange differs from its recording, by class. */
 import { isObject } from '../support/json.ts';
-import { hear, messagesOf, objectIn, parsedOr, textIn, type Heard } from './heard.ts';
+import { hear, readMessages, toObject, parseOrKeep, toText, type Heard } from './heard.ts';
 import { isTextProtocol, type RecordedProtocol } from './recordings.ts';
 import type { ReplyCheck } from './reply-schemas.ts';
 import type { Outcome, Trial } from './stage.ts';
@@ -34,22 +34,22 @@ export interface Difference {
 
 type Found = Pick<Difference, 'class' | 'detail'>;
 
-const shown = (value: unknown): string => (JSON.stringify(value) ?? 'nothing').slice(0, 160);
+const formatValue = (value: unknown): string => (JSON.stringify(value) ?? 'nothing').slice(0, 160);
 
 /** The gateway puts its own name of the model everywhere. */
-function withoutModel(text: string): string {
+function redactModel(text: string): string {
   return text.replaceAll(/("model(?:Version)?"\s*:\s*)"(?:[^"\\]|\\.)*"/g, '$1"M"');
 }
 
-function firstDifference(one: string, other: string): string {
+function describeDifference(one: string, other: string): string {
   let at = 0;
   while (at < one.length && one[at] === other[at]) at += 1;
-  return `at ${at}: ${shown(one.slice(at, at + 60))} became ${shown(other.slice(at, at + 60))}`;
+  return `at ${at}: ${formatValue(one.slice(at, at + 60))} became ${formatValue(other.slice(at, at + 60))}`;
 }
 
 /** The names of the fields, at the top, that are not alike. */
-function differingFields(one: string, other: string): string {
-  const [before, after] = [objectIn(parsedOr(one)), objectIn(parsedOr(other))];
+function nameDifferences(one: string, other: string): string {
+  const [before, after] = [toObject(parseOrKeep(one)), toObject(parseOrKeep(other))];
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
   return (
     names
@@ -61,14 +61,14 @@ function differingFields(one: string, other: string): string {
 /** Between a client and a vendor of one protocol, only the model's name may differ. */
 function compareVerbatim({ recording }: Trial, { text, sent, received }: Outcome): Found[] {
   const found: Found[] = [];
-  if (received !== undefined && withoutModel(sent) !== withoutModel(received))
-    found.push({ class: 'request-differs', detail: differingFields(sent, received) });
-  const recorded = withoutModel(recording.reply.toString());
-  const replied = withoutModel(text);
+  if (received !== undefined && redactModel(sent) !== redactModel(received))
+    found.push({ class: 'request-differs', detail: nameDifferences(sent, received) });
+  const recorded = redactModel(recording.reply.toString());
+  const replied = redactModel(text);
   if (recording.status >= 400) {
     const [before, after] = [
-      objectIn(objectIn(parsedOr(recorded)).error),
-      objectIn(objectIn(parsedOr(replied)).error),
+      toObject(toObject(parseOrKeep(recorded)).error),
+      toObject(toObject(parseOrKeep(replied)).error),
     ];
     const changed = Object.keys(before).filter(
       (name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]),
@@ -76,10 +76,10 @@ function compareVerbatim({ recording }: Trial, { text, sent, received }: Outcome
     for (const name of changed)
       found.push({
         class: 'error-differs',
-        detail: `${name}: ${shown(before[name])} became ${shown(after[name])}`,
+        detail: `${name}: ${formatValue(before[name])} became ${formatValue(after[name])}`,
       });
   } else if (recorded !== replied) {
-    found.push({ class: 'bytes-differ', detail: firstDifference(recorded, replied) });
+    found.push({ class: 'bytes-differ', detail: describeDifference(recorded, replied) });
   }
   return found;
 }
@@ -88,7 +88,7 @@ function compareHeard(before: Heard, after: Heard): Found[] {
   const found: Found[] = [];
   const add = (name: DifferenceClass, one: unknown, other: unknown): void => {
     if (JSON.stringify(one) !== JSON.stringify(other))
-      found.push({ class: name, detail: `${shown(one)} became ${shown(other)}` });
+      found.push({ class: name, detail: `${formatValue(one)} became ${formatValue(other)}` });
   };
   if (before.error) {
     if (!after.error) add('lost-error', 'an error in the reply', 'none');
@@ -114,15 +114,18 @@ function compareBilled(before: Heard, { end }: Outcome): Found[] {
   ];
   if (JSON.stringify(billed) === JSON.stringify(reported) && basis === 'usage') return [];
   return [
-    { class: 'billed-differs', detail: `${shown(reported)} was booked as ${shown(billed)} by ${basis}` },
+    {
+      class: 'billed-differs',
+      detail: `${formatValue(reported)} was booked as ${formatValue(billed)} by ${basis}`,
+    },
   ];
 }
 
-function errorShape(client: RecordedProtocol, text: string): boolean {
-  const body = parsedOr(text);
-  const error = objectIn(objectIn(body).error);
-  if (textIn(error.message) === '') return false;
-  if (client === 'messages') return objectIn(body).type === 'error' && typeof error.type === 'string';
+function hasErrorShape(client: RecordedProtocol, text: string): boolean {
+  const body = parseOrKeep(text);
+  const error = toObject(toObject(body).error);
+  if (toText(error.message) === '') return false;
+  if (client === 'messages') return toObject(body).type === 'error' && typeof error.type === 'string';
   return client === 'generate-content'
     ? typeof error.code === 'number' && typeof error.status === 'string'
     : typeof error.type === 'string';
@@ -132,7 +135,8 @@ function compareFailure({ recording: { status }, client }: Trial, outcome: Outco
   const found: Found[] = [];
   if (outcome.status !== status)
     found.push({ class: 'status-differs', detail: `${status} became ${outcome.status}` });
-  if (!errorShape(client, outcome.text)) found.push({ class: 'error-shape', detail: shown(outcome.text) });
+  if (!hasErrorShape(client, outcome.text))
+    found.push({ class: 'error-shape', detail: formatValue(outcome.text) });
   return found;
 }
 
@@ -140,7 +144,7 @@ function compareFailure({ recording: { status }, client }: Trial, outcome: Outco
 export function compare(trial: Trial, outcome: Outcome, check: ReplyCheck): Difference[] {
   const { recording, client } = trial;
   const { name, protocol, status, streamed, operation } = recording;
-  const named = (found: readonly Found[]): Difference[] =>
+  const nameTrial = (found: readonly Found[]): Difference[] =>
     found.map((each) => ({ ...each, recording: name, protocol, client }));
   const own = client === protocol;
   const recorded =
@@ -150,25 +154,25 @@ export function compare(trial: Trial, outcome: Outcome, check: ReplyCheck): Diff
   if (status >= 400) {
     const found = compareFailure(trial, outcome);
     // Where the gateway refuses the request itself, the words are its own.
-    return named(
+    return nameTrial(
       own && outcome.received !== undefined ? [...found, ...compareVerbatim(trial, outcome)] : found,
     );
   }
   if (outcome.received === undefined)
-    return named([{ class: 'refused', detail: `${outcome.status} ${outcome.text.slice(0, 200)}` }]);
+    return nameTrial([{ class: 'refused', detail: `${outcome.status} ${outcome.text.slice(0, 200)}` }]);
   // An error that comes before any output is one of HTTP, so that clients try again.
   const silent = recorded?.error && recorded.text + recorded.reasoning === '' && recorded.calls.length === 0;
-  if (silent && outcome.status >= 500 && errorShape(client, outcome.text)) return [];
+  if (silent && outcome.status >= 500 && hasErrorShape(client, outcome.text)) return [];
   if (outcome.status !== status)
-    return named([{ class: 'failed', detail: `${outcome.status} ${outcome.text.slice(0, 200)}` }]);
+    return nameTrial([{ class: 'failed', detail: `${outcome.status} ${outcome.text.slice(0, 200)}` }]);
   const found = own ? compareVerbatim(trial, outcome) : [];
   if (recorded) found.push(...compareBilled(recorded, outcome));
   if (recorded && !own && isTextProtocol(client)) {
     found.push(...compareHeard(recorded, hear(client, outcome.text, streamed)));
-    for (const message of messagesOf(outcome.text, streamed)) {
+    for (const message of readMessages(outcome.text, streamed)) {
       const fault = isObject(message.error) ? undefined : check(client, streamed, message);
       if (fault !== undefined) found.push({ class: 'schema-violation', detail: fault });
     }
   }
-  return named(found);
+  return nameTrial(found);
 }

@@ -111,7 +111,7 @@ export const declared: readonly Declared[] = [
   },
 ];
 
-export function declarationOf(difference: Difference, known = declared): Declared | undefined {
+export function findDeclaration(difference: Difference, known = declared): Declared | undefined {
   return known.find(
     ({ class: name, protocol = difference.protocol, client = difference.client, detail = /(?:)/ }) => {
       return (

@@ -21,12 +21,12 @@ export interface Heard {
   error: boolean;
 }
 
-export const objectIn = (value: unknown): Json => (isObject(value) ? value : {});
-const listIn = (value: unknown): Json[] => (Array.isArray(value) ? value.map(objectIn) : []);
-export const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
-const countIn = (value: unknown): number => (typeof value === 'number' ? value : 0);
+export const toObject = (value: unknown): Json => (isObject(value) ? value : {});
+const toObjects = (value: unknown): Json[] => (Array.isArray(value) ? value.map(toObject) : []);
+export const toText = (value: unknown): string => (typeof value === 'string' ? value : '');
+const toCount = (value: unknown): number => (typeof value === 'number' ? value : 0);
 
-export function parsedOr(text: string): unknown {
+export function parseOrKeep(text: string): unknown {
   try {
     return text.trim() === '' ? {} : (JSON.parse(text) ?? {});
   } catch {
@@ -35,18 +35,18 @@ export function parsedOr(text: string): unknown {
 }
 
 /** The JSON of each event of a stream, or the one JSON of a whole reply. */
-export function messagesOf(text: string, streamed: boolean): Json[] {
-  if (!streamed) return [objectIn(parsedOr(text))];
+export function readMessages(text: string, streamed: boolean): Json[] {
+  if (!streamed) return [toObject(parseOrKeep(text))];
   const messages: Json[] = [];
   const parser = createParser({
-    onEvent: ({ data }) => void (data.startsWith('{') && messages.push(objectIn(parsedOr(data)))),
+    onEvent: ({ data }) => void (data.startsWith('{') && messages.push(toObject(parseOrKeep(data)))),
   });
   parser.feed(text);
   parser.reset({ consume: true });
   return messages;
 }
 
-function finishOf(reasons: Readonly<Record<string, Finish>>, raw: unknown, heard: Heard): void {
+function noteFinish(reasons: Readonly<Record<string, Finish>>, raw: unknown, heard: Heard): void {
   if (typeof raw !== 'string') return;
   const finish = reasons[raw] ?? 'error';
   heard.finish = finish === 'stop' && heard.calls.length > 0 ? 'tool' : finish;
@@ -62,8 +62,8 @@ const chatReasons: Record<string, Finish> = {
 
 /** Google's address for this wire counts thoughts in the total alone. */
 function hearChatUsage(usage: Json, heard: Heard): void {
-  heard.input = countIn(usage.prompt_tokens);
-  heard.output = Math.max(countIn(usage.completion_tokens), countIn(usage.total_tokens) - heard.input);
+  heard.input = toCount(usage.prompt_tokens);
+  heard.output = Math.max(toCount(usage.completion_tokens), toCount(usage.total_tokens) - heard.input);
 }
 
 function hearChat(messages: readonly Json[], heard: Heard): void {
@@ -72,61 +72,61 @@ function hearChat(messages: readonly Json[], heard: Heard): void {
     if (isObject(message.error)) heard.error = true;
     const usage = message.usage;
     if (isObject(usage)) hearChatUsage(usage, heard);
-    const [choice] = listIn(message.choices).filter(({ index }) => (index ?? 0) === 0);
+    const [choice] = toObjects(message.choices).filter(({ index }) => (index ?? 0) === 0);
     if (!choice) continue;
-    const said = objectIn(choice.message ?? choice.delta);
-    heard.text += textIn(said.content) + textIn(said.refusal);
-    heard.reasoning += textIn(said.reasoning_content ?? said.reasoning);
-    heard.images += listIn(said.images).length;
-    for (const [at, call] of listIn(said.tool_calls).entries()) {
+    const said = toObject(choice.message ?? choice.delta);
+    heard.text += toText(said.content) + toText(said.refusal);
+    heard.reasoning += toText(said.reasoning_content ?? said.reasoning);
+    heard.images += toObjects(said.images).length;
+    for (const [at, call] of toObjects(said.tool_calls).entries()) {
       const index = typeof call.index === 'number' ? call.index : at;
-      const { name, arguments: args } = objectIn(call.function);
+      const { name, arguments: args } = toObject(call.function);
       if (!texts.has(index)) heard.calls[index] = { name: '', arguments: {} };
-      texts.set(index, (texts.get(index) ?? '') + textIn(args));
+      texts.set(index, (texts.get(index) ?? '') + toText(args));
       const known = heard.calls[index];
       if (known)
-        [known.name, known.arguments] = [known.name + textIn(name), parsedOr(texts.get(index) ?? '')];
+        [known.name, known.arguments] = [known.name + toText(name), parseOrKeep(texts.get(index) ?? '')];
     }
-    finishOf(chatReasons, choice.finish_reason, heard);
+    noteFinish(chatReasons, choice.finish_reason, heard);
   }
 }
 
 function hearItem(item: Json, heard: Heard, streamed: boolean): void {
   if (item.type === 'function_call')
-    heard.calls.push({ name: textIn(item.name), arguments: parsedOr(textIn(item.arguments)) });
+    heard.calls.push({ name: toText(item.name), arguments: parseOrKeep(toText(item.arguments)) });
   if (item.type === 'image_generation_call' && item.result) heard.images += 1;
   if (streamed) return;
   if (item.type === 'message')
-    for (const part of listIn(item.content)) heard.text += textIn(part.text) + textIn(part.refusal);
+    for (const part of toObjects(item.content)) heard.text += toText(part.text) + toText(part.refusal);
   if (item.type === 'reasoning')
-    for (const part of listIn(item.summary)) heard.reasoning += textIn(part.text);
+    for (const part of toObjects(item.summary)) heard.reasoning += toText(part.text);
 }
 
 function hearEndOfResponse(response: Json, heard: Heard): void {
   const usage = response.usage;
   if (isObject(usage))
-    [heard.input, heard.output] = [countIn(usage.input_tokens), countIn(usage.output_tokens)];
+    [heard.input, heard.output] = [toCount(usage.input_tokens), toCount(usage.output_tokens)];
   if (response.status === 'completed') heard.finish = heard.calls.length > 0 ? 'tool' : 'stop';
   if (response.status === 'incomplete')
-    heard.finish = objectIn(response.incomplete_details).reason === 'content_filter' ? 'filter' : 'length';
+    heard.finish = toObject(response.incomplete_details).reason === 'content_filter' ? 'filter' : 'length';
   if (response.status === 'failed') heard.error = true;
 }
 
 function hearResponses(messages: readonly Json[], heard: Heard, streamed: boolean): void {
   for (const message of messages) {
     if (!streamed) {
-      for (const item of listIn(message.output)) hearItem(item, heard, false);
+      for (const item of toObjects(message.output)) hearItem(item, heard, false);
       hearEndOfResponse(message, heard);
       if (isObject(message.error)) heard.error = true;
     }
     const { type } = message;
     if (type === 'response.output_text.delta' || type === 'response.refusal.delta')
-      heard.text += textIn(message.delta);
-    if (type === 'response.reasoning_summary_text.delta') heard.reasoning += textIn(message.delta);
-    if (type === 'response.output_item.done') hearItem(objectIn(message.item), heard, true);
+      heard.text += toText(message.delta);
+    if (type === 'response.reasoning_summary_text.delta') heard.reasoning += toText(message.delta);
+    if (type === 'response.output_item.done') hearItem(toObject(message.item), heard, true);
     if (type === 'error') heard.error = true;
-    if (/^response\.(completed|incomplete|failed)$/.test(textIn(type)))
-      hearEndOfResponse(objectIn(message.response), heard);
+    if (/^response\.(completed|incomplete|failed)$/.test(toText(type)))
+      hearEndOfResponse(toObject(message.response), heard);
   }
 }
 
@@ -144,35 +144,35 @@ function hearMessages(messages: readonly Json[], heard: Heard): void {
   const inputs = new Map<number, string>();
   let usage: Json = {};
   const hearBlock = (block: Json, index: number): void => {
-    heard.text += textIn(block.text);
-    heard.reasoning += textIn(block.thinking);
+    heard.text += toText(block.text);
+    heard.reasoning += toText(block.thinking);
     if (block.type !== 'tool_use') return;
     inputs.set(index, '');
-    heard.calls.push({ name: textIn(block.name), arguments: block.input });
+    heard.calls.push({ name: toText(block.name), arguments: block.input });
   };
   for (const message of messages) {
     if (message.type === 'error') heard.error = true;
-    const whole = message.type === 'message' ? message : objectIn(message.message);
-    for (const [index, block] of listIn(whole.content).entries()) hearBlock(block, index);
-    usage = { ...usage, ...objectIn(whole.usage), ...objectIn(message.usage) };
+    const whole = message.type === 'message' ? message : toObject(message.message);
+    for (const [index, block] of toObjects(whole.content).entries()) hearBlock(block, index);
+    usage = { ...usage, ...toObject(whole.usage), ...toObject(message.usage) };
     if (message.type === 'content_block_start')
-      hearBlock(objectIn(message.content_block), countIn(message.index));
-    const delta = objectIn(message.delta);
-    heard.text += textIn(delta.text);
-    heard.reasoning += textIn(delta.thinking);
-    const args = inputs.get(countIn(message.index));
+      hearBlock(toObject(message.content_block), toCount(message.index));
+    const delta = toObject(message.delta);
+    heard.text += toText(delta.text);
+    heard.reasoning += toText(delta.thinking);
+    const args = inputs.get(toCount(message.index));
     const call = heard.calls.at(-1);
     if (args !== undefined && call && delta.type === 'input_json_delta') {
-      inputs.set(countIn(message.index), args + textIn(delta.partial_json));
-      call.arguments = parsedOr(args + textIn(delta.partial_json));
+      inputs.set(toCount(message.index), args + toText(delta.partial_json));
+      call.arguments = parseOrKeep(args + toText(delta.partial_json));
     }
-    finishOf(stopReasons, whole.stop_reason ?? delta.stop_reason, heard);
+    noteFinish(stopReasons, whole.stop_reason ?? delta.stop_reason, heard);
   }
   if (typeof usage.input_tokens === 'number')
     heard.input =
       usage.input_tokens +
-      countIn(usage.cache_read_input_tokens) +
-      countIn(usage.cache_creation_input_tokens);
+      toCount(usage.cache_read_input_tokens) +
+      toCount(usage.cache_creation_input_tokens);
   if (typeof usage.output_tokens === 'number') heard.output = usage.output_tokens;
 }
 
@@ -191,19 +191,19 @@ function hearGenerateContent(messages: readonly Json[], heard: Heard): void {
   const partial = new PartialArguments();
   for (const message of messages) {
     if (isObject(message.error)) heard.error = true;
-    const usage = objectIn(message.usageMetadata);
+    const usage = toObject(message.usageMetadata);
     if (typeof usage.promptTokenCount === 'number')
-      heard.input = usage.promptTokenCount + countIn(usage.toolUsePromptTokenCount);
-    const output = countIn(usage.candidatesTokenCount) + countIn(usage.thoughtsTokenCount);
+      heard.input = usage.promptTokenCount + toCount(usage.toolUsePromptTokenCount);
+    const output = toCount(usage.candidatesTokenCount) + toCount(usage.thoughtsTokenCount);
     if (output > 0 || heard.input !== undefined) heard.output = Math.max(output, 0);
-    if (objectIn(message.promptFeedback).blockReason !== undefined) heard.finish = 'filter';
-    const [candidate] = listIn(message.candidates);
-    for (const part of listIn(objectIn(candidate?.content).parts)) {
-      heard[part.thought === true ? 'reasoning' : 'text'] += textIn(part.text);
-      if (textIn(objectIn(part.inlineData).mimeType).startsWith('image/')) heard.images += 1;
+    if (toObject(message.promptFeedback).blockReason !== undefined) heard.finish = 'filter';
+    const [candidate] = toObjects(message.candidates);
+    for (const part of toObjects(toObject(candidate?.content).parts)) {
+      heard[part.thought === true ? 'reasoning' : 'text'] += toText(part.text);
+      if (toText(toObject(part.inlineData).mimeType).startsWith('image/')) heard.images += 1;
       if (isObject(part.functionCall)) partial.take(part.functionCall, heard.calls);
     }
-    finishOf(finishReasons, candidate?.finishReason, heard);
+    noteFinish(finishReasons, candidate?.finishReason, heard);
   }
 }
 
@@ -218,7 +218,7 @@ export function hear(wire: Wire, text: string, streamed: boolean): Heard {
     finish: undefined,
     error: false,
   };
-  const messages = messagesOf(text, streamed);
+  const messages = readMessages(text, streamed);
   if (wire === 'chat-completions') hearChat(messages, heard);
   else if (wire === 'responses') hearResponses(messages, heard, streamed);
   else if (wire === 'messages') hearMessages(messages, heard);

@@ -36,26 +36,26 @@ function readJsonFile(file: string): unknown {
   return JSON.parse(readFileSync(file, 'utf8'));
 }
 
-function operationOf(name: string, path = ''): Recording['operation'] {
+function readOperation(name: string, path = ''): Recording['operation'] {
   if (/count_?tokens|input_tokens/i.test(path) || /\/count-tokens/.test(name)) return 'count';
   return path.includes('/edits') ? 'edit' : 'generate';
 }
 
-function modelOf(request: Json | undefined, path = ''): string {
+function readModel(request: Json | undefined, path = ''): string {
   const inPath = /\/models\/([^/:]+):/.exec(path)?.[1];
   return typeof request?.model === 'string' ? request.model : (inPath ?? 'recorded-model');
 }
 
 function readRecording(folder: string, name: string): Recording {
-  const file = (kind: string): string => join(folder, `${name}.${kind}`);
+  const toPath = (kind: string): string => join(folder, `${name}.${kind}`);
   const protocol = protocols.find((known) => name.startsWith(`${known}/`));
   if (!protocol) throw new Error(`${name}: the folder has to be one of ${protocols.join(', ')}`);
-  const { status, headers, path } = metaSchema.parse(readJsonFile(file('meta.json')));
-  const request = existsSync(file('request.json')) ? readJsonFile(file('request.json')) : undefined;
+  const { status, headers, path } = metaSchema.parse(readJsonFile(toPath('meta.json')));
+  const request = existsSync(toPath('request.json')) ? readJsonFile(toPath('request.json')) : undefined;
   if (request !== undefined && !isObject(request)) throw new Error(`${name}: the request is no JSON object`);
-  const streamed = existsSync(file('reply.sse'));
-  const reply = readFileSync(file(streamed ? 'reply.sse' : 'reply.json'));
-  const operation = operationOf(name, path);
+  const streamed = existsSync(toPath('reply.sse'));
+  const reply = readFileSync(toPath(streamed ? 'reply.sse' : 'reply.json'));
+  const operation = readOperation(name, path);
   return {
     name,
     protocol,
@@ -65,7 +65,7 @@ function readRecording(folder: string, name: string): Recording {
     streamed,
     status,
     headers,
-    model: modelOf(request, path),
+    model: readModel(request, path),
   };
 }
 

@@ -9,13 +9,13 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compare } from './compare.ts';
-import { declarationOf, declared } from './declared.ts';
+import { findDeclaration, declared } from './declared.ts';
 import { hear } from './heard.ts';
 import { readRecordings } from './recordings.ts';
 import { comparePieces, replayFolder, type Replay } from './replay.ts';
-import { replyCheck, type ReplyCheck } from './reply-schemas.ts';
+import { createReplyCheck, type ReplyCheck } from './reply-schemas.ts';
 import { openStage, type Outcome, type Stage, type Trial } from './stage.ts';
-import { trialsOf } from './trials.ts';
+import { buildTrials } from './trials.ts';
 
 const folder = join(import.meta.dirname, 'recordings');
 
@@ -24,7 +24,7 @@ describe('our own recordings', () => {
   beforeAll(async () => void (replay = await replayFolder(folder)));
 
   it('cross every client with no difference that is not declared', () => {
-    expect(replay.differences.filter((each) => !declarationOf(each))).toEqual([]);
+    expect(replay.differences.filter((each) => !findDeclaration(each))).toEqual([]);
     expect(replay.recordings).toBeGreaterThan(20);
     expect(replay.trials).toBeGreaterThan(7 * (replay.recordings - 2));
   });
@@ -40,10 +40,10 @@ describe('a declaration', () => {
       recording: 'a',
       detail: '"stop" became "filter"',
     } as const;
-    expect(declarationOf(one)).toBeDefined();
-    expect(declarationOf({ ...one, class: 'lost-text' })).toBeUndefined();
-    expect(declarationOf({ ...one, protocol: 'messages' })).toBeUndefined();
-    expect(declarationOf({ ...one, detail: '"tool" became "stop"' })).toBeUndefined();
+    expect(findDeclaration(one)).toBeDefined();
+    expect(findDeclaration({ ...one, class: 'lost-text' })).toBeUndefined();
+    expect(findDeclaration({ ...one, protocol: 'messages' })).toBeUndefined();
+    expect(findDeclaration({ ...one, detail: '"tool" became "stop"' })).toBeUndefined();
   });
 });
 
@@ -54,15 +54,15 @@ describe('the replay notices', () => {
   const outcomes = new Map<Trial, Outcome>();
   beforeAll(async () => {
     trials = readRecordings(folder)
-      .flatMap(trialsOf)
+      .flatMap(buildTrials)
       .filter(({ inPieces }) => !inPieces);
     stage = await openStage(trials);
-    check = await replyCheck(stage.url);
+    check = await createReplyCheck(stage.url);
   });
   afterAll(() => stage.close());
 
   /** The classes of what is found where an outcome is changed like this. */
-  async function classes(
+  async function findClasses(
     recording: string,
     client: string,
     change: (outcome: Outcome) => Partial<Outcome>,
@@ -80,7 +80,7 @@ describe('the replay notices', () => {
       .map(({ class: name }) => name);
   }
 
-  const replaced =
+  const replaceText =
     (from: string | RegExp, to: string) =>
     ({ text }: Outcome): Partial<Outcome> => {
       const changed = text.replace(from, to);
@@ -89,37 +89,42 @@ describe('the replay notices', () => {
     };
 
   it.each<[name: string, recording: string, client: string, change: (outcome: Outcome) => Partial<Outcome>]>([
-    ['lost-text', 'chat-completions/text', 'messages', replaced('Roter Sand', 'Roter')],
-    ['lost-text', 'messages/tool-call-stream', 'chat-completions', replaced('I look', 'I')],
-    ['lost-text', 'responses/text-stream', 'generate-content', replaced('Moin', 'Mo')],
+    ['lost-text', 'chat-completions/text', 'messages', replaceText('Roter Sand', 'Roter')],
+    ['lost-text', 'messages/tool-call-stream', 'chat-completions', replaceText('I look', 'I')],
+    ['lost-text', 'responses/text-stream', 'generate-content', replaceText('Moin', 'Mo')],
     [
       'lost-reasoning',
       'chat-completions/reasoning-content',
       'generate-content',
-      replaced('Seven has', 'Seven'),
+      replaceText('Seven has', 'Seven'),
     ],
     [
       'lost-reasoning',
       'generate-content/thinking-stream',
       'responses',
-      replaced(/"delta":"Nine/g, '"delta":"Ten'),
+      replaceText(/"delta":"Nine/g, '"delta":"Ten'),
     ],
-    ['calls-differ', 'responses/parallel-tool-calls', 'chat-completions', replaced('Husum', 'Sylt')],
-    ['calls-differ', 'generate-content/partial-arguments-stream', 'messages', replaced('Cux', 'Lux')],
-    ['finish-differs', 'chat-completions/length', 'messages', replaced('max_tokens', 'end_turn')],
+    ['calls-differ', 'responses/parallel-tool-calls', 'chat-completions', replaceText('Husum', 'Sylt')],
+    ['calls-differ', 'generate-content/partial-arguments-stream', 'messages', replaceText('Cux', 'Lux')],
+    ['finish-differs', 'chat-completions/length', 'messages', replaceText('max_tokens', 'end_turn')],
     [
       'usage-differs',
       'messages/cached-text',
       'chat-completions',
-      replaced(/"prompt_tokens":\d+/, '"prompt_tokens":9'),
+      replaceText(/"prompt_tokens":\d+/, '"prompt_tokens":9'),
     ],
     [
       'schema-violation',
       'chat-completions/text',
       'responses',
-      replaced('"status":"completed"', '"status":"completed","object":5'),
+      replaceText('"status":"completed"', '"status":"completed","object":5'),
     ],
-    ['bytes-differ', 'messages/thinking-stream', 'messages', replaced('signature_delta', 'signature-delta')],
+    [
+      'bytes-differ',
+      'messages/thinking-stream',
+      'messages',
+      replaceText('signature_delta', 'signature-delta'),
+    ],
     [
       'request-differs',
       'messages/cached-text',
@@ -129,8 +134,13 @@ describe('the replay notices', () => {
     ['refused', 'chat-completions/text', 'messages', () => ({ status: 400, received: undefined })],
     ['failed', 'chat-completions/text', 'messages', () => ({ status: 502 })],
     ['status-differs', 'messages/error-404-model', 'responses', () => ({ status: 500 })],
-    ['error-shape', 'messages/error-404-model', 'generate-content', replaced('"status"', '"state"')],
-    ['error-differs', 'generate-content/error-400', 'generate-content', replaced('cannot be read', 'is bad')],
+    ['error-shape', 'messages/error-404-model', 'generate-content', replaceText('"status"', '"state"')],
+    [
+      'error-differs',
+      'generate-content/error-400',
+      'generate-content',
+      replaceText('cannot be read', 'is bad'),
+    ],
     [
       'billed-differs',
       'chat-completions/length',
@@ -142,7 +152,7 @@ describe('the replay notices', () => {
       }),
     ],
   ])('%s in %s through %s', async (name, recording, client, change) => {
-    expect(await classes(recording, client, change)).toContain(name);
+    expect(await findClasses(recording, client, change)).toContain(name);
   });
 
   it('pieces-differ where the same reply in pieces gives other bytes', async () => {

@@ -1,9 +1,9 @@
 /** Replays a folder of recorded exchanges through a gateway, and says what differs. */
 import { compare, type Difference } from './compare.ts';
 import { readRecordings } from './recordings.ts';
-import { replyCheck, type ReplyCheck } from './reply-schemas.ts';
+import { createReplyCheck, type ReplyCheck } from './reply-schemas.ts';
 import { openStage, type Outcome, type Stage, type Trial } from './stage.ts';
-import { trialsOf } from './trials.ts';
+import { buildTrials } from './trials.ts';
 
 export interface Replay {
   readonly recordings: number;
@@ -12,7 +12,7 @@ export interface Replay {
 }
 
 /** Names that the gateway makes up, and times: no two calls have the same. */
-function withoutChance({ text, model }: Outcome): string {
+function redactChance({ text, model }: Outcome): string {
   return text
     .replaceAll(model, 'recorded/0')
     .replaceAll(/"(id|item_id|responseId|call_id|request_id|tool_use_id)":\s*"[^"]*"/g, '"$1":""')
@@ -25,7 +25,7 @@ export function comparePieces(
   whole: Outcome,
   pieces: Outcome,
 ): Difference[] {
-  const [one, other] = [withoutChance(whole), withoutChance(pieces)];
+  const [one, other] = [redactChance(whole), redactChance(pieces)];
   // A stream is translated as it arrives: what it says counts, and not into how many events it is cut.
   if (whole.status === pieces.status && (one === other || client !== protocol)) return [];
   return [
@@ -55,17 +55,17 @@ async function replayOne(stage: Stage, trials: readonly Trial[], check: ReplyChe
 const atOnce = 4;
 
 export async function replayFolder(folder: string): Promise<Replay> {
-  const groups = readRecordings(folder).map(trialsOf);
+  const groups = readRecordings(folder).map(buildTrials);
   const stage = await openStage(groups.flat());
   try {
-    const check = await replyCheck(stage.url);
+    const check = await createReplyCheck(stage.url);
     const waiting = [...groups.entries()];
     const found: Difference[][] = [];
-    const work = async (): Promise<void> => {
+    const replayWaiting = async (): Promise<void> => {
       for (let next = waiting.shift(); next; next = waiting.shift())
         found[next[0]] = await replayOne(stage, next[1], check);
     };
-    await Promise.all(Array.from({ length: atOnce }, work));
+    await Promise.all(Array.from({ length: atOnce }, replayWaiting));
     return { recordings: groups.length, trials: groups.flat().length, differences: found.flat() };
   } finally {
     await stage.close();

@@ -14,20 +14,20 @@ const paths: Readonly<Record<Wire, (streamed: boolean) => string>> = {
     `/beta/v1beta/models/{model}:${streamed ? 'streamGenerateContent' : 'generateContent'}`,
 };
 
-const pointer = (steps: readonly string[]): string =>
+const buildPointer = (steps: readonly string[]): string =>
   steps
     .map((step) => step.replaceAll('~', '~0').replaceAll('/', '~1'))
     .map(encodeURIComponent)
     .join('/');
 
-export async function replyCheck(url: string): Promise<ReplyCheck> {
+export async function createReplyCheck(url: string): Promise<ReplyCheck> {
   const document: unknown = await (await fetch(`${url}/openapi.json`)).json();
   if (!isObject(document)) throw new Error('/openapi.json is no object');
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
   ajv.addSchema(document, 'document', false, false);
   return (client, streamed, message) => {
     const type = streamed ? 'text/event-stream' : 'application/json';
-    const place = pointer([
+    const place = buildPointer([
       'paths',
       paths[client](streamed),
       'post',

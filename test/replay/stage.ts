@@ -13,7 +13,7 @@ import { messages } from '../../plugins/protocols/messages/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { startGateway } from '../support/gateway.ts';
 import { isObject } from '../support/json.ts';
-import { addressOf, endpoints } from '../support/quartet.ts';
+import { buildPath, endpoints } from '../support/quartet.ts';
 import { startScriptedVendor } from '../support/scripted-vendor.ts';
 import { acceptAnyKey, station } from '../support/station.ts';
 import { isTextProtocol, type RecordedProtocol, type Recording } from './recordings.ts';
@@ -59,13 +59,16 @@ async function sendReply(
   response.end();
 }
 
-const imagesEndpoint =
+const createImagesEndpoint =
   (origin: string) =>
   (_target: unknown, operation: Operation): string =>
     `${origin}/v1/images/${operation === 'edit' ? 'edits' : 'generations'}`;
 
 /** A model that can do all that the recorded one may have been asked for. */
-function factsOf({ recording: { protocol, model, request = {} } }: Trial, id: string): Partial<ModelFacts> {
+function buildFacts(
+  { recording: { protocol, model, request = {} } }: Trial,
+  id: string,
+): Partial<ModelFacts> {
   const thinking = isObject(request.thinking) ? request.thinking.type : undefined;
   const style = {
     'chat-completions': 'effort',
@@ -114,20 +117,20 @@ function factsOf({ recording: { protocol, model, request = {} } }: Trial, id: st
 }
 
 /** Each trial has a provider of its own, so that a fault of one puts no other to rest. */
-function providerOf(trial: Trial, number: number, origin: string): Plugin {
+function createProvider(trial: Trial, number: number, origin: string): Plugin {
   const { protocol } = trial.recording;
   const own = `${origin}/${number}`;
-  const endpoint = isTextProtocol(protocol) ? endpoints[protocol](own) : imagesEndpoint(own);
+  const endpoint = isTextProtocol(protocol) ? endpoints[protocol](own) : createImagesEndpoint(own);
   return station({
     name: `recorded-${number}`,
     endpoints: { [protocol]: endpoint },
-    models: [factsOf(trial, `recorded/${number}`)],
+    models: [buildFacts(trial, `recorded/${number}`)],
   });
 }
 
-function pathOf({ client, recording: { operation, streamed } }: Trial, model: string): string {
+function buildTrialPath({ client, recording: { operation, streamed } }: Trial, model: string): string {
   if (client === 'images') return operation === 'edit' ? '/v1/images/edits' : '/v1/images/generations';
-  if (operation !== 'count') return addressOf(client, model, streamed);
+  if (operation !== 'count') return buildPath(client, model, streamed);
   if (client === 'responses') return '/v1/responses/input_tokens';
   return client === 'messages'
     ? '/alpha/v1/messages/count_tokens'
@@ -156,7 +159,7 @@ export async function openStage(trials: readonly Trial[]): Promise<Stage> {
     generateContent(),
     images({ quality: 'optional' }),
   ];
-  const providers = trials.map((trial, number) => providerOf(trial, number, vendor.origin));
+  const providers = trials.map((trial, number) => createProvider(trial, number, vendor.origin));
   const gateway = await startGateway({
     timeouts: { firstEvent: 120, reply: 120, idle: 120 },
     plugins: [acceptAnyKey(), openapi(), ...protocols, ...providers],
@@ -169,7 +172,7 @@ export async function openStage(trials: readonly Trial[]): Promise<Stage> {
       const sent = JSON.stringify(
         trial.client === 'generate-content' ? trial.body : { ...trial.body, model },
       );
-      const response = await fetch(gateway.url + pathOf(trial, model), {
+      const response = await fetch(gateway.url + buildTrialPath(trial, model), {
         method: 'POST',
         headers: {
           authorization: 'Bearer any-key',

@@ -21,7 +21,7 @@ const shortest: Readonly<Record<Wire | 'images', Json>> = {
   images: { prompt: 'A lighthouse at dusk' },
 };
 
-function streamedAs(client: Wire | 'images', body: Json, streamed: boolean): Json {
+function addStreaming(client: Wire | 'images', body: Json, streamed: boolean): Json {
   if (client === 'generate-content' || !streamed) return body;
   const usage = client === 'chat-completions' ? { stream_options: { include_usage: true } } : {};
   return { ...body, stream: true, ...usage };
@@ -31,27 +31,31 @@ function streamedAs(client: Wire | 'images', body: Json, streamed: boolean): Jso
  * The recorded request as a client of another protocol puts it; the shortest one where that protocol cannot
  * say it.
  */
-function bodyFor(client: Wire, { protocol, request, streamed }: Recording): Json {
-  if (!request || !isTextProtocol(protocol)) return streamedAs(client, shortest[client], streamed);
+function buildBody(client: Wire, { protocol, request, streamed }: Recording): Json {
+  if (!request || !isTextProtocol(protocol)) return addStreaming(client, shortest[client], streamed);
   try {
     const canonical = readCall(protocol, { ...request, model: 'recorded/model' }, streamed).decode();
     const { protocol: other, model } = families[client];
     const { body } = other.upstream.encodeRequest(canonical, model, undefined);
     if (!isObject(body)) throw new Error(`${client} encodes no object`);
     const { model: _model, stream: _stream, stream_options: _options, ...rest } = body;
-    return streamedAs(client, { ...(client === 'messages' ? { max_tokens: 4000 } : {}), ...rest }, streamed);
+    return addStreaming(
+      client,
+      { ...(client === 'messages' ? { max_tokens: 4000 } : {}), ...rest },
+      streamed,
+    );
   } catch (error) {
     if (!isGatewayError(error)) throw error;
-    return streamedAs(client, shortest[client], streamed);
+    return addStreaming(client, shortest[client], streamed);
   }
 }
 
-export function trialsOf(recording: Recording): Trial[] {
+export function buildTrials(recording: Recording): Trial[] {
   const { protocol, request, streamed, operation } = recording;
-  const own: Json = request ?? streamedAs(protocol, shortest[protocol], streamed);
+  const own: Json = request ?? addStreaming(protocol, shortest[protocol], streamed);
   const bodies: (readonly [client: Trial['client'], body: Json])[] = [[protocol, own]];
   if (isTextProtocol(protocol) && operation === 'generate') {
-    for (const client of wires) if (client !== protocol) bodies.push([client, bodyFor(client, recording)]);
+    for (const client of wires) if (client !== protocol) bodies.push([client, buildBody(client, recording)]);
   }
   return bodies.flatMap(([client, body]) =>
     [false, true].map((inPieces) => ({ recording, client, inPieces, body })),

@@ -1,18 +1,18 @@
 /** Any items of a request's input. */
 import fc from 'fast-check';
-import { base64, text, withUnknown, word, url as anyUrl } from '../support/arbitrary.ts';
+import { base64, text, addUnknown, word, url as anyUrl } from '../support/arbitrary.ts';
 
-export function some(
+export function makeRecord(
   members: Record<string, fc.Arbitrary<unknown>>,
   required: string[],
 ): fc.Arbitrary<Record<string, unknown>> {
   return fc.record(members, { requiredKeys: required });
 }
 
-const mark = some(
+const mark = makeRecord(
   {
     prompt_cache_breakpoint: fc.option(
-      some({ mode: fc.constant('explicit'), ttl: fc.constantFrom('30m', '12h', null) }, ['mode']),
+      makeRecord({ mode: fc.constant('explicit'), ttl: fc.constantFrom('30m', '12h', null) }, ['mode']),
     ),
   },
   [],
@@ -23,10 +23,10 @@ const url = fc.oneof(
   base64.map((data) => `DATA:image/png;base64,${data}`),
 );
 
-const inputText = some({ type: fc.constant('input_text'), text }, ['type', 'text']);
+const inputText = makeRecord({ type: fc.constant('input_text'), text }, ['type', 'text']);
 
 const image = fc.oneof(
-  some(
+  makeRecord(
     {
       type: fc.constant('input_image'),
       image_url: url,
@@ -34,15 +34,18 @@ const image = fc.oneof(
     },
     ['type', 'image_url'],
   ),
-  some({ type: fc.constant('input_image'), image_url: url, file_id: fc.option(word) }, ['type', 'image_url']),
-  some({ type: fc.constant('input_image'), file_id: word, image_url: fc.constant(null) }, [
+  makeRecord({ type: fc.constant('input_image'), image_url: url, file_id: fc.option(word) }, [
+    'type',
+    'image_url',
+  ]),
+  makeRecord({ type: fc.constant('input_image'), file_id: word, image_url: fc.constant(null) }, [
     'type',
     'file_id',
   ]),
 );
 
 const file = fc.oneof(
-  some(
+  makeRecord(
     {
       type: fc.constant('input_file'),
       file_data: fc.oneof(
@@ -54,24 +57,27 @@ const file = fc.oneof(
     },
     ['type', 'file_data'],
   ),
-  some({ type: fc.constant('input_file'), file_url: url, filename: word, detail: fc.constant('low') }, [
+  makeRecord({ type: fc.constant('input_file'), file_url: url, filename: word, detail: fc.constant('low') }, [
     'type',
     'file_url',
   ]),
-  some({ type: fc.constant('input_file'), file_id: word, file_data: fc.constant(null) }, ['type', 'file_id']),
+  makeRecord({ type: fc.constant('input_file'), file_id: word, file_data: fc.constant(null) }, [
+    'type',
+    'file_id',
+  ]),
 );
 
 const audio = fc
   .record({ data: base64, format: fc.constantFrom('wav', 'mp3') })
   .map((input_audio) => ({ type: 'input_audio', input_audio }));
 
-const inputPart = withUnknown(
+const inputPart = addUnknown(
   fc.tuple(mark, fc.oneof(inputText, image, file, audio)).map(([cache, part]) => ({ ...part, ...cache })),
 );
 
-const outputPart = withUnknown(
+const outputPart = addUnknown(
   fc.oneof(
-    some(
+    makeRecord(
       {
         type: fc.constant('output_text'),
         text,
@@ -92,9 +98,9 @@ const inputs = fc.array(inputPart, { maxLength: 3 });
 const outputs = fc.array(outputPart, { maxLength: 3 });
 const status = fc.constantFrom('completed', 'in_progress', 'incomplete', null);
 
-const message = withUnknown(
+const message = addUnknown(
   fc.oneof(
-    some(
+    makeRecord(
       {
         type: fc.constantFrom('message', null),
         role: fc.constantFrom('user', 'system', 'developer'),
@@ -104,7 +110,7 @@ const message = withUnknown(
       },
       ['role', 'content'],
     ),
-    some(
+    makeRecord(
       {
         type: fc.constantFrom('message', null),
         role: fc.constant('assistant'),
@@ -113,7 +119,7 @@ const message = withUnknown(
       },
       ['role', 'content'],
     ),
-    some(
+    makeRecord(
       {
         type: fc.constant('message'),
         role: fc.constant('assistant'),
@@ -124,13 +130,13 @@ const message = withUnknown(
       },
       ['type', 'id', 'status', 'role', 'content'],
     ),
-    some({ role: fc.constant('assistant'), content: fc.oneof(outputs, inputs) }, ['role', 'content']),
+    makeRecord({ role: fc.constant('assistant'), content: fc.oneof(outputs, inputs) }, ['role', 'content']),
   ),
 );
 
-const call = withUnknown(
+const call = addUnknown(
   fc.oneof(
-    some(
+    makeRecord(
       {
         type: fc.constant('function_call'),
         call_id: word,
@@ -142,7 +148,7 @@ const call = withUnknown(
       },
       ['type', 'call_id', 'name', 'arguments'],
     ),
-    some(
+    makeRecord(
       {
         type: fc.constant('custom_tool_call'),
         call_id: word,
@@ -156,8 +162,8 @@ const call = withUnknown(
   ),
 );
 
-const result = withUnknown(
-  some(
+const result = addUnknown(
+  makeRecord(
     {
       type: fc.constantFrom('function_call_output', 'custom_tool_call_output'),
       call_id: word,
@@ -170,10 +176,10 @@ const result = withUnknown(
 );
 
 const thought = (type: string): fc.Arbitrary<unknown[]> =>
-  fc.array(withUnknown(fc.record({ type: fc.constant(type), text })), { maxLength: 3 });
+  fc.array(addUnknown(fc.record({ type: fc.constant(type), text })), { maxLength: 3 });
 
-const reasoning = withUnknown(
-  some(
+const reasoning = addUnknown(
+  makeRecord(
     {
       type: fc.constant('reasoning'),
       id: word,
@@ -186,7 +192,7 @@ const reasoning = withUnknown(
   ),
 );
 
-const hosted = withUnknown(
+const hosted = addUnknown(
   fc.oneof(
     fc.record({
       type: fc.constant('web_search_call'),
@@ -195,7 +201,7 @@ const hosted = withUnknown(
       action: fc.constant({ type: 'search', query: 'x' }),
     }),
     fc.record({ type: fc.constant('local_shell_call_output'), id: word, output: text }),
-    some(
+    makeRecord(
       {
         type: fc.constant('image_generation_call'),
         id: fc.option(word),

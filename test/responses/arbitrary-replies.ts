@@ -1,10 +1,10 @@
 /** Any reply, in canonical events. */
 import fc from 'fast-check';
 import type { CanonicalEvent, Opaque } from '../../core/index.ts';
-import { call, eventsOf, hasCall, pieces, type SaidBlock } from '../support/arbitrary-replies.ts';
+import { call, buildEvents, hasCall, pieces, type SaidBlock } from '../support/arbitrary-replies.ts';
 
 /** One vendor seals calls, another reasoning. Only calls in one piece have their sealed state in time. */
-function sealOf({ kind, pieces: { length } }: SaidBlock): Opaque[] | undefined {
+function makeSeal({ kind, pieces: { length } }: SaidBlock): Opaque[] | undefined {
   if (kind === 'reasoning')
     return [{ vendor: length > 1 ? 'openai' : 'anthropic', kind: 'encrypted', value: 'c2VhbA==' }];
   if (kind !== 'tool-call' || length > 1) return undefined;
@@ -22,7 +22,7 @@ const said = fc
     ),
     fc.boolean(),
   )
-  .map(([block, sealed]): SaidBlock => ({ ...block, ...(sealed ? { opaque: sealOf(block) } : {}) }));
+  .map(([block, sealed]): SaidBlock => ({ ...block, ...(sealed ? { opaque: makeSeal(block) } : {}) }));
 
 const ending = fc.constantFrom('stop', 'length', 'content-filter' as const);
 
@@ -42,7 +42,7 @@ export const replyEvents = fc
     const unified = raw !== 'stop' ? raw : hasCall(blocks) ? 'tool-calls' : refused ? 'refusal' : 'stop';
     return [
       { type: 'response-start' },
-      ...blocks.flatMap((block, index) => eventsOf(block, index)),
+      ...blocks.flatMap((block, index) => buildEvents(block, index)),
       { type: 'usage', usage: counted },
       { type: 'finish', candidate: 0, reason: { unified, raw } },
       { type: 'response-end' },

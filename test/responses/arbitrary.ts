@@ -1,15 +1,15 @@
 /** Generates bodies and replies for the property tests. */
 import fc from 'fast-check';
-import { optional, text, unknown, withUnknown, word } from '../support/arbitrary.ts';
-import { items, some } from './arbitrary-items.ts';
+import { optional, text, unknown, addUnknown, word } from '../support/arbitrary.ts';
+import { items, makeRecord } from './arbitrary-items.ts';
 
 const schema = fc.constantFrom(
   { type: 'object', properties: {} },
   { type: 'object', properties: { model: { type: 'string' } }, additionalProperties: false },
 );
 
-const functionTool = withUnknown(
-  some(
+const functionTool = addUnknown(
+  makeRecord(
     {
       type: fc.constant('function'),
       name: word,
@@ -21,8 +21,8 @@ const functionTool = withUnknown(
   ),
 );
 
-const customTool = withUnknown(
-  some(
+const customTool = addUnknown(
+  makeRecord(
     {
       type: fc.constant('custom'),
       name: word,
@@ -37,8 +37,8 @@ const customTool = withUnknown(
   ),
 );
 
-const space = withUnknown(
-  some(
+const space = addUnknown(
+  makeRecord(
     {
       type: fc.constant('namespace'),
       name: word,
@@ -49,7 +49,7 @@ const space = withUnknown(
   ),
 );
 
-const hostedTool = withUnknown(
+const hostedTool = addUnknown(
   fc.record({ type: fc.constantFrom('web_search', 'mcp', 'local_shell', 'later_tool') }),
 );
 
@@ -71,9 +71,9 @@ const calling = fc.oneof(
 );
 
 const format = fc.oneof(
-  withUnknown(fc.constantFrom({ type: 'text' }, { type: 'json_object' })),
-  withUnknown(
-    some(
+  addUnknown(fc.constantFrom({ type: 'text' }, { type: 'json_object' })),
+  addUnknown(
+    makeRecord(
       {
         type: fc.constant('json_schema'),
         name: word,
@@ -89,21 +89,21 @@ const format = fc.oneof(
 const scalars = optional({
   instructions: text,
   stream: fc.boolean(),
-  stream_options: withUnknown(some({ include_obfuscation: fc.boolean() }, [])),
+  stream_options: addUnknown(makeRecord({ include_obfuscation: fc.boolean() }, [])),
   max_output_tokens: fc.integer({ min: 1, max: 9999 }),
   max_tool_calls: fc.integer({ min: 1, max: 9 }),
   temperature: fc.double({ min: 0, max: 2, noNaN: true }).map((value) => value + 0),
   top_p: fc.double({ min: 0, max: 1, noNaN: true }).map((value) => value + 0),
   top_logprobs: fc.integer({ min: 0, max: 20 }),
   parallel_tool_calls: fc.boolean(),
-  reasoning: withUnknown(
+  reasoning: addUnknown(
     optional({
       effort: fc.constantFrom('low', 'high'),
       summary: fc.constantFrom('auto', 'concise', 'detailed'),
       mode: word,
     }),
   ),
-  text: withUnknown(optional({ format, verbosity: fc.constantFrom('low', 'high') })),
+  text: addUnknown(optional({ format, verbosity: fc.constantFrom('low', 'high') })),
   include: fc.subarray(
     ['reasoning.encrypted_content', 'message.output_text.logprobs', 'web_search_call.results', 'later'],
     { minLength: 0 },

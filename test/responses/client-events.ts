@@ -2,9 +2,9 @@
 import { expect } from 'vitest';
 import type { CanonicalEvent } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/responses/index.ts';
-import { blockOf } from '../support/events.ts';
+import { buildBlock } from '../support/events.ts';
 import { isObject } from '../support/json.ts';
-import { callWith } from './bodies.ts';
+import { makeCall } from './bodies.ts';
 
 export const { client } = protocol;
 export type Fields = Record<string, unknown>;
@@ -22,12 +22,12 @@ export function parseEvents(frames: string): Fields[] {
   });
 }
 
-export function stream(events: readonly CanonicalEvent[], fields: Fields = {}): Fields[] {
+export function writeEvents(events: readonly CanonicalEvent[], fields: Fields = {}): Fields[] {
   const encoder = client.encodeEvents({
     id: '0199-ab',
     model: 'openai/gpt-5.5',
     created: 1_790_000_000,
-    call: callWith({ stream: true, ...fields }),
+    call: makeCall({ stream: true, ...fields }),
   });
   return parseEvents(events.map((event) => encoder.push(event)).join(''));
 }
@@ -40,26 +40,26 @@ export const end: CanonicalEvent[] = [
   { type: 'response-end' },
 ];
 
-type Pieces = Parameters<typeof blockOf>;
+type Pieces = Parameters<typeof buildBlock>;
 
 export function block(number: number, kind: Pieces[1], ...pieces: string[]): CanonicalEvent[] {
-  return blockOf(number, kind, pieces);
+  return buildBlock(number, kind, pieces);
 }
 
-export function called(
+export function callTool(
   number: number,
   pieces: string[],
   facts: Pieces[3] = {},
   opaque?: Pieces[4],
 ): CanonicalEvent[] {
-  return blockOf(number, 'tool-call', pieces, { id: `call_${number}`, name: 'f', ...facts }, opaque);
+  return buildBlock(number, 'tool-call', pieces, { id: `call_${number}`, name: 'f', ...facts }, opaque);
 }
 
-export function types(events: readonly Fields[]): string[] {
+export function listTypes(events: readonly Fields[]): string[] {
   return events.map(({ type }) => String(type).replace(/^response\./, ''));
 }
 
-export function last(events: readonly Fields[]): Fields {
+export function getLastResponse(events: readonly Fields[]): Fields {
   const response = events.at(-1)?.response;
   return isObject(response) ? response : {};
 }

@@ -1,7 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError, type CanonicalEvent, type ReplyContext } from '../../core/index.ts';
-import { callWith } from './bodies.ts';
-import { block, called, client, end, last, parseEvents, start, stream, types } from './client-events.ts';
+import { makeCall } from './bodies.ts';
+import {
+  block,
+  callTool,
+  client,
+  end,
+  getLastResponse,
+  parseEvents,
+  start,
+  writeEvents,
+  listTypes,
+} from './client-events.ts';
 
 describe('the response object', () => {
   const tools = [
@@ -26,17 +36,17 @@ describe('the response object', () => {
     },
     { type: 'custom', name: 'c' },
   ];
-  const context = (now: number): ReplyContext => ({
+  const makeContext = (now: number): ReplyContext => ({
     id: '0199-ab',
     model: 'openai/gpt-5.5',
     created: 1_790_000_000,
     now: () => now,
-    call: callWith({ tools }),
+    call: makeCall({ tools }),
   });
   const reply: CanonicalEvent[] = [start, ...block(0, 'text', 'a'), ...end];
 
   it('holds every setting, also those that the client did not set', () => {
-    const whole = client.encodeReply(reply, context(1_790_000_007));
+    const whole = client.encodeReply(reply, makeContext(1_790_000_007));
     expect(whole).toMatchObject({
       completed_at: 1_790_000_007,
       presence_penalty: 0,
@@ -48,7 +58,7 @@ describe('the response object', () => {
   });
 
   it('has its time of completion in the last event of a stream only', () => {
-    const encoder = client.encodeEvents(context(1_790_000_009));
+    const encoder = client.encodeEvents(makeContext(1_790_000_009));
     const events = reply
       .map((event) => encoder.push(event))
       .join('')
@@ -71,7 +81,7 @@ describe('the response object', () => {
       { type: 'finish' as const, candidate: 0, reason: { unified: 'length' as const, raw: 'x' } },
       { type: 'response-end' as const },
     ];
-    expect(client.encodeReply(cut, context(1_790_000_009))).toMatchObject({
+    expect(client.encodeReply(cut, makeContext(1_790_000_009))).toMatchObject({
       status: 'incomplete',
       completed_at: null,
     });
@@ -90,7 +100,7 @@ describe('the end of a response', () => {
     ['refusal', 'incomplete', { reason: 'content_filter' }],
     ['error', 'failed', null],
   ] as const)('with the reason %s has the status %s', (unified, status, details) => {
-    const events = stream([
+    const events = writeEvents([
       start,
       ...block(0, 'text', 'a'),
       { type: 'finish', candidate: 0, reason: { unified, raw: 'x' } },
@@ -100,16 +110,16 @@ describe('the end of a response', () => {
       type: `response.${status}`,
       response: { status, incomplete_details: details },
     });
-    expect(last(events).output).toMatchObject([
+    expect(getLastResponse(events).output).toMatchObject([
       { status: status === 'completed' ? 'completed' : 'incomplete' },
     ]);
   });
 
   it('marks a call that was cut short as incomplete, and the calls before it as completed', () => {
-    const events = stream([
+    const events = writeEvents([
       start,
-      ...called(0, ['{}']),
-      ...called(1, ['{"a":']),
+      ...callTool(0, ['{}']),
+      ...callTool(1, ['{"a":']),
       { type: 'finish', candidate: 0, reason: { unified: 'length', raw: 'max_tokens' } },
       { type: 'response-end' },
     ]);
@@ -117,20 +127,22 @@ describe('the end of a response', () => {
       { type: 'function_call', status: 'completed', arguments: '{}' },
       { type: 'function_call', status: 'incomplete', arguments: '{"a":' },
     ];
-    expect(last(events).output).toMatchObject(calls);
+    expect(getLastResponse(events).output).toMatchObject(calls);
     expect(
       events.filter(({ type }) => type === 'response.output_item.done').map(({ item }) => item),
     ).toMatchObject(calls);
   });
 
   it('does not end a call after which the reply broke off', () => {
-    const received = types(stream([start, ...called(0, ['{}']), { type: 'error', message: 'It broke.' }]));
+    const received = listTypes(
+      writeEvents([start, ...callTool(0, ['{}']), { type: 'error', message: 'It broke.' }]),
+    );
     expect(received).toContain('function_call_arguments.done');
     expect(received).not.toContain('output_item.done');
   });
 
   it("names the provider's own reason if the provider ended the reply early", () => {
-    const events = stream([
+    const events = writeEvents([
       start,
       ...block(0, 'text', 'a'),
       { type: 'finish', candidate: 0, reason: { unified: 'error', raw: 'MALFORMED_FUNCTION_CALL' } },
@@ -148,7 +160,7 @@ describe('the end of a response', () => {
     const [error, failed, ...more] = parseEvents(
       client.encodeStreamError(
         new GatewayError('upstream_failed', 'It broke.'),
-        callWith({ temperature: 0.5 }),
+        makeCall({ temperature: 0.5 }),
         true,
       ),
     );
@@ -180,19 +192,19 @@ describe('the end of a response', () => {
     ['context_length_exceeded', 'context_length_exceeded'],
     ['internal', 'server_error'],
   ] as const)('reports %s with a code that clients know', (code, word) => {
-    const failed = parseEvents(client.encodeStreamError(new GatewayError(code, 'x'), callWith(), false)).at(
+    const failed = parseEvents(client.encodeStreamError(new GatewayError(code, 'x'), makeCall(), false)).at(
       -1,
     );
     expect(failed).toMatchObject({ response: { error: { code: word } } });
   });
 
   it("continues the numbers of the stream in a provider's error", () => {
-    const events = stream([
+    const events = writeEvents([
       start,
       ...block(0, 'text', 'a').slice(0, 2),
       { type: 'error', message: 'It broke.' },
     ]);
-    expect(types(events).slice(-2)).toEqual(['error', 'failed']);
+    expect(listTypes(events).slice(-2)).toEqual(['error', 'failed']);
     expect(events.map((event) => event.sequence_number)).toEqual(events.map((_, index) => index));
   });
 });
@@ -218,7 +230,7 @@ describe('settings in a response', () => {
       id: 'x',
       model: 'a/b',
       created: 1,
-      call: callWith(fields),
+      call: makeCall(fields),
     });
     expect(body).toMatchObject({
       ...fields,
@@ -230,7 +242,7 @@ describe('settings in a response', () => {
 
   it("have OpenAI's defaults if the client did not send them", () => {
     expect(
-      client.encodeReply([start, ...end], { id: 'x', model: 'a/b', created: 1, call: callWith() }),
+      client.encodeReply([start, ...end], { id: 'x', model: 'a/b', created: 1, call: makeCall() }),
     ).toMatchObject({
       background: false,
       instructions: null,

@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { blockOf } from '../support/events.ts';
-import { callWith } from './bodies.ts';
-import { block, called, end, last, start, stream, types } from './client-events.ts';
+import { buildBlock } from '../support/events.ts';
+import { makeCall } from './bodies.ts';
+import { block, callTool, end, getLastResponse, start, writeEvents, listTypes } from './client-events.ts';
 
 describe('output items', () => {
   it('starts a new message when text follows another item', () => {
-    const events = stream([
+    const events = writeEvents([
       start,
       ...block(0, 'text', 'a'),
       ...block(1, 'text', 'b'),
-      ...called(2, ['{}']),
+      ...callTool(2, ['{}']),
       ...block(3, 'text', 'c'),
       ...end,
     ]);
-    expect(last(events).output).toMatchObject([
+    expect(getLastResponse(events).output).toMatchObject([
       { id: 'msg_0199ab0000', content: [{ text: 'a' }, { text: 'b' }] },
       {
         id: 'fc_0199ab0001',
@@ -32,8 +32,8 @@ describe('output items', () => {
   });
 
   it('streams arguments, and repeats them whole at the end', () => {
-    const events = stream([start, ...called(0, ['{"a"', ':', '1}']), ...end]).slice(2, -1);
-    expect(types(events)).toEqual([
+    const events = writeEvents([start, ...callTool(0, ['{"a"', ':', '1}']), ...end]).slice(2, -1);
+    expect(listTypes(events)).toEqual([
       'output_item.added',
       'function_call_arguments.delta',
       'function_call_arguments.delta',
@@ -47,39 +47,41 @@ describe('output items', () => {
   });
 
   it('writes the call of a custom tool as a custom_tool_call item', () => {
-    const events = stream([start, ...called(0, ['free', ' ', 'text'], { custom: true }), ...end]);
-    expect(types(events).slice(2, -1)).toEqual([
+    const events = writeEvents([start, ...callTool(0, ['free', ' ', 'text'], { custom: true }), ...end]);
+    expect(listTypes(events).slice(2, -1)).toEqual([
       'output_item.added',
       'custom_tool_call_input.delta',
       'custom_tool_call_input.delta',
       'custom_tool_call_input.done',
       'output_item.done',
     ]);
-    expect(last(events).output).toMatchObject([
+    expect(getLastResponse(events).output).toMatchObject([
       { id: 'ctc_0199ab0000', type: 'custom_tool_call', input: 'free text' },
     ]);
   });
 
   it('gives an id to a call that has none', () => {
-    expect(last(stream([start, ...called(0, ['{}'], { id: '' }), ...end])).output).toMatchObject([
-      { call_id: 'call_0199ab0000' },
-    ]);
+    expect(
+      getLastResponse(writeEvents([start, ...callTool(0, ['{}'], { id: '' }), ...end])).output,
+    ).toMatchObject([{ call_id: 'call_0199ab0000' }]);
   });
 
   it('writes the namespace of a tool into its call', () => {
     const tools = [{ type: 'namespace', name: 'charts', tools: [{ type: 'function', name: 'f' }] }];
-    expect(last(stream([start, ...called(0, ['{}']), ...end], { tools })).output).toMatchObject([
-      { name: 'f', namespace: 'charts' },
-    ]);
+    expect(
+      getLastResponse(writeEvents([start, ...callTool(0, ['{}']), ...end], { tools })).output,
+    ).toMatchObject([{ name: 'f', namespace: 'charts' }]);
   });
 
   it('streams reasoning as a summary, with the sealed state at the end', () => {
-    const events = stream([
+    const events = writeEvents([
       start,
-      ...blockOf(0, 'reasoning', ['Hm', '.'], {}, [{ vendor: 'openai', kind: 'encrypted', value: 'gAAA' }]),
+      ...buildBlock(0, 'reasoning', ['Hm', '.'], {}, [
+        { vendor: 'openai', kind: 'encrypted', value: 'gAAA' },
+      ]),
       ...end,
     ]);
-    expect(types(events).slice(2, -1)).toEqual([
+    expect(listTypes(events).slice(2, -1)).toEqual([
       'output_item.added',
       'reasoning_summary_part.added',
       'reasoning_summary_text.delta',
@@ -89,7 +91,7 @@ describe('output items', () => {
       'output_item.done',
     ]);
     expect(events[2]).toMatchObject({ item: { id: 'rs_0199ab0000', type: 'reasoning', summary: [] } });
-    expect(last(events).output).toEqual([
+    expect(getLastResponse(events).output).toEqual([
       {
         id: 'rs_0199ab0000',
         type: 'reasoning',
@@ -100,25 +102,25 @@ describe('output items', () => {
   });
 
   it('writes no item for reasoning without text and sealed state', () => {
-    expect(last(stream([start, ...block(0, 'reasoning'), ...end])).output).toEqual([]);
+    expect(getLastResponse(writeEvents([start, ...block(0, 'reasoning'), ...end])).output).toEqual([]);
   });
 
   it("puts other vendors' sealed state into envelopes, right before its call or right after its text", () => {
     const signature = [{ vendor: 'google', kind: 'signature', value: 'c2ln' }];
-    const events = stream([
+    const events = writeEvents([
       start,
-      ...blockOf(0, 'text', ['a'], {}, signature),
-      ...called(1, ['{}'], {}, signature),
+      ...buildBlock(0, 'text', ['a'], {}, signature),
+      ...callTool(1, ['{}'], {}, signature),
       ...end,
     ]);
-    const { output } = last(events);
+    const { output } = getLastResponse(events);
     expect(output).toMatchObject([
       { type: 'message' },
       { type: 'reasoning', summary: [] },
       { type: 'reasoning', summary: [] },
       { type: 'function_call' },
     ]);
-    const sent = callWith({
+    const sent = makeCall({
       input: [{ role: 'user', content: 'x' }, ...(Array.isArray(output) ? output : [])],
     });
     expect(sent.carriesState).toBe(true);
@@ -129,30 +131,30 @@ describe('output items', () => {
   });
 
   it('writes a refusal as a part of its own', () => {
-    const events = stream([start, ...block(0, 'refusal', 'No', '.'), ...end]);
-    expect(types(events).slice(3, -2)).toEqual([
+    const events = writeEvents([start, ...block(0, 'refusal', 'No', '.'), ...end]);
+    expect(listTypes(events).slice(3, -2)).toEqual([
       'content_part.added',
       'refusal.delta',
       'refusal.delta',
       'refusal.done',
       'content_part.done',
     ]);
-    expect(last(events)).toMatchObject({
+    expect(getLastResponse(events)).toMatchObject({
       status: 'completed',
       output: [{ content: [{ type: 'refusal', refusal: 'No.' }] }],
     });
   });
 
   it("writes other vendors' images, code and searches as items of this protocol", () => {
-    const events = stream([
+    const events = writeEvents([
       start,
-      ...blockOf(0, 'image', ['UklG'], { mediaType: 'image/webp' }),
-      ...blockOf(1, 'code', ['print(1)']),
-      ...blockOf(2, 'server-tool', ['{"query":"tides"}'], { name: 'web_search', id: 'srvtoolu_1' }),
-      ...blockOf(3, 'audio', []),
+      ...buildBlock(0, 'image', ['UklG'], { mediaType: 'image/webp' }),
+      ...buildBlock(1, 'code', ['print(1)']),
+      ...buildBlock(2, 'server-tool', ['{"query":"tides"}'], { name: 'web_search', id: 'srvtoolu_1' }),
+      ...buildBlock(3, 'audio', []),
       ...end,
     ]);
-    expect(last(events).output).toMatchObject([
+    expect(getLastResponse(events).output).toMatchObject([
       {
         id: 'ig_0199ab0000',
         type: 'image_generation_call',
@@ -163,7 +165,7 @@ describe('output items', () => {
       { id: 'ci_0199ab0001', type: 'code_interpreter_call', code: 'print(1)' },
       { id: 'ws_0199ab0002', type: 'web_search_call', action: { type: 'search', query: 'tides' } },
     ]);
-    expect(types(events)).toContain('web_search_call.searching');
+    expect(listTypes(events)).toContain('web_search_call.searching');
     expect(events.find(({ type }) => type === 'response.output_item.added')).toMatchObject({
       item: { status: 'in_progress', result: null },
     });
@@ -171,7 +173,7 @@ describe('output items', () => {
 
   it('puts citations and log probabilities on their part', () => {
     const place = { candidate: 0, block: 0 };
-    const events = stream([
+    const events = writeEvents([
       start,
       { type: 'block-start', ...place, kind: 'text' },
       { type: 'logprobs', ...place, content: [{ token: 'a', logprob: -1 }] },
@@ -197,15 +199,15 @@ describe('output items', () => {
       annotation_index: 0,
       annotation: citation,
     });
-    expect(last(events).output).toMatchObject([
+    expect(getLastResponse(events).output).toMatchObject([
       { content: [{ annotations: [citation], logprobs: [{ token: 'a' }] }] },
     ]);
   });
 
   it('reports other candidates than the first as lost, and writes no event for a ping', () => {
     expect(
-      types(
-        stream([
+      listTypes(
+        writeEvents([
           start,
           { type: 'ping' },
           { type: 'block-start', candidate: 1, block: 0, kind: 'text' },

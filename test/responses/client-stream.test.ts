@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { CanonicalEvent } from '../../core/index.ts';
-import { blockOf } from '../support/events.ts';
-import { type Fields, block, end, last, start, stream, types } from './client-events.ts';
+import { buildBlock } from '../support/events.ts';
+import { type Fields, block, end, getLastResponse, start, writeEvents, listTypes } from './client-events.ts';
 
 describe('the stream of a text reply', () => {
-  const events = stream([start, ...block(0, 'text', 'Aho', 'y'), ...end]);
+  const events = writeEvents([start, ...block(0, 'text', 'Aho', 'y'), ...end]);
 
   it('has all events that OpenAI sends, in order and numbered from zero', () => {
-    expect(types(events)).toEqual([
+    expect(listTypes(events)).toEqual([
       'created',
       'in_progress',
       'output_item.added',
@@ -42,7 +42,7 @@ describe('the stream of a text reply', () => {
   });
 
   it("ends with the whole response, with the gateway's model name and id", () => {
-    expect(last(events)).toMatchObject({
+    expect(getLastResponse(events)).toMatchObject({
       id: 'resp_0199ab',
       object: 'response',
       created_at: 1_790_000_000,
@@ -65,7 +65,7 @@ describe('the stream of a text reply', () => {
   });
 
   it('reports zero usage if the provider reported none, because clients reject a response without it', () => {
-    expect(last(stream([start, { type: 'response-end' }]))).toMatchObject({
+    expect(getLastResponse(writeEvents([start, { type: 'response-end' }]))).toMatchObject({
       usage: { input_tokens: 0, output_tokens: 0, total_tokens: 0 },
     });
   });
@@ -81,14 +81,14 @@ describe('an image with partial previews', () => {
   };
   const item = { id: 'ig_1', type: 'image_generation_call', status: 'completed', output_format: 'webp' };
   const facts = { mediaType: 'image/webp', vendor: { responses: { item } } };
-  const done = blockOf(0, 'image', ['UklGRg=='], facts);
+  const done = buildBlock(0, 'image', ['UklGRg=='], facts);
 
   it('is streamed inside its item, which ends with the finished image', () => {
-    const events = stream([start, painted, { ...painted, index: 1 }, ...done, ...end]);
+    const events = writeEvents([start, painted, { ...painted, index: 1 }, ...done, ...end]);
     const steps = ['in_progress', 'generating', 'partial_image', 'partial_image', 'completed'].map(
       (step) => `image_generation_call.${step}`,
     );
-    expect(types(events)).toEqual([
+    expect(listTypes(events)).toEqual([
       'created',
       'in_progress',
       'output_item.added',
@@ -107,20 +107,19 @@ describe('an image with partial previews', () => {
       partial_image_b64: 'UklG',
       output_format: 'webp',
     });
-    expect(last(events).output).toEqual([{ ...item, result: 'UklGRg==' }]);
+    expect(getLastResponse(events).output).toEqual([{ ...item, result: 'UklGRg==' }]);
   });
 
   it('is marked as failed if it was never finished', () => {
-    expect(last(stream([start, painted, ...block(0, 'text', 'Alas.'), ...end])).output).toMatchObject([
-      { id: 'ig_1', status: 'failed', result: null },
-      { type: 'message' },
-    ]);
+    expect(
+      getLastResponse(writeEvents([start, painted, ...block(0, 'text', 'Alas.'), ...end])).output,
+    ).toMatchObject([{ id: 'ig_1', status: 'failed', result: null }, { type: 'message' }]);
   });
 });
 
 it('repeats at the end what the provider reports at the end only, such as the service tier', () => {
   const bag = (fields: Fields): { vendor: { responses: Fields } } => ({ vendor: { responses: fields } });
-  const events = stream([
+  const events = writeEvents([
     { ...start, ...bag({ service_tier: 'auto' }) },
     ...block(0, 'text', 'Ahoy'),
     {
@@ -144,8 +143,8 @@ it('cites the whole text if the citation comes before it', () => {
     block: 0,
     annotation: { kind: 'url', url: 'https://a.example', title: 'A' },
   };
-  const events = stream([start, ...block(0, 'text', 'Aho', 'y').toSpliced(1, 0, annotation), ...end]);
-  expect(types(events).slice(4, 8)).toEqual([
+  const events = writeEvents([start, ...block(0, 'text', 'Aho', 'y').toSpliced(1, 0, annotation), ...end]);
+  expect(listTypes(events).slice(4, 8)).toEqual([
     'output_text.delta',
     'output_text.delta',
     'output_text.annotation.added',

@@ -2,12 +2,12 @@ import { protocol } from '../../plugins/protocols/responses/index.ts';
 import { testProtocol } from '../contract/protocol.ts';
 import { replyEvents } from './arbitrary-replies.ts';
 import { requestBody } from './arbitrary.ts';
-import { modelFor, sentBody } from './bodies.ts';
+import { chooseModel, applyEdits } from './bodies.ts';
 
 testProtocol({
   protocol,
   cases: new URL('../golden/responses/', import.meta.url),
-  model: modelFor,
-  sent: sentBody,
+  model: chooseModel,
+  sent: applyEdits,
   arbitrary: { request: requestBody, reply: replyEvents },
 });

@@ -75,7 +75,7 @@ const said = event('response.output_text.delta', {
 const usage = { usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 } };
 const completed = event('response.completed', response('completed', usage));
 const done = 'data: [DONE]\n\n';
-const renamed = (text: string): string => text.replaceAll('gpt-4.1-2025-04-14', 'openai/gpt-4.1');
+const renameModel = (text: string): string => text.replaceAll('gpt-4.1-2025-04-14', 'openai/gpt-4.1');
 const call =
   '{ "model":"openai/gpt-4.1" , "stream":true, "input":"Ahoy", "provider":{"order":["openai"]}, "x": 1.0 }';
 
@@ -88,7 +88,7 @@ describe('a verbatim stream', () => {
   ])('ends with [DONE] once: %s', async (_, body) => {
     says = { type: 'text/event-stream', body };
     const { text } = await post(call);
-    expect(text).toBe(renamed(begun + said + completed) + done);
+    expect(text).toBe(renameModel(begun + said + completed) + done);
   });
 
   it.each([
@@ -111,14 +111,14 @@ describe('a verbatim stream', () => {
       response('incomplete', { incomplete_details: { reason: 'max_output_tokens' }, ...usage }),
     );
     says = { type: 'text/event-stream', body: begun + said + incomplete };
-    expect((await post(call)).text).toBe(renamed(begun + said + incomplete) + done);
+    expect((await post(call)).text).toBe(renameModel(begun + said + incomplete) + done);
   });
 
   it('that breaks off ends with an error and a failed response', async () => {
     says = { type: 'text/event-stream', body: begun + said };
     const { text } = await post(call);
-    expect(text.startsWith(renamed(begun + said))).toBe(true);
-    const [error = '', failed = '', ...rest] = text.slice(renamed(begun + said).length).split('\n\n');
+    expect(text.startsWith(renameModel(begun + said))).toBe(true);
+    const [error = '', failed = '', ...rest] = text.slice(renameModel(begun + said).length).split('\n\n');
     expect(error).toMatch(/^event: error\ndata: .*"error":\{/);
     expect(failed).toMatch(/^event: response.failed\ndata: .*"status":"failed"/);
     expect(rest).toEqual(['data: [DONE]', '']);
@@ -183,7 +183,7 @@ describe('a verbatim call', () => {
       '{ "id":"resp_1", "model" : "gpt-4.1-2025-04-14", "status":"completed", "output":[], ' +
       '"big":9007199254740993, "usage":{"input_tokens":1,"output_tokens":1,"total_tokens":2} }';
     says = { type: 'application/json', body };
-    expect((await post('{"model":"openai/gpt-4.1","input":"Ahoy"}')).text).toBe(renamed(body));
+    expect((await post('{"model":"openai/gpt-4.1","input":"Ahoy"}')).text).toBe(renameModel(body));
   });
 
   it("that counts tokens goes to the provider's endpoint for counts and costs nothing", async () => {

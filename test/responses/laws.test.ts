@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { protocol } from '../../plugins/protocols/responses/index.ts';
 import { fold } from '../contract/replies.ts';
 import { replyEvents } from './arbitrary-replies.ts';
-import { callWith } from './bodies.ts';
+import { makeCall } from './bodies.ts';
 
 it('reads any output that a client sends back: text, calls and sealed state', () => {
   fc.assert(
@@ -12,10 +12,10 @@ it('reads any output that a client sends back: text, calls and sealed state', ()
         id: 'x1',
         model: 'a/b',
         created: 1,
-        call: callWith(),
+        call: makeCall(),
       });
       const output: unknown = JSON.parse(JSON.stringify(body)).output;
-      const turns = callWith({
+      const turns = makeCall({
         input: [{ role: 'user', content: 'x' }, ...(Array.isArray(output) ? output : [])],
       })
         .decode()

@@ -1,7 +1,7 @@
 /** Tools that a client offers in an item of `input`, as Codex does, instead of in `tools`. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { modelOf, openQuartet, wires, type Quartet } from '../support/quartet.ts';
-import { callWith, user } from './bodies.ts';
+import { getModel, openQuartet, wires, type Quartet } from '../support/quartet.ts';
+import { makeCall, user } from './bodies.ts';
 
 const find = { type: 'function', name: 'find', parameters: { type: 'object', properties: {} } };
 
@@ -15,18 +15,18 @@ describe('tools in an item', () => {
     ['code_interpreter', { fees: [{ name: 'container', field: 'input[1].tools[1].type' }] }],
     ['image_generation', { modes: [{ name: 'image_generation', field: 'input[1].tools[1].type' }] }],
   ])('have the price of their like in `tools`: %s', (type, facts) => {
-    expect(callWith(offered(find, { type }))).toMatchObject(facts);
+    expect(makeCall(offered(find, { type }))).toMatchObject(facts);
   });
 
   it('can be chosen, and come after those of `tools`', () => {
-    const { tools, toolChoice } = callWith({
+    const { tools, toolChoice } = makeCall({
       ...offered(find),
       tools: [{ ...find, name: 'first' }],
       tool_choice: { type: 'function', name: 'find' },
     }).decode();
     expect(tools).toMatchObject([{ name: 'first' }, { name: 'find', at: 'input[1].tools[0]' }]);
     expect(toolChoice).toMatchObject({ mode: 'one', names: ['find'] });
-    expect(callWith({ ...offered(find), tool_choice: 'required' }).decode().toolChoice).toEqual({
+    expect(makeCall({ ...offered(find), tool_choice: 'required' }).decode().toolChoice).toEqual({
       mode: 'required',
     });
   });
@@ -40,7 +40,7 @@ describe('tools in an item, for a provider of another protocol', () => {
   afterAll(() => quartet.close());
 
   it.each(wires.filter((wire) => wire !== 'responses'))('are offered by %s like any other', async (wire) => {
-    const { status, text, headers, sent } = await quartet.ask('responses', modelOf(wire).id, offered(find));
+    const { status, text, headers, sent } = await quartet.ask('responses', getModel(wire).id, offered(find));
     expect([status, headers.get('x-tollgate-dropped')]).toEqual([200, null]);
     expect(JSON.stringify(sent)).not.toMatch(/"role":"(assistant|model)"/);
     expect(JSON.parse(text)).toMatchObject({ output: [{ type: 'function_call', name: 'find' }] });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { protocol } from '../../plugins/protocols/responses/index.ts';
-import { refusal, within } from '../support/refusals.ts';
-import { callWith, item } from './bodies.ts';
+import { expectRefusal, wrapRows } from '../support/refusals.ts';
+import { makeCall, item } from './bodies.ts';
 
 const tool = { type: 'function', name: 'f', parameters: {} };
 
@@ -69,14 +69,14 @@ const wrong: [fields: Record<string, unknown>, param: string, message: RegExp][]
   [{ provider: { routing: 'luck' } }, 'provider.routing', /send one of "priority"/],
   [{ truncation: 7 }, 'truncation', /is 7: send a string/],
   [{ tool_choice: 7 }, 'tool_choice', /is 7: send "none", "auto", "required", or an object/],
-  ...within((part) => item({ role: 'user', content: [part] }), 'input[1].content[0].', [
+  ...wrapRows((part) => item({ role: 'user', content: [part] }), 'input[1].content[0].', [
     [{ type: 7 }, 'type', /is 7/],
     [{ type: 'input_text' }, 'text', /is missing: send a string/],
     [{ type: 'input_image' }, 'image_url', /is missing: send the URL of an image/],
     [{ type: 'input_image', image_url: { url: 'x' } }, 'image_url', /is an object: send a string/],
     [{ type: 'input_file', filename: 'a' }, 'file_data', /is missing/],
   ]),
-  ...within(item, 'input[1]', [
+  ...wrapRows(item, 'input[1]', [
     ['x', '', /is "x": send an object/],
     [null, '', /is null: send an object/],
     [{}, '.role', /is missing: send one of "user", "assistant", "system", "developer"/],
@@ -119,7 +119,7 @@ const wrong: [fields: Record<string, unknown>, param: string, message: RegExp][]
 
 describe('invalid requests', () => {
   it.each(wrong)('refuses %j and names the field', (fields, param, message) => {
-    const error = refusal(() => callWith(fields));
+    const error = expectRefusal(() => makeCall(fields));
     expect(error.code).toBe('invalid_request');
     expect(error.details.param).toBe(param);
     expect(error.message).toMatch(message);
@@ -128,7 +128,8 @@ describe('invalid requests', () => {
 
   it.each([['text'], [null], [[1]]])('refuses the body %j, which is not an object', (body) => {
     expect(
-      refusal(() => protocol.client.read(body, JSON.stringify(body), { operation: 'generate' }, {})).message,
+      expectRefusal(() => protocol.client.read(body, JSON.stringify(body), { operation: 'generate' }, {}))
+        .message,
     ).toMatch(/JSON object/);
   });
 
@@ -141,13 +142,13 @@ describe('invalid requests', () => {
     [item({ type: 'item_reference', id: 'msg_1' }), 'input[1]'],
     [item({ id: 'msg_1' }), 'input[1]'],
   ])('refuses a field that needs stored responses: %j', (fields, param) => {
-    const error = refusal(() => callWith(fields));
+    const error = expectRefusal(() => makeCall(fields));
     expect([error.code, error.details.param]).toEqual(['unsupported_parameter', param]);
     expect(error.message).toMatch(/the gateway (has|stores) none/);
   });
 
   it('refuses an item reference and names the SDK setting that sends the item itself', () => {
-    expect(refusal(() => callWith(item({ type: 'item_reference', id: 'msg_1' }))).message).toContain(
+    expect(expectRefusal(() => makeCall(item({ type: 'item_reference', id: 'msg_1' }))).message).toContain(
       '"store: false"',
     );
   });

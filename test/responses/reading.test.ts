@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { protocol, createProtocol } from '../../plugins/protocols/responses/index.ts';
 import { envelopeMark } from '../../plugins/shared/wire-kit/envelope.ts';
-import { refusal } from '../support/refusals.ts';
-import { callWith, item, user } from './bodies.ts';
+import { expectRefusal } from '../support/refusals.ts';
+import { makeCall, item, user } from './bodies.ts';
 
 describe('an assistant message in the input', () => {
   const bare = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Ahoy' }] };
@@ -13,7 +13,7 @@ describe('an assistant message in the input', () => {
     [{ role: 'assistant', content: [{ type: 'output_text', text: 'Ahoy' }] }],
     [{ ...bare, id: 'msg_1', status: 'completed' }],
   ])('is accepted as %j', (message) => {
-    expect(callWith(item(message)).decode().turns).toMatchObject([
+    expect(makeCall(item(message)).decode().turns).toMatchObject([
       {},
       { role: 'assistant', blocks: [{ type: 'text', text: 'Ahoy' }] },
     ]);
@@ -29,7 +29,7 @@ describe('an assistant message in the input', () => {
 
 describe('unset and unknown fields', () => {
   it('accepts null as unset in every optional field', () => {
-    const call = callWith({
+    const call = makeCall({
       temperature: null,
       max_output_tokens: null,
       stream: null,
@@ -46,7 +46,7 @@ describe('unset and unknown fields', () => {
   });
 
   it('accepts unknown fields, items and tools', () => {
-    const { turns, tools } = callWith({
+    const { turns, tools } = makeCall({
       x_new: 1,
       input: [
         { type: 'later_thing', x: 1 },
@@ -89,7 +89,7 @@ describe('the facts of a call', () => {
       ],
     };
     const whole = Buffer.byteLength(JSON.stringify({ model: 'openai/gpt-5.5', ...fields }));
-    expect(callWith(fields).size).toEqual({
+    expect(makeCall(fields).size).toEqual({
       textBytes: whole - 3 * 4000 - 2 * 400,
       brief: true,
       images: 4,
@@ -98,19 +98,19 @@ describe('the facts of a call', () => {
   });
 
   it("reads preferences from the provider object, and detects other vendors' sealed state", () => {
-    expect(callWith({ provider: { order: ['a'], fallback: 'x/y' } }).preferences).toMatchObject({
+    expect(makeCall({ provider: { order: ['a'], fallback: 'x/y' } }).preferences).toMatchObject({
       order: ['a'],
       fallback: ['x/y'],
     });
-    expect(callWith().carriesState).toBe(false);
+    expect(makeCall().carriesState).toBe(false);
     expect(
-      callWith(item({ type: 'reasoning', summary: [], encrypted_content: `${envelopeMark}AAAA` }))
+      makeCall(item({ type: 'reasoning', summary: [], encrypted_content: `${envelopeMark}AAAA` }))
         .carriesState,
     ).toBe(true);
   });
 
   it("joins an assistant's consecutive items to one turn, and keeps the path of each", () => {
-    const { turns } = callWith({
+    const { turns } = makeCall({
       instructions: 'Be brief.',
       input: [
         user,
@@ -137,7 +137,7 @@ describe('the facts of a call', () => {
       name,
       tools: [{ type: 'function', name: 'search' }],
     });
-    const { tools, turns } = callWith({
+    const { tools, turns } = makeCall({
       tools: [space('charts'), space('logs')],
       input: [{ type: 'function_call', call_id: 'c', name: 'search', namespace: 'logs', arguments: '{}' }],
     }).decode();
@@ -166,7 +166,7 @@ describe('a token count', () => {
   it('accepts a body without input, and every body that a call accepts', () => {
     expect(count({ model: 'a/b' }).decode().turns).toEqual([]);
     expect(count({ model: 'a/b', input: 'x', instructions: 'y' }).decode().turns).toHaveLength(2);
-    expect(refusal(() => count({ model: 'a/b', previous_response_id: 'resp_1' })).details.param).toBe(
+    expect(expectRefusal(() => count({ model: 'a/b', previous_response_id: 'resp_1' })).details.param).toBe(
       'previous_response_id',
     );
   });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { splice } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/responses/index.ts';
-import { modelWith } from './bodies.ts';
+import { makeModel } from './bodies.ts';
 
-function sent(text: string, limit?: number): string {
+function retarget(text: string, limit?: number): string {
   const call = protocol.client.read(JSON.parse(text), text, { operation: 'generate' }, {});
   return splice(
     text,
@@ -11,7 +11,7 @@ function sent(text: string, limit?: number): string {
       call,
       model: 'up',
       outputLimit: limit,
-      capabilities: modelWith().capabilities,
+      capabilities: makeModel().capabilities,
     }),
   );
 }
@@ -22,11 +22,13 @@ describe('a verbatim request', () => {
       '\n{ "input" :\t[ {"role":"user","content":"\\u00e9\\ud83d\\ude00 \\"model\\": é🌊\\\\"} ] ,\r\n' +
       ' "temperature": 1.0 ,"model" : "openai/gpt-5.5" ,"x":-0,"y":1E+2,"store":true,' +
       '"metadata":{"model":"kept","provider":"kept"} }\n';
-    expect(sent(text)).toBe(text.replace('"openai/gpt-5.5"', '"up"'));
+    expect(retarget(text)).toBe(text.replace('"openai/gpt-5.5"', '"up"'));
   });
 
   it("drops the gateway's own object", () => {
-    expect(sent('{"model":"a/b","provider":{"order":["x"]},"input":"x"}')).toBe('{"model":"up","input":"x"}');
+    expect(retarget('{"model":"a/b","provider":{"order":["x"]},"input":"x"}')).toBe(
+      '{"model":"up","input":"x"}',
+    );
   });
 
   it.each([
@@ -40,6 +42,6 @@ describe('a verbatim request', () => {
     ],
     ['{"model":"a/b","input":"x"}', '{"max_output_tokens":20,"model":"up","input":"x"}'],
   ])('carries an output limit that the gateway lowered: %s', (text, expected) => {
-    expect(sent(text, 20)).toBe(expected);
+    expect(retarget(text, 20)).toBe(expected);
   });
 });

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { GatewayError, type CanonicalEvent } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/responses/index.ts';
 import { decodeAll, fold, readStream } from '../contract/replies.ts';
-import { callWith } from './bodies.ts';
+import { makeCall } from './bodies.ts';
 
 const golden = new URL('../golden/responses/', import.meta.url);
 const cases = readdirSync(golden).filter((name) => existsSync(new URL(`${name}/reply.sse`, golden)));
@@ -14,12 +14,12 @@ const context = {
   id: '0199-k7',
   model: 'openai/gpt-5.5',
   created: 1_790_000_000,
-  call: callWith({ stream: true }),
+  call: makeCall({ stream: true }),
 };
 const streamed = { 'content-type': 'text/event-stream' };
 
 /** The official client, with this reply to every call. */
-function sdk(body: string, headers: Record<string, string>, status = 200): OpenAI {
+function createSdk(body: string, headers: Record<string, string>, status = 200): OpenAI {
   return new OpenAI({
     apiKey: 'sk-test',
     baseURL: 'http://gateway.invalid/v1',
@@ -28,21 +28,27 @@ function sdk(body: string, headers: Record<string, string>, status = 200): OpenA
   });
 }
 
-function eventsOf(name: string): CanonicalEvent[] {
+function readEvents(name: string): CanonicalEvent[] {
   return decodeAll(
-    upstream.decodeEvents(callWith()),
+    upstream.decodeEvents(makeCall()),
     readStream(readFileSync(new URL(`${name}/reply.sse`, golden))),
   );
 }
 
-function framesOf(events: readonly CanonicalEvent[]): string {
+function encodeFrames(events: readonly CanonicalEvent[]): string {
   const encoder = client.encodeEvents(context);
   return events.map((event) => encoder.push(event)).join('');
 }
 
 const request = { model: 'openai/gpt-5.5', input: 'x' };
 
-function summary({ output, usage, status, incomplete_details: details, output_text: text }: Answer): unknown {
+function summarizeReply({
+  output,
+  usage,
+  status,
+  incomplete_details: details,
+  output_text: text,
+}: Answer): unknown {
   return {
     text,
     reasoning: output
@@ -70,7 +76,7 @@ function summary({ output, usage, status, incomplete_details: details, output_te
 
 const endings: Record<string, string> = { length: 'max_output_tokens', 'content-filter': 'content_filter' };
 
-function expected(events: readonly CanonicalEvent[]): unknown {
+function summarizeEvents(events: readonly CanonicalEvent[]): unknown {
   const { candidates, usage } = fold(events);
   const said = candidates[0];
   return {
@@ -89,44 +95,44 @@ function expected(events: readonly CanonicalEvent[]): unknown {
 
 describe('the official SDK', () => {
   it.each(cases)('assembles our stream of %s to the whole reply', async (name) => {
-    const events = eventsOf(name);
+    const events = readEvents(name);
     const seen: string[] = [];
-    const stream = sdk(framesOf(events), streamed).responses.stream({ ...request });
+    const stream = createSdk(encodeFrames(events), streamed).responses.stream({ ...request });
     stream.on('event', ({ type }) => void seen.push(type));
-    expect(summary(await stream.finalResponse())).toEqual(expected(events));
+    expect(summarizeReply(await stream.finalResponse())).toEqual(summarizeEvents(events));
     expect(seen.slice(0, 2)).toEqual(['response.created', 'response.in_progress']);
   });
 
   it.each(cases)('reads our response of %s', async (name) => {
-    const events = eventsOf(name);
+    const events = readEvents(name);
     const body = JSON.stringify(client.encodeReply(events, context));
     expect(
-      summary(await sdk(body, { 'content-type': 'application/json' }).responses.create(request)),
-    ).toEqual(expected(events));
+      summarizeReply(await createSdk(body, { 'content-type': 'application/json' }).responses.create(request)),
+    ).toEqual(summarizeEvents(events));
   });
 
   it('reads text, calls and more text, with two calls open at the same time', async () => {
-    const at = (block: number): { candidate: 0; block: number } => ({ candidate: 0, block });
+    const place = (block: number): { candidate: 0; block: number } => ({ candidate: 0, block });
     const events: CanonicalEvent[] = [
       { type: 'response-start' },
-      { type: 'block-start', ...at(0), kind: 'text' },
-      { type: 'block-delta', ...at(0), text: 'First. ' },
-      { type: 'block-end', ...at(0) },
-      { type: 'block-start', ...at(1), kind: 'tool-call', id: 'call_1', name: 'a' },
-      { type: 'block-delta', ...at(1), text: '{"a":' },
-      { type: 'block-start', ...at(2), kind: 'tool-call', id: 'call_2', name: 'b' },
-      { type: 'block-delta', ...at(2), text: '{}' },
-      { type: 'block-delta', ...at(1), text: '1}' },
-      { type: 'block-end', ...at(1) },
-      { type: 'block-end', ...at(2) },
-      { type: 'block-start', ...at(3), kind: 'text' },
-      { type: 'block-delta', ...at(3), text: 'Second.' },
-      { type: 'block-end', ...at(3) },
+      { type: 'block-start', ...place(0), kind: 'text' },
+      { type: 'block-delta', ...place(0), text: 'First. ' },
+      { type: 'block-end', ...place(0) },
+      { type: 'block-start', ...place(1), kind: 'tool-call', id: 'call_1', name: 'a' },
+      { type: 'block-delta', ...place(1), text: '{"a":' },
+      { type: 'block-start', ...place(2), kind: 'tool-call', id: 'call_2', name: 'b' },
+      { type: 'block-delta', ...place(2), text: '{}' },
+      { type: 'block-delta', ...place(1), text: '1}' },
+      { type: 'block-end', ...place(1) },
+      { type: 'block-end', ...place(2) },
+      { type: 'block-start', ...place(3), kind: 'text' },
+      { type: 'block-delta', ...place(3), text: 'Second.' },
+      { type: 'block-end', ...place(3) },
       { type: 'finish', candidate: 0, reason: { unified: 'tool-calls', raw: 'x' } },
       { type: 'usage', usage: { input: 1, output: 2 } },
       { type: 'response-end' },
     ];
-    const answer = await sdk(framesOf(events), streamed)
+    const answer = await createSdk(encodeFrames(events), streamed)
       .responses.stream({ ...request })
       .finalResponse();
     expect(answer.output.map(({ type }) => type)).toEqual([
@@ -135,17 +141,17 @@ describe('the official SDK', () => {
       'function_call',
       'message',
     ]);
-    expect(summary(answer)).toEqual(expected(events));
+    expect(summarizeReply(answer)).toEqual(summarizeEvents(events));
   });
 
   it('throws on an error inside a stream, with or without comments before it', async () => {
     const frames =
       client.keepAlive +
       client.encodeStreamError(new GatewayError('upstream_failed', 'It broke off.'), context.call, true);
-    const stream = await sdk(frames, streamed).responses.create({ ...request, stream: true });
+    const stream = await createSdk(frames, streamed).responses.create({ ...request, stream: true });
     await expect(Array.fromAsync(stream)).rejects.toThrow('It broke off.');
     await expect(
-      sdk(frames, streamed)
+      createSdk(frames, streamed)
         .responses.stream({ ...request })
         .finalResponse(),
     ).rejects.toThrow('It broke off.');
@@ -156,9 +162,11 @@ describe('the official SDK', () => {
       new GatewayError('invalid_request', 'Why.', { param: 'input', vendor: { code: 'bad_input' } }),
       'x',
     );
-    const call = sdk(JSON.stringify(body), { 'content-type': 'application/json' }, status).responses.create(
-      request,
-    );
+    const call = createSdk(
+      JSON.stringify(body),
+      { 'content-type': 'application/json' },
+      status,
+    ).responses.create(request);
     await expect(call).rejects.toMatchObject({
       status: 400,
       code: 'bad_input',
@@ -170,7 +178,7 @@ describe('the official SDK', () => {
   it('reads our token count', async () => {
     const body = JSON.stringify(protocol.count?.encodeReply(51));
     expect(
-      await sdk(body, { 'content-type': 'application/json' }).responses.inputTokens.count(request),
+      await createSdk(body, { 'content-type': 'application/json' }).responses.inputTokens.count(request),
     ).toEqual({ object: 'response.input_tokens', input_tokens: 51 });
   });
 });

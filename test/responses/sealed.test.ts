@@ -7,9 +7,9 @@ import { protocol } from '../../plugins/protocols/responses/index.ts';
 import { writeSealed, type Owner } from '../../plugins/protocols/responses/sealed.ts';
 import { families, readCall } from '../support/families.ts';
 import { expectLinear } from '../support/linear.ts';
-import { callWith, modelWith } from './bodies.ts';
+import { makeCall, makeModel } from './bodies.ts';
 
-const grok = modelWith({ id: 'xai/grok-4.3' });
+const grok = makeModel({ id: 'xai/grok-4.3' });
 const reply = {
   id: 'resp_1',
   object: 'response',
@@ -40,7 +40,7 @@ const ask = {
   tools: [{ name: 'look', input_schema: { type: 'object' } }],
 };
 
-function sealedIn(body: unknown): unknown[] {
+function listSealed(body: unknown): unknown[] {
   const items: unknown = typeof body === 'object' && body !== null && 'input' in body ? body.input : [];
   return Array.isArray(items)
     ? items.flatMap((item: object) => ('encrypted_content' in item ? [item.encrypted_content] : []))
@@ -68,7 +68,7 @@ describe('state that xAI sealed', () => {
   const request = readCall('messages', next).decode();
 
   it('returns to xAI byte for byte through a client of another protocol', () => {
-    expect(sealedIn(protocol.upstream.encodeRequest(request, grok, undefined).body)).toEqual([
+    expect(listSealed(protocol.upstream.encodeRequest(request, grok, undefined).body)).toEqual([
       'bm90IGZlcm5ldA',
     ]);
   });
@@ -76,10 +76,10 @@ describe('state that xAI sealed', () => {
   it('is never sent to OpenAI, and is reported as lost', () => {
     const { body, losses } = protocol.upstream.encodeRequest(
       request,
-      modelWith({ id: 'openai/gpt-5.5' }),
+      makeModel({ id: 'openai/gpt-5.5' }),
       undefined,
     );
-    expect([sealedIn(body), losses.map(({ code }) => code)]).toEqual([[], ['state']]);
+    expect([listSealed(body), losses.map(({ code }) => code)]).toEqual([[], ['state']]);
   });
 });
 
@@ -92,15 +92,15 @@ describe('a conversation that moved from OpenAI to xAI', () => {
   ];
 
   it('leaves the verbatim lane and loses its sealed reasoning', () => {
-    const call = callWith({ model: 'xai/grok-4.3', input });
+    const call = makeCall({ model: 'xai/grok-4.3', input });
     expect(call.carriesState).toBe(true);
-    expect(sealedIn(protocol.upstream.encodeRequest(call.decode(), grok, undefined).body)).toEqual([]);
+    expect(listSealed(protocol.upstream.encodeRequest(call.decode(), grok, undefined).body)).toEqual([]);
   });
 
   it('stays in the verbatim lane at the vendor that sealed its reasoning', () => {
-    expect(callWith({ model: 'openai/gpt-5.5', input }).carriesState).toBe(false);
+    expect(makeCall({ model: 'openai/gpt-5.5', input }).carriesState).toBe(false);
     expect(
-      callWith({
+      makeCall({
         model: 'xai/grok-4.3',
         input: [{ ...input[1], encrypted_content: 'bm90IGZlcm5ldA' }, input[3]],
       }).carriesState,
@@ -120,8 +120,8 @@ describe('state in envelopes', () => {
     name: 'look',
     arguments: '{}',
   });
-  const valuesIn = (...input: object[]): unknown =>
-    callWith({ input })
+  const decodeValues = (...input: object[]): unknown =>
+    makeCall({ input })
       .decode()
       .turns.map(({ blocks }) =>
         blocks.map((block) => ('opaque' in block ? block.opaque?.map(({ value }) => value) : undefined)),
@@ -129,7 +129,7 @@ describe('state in envelopes', () => {
 
   it('goes to one call: the next with its id, or the last one if none follows', () => {
     expect(
-      valuesIn(
+      decodeValues(
         state('1', { call: 'a' }),
         call('a'),
         state('2', { call: 'a' }),
@@ -146,7 +146,7 @@ describe('state in envelopes', () => {
         ...Array.from({ length: count }, () => state('1', { call: 'a' })),
         ...Array.from({ length: count }, () => call('a')),
       ];
-      const [turn] = callWith({ input }).decode().turns;
+      const [turn] = makeCall({ input }).decode().turns;
       expect(turn?.blocks.filter((block) => 'opaque' in block)).toHaveLength(1);
     }, 1000);
   });

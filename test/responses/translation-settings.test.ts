@@ -3,23 +3,25 @@ import type { CanonicalRequest, Model, Turn } from '../../core/index.ts';
 import { toClientPath } from '../../core/loss.ts';
 import { protocol } from '../../plugins/protocols/responses/index.ts';
 import { isObject } from '../support/json.ts';
-import { refusal } from '../support/refusals.ts';
+import { expectRefusal } from '../support/refusals.ts';
 import { ahoy, assistant, file, user } from '../support/turns.ts';
-import { able, callWith, modelWith, encode, called } from './bodies.ts';
+import { makeCapable, makeCall, makeModel, encode, called } from './bodies.ts';
 
-function heard(mediaType: string): Turn {
+function makeSoundTurn(mediaType: string): Turn {
   return user(file('audio', 'UklGRg==', { mediaType }));
 }
 
 describe('settings', () => {
   it('asks the provider to store nothing and to return sealed reasoning', () => {
     expect(encode({}).body).toMatchObject({ store: false, include: ['reasoning.encrypted_content'] });
-    expect(encode({ logprobs: { top: 3 } }, able({ reasoning: { style: 'none' } })).body).toMatchObject({
+    expect(
+      encode({ logprobs: { top: 3 } }, makeCapable({ reasoning: { style: 'none' } })).body,
+    ).toMatchObject({
       store: false,
       include: ['message.output_text.logprobs'],
       top_logprobs: 3,
     });
-    expect(encode({}, able({ reasoning: { style: 'none' } })).body).not.toHaveProperty('include');
+    expect(encode({}, makeCapable({ reasoning: { style: 'none' } })).body).not.toHaveProperty('include');
   });
 
   it('reports fields that this protocol does not have', () => {
@@ -39,12 +41,17 @@ describe('settings', () => {
   });
 
   it.each<[string, Partial<CanonicalRequest>, Model, string]>([
-    ['nothing but a picture', { modalities: ['image'] }, modelWith(), 'modalities'],
-    ['sound of a kind it does not take', { turns: [heard('audio/flac')] }, modelWith(), 'turns[0].blocks[0]'],
+    ['nothing but a picture', { modalities: ['image'] }, makeModel(), 'modalities'],
+    [
+      'sound of a kind it does not take',
+      { turns: [makeSoundTurn('audio/flac')] },
+      makeModel(),
+      'turns[0].blocks[0]',
+    ],
     [
       'sound to a model that does not hear',
-      { turns: [heard('audio/wav')] },
-      modelWith({ input: ['text'] }),
+      { turns: [makeSoundTurn('audio/wav')] },
+      makeModel({ input: ['text'] }),
       'turns[0].blocks[0]',
     ],
     [
@@ -60,11 +67,11 @@ describe('settings', () => {
           },
         ],
       },
-      modelWith(),
+      makeModel(),
       'tools[0].googleMaps',
     ],
   ])('refuses a call whose answer would be worthless: %s', (_, sent, model, param) => {
-    expect(refusal(() => encode(sent, model))).toMatchObject({
+    expect(expectRefusal(() => encode(sent, model))).toMatchObject({
       code: 'unsupported_parameter',
       details: { param },
     });
@@ -76,19 +83,19 @@ describe('settings', () => {
   });
 
   it('omits sampling settings that the model does not take', () => {
-    const { body, lost } = encode({ temperature: 1, topP: 0.5 }, able({ sampling: false }));
+    const { body, lost } = encode({ temperature: 1, topP: 0.5 }, makeCapable({ sampling: false }));
     expect([body.temperature, body.top_p, lost]).toEqual([undefined, undefined, ['temperature', 'topP']]);
     expect(encode({ temperature: 1 }).body).toMatchObject({ temperature: 1 });
   });
 
   it('lowers an output limit to the maximum of the model, or raises it to the minimum with a report', () => {
-    expect(encode({ outputLimit: 100 }, modelWith(), 50).body).toMatchObject({ max_output_tokens: 50 });
+    expect(encode({ outputLimit: 100 }, makeModel(), 50).body).toMatchObject({ max_output_tokens: 50 });
     const { body, lost } = encode({ outputLimit: 1 });
     expect([body.max_output_tokens, lost]).toEqual([16, ['outputLimit']]);
   });
 
   it('fits the effort to the model, and reports a budget as the effort it becomes', () => {
-    const model = able({ reasoning: { style: 'effort', efforts: ['low', 'medium', 'high'] } });
+    const model = makeCapable({ reasoning: { style: 'effort', efforts: ['low', 'medium', 'high'] } });
     expect(encode({ reasoning: { effort: 'minimal' } }, model)).toMatchObject({
       body: { reasoning: { effort: 'low' } },
       lost: ['reasoning.effort'],
@@ -97,7 +104,7 @@ describe('settings', () => {
       body: { reasoning: { effort: 'medium', summary: 'auto' } },
       lost: ['reasoning.budget'],
     });
-    const plain = able({ reasoning: { style: 'none' } });
+    const plain = makeCapable({ reasoning: { style: 'none' } });
     for (const reasoning of [{ effort: 'high' }, { display: 'summary' }] as const)
       expect(encode({ reasoning }, plain).lost).toEqual(['reasoning']);
     for (const reasoning of [{ effort: 'none' }, { display: 'none' }] as const)
@@ -112,7 +119,9 @@ describe('settings', () => {
       format: { type: 'json_schema', name: 'answer', schema: { type: 'object' } },
       verbosity: 'low',
     });
-    expect(encode({ format: { type: 'json' } }, able({ structuredOutput: false })).lost).toEqual(['format']);
+    expect(encode({ format: { type: 'json' } }, makeCapable({ structuredOutput: false })).lost).toEqual([
+      'format',
+    ]);
     expect(encode({ format: { type: 'schema', schema: undefined } }).body.text).toEqual({
       format: { type: 'json_schema', name: 'answer', schema: { type: 'object' } },
     });
@@ -152,7 +161,7 @@ describe('a token count', () => {
         temperature: 1,
         tools: [{ type: 'function', name: 'f' }],
       },
-      modelWith(),
+      makeModel(),
     ).body;
     expect(Object.keys(isObject(asked) ? asked : {}).toSorted()).toEqual(['input', 'model', 'tools']);
   });
@@ -167,7 +176,7 @@ describe('losses', () => {
     ['tools[0].strict', 'tools[0].tools[0].strict'],
     ['turns[0].blocks[0].item.phase', 'input[1].phase'],
   ])("names the canonical path %s as the client's path %s", (path, expected) => {
-    const request = callWith({
+    const request = makeCall({
       input: [
         { type: 'reasoning', summary: [] },
         { role: 'assistant', content: [{ type: 'output_text', text: 'x' }] },
@@ -175,7 +184,7 @@ describe('losses', () => {
       tools: [{ type: 'namespace', name: 'n', tools: [{ type: 'function', name: 'f' }] }],
     }).decode();
     expect(
-      toClientPath('user', callWith({ safety_identifier: 's' }).decode(), protocol.client.fieldNames),
+      toClientPath('user', makeCall({ safety_identifier: 's' }).decode(), protocol.client.fieldNames),
     ).toBe('safety_identifier');
     const [thought, said] = request.turns[0]?.blocks ?? [];
     const turns = [assistant(...(said && thought ? [said, thought] : []))];
@@ -183,7 +192,7 @@ describe('losses', () => {
   });
 
   it('reports fields that only this protocol has, but not those that agents send needlessly', () => {
-    const request = callWith({
+    const request = makeCall({
       store: false,
       include: ['reasoning.encrypted_content'],
       truncation: 'disabled',
@@ -212,9 +221,9 @@ describe('stop sequences', () => {
       turns: [ahoy],
       stop: Array.from({ length: count }, (_, place) => `end ${place}`),
     });
-    expect(protocol.upstream.encodeRequest(request(1000), modelWith(), undefined).stops).toHaveLength(1000);
+    expect(protocol.upstream.encodeRequest(request(1000), makeModel(), undefined).stops).toHaveLength(1000);
     expect(
-      refusal(() => protocol.upstream.encodeRequest(request(1001), modelWith(), undefined)),
+      expectRefusal(() => protocol.upstream.encodeRequest(request(1001), makeModel(), undefined)),
     ).toMatchObject({ code: 'unsupported_parameter', details: { param: 'stop' } });
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { CanonicalRequest, Turn } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/responses/index.ts';
 import { ahoy, assistant, result, tool } from '../support/turns.ts';
-import { able, callWith, encode, called } from './bodies.ts';
+import { makeCapable, makeCall, encode, called } from './bodies.ts';
 
 describe('tools', () => {
   it('are not strict by default', () => {
@@ -40,7 +40,7 @@ describe('tools', () => {
     expect(body.tool_choice).toEqual({ type: 'function', name: written });
     expect(body.input).toMatchObject([{}, { name: written }]);
     const call2 = {
-      ...callWith(),
+      ...makeCall(),
       decode: (): CanonicalRequest => ({ model: 'a/b', stream: false, turns: [], tools }),
     };
     const events = protocol.upstream.decodeReply(
@@ -73,18 +73,20 @@ describe('tools', () => {
   });
 
   it('lose a choice among no tools, which is reported if it required a call', () => {
-    const asked = (request: Partial<CanonicalRequest>): unknown[] => {
+    const encodeChoice = (request: Partial<CanonicalRequest>): unknown[] => {
       const { body, lost } = encode(request);
       return [body.tool_choice, lost];
     };
-    expect(asked({ toolChoice: { mode: 'auto' }, parallelToolCalls: false })).toEqual([undefined, []]);
-    expect(asked({ toolChoice: { mode: 'required' } })).toEqual([undefined, ['toolChoice']]);
+    expect(encodeChoice({ toolChoice: { mode: 'auto' }, parallelToolCalls: false })).toEqual([undefined, []]);
+    expect(encodeChoice({ toolChoice: { mode: 'required' } })).toEqual([undefined, ['toolChoice']]);
     const tools: CanonicalRequest['tools'] = [{ type: 'function', name: 'f' }];
-    expect(asked({ toolChoice: { mode: 'one', names: ['bash'] }, tools })).toEqual([
+    expect(encodeChoice({ toolChoice: { mode: 'one', names: ['bash'] }, tools })).toEqual([
       undefined,
       ['toolChoice'],
     ]);
-    expect(asked({ toolChoice: { mode: 'subset', names: ['f', 'bash'], required: true }, tools })).toEqual([
+    expect(
+      encodeChoice({ toolChoice: { mode: 'subset', names: ['f', 'bash'], required: true }, tools }),
+    ).toEqual([
       { type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'f' }] },
       ['toolChoice'],
     ]);
@@ -106,7 +108,7 @@ describe('tools', () => {
 
   it('keep a cache breakpoint on a result, and report one on a call as lost', () => {
     const turns: Turn[] = [assistant({ ...called, cache: {} }), tool(result('c1', '1', { cache: {} }))];
-    const { body, lost } = encode({ turns }, able({ wire: { responses: { cacheMarks: true } } }));
+    const { body, lost } = encode({ turns }, makeCapable({ wire: { responses: { cacheMarks: true } } }));
     expect(body.input).toMatchObject([
       {},
       { output: [{ type: 'input_text', text: '1', prompt_cache_breakpoint: { mode: 'explicit' } }] },
@@ -116,7 +118,7 @@ describe('tools', () => {
 
   it('have a flat grammar that is nested in the canonical form', () => {
     const format = { type: 'grammar', syntax: 'lark', definition: 'start: "x"' };
-    const { tools } = callWith({ tools: [{ type: 'custom', name: 'p', format }] }).decode();
+    const { tools } = makeCall({ tools: [{ type: 'custom', name: 'p', format }] }).decode();
     expect(tools).toMatchObject([
       { format: { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: "x"' } } },
     ]);

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { Opaque, Turn } from '../../core/index.ts';
 import { isObject } from '../support/json.ts';
 import { ahoy, assistant, file, result, system, text, tool, user } from '../support/turns.ts';
-import { modelWith, encode, called } from './bodies.ts';
+import { makeModel, encode, called } from './bodies.ts';
 
-function input(...turns: Turn[]): unknown {
+function encodeInput(...turns: Turn[]): unknown {
   return encode({ turns }).body.input;
 }
 
@@ -13,7 +13,7 @@ const seal = (vendor: string): Opaque => ({ vendor, kind: 'encrypted', value: 'c
 describe('turns as items', () => {
   it('writes a turn as messages, calls and results, in order', () => {
     expect(
-      input(
+      encodeInput(
         system('Be brief.'),
         user('a', 'b'),
         assistant('c', called, 'd'),
@@ -38,11 +38,11 @@ describe('turns as items', () => {
 
   it('puts nothing between a call and its result if the assistant wrote no text', () => {
     const empty = user(result('c1', []));
-    expect(input(assistant(called, ''), empty)).toMatchObject([
+    expect(encodeInput(assistant(called, ''), empty)).toMatchObject([
       { type: 'function_call' },
       { type: 'function_call_output' },
     ]);
-    expect(input(ahoy, assistant(''), ahoy)).toMatchObject([{ role: 'user' }, { role: 'user' }]);
+    expect(encodeInput(ahoy, assistant(''), ahoy)).toMatchObject([{ role: 'user' }, { role: 'user' }]);
   });
 
   it("keeps media inside a tool's result", () => {
@@ -53,7 +53,7 @@ describe('turns as items', () => {
         file('document', 'BBBB', { mediaType: 'application/pdf' }),
       ]),
     );
-    expect(input(chart)).toEqual([
+    expect(encodeInput(chart)).toEqual([
       {
         type: 'function_call_output',
         call_id: 'c1',
@@ -67,20 +67,20 @@ describe('turns as items', () => {
   });
 
   it('sends documents as data, as a URL, or as text if they are text', () => {
-    const document = (
+    const encodeDocument = (
       source: Extract<Turn['blocks'][number], { type: 'media' }>['source'],
       mediaType?: string,
-    ): unknown => input(user(file('document', source, { mediaType, title: 'Tides' })));
-    expect(document({ type: 'url', url: 'https://a.example/t.pdf' })).toMatchObject([
+    ): unknown => encodeInput(user(file('document', source, { mediaType, title: 'Tides' })));
+    expect(encodeDocument({ type: 'url', url: 'https://a.example/t.pdf' })).toMatchObject([
       { content: [{ type: 'input_file', file_url: 'https://a.example/t.pdf' }] },
     ]);
     expect(
-      document({ type: 'base64', data: Buffer.from('2 m').toString('base64') }, 'text/plain'),
+      encodeDocument({ type: 'base64', data: Buffer.from('2 m').toString('base64') }, 'text/plain'),
     ).toMatchObject([{ content: 'Tides:\n\n2 m' }]);
     expect(
-      document({ type: 'base64', data: Buffer.from('2 m').toString('base64') }, 'application/json'),
+      encodeDocument({ type: 'base64', data: Buffer.from('2 m').toString('base64') }, 'application/json'),
     ).toMatchObject([{ content: 'Tides:\n\n2 m' }]);
-    expect(document(text('2 m'))).toMatchObject([{ content: 'Tides:\n\n2 m' }]);
+    expect(encodeDocument(text('2 m'))).toMatchObject([{ content: 'Tides:\n\n2 m' }]);
   });
 
   it("sends an assistant's media as the user's, and reports it", () => {
@@ -116,12 +116,12 @@ describe('turns as items', () => {
   });
 
   it('refuses a call if the answer would be worthless without lost content', () => {
-    const turn =
+    const encodeTurn =
       (block: Turn['blocks'][number]): (() => unknown) =>
       () =>
-        input(user(block));
-    expect(turn(file('video', 'https://x'))).toThrow(/no video/);
-    expect(turn(file('document', { type: 'file', vendor: 'anthropic', id: 'file_1' }))).toThrow(
+        encodeInput(user(block));
+    expect(encodeTurn(file('video', 'https://x'))).toThrow(/no video/);
+    expect(encodeTurn(file('document', { type: 'file', vendor: 'anthropic', id: 'file_1' }))).toThrow(
       /kept by anthropic/,
     );
   });
@@ -131,12 +131,12 @@ describe('turns as items', () => {
     expect(encode({ turns }).body.input).toEqual([
       { role: 'user', content: [{ type: 'input_file', file_id: 'file-1' }] },
     ]);
-    expect(() => encode({ turns }, modelWith({ id: 'xai/grok-4.3' }))).toThrow(/kept by openai/);
+    expect(() => encode({ turns }, makeModel({ id: 'xai/grok-4.3' }))).toThrow(/kept by openai/);
   });
 
   it('shortens a long call id in the same way on the call and its result', () => {
     const id = `toolu_${'x'.repeat(100)}`;
-    const read = input(assistant({ ...called, id }), tool(result(id, [])));
+    const read = encodeInput(assistant({ ...called, id }), tool(result(id, [])));
     const [first, second]: unknown[] = Array.isArray(read) ? read : [];
     const ids = [first, second].map((item) => (isObject(item) ? String(item.call_id) : ''));
     expect(ids[0]).toBe(ids[1]);
@@ -145,7 +145,7 @@ describe('turns as items', () => {
 
   it('writes the call and the result of a custom tool as items of their own types', () => {
     expect(
-      input(assistant({ ...called, custom: true, arguments: 'free text' }), tool(result('c1', 'x'))),
+      encodeInput(assistant({ ...called, custom: true, arguments: 'free text' }), tool(result('c1', 'x'))),
     ).toEqual([
       { type: 'custom_tool_call', name: 'f', call_id: 'c1', input: 'free text' },
       { type: 'custom_tool_call_output', call_id: 'c1', output: 'x' },

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { checkEvents } from '../contract/events.ts';
 import { fold, type Folded } from '../contract/replies.ts';
-import { callWith } from './bodies.ts';
-import { completed, created, decode, delta, read, upstream } from './upstream-events.ts';
+import { makeCall } from './bodies.ts';
+import { complete, created, decode, delta, read, upstream } from './upstream-events.ts';
 
 describe('the end of a stream', () => {
   it.each([
@@ -41,11 +41,11 @@ describe('the end of a stream', () => {
       { message: 'The provider broke off its reply and gave no reason.' },
     ],
   ])('reads %j as an error', (event, error) => {
-    expect(decode(created, delta('a'), event, completed()).at(-1)).toMatchObject({ type: 'error', ...error });
+    expect(decode(created, delta('a'), event, complete()).at(-1)).toMatchObject({ type: 'error', ...error });
   });
 
   it('does not treat a stream that breaks off as complete, with or without [DONE]', () => {
-    const decoder = upstream.decodeEvents(callWith());
+    const decoder = upstream.decodeEvents(makeCall());
     const events = [
       ...decoder.push({ event: undefined, data: JSON.stringify(delta('a')) }),
       ...decoder.push({ event: undefined, data: '[DONE]' }),
@@ -57,21 +57,21 @@ describe('the end of a stream', () => {
 });
 
 describe('the decoder of a whole reply', () => {
-  const whole = (body: unknown): Folded => fold(upstream.decodeReply(body, callWith()));
+  const decodeWhole = (body: unknown): Folded => fold(upstream.decodeReply(body, makeCall()));
 
   it('does not treat a reply that has not ended as complete', () => {
-    expect(whole({ status: 'queued', output: [] }).complete).toBe(false);
-    expect(whole({ status: 'in_progress', output: [] }).complete).toBe(false);
+    expect(decodeWhole({ status: 'queued', output: [] }).complete).toBe(false);
+    expect(decodeWhole({ status: 'in_progress', output: [] }).complete).toBe(false);
   });
 
   it('reads a failed reply as an error', () => {
     expect(
-      whole({ status: 'failed', error: { code: 'server_error', message: 'Broke.' }, output: [] }),
+      decodeWhole({ status: 'failed', error: { code: 'server_error', message: 'Broke.' }, output: [] }),
     ).toMatchObject({ complete: false, error: 'Broke.' });
-    expect(whole({ error: { message: 'Broke.' } }).error).toBe('Broke.');
+    expect(decodeWhole({ error: { message: 'Broke.' } }).error).toBe('Broke.');
   });
 
   it.each([[null], ['text'], [{}], [[]], [{ choices: [] }]])('rejects %j, which is not a reply', (body) => {
-    expect(() => whole(body)).toThrow(/not a response object/);
+    expect(() => decodeWhole(body)).toThrow(/not a response object/);
   });
 });

@@ -3,13 +3,13 @@ import type { CanonicalEvent } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/responses/index.ts';
 import { checkEvents } from '../contract/events.ts';
 import { decodeAll, fold, type Folded } from '../contract/replies.ts';
-import { callWith } from './bodies.ts';
+import { makeCall } from './bodies.ts';
 
 export const { upstream } = protocol;
 
 export function decode(...events: object[]): CanonicalEvent[] {
   const decoded = decodeAll(
-    upstream.decodeEvents(callWith()),
+    upstream.decodeEvents(makeCall()),
     events.map((event) => ({ event: undefined, data: JSON.stringify(event) })),
   );
   checkEvents(decoded);
@@ -33,7 +33,7 @@ export const created = {
   },
 };
 
-export const completed = (fields: object = {}): object => ({
+export const complete = (fields: object = {}): object => ({
   type: 'response.completed',
   response: { status: 'completed', output: [], ...fields },
 });

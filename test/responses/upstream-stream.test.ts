@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { fold } from '../contract/replies.ts';
-import { callWith } from './bodies.ts';
-import { completed, created, decode, delta, read, upstream } from './upstream-events.ts';
+import { makeCall } from './bodies.ts';
+import { complete, created, decode, delta, read, upstream } from './upstream-events.ts';
 
 describe('the decoder of an irregular stream', () => {
   it('reads deltas without events that start items and parts', () => {
-    expect(read(created, delta('a'), delta('b'), completed()).candidates[0]?.text).toBe('ab');
+    expect(read(created, delta('a'), delta('b'), complete()).candidates[0]?.text).toBe('ab');
   });
 
   it('reads events without indices', () => {
@@ -15,13 +15,13 @@ describe('the decoder of an irregular stream', () => {
         { type: 'response.output_item.added', item: { type: 'message' } },
         delta('a', {}),
         delta('b', {}),
-        completed(),
+        complete(),
       ),
     ).toMatchObject({ complete: true, candidates: { 0: { text: 'ab' } } });
   });
 
   it('reads a stream without an event that starts the response', () => {
-    expect(read(delta('a'), completed())).toMatchObject({
+    expect(read(delta('a'), complete())).toMatchObject({
       complete: true,
       candidates: { 0: { text: 'a', reason: 'stop' } },
     });
@@ -36,7 +36,7 @@ describe('the decoder of an irregular stream', () => {
       { type: 'response.content_part.done', ...part, part: item.content[0] },
       { type: 'response.output_item.done', output_index: 0, item },
       { type: 'response.output_item.done', output_index: 0, item },
-      completed({ output: [item] }),
+      complete({ output: [item] }),
     ];
     expect(read(...events).candidates[0]?.text).toBe('ab');
   });
@@ -53,12 +53,12 @@ describe('the decoder of an irregular stream', () => {
       { type: 'response.function_call_arguments.delta', output_index: 7, delta: '{' },
     ];
     expect(
-      read(created, ...odd, delta('a'), completed({ usage: { input_tokens: 'many', output_tokens: -1 } })),
-    ).toEqual({ ...read(created, delta('a'), completed()) });
+      read(created, ...odd, delta('a'), complete({ usage: { input_tokens: 'many', output_tokens: -1 } })),
+    ).toEqual({ ...read(created, delta('a'), complete()) });
   });
 
   it('ignores events after the end', () => {
-    const events = decode(created, delta('a'), completed(), delta('b'), completed());
+    const events = decode(created, delta('a'), complete(), delta('b'), complete());
     expect(events.at(-1)).toEqual({ type: 'response-end' });
     expect(fold(events).candidates[0]?.text).toBe('a');
   });
@@ -78,8 +78,8 @@ describe('a lenient decoder', () => {
       candidates: { 0: { reason: 'tool-calls' } },
     });
     expect(read(created, { type: 'response.failed', response: { output: [] } }).complete).toBe(false);
-    expect(fold(upstream.decodeReply({ output: [call('{}')] }, callWith())).complete).toBe(true);
-    expect(fold(upstream.decodeReply({ output: [], error: { message: 'no' } }, callWith()))).toMatchObject({
+    expect(fold(upstream.decodeReply({ output: [call('{}')] }, makeCall())).complete).toBe(true);
+    expect(fold(upstream.decodeReply({ output: [], error: { message: 'no' } }, makeCall()))).toMatchObject({
       complete: false,
       error: 'no',
     });
@@ -87,7 +87,7 @@ describe('a lenient decoder', () => {
 
   it.each([['null'], [''], [null]])('reads %j as empty arguments', (args) => {
     expect(
-      fold(upstream.decodeReply({ output: [call(args)] }, callWith())).candidates[0]?.calls,
+      fold(upstream.decodeReply({ output: [call(args)] }, makeCall())).candidates[0]?.calls,
     ).toMatchObject([{ arguments: '{}' }]);
   });
 
@@ -103,7 +103,7 @@ describe('a lenient decoder', () => {
       { type: 'response.output_item.added', ...place, item: call('') },
       ...pieces,
       { type: 'response.output_item.done', ...place, item: call('null') },
-      completed(),
+      complete(),
     ];
     expect(read(...events).candidates[0]?.calls).toMatchObject([{ arguments: '{}' }]);
   });
@@ -117,14 +117,14 @@ describe('blocks', () => {
       delta('a', place(0, 0)),
       delta('b', place(0, 1)),
       delta('c', place(1, 0)),
-      completed(),
+      complete(),
     );
     expect(events.filter(({ type }) => type === 'block-start')).toHaveLength(3);
     expect(fold(events).candidates[0]?.text).toBe('abc');
   });
 
   it('stay separate for parallel calls', () => {
-    const added = (index: number): object => ({
+    const addItem = (index: number): object => ({
       type: 'response.output_item.added',
       output_index: index,
       item: { type: 'function_call', call_id: `c${index}`, name: 'f', arguments: '' },
@@ -136,12 +136,12 @@ describe('blocks', () => {
     });
     const { candidates } = read(
       created,
-      added(0),
-      added(1),
+      addItem(0),
+      addItem(1),
       piece(0, '{"a"'),
       piece(1, '{}'),
       piece(0, ':1}'),
-      completed(),
+      complete(),
     );
     expect(candidates[0]?.calls).toMatchObject([
       { id: 'c0', arguments: '{"a":1}' },
@@ -176,7 +176,7 @@ describe('blocks', () => {
       thought(0, 'e'),
       thought(1, 'Two'),
       { type: 'response.output_item.done', output_index: 0, item },
-      completed(),
+      complete(),
     );
     expect(candidates[0]).toMatchObject({
       reasoning: 'One\n\nTwo',
@@ -199,7 +199,7 @@ describe('blocks', () => {
       ],
     };
     expect(
-      read(created, delta('a'), { type: 'response.output_item.done', output_index: 0, item }, completed())
+      read(created, delta('a'), { type: 'response.output_item.done', output_index: 0, item }, complete())
         .candidates[0],
     ).toMatchObject({
       text: 'a',
@@ -226,7 +226,7 @@ it('emits partial images, and what the response reports at its end only', () => 
   const events = decode(
     created,
     partial,
-    completed({ service_tier: 'default', tools: [{ type: 'image_generation' }] }),
+    complete({ service_tier: 'default', tools: [{ type: 'image_generation' }] }),
   );
   expect(events[1]).toEqual({
     type: 'partial-image',
@@ -236,7 +236,5 @@ it('emits partial images, and what the response reports at its end only', () => 
     vendor: { responses: { item_id: 'ig_1', size: '1024x1024' } },
   });
   expect(events.at(-2)).toMatchObject({ type: 'finish', vendor: { responses: { service_tier: 'default' } } });
-  expect(decode(created, delta('a'), completed({ service_tier: 'flex' })).at(-2)).not.toHaveProperty(
-    'vendor',
-  );
+  expect(decode(created, delta('a'), complete({ service_tier: 'flex' })).at(-2)).not.toHaveProperty('vendor');
 });

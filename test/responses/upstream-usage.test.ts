@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { completed, created, read } from './upstream-events.ts';
+import { complete, created, read } from './upstream-events.ts';
 
 describe('the end of a stream', () => {
   it('takes usage from the last response, and reads a total above the sum as uncounted reasoning', () => {
@@ -10,9 +10,9 @@ describe('the end of a stream', () => {
       output_tokens_details: { reasoning_tokens: 3 },
       total_tokens: 18,
     };
-    expect(
-      read(created, completed({ usage, tool_usage: { web_search: { num_requests: 2 } } })).usage,
-    ).toEqual({ input: 10, cacheRead: 4, cacheWrite5m: 2, output: 8, reasoning: 3, webSearches: 2 });
+    expect(read(created, complete({ usage, tool_usage: { web_search: { num_requests: 2 } } })).usage).toEqual(
+      { input: 10, cacheRead: 4, cacheWrite5m: 2, output: 8, reasoning: 3, webSearches: 2 },
+    );
   });
 
   it.each([
@@ -23,7 +23,7 @@ describe('the end of a stream', () => {
   ])('counts %i cache writes by their retention: %j', (written, parts, counted) => {
     const details = { cache_write_tokens: written, cache_write_tokens_details: parts };
     expect(
-      read(created, completed({ usage: { input_tokens: 20, input_tokens_details: details } })).usage,
+      read(created, complete({ usage: { input_tokens: 20, input_tokens_details: details } })).usage,
     ).toEqual({
       input: 20,
       ...counted,
@@ -38,7 +38,7 @@ describe('the end of a stream', () => {
       num_server_side_tools_used: 1,
       server_side_tool_usage_details: { web_search_calls: 1, x_search_calls: 2 },
     };
-    expect(read(created, completed({ usage })).usage).toEqual({ input: 5467, output: 593, webSearches: 3 });
+    expect(read(created, complete({ usage })).usage).toEqual({ input: 5467, output: 593, webSearches: 3 });
   });
 
   it("adds the image tool's usage to the model's, which does not include it", () => {
@@ -58,7 +58,7 @@ describe('the end of a stream', () => {
       output_tokens: 43,
       total_tokens: 1676,
     };
-    expect(read(created, completed({ usage, tool_usage, output: [] })).usage).toEqual({
+    expect(read(created, complete({ usage, tool_usage, output: [] })).usage).toEqual({
       input: 1663,
       cacheRead: 5,
       inputImage: 20,
@@ -74,7 +74,7 @@ describe('the end of a stream', () => {
         total_tokens: 0,
       },
     };
-    expect(read(created, completed({ usage, tool_usage: none, output: [] })).usage).toEqual({
+    expect(read(created, complete({ usage, tool_usage: none, output: [] })).usage).toEqual({
       input: 1633,
       cacheRead: 5,
       output: 43,
@@ -108,13 +108,13 @@ describe('the end of a stream', () => {
     expect(
       read(
         created,
-        completed({ usage: { input_tokens: 10, output_tokens: 5, total_tokens: 15 }, output, tools }),
+        complete({ usage: { input_tokens: 10, output_tokens: 5, total_tokens: 15 }, output, tools }),
       ).usage,
     ).toEqual({ input: 10, output: 5, fileSearches: 2, containers: 1 });
   });
 
   it('counts containers that ran code, except one that the request named', () => {
-    const ran = (container: string | null): object => ({
+    const runCode = (container: string | null): object => ({
       type: 'code_interpreter_call',
       id: `ci_${container}`,
       status: 'completed',
@@ -123,9 +123,15 @@ describe('the end of a stream', () => {
       outputs: [],
     });
     const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
-    const output = [ran('cntr_1'), ran('cntr_1'), ran('cntr_2'), ran('cntr_kept'), ran(null)];
+    const output = [
+      runCode('cntr_1'),
+      runCode('cntr_1'),
+      runCode('cntr_2'),
+      runCode('cntr_kept'),
+      runCode(null),
+    ];
     const tools = [{ type: 'code_interpreter', container: 'cntr_kept' }];
-    expect(read(created, completed({ usage, output, tools })).usage).toEqual({
+    expect(read(created, complete({ usage, output, tools })).usage).toEqual({
       input: 10,
       output: 5,
       containers: 2,
@@ -146,13 +152,13 @@ describe('the end of a stream', () => {
       call('search'),
       { type: 'web_search_call', id: 'ws_old', status: 'completed' },
     ];
-    expect(read(created, completed({ usage, output })).usage).toEqual({
+    expect(read(created, complete({ usage, output })).usage).toEqual({
       input: 10,
       output: 5,
       webSearches: 3,
     });
     expect(
-      read(created, completed({ usage, output, tool_usage: { web_search: { num_requests: 2 } } })).usage,
+      read(created, complete({ usage, output, tool_usage: { web_search: { num_requests: 2 } } })).usage,
     ).toEqual({ input: 10, output: 5, webSearches: 2 });
   });
 });

@@ -6,19 +6,22 @@ import { Traffic, type Outcome, type Vendor } from '../support/traffic.ts';
 
 export const down = new GatewayError('upstream_failed', 'The provider failed with status 500.');
 
-export const full = (retryAfter?: number): GatewayError =>
+export const buildFullError = (retryAfter?: number): GatewayError =>
   new GatewayError('rate_limited', 'The provider takes no more calls at the moment.', { retryAfter });
 
 /** A gateway that refuses calls without a healthy target. */
 export const refusing = [health({ pause: 5, whenAllFail: 'refuse' })];
 
-export async function traffic(vendor: Vendor, plugins = [health({ pause: 5 })]): Promise<Traffic> {
+export async function openTraffic(vendor: Vendor, plugins = [health({ pause: 5 })]): Promise<Traffic> {
   const started = new Traffic(plugins, vendor);
   await started.open();
   return started;
 }
 
-export async function one(started: Traffic, ...targets: Parameters<Traffic['call']>[0]): Promise<Outcome> {
+export async function callOnce(
+  started: Traffic,
+  ...targets: Parameters<Traffic['call']>[0]
+): Promise<Outcome> {
   const ended: Outcome[] = [];
   void started.call(targets).then((outcome) => void ended.push(outcome));
   await vi.advanceTimersByTimeAsync(1000);
@@ -29,5 +32,5 @@ export async function one(started: Traffic, ...targets: Parameters<Traffic['call
   return outcome;
 }
 
-export const sent = (outcomes: readonly Outcome[]): number =>
+export const countSent = (outcomes: readonly Outcome[]): number =>
   outcomes.reduce((sum, outcome) => sum + outcome.sent, 0);

@@ -6,7 +6,7 @@ import { messages } from '../../plugins/protocols/messages/index.ts';
 import { preferences } from '../../plugins/routing/preferences.ts';
 import { startGateway } from '../support/gateway.ts';
 import { acceptAnyKey, station } from '../support/station.ts';
-import { answeredBy, ask, down, gateway, keys, openPreferred, vendor } from './preferred.ts';
+import { findProvider, ask, down, gateway, keys, openPreferred, vendor } from './preferred.ts';
 
 openPreferred();
 
@@ -63,7 +63,7 @@ describe('a fallback to another model', () => {
       expect(await response.text(), path).toContain('other/claude');
       expect(response.headers.get('x-tollgate-provider'), path).toBe('anthropic-like');
     }
-    await answeredBy({ order: ['cheap'] });
+    await findProvider({ order: ['cheap'] });
     expect(JSON.stringify([vendor.requests, down.bodies])).not.toMatch(/fallback|"provider"/);
   });
 

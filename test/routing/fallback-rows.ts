@@ -17,14 +17,14 @@ const whole = JSON.stringify({
 const isStream = (body: string): boolean => body.includes('"stream":true');
 
 /** Answers correctly, whole or streamed. */
-export const well: Conduct = (response, _, body) => {
+export const answerWell: Conduct = (response, _, body) => {
   if (!isStream(body)) return void response.writeHead(200, { 'content-type': 'application/json' }).end(whole);
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.end(start + chunk({}, 'stop') + ending(usage));
 };
 
 /** Sends the head of a reply and this much of its body, then does as instructed. */
-const after =
+const breakAfter =
   (text: string, then: (response: Parameters<Conduct>[0]) => void): Conduct =>
   (response, _, body) => {
     response.writeHead(200, { 'content-type': isStream(body) ? 'text/event-stream' : 'application/json' });
@@ -33,14 +33,14 @@ const after =
     setTimeout(() => then(response), 20);
   };
 
-const answers =
+const answerWith =
   (status: number, code = 'some_code'): Conduct =>
   (response) =>
     void response
       .writeHead(status, { 'content-type': 'application/json' })
       .end(JSON.stringify({ error: { message: 'It says no.', type: 't', code } }));
 
-const silence = (): void => undefined;
+const keepSilent = (): void => undefined;
 
 /**
  * What the client of each kind of call gets: `second` if the next provider answers, otherwise the status of
@@ -90,49 +90,53 @@ export const rows: Readonly<Record<string, Row>> = {
     fault: (response) => void response.socket?.destroy(),
     ...unknownOutcome(502),
   },
-  'silence before the head': { fault: silence, isSilent: true, ...unknownOutcome(504), ...askedOnce },
-  'status 400': { fault: answers(400), ...nowhere(400) },
-  'status 400 about our key': { fault: answers(400, 'invalid_api_key'), ...anywhere, ...askedOnce },
-  'status 400 for content': { fault: answers(400, 'content_policy_violation'), ...nowhere(400) },
-  'status 401': { fault: answers(401), ...anywhere, ...askedOnce },
-  'status 402': { fault: answers(402), ...anywhere, ...askedOnce },
-  'status 403': { fault: answers(403), ...anywhere, ...askedOnce },
-  'status 404': { fault: answers(404, 'model_not_found'), ...anywhere, ...askedOnce },
-  'status 413': { fault: answers(413), ...nowhere(413) },
-  'status 422': { fault: answers(422), ...nowhere(400) },
-  'status 429': { fault: answers(429, 'rate_limit_exceeded'), ...anywhere, asked: 'again when alone' },
-  'status 429 for want of credit': { fault: answers(429, 'insufficient_quota'), ...anywhere, ...askedOnce },
-  'status 500': { fault: answers(500), ...anywhere },
-  'status 502': { fault: answers(502), ...unknownOutcome(502) },
-  'status 503': { fault: answers(503), ...anywhere },
-  'status 504': { fault: answers(504), ...unknownOutcome(504) },
-  'status 529': { fault: answers(529), ...anywhere },
+  'silence before the head': { fault: keepSilent, isSilent: true, ...unknownOutcome(504), ...askedOnce },
+  'status 400': { fault: answerWith(400), ...nowhere(400) },
+  'status 400 about our key': { fault: answerWith(400, 'invalid_api_key'), ...anywhere, ...askedOnce },
+  'status 400 for content': { fault: answerWith(400, 'content_policy_violation'), ...nowhere(400) },
+  'status 401': { fault: answerWith(401), ...anywhere, ...askedOnce },
+  'status 402': { fault: answerWith(402), ...anywhere, ...askedOnce },
+  'status 403': { fault: answerWith(403), ...anywhere, ...askedOnce },
+  'status 404': { fault: answerWith(404, 'model_not_found'), ...anywhere, ...askedOnce },
+  'status 413': { fault: answerWith(413), ...nowhere(413) },
+  'status 422': { fault: answerWith(422), ...nowhere(400) },
+  'status 429': { fault: answerWith(429, 'rate_limit_exceeded'), ...anywhere, asked: 'again when alone' },
+  'status 429 for want of credit': {
+    fault: answerWith(429, 'insufficient_quota'),
+    ...anywhere,
+    ...askedOnce,
+  },
+  'status 500': { fault: answerWith(500), ...anywhere },
+  'status 502': { fault: answerWith(502), ...unknownOutcome(502) },
+  'status 503': { fault: answerWith(503), ...anywhere },
+  'status 504': { fault: answerWith(504), ...unknownOutcome(504) },
+  'status 529': { fault: answerWith(529), ...anywhere },
   'silence after the head': {
-    fault: after('', silence),
+    fault: breakAfter('', keepSilent),
     isSilent: true,
     ...unknownOutcome(504),
     ...askedOnce,
   },
   'a reset after the head': {
-    fault: after('', (response) => response.socket?.resetAndDestroy()),
+    fault: breakAfter('', (response) => response.socket?.resetAndDestroy()),
     ...unknownOutcome(502),
   },
-  'an end after the head': { fault: after('', (response) => response.end()), ...unknownOutcome(502) },
-  garbage: { fault: after('<html>', (response) => response.end()), ...unknownOutcome(502) },
+  'an end after the head': { fault: breakAfter('', (response) => response.end()), ...unknownOutcome(502) },
+  garbage: { fault: breakAfter('<html>', (response) => response.end()), ...unknownOutcome(502) },
   'a chunk without a length': {
-    fault: after('', (response) => void response.socket?.write('none\r\n')),
+    fault: breakAfter('', (response) => void response.socket?.write('none\r\n')),
     ...unknownOutcome(502),
   },
   'comments and nothing else': {
-    fault: after(': wait\n\n', (response) => response.end()),
+    fault: breakAfter(': wait\n\n', (response) => response.end()),
     ...unknownOutcome(502),
   },
   'an error for a first event': {
-    fault: after('data: {"error":{"message":"no","code":"boom"}}\n\n', (response) => response.end()),
+    fault: breakAfter('data: {"error":{"message":"no","code":"boom"}}\n\n', (response) => response.end()),
     ...unknownOutcome(502),
   },
   'an error about the request for a first event': {
-    fault: after('data: {"error":{"message":"no","code":400}}\n\n', (response) => response.end()),
+    fault: breakAfter('data: {"error":{"message":"no","code":400}}\n\n', (response) => response.end()),
     stream: 400,
     json: 'second',
     image: 502,
@@ -145,31 +149,33 @@ export const rows: Readonly<Record<string, Row>> = {
     ...nowhere(400),
   },
   'a reset after the first event': {
-    fault: after(start, (response) => response.socket?.resetAndDestroy()),
+    fault: breakAfter(start, (response) => response.socket?.resetAndDestroy()),
     stream: 'cut',
     json: 'second',
     image: 502,
   },
   'an end after the first event': {
-    fault: after(start, (response) => response.end()),
+    fault: breakAfter(start, (response) => response.end()),
     stream: 'cut',
     json: 'second',
     image: 502,
   },
   'an error after the first event': {
-    fault: after(start, (response) => response.end('data: {"error":{"message":"no","code":"boom"}}\n\n')),
+    fault: breakAfter(start, (response) =>
+      response.end('data: {"error":{"message":"no","code":"boom"}}\n\n'),
+    ),
     stream: 'cut',
     json: 'second',
     image: 502,
   },
   'a chunk without a length after the first event': {
-    fault: after(start, (response) => void response.socket?.write('none\r\n')),
+    fault: breakAfter(start, (response) => void response.socket?.write('none\r\n')),
     stream: 'cut',
     json: 'second',
     image: 502,
   },
   'silence after the first event': {
-    fault: after(start, silence),
+    fault: breakAfter(start, keepSilent),
     isSilent: true,
     stream: 'cut',
     json: 'second',

@@ -10,7 +10,7 @@ import { preferences } from '../../plugins/routing/preferences.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { acceptAnyKey, station } from '../support/station.ts';
-import { nowhere, rows, type Choice, type Row, well } from './fallback-rows.ts';
+import { nowhere, rows, type Choice, type Row, answerWell } from './fallback-rows.ts';
 
 const models = [{}, { id: 'house/painter', output: ['text', 'image'] as const }].map(
   ({ output, ...rest }) => ({ ...rest, ...(output ? { output: [...output] } : {}) }),
@@ -27,7 +27,7 @@ let gateways: Record<'faulty' | 'hasty' | 'refused' | 'unreachable', TestGateway
 /** For attempts that only a timeout ends. */
 const short = { connect: 0.4, firstEvent: 0.5, reply: 0.5, idle: 0.4 };
 
-async function harness(origin: string, timeouts = {}): Promise<TestGateway> {
+async function startHarness(origin: string, timeouts = {}): Promise<TestGateway> {
   return startGateway({
     timeouts,
     plugins: [
@@ -41,9 +41,9 @@ async function harness(origin: string, timeouts = {}): Promise<TestGateway> {
 }
 
 beforeAll(async () => {
-  faulty = await startScriptedVendor(well);
-  sound = await startScriptedVendor(well);
-  const closed = await startScriptedVendor(well);
+  faulty = await startScriptedVendor(answerWell);
+  sound = await startScriptedVendor(answerWell);
+  const closed = await startScriptedVendor(answerWell);
   await closed.close();
   // It accepts connections, and never answers their TLS handshake.
   mute = createServer().listen(0, '127.0.0.1');
@@ -51,10 +51,10 @@ beforeAll(async () => {
   const address = mute.address();
   const port = typeof address === 'object' && address ? address.port : 0;
   gateways = {
-    faulty: await harness(faulty.origin),
-    hasty: await harness(faulty.origin, short),
-    refused: await harness(closed.origin),
-    unreachable: await harness(`https://127.0.0.1:${port}`, short),
+    faulty: await startHarness(faulty.origin),
+    hasty: await startHarness(faulty.origin, short),
+    refused: await startHarness(closed.origin),
+    unreachable: await startHarness(`https://127.0.0.1:${port}`, short),
   };
 });
 afterAll(async () => {
@@ -92,11 +92,11 @@ async function ask(row: Row, body: object): Promise<ClientReply> {
 }
 
 /** The first target is asked twice if another attempt may help, and three times if it is alone. */
-function attemptsOf(choice: Choice | 'cut', { asked }: Row): number {
+function countAttempts(choice: Choice | 'cut', { asked }: Row): number {
   return choice === 'second' ? (asked ? 2 : 3) : 1;
 }
 
-function attemptsAlone({ stream, asked }: Row): number {
+function countAttemptsAlone({ stream, asked }: Row): number {
   return stream === 'second' && asked !== 'once' ? 3 : 1;
 }
 
@@ -104,21 +104,21 @@ describe.each(Object.entries(rows))('%s', (_, row) => {
   it('gives a stream the documented result', async () => {
     expect(await ask(row, { stream: true })).toEqual({
       choice: row.stream,
-      attempts: attemptsOf(row.stream, row),
+      attempts: countAttempts(row.stream, row),
     });
   });
   it('gives a JSON call the documented result', async () => {
-    expect(await ask(row, {})).toEqual({ choice: row.json, attempts: attemptsOf(row.json, row) });
+    expect(await ask(row, {})).toEqual({ choice: row.json, attempts: countAttempts(row.json, row) });
   });
   it('gives a call for an image the documented result', async () => {
     expect(await ask(row, { model: 'house/painter' })).toEqual({
       choice: row.image,
-      attempts: attemptsOf(row.image, row),
+      attempts: countAttempts(row.image, row),
     });
   });
   it('gives a call without fallbacks one target', async () => {
     const { choice, attempts } = await ask(row, { stream: true, provider: { allow_fallbacks: false } });
-    expect([attempts, choice === 'second' || choice === 'first']).toEqual([attemptsAlone(row), false]);
+    expect([attempts, choice === 'second' || choice === 'first']).toEqual([countAttemptsAlone(row), false]);
   });
 });
 
@@ -176,18 +176,18 @@ describe('an error of the provider', () => {
 });
 
 describe('a reused connection that closes as a call is sent', () => {
-  const closing = (): Conduct => {
+  const createClosingConduct = (): Conduct => {
     const used = new WeakSet<object>();
     return (response, request, body) => {
       if (used.has(request.socket)) return void request.socket.destroy();
       used.add(request.socket);
-      well(response, request, body);
+      answerWell(response, request, body);
     };
   };
 
   it('loses no reply', async () => {
     for (const stream of [true, false, true]) {
-      const fault = closing();
+      const fault = createClosingConduct();
       await ask({ ...nowhere(0), fault, stream: 'cut' }, { stream });
       expect(await ask({ ...nowhere(0), fault, stream: 'cut' }, { stream })).toEqual({
         choice: 'first',
@@ -197,7 +197,7 @@ describe('a reused connection that closes as a call is sent', () => {
   });
 
   it('has no picture produced twice', async () => {
-    const fault = closing();
+    const fault = createClosingConduct();
     const before = faulty.bodies.length;
     await ask({ ...nowhere(0), fault, stream: 'cut' }, { model: 'house/painter' });
     expect(await ask({ ...nowhere(0), fault, stream: 'cut' }, { model: 'house/painter' })).toEqual({

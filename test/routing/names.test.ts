@@ -22,7 +22,7 @@ let down: ScriptedVendor;
 let gateway: TestGateway;
 let key: string;
 
-async function newKey(options: Record<string, string> = {}): Promise<string> {
+async function createKey(options: Record<string, string> = {}): Promise<string> {
   return gateway.newKey({ account: 'tester', credit: '5', ...options });
 }
 
@@ -86,7 +86,7 @@ beforeAll(async () => {
       balance({ firstCredit: '0' }),
     ],
   });
-  key = await newKey();
+  key = await createKey();
 });
 afterEach(() => vi.restoreAllMocks());
 afterAll(async () => {
@@ -103,7 +103,7 @@ function ask(model: string, more: object = {}, headers: Record<string, string> =
   });
 }
 
-async function answers(
+async function askForModel(
   model: string,
   more: object = {},
   headers: Record<string, string> = {},
@@ -150,7 +150,7 @@ describe('a name', () => {
     ['old-gpt-4o', 'openai/gpt-4o'],
     ['old-fast-1', 'openai/gpt-mini'],
   ])('"%s" reaches %s', async (name, id) => {
-    expect(await answers(name)).toBe(id);
+    expect(await askForModel(name)).toBe(id);
   });
 
   it.each(['gpt-9', 'gpt-4o-1', 'circle', 'lost', 'old-gpt-9', '', '*'])('"%s" is unknown', async (name) => {
@@ -164,7 +164,7 @@ describe('a name', () => {
   });
 
   it('can be a fallback', async () => {
-    expect(await answers('house/broken', { provider: { fallback: 'gpt-4o' } })).toBe('openai/gpt-4o');
+    expect(await askForModel('house/broken', { provider: { fallback: 'gpt-4o' } })).toBe('openai/gpt-4o');
   });
 
   it('of an alias is in a header, and the listing has ids alone', async () => {
@@ -176,15 +176,15 @@ describe('a name', () => {
   });
 
   it('opens no model to a key that may not call it', async () => {
-    const narrow = await newKey({ models: 'openai/gpt-mini' });
+    const narrow = await createKey({ models: 'openai/gpt-mini' });
     const as = { authorization: `Bearer ${narrow}` };
-    expect(await answers('gpt-mini', {}, as)).toBe('openai/gpt-mini');
-    expect(await answers('house/fast', {}, as)).toBe('openai/gpt-mini');
+    expect(await askForModel('gpt-mini', {}, as)).toBe('openai/gpt-mini');
+    expect(await askForModel('house/fast', {}, as)).toBe('openai/gpt-mini');
     expect((await ask('gpt-4o', {}, as)).status).toBe(403);
-    const named = await newKey({ models: 'house/fast' });
+    const named = await createKey({ models: 'house/fast' });
     expect((await ask('house/fast', {}, { authorization: `Bearer ${named}` })).status).toBe(403);
     vi.spyOn(Math, 'random').mockReturnValue(0);
-    expect(await answers('house/split', {}, as)).toBe('openai/gpt-mini');
+    expect(await askForModel('house/split', {}, as)).toBe('openai/gpt-mini');
   });
 });
 
@@ -194,7 +194,7 @@ describe('a weighted split', () => {
     const dealt: string[] = [];
     for (const drawn of [0, 0.74, 0.76, 0.99]) {
       draw.mockReturnValue(drawn);
-      dealt.push(await answers('house/split'));
+      dealt.push(await askForModel('house/split'));
     }
     expect(dealt).toEqual(['openai/gpt-4o', 'openai/gpt-4o', 'openai/gpt-mini', 'openai/gpt-mini']);
   });
@@ -203,16 +203,16 @@ describe('a weighted split', () => {
     const seen = new Set<string>();
     for (const topic of ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten']) {
       const turns = [{ role: 'user', content: `${topic} ${'x'.repeat(5000)}` }];
-      const first = await answers('house/split', { messages: turns });
+      const first = await askForModel('house/split', { messages: turns });
       const more = [...turns, { role: 'assistant', content: 'Yes.' }, { role: 'user', content: 'Go on.' }];
-      expect(await answers('house/split', { messages: more })).toBe(first);
+      expect(await askForModel('house/split', { messages: more })).toBe(first);
       seen.add(first);
     }
     expect(seen.size).toBe(2);
     const random = vi.spyOn(Math, 'random').mockReturnValueOnce(0).mockReturnValueOnce(0.99);
     const session = { 'x-session-id': 'abc' };
-    const first = await answers('house/split', {}, session);
-    expect(await answers('house/split', {}, session)).toBe(first);
+    const first = await askForModel('house/split', {}, session);
+    expect(await askForModel('house/split', {}, session)).toBe(first);
     random.mockRestore();
   });
 

@@ -3,7 +3,7 @@
  * ever sees it.
  */
 import { describe, expect, it } from 'vitest';
-import { answeredBy, ask, down, gateway, keys, openPreferred } from './preferred.ts';
+import { findProvider, ask, down, gateway, keys, openPreferred } from './preferred.ts';
 
 openPreferred();
 
@@ -25,12 +25,12 @@ describe('a preference', () => {
     [{ max_price: { prompt: '2' }, only: ['cheap'] }, 'cheap'],
   ])('%j is met', async (provider, expected) => {
     const [wanted] = expected.split(' → ').toReversed();
-    expect(await answeredBy(provider)).toBe(wanted);
+    expect(await findProvider(provider)).toBe(wanted);
   });
 
   it('for a price compares what a call of this length costs', async () => {
     const long = { messages: [{ role: 'user', content: 'x'.repeat(500) }] };
-    expect(await answeredBy({ max_price: { prompt: '2' }, only: ['cheap', 'free'] }, long)).toBe('free');
+    expect(await findProvider({ max_price: { prompt: '2' }, only: ['cheap', 'free'] }, long)).toBe('free');
   });
 
   it.each([

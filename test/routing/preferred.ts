@@ -21,7 +21,7 @@ export let keys: readonly string[];
 const refuse: Parameters<typeof startScriptedVendor>[0] = (response) =>
   void response.writeHead(503, { 'retry-after': '4' }).end('{"error":{"message":"busy"}}');
 
-async function newKey(account: string): Promise<string> {
+async function createKey(account: string): Promise<string> {
   return gateway.newKey({ account, credit: '5' });
 }
 
@@ -39,7 +39,7 @@ export function ask(provider: unknown, more: object = {}): Promise<Response> {
   });
 }
 
-export async function answeredBy(provider: unknown, more: object = {}): Promise<string> {
+export async function findProvider(provider: unknown, more: object = {}): Promise<string> {
   const response = await ask(provider, more);
   await response.text();
   return response.headers.get('x-tollgate-provider') ?? String(response.status);
@@ -95,7 +95,7 @@ export function openPreferred(): void {
         balance({ firstCredit: '0' }),
       ],
     });
-    keys = [await newKey('tester'), await newKey('somebody-else')];
+    keys = [await createKey('tester'), await createKey('somebody-else')];
   });
   afterAll(async () => {
     await gateway.close();

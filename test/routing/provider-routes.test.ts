@@ -13,7 +13,7 @@ import { openAdminListener, type AdminListener } from '../support/admin-listener
 import { postJson } from '../support/post.ts';
 import { makeDataFolder } from '../support/process.ts';
 import { acceptAnyKey, tappedVendor } from '../support/tapped-vendor.ts';
-import { pairOfWorkers, targetAt } from '../support/traffic.ts';
+import { openWorkerPair, buildTarget } from '../support/traffic.ts';
 
 const answer = JSON.stringify({
   id: 'c',
@@ -219,8 +219,8 @@ describe('a provider that an operator takes out of service', () => {
 
   it('rests in all workers, and in workers that start later', async () => {
     vi.useFakeTimers();
-    const targets = [targetAt('a'), targetAt('b')];
-    const [first, second] = await pairOfWorkers(
+    const targets = [buildTarget('a'), buildTarget('b')];
+    const [first, second] = await openWorkerPair(
       () => [health()],
       () => ({ after: 1 }),
       targets,

@@ -6,26 +6,26 @@ import { cost } from '../../plugins/routing/cost.ts';
 import { latency } from '../../plugins/routing/latency.ts';
 import { priority } from '../../plugins/routing/priority.ts';
 import { throughput } from '../../plugins/routing/throughput.ts';
-import { routed } from '../support/exchange.ts';
-import { percentile, targetAt, Traffic, type Vendor } from '../support/traffic.ts';
+import { buildRouted } from '../support/exchange.ts';
+import { computePercentile, buildTarget, Traffic, type Vendor } from '../support/traffic.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const names = (targets: readonly Target[]): string[] => targets.map(({ provider }) => provider.name);
-const at =
+const listNames = (targets: readonly Target[]): string[] => targets.map(({ provider }) => provider.name);
+const delayBy =
   (delays: Readonly<Record<string, number>>): Vendor =>
   ({ provider }) => ({ after: delays[provider.name] ?? 0 });
-const idle: Vendor = () => ({ after: 0 });
+const answerAtOnce: Vendor = () => ({ after: 0 });
 
-async function traffic(plugins: readonly Plugin[], vendor: Vendor = idle): Promise<Traffic> {
+async function openTraffic(plugins: readonly Plugin[], vendor: Vendor = answerAtOnce): Promise<Traffic> {
   const started = new Traffic(plugins, vendor);
   await started.open();
   return started;
 }
 
 /** Calls at a steady rate; returns how long each waited, and who answered it. */
-async function steady(
+async function callSteadily(
   started: Traffic,
   targets: readonly Target[],
   { every, count }: { every: number; count: number },
@@ -39,80 +39,88 @@ async function steady(
 }
 
 describe('priority', () => {
-  const targets = ['a', 'b', 'c'].map((name) => targetAt(name));
+  const targets = ['a', 'b', 'c'].map((name) => buildTarget(name));
 
   it('follows the operator, and the configuration for those it does not name', async () => {
-    expect(names(await (await traffic([priority({ order: ['c'] })])).route(targets))).toEqual([
+    expect(listNames(await (await openTraffic([priority({ order: ['c'] })])).route(targets))).toEqual([
       'c',
       'a',
       'b',
     ]);
-    expect(names(await (await traffic([priority()])).route(targets))).toEqual(['a', 'b', 'c']);
+    expect(listNames(await (await openTraffic([priority()])).route(targets))).toEqual(['a', 'b', 'c']);
   });
 
   it('can be requested by name if another strategy is the default', async () => {
-    const started = await traffic([priority({ order: ['c'], byDefault: false }), cost({ byDefault: true })]);
-    expect(names(await started.route(targets, { preferences: { routing: 'priority' } }))).toEqual([
+    const started = await openTraffic([
+      priority({ order: ['c'], byDefault: false }),
+      cost({ byDefault: true }),
+    ]);
+    expect(listNames(await started.route(targets, { preferences: { routing: 'priority' } }))).toEqual([
       'c',
       'a',
       'b',
     ]);
-    expect(names(await started.route(targets))).toEqual(['a', 'b', 'c']);
+    expect(listNames(await started.route(targets))).toEqual(['a', 'b', 'c']);
   });
 
   it('ranks the providers of each model separately: fallbacks stay behind the requested model', async () => {
-    const fallback = targetAt('c', { id: 'house/other' });
+    const fallback = buildTarget('c', { id: 'house/other' });
     expect(
-      names(await (await traffic([priority({ order: ['c'] })])).route([...targets.slice(0, 2), fallback])),
+      listNames(
+        await (await openTraffic([priority({ order: ['c'] })])).route([...targets.slice(0, 2), fallback]),
+      ),
     ).toEqual(['a', 'b', 'c']);
   });
 });
 
 describe('cost', () => {
-  const dear = targetAt('dear', { price: { input: '2', output: '2' } });
-  const cheap = targetAt('cheap', { price: { input: '1', output: '2' } });
-  const cached = targetAt('cached', { price: { input: '3', output: '2', cacheRead: '0.1' } });
+  const dear = buildTarget('dear', { price: { input: '2', output: '2' } });
+  const cheap = buildTarget('cheap', { price: { input: '1', output: '2' } });
+  const cached = buildTarget('cached', { price: { input: '3', output: '2', cacheRead: '0.1' } });
 
   it('calls the cheapest target if the caller or the operator asks for it, and only then', async () => {
-    const started = await traffic([cost()]);
-    expect(names(await started.route([dear, cheap], { preferences: { routing: 'cost' } }))).toEqual([
+    const started = await openTraffic([cost()]);
+    expect(listNames(await started.route([dear, cheap], { preferences: { routing: 'cost' } }))).toEqual([
       'cheap',
       'dear',
     ]);
-    expect(names(await started.route([dear, cheap], { preferences: { sort: 'price' } }))).toEqual([
+    expect(listNames(await started.route([dear, cheap], { preferences: { sort: 'price' } }))).toEqual([
       'cheap',
       'dear',
     ]);
-    expect(names(await started.route([dear, cheap]))).toEqual(['dear', 'cheap']);
+    expect(listNames(await started.route([dear, cheap]))).toEqual(['dear', 'cheap']);
   });
 
   it("keeps the client's order in front", async () => {
-    const started = await traffic([cost()]);
+    const started = await openTraffic([cost()]);
     expect(
-      names(
+      listNames(
         await started.route([dear, cached, cheap], { preferences: { routing: 'cost', order: ['dear'] } }),
       ),
     ).toEqual(['dear', 'cheap', 'cached']);
   });
 
   it('compares the price of a call of this length: a long one has higher rates', async () => {
-    const tiered = targetAt('tiered', {
+    const tiered = buildTarget('tiered', {
       price: { input: '1', output: '2', tiers: [{ above: 1000, input: '9', output: '9' }] },
     });
-    const flat = targetAt('flat', { price: { input: '1.5', output: '2' } });
-    const started = await traffic([cost({ byDefault: true })]);
-    expect(names(await started.route([flat, tiered], { text: 'x'.repeat(400) }))).toEqual(['tiered', 'flat']);
-    expect(names(await started.route([flat, tiered], { text: 'x'.repeat(40_000) }))).toEqual([
+    const flat = buildTarget('flat', { price: { input: '1.5', output: '2' } });
+    const started = await openTraffic([cost({ byDefault: true })]);
+    expect(listNames(await started.route([flat, tiered], { text: 'x'.repeat(400) }))).toEqual([
+      'tiered',
+      'flat',
+    ]);
+    expect(listNames(await started.route([flat, tiered], { text: 'x'.repeat(40_000) }))).toEqual([
       'flat',
       'tiered',
     ]);
   });
 
   it('learns what a cache saves', async () => {
-    const started = await traffic([cost({ byDefault: true })]);
+    const started = await openTraffic([cost({ byDefault: true })]);
     const long = { text: 'x'.repeat(40_000) };
-    expect(names(await started.route([cached, cheap], long))).toEqual(['cheap', 'cached']);
-    const exchange = routed(cached);
+    expect(listNames(await started.route([cached, cheap], long))).toEqual(['cheap', 'cached']);
+    const exchange = buildRouted(cached);
     const end: End = {
       type: 'answered',
       exchange,
@@ -132,7 +140,7 @@ describe('cost', () => {
       },
     };
     for (let call = 0; call < 50; call += 1) await started.host.calls.observe.promise(end);
-    expect(names(await started.route([cached, cheap], long))).toEqual(['cached', 'cheap']);
+    expect(listNames(await started.route([cached, cheap], long))).toEqual(['cached', 'cheap']);
   });
 });
 
@@ -140,23 +148,23 @@ describe.each([
   ['latency', latency({ byDefault: true })],
   ['balanced', balanced({ byDefault: true })],
 ])('%s', (_, plugin) => {
-  const targets = [targetAt('slow'), targetAt('quick')];
+  const targets = [buildTarget('slow'), buildTarget('quick')];
 
   it('after 5 s, one slow provider of two leaves 99 % of calls within 1.3 times the quick one', async () => {
-    const started = await traffic([plugin], at({ slow: 2000, quick: 100 }));
-    const calls = await steady(started, targets, { every: 10, count: 3000 });
+    const started = await openTraffic([plugin], delayBy({ slow: 2000, quick: 100 }));
+    const calls = await callSteadily(started, targets, { every: 10, count: 3000 });
     const after = calls.slice(500).map(({ took }) => took);
-    expect(percentile(after, 0.99)).toBeLessThanOrEqual(130);
+    expect(computePercentile(after, 0.99)).toBeLessThanOrEqual(130);
   });
 
   it('notices one that falls silent before it has answered anything', async () => {
     let silent = false;
-    const started = await traffic([plugin], ({ provider }) => ({
+    const started = await openTraffic([plugin], ({ provider }) => ({
       after: provider.name === 'quick' && silent ? 50_000 : provider.name === 'slow' ? 300 : 100,
     }));
-    await steady(started, targets, { every: 20, count: 200 });
+    await callSteadily(started, targets, { every: 20, count: 200 });
     silent = true;
-    const calls = await steady(started, targets, { every: 20, count: 500 });
+    const calls = await callSteadily(started, targets, { every: 20, count: 500 });
     const stuck = calls.filter(({ took }) => took > 1000).length;
     // The silence must last a little longer than the slow one takes to answer.
     expect(stuck).toBeGreaterThan(0);
@@ -165,30 +173,36 @@ describe.each([
 
   it('returns to a target that became quick again', async () => {
     let wait = 2000;
-    const started = await traffic([plugin], ({ provider }) => ({
+    const started = await openTraffic([plugin], ({ provider }) => ({
       after: provider.name === 'quick' ? wait : 300,
     }));
-    await steady(started, targets, { every: 20, count: 200 });
+    await callSteadily(started, targets, { every: 20, count: 200 });
     wait = 50;
-    const calls = await steady(started, targets, { every: 100, count: 4000 });
+    const calls = await callSteadily(started, targets, { every: 100, count: 4000 });
     expect(calls.slice(-100).every(({ provider }) => provider === 'quick')).toBe(true);
   });
 
   it('calls an unknown target once, and waits for its answer', async () => {
-    const started = await traffic([plugin], at({ slow: 5000, quick: 100 }));
-    await steady(started, [targetAt('quick')], { every: 10, count: 10 });
-    const calls = await steady(started, [targetAt('quick'), targetAt('slow')], { every: 10, count: 300 });
+    const started = await openTraffic([plugin], delayBy({ slow: 5000, quick: 100 }));
+    await callSteadily(started, [buildTarget('quick')], { every: 10, count: 10 });
+    const calls = await callSteadily(started, [buildTarget('quick'), buildTarget('slow')], {
+      every: 10,
+      count: 300,
+    });
     expect(calls.filter(({ provider }) => provider === 'slow')).toHaveLength(1);
   });
 });
 
 describe('balanced', () => {
   it('spreads calls over providers that are about as quick', async () => {
-    const started = await traffic([balanced({ byDefault: true })], ({ provider }) => ({
+    const started = await openTraffic([balanced({ byDefault: true })], ({ provider }) => ({
       after: provider.name === 'a' ? 100 : 110,
       lasts: 1000,
     }));
-    const calls = await steady(started, [targetAt('a'), targetAt('b')], { every: 10, count: 2000 });
+    const calls = await callSteadily(started, [buildTarget('a'), buildTarget('b')], {
+      every: 10,
+      count: 2000,
+    });
     const share = calls.filter(({ provider }) => provider === 'a').length / calls.length;
     expect(share).toBeGreaterThan(0.35);
     expect(share).toBeLessThan(0.65);
@@ -197,10 +211,10 @@ describe('balanced', () => {
 
 describe('throughput', () => {
   it('calls unknown targets first, then the fastest', async () => {
-    const started = await traffic([throughput()]);
-    const [brisk, tardy] = [targetAt('brisk'), targetAt('tardy')];
-    const wrote = async (target: Target, duration: number): Promise<void> => {
-      const exchange = routed(target, { stream: true, firstEventAfter: 100 });
+    const started = await openTraffic([throughput()]);
+    const [brisk, tardy] = [buildTarget('brisk'), buildTarget('tardy')];
+    const observeReply = async (target: Target, duration: number): Promise<void> => {
+      const exchange = buildRouted(target, { stream: true, firstEventAfter: 100 });
       Object.assign(exchange.attempt, { duration: 100 + duration });
       await started.host.calls.observe.promise({
         type: 'answered',
@@ -222,9 +236,9 @@ describe('throughput', () => {
       });
     };
     const preferences: Preferences = { sort: 'throughput' };
-    await wrote(tardy, 5000);
-    expect(names(await started.route([tardy, brisk], { preferences }))).toEqual(['brisk', 'tardy']);
-    await wrote(brisk, 20_000);
-    expect(names(await started.route([tardy, brisk], { preferences }))).toEqual(['tardy', 'brisk']);
+    await observeReply(tardy, 5000);
+    expect(listNames(await started.route([tardy, brisk], { preferences }))).toEqual(['brisk', 'tardy']);
+    await observeReply(brisk, 20_000);
+    expect(listNames(await started.route([tardy, brisk], { preferences }))).toEqual(['tardy', 'brisk']);
   });
 });

@@ -4,27 +4,27 @@ import { GatewayError } from '../../core/index.ts';
 import { RetryBudget } from '../../core/retries/budget.ts';
 import { health } from '../../plugins/routing/health.ts';
 import { keys } from '../../plugins/routing/keys.ts';
-import { targetAt, Traffic, type Outcome, type Vendor } from '../support/traffic.ts';
-import { down, full, one, refusing, sent, traffic } from './ailing.ts';
+import { buildTarget, Traffic, type Outcome, type Vendor } from '../support/traffic.ts';
+import { down, buildFullError, callOnce, refusing, countSent, openTraffic } from './ailing.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 
 afterEach(() => void vi.useRealTimers());
 
 describe('a key at its limit', () => {
-  const targets = [targetAt('a', {}, 1), targetAt('a', {}, 2), targetAt('b')];
+  const targets = [buildTarget('a', {}, 1), buildTarget('a', {}, 2), buildTarget('b')];
 
   it('rests alone, for as long as the provider asked', async () => {
-    const started = await traffic((target, number) => ({
+    const started = await openTraffic((target, number) => ({
       after: 10,
-      ...(target.provider.credential === 1 && number < 3 ? { error: full(30), status: 429 } : {}),
+      ...(target.provider.credential === 1 && number < 3 ? { error: buildFullError(30), status: 429 } : {}),
     }));
-    expect(await one(started, ...targets)).toMatchObject({ provider: 'a', credential: 2, attempts: 2 });
-    expect(await one(started, ...targets)).toMatchObject({ provider: 'a', credential: 2, attempts: 1 });
+    expect(await callOnce(started, ...targets)).toMatchObject({ provider: 'a', credential: 2, attempts: 2 });
+    expect(await callOnce(started, ...targets)).toMatchObject({ provider: 'a', credential: 2, attempts: 1 });
     await Traffic.wait(27_000);
-    expect(await one(started, ...targets)).toMatchObject({ credential: 2, attempts: 1 });
+    expect(await callOnce(started, ...targets)).toMatchObject({ credential: 2, attempts: 1 });
     await Traffic.wait(2000);
-    expect(await one(started, ...targets)).toMatchObject({ credential: 1, attempts: 1 });
+    expect(await callOnce(started, ...targets)).toMatchObject({ credential: 1, attempts: 1 });
   });
 
   it.each([
@@ -33,12 +33,16 @@ describe('a key at its limit', () => {
   ])(
     'and all others too: the client learns when the first of them is free again, and %i of them is asked',
     async (requestCount, plugins) => {
-      const started = await traffic(
-        ({ provider }) => ({ after: 10, error: full(provider.credential === 1 ? 40 : 20), status: 429 }),
+      const started = await openTraffic(
+        ({ provider }) => ({
+          after: 10,
+          error: buildFullError(provider.credential === 1 ? 40 : 20),
+          status: 429,
+        }),
         plugins,
       );
-      await one(started, ...targets.slice(0, 2));
-      const { sent: reached, error } = await one(started, ...targets.slice(0, 2));
+      await callOnce(started, ...targets.slice(0, 2));
+      const { sent: reached, error } = await callOnce(started, ...targets.slice(0, 2));
       expect([reached, error?.code, error?.details.retryAfter]).toEqual([requestCount, 'rate_limited', 20]);
       expect(error?.retry).toBe(true);
     },
@@ -46,14 +50,17 @@ describe('a key at its limit', () => {
 
   it('is used again as soon as it answers', async () => {
     let isFull = true;
-    const started = await traffic(() => ({ after: 10, ...(isFull ? { error: full(60), status: 429 } : {}) }));
-    await one(started, ...targets.slice(0, 1), targetAt('b', {}, 1));
+    const started = await openTraffic(() => ({
+      after: 10,
+      ...(isFull ? { error: buildFullError(60), status: 429 } : {}),
+    }));
+    await callOnce(started, ...targets.slice(0, 1), buildTarget('b', {}, 1));
     isFull = false;
-    expect(await one(started, ...targets.slice(0, 1), targetAt('b', {}, 1))).toMatchObject({
+    expect(await callOnce(started, ...targets.slice(0, 1), buildTarget('b', {}, 1))).toMatchObject({
       provider: 'a',
       attempts: 1,
     });
-    expect(await one(started, ...targets.slice(0, 1), targetAt('b', {}, 1))).toMatchObject({
+    expect(await callOnce(started, ...targets.slice(0, 1), buildTarget('b', {}, 1))).toMatchObject({
       provider: 'a',
       attempts: 1,
     });
@@ -66,21 +73,24 @@ describe('a key at its limit', () => {
     [429, down],
     [404, new GatewayError('model_not_found', 'Not here.')],
   ])('rests for a minute if the provider refuses it (%i)', async (status, error) => {
-    const started = await traffic((target) => ({
+    const started = await openTraffic((target) => ({
       after: 10,
       ...(target.provider.credential === 1 ? { error, status } : {}),
     }));
-    await one(started, ...targets);
+    await callOnce(started, ...targets);
     await Traffic.wait(55_000);
-    expect(await one(started, ...targets)).toMatchObject({ credential: 2, attempts: 1 });
+    expect(await callOnce(started, ...targets)).toMatchObject({ credential: 2, attempts: 1 });
     await Traffic.wait(5000);
-    expect(await one(started, ...targets)).toMatchObject({ credential: 2, attempts: 2 });
+    expect(await callOnce(started, ...targets)).toMatchObject({ credential: 2, attempts: 2 });
   });
 });
 
 describe('retries at a provider that fails now and then', () => {
-  async function calls(vendor: Vendor, targets = [targetAt('a'), targetAt('b')]): Promise<Outcome[]> {
-    const started = await traffic(vendor, [keys(), health()]);
+  async function runCalls(
+    vendor: Vendor,
+    targets = [buildTarget('a'), buildTarget('b')],
+  ): Promise<Outcome[]> {
+    const started = await openTraffic(vendor, [keys(), health()]);
     const outcomes: Promise<Outcome>[] = [];
     for (let call = 0; call < 500; call += 1) {
       outcomes.push(started.call(targets));
@@ -93,13 +103,13 @@ describe('retries at a provider that fails now and then', () => {
   it('are a fifth of its calls at most', async () => {
     // Every third call to each provider fails: too few to open a circuit.
     const asked = new Map<string, number>();
-    const outcomes = await calls(({ provider: { name } }) => {
+    const outcomes = await runCalls(({ provider: { name } }) => {
       const count = (asked.get(name) ?? 0) + 1;
       asked.set(name, count);
       return { after: 10, ...(count % 3 === 0 ? { error: down } : {}) };
     });
-    expect(sent(outcomes)).toBeGreaterThan(550);
-    expect(sent(outcomes)).toBeLessThanOrEqual(610);
+    expect(countSent(outcomes)).toBeGreaterThan(550);
+    expect(countSent(outcomes)).toBeLessThanOrEqual(610);
   });
 
   it.each([
@@ -109,22 +119,22 @@ describe('retries at a provider that fails now and then', () => {
     'are the share the operator states (%d), in each ten seconds, and never fewer than ten',
     (share, allowed) => {
       const budget = new RetryBudget(share);
-      const granted = (tries: number): number =>
+      const countGranted = (tries: number): number =>
         Array.from({ length: tries }, () => {
           const { hasRoom } = budget;
           if (hasRoom) budget.spend();
           return hasRoom;
         }).filter(Boolean).length;
-      expect(granted(50)).toBe(10);
+      expect(countGranted(50)).toBe(10);
       for (let call = 0; call < 100; call += 1) budget.noteFirst();
-      expect(granted(200)).toBe(allowed - 10);
+      expect(countGranted(200)).toBe(allowed - 10);
       vi.advanceTimersByTime(10_000);
-      expect(granted(50)).toBe(10);
+      expect(countGranted(50)).toBe(10);
     },
   );
 
   it('are free if the other target is healthy', async () => {
-    const outcomes = await calls(({ provider }, number) => ({
+    const outcomes = await runCalls(({ provider }, number) => ({
       after: 10,
       ...(provider.name === 'a' && number % 3 > 0 ? { error: down } : {}),
     }));
@@ -132,12 +142,12 @@ describe('retries at a provider that fails now and then', () => {
   });
 
   it('are free if only the key reached its limit', async () => {
-    const outcomes = await calls(
+    const outcomes = await runCalls(
       ({ provider }) => ({
         after: 10,
-        ...(provider.credential === 1 ? { error: full(0), status: 429 } : {}),
+        ...(provider.credential === 1 ? { error: buildFullError(0), status: 429 } : {}),
       }),
-      [targetAt('a', {}, 1), targetAt('a', {}, 2)],
+      [buildTarget('a', {}, 1), buildTarget('a', {}, 2)],
     );
     expect(outcomes.every(({ credential }) => credential === 2)).toBe(true);
   });

@@ -13,7 +13,7 @@ import { agents } from '../support/agents.ts';
 import { chunk } from '../support/chat-stream.ts';
 import { keyHeaders, textProtocols } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { until } from '../support/operated.ts';
+import { waitUntil } from '../support/operated.ts';
 import { chatReply } from '../support/replies.ts';
 import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { station } from '../support/station.ts';
@@ -21,28 +21,28 @@ import { station } from '../support/station.ts';
 const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
 const whole = JSON.stringify(chatReply('one', { usage }));
 
-const well: Conduct = (response, _, body) => {
+const answerWell: Conduct = (response, _, body) => {
   if (!body.includes('"stream":true'))
     return void response.writeHead(200, { 'content-type': 'application/json' }).end(whole);
   response
     .writeHead(200, { 'content-type': 'text/event-stream' })
     .end(`${chunk({ role: 'assistant', content: 'one' })}${chunk({}, 'stop', { usage })}data: [DONE]\n\n`);
 };
-const down: Conduct = (response) => void response.writeHead(500).end();
+const failAlways: Conduct = (response) => void response.writeHead(500).end();
 /** Streams break off after they have begun; whole replies succeed. */
-const cut: Conduct = (response, request, body) => {
-  if (!body.includes('"stream":true')) return well(response, request, body);
+const cutReply: Conduct = (response, request, body) => {
+  if (!body.includes('"stream":true')) return answerWell(response, request, body);
   response
     .writeHead(200, { 'content-type': 'text/event-stream' })
     .write(chunk({ role: 'assistant', content: 'one' }));
   setTimeout(() => response.socket?.resetAndDestroy(), 20);
 };
 /** Is over its limit, once for each client. */
-function full(): Conduct {
+function createFullConduct(): Conduct {
   const asked = new Set<string>();
   return (...call) => {
     const [client = ''] = /"from [^"]+"/.exec(call[2]) ?? [];
-    if (asked.has(client)) return well(...call);
+    if (asked.has(client)) return answerWell(...call);
     asked.add(client);
     call[0]
       .writeHead(429, { 'retry-after': '1' })
@@ -52,10 +52,10 @@ function full(): Conduct {
 
 /** Calls that wait for their replies, by their content. */
 const waiting = new Map<string, () => void>();
-const slow: Conduct = (response, request, body) => {
+const holdReply: Conduct = (response, request, body) => {
   const [said] = /"before [^"]+"/.exec(body) ?? [];
-  if (said === undefined) return well(response, request, body);
-  waiting.set(said, () => well(response, request, body));
+  if (said === undefined) return answerWell(response, request, body);
+  waiting.set(said, () => answerWell(response, request, body));
 };
 
 let vendor: ScriptedVendor;
@@ -64,7 +64,7 @@ let vendor: ScriptedVendor;
  */
 let gateways: Record<'two' | 'one' | 'limited', TestGateway>;
 
-async function harness(
+async function startHarness(
   names: readonly string[],
   plugins: readonly ReturnType<typeof rateLimits>[] = [],
 ): Promise<TestGateway> {
@@ -86,7 +86,7 @@ async function harness(
 }
 
 /** A separate key for each client, so that its calls can be told from the others'. */
-async function keyOf(gateway: TestGateway, client: Client, account: Account): Promise<string> {
+async function createKey(gateway: TestGateway, client: Client, account: Account): Promise<string> {
   if (account === 'nobody') return `sk-nobody-${clients.indexOf(client)}`;
   return gateway.newKey({
     account,
@@ -94,7 +94,7 @@ async function keyOf(gateway: TestGateway, client: Client, account: Account): Pr
   });
 }
 
-function endsWith(gateway: TestGateway, key: string): number {
+function countEnds(gateway: TestGateway, key: string): number {
   return gateway.ends.filter(({ exchange }) =>
     Object.values(exchange.headers).some((value) => String(value).includes(key)),
   ).length;
@@ -104,16 +104,16 @@ function endsWith(gateway: TestGateway, key: string): number {
 async function takeAll(gateway: TestGateway, key: string, client: Client): Promise<void> {
   const said = `"before ${client}"`;
   void actions['openai, responses'](gateway, key, `before ${client}`, false);
-  await until(() => waiting.has(said));
-  void until(() => endsWith(gateway, key) > 0).then(waiting.get(said));
+  await waitUntil(() => waiting.has(said));
+  void waitUntil(() => countEnds(gateway, key) > 0).then(waiting.get(said));
 }
 
 beforeAll(async () => {
-  vendor = await startScriptedVendor(well);
+  vendor = await startScriptedVendor(answerWell);
   const [two, one, limited] = await Promise.all([
-    harness(['first', 'second']),
-    harness(['only']),
-    harness(['only'], [rateLimits({ perKey: { parallel: 1 } })]),
+    startHarness(['first', 'second']),
+    startHarness(['only']),
+    startHarness(['only'], [rateLimits({ perKey: { parallel: 1 } })]),
   ]);
   gateways = { two, one, limited };
 });
@@ -129,12 +129,12 @@ type Account = 'rich' | 'poor' | 'nobody';
 /** A client's one call for its user, whose text is `content`; returns whether it got its reply. */
 type Action = (gateway: TestGateway, key: string, content: string, stream: boolean) => Promise<boolean>;
 
-async function heardAll(events: AsyncIterable<unknown>): Promise<boolean> {
+async function hearAll(events: AsyncIterable<unknown>): Promise<boolean> {
   for await (const event of events) if (JSON.stringify(event).includes('"response.failed"')) return false;
   return true;
 }
 
-function agent(
+function createAgent(
   name: keyof typeof agents,
   path: (stream: boolean) => string,
   body: (content: string, stream: boolean) => object,
@@ -156,41 +156,41 @@ const actions = {
     const sdk = new OpenAI({ apiKey, baseURL: `${url}/v1` });
     const body = { model, messages: [{ role: 'user' as const, content }] };
     return stream
-      ? heardAll(await sdk.chat.completions.create({ ...body, stream }))
+      ? hearAll(await sdk.chat.completions.create({ ...body, stream }))
       : Boolean(await sdk.chat.completions.create(body));
   },
   'openai, responses': async ({ url }, apiKey, content, stream) => {
     const sdk = new OpenAI({ apiKey, baseURL: `${url}/v1` });
     return stream
-      ? heardAll(await sdk.responses.create({ model, input: content, stream }))
+      ? hearAll(await sdk.responses.create({ model, input: content, stream }))
       : Boolean(await sdk.responses.create({ model, input: content }));
   },
   '@anthropic-ai/sdk': async ({ url }, apiKey, content, stream) => {
     const sdk = new Anthropic({ apiKey, baseURL: `${url}/alpha` });
     const body = { model, max_tokens: 20, messages: [{ role: 'user' as const, content }] };
     return stream
-      ? heardAll(await sdk.messages.create({ ...body, stream }))
+      ? hearAll(await sdk.messages.create({ ...body, stream }))
       : Boolean(await sdk.messages.create(body));
   },
   '@google/genai': async ({ url }, apiKey, content, stream) => {
     const sdk = new GoogleGenAI({ apiKey, httpOptions: { baseUrl: `${url}/beta` } });
     return stream
-      ? heardAll(await sdk.models.generateContentStream({ model, contents: content }))
+      ? hearAll(await sdk.models.generateContentStream({ model, contents: content }))
       : Boolean(await sdk.models.generateContent({ model, contents: content }));
   },
-  Codex: agent(
+  Codex: createAgent(
     'Codex',
     () => '/v1/responses',
     (content, stream) => ({ model, input: content, stream }),
     (key) => ({ authorization: `Bearer ${key}` }),
   ),
-  'Claude Code': agent(
+  'Claude Code': createAgent(
     'Claude Code',
     () => '/alpha/v1/messages?beta=true',
     (content, stream) => ({ model, max_tokens: 20, messages: [{ role: 'user', content }], stream }),
     (key) => ({ 'x-api-key': key, 'anthropic-version': '2023-06-01' }),
   ),
-  'Gemini CLI': agent(
+  'Gemini CLI': createAgent(
     'Gemini CLI',
     () => `/beta/v1beta/models/${model}:streamGenerateContent?alt=sse`,
     (content) => ({ contents: [{ parts: [{ text: content }] }] }),
@@ -224,7 +224,7 @@ const failures: Readonly<Record<string, Failure>> = {
   'an empty account': { at: 'two', as: 'poor', posts: { all: 1 }, reached: 0 },
   'a key that has made its calls': {
     at: 'limited',
-    vendor: () => slow,
+    vendor: () => holdReply,
     posts: { all: 2, '@google/genai': 1 },
     reached: 0,
     answered: patient,
@@ -232,7 +232,7 @@ const failures: Readonly<Record<string, Failure>> = {
   // The gateway waits as long as the provider asks, and sends the call again.
   'a vendor that has had enough': {
     at: 'one',
-    vendor: full,
+    vendor: createFullConduct,
     posts: { all: 1 },
     reached: 2,
     answered: clients,
@@ -241,19 +241,19 @@ const failures: Readonly<Record<string, Failure>> = {
   // body.
   'vendors that are all down': {
     at: 'two',
-    vendor: () => down,
+    vendor: () => failAlways,
     posts: { all: 1, Codex: 5, 'Gemini CLI': 4 },
     reached: 5,
   },
   'a vendor that is down, and no other': {
     at: 'one',
-    vendor: () => down,
+    vendor: () => failAlways,
     posts: { all: 1, Codex: 5, 'Gemini CLI': 4 },
     reached: 3,
   },
   'a stream that breaks off': {
     at: 'one',
-    vendor: () => cut,
+    vendor: () => cutReply,
     stream: true,
     posts: { all: 1, Codex: 6, 'Claude Code': 2, 'Gemini CLI': 4 },
     reached: 1,
@@ -263,23 +263,27 @@ const failures: Readonly<Record<string, Failure>> = {
 
 describe.each(Object.entries(failures))(
   '%s',
-  (_, { at, as = 'rich', vendor: conduct = () => well, posts, reached, answered = [], stream = false }) => {
+  (
+    _,
+    { at, as = 'rich', vendor: conduct = () => answerWell, posts, reached, answered = [], stream = false },
+  ) => {
     beforeAll(() => vendor.conduct(conduct()));
 
     it.concurrent.each(clients)('keeps %s from retrying more often than can help', async (client) => {
       const gateway = gateways[at];
-      const key = await keyOf(gateway, client, as);
+      const key = await createKey(gateway, client, as);
       if (at === 'limited') await takeAll(gateway, key, client);
-      const before = endsWith(gateway, key);
-      const arrived = (): number => vendor.bodies.filter((body) => body.includes(`"from ${client}"`)).length;
-      const arrivedBefore = arrived();
+      const before = countEnds(gateway, key);
+      const countArrived = (): number =>
+        vendor.bodies.filter((body) => body.includes(`"from ${client}"`)).length;
+      const arrivedBefore = countArrived();
       const isAnswered = await actions[client](gateway, key, `from ${client}`, stream).catch(() => false);
       const count = posts[client] ?? posts.all;
       // A limited key also has the call that held the limit.
       const ends = count + Number(at === 'limited');
-      await until(() => endsWith(gateway, key) - before >= ends);
-      expect([endsWith(gateway, key) - before, isAnswered]).toEqual([ends, answered.includes(client)]);
-      expect(arrived() - arrivedBefore).toBeLessThanOrEqual(count * reached + Number(isAnswered));
+      await waitUntil(() => countEnds(gateway, key) - before >= ends);
+      expect([countEnds(gateway, key) - before, isAnswered]).toEqual([ends, answered.includes(client)]);
+      expect(countArrived() - arrivedBefore).toBeLessThanOrEqual(count * reached + Number(isAnswered));
     });
   },
 );

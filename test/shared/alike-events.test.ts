@@ -16,7 +16,7 @@ function read(decoder: EventDecoder, events: readonly WireEvent[]): CanonicalEve
 }
 
 /** A decoder, and how many events it was given. */
-function counting(decoder: EventDecoder): EventDecoder & { asked: number } {
+function countPushes(decoder: EventDecoder): EventDecoder & { asked: number } {
   const counted = {
     asked: 0,
     push: (event: WireEvent) => ((counted.asked += 1), decoder.push(event)),
@@ -38,7 +38,7 @@ function chunk(delta: object, more: object = {}, index = 0): WireEvent {
   };
 }
 
-function said(text: string): WireEvent {
+function buildText(text: string): WireEvent {
   return {
     event: 'content_block_delta',
     data: JSON.stringify({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }),
@@ -50,7 +50,7 @@ const words = ['Hello', ' there', ', said', ' content', ' the', ' gate', '.'];
 describe('events that differ only in their text', () => {
   it('are recognised without being parsed, padded or not', () => {
     for (const pad of [() => ({}), (text: string) => ({ obfuscation: 'x'.repeat(9 - text.length) })]) {
-      const decoder = counting(new ChatDecoder(chatCall));
+      const decoder = countPushes(new ChatDecoder(chatCall));
       const events = words.map((content) => chunk({ content }, pad(content)));
       expect(read(new AlikeEvents(decoder), events)).toEqual(read(new ChatDecoder(chatCall), events));
       expect(decoder.asked).toBe(2);
@@ -58,12 +58,12 @@ describe('events that differ only in their text', () => {
   });
 
   it('are recognised if they have a name', () => {
-    const decoder = counting(new MessagesDecoder(messagesCall));
+    const decoder = countPushes(new MessagesDecoder(messagesCall));
     const start = {
       event: 'content_block_start',
       data: '{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}',
     };
-    const events = [start, ...words.map(said)];
+    const events = [start, ...words.map(buildText)];
     expect(read(new AlikeEvents(decoder), events)).toEqual(read(new MessagesDecoder(messagesCall), events));
     expect(decoder.asked).toBe(2);
   });
@@ -89,15 +89,15 @@ describe('events that differ only in their text', () => {
   });
 
   it('are not confused with other events that contain the same words', () => {
-    const named = (model: string, content: string): WireEvent => chunk({ content }, { model });
-    const events = [named('a', 'b'), named('c', 'c'), named('d', 'c'), named('e', 'c')];
+    const buildNamed = (model: string, content: string): WireEvent => chunk({ content }, { model });
+    const events = [buildNamed('a', 'b'), buildNamed('c', 'c'), buildNamed('d', 'c'), buildNamed('e', 'c')];
     expect(read(new AlikeEvents(new ChatDecoder(chatCall)), events)).toEqual(
       read(new ChatDecoder(chatCall), events),
     );
   });
 
   it('are all passed to a decoder that keeps what they say', () => {
-    const decoder = counting(new ChatDecoder(chatCall));
+    const decoder = countPushes(new ChatDecoder(chatCall));
     read(
       new AlikeEvents(decoder),
       words.map((thought) => chunk({ reasoning_content: thought })),
@@ -106,7 +106,7 @@ describe('events that differ only in their text', () => {
   });
 
   it('are not text if their wire has an unknown field for it', () => {
-    const odd = (value: string): WireEvent => ({
+    const buildOdd = (value: string): WireEvent => ({
       event: 'content_block_delta',
       data: JSON.stringify({ type: 'content_block_delta', index: 0, delta: { type: 'odd', value } }),
     });
@@ -114,7 +114,7 @@ describe('events that differ only in their text', () => {
       event: 'content_block_start',
       data: '{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}',
     };
-    const events = [start, said('a'), odd(''), odd('b'), odd('c')];
+    const events = [start, buildText('a'), buildOdd(''), buildOdd('b'), buildOdd('c')];
     expect(read(new AlikeEvents(new MessagesDecoder(messagesCall)), events)).toEqual(
       read(new MessagesDecoder(messagesCall), events),
     );

@@ -5,7 +5,7 @@ import { getAttribution } from '../../plugins/shared/attribution.ts';
 
 type Exchange = Parameters<typeof getAttribution>[0];
 
-function tagsOf(
+function readAttribution(
   headers: Exchange['headers'],
   body: Pick<ConstructorParameters<typeof ChatCall>[0], 'user' | 'safety_identifier' | 'metadata'> = {},
   tags: readonly string[] = [],
@@ -46,12 +46,12 @@ describe('the header of tags', () => {
 
 describe('the tags of a call', () => {
   it('are one shared object for all calls that have none', () => {
-    expect(tagsOf({}).texts).toEqual([]);
-    expect(tagsOf({})).toBe(tagsOf({ accept: '*/*' }));
+    expect(readAttribution({}).texts).toEqual([]);
+    expect(readAttribution({})).toBe(readAttribution({ accept: '*/*' }));
   });
 
   it('come from the key, then the header, then the body, and the first of a name holds', () => {
-    const { texts, byName } = tagsOf(
+    const { texts, byName } = readAttribution(
       { 'x-tollgate-tags': 'team:mine,env:prod' },
       { metadata: { env: 'test', job: 'nightly', team: 'other' }, user: 'ann' },
       ['team:search', 'team:house', 'research'],
@@ -91,7 +91,7 @@ describe('the tags of a call', () => {
       { session: 'own' },
     ],
   ])('have the session and agents of %s', (_, headers, tags) => {
-    expect(tagsOf(headers).byName).toEqual(tags);
+    expect(readAttribution(headers).byName).toEqual(tags);
   });
 
   it.each<[string, string, object]>([
@@ -101,7 +101,7 @@ describe('the tags of a call', () => {
     ['as broken JSON', '{"device', { user: '{"device' }],
     ['as JSON of another kind', '{"device_id":5}', { user: '{"device_id":5}' }],
   ])('have the end user and the session that an agent writes %s', (_, user, tags) => {
-    expect(tagsOf({}, { user }).byName).toEqual(tags);
+    expect(readAttribution({}, { user }).byName).toEqual(tags);
   });
 
   it.each([
@@ -111,15 +111,15 @@ describe('the tags of a call', () => {
     ['thread-id', 'agent'],
     ['x-codex-parent-thread-id', 'parent-agent'],
   ])('have what the header %s alone says', (name, tag) => {
-    expect(tagsOf({ [name]: 'value' }).byName).toEqual({ [tag]: 'value' });
+    expect(readAttribution({ [name]: 'value' }).byName).toEqual({ [tag]: 'value' });
   });
 
   it('have the safety identifier as end user if there is no other', () => {
-    expect(tagsOf({}, { safety_identifier: 'hash' }).byName).toEqual({ user: 'hash' });
+    expect(readAttribution({}, { safety_identifier: 'hash' }).byName).toEqual({ user: 'hash' });
   });
 
   it('are cut to the limits, and free of what a database or a log cannot hold', () => {
-    const { byName } = tagsOf(
+    const { byName } = readAttribution(
       { 'session-id': 'x'.repeat(500) },
       { metadata: { 'a b:c': `one\n\u0000two${'y'.repeat(200)}`, half: `${'z'.repeat(127)}😀`, '': 'none' } },
     );
@@ -133,13 +133,13 @@ describe('the tags of a call', () => {
     const keys = Array.from({ length: 16 }, (_, index) => `k${index}`);
     const header = Array.from({ length: 20 }, (_, index) => `h${index}`).join();
     const metadata = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`m${index}`, 'v']));
-    const { texts, byName } = tagsOf({ 'x-tollgate-tags': header }, { metadata }, keys);
+    const { texts, byName } = readAttribution({ 'x-tollgate-tags': header }, { metadata }, keys);
     expect(texts).toHaveLength(60);
     expect(Object.keys(byName)).toHaveLength(60);
     expect(texts.at(-1)).toBe('m23:v');
   });
 
   it('of a call that a wrong header refuses are those of the key', () => {
-    expect(tagsOf({ 'x-tollgate-tags': '!' }, {}, ['team:search']).texts).toEqual(['team:search']);
+    expect(readAttribution({ 'x-tollgate-tags': '!' }, {}, ['team:search']).texts).toEqual(['team:search']);
   });
 });

@@ -4,20 +4,20 @@ import { makeCallIdsUnique } from '../../plugins/shared/wire-kit/calls-and-resul
 import { expectLinear } from '../support/linear.ts';
 
 const call = (id: string): Block => ({ type: 'tool-call', id, name: 'look', arguments: '{}' });
-const idsOf = (turns: readonly Turn[]): string[] =>
+const listCallIds = (turns: readonly Turn[]): string[] =>
   turns.flatMap(({ blocks }) => blocks.map((block) => (block.type === 'tool-call' ? block.id : '')));
-const says = (...blocks: readonly Block[]): Turn => ({ role: 'assistant', blocks: [...blocks] });
+const say = (...blocks: readonly Block[]): Turn => ({ role: 'assistant', blocks: [...blocks] });
 
 describe('the ids of calls', () => {
   it('are numbered after the existing ones', () => {
     expect(
-      idsOf(makeCallIdsUnique([says(call('a')), says(call('a_2')), says(call('a')), says(call('a'))])),
+      listCallIds(makeCallIdsUnique([say(call('a')), say(call('a_2')), say(call('a')), say(call('a'))])),
     ).toEqual(['a', 'a_2', 'a_3', 'a_4']);
   });
 
   it('are replaced in linear time if thousands are the same', async () => {
     await expectLinear((count) => {
-      const ids = idsOf(makeCallIdsUnique(Array.from({ length: count }, () => says(call('a')))));
+      const ids = listCallIds(makeCallIdsUnique(Array.from({ length: count }, () => say(call('a')))));
       expect(new Set(ids).size).toBe(count);
     }, 2000);
   });

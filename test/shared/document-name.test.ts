@@ -4,7 +4,7 @@ import { families, readCall } from '../support/families.ts';
 
 const sheet = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
 
-function named(wire: 'chat-completions' | 'responses', mimeType: string, data = 'UEsDBA=='): string {
+function nameDocument(wire: 'chat-completions' | 'responses', mimeType: string, data = 'UEsDBA=='): string {
   const { protocol, model } = families[wire];
   const call = readCall('generate-content', { contents: [{ parts: [{ inlineData: { mimeType, data } }] }] });
   return JSON.stringify(protocol.upstream.encodeRequest(call.decode(), model, undefined).body).replace(
@@ -19,8 +19,8 @@ it.each([
   ['application/msword', 'document.doc'],
   ['application/x-unheard-of', 'document'],
 ])('a document of %s is called %s', (type, name) => {
-  expect(named('chat-completions', type)).toBe(name);
-  expect(named('responses', type)).toBe(name);
+  expect(nameDocument('chat-completions', type)).toBe(name);
+  expect(nameDocument('responses', type)).toBe(name);
 });
 
 it('a document without a type is recognised by its first bytes', () => {

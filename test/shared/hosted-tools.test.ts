@@ -1,7 +1,7 @@
 /** A client's web search or code execution becomes the current provider's own tool, if it has one. */
 import { describe, expect, it } from 'vitest';
 import { GatewayError, type Model } from '../../core/index.ts';
-import { modelWith } from '../chat-completions/bodies.ts';
+import { makeModel } from '../chat-completions/bodies.ts';
 import { families, readCall, wires, type Wire } from '../support/families.ts';
 
 const question = { role: 'user', content: 'What is new?' };
@@ -57,7 +57,7 @@ const coding: Readonly<Partial<Record<Wire, object>>> = {
   },
   'generate-content': { contents: [{ parts: [{ text: 'Add up.' }] }], tools: [{ codeExecution: {} }] },
 };
-const searching = modelWith({ supportedParameters: ['web_search_options'] });
+const searching = makeModel({ supportedParameters: ['web_search_options'] });
 const targets: Readonly<Record<Wire, Model>> = {
   'chat-completions': searching,
   responses: families.responses.model,
@@ -65,7 +65,7 @@ const targets: Readonly<Record<Wire, Model>> = {
   'generate-content': families['generate-content'].model,
 };
 
-function sent(
+function encodeTools(
   client: Wire,
   body: object,
   wire: Wire,
@@ -135,13 +135,13 @@ describe('a search', () => {
     ['generate-content', 'responses', [{ type: 'web_search' }], []],
     ['generate-content', 'messages', [{ type: 'web_search_20250305', name: 'web_search' }], []],
   ] as const)('of %s becomes one of %s with the options it has', (client, wire, tools, lost) => {
-    expect(sent(client, searches[client], wire)).toEqual({ tools, options: undefined, lost });
+    expect(encodeTools(client, searches[client], wire)).toEqual({ tools, options: undefined, lost });
   });
 
   it.each(['chat-completions', 'generate-content'] as const)(
     'is not requested of %s if no tool may be called, which does not concern it there',
     (wire) => {
-      expect(sent('messages', { ...searches.messages, tool_choice: { type: 'none' } }, wire)).toEqual({
+      expect(encodeTools('messages', { ...searches.messages, tool_choice: { type: 'none' } }, wire)).toEqual({
         tools: undefined,
         options: undefined,
         lost: [],
@@ -149,7 +149,7 @@ describe('a search', () => {
     },
   );
 
-  function limited(client: Wire, more: object, wire: Wire): { limits: unknown[]; lost: string[] } {
+  function encodeLimits(client: Wire, more: object, wire: Wire): { limits: unknown[]; lost: string[] } {
     const encoded = families[wire].protocol.upstream.encodeRequest(
       readCall(client, { ...searches[client], ...more }).decode(),
       targets[wire],
@@ -166,12 +166,12 @@ describe('a search', () => {
   }
 
   it('alone is limited as its client says, in the terms of either wire', () => {
-    expect(limited('messages', {}, 'responses')).toEqual({ limits: [2, undefined], lost: [] });
-    expect(limited('responses', { max_tool_calls: 3 }, 'messages')).toEqual({
+    expect(encodeLimits('messages', {}, 'responses')).toEqual({ limits: [2, undefined], lost: [] });
+    expect(encodeLimits('responses', { max_tool_calls: 3 }, 'messages')).toEqual({
       limits: [undefined, 3],
       lost: [],
     });
-    expect(limited('responses', { max_tool_calls: 3 }, 'generate-content')).toEqual({
+    expect(encodeLimits('responses', { max_tool_calls: 3 }, 'generate-content')).toEqual({
       limits: [undefined, undefined],
       lost: ['max_tool_calls'],
     });
@@ -180,7 +180,7 @@ describe('a search', () => {
   it('beside other tools of the provider has no equivalent limit, and the loss is reported', () => {
     const search = { type: 'web_search_20250305', name: 'web_search', max_uses: 2 };
     expect(
-      limited(
+      encodeLimits(
         'messages',
         { tools: [search, { type: 'code_execution_20250825', name: 'code_execution' }] },
         'responses',
@@ -188,14 +188,14 @@ describe('a search', () => {
     ).toEqual({ limits: [undefined, undefined, undefined], lost: ['tools[0].max_uses'] });
     const coder = { type: 'code_interpreter', container: { type: 'auto' } };
     expect(
-      limited('responses', { tools: [{ type: 'web_search' }, coder], max_tool_calls: 3 }, 'messages'),
+      encodeLimits('responses', { tools: [{ type: 'web_search' }, coder], max_tool_calls: 3 }, 'messages'),
     ).toEqual({ limits: [undefined, undefined, undefined], lost: ['max_tool_calls'] });
   });
 
   it.each(['responses', 'messages', 'generate-content'] as const)(
     'of %s becomes one of chat-completions if the model is listed for it',
     (client) => {
-      const { options } = sent(client, searches[client], 'chat-completions');
+      const { options } = encodeTools(client, searches[client], 'chat-completions');
       expect(options).toEqual(
         {
           responses: {
@@ -210,8 +210,8 @@ describe('a search', () => {
   );
 
   it('that agents offer by default is reported as lost if there is none, and the call continues', () => {
-    const plain = modelWith();
-    expect(sent('responses', searches.responses, 'chat-completions', plain)).toEqual({
+    const plain = makeModel();
+    expect(encodeTools('responses', searches.responses, 'chat-completions', plain)).toEqual({
       tools: undefined,
       options: undefined,
       lost: ['tools[0]'],
@@ -220,7 +220,7 @@ describe('a search', () => {
 
   it('requested in two spellings is requested once', () => {
     const body = { ...searches['chat-completions'], tools: [{ type: 'openrouter:web_search' }] };
-    expect(sent('chat-completions', body, 'messages').tools).toHaveLength(1);
+    expect(encodeTools('chat-completions', body, 'messages').tools).toHaveLength(1);
   });
 });
 
@@ -232,7 +232,7 @@ describe('code execution', () => {
       coders.filter((wire) => wire !== client).map((wire): [Wire, Wire] => [client, wire]),
     ),
   )('of %s becomes that of %s', (client, wire) => {
-    expect(sent(client, coding[client] ?? {}, wire)).toMatchObject({
+    expect(encodeTools(client, coding[client] ?? {}, wire)).toMatchObject({
       tools: {
         responses: [{ type: 'code_interpreter', container: { type: 'auto' } }],
         messages: [{ type: 'code_execution_20250825', name: 'code_execution' }],
@@ -243,9 +243,9 @@ describe('code execution', () => {
     });
   });
 
-  function refusal(client: Wire, body: object, wire: Wire, model?: Model): unknown {
+  function catchRefusal(client: Wire, body: object, wire: Wire, model?: Model): unknown {
     try {
-      return sent(client, body, wire, model);
+      return encodeTools(client, body, wire, model);
     } catch (error) {
       return error instanceof GatewayError ? [error.code, error.details.param] : error;
     }
@@ -283,7 +283,7 @@ describe('code execution', () => {
   ] as const)(
     'and whatever else a call of %s needs are refused where they do not exist, by the name of the field (%#)',
     (client, body, param) => {
-      expect(refusal(client, body ?? {}, 'chat-completions', modelWith())).toEqual([
+      expect(catchRefusal(client, body ?? {}, 'chat-completions', makeModel())).toEqual([
         'unsupported_parameter',
         param,
       ]);
@@ -295,6 +295,6 @@ describe('code execution', () => {
       ...coding.responses,
       tools: [{ type: 'code_interpreter', container: { type: 'auto', file_ids: ['file-1'] } }],
     };
-    expect(refusal('responses', kept, 'messages')).toEqual(['unsupported_parameter', 'tools[0]']);
+    expect(catchRefusal('responses', kept, 'messages')).toEqual(['unsupported_parameter', 'tools[0]']);
   });
 });

@@ -8,7 +8,7 @@ beforeEach(() => void vi.useFakeTimers({ now: 0 }));
 afterEach(() => vi.useRealTimers());
 
 /** A credential of one hour, numbered. */
-function numbered(): { readonly lapsing: Lapsing<number>; fetches: number; fails: unknown } {
+function createCredential(): { readonly lapsing: Lapsing<number>; fetches: number; fails: unknown } {
   const state = { fetches: 0, fails: undefined as unknown };
   const lapsing = new Lapsing('house', async () => {
     state.fetches += 1;
@@ -20,13 +20,13 @@ function numbered(): { readonly lapsing: Lapsing<number>; fetches: number; fails
 
 describe('a credential that expires', () => {
   it('is fetched once for simultaneous calls, and then used without waiting', async () => {
-    const state = numbered();
+    const state = createCredential();
     expect(await Promise.all([state.lapsing.get(), state.lapsing.get()])).toEqual([1, 1]);
     expect(state.lapsing.get()).toBe(1);
   });
 
   it('is renewed in the background before it expires', async () => {
-    const { lapsing } = numbered();
+    const { lapsing } = createCredential();
     await lapsing.get();
     vi.setSystemTime(hour - 240_000);
     expect(lapsing.get()).toBe(1);
@@ -35,7 +35,7 @@ describe('a credential that expires', () => {
   });
 
   it('stays in use until it expires if its renewal fails, which not every call retries', async () => {
-    const state = numbered();
+    const state = createCredential();
     await state.lapsing.get();
     state.fails = new Error('away');
     vi.setSystemTime(hour - 200_000);
@@ -49,7 +49,7 @@ describe('a credential that expires', () => {
   });
 
   it('is fetched again after it was refused', async () => {
-    const { lapsing } = numbered();
+    const { lapsing } = createCredential();
     await lapsing.get();
     lapsing.forget();
     expect(await lapsing.get()).toBe(2);
@@ -66,7 +66,7 @@ describe('a credential that expires', () => {
   });
 
   it('that cannot be fetched is reported by names and numbers alone', async () => {
-    const state = numbered();
+    const state = createCredential();
     state.fails = Object.assign(new Error('invalid_grant: assertion=eyJhbGciOi.secret'), {
       name: 'GaxiosError',
       code: '400',

@@ -5,12 +5,12 @@
 import { expect, it } from 'vitest';
 import { families, readCall, type Wire } from '../support/families.ts';
 
-const times = <Part>(part: Part): Part[] => Array.from({ length: 130_000 }, () => part);
+const repeatPart = <Part>(part: Part): Part[] => Array.from({ length: 130_000 }, () => part);
 const text = { type: 'text', text: 'a' };
 const marked = { ...text, cache_control: { type: 'ephemeral' } };
 const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'aa' } };
-const google = (parts: readonly object[], role = 'user'): object => ({ role, parts });
-const resultOf = (content: readonly object[]): object => ({
+const buildTurn = (parts: readonly object[], role = 'user'): object => ({ role, parts });
+const buildResult = (content: readonly object[]): object => ({
   model: 'a/b',
   max_tokens: 9,
   messages: [
@@ -22,18 +22,18 @@ const resultOf = (content: readonly object[]): object => ({
 const messages = {
   model: 'a/b',
   max_tokens: 9,
-  system: times(text),
+  system: repeatPart(text),
   messages: [
     { role: 'user', content: [text] },
-    { role: 'user', content: times(text) },
+    { role: 'user', content: repeatPart(text) },
   ],
 };
 const contents = {
-  systemInstruction: { parts: times({ text: 'a' }) },
+  systemInstruction: { parts: repeatPart({ text: 'a' }) },
   contents: [
-    google(times({ text: 'a' })),
-    google([{ text: 'a' }], 'model'),
-    google(times({ text: 'a' }), 'model'),
+    buildTurn(repeatPart({ text: 'a' })),
+    buildTurn([{ text: 'a' }], 'model'),
+    buildTurn(repeatPart({ text: 'a' }), 'model'),
   ],
 };
 const items = {
@@ -45,7 +45,7 @@ const items = {
       id: 'msg_1',
       status: 'completed',
       role: 'assistant',
-      content: times({ type: 'output_text', text: 'a', annotations: [] }),
+      content: repeatPart({ type: 'output_text', text: 'a', annotations: [] }),
     },
     { type: 'function_call_output', call_id: 'c', output: 'a' },
   ],
@@ -55,8 +55,8 @@ it.each<[what: string, client: Wire, body: object, wire: Wire]>([
   ['texts', 'messages', messages, 'messages'],
   ['texts', 'generate-content', contents, 'generate-content'],
   ['texts of an answer', 'responses', items, 'responses'],
-  ['pictures of a result', 'messages', resultOf(times(picture)), 'chat-completions'],
-  ['cache marks', 'messages', resultOf(times(marked)), 'messages'],
+  ['pictures of a result', 'messages', buildResult(repeatPart(picture)), 'chat-completions'],
+  ['cache marks', 'messages', buildResult(repeatPart(marked)), 'messages'],
 ])('very many %s of a %s client cross', (_what, client, body, wire) => {
   const { protocol, model } = families[wire];
   expect(protocol.upstream.encodeRequest(readCall(client, body).decode(), model, undefined).body).toBeTypeOf(

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { modelWith as chatModel } from '../chat-completions/bodies.ts';
+import { makeModel as chatModel } from '../chat-completions/bodies.ts';
 import { families, readCall } from '../support/families.ts';
-import { call, sent, suits, tools } from './moved.ts';
+import { call, encodeBody, suits, tools } from './moved.ts';
 
 describe('ids of calls in a chat', () => {
   const mistral = chatModel({
     id: 'mistralai/mistral-large',
     capabilities: { wire: { 'chat-completions': { extras: false, callIds: 'nine' } } },
   });
-  const asked = (id: string): object => ({
+  const buildConversation = (id: string): object => ({
     model: 'a/b',
     tools,
     messages: [
@@ -19,20 +19,21 @@ describe('ids of calls in a chat', () => {
   });
 
   it('reach any provider that accepts them unchanged', () => {
-    expect(suits('chat-completions', asked('D681PevKs'), mistral)).toBe(true);
-    expect(suits('chat-completions', asked('call_1'))).toBe(true);
+    expect(suits('chat-completions', buildConversation('D681PevKs'), mistral)).toBe(true);
+    expect(suits('chat-completions', buildConversation('call_1'))).toBe(true);
   });
 
   it.each(['call_1', 'toolu_01A09q90qw90lq917835lq9'])(
     'are replaced for a provider that requires nine letters and digits: %s',
     (id) => {
-      expect(suits('chat-completions', asked(id), mistral)).toBe(false);
-      const { messages } = JSON.parse(sent('chat-completions', asked(id), mistral));
+      expect(suits('chat-completions', buildConversation(id), mistral)).toBe(false);
+      const { messages } = JSON.parse(encodeBody('chat-completions', buildConversation(id), mistral));
       const fresh: unknown = messages[1].tool_calls[0].id;
       expect(fresh).toMatch(/^[a-zA-Z0-9]{9}$/);
       expect(messages[2].tool_call_id).toBe(fresh);
       expect(
-        JSON.parse(sent('chat-completions', asked('D681PevKs'), mistral)).messages[1].tool_calls[0].id,
+        JSON.parse(encodeBody('chat-completions', buildConversation('D681PevKs'), mistral)).messages[1]
+          .tool_calls[0].id,
       ).toBe('D681PevKs');
     },
   );
@@ -76,10 +77,10 @@ describe('the name of a tool beside its result, in a chat', () => {
         undefined,
       ).losses,
     ).toMatchObject([{ path: 'turns[2].name' }]);
-    expect(JSON.parse(sent('chat-completions', other)).messages).toEqual(other.messages);
+    expect(JSON.parse(encodeBody('chat-completions', other)).messages).toEqual(other.messages);
   });
 
   it('stays in place on its own wire', () => {
-    expect(JSON.parse(sent('chat-completions', body)).messages).toEqual(body.messages);
+    expect(JSON.parse(encodeBody('chat-completions', body)).messages).toEqual(body.messages);
   });
 });

@@ -2,9 +2,9 @@
  * A history from another provider leaves the verbatim lane if its own protocol's provider would refuse it.
  */
 import { describe, expect, it } from 'vitest';
-import { modelWith as chatModel } from '../chat-completions/bodies.ts';
+import { makeModel as chatModel } from '../chat-completions/bodies.ts';
 import { families, readCall } from '../support/families.ts';
-import { call, sent, suits, tools } from './moved.ts';
+import { call, encodeBody, suits, tools } from './moved.ts';
 
 describe('reasoning in a chat', () => {
   const body = {
@@ -20,7 +20,7 @@ describe('reasoning in a chat', () => {
   it('is not sent to OpenAI, which has no field for it', () => {
     const openai = chatModel({ id: 'openai/gpt-4o-mini' });
     expect(suits('chat-completions', body, openai)).toBe(false);
-    expect(sent('chat-completions', body, openai)).not.toContain('reasoning_content');
+    expect(encodeBody('chat-completions', body, openai)).not.toContain('reasoning_content');
   });
 
   it('reaches a provider that has one byte for byte', () => {
@@ -51,7 +51,7 @@ describe('an answer as its provider gave it, in a chat', () => {
     },
     openai: { role: 'assistant', content: 'Seen.', refusal: null, annotations: [] },
   };
-  const asked = (vendor: keyof typeof answers): object => ({
+  const buildConversation = (vendor: keyof typeof answers): object => ({
     model: 'a/b',
     messages: [{ role: 'user', content: 'Look.' }, answers[vendor], { role: 'user', content: 'Again.' }],
   });
@@ -60,7 +60,7 @@ describe('an answer as its provider gave it, in a chat', () => {
     expect(
       suits(
         'chat-completions',
-        asked('vllm'),
+        buildConversation('vllm'),
         chatModel({
           id: 'meta-llama/llama-4',
           capabilities: { wire: { 'chat-completions': { extras: true } } },
@@ -71,8 +71,8 @@ describe('an answer as its provider gave it, in a chat', () => {
 
   it('goes to OpenAI without that list, which it refuses', () => {
     const openai = chatModel({ id: 'openai/gpt-4o-mini' });
-    expect(suits('chat-completions', asked('vllm'), openai)).toBe(false);
-    expect(sent('chat-completions', asked('vllm'), openai)).not.toContain('tool_calls');
+    expect(suits('chat-completions', buildConversation('vllm'), openai)).toBe(false);
+    expect(encodeBody('chat-completions', buildConversation('vllm'), openai)).not.toContain('tool_calls');
   });
 
   it.each(['vllm', 'openai'] as const)(
@@ -80,7 +80,7 @@ describe('an answer as its provider gave it, in a chat', () => {
     (vendor) => {
       for (const wire of ['responses', 'messages', 'generate-content'] as const) {
         const { losses } = families[wire].protocol.upstream.encodeRequest(
-          readCall('chat-completions', asked(vendor)).decode(),
+          readCall('chat-completions', buildConversation(vendor)).decode(),
           families[wire].model,
           undefined,
         );
@@ -107,7 +107,7 @@ describe('reasoning in the content, as Mistral writes it', () => {
 
   it('goes back to Mistral byte for byte, and the same if it is translated', () => {
     expect(suits('chat-completions', body, magistral)).toBe(true);
-    expect(JSON.parse(sent('chat-completions', body, magistral)).messages).toEqual(body.messages);
+    expect(JSON.parse(encodeBody('chat-completions', body, magistral)).messages).toEqual(body.messages);
   });
 
   it.each(['openai/gpt-4o-mini', 'deepseek/deepseek-v4-flash'])(
@@ -157,7 +157,7 @@ describe('pictures a model made, in a chat', () => {
   it('reach OpenAI in a user turn, since an assistant has no field for them there', () => {
     const openai = chatModel({ id: 'openai/gpt-4o-mini' });
     expect(suits('chat-completions', body, openai)).toBe(false);
-    const messages: unknown = JSON.parse(sent('chat-completions', body, openai)).messages;
+    const messages: unknown = JSON.parse(encodeBody('chat-completions', body, openai)).messages;
     expect(messages).toMatchObject([
       { role: 'user' },
       { role: 'assistant', content: '' },
@@ -179,8 +179,8 @@ describe('pictures a model made, in a chat', () => {
     );
     if (!google || !groq) throw new Error('no models');
     expect(suits('chat-completions', body, google)).toBe(true);
-    expect(JSON.parse(sent('chat-completions', body, google)).messages).toEqual(body.messages);
-    expect(sent('chat-completions', body, groq)).not.toContain('c2VhbA');
+    expect(JSON.parse(encodeBody('chat-completions', body, google)).messages).toEqual(body.messages);
+    expect(encodeBody('chat-completions', body, groq)).not.toContain('c2VhbA');
     const { body: gemini } = families['generate-content'].protocol.upstream.encodeRequest(
       readCall('chat-completions', body).decode(),
       families['generate-content'].model,

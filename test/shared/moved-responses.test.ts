@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { families, readCall } from '../support/families.ts';
-import { call, sent, suits } from './moved.ts';
+import { call, encodeBody, suits } from './moved.ts';
 
 describe('reasoning in a response', () => {
-  const input = (id: string): object => ({
+  const buildInput = (id: string): object => ({
     model: 'openai/gpt-5.5',
     input: [
       { role: 'user', content: 'Hi' },
@@ -15,12 +15,12 @@ describe('reasoning in a response', () => {
   const made = `rs_${'01a1faecc6a27ed4ba0f1fd21ce51122'}0000`;
 
   it('that the gateway made an item for reaches no provider, which would not find it', () => {
-    expect(suits('responses', input(made))).toBe(false);
-    expect(sent('responses', input(made))).not.toContain('"reasoning"');
+    expect(suits('responses', buildInput(made))).toBe(false);
+    expect(encodeBody('responses', buildInput(made))).not.toContain('"reasoning"');
   });
 
   it('that the provider stores itself is passed on byte for byte', () => {
-    expect(suits('responses', input('rs_68a7c1d9e0f48191b2c3d4e5f60718293a4b5c6d7e8f9012'))).toBe(true);
+    expect(suits('responses', buildInput('rs_68a7c1d9e0f48191b2c3d4e5f60718293a4b5c6d7e8f9012'))).toBe(true);
   });
 
   it('keeps the id its signature is bound to, whole and streamed', () => {
@@ -59,7 +59,7 @@ describe('reasoning in a response', () => {
 });
 
 describe('a tool loop that began without reasoning', () => {
-  const body = (thinking: object): object => ({
+  const buildBody = (thinking: object): object => ({
     model: 'a/b',
     max_tokens: 4000,
     thinking,
@@ -72,13 +72,13 @@ describe('a tool loop that began without reasoning', () => {
   });
 
   it('continues without it if the client asked for it, since the provider requires the first', () => {
-    const asked = body({ type: 'enabled', budget_tokens: 2000 });
+    const asked = buildBody({ type: 'enabled', budget_tokens: 2000 });
     expect(suits('messages', asked)).toBe(false);
-    expect(sent('messages', asked)).not.toContain('"thinking"');
+    expect(encodeBody('messages', asked)).not.toContain('"thinking"');
   });
 
   it('continues byte for byte if the client did not ask for it', () => {
-    expect(suits('messages', body({ type: 'disabled' }))).toBe(true);
+    expect(suits('messages', buildBody({ type: 'disabled' }))).toBe(true);
   });
 });
 

@@ -6,7 +6,7 @@ export function suits(wire: Wire, body: object, model = families[wire].model): b
   return !call.carriesState && (call.suits?.(model) ?? true);
 }
 
-export function sent(wire: Wire, body: object, model = families[wire].model): string {
+export function encodeBody(wire: Wire, body: object, model = families[wire].model): string {
   return JSON.stringify(
     families[wire].protocol.upstream.encodeRequest(readCall(wire, body).decode(), model, undefined).body,
   );

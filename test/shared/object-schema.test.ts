@@ -3,7 +3,7 @@ import { resolvePointer } from '../../core/index.ts';
 import { fitStrict, toObjectSchema } from '../../plugins/shared/wire-kit/object-schema.ts';
 import { expectLinear } from '../support/linear.ts';
 
-function fitted(schema: unknown): { readonly schema: unknown; readonly reasons: number } {
+function fitSchema(schema: unknown): { readonly schema: unknown; readonly reasons: number } {
   const reasons: string[] = [];
   return { schema: toObjectSchema(schema, (reason) => reasons.push(reason)), reasons: reasons.length };
 }
@@ -13,7 +13,7 @@ const text = { type: 'string' };
 describe('the schema of a tool', () => {
   it('stays unchanged if its root is plainly an object', () => {
     const plain = { type: 'object', properties: { a: { anyOf: [text] } } };
-    expect(fitted(plain).schema).toBe(plain);
+    expect(fitSchema(plain).schema).toBe(plain);
   });
 
   it.each([
@@ -63,13 +63,13 @@ describe('the schema of a tool', () => {
       1,
     ],
   ])('with %s becomes an object schema', (_, schema, expected, reasons) => {
-    expect(fitted(schema)).toEqual({ schema: expected, reasons });
+    expect(fitSchema(schema)).toEqual({ schema: expected, reasons });
   });
 
   it('with choices that lead back to it is converted at once', () => {
     const itself = Array.from({ length: 8 }, () => ({ $ref: '#' }));
     const expected = { type: 'object', properties: { a: text } };
-    expect(fitted({ anyOf: [...itself, { properties: { a: text } }] })).toEqual({
+    expect(fitSchema({ anyOf: [...itself, { properties: { a: text } }] })).toEqual({
       schema: expected,
       reasons: 1,
     });
@@ -78,7 +78,7 @@ describe('the schema of a tool', () => {
   it('with many members in its choices is converted in linear time', async () => {
     await expectLinear((count) => {
       const names = Array.from({ length: count }, (_, place) => `member${place}`);
-      const { schema } = fitted({ anyOf: [{ required: names }, { required: names.toReversed() }] });
+      const { schema } = fitSchema({ anyOf: [{ required: names }, { required: names.toReversed() }] });
       expect(schema).toMatchObject({ required: { length: count } });
     }, 2000);
   });
@@ -91,7 +91,7 @@ describe('the schema of a tool', () => {
 });
 
 describe('a strict tool', () => {
-  const closed = (properties: object, required: readonly string[]): object => ({
+  const closeObject = (properties: object, required: readonly string[]): object => ({
     type: 'object',
     properties,
     required,
@@ -99,10 +99,10 @@ describe('a strict tool', () => {
   });
 
   it.each([
-    [closed({ a: text }, ['a']), true],
-    [closed({ a: text }, []), undefined],
+    [closeObject({ a: text }, ['a']), true],
+    [closeObject({ a: text }, []), undefined],
     [{ type: 'object', properties: {} }, undefined],
-    [closed({ a: { type: 'array', items: { type: 'object' } } }, ['a']), undefined],
+    [closeObject({ a: { type: 'array', items: { type: 'object' } } }, ['a']), undefined],
   ])('with %j is %s', (schema, strict) => {
     const lost: string[] = [];
     expect(fitStrict({ strict: true }, schema, 'tools[0]', (path) => lost.push(path))).toBe(strict);

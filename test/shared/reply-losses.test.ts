@@ -14,7 +14,7 @@ const plain: Readonly<Record<Wire, object>> = {
   'generate-content': { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] },
 };
 
-function replyOf(wire: Wire, name: string): CanonicalEvent[] {
+function decodeGolden(wire: Wire, name: string): CanonicalEvent[] {
   const body: unknown = JSON.parse(
     readFileSync(new URL(`../golden/${wire}/${name}/reply.json`, import.meta.url), 'utf8'),
   );
@@ -22,7 +22,7 @@ function replyOf(wire: Wire, name: string): CanonicalEvent[] {
 }
 
 /** The kinds of losses when a reply is written for a client of a wire. */
-function lostFor(client: Wire, events: readonly CanonicalEvent[], streamed: boolean): string[] {
+function listLost(client: Wire, events: readonly CanonicalEvent[], streamed: boolean): string[] {
   const { client: side } = families[client].protocol;
   const kinds = new Set<string>();
   const context: ReplyContext = {
@@ -82,17 +82,17 @@ const rows: readonly [vendor: Wire, name: string, lost: Partial<Record<Wire, str
 ];
 
 describe.each(rows)('the %s reply "%s"', (vendor, name, lost) => {
-  const events = replyOf(vendor, name);
+  const events = decodeGolden(vendor, name);
 
   it.each(wires)('reports for a client of %s every loss, and no more', (client) => {
     const expected = lost[client] ?? [];
-    expect(lostFor(client, events, false)).toEqual(expected);
-    expect(lostFor(client, events, true)).toEqual(expected);
+    expect(listLost(client, events, false)).toEqual(expected);
+    expect(listLost(client, events, true)).toEqual(expected);
   });
 });
 
 describe('what a provider says about its reply as such', () => {
-  const started = (owner: string, fields: Record<string, unknown>): CanonicalEvent[] => [
+  const buildStarted = (owner: string, fields: Record<string, unknown>): CanonicalEvent[] => [
     { type: 'response-start', vendor: { [owner]: fields } },
     { type: 'finish', candidate: 0, reason: { unified: 'stop', raw: 'stop' } },
     { type: 'response-end' },
@@ -100,40 +100,40 @@ describe('what a provider says about its reply as such', () => {
 
   it.each(wires)('reaches clients of %s as far as they may need it', (client) => {
     expect(
-      lostFor(
+      listLost(
         client,
-        started('another', { container: { id: 'c' }, moderation: {}, system_fingerprint: 'f' }),
+        buildStarted('another', { container: { id: 'c' }, moderation: {}, system_fingerprint: 'f' }),
         true,
       ),
     ).toEqual(['container', 'moderation']);
-    expect(lostFor(client, started(client, { container: { id: 'c' } }), false)).toEqual([]);
+    expect(listLost(client, buildStarted(client, { container: { id: 'c' } }), false)).toEqual([]);
   });
 });
 
 describe('the reason that a reply ended', () => {
-  const ended = (finish: Partial<Extract<CanonicalEvent, { type: 'finish' }>>): CanonicalEvent[] => [
+  const buildEnded = (finish: Partial<Extract<CanonicalEvent, { type: 'finish' }>>): CanonicalEvent[] => [
     { type: 'response-start' },
     { type: 'finish', candidate: 0, reason: { unified: 'stop', raw: 'stop' }, ...finish },
     { type: 'response-end' },
   ];
 
   it('is reported as lost to clients of messages if that protocol has no word for it', () => {
-    expect(lostFor('messages', ended({ reason: { unified: 'other', raw: 'MALFORMED' } }), true)).toEqual([
-      'finish',
-    ]);
-    expect(lostFor('messages', ended({ reason: { unified: 'pause', raw: 'pause_turn' } }), false)).toEqual(
-      [],
-    );
+    expect(
+      listLost('messages', buildEnded({ reason: { unified: 'other', raw: 'MALFORMED' } }), true),
+    ).toEqual(['finish']);
+    expect(
+      listLost('messages', buildEnded({ reason: { unified: 'pause', raw: 'pause_turn' } }), false),
+    ).toEqual([]);
   });
 
   it('reaches clients of chat-completions beside the usual word, except the sequence it stopped at', () => {
     expect(
-      lostFor('chat-completions', ended({ reason: { unified: 'other', raw: 'MALFORMED' } }), false),
+      listLost('chat-completions', buildEnded({ reason: { unified: 'other', raw: 'MALFORMED' } }), false),
     ).toEqual([]);
     expect(
-      lostFor(
+      listLost(
         'chat-completions',
-        ended({ reason: { unified: 'stop-sequence', raw: 'stop_sequence' }, stopSequence: '\n' }),
+        buildEnded({ reason: { unified: 'stop-sequence', raw: 'stop_sequence' }, stopSequence: '\n' }),
         true,
       ),
     ).toEqual(['stopSequence']);

@@ -27,21 +27,21 @@ const opening: Readonly<Record<Wire, object>> = {
 };
 
 /** The next request of a client that keeps what it received, as its SDK does. */
-function nextOf(client: Wire, said: Record<string, unknown>): object {
+function buildNextBody(client: Wire, said: Record<string, unknown>): object {
   const first = opening[client];
-  const list = <Value>(value: Value | undefined): Value[] => (Array.isArray(value) ? value : []);
+  const toList = <Value>(value: Value | undefined): Value[] => (Array.isArray(value) ? value : []);
   const next: Readonly<Record<Wire, () => object>> = {
     'chat-completions': () => ({
       ...first,
       messages: [
         { role: 'user', content: 'Hi' },
-        Object(list(said.choices)[0]).message,
+        Object(toList(said.choices)[0]).message,
         { role: 'user', content: 'Go on' },
       ],
     }),
     responses: () => ({
       ...first,
-      input: [{ role: 'user', content: 'Hi' }, ...list(said.output), { role: 'user', content: 'Go on' }],
+      input: [{ role: 'user', content: 'Hi' }, ...toList(said.output), { role: 'user', content: 'Go on' }],
     }),
     messages: () => ({
       ...first,
@@ -54,7 +54,7 @@ function nextOf(client: Wire, said: Record<string, unknown>): object {
     'generate-content': () => ({
       contents: [
         { role: 'user', parts: [{ text: 'Hi' }] },
-        Object(list(said.candidates)[0]).content,
+        Object(toList(said.candidates)[0]).content,
         { role: 'user', parts: [{ text: 'Go on' }] },
       ],
     }),
@@ -69,7 +69,7 @@ describe.each(wires)('a %s client', (client) => {
   const said: unknown = JSON.parse(
     JSON.stringify(side.encodeReply(events, { id: 'k1', model: 'google/g', created: 1, call })),
   );
-  const request = readCall(client, nextOf(client, Object(said))).decode();
+  const request = readCall(client, buildNextBody(client, Object(said))).decode();
 
   it("returns Google's signature on the same text", () => {
     const { body } = google.protocol.upstream.encodeRequest(request, google.model, undefined);

@@ -12,7 +12,7 @@ const tools = [{ type: 'function', name: 'look' }];
 const called = { type: 'function_call', call_id: 'c1', name: 'look', arguments: '{}' };
 const answered = { type: 'function_call_output', call_id: 'c1', output: 'Seen.' };
 
-function sent(client: Wire, body: object, wire: Wire = 'chat-completions'): unknown {
+function encodeMessages(client: Wire, body: object, wire: Wire = 'chat-completions'): unknown {
   const { protocol, model: target } = families[wire];
   const plain: { messages?: unknown; input?: unknown } = JSON.parse(
     JSON.stringify(protocol.upstream.encodeRequest(readCall(client, body).decode(), target, undefined).body),
@@ -25,8 +25,8 @@ describe('two messages of the assistant', () => {
 
   it('stay two on the other wires that have messages', () => {
     for (const wire of ['chat-completions', 'responses'] as const) {
-      expect(sent('messages', { model, max_tokens: 90, messages: two }, wire)).toEqual(two);
-      expect(sent('responses', { model, input: two }, wire)).toEqual(two);
+      expect(encodeMessages('messages', { model, max_tokens: 90, messages: two }, wire)).toEqual(two);
+      expect(encodeMessages('responses', { model, input: two }, wire)).toEqual(two);
     }
   });
 
@@ -61,7 +61,7 @@ describe('two messages of the assistant', () => {
       { role: 'tool', content: 'Seen.' },
     ];
     expect(
-      sent('responses', {
+      encodeMessages('responses', {
         model,
         tools,
         input: [
@@ -80,7 +80,7 @@ describe('two messages of the assistant', () => {
       { role: 'assistant', content: 'World' },
       { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content: 'Seen.' }] },
     ];
-    expect(sent('messages', { model, max_tokens: 90, messages })).toMatchObject(shown);
+    expect(encodeMessages('messages', { model, max_tokens: 90, messages })).toMatchObject(shown);
   });
 });
 
@@ -95,7 +95,7 @@ it('texts between which a provider searched keep a break, and pieces of one text
     { role: 'assistant', content: [text('I look.'), ...search, text('Sunny, '), text('it says.')] },
     go,
   ];
-  expect(sent('messages', { model, max_tokens: 90, messages })).toEqual([
+  expect(encodeMessages('messages', { model, max_tokens: 90, messages })).toEqual([
     hi,
     { role: 'assistant', content: 'I look.\n\nSunny, it says.' },
     go,
@@ -106,5 +106,9 @@ it('texts between which a provider searched keep a break, and pieces of one text
     { role: 'model', parts: [{ text: 'lo.' }] },
     { parts: [{ text: 'Go' }] },
   ];
-  expect(sent('generate-content', { contents })).toEqual([hi, { role: 'assistant', content: 'Hello.' }, go]);
+  expect(encodeMessages('generate-content', { contents })).toEqual([
+    hi,
+    { role: 'assistant', content: 'Hello.' },
+    go,
+  ]);
 });

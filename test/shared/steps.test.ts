@@ -6,13 +6,13 @@ import { describe, expect, it } from 'vitest';
 import { families, readCall } from '../support/families.ts';
 
 const tools = [{ type: 'function', name: 'look' }];
-const called = (id: string): object => ({
+const buildCall = (id: string): object => ({
   type: 'function_call',
   call_id: id,
   name: 'look',
   arguments: '{}',
 });
-const answered = (id: string): object => ({
+const buildOutput = (id: string): object => ({
   type: 'function_call_output',
   call_id: id,
   output: `seen ${id}`,
@@ -21,7 +21,7 @@ const hi = { role: 'user', content: 'Hi' };
 const wait = { role: 'user', content: 'Wait' };
 const approved = { role: 'developer', content: 'Approved' };
 
-function sent(
+function encodeInput(
   wire: 'chat-completions' | 'messages' | 'generate-content',
   input: readonly object[],
 ): { readonly said: unknown; readonly lost: readonly string[] } {
@@ -36,22 +36,22 @@ function sent(
 }
 
 describe('a message between a call and its result', () => {
-  const input = [hi, called('a'), approved, answered('a')];
+  const input = [hi, buildCall('a'), approved, buildOutput('a')];
 
   it('follows the result on every wire, and is reported by its own path', () => {
-    expect(sent('chat-completions', input).said).toMatchObject([
+    expect(encodeInput('chat-completions', input).said).toMatchObject([
       {},
       { tool_calls: [{ id: 'a' }] },
       { role: 'tool', tool_call_id: 'a' },
       { role: 'developer', content: 'Approved' },
     ]);
-    expect(sent('messages', input).said).toMatchObject([
+    expect(encodeInput('messages', input).said).toMatchObject([
       {},
       { content: [{ type: 'tool_use' }] },
       { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a' }] },
       { role: 'system', content: [{ text: 'Approved' }] },
     ]);
-    expect(sent('generate-content', input)).toMatchObject({
+    expect(encodeInput('generate-content', input)).toMatchObject({
       said: [
         {},
         { parts: [{ functionCall: { id: 'a' } }] },
@@ -66,15 +66,15 @@ describe('a message between a call and its result', () => {
 it('results of one step stay together, whatever else was said and done before the last of them', () => {
   const input = [
     hi,
-    called('a'),
-    called('b'),
-    answered('a'),
+    buildCall('a'),
+    buildCall('b'),
+    buildOutput('a'),
     wait,
     { role: 'assistant', content: 'I do.' },
     wait,
-    answered('b'),
+    buildOutput('b'),
   ];
-  expect(sent('chat-completions', input).said).toMatchObject([
+  expect(encodeInput('chat-completions', input).said).toMatchObject([
     {},
     {},
     { tool_call_id: 'a' },
@@ -83,14 +83,14 @@ it('results of one step stay together, whatever else was said and done before th
     { content: 'I do.' },
     { content: 'Wait' },
   ]);
-  expect(sent('messages', input).said).toMatchObject([
+  expect(encodeInput('messages', input).said).toMatchObject([
     {},
     {},
     { content: [{ tool_use_id: 'a' }, { tool_use_id: 'b' }, { text: 'Wait' }] },
     { role: 'assistant' },
     { content: [{ text: 'Wait' }] },
   ]);
-  expect(sent('generate-content', input).said).toMatchObject([
+  expect(encodeInput('generate-content', input).said).toMatchObject([
     {},
     {},
     { parts: [{ functionResponse: { id: 'a' } }, { functionResponse: { id: 'b' } }] },

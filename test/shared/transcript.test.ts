@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Transcript } from '../../plugins/shared/wire-kit/transcript.ts';
 
-function said(pieces: readonly string[], limit?: number): Transcript {
+function createTranscript(pieces: readonly string[], limit?: number): Transcript {
   const transcript = new Transcript(limit);
   for (const piece of pieces) transcript.add(piece);
   return transcript;
@@ -13,7 +13,7 @@ describe('a transcript', () => {
   it('is the text of the reply, however it was cut', () => {
     fc.assert(
       fc.property(fc.array(fc.string(), { maxLength: 3000 }), (pieces) => {
-        const transcript = said(pieces);
+        const transcript = createTranscript(pieces);
         expect([transcript.text, transcript.length, transcript.whole]).toEqual([
           pieces.join(''),
           pieces.join('').length,
@@ -25,7 +25,7 @@ describe('a transcript', () => {
   });
 
   it('keeps the start of a text that is longer than its limit, and counts the rest', () => {
-    const transcript = said(
+    const transcript = createTranscript(
       Array.from({ length: 5000 }, () => 'word '),
       100,
     );
@@ -35,7 +35,7 @@ describe('a transcript', () => {
   });
 
   it('can be read while it grows', () => {
-    const transcript = said(['one ']);
+    const transcript = createTranscript(['one ']);
     expect(transcript.text).toBe('one ');
     transcript.add('two');
     expect(transcript.text).toBe('one two');

@@ -22,7 +22,7 @@ export const encoders = {
   google: (error: GatewayError) => encodeGoogle(error),
 };
 
-function bodyOf(family: Family, status: number, message: string, more: object = {}): object {
+function buildBody(family: Family, status: number, message: string, more: object = {}): object {
   if (family === 'openai')
     return { error: { message, type: 'invalid_request_error', param: null, code: null, ...more } };
   if (family === 'messages')
@@ -31,5 +31,5 @@ function bodyOf(family: Family, status: number, message: string, more: object = 
 }
 
 export function decode(family: Family, status: number, message: string, more: object = {}): GatewayError {
-  return decoders[family](status, JSON.stringify(bodyOf(family, status, message, more)));
+  return decoders[family](status, JSON.stringify(buildBody(family, status, message, more)));
 }

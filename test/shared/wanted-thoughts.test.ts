@@ -3,13 +3,13 @@
  * reaches no other provider.
  */
 import { describe, expect, it } from 'vitest';
-import { modelWith } from '../chat-completions/bodies.ts';
-import { answered, kept, said, conversationOf } from '../support/continuing.ts';
+import { makeModel } from '../chat-completions/bodies.ts';
+import { answerCalls, keepReply, buildUserEntry, buildConversation } from '../support/continuing.ts';
 import { families, readCall, wires, type Wire } from '../support/families.ts';
 import { isObject, type Json } from '../support/json.ts';
 
 const { protocol: chat } = families['chat-completions'];
-const deepseek = modelWith({
+const deepseek = makeModel({
   id: 'deepseek/deepseek-v4-pro',
   capabilities: {
     reasoning: { style: 'effort' },
@@ -42,30 +42,33 @@ const tools: Readonly<Record<Wire, object>> = {
   },
 };
 
-function jsonOf(value: unknown): Json {
+function toJson(value: unknown): Json {
   const plain: unknown = JSON.parse(JSON.stringify(value));
   return isObject(plain) ? plain : {};
 }
 
 describe.each(wires)('a %s client', (client) => {
   const opening = { model: deepseek.id, ...tools[client] };
-  const call = readCall(client, { ...opening, ...conversationOf(client, [said(client, 'Tide?')]) });
+  const call = readCall(client, {
+    ...opening,
+    ...buildConversation(client, [buildUserEntry(client, 'Tide?')]),
+  });
   const events = chat.upstream.decodeReply(reply, call, deepseek);
-  const heard = jsonOf(
+  const heard = toJson(
     families[client].protocol.client.encodeReply(events, { id: 'k1', model: deepseek.id, created: 1, call }),
   );
   const next = readCall(client, {
     ...opening,
-    ...conversationOf(client, [
-      said(client, 'Tide?'),
-      ...kept(client, heard),
-      ...answered(client, heard, () => 'noon'),
+    ...buildConversation(client, [
+      buildUserEntry(client, 'Tide?'),
+      ...keepReply(client, heard),
+      ...answerCalls(client, heard, () => 'noon'),
     ]),
   });
 
   it("returns DeepSeek's reasoning to it with the call", () => {
     const { body } = chat.upstream.encodeRequest(next.decode(), deepseek, undefined);
-    expect(jsonOf(body)).toMatchObject({
+    expect(toJson(body)).toMatchObject({
       messages: [{}, { role: 'assistant', reasoning_content: thought, tool_calls: [{}] }, { role: 'tool' }],
     });
   });

@@ -17,7 +17,7 @@ type Post = (stream: boolean) => Promise<Heard>;
 /** Returns whether it got its reply. */
 type Agent = (post: Post) => Promise<boolean>;
 
-function codeOf(text: string): string | undefined {
+function readCode(text: string): string | undefined {
   return /"code":\s*"(\w+)"/.exec(text)?.[1];
 }
 
@@ -30,7 +30,7 @@ async function pause({ headers }: Heard): Promise<void> {
 const fatal = new Set(['context_length_exceeded', 'insufficient_quota', 'server_is_overloaded', 'slow_down']);
 
 /** Five requests while the status is 5xx, and that six times. */
-const codex: Agent = async (post) => {
+const runCodex: Agent = async (post) => {
   for (let turn = 0; turn < 6; turn += 1) {
     let heard = await post(true);
     for (let again = 0; again < 4 && heard.status >= 500; again += 1) heard = await post(true);
@@ -38,7 +38,7 @@ const codex: Agent = async (post) => {
     if (status === 200 && text.includes('"type":"response.completed"')) return true;
     if (
       status === 400 ||
-      fatal.has(codeOf(text) ?? '') ||
+      fatal.has(readCode(text) ?? '') ||
       (status === 429 && headers.get('x-should-retry') === 'false')
     )
       return false;
@@ -48,7 +48,7 @@ const codex: Agent = async (post) => {
 };
 
 /** Ten retries, as its SDK decides; after an error inside a stream it asks once more, for a whole reply. */
-const claudeCode: Agent = async (post) => {
+const runClaudeCode: Agent = async (post) => {
   let stream = true;
   for (let turn = 0; turn < 11; turn += 1) {
     const heard = await post(stream);
@@ -65,7 +65,7 @@ const claudeCode: Agent = async (post) => {
 };
 
 /** Four attempts in all, also if a stream ends without its last event. */
-const geminiCli: Agent = async (post) => {
+const runGeminiCli: Agent = async (post) => {
   for (let turn = 0; turn < 4; turn += 1) {
     const heard = await post(true);
     if (heard.status === 200 && heard.text.includes('"finishReason"')) return true;
@@ -75,4 +75,4 @@ const geminiCli: Agent = async (post) => {
   return false;
 };
 
-export const agents = { Codex: codex, 'Claude Code': claudeCode, 'Gemini CLI': geminiCli } as const;
+export const agents = { Codex: runCodex, 'Claude Code': runClaudeCode, 'Gemini CLI': runGeminiCli } as const;

@@ -1,7 +1,7 @@
 /** Rates of a price for properties: those of input and output, and any of the others. */
 import fc from 'fast-check';
 
-export function anyRates<Rate>(rate: fc.Arbitrary<Rate>) {
+export function buildRates<Rate>(rate: fc.Arbitrary<Rate>) {
   return fc.record(
     {
       input: rate,

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import type { CanonicalEvent, Opaque, Usage } from '../../core/index.ts';
 import { character, text, word } from './arbitrary.ts';
-import { blockOf } from './events.ts';
+import { buildBlock } from './events.ts';
 
 export interface SaidBlock {
   readonly kind: 'text' | 'reasoning' | 'refusal' | 'tool-call';
@@ -24,13 +24,13 @@ export function hasCall(blocks: readonly SaidBlock[]): boolean {
   return blocks.some(({ kind }) => kind === 'tool-call');
 }
 
-export function eventsOf(said: SaidBlock, block: number, candidate = 0): CanonicalEvent[] {
+export function buildEvents(said: SaidBlock, block: number, candidate = 0): CanonicalEvent[] {
   const { kind, pieces: texts, opaque, ...facts } = said;
-  return blockOf(block, kind, texts, facts, opaque, candidate);
+  return buildBlock(block, kind, texts, facts, opaque, candidate);
 }
 
 /** Replies with one to three candidates, whose blocks are numbered in one row. */
-export function candidatesOf(
+export function buildCandidates(
   said: fc.Arbitrary<SaidBlock[]>,
   usage: fc.Arbitrary<Usage>,
 ): fc.Arbitrary<CanonicalEvent[]> {
@@ -43,7 +43,7 @@ export function candidatesOf(
     .map(([candidates, counted]) => {
       let number = 0;
       const events = candidates.flatMap(([blocks, raw], candidate): CanonicalEvent[] => [
-        ...blocks.flatMap((block) => eventsOf(block, number++, candidate)),
+        ...blocks.flatMap((block) => buildEvents(block, number++, candidate)),
         {
           type: 'finish',
           candidate,

@@ -1,5 +1,5 @@
 /** What a test needs of the machine: without it the test is skipped, but fails in CI. */
-export function available(present: boolean, what: string): boolean {
+export function checkAvailable(present: boolean, what: string): boolean {
   if (!present && /^(1|true)$/i.test(process.env.CI ?? '')) {
     throw new Error(`CI skips no test, and this machine lacks ${what}`);
   }
@@ -7,4 +7,4 @@ export function available(present: boolean, what: string): boolean {
 }
 
 /** Tests that read `/proc` or write to `/dev/full`. */
-export const onLinux = available(process.platform === 'linux', 'Linux');
+export const onLinux = checkAvailable(process.platform === 'linux', 'Linux');

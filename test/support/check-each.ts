@@ -4,7 +4,7 @@ import { loadConfig } from '../../core/config.ts';
 import { createGateway } from '../../core/gateway.ts';
 import { listShortcomings } from '../../core/process/config-warnings.ts';
 
-async function checked(file: string): Promise<string> {
+async function checkFile(file: string): Promise<string> {
   try {
     const gateway = createGateway(await loadConfig(file), pino({ level: 'silent' }));
     await gateway.check();
@@ -22,7 +22,7 @@ for (const argument of process.argv.slice(2)) {
   const before = { ...process.env };
   for (const variable of variables)
     process.env[variable.split('=')[0] ?? ''] = variable.slice(variable.indexOf('=') + 1);
-  messages.push(await checked(file));
+  messages.push(await checkFile(file));
   process.env = before;
 }
 process.stdout.write(JSON.stringify(messages));

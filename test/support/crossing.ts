@@ -15,8 +15,8 @@ import {
 import { crossReply, encodeTranslated, encodeVerbatim } from '../../core/lanes.ts';
 import { formatLossHeader } from '../../core/loss.ts';
 import { ReplyBudget, ReplyMemory } from '../../core/upstream/reply-memory.ts';
-import { modelOf, protocol as images } from '../images/bodies.ts';
-import { received } from './exchange.ts';
+import { requireModel, protocol as images } from '../images/bodies.ts';
+import { buildHead } from './exchange.ts';
 import { families, wires } from './families.ts';
 
 export const sides = [...wires, 'images'] as const;
@@ -29,12 +29,12 @@ interface Facts {
   match(stream: boolean): Match;
 }
 
-function factsOf(side: Side): Facts {
+function getFacts(side: Side): Facts {
   return side === 'images'
     ? {
         protocol: images,
         headers: {},
-        model: modelOf('openai/gpt-image-1.5'),
+        model: requireModel('openai/gpt-image-1.5'),
         match: () => ({ operation: 'generate' }),
       }
     : families[side];
@@ -43,16 +43,16 @@ function factsOf(side: Side): Facts {
 const provider: Provider = { name: 'house', endpoints: {}, sign: (request) => request };
 
 /** The exchange of a client's body on its attempt at a provider's model. */
-function exchangeOf(client: Side, vendor: Side, body: Buffer, stream: boolean): Routed {
-  const { protocol, match, headers } = factsOf(client);
+function buildExchange(client: Side, vendor: Side, body: Buffer, stream: boolean): Routed {
+  const { protocol, match, headers } = getFacts(client);
   const { bytes, text, value } = parseJson(body);
   const call = protocol.client.read(value, text, match(stream), headers);
-  const head = received(protocol.name);
+  const head = buildHead(protocol.name);
   const target = {
     provider,
-    model: factsOf(vendor).model,
+    model: getFacts(vendor).model,
     price: freePrice,
-    protocol: factsOf(vendor).protocol,
+    protocol: getFacts(vendor).protocol,
   };
   const canonical = call.decode();
   return {
@@ -87,7 +87,7 @@ function exchangeOf(client: Side, vendor: Side, body: Buffer, stream: boolean): 
 }
 
 /** Returns a refusal's error; rethrows everything else. */
-async function unlessRefused(run: () => Promise<void>): Promise<'done' | 'refused'> {
+async function catchRefusal(run: () => Promise<void>): Promise<'done' | 'refused'> {
   try {
     await run();
     return 'done';
@@ -99,8 +99,8 @@ async function unlessRefused(run: () => Promise<void>): Promise<'done' | 'refuse
 
 /** Reads a client's body, writes it for a provider, and shortens it as for a model without room. */
 export function crossRequest(client: Side, vendor: Side, body: Buffer): Promise<'done' | 'refused'> {
-  return unlessRefused(async () => {
-    const exchange = exchangeOf(client, vendor, body, false);
+  return catchRefusal(async () => {
+    const exchange = buildExchange(client, vendor, body, false);
     exchange.call.suits?.(exchange.attempt.target.model);
     shortenTo(1 / 2, exchange.canonical());
     const verbatim = client === vendor && client !== 'images';
@@ -117,7 +117,7 @@ const least: Readonly<Record<Side, object>> = {
   images: { model: 'a/b', prompt: 'A heron', quality: 'low' },
 };
 
-async function* inPieces(text: string, length: number): AsyncGenerator<Uint8Array> {
+async function* streamPieces(text: string, length: number): AsyncGenerator<Uint8Array> {
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; at += length) yield bytes.subarray(at, at + length);
 }
@@ -131,14 +131,14 @@ export interface VendorReply {
 
 /** Crosses a provider's reply to a client that asked for it in the same form. */
 export function crossAnswer({ client, vendor, text, streamed }: VendorReply): Promise<'done' | 'refused'> {
-  return unlessRefused(async () => {
+  return catchRefusal(async () => {
     const body = Buffer.from(
       JSON.stringify({
         ...least[client],
         ...(streamed && client !== 'generate-content' ? { stream: true } : {}),
       }),
     );
-    const exchange = exchangeOf(client, vendor, body, streamed);
+    const exchange = buildExchange(client, vendor, body, streamed);
     const headers = { 'content-type': streamed ? 'text/event-stream' : 'application/json' };
     const lane = {
       verbatim: client === vendor && client !== 'images',
@@ -148,7 +148,7 @@ export function crossAnswer({ client, vendor, text, streamed }: VendorReply): Pr
     };
     const pieces = crossReply(
       exchange,
-      { status: 200, headers, body: inPieces(text, 1000) },
+      { status: 200, headers, body: streamPieces(text, 1000) },
       { tally: new Tally(), memory: new ReplyMemory(new ReplyBudget({ repliesLimit: Infinity })) },
       lane,
     );

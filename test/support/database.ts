@@ -9,7 +9,7 @@ declare module 'vitest' {
   }
 }
 
-export async function freshDatabase(): Promise<Database> {
+export async function openDatabase(): Promise<Database> {
   const reply = await fetch(inject('postgres'));
   if (!reply.ok) throw new Error(await reply.text());
   return createDatabase(await reply.text());

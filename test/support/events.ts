@@ -5,7 +5,7 @@ type Start = Extract<CanonicalEvent, { type: 'block-start' }>;
 type End = Extract<CanonicalEvent, { type: 'block-end' }>;
 
 /** A block of pieces, with facts of its first and its last event. */
-export function blockOf(
+export function buildBlock(
   block: number,
   kind: Start['kind'],
   pieces: readonly string[],

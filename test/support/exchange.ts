@@ -10,7 +10,7 @@ import { plainProtocol } from './plain-protocol.ts';
 const logger = pino({ level: 'silent' });
 
 /** The head of a call of a protocol. */
-export function received(
+export function buildHead(
   family: string,
   headers: IncomingHttpHeaders = {},
   query = '',
@@ -46,7 +46,7 @@ export interface Routing {
 }
 
 /** A call on its attempt at a target. */
-export function routed(
+export function buildRouted(
   target: Target,
   {
     family = 'plain',
@@ -57,7 +57,7 @@ export function routed(
     cancellation = new Cancellation(),
   }: Routing = {},
 ): Routed {
-  const head = received(family, {}, '', cancellation);
+  const head = buildHead(family, {}, '', cancellation);
   const { signal } = head;
   const body = { model: target.model.id, prompt: 'hello', stream };
   const text = JSON.stringify(body);

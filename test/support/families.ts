@@ -27,25 +27,25 @@ export const families: Readonly<Record<Wire, Family>> = {
     protocol: chatCompletions,
     headers: {},
     match: () => ({ operation: 'generate' }),
-    model: chatBodies.modelWith(),
+    model: chatBodies.makeModel(),
   },
   responses: {
     protocol: responses,
     headers: {},
     match: () => ({ operation: 'generate' }),
-    model: responsesBodies.modelWith(),
+    model: responsesBodies.makeModel(),
   },
   messages: {
     protocol: messagesBodies.protocol,
     headers: messagesBodies.version,
     match: () => ({ operation: 'generate' }),
-    model: messagesBodies.modelWith(),
+    model: messagesBodies.makeModel(),
   },
   'generate-content': {
     protocol: generateBodies.protocol,
     headers: {},
-    match: (stream) => generateBodies.matchOf(stream),
-    model: generateBodies.modelWith(),
+    match: (stream) => generateBodies.makeMatch(stream),
+    model: generateBodies.makeModel(),
   },
 };
 

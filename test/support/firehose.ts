@@ -19,7 +19,7 @@ type Body = Readonly<Record<string, unknown>>;
 const data = (body: Body): string => `data: ${JSON.stringify(body)}\n\n`;
 const event = (type: string, body: Body): string => `event: ${type}\n${data({ type, ...body })}`;
 
-function chatCompletions(): Speech {
+function createChatCompletions(): Speech {
   const chunk = (choices: readonly Body[], usage?: Body): string =>
     data({
       id: 'chatcmpl-1',
@@ -41,7 +41,7 @@ function chatCompletions(): Speech {
   };
 }
 
-function messages(): Speech {
+function createMessages(): Speech {
   const message = {
     id: 'msg_1',
     type: 'message',
@@ -65,9 +65,9 @@ function messages(): Speech {
   };
 }
 
-function responses(): Speech {
+function createResponses(): Speech {
   let number = 0;
-  const numbered = (type: string, body: Body): string =>
+  const numberEvent = (type: string, body: Body): string =>
     event(type, { ...body, sequence_number: (number += 1) - 1 });
   const place = { item_id: 'msg_1', output_index: 0, content_index: 0 };
   const part = (text: string): Body => ({ type: 'output_text', text, annotations: [], logprobs: [] });
@@ -90,21 +90,21 @@ function responses(): Speech {
     ...more,
   });
   const opening = [
-    numbered('response.created', { response: response('in_progress') }),
-    numbered('response.output_item.added', { output_index: 0, item: item('in_progress', []) }),
-    numbered('response.content_part.added', { ...place, part: part('') }),
+    numberEvent('response.created', { response: response('in_progress') }),
+    numberEvent('response.output_item.added', { output_index: 0, item: item('in_progress', []) }),
+    numberEvent('response.content_part.added', { ...place, part: part('') }),
   ];
   return {
     opening: opening.join(''),
-    say: (delta) => numbered('response.output_text.delta', { ...place, delta, logprobs: [] }),
+    say: (delta) => numberEvent('response.output_text.delta', { ...place, delta, logprobs: [] }),
     ending(all) {
       const text = all();
       const usage = { input_tokens: 10, output_tokens: 100, total_tokens: 110 };
       return (
-        numbered('response.output_text.done', { ...place, text, logprobs: [] }) +
-        numbered('response.content_part.done', { ...place, part: part(text) }) +
-        numbered('response.output_item.done', { output_index: 0, item: item('completed', [part(text)]) }) +
-        numbered('response.completed', {
+        numberEvent('response.output_text.done', { ...place, text, logprobs: [] }) +
+        numberEvent('response.content_part.done', { ...place, part: part(text) }) +
+        numberEvent('response.output_item.done', { output_index: 0, item: item('completed', [part(text)]) }) +
+        numberEvent('response.completed', {
           response: response('completed', { output: [item('completed', [part(text)])], usage }),
         })
       );
@@ -112,7 +112,7 @@ function responses(): Speech {
   };
 }
 
-function generateContent(): Speech {
+function createGenerateContent(): Speech {
   const usageMetadata = { promptTokenCount: 10, candidatesTokenCount: 100, totalTokenCount: 110 };
   const chunk = (text: string, more: Body = {}): string =>
     data({
@@ -125,14 +125,14 @@ function generateContent(): Speech {
 }
 
 const speeches: Readonly<Record<Wire, () => Speech>> = {
-  'chat-completions': chatCompletions,
-  responses,
-  messages,
-  'generate-content': generateContent,
+  'chat-completions': createChatCompletions,
+  responses: createResponses,
+  messages: createMessages,
+  'generate-content': createGenerateContent,
 };
 
-function speechAt(path: string): Speech {
-  if (path.includes('/chat/completions')) return chatCompletions();
+function createSpeech(path: string): Speech {
+  if (path.includes('/chat/completions')) return createChatCompletions();
   return speeches[wires.find((wire) => path.includes(`/${wire}`)) ?? 'generate-content']();
 }
 
@@ -141,14 +141,14 @@ function speechAt(path: string): Speech {
  * disconnected.
  */
 async function pour(response: ServerResponse, next: () => string | undefined): Promise<void> {
-  let taken = (): void => undefined;
+  let resume = (): void => undefined;
   response
     .writeHead(200, { 'content-type': 'text/event-stream' })
-    .on('drain', () => taken())
-    .on('close', () => taken());
+    .on('drain', () => resume())
+    .on('close', () => resume());
   for (let text = next(); text !== undefined && !response.destroyed; text = next()) {
     if (response.write(text)) continue;
-    await new Promise<void>((resolve) => void (taken = resolve));
+    await new Promise<void>((resolve) => void (resume = resolve));
   }
 }
 
@@ -178,15 +178,15 @@ export async function startFirehose(
 ): Promise<Firehose> {
   let poured = 0;
   const vendor = await startScriptedVendor(async (response, { url = '' }) => {
-    const { opening, say, ending } = speechAt(url);
+    const { opening, say, ending } = createSpeech(url);
     let [number, over] = [0, false];
-    const all = (): string => Array.from({ length: number }, (_, index) => word(index + 1)).join('');
+    const joinWords = (): string => Array.from({ length: number }, (_, index) => word(index + 1)).join('');
     const next = (): string | undefined => {
       if (over) return undefined;
       poured += 1;
       const text = word(number + 1);
       over = text === undefined;
-      if (text === undefined) return ending(all);
+      if (text === undefined) return ending(joinWords);
       number += 1;
       return number === 1 ? opening + say(text) : say(text);
     };

@@ -21,7 +21,7 @@ async function isFree(port: number): Promise<boolean> {
 }
 
 /** A port that was free a moment ago, and so was the one after it. */
-export async function freePort(): Promise<number> {
+export async function findFreePort(): Promise<number> {
   for (;;) {
     const port = next;
     next = next + 2 < highest ? next + 2 : lowest;

@@ -22,7 +22,7 @@ export interface Place {
 }
 
 /** Every place of a value that can grow. */
-export function* placesIn(value: unknown, path: Path = []): Generator<Place> {
+export function* findPlaces(value: unknown, path: Path = []): Generator<Place> {
   if (typeof value === 'string') yield { path, manner: 'text' };
   if (Array.isArray(value)) {
     if (value.length > 0)
@@ -30,10 +30,10 @@ export function* placesIn(value: unknown, path: Path = []): Generator<Place> {
         { path, manner: 'same' },
         { path, manner: 'distinct' },
       ] as const;
-    for (const [index, item] of value.entries()) yield* placesIn(item, [...path, index]);
+    for (const [index, item] of value.entries()) yield* findPlaces(item, [...path, index]);
   } else if (isObject(value)) {
     yield { path, manner: 'fields' };
-    for (const [name, member] of Object.entries(value)) yield* placesIn(member, [...path, name]);
+    for (const [name, member] of Object.entries(value)) yield* findPlaces(member, [...path, name]);
   }
 }
 
@@ -41,24 +41,26 @@ const names = /^(.*_)?(id|name|Id)$|uri|url|title/;
 const numbers = /index$|^sequence_number$/i;
 
 /** The same with other names and numbers, equal for equal `times`. */
-function renamed(value: unknown, times: number, field = ''): unknown {
+function renameValue(value: unknown, times: number, field = ''): unknown {
   if (typeof value === 'string') return names.test(field) ? `${value}_${times}` : value;
   if (typeof value === 'number') return numbers.test(field) ? value + times : value;
-  if (Array.isArray(value)) return value.map((item) => renamed(item, times, field));
+  if (Array.isArray(value)) return value.map((item) => renameValue(item, times, field));
   return isObject(value)
-    ? Object.fromEntries(Object.entries(value).map(([name, member]) => [name, renamed(member, times, name)]))
+    ? Object.fromEntries(
+        Object.entries(value).map(([name, member]) => [name, renameValue(member, times, name)]),
+      )
     : value;
 }
 
-function repeated(items: readonly unknown[], manner: Manner, size: number): unknown[] {
+function repeatItems(items: readonly unknown[], manner: Manner, size: number): unknown[] {
   return Array.from({ length: size * items.length }, (_, index) => {
     const item = items[index % items.length];
-    return manner === 'distinct' ? renamed(item, Math.floor(index / items.length)) : item;
+    return manner === 'distinct' ? renameValue(item, Math.floor(index / items.length)) : item;
   });
 }
 
-function grown(value: unknown, manner: Manner, size: number): unknown {
-  if (Array.isArray(value)) return repeated(value, manner, size);
+function growValue(value: unknown, manner: Manner, size: number): unknown {
+  if (Array.isArray(value)) return repeatItems(value, manner, size);
   if (typeof value === 'string') return value.padEnd(20, '-').repeat(size);
   return isObject(value)
     ? { ...value, ...Object.fromEntries(Array.from({ length: size }, (_, index) => [`x_${index}`, index])) }
@@ -68,7 +70,7 @@ function grown(value: unknown, manner: Manner, size: number): unknown {
 /** The value, made so many times as large at one place. */
 export function growAt(value: unknown, { path, manner }: Place, size: number): unknown {
   const [first, ...rest] = path;
-  if (first === undefined) return grown(value, manner, size);
+  if (first === undefined) return growValue(value, manner, size);
   if (Array.isArray(value))
     return value.map((item, index) => (index === first ? growAt(item, { path: rest, manner }, size) : item));
   if (!isObject(value)) return value;
@@ -85,7 +87,7 @@ export type StreamPlace =
   | { readonly from: number; readonly to: number; readonly manner: 'same' | 'distinct' }
   | { readonly event: number; readonly place: Place };
 
-function parsed(data: string): unknown {
+function parseJson(data: string): unknown {
   try {
     return JSON.parse(data);
   } catch {
@@ -94,26 +96,26 @@ function parsed(data: string): unknown {
 }
 
 /** Every place of a stream that can grow: any event, any few in sequence, and any place in one. */
-export function* placesInStream(events: readonly WireEvent[]): Generator<StreamPlace> {
+export function* findStreamPlaces(events: readonly WireEvent[]): Generator<StreamPlace> {
   for (const [from, { data }] of events.entries()) {
     for (const length of [1, 2, 3, 6]) {
       if (from + length > events.length) continue;
       for (const manner of ['same', 'distinct'] as const) yield { from, to: from + length, manner };
     }
-    for (const place of placesIn(parsed(data))) yield { event: from, place };
+    for (const place of findPlaces(parseJson(data))) yield { event: from, place };
   }
 }
 
 export function growStream(events: readonly WireEvent[], place: StreamPlace, size: number): string {
-  const frames = (each: readonly WireEvent[]): string =>
+  const joinFrames = (each: readonly WireEvent[]): string =>
     each
       .map(({ event, data }) => `${event === undefined ? '' : `event: ${event}\n`}data: ${data}\n\n`)
       .join('');
   if ('event' in place) {
-    return frames(
+    return joinFrames(
       events.map((each, index) =>
         index === place.event
-          ? { ...each, data: JSON.stringify(growAt(parsed(each.data), place.place, size)) }
+          ? { ...each, data: JSON.stringify(growAt(parseJson(each.data), place.place, size)) }
           : each,
       ),
     );
@@ -124,10 +126,10 @@ export function growStream(events: readonly WireEvent[], place: StreamPlace, siz
       ? part
       : part.map(({ event, data }) => ({
           event,
-          data: data.startsWith('{') ? JSON.stringify(renamed(parsed(data), times)) : data,
+          data: data.startsWith('{') ? JSON.stringify(renameValue(parseJson(data), times)) : data,
         })),
   );
-  return frames([...events.slice(0, place.from), ...again.flat(), ...events.slice(place.to)]);
+  return joinFrames([...events.slice(0, place.from), ...again.flat(), ...events.slice(place.to)]);
 }
 
 export interface GoldenCase {
@@ -139,16 +141,16 @@ export interface GoldenCase {
 }
 
 /** The golden cases of a wire; what a case lacks is undefined, or empty. */
-export function goldenCases(wire: string): GoldenCase[] {
+export function readGoldenCases(wire: string): GoldenCase[] {
   const folder = new URL(`../golden/${wire}/`, import.meta.url);
   return readdirSync(folder).map((name): GoldenCase => {
     const files = new Set(readdirSync(new URL(name, folder)));
-    const bytes = (file: string): Buffer => readFileSync(new URL(`${name}/${file}`, folder));
+    const readBytes = (file: string): Buffer => readFileSync(new URL(`${name}/${file}`, folder));
     return {
       name,
-      request: files.has('request.json') ? parsed(bytes('request.json').toString()) : undefined,
-      reply: files.has('reply.json') ? parsed(bytes('reply.json').toString()) : undefined,
-      events: files.has('reply.sse') ? readStream(bytes('reply.sse')) : [],
+      request: files.has('request.json') ? parseJson(readBytes('request.json').toString()) : undefined,
+      reply: files.has('reply.json') ? parseJson(readBytes('reply.json').toString()) : undefined,
+      events: files.has('reply.sse') ? readStream(readBytes('reply.sse')) : [],
     };
   });
 }

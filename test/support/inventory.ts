@@ -17,7 +17,7 @@ function isFactory(value: unknown): value is PluginFactory<z.ZodType> {
   return typeof value === 'function' && 'options' in value;
 }
 
-export async function bundledPlugins(): Promise<Bundled[]> {
+export async function listBundledPlugins(): Promise<Bundled[]> {
   const files = globSync(
     [
       'plugins/{auth,meters,operations,providers,routing}/*.ts',

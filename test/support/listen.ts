@@ -6,16 +6,16 @@ import { createParser } from 'eventsource-parser';
 import { isObject, type Json } from './json.ts';
 import type { Wire } from './replaying-vendor.ts';
 
-export function objects(value: unknown): Json[] {
+export function readObjects(value: unknown): Json[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-function text(value: unknown): string {
+function readText(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
 /** The parsed data of a stream's events; anything that is not JSON is left out. */
-export function dataOf(stream: string): Json[] {
+export function readData(stream: string): Json[] {
   const events: Json[] = [];
   const parser = createParser({
     onEvent: ({ data }) => {
@@ -55,12 +55,12 @@ function growList(list: unknown[], added: readonly unknown[]): unknown[] {
   return list;
 }
 
-function wholeChat(events: readonly Json[]): Json {
+function joinChat(events: readonly Json[]): Json {
   const choices = new Map<unknown, Json>();
   const whole: Json = {};
   for (const { choices: body, ...rest } of events) {
     Object.assign(whole, rest);
-    for (const { index, delta, finish_reason: reason, logprobs } of objects(body)) {
+    for (const { index, delta, finish_reason: reason, logprobs } of readObjects(body)) {
       const choice = choices.get(index) ?? { index, message: {}, finish_reason: null };
       choices.set(index, choice);
       if (isObject(delta) && isObject(choice.message)) grow(choice.message, delta);
@@ -71,11 +71,11 @@ function wholeChat(events: readonly Json[]): Json {
   }
   // The index of a call in a stream is not part of the whole message.
   for (const { message } of choices.values())
-    if (isObject(message)) for (const call of objects(message.tool_calls)) delete call.index;
+    if (isObject(message)) for (const call of readObjects(message.tool_calls)) delete call.index;
   return { ...whole, choices: [...choices.values()] };
 }
 
-function wholeMessage(events: readonly Json[]): Json {
+function joinMessage(events: readonly Json[]): Json {
   let message: Json = {};
   const blocks = new Map<unknown, Json>();
   const inputs = new Map<unknown, string>();
@@ -85,8 +85,8 @@ function wholeMessage(events: readonly Json[]): Json {
     const block = blocks.get(index);
     if (type === 'content_block_delta' && block && isObject(delta)) {
       const { type: kind, partial_json: json, citation, ...said } = delta;
-      if (kind === 'input_json_delta') inputs.set(index, (inputs.get(index) ?? '') + text(json));
-      else if (kind === 'citations_delta') block.citations = [...objects(block.citations), citation];
+      if (kind === 'input_json_delta') inputs.set(index, (inputs.get(index) ?? '') + readText(json));
+      else if (kind === 'citations_delta') block.citations = [...readObjects(block.citations), citation];
       else grow(block, said);
     }
     if (type === 'message_delta' && isObject(delta))
@@ -112,21 +112,21 @@ function joinPart(parts: readonly Json[], part: Json): Json[] {
     last.thought === part.thought &&
     last.thoughtSignature === undefined;
   return goesOn
-    ? [...parts.slice(0, -1), { ...last, ...part, text: text(last.text) + text(part.text) }]
+    ? [...parts.slice(0, -1), { ...last, ...part, text: readText(last.text) + readText(part.text) }]
     : [...parts, part];
 }
 
-function wholeGeneration(events: readonly Json[]): Json {
+function joinGeneration(events: readonly Json[]): Json {
   const whole: Json = {};
   const candidates = new Map<unknown, Json>();
   for (const { candidates: body, ...rest } of events) {
     Object.assign(whole, rest);
-    for (const { index = 0, content, ...others } of objects(body)) {
+    for (const { index = 0, content, ...others } of readObjects(body)) {
       const candidate = candidates.get(index) ?? { index, content: { role: 'model', parts: [] } };
       candidates.set(index, candidate);
-      const parts = isObject(content) ? objects(content.parts) : [];
+      const parts = isObject(content) ? readObjects(content.parts) : [];
       if (isObject(candidate.content))
-        candidate.content.parts = parts.reduce(joinPart, objects(candidate.content.parts));
+        candidate.content.parts = parts.reduce(joinPart, readObjects(candidate.content.parts));
       Object.assign(candidate, others);
     }
   }
@@ -134,12 +134,14 @@ function wholeGeneration(events: readonly Json[]): Json {
 }
 
 /** The body a stream amounts to. */
-export function wholeOf(client: Wire, stream: string): Json {
-  const events = dataOf(stream);
-  if (client === 'chat-completions') return wholeChat(events);
-  if (client === 'messages') return wholeMessage(events);
-  if (client === 'generate-content') return wholeGeneration(events);
-  const last = events.findLast(({ type }) => /^response\.(completed|incomplete|failed)$/.test(text(type)));
+export function joinStream(client: Wire, stream: string): Json {
+  const events = readData(stream);
+  if (client === 'chat-completions') return joinChat(events);
+  if (client === 'messages') return joinMessage(events);
+  if (client === 'generate-content') return joinGeneration(events);
+  const last = events.findLast(({ type }) =>
+    /^response\.(completed|incomplete|failed)$/.test(readText(type)),
+  );
   return isObject(last?.response) ? last.response : {};
 }
 
@@ -160,66 +162,66 @@ export interface Heard {
   readonly reason: unknown;
 }
 
-function parsed(json: unknown): unknown {
-  return JSON.parse(text(json) || '{}');
+function parseInput(json: unknown): unknown {
+  return JSON.parse(readText(json) || '{}');
 }
 
-function heardChat({ choices }: Json): Heard {
-  const [{ message, finish_reason: reason } = {}] = objects(choices);
+function hearChat({ choices }: Json): Heard {
+  const [{ message, finish_reason: reason } = {}] = readObjects(choices);
   const said = isObject(message) ? message : {};
-  const calls = objects(said.tool_calls).map(({ id, function: called, custom }) => {
+  const calls = readObjects(said.tool_calls).map(({ id, function: called, custom }) => {
     if (isObject(custom)) return { id, name: custom.name, input: custom.input };
     return {
       id,
       name: isObject(called) ? called.name : undefined,
-      input: parsed(isObject(called) ? called.arguments : ''),
+      input: parseInput(isObject(called) ? called.arguments : ''),
     };
   });
   return {
-    text: text(said.content),
-    reasoning: text(said.reasoning_content ?? said.reasoning),
-    refusal: text(said.refusal),
+    text: readText(said.content),
+    reasoning: readText(said.reasoning_content ?? said.reasoning),
+    refusal: readText(said.refusal),
     calls,
     reason,
   };
 }
 
-function heardResponse({ output, status, incomplete_details: details }: Json): Heard {
-  const items = objects(output);
-  const parts = items.flatMap((item) => (item.type === 'message' ? objects(item.content) : []));
+function hearResponse({ output, status, incomplete_details: details }: Json): Heard {
+  const items = readObjects(output);
+  const parts = items.flatMap((item) => (item.type === 'message' ? readObjects(item.content) : []));
   const join = (list: readonly Json[], type: string, field: string): string =>
-    list.map((each) => (each.type === type ? text(each[field]) : '')).join('');
+    list.map((each) => (each.type === type ? readText(each[field]) : '')).join('');
   const calls = items.flatMap(({ type, call_id: id, name, arguments: json, input }) => {
-    if (type === 'function_call') return [{ id, name, input: parsed(json) }];
+    if (type === 'function_call') return [{ id, name, input: parseInput(json) }];
     return type === 'custom_tool_call' ? [{ id, name, input }] : [];
   });
   const summaries = items.flatMap((item) =>
-    item.type === 'reasoning' ? [...objects(item.summary), ...objects(item.content)] : [],
+    item.type === 'reasoning' ? [...readObjects(item.summary), ...readObjects(item.content)] : [],
   );
   return {
     text: join(parts, 'output_text', 'text'),
-    reasoning: summaries.map((part) => text(part.text)).join(''),
+    reasoning: summaries.map((part) => readText(part.text)).join(''),
     refusal: join(parts, 'refusal', 'refusal'),
     calls,
     reason: isObject(details) ? details.reason : status,
   };
 }
 
-function heardMessage({ content, stop_reason: reason }: Json): Heard {
-  const blocks = objects(content);
+function hearMessage({ content, stop_reason: reason }: Json): Heard {
+  const blocks = readObjects(content);
   const join = (type: string, field: string): string =>
-    blocks.map((block) => (block.type === type ? text(block[field]) : '')).join('');
+    blocks.map((block) => (block.type === type ? readText(block[field]) : '')).join('');
   const calls = blocks.flatMap(({ type, id, name, input }) =>
     type === 'tool_use' ? [{ id, name, input }] : [],
   );
   return { text: join('text', 'text'), reasoning: join('thinking', 'thinking'), refusal: '', calls, reason };
 }
 
-function heardGeneration({ candidates }: Json): Heard {
-  const [{ content, finishReason: reason } = {}] = objects(candidates);
-  const parts = isObject(content) ? objects(content.parts) : [];
+function hearGeneration({ candidates }: Json): Heard {
+  const [{ content, finishReason: reason } = {}] = readObjects(candidates);
+  const parts = isObject(content) ? readObjects(content.parts) : [];
   const join = (thought: boolean): string =>
-    parts.map((part) => (Boolean(part.thought) === thought ? text(part.text) : '')).join('');
+    parts.map((part) => (Boolean(part.thought) === thought ? readText(part.text) : '')).join('');
   const calls = parts.flatMap(({ functionCall: call }) =>
     isObject(call) ? [{ id: call.id, name: call.name, input: call.args ?? {} }] : [],
   );
@@ -227,10 +229,10 @@ function heardGeneration({ candidates }: Json): Heard {
 }
 
 const listeners: Readonly<Record<Wire, (reply: Json) => Heard>> = {
-  'chat-completions': heardChat,
-  responses: heardResponse,
-  messages: heardMessage,
-  'generate-content': heardGeneration,
+  'chat-completions': hearChat,
+  responses: hearResponse,
+  messages: hearMessage,
+  'generate-content': hearGeneration,
 };
 
 export function hear(client: Wire, reply: Json): Heard {

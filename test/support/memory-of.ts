@@ -6,7 +6,7 @@ import type { RunningGateway } from './process.ts';
 export const megabyte = 1024 * 1024;
 
 /** Bytes of its process. */
-export function memoryOf({ child: { pid = 0 } }: RunningGateway): number {
+export function readMemory({ child: { pid = 0 } }: RunningGateway): number {
   return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
 }
 
@@ -86,12 +86,13 @@ export async function openHeap(gateway: RunningGateway): Promise<Heap> {
 }
 
 /** By how much the values grow with each unit of their times: the slope of the best fit. */
-export function slopeOf(samples: readonly { readonly at: number; readonly value: number }[]): number {
-  const middle = (pick: (sample: { readonly at: number; readonly value: number }) => number): number =>
+export function computeSlope(samples: readonly { readonly at: number; readonly value: number }[]): number {
+  const computeMean = (pick: (sample: { readonly at: number; readonly value: number }) => number): number =>
     samples.reduce((sum, sample) => sum + pick(sample), 0) / samples.length;
-  const at = middle((sample) => sample.at);
-  const value = middle((sample) => sample.value);
+  const at = computeMean((sample) => sample.at);
+  const value = computeMean((sample) => sample.value);
   return (
-    middle((sample) => (sample.at - at) * (sample.value - value)) / middle((sample) => (sample.at - at) ** 2)
+    computeMean((sample) => (sample.at - at) * (sample.value - value)) /
+    computeMean((sample) => (sample.at - at) ** 2)
   );
 }

@@ -12,7 +12,7 @@ function mergeWires(usual: Wires = {}, own: Wires = {}): Wires {
 }
 
 /** Makes models like the usual one, except for the stated differences. */
-export function modelFrom({
+export function createModelFactory({
   capabilities: usual,
   ...common
 }: Partial<ModelFacts>): (facts?: Partial<ModelFacts>) => Model {

@@ -30,7 +30,7 @@ export interface OneReply {
 const model = 'house/model';
 const question = 'Who is it?';
 
-function callOf(client: Wire, stream: boolean, fields: object): readonly [path: string, body: object] {
+function buildCall(client: Wire, stream: boolean, fields: object): readonly [path: string, body: object] {
   const turns = [{ role: 'user', content: question }];
   if (client === 'chat-completions')
     return ['/v1/chat/completions', { model, messages: turns, stream, ...fields }];
@@ -48,7 +48,7 @@ function callOf(client: Wire, stream: boolean, fields: object): readonly [path: 
  * One event of a stream; an object has its `type` as its name if the wire names its events, text is sent
  * unchanged.
  */
-function frame(event: unknown): string {
+function buildFrame(event: unknown): string {
   if (typeof event === 'string') return `data: ${event}\n\n`;
   const type = typeof event === 'object' && event && 'type' in event ? `event: ${String(event.type)}\n` : '';
   return `${type}data: ${JSON.stringify(event)}\n\n`;
@@ -75,9 +75,9 @@ export async function openOneReply(wire: Wire, facts: Partial<ModelFacts> = {}):
       vendor.conduct((response) => {
         const streamed = Array.isArray(reply);
         response.writeHead(200, { 'content-type': streamed ? 'text/event-stream' : 'application/json' });
-        response.end(streamed ? reply.map(frame).join('') : JSON.stringify(reply));
+        response.end(streamed ? reply.map(buildFrame).join('') : JSON.stringify(reply));
       });
-      const [path, body] = callOf(client, stream, fields);
+      const [path, body] = buildCall(client, stream, fields);
       const headers = { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' };
       const response = await fetch(gateway.url + path, {
         method: 'POST',

@@ -13,7 +13,7 @@ import { messages } from '../../plugins/protocols/messages/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { findAdminUrl } from './admin-url.ts';
 import { openBrowser } from './browser.ts';
-import { freePort } from './free-port.ts';
+import { findFreePort } from './free-port.ts';
 import { openHarness, type Harness } from './harness.ts';
 import { postJson } from './post.ts';
 
@@ -34,7 +34,7 @@ export async function openConsole(
 ): Promise<ConsoleHarness> {
   const harness = await openHarness({
     // The console says where clients reach the public listener, so it needs a port that is known.
-    settings: { server: { port: await freePort() } },
+    settings: { server: { port: await findFreePort() } },
     plugins: [
       apiKeyHeader(),
       messages(),

@@ -24,7 +24,7 @@ const question = 'Hello there, who is it?';
 const turns = [{ role: 'user', content: question }];
 
 /** A body that asks for a stream, in each protocol's format, and its path. */
-export function streamedCall(wire: Wire): { readonly path: string; readonly body: object } {
+export function buildStreamedCall(wire: Wire): { readonly path: string; readonly body: object } {
   const model = modelOf[wire];
   if (wire === 'chat-completions')
     return { path: '/v1/chat/completions', body: { model, messages: turns, stream: true } };
@@ -60,14 +60,14 @@ export interface Operated {
 }
 
 /** Waits until it holds; a busy machine may take its time. */
-export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+export async function waitUntil(isSo: () => boolean | Promise<boolean>): Promise<void> {
   for (let left = 4800; !(await isSo()); left -= 1) {
     if (left === 0) throw new Error('it never came true');
     await sleep(25);
   }
 }
 
-function configuration(folder: string, server: string, plugins: string): string {
+function buildConfiguration(folder: string, server: string, plugins: string): string {
   return `
     import { defineConfig, defineProvider } from 'tollgate';
     import { apiKeyHeader } from 'tollgate/plugins/auth/api-key-header';
@@ -108,7 +108,7 @@ export async function openOperated(): Promise<Operated> {
     running.clear();
   };
   const configure = (server = '', plugins = ''): void =>
-    writeFileSync(file, configuration(folder, server, plugins));
+    writeFileSync(file, buildConfiguration(folder, server, plugins));
 
   async function verb(...words: string[]): Promise<unknown> {
     const { output, errors } = await runVerb([...words, '--json'], { TOLLGATE_CONFIG: file, PORT: '0' });
@@ -175,7 +175,7 @@ export async function openOperated(): Promise<Operated> {
       return gateway;
     },
     stream(gateway, wire = 'chat-completions', signal) {
-      const { path, body } = streamedCall(wire);
+      const { path, body } = buildStreamedCall(wire);
       return post(gateway, path, body, signal);
     },
     hold() {

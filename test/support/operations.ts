@@ -53,12 +53,12 @@ function watchIteration(): () => void {
 
 type Items = ArrayLike<unknown>;
 
-function until(length: number, found: number): number {
+function countUntil(length: number, found: number): number {
   return found < 0 ? length : found;
 }
 
 /** What a search of a text from a position on processed. */
-function searched(text: string, [sought, from]: [unknown, number?], found: number): number {
+function countSearched(text: string, [sought, from]: [unknown, number?], found: number): number {
   const start = Number(from ?? 0);
   return Math.max(0, found < 0 ? text.length - start : found - start) + String(sought).length;
 }
@@ -82,7 +82,7 @@ function watchLists(): (() => void)[] {
   ];
   return [
     ...['indexOf', 'lastIndexOf'].map((name) =>
-      count<Items, unknown[], number>(lists, name, (self, _, found) => until(self.length, found)),
+      count<Items, unknown[], number>(lists, name, (self, _, found) => countUntil(self.length, found)),
     ),
     count<Items, [unknown], boolean>(lists, 'includes', (self, [sought], found) =>
       found ? Array.prototype.findIndex.call(self, (item) => item === sought) : self.length,
@@ -111,9 +111,9 @@ function watchLists(): (() => void)[] {
 function watchTexts(): (() => void)[] {
   const texts = String.prototype;
   return [
-    ...['indexOf'].map((name) => count<string, [string, number?], number>(texts, name, searched)),
+    ...['indexOf'].map((name) => count<string, [string, number?], number>(texts, name, countSearched)),
     count<string, [string, number?], boolean>(texts, 'includes', (self, args, found) =>
-      searched(self, args, found ? 0 : -1),
+      countSearched(self, args, found ? 0 : -1),
     ),
     count<string, [string], number>(
       texts,
@@ -164,7 +164,7 @@ const sources = /\/(core|plugins)\/.*\.ts$|\/node_modules\/(zod|eventsource-pars
  * The blocks of our sources, and of the code that parses bodies and streams for them, that ran since the last
  * call.
  */
-function blocksRun(session: Session): number {
+function countBlocks(session: Session): number {
   let blocks = 0;
   session.post(
     'Profiler.takePreciseCoverage',
@@ -179,7 +179,7 @@ function blocksRun(session: Session): number {
   return blocks;
 }
 
-function allocatedBytes(): number {
+function readAllocatedBytes(): number {
   const statistics = getHeapStatistics();
   // Node 24 does not report this.
   return 'total_allocated_bytes' in statistics ? Number(statistics.total_allocated_bytes) : 0;
@@ -201,22 +201,22 @@ export function countOperations(): OperationCounter {
   session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
   const undo = [...watchLists(), ...watchTexts()];
   /** Counts what ran since V8's last report. */
-  const since = async (run: () => unknown): Promise<Operations> => {
+  const measureRun = async (run: () => unknown): Promise<Operations> => {
     scanned = 0;
-    const before = allocatedBytes();
+    const before = readAllocatedBytes();
     await run();
-    const [allocated, seen] = [allocatedBytes() - before, scanned];
-    return { blocks: blocksRun(session), scanned: seen, allocated };
+    const [allocated, seen] = [readAllocatedBytes() - before, scanned];
+    return { blocks: countBlocks(session), scanned: seen, allocated };
   };
   return {
     of(run) {
-      blocksRun(session);
-      return since(run);
+      countBlocks(session);
+      return measureRun(run);
     },
     async each(runs) {
-      blocksRun(session);
+      countBlocks(session);
       const all: Operations[] = [];
-      for (const run of runs) all.push(await since(run));
+      for (const run of runs) all.push(await measureRun(run));
       return all;
     },
     stop() {

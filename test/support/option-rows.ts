@@ -12,9 +12,9 @@ export interface OptionRow {
 type Schema = z.core.$ZodType;
 
 /** The value used if the option is unset, as it would be written; undefined if there is none. */
-function fallbackOf(schema: Schema): unknown {
+function findFallback(schema: Schema): unknown {
   if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault) return schema.def.defaultValue;
-  if (schema instanceof z.ZodPipe) return fallbackOf(schema.in);
+  if (schema instanceof z.ZodPipe) return findFallback(schema.in);
   return undefined;
 }
 
@@ -27,17 +27,17 @@ function isOurs(kind: Schema): kind is z.ZodObject {
  * Nested options are listed alone, unless the outer one can also be a plain value. `given` is what an outer
  * default says of it.
  */
-export function optionRows(schema: Schema, path = '', given?: unknown): OptionRow[] {
+export function listOptionRows(schema: Schema, path = '', given?: unknown): OptionRow[] {
   const kinds = unwrap(schema);
   const objects = kinds.filter(isOurs);
-  const fallback = fallbackOf(schema) ?? given;
-  const ofInner = (name: string): unknown =>
+  const fallback = findFallback(schema) ?? given;
+  const getInner = (name: string): unknown =>
     typeof fallback === 'object' && fallback !== null
       ? Object.entries(fallback).find(([key]) => key === name)?.[1]
       : undefined;
   const inner = objects
     .flatMap(({ shape }) => Object.entries<Schema>(shape))
-    .flatMap(([name, each]) => optionRows(each, path === '' ? name : `${path}.${name}`, ofInner(name)));
+    .flatMap(([name, each]) => listOptionRows(each, path === '' ? name : `${path}.${name}`, getInner(name)));
   const unique = inner.filter(
     ({ option }, index) => inner.findIndex((other) => other.option === option) === index,
   );

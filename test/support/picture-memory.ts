@@ -48,7 +48,7 @@ const { output } = await runVerb(['keys', 'create', '--credit', '1000', '--json'
 const key = /sk-[\w-]+/.exec(output)?.[0] ?? '';
 
 /** The process's resident bytes. */
-function memory(): number {
+function readMemory(): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${gateway.child.pid}/status`, 'utf8'))?.[1]) * 1024;
 }
 
@@ -62,7 +62,7 @@ async function post(path: string, body: string | FormData): Promise<void> {
   if (response.status !== 200 || length < 100) throw new Error(`status ${response.status}, ${length} bytes`);
 }
 
-function generation(prompt: string, streamed = false): Promise<void> {
+function generate(prompt: string, streamed = false): Promise<void> {
   return post(
     'generations',
     JSON.stringify({ model: 'openai/gpt-image-1.5', prompt, quality: 'low', stream: streamed }),
@@ -78,31 +78,31 @@ function edit(prompt: string): Promise<void> {
 }
 
 const rows: readonly (readonly [name: string, call: () => Promise<void>])[] = [
-  ['made', () => generation('large')],
-  ['made, streamed', () => generation('large', true)],
+  ['made', () => generate('large')],
+  ['made, streamed', () => generate('large', true)],
   ['uploaded', () => edit('small')],
   ['uploaded, and another made of it', () => edit('large')],
 ];
 
-for (let warm = 0; warm < 20; warm += 1) await generation('small');
+for (let warm = 0; warm < 20; warm += 1) await generate('small');
 await pause(2000);
 let failed = false;
 for (const [name, call] of rows) {
-  const idle = memory();
+  const idle = readMemory();
   let peak = 0;
-  const watch = setInterval(() => (peak = Math.max(peak, memory())), 5);
+  const watch = setInterval(() => (peak = Math.max(peak, readMemory())), 5);
   for (let number = 0; number < calls; number += 1) {
     await call();
     await pause(500);
   }
   clearInterval(watch);
   await pause(3000);
-  const left = memory();
-  const times = (bytes: number): string => ((bytes - idle) / size).toFixed(1);
+  const left = readMemory();
+  const formatTimes = (bytes: number): string => ((bytes - idle) / size).toFixed(1);
   failed ||= (left - idle) / size > mostTimes;
   process.stdout.write(
-    `${name}: idle ${Math.round(idle / megabyte)} MB, then ${times(left)} times its size more, ` +
-      `${times(peak)} at its peak\n`,
+    `${name}: idle ${Math.round(idle / megabyte)} MB, then ${formatTimes(left)} times its size more, ` +
+      `${formatTimes(peak)} at its peak\n`,
   );
 }
 await gateway.stop('SIGTERM');

@@ -18,12 +18,12 @@ export interface PictureServer {
   close(): Promise<void>;
 }
 
-function endless(response: ServerResponse, piece: Buffer): void {
-  const more = (): void => {
+function sendEndlessly(response: ServerResponse, piece: Buffer): void {
+  const writeMore = (): void => {
     while (!response.destroyed && response.write(piece));
-    if (!response.destroyed) response.once('drain', more);
+    if (!response.destroyed) response.once('drain', writeMore);
   };
-  more();
+  writeMore();
 }
 
 const conducts: Readonly<Record<string, (response: ServerResponse, parameter: string) => void>> = {
@@ -38,8 +38,9 @@ const conducts: Readonly<Record<string, (response: ServerResponse, parameter: st
   '/packed': (response) =>
     response.writeHead(200, { 'content-type': 'image/png', 'content-encoding': 'gzip' }).end(png),
   '/long': (response) => response.writeHead(200, { 'content-length': '999999999' }).write(png),
-  '/endless': (response) => endless(response.writeHead(200), Buffer.concat([png, Buffer.alloc(20_000)])),
-  '/endless-page': (response) => endless(response.writeHead(200), Buffer.alloc(20_000, 'x')),
+  '/endless': (response) =>
+    sendEndlessly(response.writeHead(200), Buffer.concat([png, Buffer.alloc(20_000)])),
+  '/endless-page': (response) => sendEndlessly(response.writeHead(200), Buffer.alloc(20_000, 'x')),
   '/slow': (response) => void response.writeHead(200).write(png.subarray(0, 20)),
   '/silent': () => undefined,
   '/cut': (response) => {

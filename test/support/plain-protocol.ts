@@ -18,16 +18,16 @@ const eventSchema = z.union([
   z.object({ done: z.literal(true), in: z.int(), out: z.int() }),
 ]);
 
-function textOf(events: readonly CanonicalEvent[]): string {
+function joinText(events: readonly CanonicalEvent[]): string {
   return events.map((event) => (event.type === 'block-delta' ? event.text : '')).join('');
 }
 
-function usageOf(events: readonly CanonicalEvent[]): { in: number; out: number } {
+function findUsage(events: readonly CanonicalEvent[]): { in: number; out: number } {
   const usage = events.findLast((event) => event.type === 'usage');
   return { in: usage?.usage.input ?? 0, out: usage?.usage.output ?? 0 };
 }
 
-function closing(usage: { in: number; out: number }): CanonicalEvent[] {
+function buildClosing(usage: { in: number; out: number }): CanonicalEvent[] {
   return [
     { type: 'block-end', candidate: 0, block: 0 },
     { type: 'usage', usage: { input: usage.in, output: usage.out } },
@@ -80,12 +80,12 @@ export const plainProtocol: Protocol = {
           seen.push(event);
           if (event.type === 'block-delta') return `data: ${JSON.stringify({ model, text: event.text })}\n\n`;
           return event.type === 'response-end'
-            ? `data: ${JSON.stringify({ done: true, ...usageOf(seen) })}\n\n`
+            ? `data: ${JSON.stringify({ done: true, ...findUsage(seen) })}\n\n`
             : '';
         },
       };
     },
-    encodeReply: (events, { model }) => ({ model, text: textOf(events), ...usageOf(events) }),
+    encodeReply: (events, { model }) => ({ model, text: joinText(events), ...findUsage(events) }),
     encodeError: (error) => ({
       status: error.status,
       body: { plain_error: error.code, message: error.message, param: error.details.param },
@@ -125,7 +125,7 @@ export const plainProtocol: Protocol = {
           const opened = started ? [] : opening;
           started = true;
           return 'done' in event
-            ? [...opened, ...closing(event)]
+            ? [...opened, ...buildClosing(event)]
             : [...opened, { type: 'block-delta', candidate: 0, block: 0, text: event.text }];
         },
         end: () => [],
@@ -136,7 +136,7 @@ export const plainProtocol: Protocol = {
       return [
         ...opening,
         { type: 'block-delta', candidate: 0, block: 0, text: reply.text },
-        ...closing(reply),
+        ...buildClosing(reply),
       ];
     },
     decodeError: (status) =>

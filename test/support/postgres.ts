@@ -31,16 +31,16 @@ export async function startPostgres({ durable = false } = {}): Promise<PostgresS
   });
   const exited = once(child, 'exit');
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  async function line(): Promise<string> {
+  async function readLine(): Promise<string> {
     const { value, done } = await lines.next();
     if (done) throw new Error('PostgreSQL for tests could not be started; its reason is above');
     return value;
   }
   async function obey(command: string): Promise<void> {
     child.stdin.write(`${command}\n`);
-    await line();
+    await readLine();
   }
-  const { url } = JSON.parse(await line());
+  const { url } = JSON.parse(await readLine());
   return {
     url,
     stop: () => obey('stop'),

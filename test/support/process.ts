@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
-import { freePort } from './free-port.ts';
+import { findFreePort } from './free-port.ts';
 
 export { makeFolder as makeDataFolder } from './folder.ts';
 
@@ -140,7 +140,7 @@ export async function startProcess(
 ): Promise<RunningGateway> {
   const { child, finished, printed } = launch(
     ['start'],
-    { PORT: String(await freePort()), TOLLGATE_ADMIN_PORT: '0', ...environment },
+    { PORT: String(await findFreePort()), TOLLGATE_ADMIN_PORT: '0', ...environment },
     copy,
   );
   const ready = new Promise<string>((resolve, reject) => {

@@ -61,7 +61,7 @@ const leftOut: ReadonlySet<string> = new Set(['citations']);
  */
 const nullWhileRunning: ReadonlySet<string> = new Set(['#/definitions/ResponseUsage']);
 
-function withoutUnsent(name: string, value: unknown): unknown {
+function omitUnsent(name: string, value: unknown): unknown {
   return name === 'required' && Array.isArray(value)
     ? value.filter((field) => !computed.has(String(field)) && !leftOut.has(String(field)))
     : value;
@@ -78,7 +78,7 @@ export interface PublishedTypes {
 const generated = new Map<Wire, PublishedTypes>();
 
 /** Generates them when they are first asked for, which takes seconds. */
-export function publishedTypes(wire: Wire): PublishedTypes {
+export function getPublishedTypes(wire: Wire): PublishedTypes {
   const types = generated.get(wire) ?? generate(wire);
   generated.set(wire, types);
   return types;
@@ -90,7 +90,7 @@ const settings = fileURLToPath(new URL('published-types.tsconfig.json', import.m
 const generators = new Map<string, SchemaGenerator>();
 
 /** Reading a package's types takes most of the time, so the protocols of one vendor share it. */
-function generatorOf(files: string): SchemaGenerator {
+function getGenerator(files: string): SchemaGenerator {
   const known = generators.get(files);
   if (known) return known;
   const generator = createGenerator({
@@ -107,22 +107,22 @@ function generatorOf(files: string): SchemaGenerator {
 
 function generate(wire: Wire): PublishedTypes {
   const { files, reply, event } = published[wire];
-  const generator = generatorOf(files);
-  const checkOf = (type: string): Check => {
-    const schema: unknown = JSON.parse(JSON.stringify(generator.createSchema(type)), withoutUnsent);
+  const generator = getGenerator(files);
+  const createCheck = (type: string): Check => {
+    const schema: unknown = JSON.parse(JSON.stringify(generator.createSchema(type)), omitUnsent);
     const definitions: unknown = isObject(schema) ? schema.definitions : undefined;
     if (!isObject(schema) || !isObject(definitions)) throw new Error(`no schema of ${type}`);
     const narrowed = JSON.parse(JSON.stringify(schema), (_, node: unknown) =>
-      chosenByType(node, definitions),
+      chooseByType(node, definitions),
     );
     const validate = new Ajv({ strict: false, allErrors: true }).compile(narrowed);
     return (value) => (validate(value) ? [] : (validate.errors ?? []).map(explain));
   };
-  return { reply: checkOf(reply), event: checkOf(event) };
+  return { reply: createCheck(reply), event: createCheck(event) };
 }
 
 /** The `type` that every value of a member of a union has. */
-function typeIn(member: unknown, definitions: Readonly<Record<string, unknown>>): string | undefined {
+function findType(member: unknown, definitions: Readonly<Record<string, unknown>>): string | undefined {
   const reference = isObject(member) && typeof member.$ref === 'string' ? member.$ref : '';
   const definition = definitions[decodeURIComponent(reference.replace('#/definitions/', ''))];
   const properties = isObject(definition) ? definition.properties : undefined;
@@ -131,19 +131,19 @@ function typeIn(member: unknown, definitions: Readonly<Record<string, unknown>>)
 }
 
 /** A union of objects distinguished by their `type`, so that an error is about the intended member. */
-function chosenByType(node: unknown, definitions: Readonly<Record<string, unknown>>): unknown {
+function chooseByType(node: unknown, definitions: Readonly<Record<string, unknown>>): unknown {
   if (!isObject(node)) return node;
   if (nullWhileRunning.has(String(node.$ref))) return { anyOf: [{ ...node }, { type: 'null' }] };
   if (!Array.isArray(node.anyOf)) return node;
   const members: unknown[] = node.anyOf;
-  const types = members.map((member) => typeIn(member, definitions));
+  const types = members.map((member) => findType(member, definitions));
   if (types.includes(undefined) || new Set(types).size < types.length) return node;
-  const named = (type: unknown): object => ({ properties: { type: { const: type } } });
+  const buildTypeTest = (type: unknown): object => ({ properties: { type: { const: type } } });
   return {
     type: 'object',
     required: ['type'],
     properties: { type: { enum: types } },
-    allOf: members.map((member, at) => ({ anyOf: [{ not: named(types[at]) }, member] })),
+    allOf: members.map((member, at) => ({ anyOf: [{ not: buildTypeTest(types[at]) }, member] })),
   };
 }
 

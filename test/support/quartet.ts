@@ -52,7 +52,7 @@ async function startQuartetVendors(): Promise<QuartetVendors> {
   return { 'chat-completions': chat, responses, messages, 'generate-content': generateContent };
 }
 
-export function modelOf(
+export function getModel(
   wire: Wire,
   kind: Kind = 'plain',
 ): { readonly id: string; readonly upstream: string } {
@@ -81,7 +81,7 @@ const credentials: Readonly<Record<Wire, (key: string) => Record<string, string>
   'generate-content': (key) => ({ 'x-goog-api-key': key }),
 };
 
-function harnessOf(vendors: QuartetVendors): PluginFactory<z.ZodObject> {
+function createHarness(vendors: QuartetVendors): PluginFactory<z.ZodObject> {
   return definePlugin({
     name: 'quartet',
     options: z.strictObject({}),
@@ -143,7 +143,7 @@ export interface Quartet {
 }
 
 /** Where a client of each protocol calls, and its credential. */
-export function addressOf(client: Wire, model: string, stream: boolean): string {
+export function buildPath(client: Wire, model: string, stream: boolean): string {
   if (client === 'chat-completions') return '/v1/chat/completions';
   if (client === 'responses') return '/v1/responses';
   return client === 'messages'
@@ -165,7 +165,7 @@ export async function openQuartet(
       responses({ assistantItems: 'lenient' }),
       messages(),
       generateContent(),
-      harnessOf(vendors)(),
+      createHarness(vendors)(),
       preferences(),
       ...plugins,
     ],
@@ -191,7 +191,7 @@ export async function openQuartet(
                   }
                 : {}),
             };
-      const response = await postJson(gateway.url + addressOf(client, model, stream), fields, {
+      const response = await postJson(gateway.url + buildPath(client, model, stream), fields, {
         authorization: `Bearer ${key}`,
         ...(client === 'messages' ? { 'anthropic-version': '2023-06-01' } : {}),
         ...headers,

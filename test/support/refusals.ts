@@ -2,7 +2,7 @@
 import { isGatewayError, type GatewayError } from '../../core/index.ts';
 
 /** The error with which the gateway refuses. Every other outcome fails the test. */
-export function refusal(run: () => unknown): GatewayError {
+export function expectRefusal(run: () => unknown): GatewayError {
   try {
     run();
   } catch (error) {
@@ -15,7 +15,7 @@ export function refusal(run: () => unknown): GatewayError {
 type Fields = Record<string, unknown>;
 
 /** Puts each value into a body, and the body's path before the field that the error names. */
-export function within<Rest extends unknown[]>(
+export function wrapRows<Rest extends unknown[]>(
   wrap: (value: unknown) => Fields,
   path: string,
   rows: [value: unknown, param: string, ...Rest][],

@@ -18,7 +18,7 @@ export interface ReplayingVendor {
   close(): Promise<void>;
 }
 
-function wireOf(path: string): Wire {
+function readWire(path: string): Wire {
   if (path.endsWith('/chat/completions')) return 'chat-completions';
   if (path.endsWith('/responses')) return 'responses';
   return path.endsWith('/messages') ? 'messages' : 'generate-content';
@@ -34,7 +34,7 @@ export async function startReplayingVendor(): Promise<ReplayingVendor> {
   };
   const server = createServer(async (request, response) => {
     const body: unknown = JSON.parse(Buffer.concat(await Array.fromAsync(request)).toString());
-    const wire = wireOf(new URL(request.url ?? '', 'http://vendor').pathname.replace(/:.*$/, ''));
+    const wire = readWire(new URL(request.url ?? '', 'http://vendor').pathname.replace(/:.*$/, ''));
     requests.push({ wire, body });
     const streamed = request.headers.accept === 'text/event-stream';
     response.writeHead(200, { 'content-type': streamed ? 'text/event-stream' : 'application/json' });

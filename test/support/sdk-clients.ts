@@ -40,11 +40,11 @@ interface Conversation {
 
 export type Client = (question: Question) => Conversation;
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   return text ? JSON.parse(text) : {};
 }
 
-function chatClient(sdk: OpenAI): Client {
+function createChatClient(sdk: OpenAI): Client {
   return ({ text, system, tools, thinks }) => {
     const messages: OpenAI.ChatCompletionMessageParam[] = [
       ...(system ? [{ role: 'system' as const, content: system }] : []),
@@ -74,7 +74,7 @@ function chatClient(sdk: OpenAI): Client {
         messages.push(message);
         const calls = (message.tool_calls ?? []).flatMap((call) =>
           call.type === 'function'
-            ? [{ name: call.function.name, arguments: parsed(call.function.arguments) }]
+            ? [{ name: call.function.name, arguments: parseJson(call.function.arguments) }]
             : [],
         );
         ids = (message.tool_calls ?? []).map(({ id }) => id);
@@ -102,7 +102,7 @@ function isItem(value: unknown): value is OpenAI.Responses.ResponseInputItem {
 }
 
 /** An output item without the fields the stream helper adds, which the API would refuse. */
-function played(item: object): OpenAI.Responses.ResponseInputItem {
+function toInputItem(item: object): OpenAI.Responses.ResponseInputItem {
   const copy: unknown = JSON.parse(
     JSON.stringify(item, (key, value: unknown) =>
       key === 'parsed_arguments' || key === 'parsed' ? undefined : value,
@@ -112,7 +112,7 @@ function played(item: object): OpenAI.Responses.ResponseInputItem {
   return copy;
 }
 
-function responsesClient(sdk: OpenAI): Client {
+function createResponsesClient(sdk: OpenAI): Client {
   return ({ text, system, tools, thinks }) => {
     const input: OpenAI.Responses.ResponseInputItem[] = [{ role: 'user', content: text }];
     const settings = {
@@ -143,7 +143,7 @@ function responsesClient(sdk: OpenAI): Client {
           form === 'whole'
             ? await sdk.responses.create(body)
             : await sdk.responses.stream(body).finalResponse();
-        input.push(...output.map(played));
+        input.push(...output.map(toInputItem));
         const calls = output.flatMap((item) => (item.type === 'function_call' ? [item] : []));
         ids = calls.map(({ call_id: id }) => id);
         const reasoning = output.flatMap((item) =>
@@ -152,7 +152,7 @@ function responsesClient(sdk: OpenAI): Client {
         return {
           text: said,
           reasoning: reasoning.join(''),
-          calls: calls.map(({ name, arguments: args }) => ({ name, arguments: parsed(args) })),
+          calls: calls.map(({ name, arguments: args }) => ({ name, arguments: parseJson(args) })),
         };
       },
       answer: (results) =>
@@ -168,7 +168,7 @@ function responsesClient(sdk: OpenAI): Client {
   };
 }
 
-function messagesClient(sdk: Anthropic): Client {
+function createMessagesClient(sdk: Anthropic): Client {
   return ({ text, system, tools, thinks }) => {
     const messages: Anthropic.MessageParam[] = [{ role: 'user', content: text }];
     const settings = {
@@ -214,7 +214,7 @@ function messagesClient(sdk: Anthropic): Client {
 }
 
 /** Joins texts of one kind that arrived in pieces, as the SDK's chat does. */
-function joined(parts: readonly Part[]): Part[] {
+function joinParts(parts: readonly Part[]): Part[] {
   const whole: Part[] = [];
   for (const part of parts) {
     const last = whole.at(-1);
@@ -229,7 +229,7 @@ function joined(parts: readonly Part[]): Part[] {
   return whole;
 }
 
-function geminiClient(sdk: GoogleGenAI): Client {
+function createGeminiClient(sdk: GoogleGenAI): Client {
   return ({ text, system, tools, thinks }) => {
     const contents: Content[] = [{ role: 'user', parts: [{ text }] }];
     const config: GenerateContentConfig = {
@@ -256,15 +256,15 @@ function geminiClient(sdk: GoogleGenAI): Client {
           form === 'whole'
             ? [await sdk.models.generateContent(request)]
             : await Array.fromAsync(await sdk.models.generateContentStream(request));
-        const parts = joined(replies.flatMap(({ candidates }) => candidates?.[0]?.content?.parts ?? []));
+        const parts = joinParts(replies.flatMap(({ candidates }) => candidates?.[0]?.content?.parts ?? []));
         contents.push({ role: 'model', parts });
         const calls = parts.flatMap(({ functionCall }) => (functionCall ? [functionCall] : []));
         called = calls.map(({ id, name = '' }) => ({ ...(id ? { id } : {}), name }));
-        const textOf = (thought: boolean): string =>
+        const joinText = (thought: boolean): string =>
           parts.map((part) => (Boolean(part.thought) === thought ? (part.text ?? '') : '')).join('');
         return {
-          text: textOf(false),
-          reasoning: textOf(true),
+          text: joinText(false),
+          reasoning: joinText(true),
           calls: calls.map(({ name = '', args }) => ({ name, arguments: args ?? {} })),
         };
       },
@@ -281,13 +281,13 @@ function geminiClient(sdk: GoogleGenAI): Client {
 }
 
 /** The SDKs with the gateway's base URLs. */
-export function sdkClients(url: string, key: string): Readonly<Record<Wire, Client>> {
+export function createSdkClients(url: string, key: string): Readonly<Record<Wire, Client>> {
   const openai = new OpenAI({ apiKey: key, baseURL: `${url}/v1`, maxRetries: 0 });
   return {
-    'chat-completions': chatClient(openai),
-    responses: responsesClient(openai),
-    messages: messagesClient(new Anthropic({ apiKey: key, baseURL: `${url}/alpha`, maxRetries: 0 })),
-    'generate-content': geminiClient(
+    'chat-completions': createChatClient(openai),
+    responses: createResponsesClient(openai),
+    messages: createMessagesClient(new Anthropic({ apiKey: key, baseURL: `${url}/alpha`, maxRetries: 0 })),
+    'generate-content': createGeminiClient(
       new GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: `${url}/beta` } }),
     ),
   };

@@ -9,12 +9,12 @@ const [port, ...command] = process.argv.slice(2);
 // Prints the process that has the socket, and becomes the command.
 const script = 'echo "runs as $$"; LISTEN_FDS=1 LISTEN_PID=$$ exec "$0" "$@"';
 
-function descriptorOf(server: object): number {
+function getDescriptor(server: object): number {
   const handle: unknown = Reflect.get(server, '_handle');
   return Number(typeof handle === 'object' && handle !== null && 'fd' in handle ? handle.fd : -1);
 }
 
 const server = createServer().listen(Number(port), '127.0.0.1', () => {
-  const stdio = ['ignore', 'inherit', 'inherit', descriptorOf(server)] as const;
+  const stdio = ['ignore', 'inherit', 'inherit', getDescriptor(server)] as const;
   for (;;) spawnSync('sh', ['-c', script, ...command], { stdio: [...stdio] });
 });

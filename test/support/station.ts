@@ -9,7 +9,7 @@ export interface Station {
   readonly models?: readonly Partial<ModelFacts>[];
 }
 
-export function modelFacts(facts: Partial<ModelFacts> = {}): ModelFacts {
+export function buildModelFacts(facts: Partial<ModelFacts> = {}): ModelFacts {
   return {
     id: 'house/model',
     upstream: 'upstream-model',
@@ -35,7 +35,7 @@ export function station({ name, endpoints, models = [{}] }: Station): Plugin {
       host.providers.add(provider);
       host.catalog.offer(
         provider,
-        models.map((facts) => checkModel(modelFacts(facts))),
+        models.map((facts) => checkModel(buildModelFacts(facts))),
       );
     },
   })();

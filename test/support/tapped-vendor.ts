@@ -19,7 +19,7 @@ export interface TappedReply {
   readonly text: string;
 }
 
-async function* once(text: string): AsyncGenerator<Uint8Array> {
+async function* streamText(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
 }
 
@@ -47,7 +47,7 @@ export function tappedVendor(
         return {
           status,
           headers: { 'content-type': /^(event|data):/.test(text) ? 'text/event-stream' : 'application/json' },
-          body: once(text),
+          body: streamText(text),
         };
       });
     },

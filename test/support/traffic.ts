@@ -22,10 +22,10 @@ import { planFirstAttempt, Retries, type Next, type NoneLeft } from '../../core/
 import { retriesSchema } from '../../core/retries/policy.ts';
 import { buildFinalError } from '../../core/upstream/failures.ts';
 import { Cancellation } from '../../core/util/cancellation.ts';
-import { routed } from './exchange.ts';
+import { buildRouted } from './exchange.ts';
 import { createHost, type TestHost } from './host.ts';
 import { plainProtocol } from './plain-protocol.ts';
-import { modelFacts } from './station.ts';
+import { buildModelFacts } from './station.ts';
 
 /** What a vendor does with a call: after so many milliseconds it answers, or fails. */
 interface Deed {
@@ -50,14 +50,14 @@ export interface Outcome {
   readonly sent: number;
 }
 
-export function targetAt(name: string, facts: Partial<ModelFacts> = {}, credential?: number): Target {
+export function buildTarget(name: string, facts: Partial<ModelFacts> = {}, credential?: number): Target {
   const provider: Provider = {
     name,
     endpoints: {},
     sign: (request) => request,
     ...(credential === undefined ? {} : { credential }),
   };
-  const model = checkModel(modelFacts(facts));
+  const model = checkModel(buildModelFacts(facts));
   return {
     provider,
     model,
@@ -76,12 +76,12 @@ export interface Call {
   readonly leavesAfter?: number;
 }
 
-function exchangeOf(
+function buildExchange(
   target: Target,
   { stream = true, preferences = {}, text, headers = {} }: Call,
   cancellation = new Cancellation(),
 ): Routed {
-  const exchange = routed(target, { stream, cancellation });
+  const exchange = buildRouted(target, { stream, cancellation });
   const call = {
     ...exchange.call,
     preferences,
@@ -124,7 +124,7 @@ export class Traffic {
   async route(targets: readonly Target[], call: Call = {}): Promise<readonly Target[]> {
     const [first] = targets;
     if (!first) throw new Error('no targets');
-    return this.host.calls.route.promise(targets, exchangeOf(first, call));
+    return this.host.calls.route.promise(targets, buildExchange(first, call));
   }
 
   async call(targets: readonly Target[], call: Call = {}): Promise<Outcome> {
@@ -138,7 +138,7 @@ export class Traffic {
     for (let next: Next | NoneLeft = planFirstAttempt(order[0]); next.target;) {
       const { target, isRetry, withoutReasoning } = next;
       const exchange: Routed = {
-        ...exchangeOf(target, call, leaving),
+        ...buildExchange(target, call, leaving),
         startedAt: began,
         grant: { targets: order },
       };
@@ -220,13 +220,13 @@ export class Traffic {
 }
 
 /** The value that this share of the others is below. */
-export function percentile(figures: readonly number[], share: number): number {
+export function computePercentile(figures: readonly number[], share: number): number {
   const sorted = figures.toSorted((first, second) => first - second);
   return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? 0;
 }
 
 /** Two workers, each with its own traffic, that notify each other; both know these targets. */
-export async function pairOfWorkers(
+export async function openWorkerPair(
   plugins: () => readonly Plugin[],
   vendor: Vendor,
   targets: readonly Target[],
@@ -235,7 +235,7 @@ export async function pairOfWorkers(
     new Map<string, (said: unknown) => unknown>(),
     new Map<string, (said: unknown) => unknown>(),
   ];
-  const line = (own: number): Workers => ({
+  const createLine = (own: number): Workers => ({
     several: true,
     askOthers: async (topic, said) => heard[1 - own]?.get(topic)?.(JSON.parse(JSON.stringify(said))),
     async askEach(topic, said) {
@@ -249,8 +249,8 @@ export async function pairOfWorkers(
     },
   });
   const workers: [Traffic, Traffic] = [
-    new Traffic(plugins(), vendor, { workers: line(0) }),
-    new Traffic(plugins(), vendor, { workers: line(1) }),
+    new Traffic(plugins(), vendor, { workers: createLine(0) }),
+    new Traffic(plugins(), vendor, { workers: createLine(1) }),
   ];
   for (const each of workers) {
     for (const { provider, model } of targets) each.host.catalog.offer(provider, [model]);

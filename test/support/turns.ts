@@ -9,18 +9,18 @@ export function text(said: string, more: Partial<Kind<'text'>> = {}): Kind<'text
 }
 
 /** A turn of a role. A string is a block of text. */
-function turnOf(role: Turn['role']): (...blocks: (Block | string)[]) => Turn {
+function createTurnBuilder(role: Turn['role']): (...blocks: (Block | string)[]) => Turn {
   return (...blocks) => ({
     role,
     blocks: blocks.map((block) => (typeof block === 'string' ? text(block) : block)),
   });
 }
 
-export const system = turnOf('system');
-export const developer = turnOf('developer');
-export const user = turnOf('user');
-export const assistant = turnOf('assistant');
-export const tool = turnOf('tool');
+export const system = createTurnBuilder('system');
+export const developer = createTurnBuilder('developer');
+export const user = createTurnBuilder('user');
+export const assistant = createTurnBuilder('assistant');
+export const tool = createTurnBuilder('tool');
 export const ahoy = user('Ahoy');
 
 export function call(id: string, name = 'f', more: Partial<Kind<'tool-call'>> = {}): Kind<'tool-call'> {
@@ -59,7 +59,7 @@ interface Encoded {
 }
 
 /** Encodes requests, as another protocol's client may have made them, for a model of this protocol. */
-export function encoderOf(
+export function createEncoder(
   { upstream }: Protocol,
   usual: () => Model,
 ): (request: Partial<CanonicalRequest>, model?: Model, limit?: number) => Encoded {

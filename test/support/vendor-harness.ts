@@ -11,7 +11,7 @@ import { openai } from '../../plugins/providers/openai.ts';
 import { keyHeaders, textProtocols } from './front.ts';
 import { startGateway, type TestGateway } from './gateway.ts';
 import type { Wire } from './replaying-vendor.ts';
-import { sdkClients, type Client } from './sdk-clients.ts';
+import { createSdkClients, type Client } from './sdk-clients.ts';
 import { startVendors, type JournalEntry, type Vendors } from './vendor/index.ts';
 
 export interface VendorHarness {
@@ -25,7 +25,7 @@ export interface VendorHarness {
 }
 
 /** The wire of a vendor's request. */
-export function wireOf({ received: { path } }: JournalEntry): Wire {
+export function readWire({ received: { path } }: JournalEntry): Wire {
   if (path.endsWith('/chat/completions')) return 'chat-completions';
   if (path.startsWith('/v1/responses')) return 'responses';
   return path.startsWith('/v1/messages') ? 'messages' : 'generate-content';
@@ -33,7 +33,7 @@ export function wireOf({ received: { path } }: JournalEntry): Wire {
 
 /** `plugins`: beside the usual ones. */
 /** Keeps models that the tests use beyond their last day. */
-function kept(...ids: readonly string[]): Record<string, { readonly expires: null }> {
+function keepModels(...ids: readonly string[]): Record<string, { readonly expires: null }> {
   return Object.fromEntries(ids.map((id) => [id, { expires: null }]));
 }
 
@@ -42,7 +42,7 @@ export async function openVendorHarness(
   settings: Partial<ConfigInput> = {},
 ): Promise<VendorHarness> {
   const vendors = await startVendors();
-  const at = ({
+  const toOptions = ({
     key,
     url,
   }: {
@@ -54,10 +54,13 @@ export async function openVendorHarness(
     plugins: [
       ...keyHeaders(),
       ...textProtocols(),
-      openai({ ...at(vendors.openai), models: kept('openai/gpt-4o-mini', 'openai/gpt-4-turbo') }),
-      deepseek({ ...at(vendors.deepseek), models: kept('deepseek/deepseek-chat') }),
-      anthropic(at(vendors.anthropic)),
-      google(at(vendors.google)),
+      openai({
+        ...toOptions(vendors.openai),
+        models: keepModels('openai/gpt-4o-mini', 'openai/gpt-4-turbo'),
+      }),
+      deepseek({ ...toOptions(vendors.deepseek), models: keepModels('deepseek/deepseek-chat') }),
+      anthropic(toOptions(vendors.anthropic)),
+      google(toOptions(vendors.google)),
       balance({ firstCredit: '0' }),
       ...plugins,
     ],
@@ -68,7 +71,7 @@ export async function openVendorHarness(
     gateway,
     vendors,
     key,
-    clients: sdkClients(gateway.url, key),
+    clients: createSdkClients(gateway.url, key),
     journal: () =>
       all
         .flatMap(({ journal }) => journal)

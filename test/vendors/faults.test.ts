@@ -3,7 +3,7 @@
  * proves nothing.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { callerOf, type Caller } from '../support/vendor/call.ts';
+import { createCaller, type Caller } from '../support/vendor/call.ts';
 import { startVendors, type JournalEntry, type Scenario, type Vendors } from '../support/vendor/index.ts';
 
 type Name = 'chat-completions' | 'responses' | 'messages' | 'generate-content';
@@ -52,14 +52,14 @@ beforeAll(async () => {
 afterEach(() => vendors.unscript());
 afterAll(() => vendors.close());
 
-function vendorOf(name: Name): { readonly call: Caller; readonly last: () => JournalEntry | undefined } {
+function getVendor(name: Name): { readonly call: Caller; readonly getLast: () => JournalEntry | undefined } {
   const vendor =
     name === 'messages' ? vendors.anthropic : name === 'generate-content' ? vendors.google : vendors.openai;
   const headers = {
     authorization: `Bearer ${vendor.key}`,
     ...(name === 'messages' ? { 'anthropic-version': '2023-06-01' } : {}),
   };
-  return { call: callerOf(vendor, wires[name].path, headers), last: () => vendor.journal.at(-1) };
+  return { call: createCaller(vendor, wires[name].path, headers), getLast: () => vendor.journal.at(-1) };
 }
 
 const names: readonly Name[] = ['chat-completions', 'responses', 'messages', 'generate-content'];
@@ -69,13 +69,13 @@ describe.each(names)('the fake vendor of %s', (name) => {
   const words = ['a', 'b', 'c'];
   const stream = async (scenario: Scenario): Promise<string> => {
     vendors.script(model, scenario);
-    return (await vendorOf(name).call(body)).text;
+    return (await getVendor(name).call(body)).text;
   };
 
   it('replies as scripted, and completely if no fault is scripted', async () => {
     const text = await stream({ text: words });
     expect(text).toContain(end);
-    expect(vendorOf(name).last()).toMatchObject({
+    expect(getVendor(name).getLast()).toMatchObject({
       end: 'complete',
       tokens: 3,
       billed: { completion: 3 },
@@ -89,7 +89,7 @@ describe.each(names)('the fake vendor of %s', (name) => {
     expect(text).not.toContain(end);
     await expect(stream({ text: words, cut: { how: 'rst', events: 2 } })).rejects.toThrow();
     await expect(stream({ cut: { how: 'fin' } })).rejects.toThrow();
-    expect(vendorOf(name).last()).toMatchObject({ end: 'cut', status: undefined });
+    expect(getVendor(name).getLast()).toMatchObject({ end: 'cut', status: undefined });
   });
 
   it('sends garbage in place of an event, and its bytes one by one', async () => {
@@ -107,7 +107,7 @@ describe.each(names)('the fake vendor of %s', (name) => {
 
   it('refuses before the first byte, and reports wrong usage', async () => {
     vendors.script(model, { reply: { status: 529, headers: { 'retry-after': '7' }, body: 'busy' } });
-    const { status, headers, text } = await vendorOf(name).call(body);
+    const { status, headers, text } = await getVendor(name).call(body);
     expect({ status, retryAfter: headers.get('retry-after'), text }).toEqual({
       status: 529,
       retryAfter: '7',
@@ -149,7 +149,7 @@ describe.each(names)('the fake vendor of %s', (name) => {
 it('fails the test whose script makes no sense', async () => {
   const others = await startVendors();
   others.anthropic.script('claude-haiku-4-5', { text: ['a'], fail: { after: 50 } });
-  const call = callerOf(others.anthropic, '/v1/messages', {
+  const call = createCaller(others.anthropic, '/v1/messages', {
     'x-api-key': others.anthropic.key,
     'anthropic-version': '2023-06-01',
   });

@@ -3,11 +3,11 @@ import { generateContentRefusals } from '../support/vendor/generate-content.ts';
 import {
   old,
   current,
-  address,
+  buildPath,
   turn,
   good,
   config,
-  declared,
+  declareTool,
   type Change,
   vendor,
   call,
@@ -15,7 +15,7 @@ import {
   isRefused,
 } from './generate-content-requests.ts';
 
-const schema = (facts: object) => declared({ parameters: { type: 'OBJECT', properties: { a: facts } } });
+const schema = (facts: object) => declareTool({ parameters: { type: 'OBJECT', properties: { a: facts } } });
 useGoogle();
 
 const wrongSettings: Record<string, Change> = {
@@ -69,7 +69,7 @@ const wrongSettings: Record<string, Change> = {
   ],
   'a schema without JSON': [config({ responseSchema: { type: 'OBJECT' } }), /application\/json is required/],
   'JSON beside functions, of an older model': [
-    { ...declared({}), ...config({ responseMimeType: 'application/json' }) },
+    { ...declareTool({}), ...config({ responseMimeType: 'application/json' }) },
     /Function calling with a response mime type/,
   ],
   'both schemas of an answer': [
@@ -81,7 +81,7 @@ const wrongSettings: Record<string, Change> = {
     /cannot both be set/,
   ],
   'a name that begins with a digit': [
-    declared({ name: '1a' }),
+    declareTool({ name: '1a' }),
     /Invalid function name\. Must start with a letter/,
   ],
   'two functions of one name': [
@@ -89,11 +89,11 @@ const wrongSettings: Record<string, Change> = {
     /Duplicate function declaration/,
   ],
   'both kinds of parameters': [
-    declared({ parameters: { type: 'OBJECT' }, parametersJsonSchema: { type: 'object' } }),
+    declareTool({ parameters: { type: 'OBJECT' }, parametersJsonSchema: { type: 'object' } }),
     /cannot both be set/,
   ],
   'parameters that are no object': [
-    declared({ parameters: { type: 'STRING' } }),
+    declareTool({ parameters: { type: 'STRING' } }),
     /parameters\.type: must be OBJECT/,
   ],
   'additionalProperties in its own schema': [
@@ -119,11 +119,11 @@ const wrongSettings: Record<string, Change> = {
     /only 'enum' and 'date-time' is supported for STRING type/,
   ],
   'a required property that is not there': [
-    declared({ parameters: { type: 'OBJECT', properties: {}, required: ['b'] } }),
+    declareTool({ parameters: { type: 'OBJECT', properties: {}, required: ['b'] } }),
     /required\[0\]: property is not defined/,
   ],
   'a reference with a word beside it': [
-    declared({
+    declareTool({
       parametersJsonSchema: {
         type: 'object',
         properties: { a: { $ref: '#/$defs/b', description: 'c' } },
@@ -133,20 +133,23 @@ const wrongSettings: Record<string, Change> = {
     /"\$ref" cannot be combined with "description"/,
   ],
   'a reference that leads out': [
-    declared({
+    declareTool({
       parametersJsonSchema: { type: 'object', properties: { a: { $ref: 'https://example.com' } } },
     }),
     /reference to undefined schema/,
   ],
   'allowed names where calls are free': [
     {
-      ...declared({}),
+      ...declareTool({}),
       toolConfig: { functionCallingConfig: { mode: 'AUTO', allowedFunctionNames: ['find'] } },
     },
     /should only be set when function calling mode is ANY/,
   ],
   'an allowed name that is not there': [
-    { ...declared({}), toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['b'] } } },
+    {
+      ...declareTool({}),
+      toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['b'] } },
+    },
     /not a declared function/,
   ],
   'a search beside functions, of an older model': [
@@ -159,7 +162,7 @@ const wrongSettings: Record<string, Change> = {
     current,
   ],
   'a cached prefix with tools': [
-    { cachedContent: 'cachedContents/a', ...declared({}) },
+    { cachedContent: 'cachedContents/a', ...declareTool({}) },
     /CachedContent can not be used/,
   ],
   'a field of the other house': [{ labels: { a: 'b' } }, /Unknown name "labels"/],
@@ -184,7 +187,7 @@ describe('the fake Google, asked something wrong', () => {
   });
 
   it('refuses a model that it does not have, and an unknown method', async () => {
-    const reply = await call(good, { path: address('gemini-9') });
+    const reply = await call(good, { path: buildPath('gemini-9') });
     expect({ status: reply.status, body: reply.json() }).toMatchObject({
       status: 404,
       body: {
@@ -195,7 +198,7 @@ describe('the fake Google, asked something wrong', () => {
         },
       },
     });
-    expect(await call(good, { path: address(old, 'generate') })).toMatchObject({ status: 404 });
+    expect(await call(good, { path: buildPath(old, 'generate') })).toMatchObject({ status: 404 });
   });
 
   it('refuses an unknown key with a 400, as Google does', async () => {

@@ -5,9 +5,9 @@ import {
   current,
   turn,
   user,
-  called,
-  answered,
-  said,
+  callTool,
+  answerCall,
+  say,
   config,
   media,
   type Change,
@@ -53,9 +53,9 @@ const wrongContents: Record<string, Change> = {
     media({ thought: true }),
     /required oneof field 'data' must have one initialized field/,
   ],
-  'a turn without parts': [said({ role: 'model' }, user), /parts must not be empty/],
+  'a turn without parts': [say({ role: 'model' }, user), /parts must not be empty/],
   'the role of another wire': [
-    said(turn('assistant', { text: 'a' })),
+    say(turn('assistant', { text: 'a' })),
     /^Please use a valid role: user, model\.$/,
   ],
   'base64 that is none': [
@@ -85,82 +85,82 @@ const wrongContents: Record<string, Change> = {
     /only supports text/,
   ],
   'a call without a response': [
-    said(turn('model', called()), user),
+    say(turn('model', callTool()), user),
     /number of function response parts is equal to the number of function call parts/,
   ],
   'a call without a response at the end': [
-    said(turn('model', called())),
+    say(turn('model', callTool())),
     /followed by a function response turn/,
   ],
   'two calls and one response': [
-    said(turn('model', called(), called('count')), turn('user', answered())),
+    say(turn('model', callTool(), callTool('count')), turn('user', answerCall())),
     /number of function response parts/,
   ],
   'a response too many': [
-    said(turn('model', called()), turn('user', answered(), answered())),
+    say(turn('model', callTool()), turn('user', answerCall(), answerCall())),
     /number of function response parts/,
   ],
   'responses in two turns': [
-    said(turn('model', called(), called()), turn('user', answered()), turn('user', answered())),
+    say(turn('model', callTool(), callTool()), turn('user', answerCall()), turn('user', answerCall())),
     /number of function response parts/,
   ],
-  'a response without a call': [said(turn('user', answered())), /immediately after a function call turn/],
+  'a response without a call': [say(turn('user', answerCall())), /immediately after a function call turn/],
   'a response under another name': [
-    said(turn('model', called()), turn('user', answered('count'))),
+    say(turn('model', callTool()), turn('user', answerCall('count'))),
     /names of the function response parts/,
   ],
   'a response without a name': [
-    said(turn('model', called('')), turn('user', answered(''))),
+    say(turn('model', callTool('')), turn('user', answerCall(''))),
     /Name cannot be empty/,
   ],
   'a response to another id': [
-    said(
+    say(
       turn('model', { functionCall: { id: 'a', name: 'find' } }),
-      turn('user', answered('find', { id: 'b' })),
+      turn('user', answerCall('find', { id: 'b' })),
     ),
     /does not match any function call/,
   ],
   'a call by the user': [
-    said(turn('user', called()), turn('user', answered())),
+    say(turn('user', callTool()), turn('user', answerCall())),
     /function call turn comes immediately after a user turn/,
   ],
   'a response that is no object': [
-    said(turn('model', called()), turn('user', { functionResponse: { name: 'find', response: 'x' } })),
+    say(turn('model', callTool()), turn('user', { functionResponse: { name: 'find', response: 'x' } })),
     /Invalid value at 'contents\[2\]/,
   ],
   'a reference in a response': [
-    said(turn('model', called()), turn('user', answered('find', { response: { a: { $ref: 'b' } } }))),
+    say(turn('model', callTool()), turn('user', answerCall('find', { response: { a: { $ref: 'b' } } }))),
     /references a part that was not provided/,
   ],
   'a medium in a response, to an older model': [
-    said(
-      turn('model', called()),
-      turn('user', answered('find', { parts: [{ inlineData: { mimeType: 'image/png', data: pixel } }] })),
+    say(
+      turn('model', callTool()),
+      turn('user', answerCall('find', { parts: [{ inlineData: { mimeType: 'image/png', data: pixel } }] })),
     ),
     /Multimodal function response is not supported/,
   ],
   'a call without its signature': [
-    said(turn('model', called()), turn('user', answered())),
+    say(turn('model', callTool()), turn('user', answerCall())),
     /missing a thought_signature in functionCall parts/,
     current,
   ],
   'a later step without its signature': [
-    said(
-      turn('model', called('find', { thoughtSignature: 'skip_thought_signature_validator' })),
-      turn('user', answered()),
-      turn('model', called()),
-      turn('user', answered()),
+    say(
+      turn('model', callTool('find', { thoughtSignature: 'skip_thought_signature_validator' })),
+      turn('user', answerCall()),
+      turn('model', callTool()),
+      turn('user', answerCall()),
     ),
     /`default_api:find` , position 4/,
     current,
   ],
   'a forged signature': [
-    said(turn('model', called('find', { thoughtSignature: 'AAAA' })), turn('user', answered())),
+    say(turn('model', callTool('find', { thoughtSignature: 'AAAA' })), turn('user', answerCall())),
     /^Thought signature is not valid\.$/,
     current,
   ],
   'a forged signature, to an older model': [
-    said(turn('model', { text: 'a', thoughtSignature: 'AAAA' }), user),
+    say(turn('model', { text: 'a', thoughtSignature: 'AAAA' }), user),
     /^Thought signature is not valid\.$/,
   ],
 };

@@ -1,32 +1,32 @@
 /** Requests to the fake Google, good and bad, in parts. */
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
-import { callerOf, type Caller } from '../support/vendor/call.ts';
+import { createCaller, type Caller } from '../support/vendor/call.ts';
 import { startGenerateContentVendor, type GeminiRequest } from '../support/vendor/generate-content.ts';
 import type { Stage } from '../support/vendor/stage.ts';
 
 export const old = 'gemini-2.5-flash';
 export const current = 'gemini-3-flash-preview';
 
-export const address = (model: string, method = 'generateContent'): string =>
+export const buildPath = (model: string, method = 'generateContent'): string =>
   `/v1beta/models/${model}:${method}`;
 
 export const turn = (role: string, ...parts: object[]) => ({ role, parts });
 export const user = turn('user', { text: 'Hello!' });
 export const good = { contents: [user] };
-export const called = (name = 'find', more: object = {}) => ({ functionCall: { name, args: {} }, ...more });
+export const callTool = (name = 'find', more: object = {}) => ({ functionCall: { name, args: {} }, ...more });
 
-export const answered = (name = 'find', more: object = {}) => ({
+export const answerCall = (name = 'find', more: object = {}) => ({
   functionResponse: { name, response: { output: 'x' }, ...more },
 });
 
-export const said = (...contents: object[]) => ({ contents: [user, ...contents] });
+export const say = (...contents: object[]) => ({ contents: [user, ...contents] });
 export const config = (fields: object) => ({ generationConfig: fields });
 
-export const declared = (facts: object) => ({
+export const declareTool = (facts: object) => ({
   tools: [{ functionDeclarations: [{ name: 'find', ...facts }] }],
 });
 
-export const media = (part: object) => said(turn('user', part));
+export const media = (part: object) => say(turn('user', part));
 
 /** Changes to a valid request, with the message of the 400, and the model if it is not the older one. */
 export type Change = [change: object, message: RegExp, model?: string];
@@ -38,7 +38,7 @@ export let call: Caller;
 export function useGoogle(): void {
   beforeAll(async () => {
     vendor = await startGenerateContentVendor();
-    call = callerOf(vendor, address(old), { 'x-goog-api-key': vendor.key });
+    call = createCaller(vendor, buildPath(old), { 'x-goog-api-key': vendor.key });
   });
   afterEach(() => vendor.unscript());
   afterAll(() => vendor.close());
@@ -46,7 +46,7 @@ export function useGoogle(): void {
 
 /** Checks that a change to a valid request is refused. */
 export async function isRefused(_: string, [change, message, model = old]: Change): Promise<void> {
-  const reply = await call({ ...good, ...change }, { path: address(model) });
+  const reply = await call({ ...good, ...change }, { path: buildPath(model) });
   expect({ status: reply.status, body: reply.json() }).toMatchObject({
     status: 400,
     body: { error: { code: 400, status: 'INVALID_ARGUMENT', message: expect.stringMatching(message) } },

@@ -3,13 +3,13 @@ import { pixel } from '../support/vendor/improvise.ts';
 import {
   old,
   current,
-  address,
+  buildPath,
   turn,
   user,
   good,
-  called,
-  answered,
-  said,
+  callTool,
+  answerCall,
+  say,
   vendor,
   call,
   useGoogle,
@@ -28,30 +28,30 @@ describe('the fake Google, asked something unusual', () => {
       generation_config: { max_output_tokens: 50, responseMimeType: 'text/plain' },
     };
     expect(
-      await call(request, { path: `${address(old)}?key=${vendor.key}`, headers: { 'x-goog-api-key': '' } }),
+      await call(request, { path: `${buildPath(old)}?key=${vendor.key}`, headers: { 'x-goog-api-key': '' } }),
     ).toMatchObject({ status: 200 });
   });
 
   it.each(['skip_thought_signature_validator', 'context_engineering_is_the_way_to_go'])(
     'accepts the placeholder %s in place of a signature',
     async (thoughtSignature) => {
-      const contents = said(
-        turn('model', called('find', { thoughtSignature }), called()),
-        turn('user', answered(), answered()),
+      const contents = say(
+        turn('model', callTool('find', { thoughtSignature }), callTool()),
+        turn('user', answerCall(), answerCall()),
       );
-      expect(await call(contents, { path: address(current) })).toMatchObject({ status: 200 });
+      expect(await call(contents, { path: buildPath(current) })).toMatchObject({ status: 200 });
     },
   );
 
   it('accepts calls of earlier turns without signatures, and media in function responses', async () => {
     const parts = [{ inlineData: { mimeType: 'image/png', data: pixel, displayName: 'a.png' } }];
-    const earlier = said(
-      turn('model', called()),
-      turn('user', answered('find', { parts, response: { picture: { $ref: 'a.png' } } })),
+    const earlier = say(
+      turn('model', callTool()),
+      turn('user', answerCall('find', { parts, response: { picture: { $ref: 'a.png' } } })),
       turn('model', { text: 'a' }),
       user,
     );
-    expect(await call(earlier, { path: address(current) })).toMatchObject({ status: 200 });
+    expect(await call(earlier, { path: buildPath(current) })).toMatchObject({ status: 200 });
   });
 
   it('accepts fields of Vertex under a project path', async () => {

@@ -1,14 +1,14 @@
 import { GoogleGenAI, type Content, type Part } from '@google/genai';
 import { describe, expect, it } from 'vitest';
-import { eventsOf } from '../support/vendor/call.ts';
+import { readEvents } from '../support/vendor/call.ts';
 import { pixel } from '../support/vendor/improvise.ts';
 import {
   old,
   current,
-  address,
+  buildPath,
   good,
   config,
-  declared,
+  declareTool,
   media,
   vendor,
   call,
@@ -18,7 +18,7 @@ import {
 useGoogle();
 
 describe('the fake Google, asked something right', () => {
-  const client = (): GoogleGenAI =>
+  const createClient = (): GoogleGenAI =>
     new GoogleGenAI({ apiKey: vendor.key, httpOptions: { baseUrl: vendor.url } });
   const tools = [
     {
@@ -31,18 +31,18 @@ describe('the fake Google, asked something right', () => {
   const question: Content = { role: 'user', parts: [{ text: 'Where?' }] };
   const settings = { tools, thinkingConfig: { includeThoughts: true } };
 
-  async function partsOf(streamed: boolean, contents: Content[]): Promise<Part[]> {
+  async function requestParts(streamed: boolean, contents: Content[]): Promise<Part[]> {
     const request = { model: current, contents, config: settings };
     const replies = streamed
-      ? await Array.fromAsync(await client().models.generateContentStream(request))
-      : [await client().models.generateContent(request)];
+      ? await Array.fromAsync(await createClient().models.generateContentStream(request))
+      : [await createClient().models.generateContent(request)];
     return replies.flatMap(({ candidates }) => candidates?.[0]?.content?.parts ?? []);
   }
 
   it.each([false, true])(
     'calls the tools it is offered, and accepts its own signatures, streamed: %s',
     async (streamed) => {
-      const parts = (await partsOf(streamed, [question])).filter(({ thought }) => !thought);
+      const parts = (await requestParts(streamed, [question])).filter(({ thought }) => !thought);
       const calls = parts.filter(({ functionCall }) => functionCall);
       expect(
         calls.map(({ functionCall, thoughtSignature }) => [
@@ -58,7 +58,7 @@ describe('the fake Google, asked something right', () => {
       const responses = calls.map(({ functionCall }) => ({
         functionResponse: { name: functionCall?.name ?? '', response: { output: `R ${functionCall?.name}` } },
       }));
-      const second = await partsOf(streamed, [
+      const second = await requestParts(streamed, [
         question,
         { role: 'model', parts },
         { role: 'user', parts: responses },
@@ -75,7 +75,11 @@ describe('the fake Google, asked something right', () => {
           : { functionCall: part.functionCall ?? {} },
       );
       await expect(
-        partsOf(streamed, [question, { role: 'model', parts: moved }, { role: 'user', parts: responses }]),
+        requestParts(streamed, [
+          question,
+          { role: 'model', parts: moved },
+          { role: 'user', parts: responses },
+        ]),
       ).rejects.toThrow('Thought signature is not valid');
       const altered = calls.map((part) =>
         part.thoughtSignature
@@ -83,7 +87,11 @@ describe('the fake Google, asked something right', () => {
           : part,
       );
       await expect(
-        partsOf(streamed, [question, { role: 'model', parts: altered }, { role: 'user', parts: responses }]),
+        requestParts(streamed, [
+          question,
+          { role: 'model', parts: altered },
+          { role: 'user', parts: responses },
+        ]),
       ).rejects.toThrow('Thought signature is not valid');
     },
   );
@@ -91,11 +99,11 @@ describe('the fake Google, asked something right', () => {
   it('streams chunks in the framing of Google, each with the usage so far', async () => {
     vendor.script(old, { reasoning: 'Hm.', text: ['a', 'b'] });
     const { text: stream, headers } = await call(good, {
-      path: `${address(old, 'streamGenerateContent')}?alt=sse`,
+      path: `${buildPath(old, 'streamGenerateContent')}?alt=sse`,
     });
     expect(headers.get('content-type')).toBe('text/event-stream');
     expect(stream).toMatch(/^(data: \{.*\}\r\n\r\n)+$/);
-    const chunks = eventsOf(stream).map(({ data }): { candidates: object[]; usageMetadata: object } =>
+    const chunks = readEvents(stream).map(({ data }): { candidates: object[]; usageMetadata: object } =>
       JSON.parse(data),
     );
     expect(chunks.map(({ candidates }) => candidates[0])).toMatchObject([
@@ -111,7 +119,7 @@ describe('the fake Google, asked something right', () => {
   it('sends one array of the same chunks without alt=sse, with an error as its last element', async () => {
     vendor.script(old, { text: ['a', 'b'] }, { text: ['a', 'b'], fail: { after: 1 } });
     const ask = async (): Promise<unknown> =>
-      (await call(good, { path: address(old, 'streamGenerateContent') })).json();
+      (await call(good, { path: buildPath(old, 'streamGenerateContent') })).json();
     expect(await ask()).toMatchObject([
       { candidates: [{ content: { parts: [{ text: 'a' }] } }] },
       { candidates: [{ finishReason: 'STOP' }] },
@@ -123,21 +131,21 @@ describe('the fake Google, asked something right', () => {
   });
 
   it('reports why it stopped', async () => {
-    const ends = async (fields: object): Promise<unknown> =>
+    const ask = async (fields: object): Promise<unknown> =>
       (await call({ ...good, ...config(fields) })).json();
     const off = { thinkingConfig: { thinkingBudget: 0 } };
-    expect(await ends({ ...off, maxOutputTokens: 2 })).toMatchObject({
+    expect(await ask({ ...off, maxOutputTokens: 2 })).toMatchObject({
       candidates: [{ finishReason: 'MAX_TOKENS', content: { parts: [{ text: 'Hello from' }] } }],
     });
-    expect(await ends({ maxOutputTokens: 2 })).toMatchObject({
+    expect(await ask({ maxOutputTokens: 2 })).toMatchObject({
       candidates: [{ finishReason: 'MAX_TOKENS', content: { role: 'model' } }],
       usageMetadata: { thoughtsTokenCount: 2 },
     });
-    expect(await ends({ ...off, stopSequences: [' from'] })).toMatchObject({
+    expect(await ask({ ...off, stopSequences: [' from'] })).toMatchObject({
       candidates: [{ finishReason: 'STOP', content: { parts: [{ text: 'Hello' }] } }],
     });
     vendor.script(old, { refusal: 'No.' }, { blocked: 'PROHIBITED_CONTENT' });
-    expect(await ends({})).toMatchObject({
+    expect(await ask({})).toMatchObject({
       candidates: [
         {
           finishReason: 'SAFETY',
@@ -146,14 +154,14 @@ describe('the fake Google, asked something right', () => {
         },
       ],
     });
-    const blocked = await ends({});
+    const blocked = await ask({});
     expect(blocked).toMatchObject({ promptFeedback: { blockReason: 'PROHIBITED_CONTENT' } });
     expect(blocked).not.toHaveProperty('candidates');
   });
 
   it('replies with a search, code and an image, each with its own usage', async () => {
     const ask = async (request: object, model = old): Promise<unknown> =>
-      (await call({ ...good, ...request }, { path: address(model) })).json();
+      (await call({ ...good, ...request }, { path: buildPath(model) })).json();
     const support = { segment: { endIndex: 22, text: 'High water is at 14:05' }, groundingChunkIndices: [0] };
     expect(await ask({ tools: [{ googleSearch: {} }] })).toMatchObject({
       candidates: [{ groundingMetadata: { webSearchQueries: ['high water'], groundingSupports: [support] } }],
@@ -219,12 +227,12 @@ describe('the fake Google, asked something right', () => {
     const { text: stream } = await call(
       {
         ...good,
-        ...declared({}),
+        ...declareTool({}),
         toolConfig: { functionCallingConfig: { streamFunctionCallArguments: true } },
       },
       { path },
     );
-    const calls = eventsOf(stream).map(
+    const calls = readEvents(stream).map(
       ({ data }): unknown => JSON.parse(data).candidates[0].content.parts[0]?.functionCall ?? 'none',
     );
     expect(calls).toEqual([
@@ -242,7 +250,7 @@ describe('the fake Google, asked something right', () => {
   });
 
   it('counts the tokens of contents or of a whole request', async () => {
-    const path = address(old, 'countTokens');
+    const path = buildPath(old, 'countTokens');
     const counted = { totalTokens: 2, promptTokensDetails: [{ modality: 'TEXT', tokenCount: 2 }] };
     expect((await call(good, { path })).json()).toEqual(counted);
     expect(

@@ -8,8 +8,8 @@ import {
   use,
   result,
   assistant,
-  answers,
-  said,
+  answer,
+  say,
   text,
   mark,
   type Change,
@@ -17,7 +17,7 @@ import {
   isRefused,
 } from './messages-requests.ts';
 
-const image = (source: object) => said(answers({ type: 'image', source }));
+const image = (source: object) => say(answer({ type: 'image', source }));
 useAnthropic();
 
 const wrongContents: Record<string, Change> = {
@@ -30,7 +30,7 @@ const wrongContents: Record<string, Change> = {
     'messages.0.name: Extra inputs are not permitted',
   ],
   'an unknown field of a block': [
-    said(answers(text('a', { at: 1 }))),
+    say(answer(text('a', { at: 1 }))),
     /^messages\.1\.content\.0\.at: Extra inputs/,
   ],
   'an unknown field of a tool': [
@@ -59,16 +59,16 @@ const wrongContents: Record<string, Change> = {
     'messages: first message must use the "user" role',
   ],
   'a system message between turns': [
-    said(assistant(text('a')), { role: 'system', content: 'x' }, user),
+    say(assistant(text('a')), { role: 'system', content: 'x' }, user),
     "messages.2.role: Input should be 'user' or 'assistant'",
   ],
-  'an empty text block': [said(answers(text(''))), 'messages: text content blocks must be non-empty'],
+  'an empty text block': [say(answer(text(''))), 'messages: text content blocks must be non-empty'],
   'a text block of spaces': [
-    said(answers(text(' \n'))),
+    say(answer(text(' \n'))),
     'messages: text content blocks must contain non-whitespace text',
   ],
   'an empty text in a tool result': [
-    said(assistant(use('a')), answers(result('a', { content: [text('')] }))),
+    say(assistant(use('a')), answer(result('a', { content: [text('')] }))),
     'messages: text content blocks must be non-empty',
   ],
   'a message without content': [
@@ -76,50 +76,50 @@ const wrongContents: Record<string, Change> = {
     /^messages\.0: all messages must have non-empty content/,
   ],
   'a prefill for a model that takes none': [
-    { model: 'claude-opus-4-6', ...said(assistant(text('a'))) },
+    { model: 'claude-opus-4-6', ...say(assistant(text('a'))) },
     /does not support assistant message prefill/,
   ],
   'a prefill that ends in a space': [
-    said(assistant(text('a '))),
+    say(assistant(text('a '))),
     'messages: final assistant content cannot end with trailing whitespace',
   ],
   'a tool id longer than 64': [
-    said(assistant(use('x'.repeat(65))), answers(result('x'.repeat(65)))),
+    say(assistant(use('x'.repeat(65))), answer(result('x'.repeat(65)))),
     /^messages\.1\.content\.0\.id: String should have at most 64/,
   ],
   'a tool id outside the charset': [
-    said(assistant(use('call.1')), answers(result('call.1'))),
+    say(assistant(use('call.1')), answer(result('call.1'))),
     "messages.1.content.0.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
   ],
   'a call without a result': [
-    said(assistant(use('a'), use('b')), answers(result('a'))),
+    say(assistant(use('a'), use('b')), answer(result('a'))),
     /^messages\.1: `tool_use` ids were found without `tool_result` blocks immediately after: b\./,
   ],
   'a call without a result at the end': [
-    said(assistant(use('a'))),
+    say(assistant(use('a'))),
     /ids were found without `tool_result` blocks/,
   ],
   'a result without a call': [
-    said(answers(result('a'))),
+    say(answer(result('a'))),
     /unexpected `tool_use_id` found in `tool_result` blocks: a/,
   ],
   'a result one turn late': [
-    said(assistant(use('a')), user, assistant(text('b')), answers(result('a'))),
+    say(assistant(use('a')), user, assistant(text('b')), answer(result('a'))),
     /^messages\.1: `tool_use` ids/,
   ],
   'a result given twice': [
-    said(assistant(use('a')), answers(result('a'), result('a'))),
+    say(assistant(use('a')), answer(result('a'), result('a'))),
     /must have a single result/,
   ],
-  'a result after a text': [said(assistant(use('a')), answers(text('so'), result('a'))), /must come first/],
+  'a result after a text': [say(assistant(use('a')), answer(text('so'), result('a'))), /must come first/],
   'two calls of one id': [
-    said(assistant(use('a')), answers(result('a')), assistant(use('a')), answers(result('a'))),
+    say(assistant(use('a')), answer(result('a')), assistant(use('a')), answer(result('a'))),
     /ids must be unique/,
   ],
   'an error with an image': [
-    said(
+    say(
       assistant(use('a')),
-      answers(
+      answer(
         result('a', {
           is_error: true,
           content: [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: pixel } }],
@@ -129,11 +129,11 @@ const wrongContents: Record<string, Change> = {
     /all content must be type `text` if `is_error` is true/,
   ],
   'arguments as text': [
-    said(assistant(use('a', { input: '{}' })), answers(result('a'))),
+    say(assistant(use('a', { input: '{}' })), answer(result('a'))),
     'messages.1.content.0.input: Input should be a valid dictionary',
   ],
   'a forged signature': [
-    said(
+    say(
       assistant(
         { type: 'thinking', thinking: 'Hm.', signature: Buffer.from('forged').toString('base64') },
         text('a'),
@@ -143,18 +143,18 @@ const wrongContents: Record<string, Change> = {
     'messages.1.content.0: Invalid `signature` in `thinking` block',
   ],
   'forged redacted thinking': [
-    said(assistant({ type: 'redacted_thinking', data: 'AAAA' }, text('a')), user),
+    say(assistant({ type: 'redacted_thinking', data: 'AAAA' }, text('a')), user),
     'messages.1.content.0: Invalid `data` in `redacted_thinking` block',
   ],
   'thoughts without a signature': [
-    said(assistant({ type: 'thinking', thinking: 'Hm.' }, text('a')), user),
+    say(assistant({ type: 'thinking', thinking: 'Hm.' }, text('a')), user),
     'messages.1.content.0.signature: Field required',
   ],
   'a tool loop that lost its thoughts': [
     {
       thinking: { type: 'enabled', budget_tokens: 1024 },
       max_tokens: 2000,
-      ...said(assistant(use('a')), answers(result('a'))),
+      ...say(assistant(use('a')), answer(result('a'))),
     },
     /^messages\.1\.content\.0\.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`/,
   ],
@@ -200,19 +200,19 @@ const wrongContents: Record<string, Change> = {
     'This model does not support the effort parameter.',
   ],
   'five cache marks': [
-    { messages: [answers(...['a', 'b', 'c', 'd', 'e'].map((word) => text(word, mark())))] },
+    { messages: [answer(...['a', 'b', 'c', 'd', 'e'].map((word) => text(word, mark())))] },
     'A maximum of 4 blocks with cache_control may be provided. Found 5.',
   ],
   'a mark of an hour after one of minutes': [
-    { messages: [answers(text('a', mark()), text('b', mark('1h')))] },
+    { messages: [answer(text('a', mark()), text('b', mark('1h')))] },
     /must not come after a ttl='5m'/,
   ],
   'a lifetime that does not exist': [
-    { messages: [answers(text('a', mark('2h')))] },
+    { messages: [answer(text('a', mark('2h')))] },
     "messages.0.content.0.cache_control.ttl: Input should be '5m' or '1h'",
   ],
   'a mark on thoughts': [
-    said(assistant({ type: 'thinking', thinking: 'a', signature: 'a', ...mark() }, text('a')), user),
+    say(assistant({ type: 'thinking', thinking: 'a', signature: 'a', ...mark() }, text('a')), user),
     /cache_control: Extra inputs/,
   ],
   'base64 of the other alphabet': [
@@ -240,13 +240,13 @@ const wrongContents: Record<string, Change> = {
     /url: String should match/,
   ],
   'a document that is no PDF': [
-    said(
-      answers({ type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'AAAA' } }),
+    say(
+      answer({ type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'AAAA' } }),
     ),
     /The PDF specified was not valid/,
   ],
   'an image by the assistant': [
-    said(assistant({ type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } }), user),
+    say(assistant({ type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } }), user),
     /messages\.1\.content\.0/,
   ],
 };

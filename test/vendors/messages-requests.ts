@@ -1,6 +1,6 @@
 /** Requests to the fake Anthropic, good and bad, in parts. */
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
-import { callerOf, type Caller } from '../support/vendor/call.ts';
+import { createCaller, type Caller } from '../support/vendor/call.ts';
 import { startMessagesVendor, type MessagesRequest } from '../support/vendor/messages.ts';
 import type { Stage } from '../support/vendor/stage.ts';
 
@@ -25,8 +25,8 @@ export const result = (id: string, more: object = {}) => ({
 });
 
 export const assistant = (...content: object[]) => ({ role: 'assistant', content });
-export const answers = (...content: object[]) => ({ role: 'user', content });
-export const said = (...messages: object[]) => ({ messages: [user, ...messages] });
+export const answer = (...content: object[]) => ({ role: 'user', content });
+export const say = (...messages: object[]) => ({ messages: [user, ...messages] });
 export const text = (words: string, more: object = {}) => ({ type: 'text', text: words, ...more });
 export const mark = (ttl?: string) => ({ cache_control: { type: 'ephemeral', ...(ttl ? { ttl } : {}) } });
 
@@ -40,7 +40,10 @@ export let call: Caller;
 export function useAnthropic(): void {
   beforeAll(async () => {
     vendor = await startMessagesVendor({ models: { 'claude-ahead': { fields: ['new_field'] } } });
-    call = callerOf(vendor, '/v1/messages', { 'x-api-key': vendor.key, 'anthropic-version': '2023-06-01' });
+    call = createCaller(vendor, '/v1/messages', {
+      'x-api-key': vendor.key,
+      'anthropic-version': '2023-06-01',
+    });
   });
   afterEach(() => vendor.unscript());
   afterAll(() => vendor.close());

@@ -1,6 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from 'vitest';
-import { eventsOf } from '../support/vendor/call.ts';
+import { readEvents } from '../support/vendor/call.ts';
 import {
   model,
   user,
@@ -8,8 +8,8 @@ import {
   use,
   result,
   assistant,
-  answers,
-  said,
+  answer,
+  say,
   text,
   mark,
   vendor,
@@ -38,11 +38,11 @@ describe('the fake Anthropic, asked something unusual', () => {
   });
 
   it('accepts consecutive messages of one role, with tool results in several of them', async () => {
-    const request = said(
+    const request = say(
       assistant(text('a')),
       assistant(use('a'), use('b')),
-      answers(result('b')),
-      answers(result('a')),
+      answer(result('b')),
+      answer(result('a')),
       user,
     );
     expect(await call({ ...good, ...request })).toMatchObject({ status: 200 });
@@ -53,14 +53,15 @@ describe('the fake Anthropic, asked something unusual', () => {
       await call({
         ...good,
         model: 'claude-opus-4-8',
-        ...said(assistant(text('a')), { role: 'system', content: 'x' }, user),
+        ...say(assistant(text('a')), { role: 'system', content: 'x' }, user),
       }),
     ).toMatchObject({ status: 200 });
   });
 });
 
 describe('the fake Anthropic, asked something right', () => {
-  const client = (): Anthropic => new Anthropic({ apiKey: vendor.key, baseURL: vendor.url, maxRetries: 0 });
+  const createClient = (): Anthropic =>
+    new Anthropic({ apiKey: vendor.key, baseURL: vendor.url, maxRetries: 0 });
   const thinking = {
     model: 'claude-opus-4-6',
     max_tokens: 2000,
@@ -76,8 +77,8 @@ describe('the fake Anthropic, asked something right', () => {
   }));
 
   it('calls the tools it is offered, streamed or not, and accepts its own thinking', async () => {
-    const whole = await client().messages.create({ ...thinking, messages: [question], tools });
-    const streamed = await client()
+    const whole = await createClient().messages.create({ ...thinking, messages: [question], tools });
+    const streamed = await createClient()
       .messages.stream({ ...thinking, messages: [question], tools })
       .finalMessage();
     for (const { content, stop_reason: reason } of [whole, streamed]) {
@@ -99,7 +100,7 @@ describe('the fake Anthropic, asked something right', () => {
         { role: 'assistant' as const, content },
         { role: 'user' as const, content: results },
       ];
-      const second = await client().messages.create({ ...thinking, tools, messages });
+      const second = await createClient().messages.create({ ...thinking, tools, messages });
       expect(second.content.at(-1)).toMatchObject({
         type: 'text',
         text: 'find said: R find; count said: R count',
@@ -116,7 +117,7 @@ describe('the fake Anthropic, asked something right', () => {
     ],
     ['a space after the signature', (signature: string) => ({ signature: `${signature} ` })],
   ])('refuses thinking with %s', async (_, change) => {
-    const { content } = await client().messages.create({ ...thinking, messages: [question] });
+    const { content } = await createClient().messages.create({ ...thinking, messages: [question] });
     const altered = content.map((block) =>
       block.type === 'thinking'
         ? { ...block, ...(typeof change === 'function' ? change(block.signature) : change) }
@@ -131,7 +132,7 @@ describe('the fake Anthropic, asked something right', () => {
   it('streams the events of Anthropic in their order', async () => {
     vendor.script(model, { text: ['a', 'b'], toolCalls: [{ name: 'f' }] });
     const { text: stream, headers } = await call({ ...good, stream: true });
-    const events = eventsOf(stream);
+    const events = readEvents(stream);
     expect(headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
     expect(events.map(({ name }) => name)).toEqual([
       'message_start',
@@ -155,7 +156,7 @@ describe('the fake Anthropic, asked something right', () => {
 
   it('leaves a call unfinished that the output limit cut', async () => {
     vendor.script(model, { toolCalls: [{ name: 'f', arguments: ['{"a"', ':1', '}'] }] });
-    const events = eventsOf((await call({ ...good, max_tokens: 3, stream: true })).text);
+    const events = readEvents((await call({ ...good, max_tokens: 3, stream: true })).text);
     expect(events.map(({ name }) => name)).not.toContain('content_block_stop');
     expect(JSON.parse(events.at(-2)?.data ?? '')).toMatchObject({
       delta: { stop_reason: 'max_tokens' },
@@ -164,22 +165,22 @@ describe('the fake Anthropic, asked something right', () => {
   });
 
   it('reports why it stopped', async () => {
-    const ends = async (change: object): Promise<unknown> => (await call({ ...good, ...change })).json();
-    expect(await ends({ max_tokens: 2 })).toMatchObject({
+    const ask = async (change: object): Promise<unknown> => (await call({ ...good, ...change })).json();
+    expect(await ask({ max_tokens: 2 })).toMatchObject({
       stop_reason: 'max_tokens',
       content: [{ text: 'Hello from' }],
     });
-    expect(await ends({ stop_sequences: ['this', ', '] })).toMatchObject({
+    expect(await ask({ stop_sequences: ['this', ', '] })).toMatchObject({
       stop_reason: 'stop_sequence',
       stop_sequence: ', ',
       content: [{ text: `Hello from ${model}` }],
     });
     vendor.script(model, { refusal: 'I would rather not.' });
-    expect(await ends({})).toMatchObject({ stop_reason: 'refusal', stop_details: { type: 'refusal' } });
+    expect(await ask({})).toMatchObject({ stop_reason: 'refusal', stop_details: { type: 'refusal' } });
   });
 
   it('replies with a search, its results and their citations', async () => {
-    const { content, usage } = await client()
+    const { content, usage } = await createClient()
       .messages.stream({
         ...good,
         messages: [question],
@@ -203,7 +204,7 @@ describe('the fake Anthropic, asked something right', () => {
     const request = {
       ...good,
       system: [text('one two three', mark('1h'))],
-      messages: [answers(text('four five', mark()), text('six'))],
+      messages: [answer(text('four five', mark()), text('six'))],
     };
     const usage = async (): Promise<unknown> => (await call(request)).json();
     const first = await usage();
@@ -220,7 +221,7 @@ describe('the fake Anthropic, asked something right', () => {
 
   it('sends an error in the middle of a stream, and nothing after it', async () => {
     vendor.script(model, { text: ['a', 'b'], fail: { after: 4 } });
-    const events = eventsOf((await call({ ...good, stream: true })).text);
+    const events = readEvents((await call({ ...good, stream: true })).text);
     expect(events.at(-1)).toMatchObject({
       name: 'error',
       data: expect.stringContaining('"overloaded_error"'),

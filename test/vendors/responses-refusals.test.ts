@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { pixel } from '../support/vendor/improvise.ts';
 import { user, good, tool, call, useOpenai } from './responses-requests.ts';
 
-const called = (id: string, more: object = {}) => ({
+const callTool = (id: string, more: object = {}) => ({
   type: 'function_call',
   call_id: id,
   name: 'find',
@@ -18,8 +18,8 @@ const output = (id: string, more: object = {}) => ({
   ...more,
 });
 
-const said = (...items: object[]) => ({ input: [user, ...items] });
-const shown = (part: object) => said({ role: 'user', content: [part] });
+const say = (...items: object[]) => ({ input: [user, ...items] });
+const show = (part: object) => say({ role: 'user', content: [part] });
 const reasoner = { model: 'gpt-5' };
 const thought = { type: 'reasoning', id: 'rs_1', summary: [] };
 useOpenai();
@@ -35,12 +35,12 @@ const bad: Record<string, [change: object, code: string | null, param: string | 
     'input[0].name',
   ],
   'what a stream helper adds to a call': [
-    said(called('a', { parsed_arguments: null }), output('a')),
+    say(callTool('a', { parsed_arguments: null }), output('a')),
     'unknown_parameter',
     'input[1].parsed_arguments',
   ],
   'an unknown field of a part': [
-    shown({ type: 'input_text', text: 'a', cache_control: {} }),
+    show({ type: 'input_text', text: 'a', cache_control: {} }),
     'unknown_parameter',
     'input[1].content[0].cache_control',
   ],
@@ -80,98 +80,98 @@ const bad: Record<string, [change: object, code: string | null, param: string | 
     'stream_options',
   ],
   "text of an answer among the asker's": [
-    shown({ type: 'output_text', text: 'a' }),
+    show({ type: 'output_text', text: 'a' }),
     'invalid_value',
     'input[1].content[0].type',
   ],
   'text of an asker among the answers': [
-    said({ role: 'assistant', content: [{ type: 'input_text', text: 'a' }] }),
+    say({ role: 'assistant', content: [{ type: 'input_text', text: 'a' }] }),
     'invalid_value',
     'input[1].content[0].type',
   ],
-  'an unknown item': [said({ type: 'thinking' }), 'invalid_value', 'input[1].type'],
+  'an unknown item': [say({ type: 'thinking' }), 'invalid_value', 'input[1].type'],
   'a call without its output': [
-    said(called('a'), called('b'), output('a')),
+    say(callTool('a'), callTool('b'), output('a')),
     null,
     'input',
     /^No tool output found for function call b\.$/,
   ],
   'an output without its call': [
-    said(output('a')),
+    say(output('a')),
     null,
     'input',
     /^No tool call found for function call output with call_id a\.$/,
   ],
-  'an output before its call': [said(output('a'), called('a')), null, 'input', /No tool call found/],
+  'an output before its call': [say(output('a'), callTool('a')), null, 'input', /No tool call found/],
   'an output of the other kind': [
-    said(called('a'), { type: 'custom_tool_call_output', call_id: 'a', output: 'x' }),
+    say(callTool('a'), { type: 'custom_tool_call_output', call_id: 'a', output: 'x' }),
     null,
     'input',
   ],
-  'two calls of one id': [said(called('a'), called('a'), output('a')), null, 'input', /Duplicate/],
+  'two calls of one id': [say(callTool('a'), callTool('a'), output('a')), null, 'input', /Duplicate/],
   'a call id longer than 64': [
-    said(called('x'.repeat(65)), output('x'.repeat(65))),
+    say(callTool('x'.repeat(65)), output('x'.repeat(65))),
     'string_above_max_length',
     'input[1].call_id',
   ],
-  'an empty call id': [said(called(''), output('')), 'empty_string', 'input[1].call_id'],
+  'an empty call id': [say(callTool(''), output('')), 'empty_string', 'input[1].call_id'],
   'an item id of another family': [
-    said(called('a', { id: 'call_1' }), output('a')),
+    say(callTool('a', { id: 'call_1' }), output('a')),
     'invalid_value',
     'input[1].id',
   ],
   'arguments as an object': [
-    said(called('a', { arguments: {} }), output('a')),
+    say(callTool('a', { arguments: {} }), output('a')),
     'invalid_type',
     'input[1].arguments',
   ],
   'a thought that nothing follows': [
-    said({ ...thought, encrypted_content: 'gAAAAAgiven' }),
+    say({ ...thought, encrypted_content: 'gAAAAAgiven' }),
     null,
     'input',
     /without its required following item/,
   ],
   'a thought before a question': [
-    said({ ...thought, encrypted_content: 'gAAAAAgiven' }, user),
+    say({ ...thought, encrypted_content: 'gAAAAAgiven' }, user),
     null,
     'input',
     /without its required following item/,
   ],
   'a thought it never had': [
-    said(thought, { role: 'assistant', content: 'a' }),
+    say(thought, { role: 'assistant', content: 'a' }),
     null,
     'input',
     /^Item with id 'rs_1' not found/,
   ],
   'a forged thought': [
-    said({ ...thought, encrypted_content: 'gAAAAABforged' }, { role: 'assistant', content: 'a' }),
+    say({ ...thought, encrypted_content: 'gAAAAABforged' }, { role: 'assistant', content: 'a' }),
     'invalid_encrypted_content',
     null,
     /could not be decrypted or parsed/,
   ],
-  'a reference to an item it never had': [said({ type: 'item_reference', id: 'msg_1' }), null, 'input'],
+  'a reference to an item it never had': [say({ type: 'item_reference', id: 'msg_1' }), null, 'input'],
   'a response it never gave': [
     { previous_response_id: 'resp_1' },
     'previous_response_not_found',
     'previous_response_id',
   ],
   'base64 of the other alphabet': [
-    shown({ type: 'input_image', image_url: 'data:image/png;base64,_-8=' }),
+    show({ type: 'input_image', image_url: 'data:image/png;base64,_-8=' }),
     'invalid_value',
     'input[1].content[0].image_url',
   ],
   'base64 without its prefix': [
-    shown({ type: 'input_image', image_url: pixel }),
+    show({ type: 'input_image', image_url: pixel }),
     'invalid_value',
     'input[1].content[0].image_url',
   ],
   'a picture that is not there': [
-    shown({ type: 'input_image' }),
+    show({ type: 'input_image' }),
     'missing_required_parameter',
     'input[1].content[0].image_url',
   ],
   'a file without a name': [
-    shown({ type: 'input_file', file_data: 'data:application/pdf;base64,JVBERi0=' }),
+    show({ type: 'input_file', file_data: 'data:application/pdf;base64,JVBERi0=' }),
     'missing_required_parameter',
     'input[1].content[0].filename',
   ],
@@ -214,7 +214,7 @@ const bad: Record<string, [change: object, code: string | null, param: string | 
   ],
   'JSON mode that nobody speaks of': [{ text: { format: { type: 'json_object' } } }, null, 'input'],
   'cache breakpoints for a model without': [
-    shown({ type: 'input_text', text: 'a', prompt_cache_breakpoint: { mode: 'explicit' } }),
+    show({ type: 'input_text', text: 'a', prompt_cache_breakpoint: { mode: 'explicit' } }),
     'unsupported_parameter',
     'prompt_cache_options',
   ],

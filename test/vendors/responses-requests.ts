@@ -1,6 +1,6 @@
 /** Requests to the fake OpenAI, good and bad, in parts. */
 import { afterAll, afterEach, beforeAll } from 'vitest';
-import { callerOf, type Caller } from '../support/vendor/call.ts';
+import { createCaller, type Caller } from '../support/vendor/call.ts';
 import { startResponsesVendor, type ResponsesRequest } from '../support/vendor/responses.ts';
 import type { Stage } from '../support/vendor/stage.ts';
 
@@ -22,7 +22,7 @@ export let call: Caller;
 export function useOpenai(): void {
   beforeAll(async () => {
     vendor = await startResponsesVendor({ vouched: ['gAAAAAgiven'] });
-    call = callerOf(vendor, '/v1/responses', { authorization: `Bearer ${vendor.key}` });
+    call = createCaller(vendor, '/v1/responses', { authorization: `Bearer ${vendor.key}` });
   });
   afterEach(() => vendor.unscript());
   afterAll(() => vendor.close());

@@ -1,14 +1,14 @@
 import OpenAI from 'openai';
 import type { ResponseInputItem } from 'openai/resources/responses/responses';
 import { describe, expect, it } from 'vitest';
-import { eventsOf } from '../support/vendor/call.ts';
+import { readEvents } from '../support/vendor/call.ts';
 import { pixel } from '../support/vendor/improvise.ts';
 import { model, good, tool, vendor, call, useOpenai } from './responses-requests.ts';
 
 useOpenai();
 
 describe('the fake OpenAI, asked something right', () => {
-  const client = (): OpenAI => new OpenAI({ apiKey: vendor.key, baseURL: vendor.url, maxRetries: 0 });
+  const createClient = (): OpenAI => new OpenAI({ apiKey: vendor.key, baseURL: vendor.url, maxRetries: 0 });
   const parameters = {
     type: 'object',
     properties: { town: { type: 'string' } },
@@ -31,10 +31,10 @@ describe('the fake OpenAI, asked something right', () => {
   const first: ResponseInputItem[] = [{ role: 'user', content: 'Where?' }];
 
   /** A first turn of calls with their outputs, as the vendor sent it. */
-  async function loop(
+  async function runLoop(
     change: (items: object[]) => object[] = (items) => items,
   ): Promise<{ status: number; text: string }> {
-    const { output: items } = await client().responses.create({ ...thinking, input: first });
+    const { output: items } = await createClient().responses.create({ ...thinking, input: first });
     const outputs = items.flatMap((item) =>
       item.type === 'function_call'
         ? [{ type: 'function_call_output', call_id: item.call_id, output: `R ${item.name}` }]
@@ -42,11 +42,11 @@ describe('the fake OpenAI, asked something right', () => {
     );
     return call({ ...thinking, input: [...first, ...change([...items, ...outputs])] });
   }
-  const without =
+  const omitField =
     (field: string) =>
     (items: object[]): object[] =>
       items.map((item) => Object.fromEntries(Object.entries(item).filter(([name]) => name !== field)));
-  const thoughts =
+  const changeThoughts =
     (change: object) =>
     (items: object[]): object[] =>
       items.map((item) => ('summary' in item ? { ...item, ...change } : item));
@@ -58,7 +58,7 @@ describe('the fake OpenAI, asked something right', () => {
       arguments: '{"town":"Whitby"}',
       status: 'completed',
     }));
-    const whole = await client().responses.create({ ...thinking, input: first });
+    const whole = await createClient().responses.create({ ...thinking, input: first });
     expect(whole.output).toMatchObject([
       { type: 'reasoning', summary: [{ text: 'Let me think about that.' }] },
       ...calls,
@@ -67,15 +67,15 @@ describe('the fake OpenAI, asked something right', () => {
       interleaved: true,
       toolCalls: tools.map(({ name }) => ({ name, arguments: ['{"town"', ':"Whitby"', '}'] })),
     });
-    const { output: streamed } = await client()
+    const { output: streamed } = await createClient()
       .responses.stream({ ...thinking, input: first })
       .finalResponse();
     expect(streamed).toMatchObject(calls);
   });
 
   it('accepts its own reasoning, with or without its ids', async () => {
-    for (const change of [(items: object[]) => items, without('id')]) {
-      expect(await loop(change)).toMatchObject({
+    for (const change of [(items: object[]) => items, omitField('id')]) {
+      expect(await runLoop(change)).toMatchObject({
         status: 200,
         text: expect.stringContaining('find said: R find; count said: R count; read said: R read'),
       });
@@ -83,8 +83,12 @@ describe('the fake OpenAI, asked something right', () => {
   });
 
   it.each([
-    ['thoughts cut short', thoughts({ encrypted_content: 'gAAAAABcmVhc29uaW5n' }), 'could not be decrypted'],
-    ['thoughts of another item', thoughts({ id: 'rs_other' }), 'item_id did not match'],
+    [
+      'thoughts cut short',
+      changeThoughts({ encrypted_content: 'gAAAAABcmVhc29uaW5n' }),
+      'could not be decrypted',
+    ],
+    ['thoughts of another item', changeThoughts({ id: 'rs_other' }), 'item_id did not match'],
     [
       'calls without the thoughts they came from',
       (items: object[]) => items.filter((item) => !('summary' in item)),
@@ -92,17 +96,17 @@ describe('the fake OpenAI, asked something right', () => {
     ],
     [
       'thoughts neither encrypted nor stored',
-      without('encrypted_content'),
+      omitField('encrypted_content'),
       'not persisted when `store` is set to false',
     ],
   ])('refuses %s', async (_, change, message) => {
-    expect(await loop(change)).toMatchObject({ status: 400, text: expect.stringContaining(message) });
+    expect(await runLoop(change)).toMatchObject({ status: 400, text: expect.stringContaining(message) });
   });
 
   it('streams the events of OpenAI in their order, numbered, without [DONE]', async () => {
     vendor.script(model, { text: ['a', 'b'], toolCalls: [{ name: 'f' }] });
     const { text: stream } = await call({ ...good, stream: true });
-    const events = eventsOf(stream);
+    const events = readEvents(stream);
     expect(events.map(({ name }) => name?.replace('response.', ''))).toEqual([
       'created',
       'in_progress',
@@ -127,7 +131,7 @@ describe('the fake OpenAI, asked something right', () => {
   });
 
   it('streams encrypted reasoning that is final only at its end', async () => {
-    const events = eventsOf((await call({ ...thinking, input: first, stream: true })).text);
+    const events = readEvents((await call({ ...thinking, input: first, stream: true })).text);
     const contents = events
       .filter(({ name }) => name?.startsWith('response.output_item'))
       .slice(0, 2)
@@ -214,7 +218,7 @@ describe('the fake OpenAI, asked something right', () => {
 
   it('sends an error in the middle of a stream, and then the failed response', async () => {
     vendor.script(model, { text: ['a', 'b'], fail: { after: 5, error: { code: 'insufficient_quota' } } });
-    const [error, failed] = eventsOf((await call({ ...good, stream: true })).text).slice(-2);
+    const [error, failed] = readEvents((await call({ ...good, stream: true })).text).slice(-2);
     expect(error).toMatchObject({ name: 'error', data: expect.stringContaining('"sequence_number":5') });
     expect(JSON.parse(failed?.data ?? '')).toMatchObject({
       type: 'response.failed',

@@ -1,6 +1,6 @@
 /** Who says what: system text, turns, names, cache marks. */
-import { all, any, everywhere, has, holds, mentions, type Capability } from '../capability.ts';
-import { conversation } from '../spelling.ts';
+import { meetsAll, meetsAny, fillWires, has, holds, mentions, type Capability } from '../capability.ts';
+import { spellTurns } from '../spelling.ts';
 
 const rule = 'Be brief.';
 const spoken = {
@@ -12,7 +12,7 @@ const spoken = {
 const userContent = [{ type: 'text', text: 'Ahoy' }];
 const longPrompt = 'The harbour log says much. '.repeat(60);
 
-function marked(ttl?: '1h'): object {
+function markPrompt(ttl?: '1h'): object {
   return {
     system: [
       { type: 'text', text: longPrompt, cache_control: { type: 'ephemeral', ...(ttl ? { ttl } : {}) } },
@@ -23,9 +23,9 @@ function marked(ttl?: '1h'): object {
 export const conversations: readonly Capability[] = [
   {
     name: 'text',
-    ask: everywhere({}),
-    got: everywhere(mentions('Ahoy')),
-    does: everywhere({ text: 'Good day.' }),
+    ask: fillWires({}),
+    got: fillWires(mentions('Ahoy')),
+    does: fillWires({ text: 'Good day.' }),
     shown: spoken,
   },
   {
@@ -106,7 +106,7 @@ export const conversations: readonly Capability[] = [
     got: {
       'chat-completions': holds({ role: 'system', content: rule }),
       responses: holds({ role: 'system', content: rule }),
-      messages: any(
+      messages: meetsAny(
         holds({ role: 'system', content: rule }),
         holds({ role: 'system', content: [{ text: rule }] }),
       ),
@@ -115,7 +115,7 @@ export const conversations: readonly Capability[] = [
   },
   {
     name: 'several turns',
-    ask: conversation({ user: 'Ahoy' }, { assistant: 'Aye.' }, { user: 'Well?' }),
+    ask: spellTurns({ user: 'Ahoy' }, { assistant: 'Aye.' }, { user: 'Well?' }),
     got: {
       'chat-completions': has({
         messages: [{ role: 'user' }, { role: 'assistant', content: 'Aye.' }, { role: 'user' }],
@@ -127,7 +127,7 @@ export const conversations: readonly Capability[] = [
   },
   {
     name: 'an answer that was begun',
-    ask: conversation({ user: 'Ahoy' }, { assistant: 'Aye, and' }),
+    ask: spellTurns({ user: 'Ahoy' }, { assistant: 'Aye, and' }),
     got: {
       'chat-completions': has({ messages: [{ role: 'user' }, { role: 'assistant', content: 'Aye, and' }] }),
       messages: has({ messages: [{ role: 'user' }, { role: 'assistant' }] }),
@@ -164,7 +164,7 @@ export const conversations: readonly Capability[] = [
           },
         ],
       },
-      messages: marked(),
+      messages: markPrompt(),
     },
     got: {
       'chat-completions': holds({ prompt_cache_breakpoint: { mode: 'explicit' } }),
@@ -175,7 +175,7 @@ export const conversations: readonly Capability[] = [
   {
     name: 'cache marks of an hour',
     model: 'thinking',
-    ask: { messages: marked('1h') },
+    ask: { messages: markPrompt('1h') },
     got: { messages: holds({ cache_control: { type: 'ephemeral', ttl: '1h' } }) },
     instead: {
       'chat-completions': holds({ prompt_cache_breakpoint: { mode: 'explicit' } }),
@@ -210,6 +210,6 @@ export const conversations: readonly Capability[] = [
       messages: { messages: [{ role: 'user', content: [...userContent, { type: 'text', text: 'there' }] }] },
       'generate-content': { contents: [{ role: 'user', parts: [{ text: 'Ahoy' }, { text: 'there' }] }] },
     },
-    got: everywhere(all(mentions('Ahoy'), mentions('there'))),
+    got: fillWires(meetsAll(mentions('Ahoy'), mentions('there'))),
   },
 ];

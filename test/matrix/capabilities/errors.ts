@@ -1,10 +1,10 @@
 /** What is no reply: errors in both phases, and counts of tokens. */
 import { isObject, type Json } from '../../support/json.ts';
-import { dataOf, objects } from '../../support/listen.ts';
-import { addressOf, modelOf, type Crossing, type Quartet, type Wire } from '../../support/quartet.ts';
+import { readData, readObjects } from '../../support/listen.ts';
+import { buildPath, getModel, type Crossing, type Quartet, type Wire } from '../../support/quartet.ts';
 import type { Scenario } from '../../support/vendor/scenario.ts';
 import type { Capability } from '../capability.ts';
-import { everywhere } from '../capability.ts';
+import { fillWires } from '../capability.ts';
 import { least } from '../spelling.ts';
 
 /** The fields by which each family's SDK knows an error body. */
@@ -44,12 +44,12 @@ async function run(
   scenario: Scenario,
   stream: boolean,
 ): Promise<Crossing> {
-  const { id, upstream } = modelOf(wire);
+  const { id, upstream } = getModel(wire);
   quartet.vendors[wire].script(upstream, scenario);
   return quartet.ask(client, id, least[client], stream);
 }
 
-function refusal(status: number, retryAfter?: string): Scenario {
+function refuse(status: number, retryAfter?: string): Scenario {
   const error = { type: 'error', message: 'Later, please.', code: status, status: 'UNAVAILABLE' };
   return {
     reply: {
@@ -61,7 +61,7 @@ function refusal(status: number, retryAfter?: string): Scenario {
 }
 
 function check(name: string, judge: NonNullable<Capability['judge']>): Capability {
-  return { name, ask: everywhere({}), judge };
+  return { name, ask: fillWires({}), judge };
 }
 
 function expectThat(holds: boolean, what: string): 'works' {
@@ -73,19 +73,19 @@ function expectThat(holds: boolean, what: string): 'works' {
  * How many events a wire's reply takes to have said something: before that another vendor may still take
  * over.
  */
-function begun(wire: Wire): number {
+function countOpeningEvents(wire: Wire): number {
   return wire === 'responses' ? 6 : 4;
 }
 
 const words = { text: ['one ', 'two ', 'three ', 'four ', 'five'] };
 
-async function counted(
+async function countTokens(
   quartet: Quartet,
   client: Wire,
   wire: Wire,
 ): Promise<{ readonly status: number; readonly body: Json; readonly estimated: boolean }> {
-  const { id } = modelOf(wire);
-  const path = addressOf(client, id, false)
+  const { id } = getModel(wire);
+  const path = buildPath(client, id, false)
     .replace(/\/responses$/, '/responses/input_tokens')
     .replace(/\/messages$/, '/messages/count_tokens')
     .replace(/:generateContent$/, ':countTokens');
@@ -109,14 +109,14 @@ async function counted(
 
 export const errors: readonly Capability[] = [
   check('errors before a reply', async (quartet, client, wire) => {
-    const { status, text } = await run(quartet, client, wire, refusal(500), false);
+    const { status, text } = await run(quartet, client, wire, refuse(500), false);
     return expectThat(
       status >= 500 && errorBodies[client](JSON.parse(text)),
       `${client} to ${wire}: ${status} ${text}`,
     );
   }),
   check('rate limits, with retry-after', async (quartet, client, wire) => {
-    const { status, text, headers } = await run(quartet, client, wire, refusal(429, '7'), true);
+    const { status, text, headers } = await run(quartet, client, wire, refuse(429, '7'), true);
     return expectThat(
       status === 429 && headers.get('retry-after') === '7' && errorBodies[client](JSON.parse(text)),
       `${client} to ${wire}: ${status} ${text} ${headers.get('retry-after')}`,
@@ -127,11 +127,11 @@ export const errors: readonly Capability[] = [
       quartet,
       client,
       wire,
-      { ...words, fail: { after: begun(wire) } },
+      { ...words, fail: { after: countOpeningEvents(wire) } },
       true,
     );
     return expectThat(
-      status === 200 && brokenStreams[client](text, dataOf(text)),
+      status === 200 && brokenStreams[client](text, readData(text)),
       `${client} to ${wire}: ${status} ${text}`,
     );
   }),
@@ -140,18 +140,18 @@ export const errors: readonly Capability[] = [
       quartet,
       client,
       wire,
-      { ...words, cut: { how: 'end', events: begun(wire) } },
+      { ...words, cut: { how: 'end', events: countOpeningEvents(wire) } },
       true,
     );
     return expectThat(
-      status === 200 && brokenStreams[client](text, dataOf(text)),
+      status === 200 && brokenStreams[client](text, readData(text)),
       `${client} to ${wire}: ${status} ${text}`,
     );
   }),
   check('a stream that comes as JSON', async (quartet, client, wire) => {
     const { status, text } = await run(quartet, client, wire, { ...words, shape: 'json' }, true);
     return expectThat(
-      status === 200 && text.includes('five') && !brokenStreams[client](text, dataOf(text)),
+      status === 200 && text.includes('five') && !brokenStreams[client](text, readData(text)),
       `${client} to ${wire}: ${status} ${text}`,
     );
   }),
@@ -160,10 +160,10 @@ export const errors: readonly Capability[] = [
     ask: { responses: {}, messages: {}, 'generate-content': {} },
     possible: (_client, wire) => wire !== 'chat-completions',
     async judge(quartet, client, wire) {
-      const { status, body, estimated } = await counted(quartet, client, wire);
+      const { status, body, estimated } = await countTokens(quartet, client, wire);
       const tokens = body.input_tokens ?? body.totalTokens;
       expectThat(
-        status === 200 && typeof tokens === 'number' && tokens > 0 && objects(body.error).length === 0,
+        status === 200 && typeof tokens === 'number' && tokens > 0 && readObjects(body.error).length === 0,
         `${client} to ${wire}: ${status} ${JSON.stringify(body)}`,
       );
       return estimated ? 'approximated' : 'works';

@@ -1,6 +1,6 @@
 /** Tools that the provider runs. */
 import { isObject } from '../../support/json.ts';
-import { everywhere, holds, type Capability } from '../capability.ts';
+import { fillWires, holds, type Capability } from '../capability.ts';
 
 /** Tools that the provider runs. */
 export const hostedTools: readonly Capability[] = [
@@ -45,7 +45,7 @@ export const hostedTools: readonly Capability[] = [
       responses: holds({ type: 'function', name: 'bash' }),
       'generate-content': holds({ name: 'bash', parametersJsonSchema: { type: 'object' } }),
     },
-    does: everywhere({ toolCalls: [{ name: 'bash', arguments: '{"command":"ls"}' }] }),
+    does: fillWires({ toolCalls: [{ name: 'bash', arguments: '{"command":"ls"}' }] }),
     shown: { messages: holds({ type: 'tool_use', name: 'bash', input: { command: 'ls' } }) },
   },
   {

@@ -1,12 +1,12 @@
 /** What is not text, in and out. */
 import type { Wire } from '../../support/replaying-vendor.ts';
-import { all, holds, mentions, type Capability } from '../capability.ts';
-import { conversation, offering, tide, together } from '../spelling.ts';
+import { meetsAll, holds, mentions, type Capability } from '../capability.ts';
+import { spellTurns, offerTools, tide, mergeParts } from '../spelling.ts';
 import { repliedMedia } from './media-replies.ts';
 import { mp4, pdf, pdfUrl, pictureUrl, png, wav } from './samples.ts';
 
 /** A question about a part, in the words of each protocol that has the part. */
-function about(parts: Partial<Record<Wire, object>>): Partial<Record<Wire, object>> {
+function askAbout(parts: Partial<Record<Wire, object>>): Partial<Record<Wire, object>> {
   const asked: Record<Wire, (part: object) => object> = {
     'chat-completions': (part) => ({
       messages: [{ role: 'user', content: [{ type: 'text', text: 'What is this?' }, part] }],
@@ -30,15 +30,15 @@ function about(parts: Partial<Record<Wire, object>>): Partial<Record<Wire, objec
 
 const call = { id: 'call_1', name: 'tide_at', input: { harbour: 'Hull' } };
 
-const seen = together(
-  conversation({ user: 'Ahoy' }, { calls: [call] }, { results: [{ call, text: 'unused' }] }),
-  offering(tide),
+const seen = mergeParts(
+  spellTurns({ user: 'Ahoy' }, { calls: [call] }, { results: [{ call, text: 'unused' }] }),
+  offerTools(tide),
 );
 
 export const media: readonly Capability[] = [
   {
     name: 'image by URL',
-    ask: about({
+    ask: askAbout({
       'chat-completions': { type: 'image_url', image_url: { url: pictureUrl } },
       responses: { type: 'input_image', image_url: pictureUrl },
       messages: { type: 'image', source: { type: 'url', url: pictureUrl } },
@@ -53,7 +53,7 @@ export const media: readonly Capability[] = [
   },
   {
     name: 'image inline',
-    ask: about({
+    ask: askAbout({
       'chat-completions': { type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } },
       responses: { type: 'input_image', image_url: `data:image/png;base64,${png}` },
       messages: { type: 'image', source: { type: 'base64', media_type: 'image/png', data: png } },
@@ -69,7 +69,7 @@ export const media: readonly Capability[] = [
   {
     name: 'image detail',
     model: 'thinking',
-    ask: about({
+    ask: askAbout({
       'chat-completions': { type: 'image_url', image_url: { url: pictureUrl, detail: 'low' } },
       responses: { type: 'input_image', image_url: pictureUrl, detail: 'low' },
       'generate-content': {
@@ -86,7 +86,7 @@ export const media: readonly Capability[] = [
   },
   {
     name: 'PDF inline',
-    ask: about({
+    ask: askAbout({
       'chat-completions': {
         type: 'file',
         file: { file_data: `data:application/pdf;base64,${pdf}`, filename: 'chart.pdf' },
@@ -115,7 +115,7 @@ export const media: readonly Capability[] = [
   },
   {
     name: 'PDF by URL',
-    ask: about({
+    ask: askAbout({
       responses: { type: 'input_file', file_url: pdfUrl },
       messages: { type: 'document', source: { type: 'url', url: pdfUrl } },
       'generate-content': { fileData: { mimeType: 'application/pdf', fileUri: pdfUrl } },
@@ -128,7 +128,7 @@ export const media: readonly Capability[] = [
   },
   {
     name: 'what is said of a document',
-    ask: about({
+    ask: askAbout({
       messages: {
         type: 'document',
         source: { type: 'base64', media_type: 'application/pdf', data: pdf },
@@ -144,7 +144,7 @@ export const media: readonly Capability[] = [
   },
   {
     name: 'document of plain text',
-    ask: about({
+    ask: askAbout({
       messages: {
         type: 'document',
         source: { type: 'text', media_type: 'text/plain', data: 'Depth 4 m' },
@@ -168,7 +168,7 @@ export const media: readonly Capability[] = [
   },
   {
     name: 'audio',
-    ask: about({
+    ask: askAbout({
       'chat-completions': { type: 'input_audio', input_audio: { data: wav, format: 'wav' } },
       responses: { type: 'input_audio', input_audio: { data: wav, format: 'wav' } },
       'generate-content': { inlineData: { mimeType: 'audio/wav', data: wav } },
@@ -181,12 +181,12 @@ export const media: readonly Capability[] = [
   },
   {
     name: 'video',
-    ask: about({ 'generate-content': { inlineData: { mimeType: 'video/mp4', data: mp4 } } }),
+    ask: askAbout({ 'generate-content': { inlineData: { mimeType: 'video/mp4', data: mp4 } } }),
     got: { 'generate-content': holds({ inlineData: { mimeType: 'video/mp4', data: mp4 } }) },
   },
   {
     name: 'file kept by the vendor',
-    ask: about({
+    ask: askAbout({
       'chat-completions': { type: 'file', file: { file_id: 'file-abc' } },
       responses: { type: 'input_file', file_id: 'file-abc' },
       messages: { type: 'document', source: { type: 'file', file_id: 'file_011' } },
@@ -286,7 +286,7 @@ export const media: readonly Capability[] = [
       }),
       'generate-content': holds({ functionResponse: { parts: [{ inlineData: { data: png } }] } }),
     },
-    instead: { 'chat-completions': all(holds({ role: 'tool', tool_call_id: 'call_1' }), mentions(png)) },
+    instead: { 'chat-completions': meetsAll(holds({ role: 'tool', tool_call_id: 'call_1' }), mentions(png)) },
   },
   ...repliedMedia,
 ];

@@ -2,14 +2,14 @@
 import { hear } from '../../support/listen.ts';
 import { wires, type Wire } from '../../support/replaying-vendor.ts';
 import type { ByWire, Check } from '../capability.ts';
-import { chart, conversation, offering, tide } from '../spelling.ts';
+import { chart, spellTurns, offerTools, tide } from '../spelling.ts';
 
-export const offered = offering(tide);
-export const two = offering(tide, chart);
+export const offered = offerTools(tide);
+export const two = offerTools(tide, chart);
 export const hull = { id: 'call_1', name: 'tide_at', input: { harbour: 'Hull' } };
 export const whitby = { id: 'call_2', name: 'tide_at', input: { harbour: 'Whitby' } };
 
-export const asked = conversation(
+export const asked = spellTurns(
   { user: 'Ahoy' },
   { calls: [hull] },
   { results: [{ call: hull, text: '05:12' }] },

@@ -1,11 +1,11 @@
 /** Reasoning: how much of it, what is shown, and its sealed state over turns. */
-import { answered, kept, said, conversationOf } from '../../support/continuing.ts';
+import { answerCalls, keepReply, buildUserEntry, buildConversation } from '../../support/continuing.ts';
 import { isObject, type Json } from '../../support/json.ts';
 import { hear } from '../../support/listen.ts';
 import { wires, type Wire } from '../../support/replaying-vendor.ts';
 import {
-  any,
-  everywhere,
+  meetsAny,
+  fillWires,
   has,
   holds,
   mentions,
@@ -13,7 +13,7 @@ import {
   type Capability,
   type Check,
 } from '../capability.ts';
-import { least, offering, tide, together } from '../spelling.ts';
+import { least, offerTools, tide, mergeParts } from '../spelling.ts';
 
 const high: Readonly<Record<Wire, object>> = {
   'chat-completions': { reasoning_effort: 'high' },
@@ -35,14 +35,14 @@ function shows(text: string): ByWire<Check> {
 }
 
 /** What a client of each protocol sends to go on from a reply that called a tool, as it was given. */
-function goingOn(client: Wire): (reply: Json) => object {
-  const settings = { ...least[client], ...high[client], ...offering(tide)[client] };
+function continueCall(client: Wire): (reply: Json) => object {
+  const settings = { ...least[client], ...high[client], ...offerTools(tide)[client] };
   return (reply) => ({
     ...settings,
-    ...conversationOf(client, [
-      said(client, 'Ahoy'),
-      ...kept(client, reply),
-      ...answered(client, reply, () => '05:12'),
+    ...buildConversation(client, [
+      buildUserEntry(client, 'Ahoy'),
+      ...keepReply(client, reply),
+      ...answerCalls(client, reply, () => '05:12'),
     ]),
   });
 }
@@ -50,7 +50,10 @@ function goingOn(client: Wire): (reply: Json) => object {
 const sealedState: ByWire<Check> = {
   // The strict vendor takes no seal but its own, unaltered and in its place.
   responses: holds({ type: 'reasoning', encrypted_content: /./ }),
-  messages: any(holds({ type: 'thinking', signature: /./ }), holds({ type: 'redacted_thinking', data: /./ })),
+  messages: meetsAny(
+    holds({ type: 'thinking', signature: /./ }),
+    holds({ type: 'redacted_thinking', data: /./ }),
+  ),
   'generate-content': (body) =>
     holds({ thoughtSignature: /./ })(body) && !mentions(/skip_thought_signature|context_engineering/)(body),
 };
@@ -112,18 +115,18 @@ export const reasoning: readonly Capability[] = [
       responses: has({ reasoning: { summary: /./ } }),
       messages: (body) => isObject(body.thinking),
       'generate-content': holds({ thinkingConfig: { includeThoughts: true } }),
-      'chat-completions': everywhere(() => true)['chat-completions'],
+      'chat-completions': fillWires(() => true)['chat-completions'],
     },
     // OpenAI itself shows none by chat-completions, which is reported; other providers of that protocol do.
     regardless: true,
-    does: everywhere({ reasoning: 'The moon decides.', text: 'At noon.' }),
+    does: fillWires({ reasoning: 'The moon decides.', text: 'At noon.' }),
     shown: shows('The moon decides.'),
   },
   {
     name: 'sealed reasoning over turns',
     model: 'thinking',
-    ask: together(high, offering(tide)),
-    follow: Object.fromEntries(wires.map((wire) => [wire, goingOn(wire)])),
+    ask: mergeParts(high, offerTools(tide)),
+    follow: Object.fromEntries(wires.map((wire) => [wire, continueCall(wire)])),
     got: sealedState,
     regardless: true,
     does: { responses: called, messages: called, 'generate-content': called },
@@ -131,8 +134,8 @@ export const reasoning: readonly Capability[] = [
   {
     name: 'hidden reasoning over turns',
     model: 'thinking',
-    ask: together(high, offering(tide)),
-    follow: Object.fromEntries(wires.map((wire) => [wire, goingOn(wire)])),
+    ask: mergeParts(high, offerTools(tide)),
+    follow: Object.fromEntries(wires.map((wire) => [wire, continueCall(wire)])),
     regardless: true,
     got: {
       messages: sealedState.messages ?? (() => false),

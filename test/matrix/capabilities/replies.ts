@@ -3,8 +3,8 @@ import { isObject, type Json } from '../../support/json.ts';
 import { hear } from '../../support/listen.ts';
 import { wires, type Wire } from '../../support/replaying-vendor.ts';
 import {
-  all,
-  everywhere,
+  meetsAll,
+  fillWires,
   has,
   holds,
   mentions,
@@ -12,9 +12,9 @@ import {
   type Capability,
   type Check,
 } from '../capability.ts';
-import { conversation } from '../spelling.ts';
+import { spellTurns } from '../spelling.ts';
 
-const asked = everywhere({});
+const asked = fillWires({});
 
 function ends(reasons: Partial<Record<Wire, unknown>>): ByWire<Check> {
   return Object.fromEntries(
@@ -27,10 +27,10 @@ function ends(reasons: Partial<Record<Wire, unknown>>): ByWire<Check> {
 
 /** A figure of the reply's usage, by the place each protocol keeps it at. */
 function counts(places: Partial<Record<Wire, readonly string[]>>, expected: number): ByWire<Check> {
-  const at = (value: unknown, path: readonly string[]): unknown =>
+  const readAt = (value: unknown, path: readonly string[]): unknown =>
     path.reduce<unknown>((inner, name) => (isObject(inner) ? inner[name] : undefined), value);
   return Object.fromEntries(
-    Object.entries(places).map(([wire, path]) => [wire, (reply: Json) => at(reply, path) === expected]),
+    Object.entries(places).map(([wire, path]) => [wire, (reply: Json) => readAt(reply, path) === expected]),
   );
 }
 
@@ -45,7 +45,7 @@ export const replies: readonly Capability[] = [
       messages: { max_tokens: 16 },
       'generate-content': { generationConfig: { maxOutputTokens: 16 } },
     },
-    does: everywhere({
+    does: fillWires({
       text:
         'one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen ' +
         'seventeen eighteen nineteen twenty',
@@ -131,7 +131,7 @@ export const replies: readonly Capability[] = [
         code: 'print(42)',
         outputs: [{ type: 'logs', logs: '42\n' }],
       }),
-      'generate-content': all(
+      'generate-content': meetsAll(
         holds({ executableCode: { code: 'print(42)' } }),
         holds({ codeExecutionResult: { output: '42\n' } }),
       ),
@@ -141,7 +141,7 @@ export const replies: readonly Capability[] = [
   {
     name: 'usage: input and output',
     ask: asked,
-    does: everywhere({ text: 'Good day.' }),
+    does: fillWires({ text: 'Good day.' }),
     shown: {
       'chat-completions': holds({ usage: { completion_tokens: 3 } }),
       responses: holds({ usage: { output_tokens: 3 } }),
@@ -151,9 +151,9 @@ export const replies: readonly Capability[] = [
   },
   {
     name: 'usage: cached input',
-    ask: conversation({ user: 'The harbour log says much. '.repeat(400) }),
+    ask: spellTurns({ user: 'The harbour log says much. '.repeat(400) }),
     does: {
-      ...everywhere({ cached: 1024, text: 'Good day.' }),
+      ...fillWires({ cached: 1024, text: 'Good day.' }),
       messages: { usage: { cache_read_input_tokens: 1024 }, text: 'Good day.' },
     },
     shown: counts(
@@ -175,7 +175,7 @@ export const replies: readonly Capability[] = [
       messages: { thinking: { type: 'adaptive', display: 'summarized' } },
       'generate-content': { generationConfig: { thinkingConfig: { includeThoughts: true } } },
     },
-    does: everywhere({ reasoning: ['The ', 'moon ', 'decides.'], text: 'Noon.' }),
+    does: fillWires({ reasoning: ['The ', 'moon ', 'decides.'], text: 'Noon.' }),
     shown: counts(
       {
         'chat-completions': ['usage', 'completion_tokens_details', 'reasoning_tokens'],
@@ -189,7 +189,7 @@ export const replies: readonly Capability[] = [
   {
     name: 'the model that answered',
     ask: asked,
-    does: everywhere({ text: 'Good day.' }),
+    does: fillWires({ text: 'Good day.' }),
     shown: {
       'chat-completions': has({ model: /^(openai|anthropic|google)\// }),
       responses: has({ model: /^(openai|anthropic|google)\// }),

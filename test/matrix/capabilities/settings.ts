@@ -1,16 +1,16 @@
 /** Settings of a request: sampling, limits, the form of the answer, whose call it is. */
 import type { Json } from '../../support/json.ts';
-import { hear, objects } from '../../support/listen.ts';
+import { hear, readObjects } from '../../support/listen.ts';
 import { wires, type Wire } from '../../support/replaying-vendor.ts';
 import {
-  any,
+  meetsAny,
   has,
   holds,
   mentions,
   type ByWire,
   type Capability,
   type Check,
-  everywhere,
+  fillWires,
 } from '../capability.ts';
 
 const schema = {
@@ -33,7 +33,7 @@ function config(fields: object): object {
   return { generationConfig: fields };
 }
 
-function texts(expected: string): ByWire<Check> {
+function says(expected: string): ByWire<Check> {
   return Object.fromEntries(
     wires.map((wire) => [wire, (reply: Json) => hear(wire, reply).text === expected]),
   );
@@ -85,13 +85,13 @@ export const settings: readonly Capability[] = [
     },
     // The wire of responses has no field for them: the gateway stops in its place.
     got: {
-      'chat-completions': any(has({ stop: ['END'] }), has({ stop: 'END' })),
+      'chat-completions': meetsAny(has({ stop: ['END'] }), has({ stop: 'END' })),
       messages: has({ stop_sequences: ['END'] }),
       'generate-content': holds({ stopSequences: ['END'] }),
       responses: () => true,
     },
     // The fake of chat-completions says what its script says and stops there.
-    does: { ...everywhere({ text: ['One ', 'E', 'ND', ' two'] }), 'chat-completions': { text: 'One ' } },
+    does: { ...fillWires({ text: ['One ', 'E', 'ND', ' two'] }), 'chat-completions': { text: 'One ' } },
     shown: stops,
   },
   {
@@ -130,8 +130,8 @@ export const settings: readonly Capability[] = [
       messages: holds({ format: { type: 'json_schema', schema } }),
       'generate-content': holds({ responseMimeType: 'application/json', responseJsonSchema: schema }),
     },
-    does: everywhere({ text: '{"at":"noon"}' }),
-    shown: texts('{"at":"noon"}'),
+    does: fillWires({ text: '{"at":"noon"}' }),
+    shown: says('{"at":"noon"}'),
   },
   {
     name: 'structured output of a list',
@@ -148,8 +148,8 @@ export const settings: readonly Capability[] = [
       }),
     },
     instead: { 'chat-completions': mentions('"type":"array"'), responses: mentions('"type":"array"') },
-    does: everywhere({ text: '["noon"]' }),
-    shown: texts('["noon"]'),
+    does: fillWires({ text: '["noon"]' }),
+    shown: says('["noon"]'),
   },
   {
     ...field('verbosity', {
@@ -190,8 +190,8 @@ export const settings: readonly Capability[] = [
       'generate-content': { candidates: [{ text: 'One.' }, { text: 'Two.' }] },
     },
     shown: {
-      'chat-completions': (reply) => objects(reply.choices).length === 2 && mentions('Two.')(reply),
-      'generate-content': (reply) => objects(reply.candidates).length === 2 && mentions('Two.')(reply),
+      'chat-completions': (reply) => readObjects(reply.choices).length === 2 && mentions('Two.')(reply),
+      'generate-content': (reply) => readObjects(reply.candidates).length === 2 && mentions('Two.')(reply),
     },
   },
   field('end user', {

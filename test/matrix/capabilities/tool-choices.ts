@@ -1,18 +1,18 @@
 /** Which tools the model may or must call. */
 import type { Wire } from '../../support/replaying-vendor.ts';
-import { all, has, holds, type Capability } from '../capability.ts';
-import { chart, offering, tide, together } from '../spelling.ts';
+import { meetsAll, has, holds, type Capability } from '../capability.ts';
+import { chart, offerTools, tide, mergeParts } from '../spelling.ts';
 import { two } from './offered-tools.ts';
 
-function choice(fields: Partial<Record<Wire, object>>, tools = two): Partial<Record<Wire, object>> {
-  return together(tools, fields);
+function offerChoice(fields: Partial<Record<Wire, object>>, tools = two): Partial<Record<Wire, object>> {
+  return mergeParts(tools, fields);
 }
 
 /** Which tools the model may or must call. */
 export const toolChoices: readonly Capability[] = [
   {
     name: 'tool choice: none',
-    ask: choice({
+    ask: offerChoice({
       'chat-completions': { tool_choice: 'none' },
       responses: { tool_choice: 'none' },
       messages: { tool_choice: { type: 'none' } },
@@ -27,7 +27,7 @@ export const toolChoices: readonly Capability[] = [
   },
   {
     name: 'tool choice: any',
-    ask: choice({
+    ask: offerChoice({
       'chat-completions': { tool_choice: 'required' },
       responses: { tool_choice: 'required' },
       messages: { tool_choice: { type: 'any' } },
@@ -42,7 +42,7 @@ export const toolChoices: readonly Capability[] = [
   },
   {
     name: 'tool choice: one',
-    ask: choice({
+    ask: offerChoice({
       'chat-completions': { tool_choice: { type: 'function', function: { name: 'chart_of' } } },
       responses: { tool_choice: { type: 'function', name: 'chart_of' } },
       messages: { tool_choice: { type: 'tool', name: 'chart_of' } },
@@ -61,7 +61,7 @@ export const toolChoices: readonly Capability[] = [
   },
   {
     name: 'tool choice: some',
-    ask: choice(
+    ask: offerChoice(
       {
         'chat-completions': {
           tool_choice: {
@@ -91,7 +91,7 @@ export const toolChoices: readonly Capability[] = [
           },
         },
       },
-      offering(tide, chart, { name: 'now' }),
+      offerTools(tide, chart, { name: 'now' }),
     ),
     got: {
       'chat-completions': has({
@@ -103,12 +103,12 @@ export const toolChoices: readonly Capability[] = [
       }),
     },
     instead: {
-      messages: all(has({ tool_choice: { type: 'any' } }), (body) => !holds({ name: 'now' })(body)),
+      messages: meetsAll(has({ tool_choice: { type: 'any' } }), (body) => !holds({ name: 'now' })(body)),
     },
   },
   {
     name: 'one call at a time',
-    ask: choice({
+    ask: offerChoice({
       'chat-completions': { parallel_tool_calls: false },
       responses: { parallel_tool_calls: false },
       messages: { tool_choice: { type: 'auto', disable_parallel_tool_use: true } },

@@ -2,14 +2,22 @@
 import type { Json } from '../../support/json.ts';
 import { hear } from '../../support/listen.ts';
 import { wires, type Wire } from '../../support/replaying-vendor.ts';
-import { all, any, everywhere, holds, mentions, type Capability, type Check } from '../capability.ts';
-import { conversation, offering, tide, together } from '../spelling.ts';
+import {
+  meetsAll,
+  meetsAny,
+  fillWires,
+  holds,
+  mentions,
+  type Capability,
+  type Check,
+} from '../capability.ts';
+import { spellTurns, offerTools, tide, mergeParts } from '../spelling.ts';
 import { hostedTools } from './hosted-tools.ts';
 import { asked, calls, hull, offered, whitby } from './offered-tools.ts';
 import { toolChoices } from './tool-choices.ts';
 
-function failed(text: string): Partial<Record<Wire, object>> {
-  return together(
+function failTool(text: string): Partial<Record<Wire, object>> {
+  return mergeParts(
     {
       messages: {
         messages: [
@@ -38,7 +46,7 @@ function failed(text: string): Partial<Record<Wire, object>> {
 
 const toolSchema = { type: 'object', properties: { harbour: { type: 'string' } }, required: ['harbour'] };
 
-function argumentsAre(json: unknown): Check {
+function hasArguments(json: unknown): Check {
   return (body) => JSON.stringify(body).includes(JSON.stringify(JSON.stringify(json)));
 }
 
@@ -55,14 +63,14 @@ export const tools: readonly Capability[] = [
       messages: holds({ name: 'tide_at', description: /tide/, input_schema: toolSchema }),
       'generate-content': holds({ name: 'tide_at', description: /tide/, parametersJsonSchema: toolSchema }),
     },
-    does: everywhere({ toolCalls: [{ name: 'tide_at', arguments: '{"harbour":"Hull"}' }] }),
+    does: fillWires({ toolCalls: [{ name: 'tide_at', arguments: '{"harbour":"Hull"}' }] }),
     shown: calls([['tide_at', { harbour: 'Hull' }]]),
   },
   {
     name: 'tools without arguments',
-    ask: offering({ name: 'now', description: 'The time.' }),
-    got: everywhere(mentions('now')),
-    does: everywhere({ toolCalls: [{ name: 'now', arguments: '{}' }] }),
+    ask: offerTools({ name: 'now', description: 'The time.' }),
+    got: fillWires(mentions('now')),
+    does: fillWires({ toolCalls: [{ name: 'now', arguments: '{}' }] }),
     shown: calls([['now', {}]]),
   },
   {
@@ -85,7 +93,7 @@ export const tools: readonly Capability[] = [
   {
     name: 'parallel calls, interleaved',
     ask: offered,
-    does: everywhere({
+    does: fillWires({
       interleaved: true,
       toolCalls: ['Hull', 'Whitby', 'Oslo'].map((harbour) => ({
         name: 'tide_at',
@@ -97,7 +105,7 @@ export const tools: readonly Capability[] = [
   {
     name: 'a text before a call',
     ask: offered,
-    does: everywhere({ text: 'I look. ', toolCalls: [{ name: 'tide_at', arguments: '{"harbour":"Hull"}' }] }),
+    does: fillWires({ text: 'I look. ', toolCalls: [{ name: 'tide_at', arguments: '{"harbour":"Hull"}' }] }),
     shown: Object.fromEntries(
       wires.map((wire) => [
         wire,
@@ -107,24 +115,24 @@ export const tools: readonly Capability[] = [
   },
   {
     name: 'tool results',
-    ask: together(asked, offered),
+    ask: mergeParts(asked, offered),
     got: {
-      'chat-completions': all(
+      'chat-completions': meetsAll(
         holds({ role: 'tool', tool_call_id: 'call_1', content: '05:12' }),
-        argumentsAre({ harbour: 'Hull' }),
+        hasArguments({ harbour: 'Hull' }),
       ),
-      responses: all(
+      responses: meetsAll(
         holds({ type: 'function_call_output', call_id: 'call_1', output: '05:12' }),
-        argumentsAre({ harbour: 'Hull' }),
+        hasArguments({ harbour: 'Hull' }),
       ),
-      messages: all(
-        any(
+      messages: meetsAll(
+        meetsAny(
           holds({ type: 'tool_result', tool_use_id: 'call_1', content: '05:12' }),
           holds({ tool_use_id: 'call_1', content: [{ type: 'text', text: '05:12' }] }),
         ),
         holds({ type: 'tool_use', input: { harbour: 'Hull' } }),
       ),
-      'generate-content': all(
+      'generate-content': meetsAll(
         holds({ functionResponse: { name: 'tide_at', response: { output: '05:12' } } }),
         holds({ functionCall: { name: 'tide_at', args: { harbour: 'Hull' } } }),
       ),
@@ -132,8 +140,8 @@ export const tools: readonly Capability[] = [
   },
   {
     name: 'several results in a turn',
-    ask: together(
-      conversation(
+    ask: mergeParts(
+      spellTurns(
         { user: 'Ahoy' },
         { assistant: 'I look.', calls: [hull, whitby] },
         {
@@ -146,11 +154,11 @@ export const tools: readonly Capability[] = [
       offered,
     ),
     got: {
-      'chat-completions': all(
+      'chat-completions': meetsAll(
         holds({ tool_call_id: 'call_1', content: '05:12' }),
         holds({ tool_call_id: 'call_2', content: '06:40' }),
       ),
-      responses: all(
+      responses: meetsAll(
         holds({ call_id: 'call_1', output: '05:12' }),
         holds({ call_id: 'call_2', output: '06:40' }),
       ),
@@ -165,7 +173,7 @@ export const tools: readonly Capability[] = [
   },
   {
     name: 'failed tools',
-    ask: failed('no such harbour'),
+    ask: failTool('no such harbour'),
     got: {
       messages: holds({ type: 'tool_result', is_error: true }),
       'generate-content': holds({ functionResponse: { response: { error: 'no such harbour' } } }),

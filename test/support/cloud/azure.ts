@@ -36,7 +36,7 @@ const chat = /deployments\/([\w.-]+)\/(chat\/completions)/.source;
 const dated = new RegExp(`^/openai/(?:${chat}|(responses(?:/input_tokens)?))\\?${version}$`);
 const undated = /^\/openai\/v1\/(chat\/completions|responses(?:\/input_tokens)?)(?:\?api-version=preview)?$/;
 
-function onward(vendor: Stage, path: string, body: Buffer): Onward | Refusal {
+function routeToVendor(vendor: Stage, path: string, body: Buffer): Onward | Refusal {
   const [, inPath, chat, responses] = dated.exec(path) ?? [];
   const method = chat ?? responses ?? undated.exec(path)?.[1];
   const request = named.parse(JSON.parse(body.toString()));
@@ -55,7 +55,7 @@ const deployed = `deployments/(gpt-image-1)/images/(generations|edits)\\?${versi
 const picture = new RegExp(`^/openai/(?:${deployed}|v1/images/(generations|edits))$`);
 
 /** Its deployments of image models are named like them. */
-function toPainter(
+function routeToPainter(
   { url, key: secret }: Stage<ImageCall>,
   { path, headers, body }: Arrived,
 ): Onward | undefined {
@@ -79,10 +79,13 @@ const filterChunk =
 function dress(reply: Response, body: AsyncIterable<Uint8Array>): ReturnType<NonNullable<Onward['dress']>> {
   const type = reply.headers.get('content-type') ?? 'application/json';
   const isChat = type.includes('event-stream') && reply.url.endsWith('/chat/completions');
-  return { headers: { 'content-type': type, 'apim-request-id': 'a' }, body: isChat ? begun(body) : body };
+  return {
+    headers: { 'content-type': type, 'apim-request-id': 'a' },
+    body: isChat ? prependFilter(body) : body,
+  };
 }
 
-async function* begun(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* prependFilter(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield Buffer.from(filterChunk);
   yield* body;
 }
@@ -125,7 +128,7 @@ export async function startAzure(): Promise<Azure> {
       };
     const isKnown = shown === key || shown === otherKey || taken.has(headers.authorization ?? '');
     return isKnown
-      ? (toPainter(painter, arrived) ?? onward(vendor, path, body))
+      ? (routeToPainter(painter, arrived) ?? routeToVendor(vendor, path, body))
       : refuse(401, '401', `Access denied due to invalid subscription key: ${headers['api-key']}`);
   });
   return {

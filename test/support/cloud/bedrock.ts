@@ -5,9 +5,9 @@
 import { z } from 'zod';
 import { startMessagesVendor, type MessagesRequest } from '../vendor/messages.ts';
 import type { Stage } from '../vendor/stage.ts';
-import { chunkFrame, exceptionFrame } from './event-frames.ts';
+import { buildChunkFrame, buildExceptionFrame } from './event-frames.ts';
 import { startCloud, type Arrived, type Cloud, type Onward, type Refusal } from './front.ts';
-import { signatureFault, type Keys } from './sigv4.ts';
+import { checkSignature, type Keys } from './sigv4.ts';
 
 export const keys: Keys = {
   id: 'AKIDTESTTESTTESTTEST',
@@ -35,7 +35,7 @@ function refuse(status: number, kind: string, message: string): Refusal {
 }
 
 /** Anthropic's errors in Bedrock's format. */
-async function* errorBody(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* convertError(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const { error } = z
     .object({ error: z.object({ message: z.string() }) })
     .parse(JSON.parse(Buffer.concat(await Array.fromAsync(body)).toString()));
@@ -50,7 +50,7 @@ async function* countBody(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8
 }
 
 /** Each server-sent event in a frame of its own; the last has the measurements that the cloud adds. */
-async function* framed(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* frameEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let text = '';
   for await (const chunk of body) {
     text += Buffer.from(chunk).toString('utf8');
@@ -58,9 +58,9 @@ async function* framed(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Arr
       const data = /^data: (.*)$/m.exec(text.slice(0, end))?.[1] ?? '';
       text = text.slice(end + 2);
       if (data.startsWith('{"type":"error"'))
-        yield exceptionFrame('modelStreamErrorException', 'The model broke off.');
+        yield buildExceptionFrame('modelStreamErrorException', 'The model broke off.');
       else if (data)
-        yield chunkFrame(
+        yield buildChunkFrame(
           data.replace(
             /^\{"type":"message_stop"/,
             '{"type":"message_stop","amazon-bedrock-invocationMetrics":{"inputTokenCount":1,' +
@@ -73,7 +73,7 @@ async function* framed(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Arr
 
 const dressings = {
   invoke: undefined,
-  'invoke-with-response-stream': framed,
+  'invoke-with-response-stream': frameEvents,
   'count-tokens': countBody,
 } as const;
 
@@ -90,7 +90,7 @@ function read(body: Buffer, isCount: boolean): z.output<typeof wrapped> {
   );
 }
 
-function onward(vendor: Stage<MessagesRequest>, { path, body }: Arrived): Onward | Refusal {
+function routeToVendor(vendor: Stage<MessagesRequest>, { path, body }: Arrived): Onward | Refusal {
   const [, name = '', method = ''] = /^\/model\/([^/]+)\/([\w-]+)$/.exec(path) ?? [];
   const [, profile, model] =
     /^(?:(global|us|eu)\.)?anthropic\.(claude-.*?)(?:-\d{8})?(?:-v\d+(?::\d+)?)?$/.exec(
@@ -129,12 +129,12 @@ function onward(vendor: Stage<MessagesRequest>, { path, body }: Arrived): Onward
             'content-type': 'application/json',
             ...(status === 529 ? { 'x-amzn-errortype': 'ServiceUnavailableException' } : {}),
           },
-          body: errorBody(reply),
+          body: convertError(reply),
         };
       const dress = dressings[method];
       return {
         headers: {
-          'content-type': dress === framed ? 'application/vnd.amazon.eventstream' : 'application/json',
+          'content-type': dress === frameEvents ? 'application/vnd.amazon.eventstream' : 'application/json',
         },
         body: dress?.(reply) ?? reply,
       };
@@ -152,9 +152,9 @@ export async function startBedrock(): Promise<Bedrock> {
     if (arrived.headers['anthropic-version'] ?? arrived.headers['anthropic-beta'])
       return refuse(400, 'ValidationException', 'a header that belongs into the body');
     const fault =
-      arrived.headers.authorization === 'Bearer bedrock-api-key' ? undefined : signatureFault(arrived, keys);
+      arrived.headers.authorization === 'Bearer bedrock-api-key' ? undefined : checkSignature(arrived, keys);
     return fault === undefined
-      ? onward(vendor, arrived)
+      ? routeToVendor(vendor, arrived)
       : refuse(
           403,
           'InvalidSignatureException',

@@ -63,7 +63,7 @@ async function pass({ url, headers, body, dress }: Onward, response: ServerRespo
 }
 
 /** The cloud answers a schema violation like any other refusal. */
-function conducted(conduct: Conduct, arrived: Arrived): Refusal | Onward {
+function runConduct(conduct: Conduct, arrived: Arrived): Refusal | Onward {
   try {
     return conduct(arrived);
   } catch (error) {
@@ -80,7 +80,7 @@ export async function startCloud(conduct: Conduct): Promise<Cloud> {
     const body = Buffer.concat(await Array.fromAsync(request));
     const one = { method: request.method ?? '', path: request.url ?? '', headers: request.headers, body };
     arrived.push(one);
-    const step = conducted(conduct, one);
+    const step = runConduct(conduct, one);
     if ('url' in step) return void pass(step, response);
     response
       .writeHead(step.status, { 'content-type': 'application/json', ...step.headers })

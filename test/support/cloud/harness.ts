@@ -6,7 +6,7 @@ import { images } from '../../../plugins/protocols/images/index.ts';
 import { keyHeaders, textProtocols } from '../front.ts';
 import { startGateway, type TestGateway } from '../gateway.ts';
 import type { Wire } from '../replaying-vendor.ts';
-import { sdkClients, type Client } from '../sdk-clients.ts';
+import { createSdkClients, type Client } from '../sdk-clients.ts';
 import type { Scenario } from '../vendor/index.ts';
 
 export interface CloudHarness {
@@ -55,7 +55,7 @@ export async function openCloudHarness(...providers: readonly Plugin[]): Promise
   return {
     gateway,
     key,
-    clients: sdkClients(gateway.url, key),
+    clients: createSdkClients(gateway.url, key),
     post(path, body, init = {}) {
       const isPlain = typeof body === 'string' || body instanceof FormData;
       const type = body instanceof FormData ? {} : { 'content-type': 'application/json' };

@@ -2,15 +2,15 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { Arrived } from './front.ts';
 
-function hmac(key: Buffer | string, text: string): Buffer {
+function computeHmac(key: Buffer | string, text: string): Buffer {
   return createHmac('sha256', key).update(text).digest();
 }
 
-function sha256(bytes: Buffer | string): string {
+function computeSha256(bytes: Buffer | string): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-function encoded(text: string): string {
+function escapeText(text: string): string {
   return encodeURIComponent(text).replaceAll(
     /[!'()*]/g,
     (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`,
@@ -29,7 +29,7 @@ export interface Keys {
 }
 
 /** What is wrong with the signature of a request; undefined if it is right. `now` is when it arrives. */
-export function signatureFault(
+export function checkSignature(
   { method, path, headers, body }: Arrived,
   keys: Keys,
   now = Date.now(),
@@ -48,23 +48,25 @@ export function signatureFault(
   const [bare = '', query = ''] = path.split('?');
   const canonical = [
     method,
-    bare.split('/').map(encoded).join('/'),
+    bare.split('/').map(escapeText).join('/'),
     [...new URLSearchParams(query)]
-      .map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
+      .map(([name, value]) => `${escapeText(name)}=${escapeText(value)}`)
       .toSorted()
       .join('&'),
     ...names.map((name) => `${name}:${String(headers[name]).trim().replaceAll(/ +/g, ' ')}`),
     '',
     signedNames,
-    sha256(body),
+    computeSha256(body),
   ].join('\n');
   const key = [day, region, service, 'aws4_request'].reduce<Buffer | string>(
-    (secret, part) => hmac(secret, part),
+    (secret, part) => computeHmac(secret, part),
     `AWS4${keys.secret}`,
   );
-  const right = hmac(
+  const right = computeHmac(
     key,
-    ['AWS4-HMAC-SHA256', time, `${day}/${region}/${service}/aws4_request`, sha256(canonical)].join('\n'),
+    ['AWS4-HMAC-SHA256', time, `${day}/${region}/${service}/aws4_request`, computeSha256(canonical)].join(
+      '\n',
+    ),
   ).toString('hex');
   return right === signature ? undefined : 'another signature';
 }

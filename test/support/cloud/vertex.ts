@@ -19,7 +19,7 @@ function refuse(code: number, status: string, message: string): Refusal {
 const models = /publishers\/(google|anthropic)\/models\/([^/:]+):(\w+)(\?alt=sse)?/.source;
 const address = new RegExp(`^/v1/projects/house/locations/europe-west1/${models}$`);
 
-function toGemini({ url, key }: Stage<GeminiRequest>, { path, body }: Arrived): Onward | Refusal {
+function routeToGemini({ url, key }: Stage<GeminiRequest>, { path, body }: Arrived): Onward | Refusal {
   const isCount = path.endsWith(':countTokens');
   if (isCount && body.includes('generateContentRequest'))
     return refuse(
@@ -34,7 +34,7 @@ function toGemini({ url, key }: Stage<GeminiRequest>, { path, body }: Arrived): 
   };
 }
 
-function toClaude(
+function routeToClaude(
   { url, key }: Stage<MessagesRequest>,
   { headers, body }: Arrived,
   name: string,
@@ -71,9 +71,9 @@ export async function startVertex(token: () => string): Promise<Vertex> {
         `Request had invalid authentication credentials: ${arrived.headers.authorization}`,
       );
     const [, publisher, name = '', method = ''] = address.exec(arrived.path) ?? [];
-    if (publisher === 'google') return toGemini(gemini, arrived);
+    if (publisher === 'google') return routeToGemini(gemini, arrived);
     return publisher === 'anthropic'
-      ? toClaude(claude, arrived, name, method)
+      ? routeToClaude(claude, arrived, name, method)
       : refuse(404, 'NOT_FOUND', 'Publisher Model was not found.');
   });
   return {

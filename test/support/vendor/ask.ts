@@ -26,6 +26,6 @@ export async function ask(
 }
 
 /** The data of a stream's events, in order. */
-export function dataOf(stream: string): string[] {
+export function readData(stream: string): string[] {
   return stream.split('\n\n').flatMap((block) => (block.startsWith('data: ') ? [block.slice(6)] : []));
 }

@@ -20,7 +20,7 @@ export interface Caller {
 }
 
 /** Takes a vendor, its usual path and its usual credential; returns a function that calls it. */
-export function callerOf(
+export function createCaller(
   vendor: Pick<Stage, 'url'>,
   usualPath: string,
   usualHeaders: Readonly<Record<string, string>>,
@@ -41,7 +41,7 @@ export function callerOf(
 }
 
 /** The events of a stream, named or not, with any line ends. */
-export function eventsOf(stream: string): { readonly name: string | undefined; readonly data: string }[] {
+export function readEvents(stream: string): { readonly name: string | undefined; readonly data: string }[] {
   return stream
     .split(/\r?\n\r?\n/)
     .filter((block) => block !== '')

@@ -6,14 +6,14 @@
 import type { ServerResponse } from 'node:http';
 import { check } from './chat-completions/check.ts';
 import { streamFrames } from './chat-completions/chunks.ts';
-import { completion } from './chat-completions/completion.ts';
+import { buildCompletion } from './chat-completions/completion.ts';
 import { compose, type Composition } from './chat-completions/composition.ts';
 import { defaultModels, type ModelFacts } from './chat-completions/models.ts';
-import { refuse, wrongKey } from './chat-completions/refusals.ts';
+import { refuse, refuseKey } from './chat-completions/refusals.ts';
 import type { ChatRequest } from './chat-completions/request.ts';
 import type { Scenario, Step } from './chat-completions/scenario.ts';
 import type { WholeReply } from './delivery.ts';
-import { responsesFacts } from './responses/models.ts';
+import { findResponsesFacts } from './responses/models.ts';
 import { ScriptBook } from './script-book.ts';
 import { sendStream, sendWhole } from './sending.ts';
 import { listen, type JournalEntry, type ReceivedRequest } from './server.ts';
@@ -48,7 +48,7 @@ export interface Vendor {
 }
 
 /** Headers of every reply: most are about the vendor's account, and a gateway must not pass them on. */
-function usualHeaders(id: string): Record<string, string | readonly string[]> {
+function buildUsualHeaders(id: string): Record<string, string | readonly string[]> {
   return {
     'x-request-id': id,
     'openai-organization': 'org-fake',
@@ -79,8 +79,8 @@ async function sendReply(
   const { scenario, billed } = composition;
   if (!streamed) {
     await sendWhole(
-      { status: 200, headers: scenario.headers ?? {}, body: completion(composition) },
-      usualHeaders(entry.id),
+      { status: 200, headers: scenario.headers ?? {}, body: buildCompletion(composition) },
+      buildUsualHeaders(entry.id),
       scenario,
       response,
       entry,
@@ -88,7 +88,7 @@ async function sendReply(
     entry.tokens = entry.end === 'complete' ? billed.completion : 0;
   } else {
     const headers = {
-      ...usualHeaders(entry.id),
+      ...buildUsualHeaders(entry.id),
       'content-type': 'text/event-stream; charset=utf-8',
       ...scenario.headers,
     };
@@ -97,7 +97,7 @@ async function sendReply(
   entry.billed = { prompt: billed.prompt, completion: entry.tokens };
 }
 
-function listing(models: Readonly<Record<string, ModelFacts>>): object[] {
+function listModels(models: Readonly<Record<string, ModelFacts>>): object[] {
   return Object.entries(models).map(([id, { listed }]) => ({
     id,
     object: 'model',
@@ -108,14 +108,14 @@ function listing(models: Readonly<Record<string, ModelFacts>>): object[] {
 }
 
 /** The checks before any reading of a body: the key, the path, the content type. */
-function refusedOnArrival({ method, path, headers }: ReceivedRequest, key: string): WholeReply | undefined {
+function checkArrival({ method, path, headers }: ReceivedRequest, key: string): WholeReply | undefined {
   const [, shown] = /^Bearer (\S+)$/.exec(headers.authorization ?? '') ?? [];
   if (shown === undefined)
     return refuse(
       { message: "You didn't provide an API key in an Authorization header using Bearer auth.", code: null },
       401,
     );
-  if (shown !== key) return wrongKey(shown);
+  if (shown !== key) return refuseKey(shown);
   if (method === 'GET' && path.startsWith('/v1/models')) return undefined;
   if (path !== '/v1/chat/completions')
     return refuse({ message: `Invalid URL (${method} ${path})`, code: null }, 404);
@@ -133,35 +133,35 @@ export interface ChatPlay {
 }
 
 /** A model of the responses wire's table is known here too, unless it speaks that wire alone. */
-function usualFacts(model: string): ModelFacts | undefined {
-  const facts = /-(pro|codex)/.test(model) ? undefined : responsesFacts(model);
+function findUsualFacts(model: string): ModelFacts | undefined {
+  const facts = /-(pro|codex)/.test(model) ? undefined : findResponsesFacts(model);
   if (!facts) return undefined;
   const { efforts, contextLength, outputLimit } = facts;
   return {
     reasoning: efforts.length > 0,
     ...(efforts.length ? { efforts } : {}),
-    ...toolsOf(model),
+    ...describeTools(model),
     contextLength,
     outputLimit,
   };
 }
 
 /** GPT-5.4 does not reason unless it is asked to; later models do. */
-function toolsOf(model: string): Pick<ModelFacts, 'toolsUnlessReasoning'> {
+function describeTools(model: string): Pick<ModelFacts, 'toolsUnlessReasoning'> {
   const [, minor] = /^gpt-5\.(\d)/.exec(model) ?? [];
   if (minor === undefined || Number(minor) < 4) return {};
   return { toolsUnlessReasoning: { default: minor === '4' ? 'none' : 'medium' } };
 }
 
-export function chatPlay(options: VendorOptions = {}): ChatPlay {
+export function createChatPlay(options: VendorOptions = {}): ChatPlay {
   const key = options.key ?? 'sk-vendor-0123456789';
   const models = { ...defaultModels, ...options.models };
   const scripts = new ScriptBook<ChatRequest, Scenario>({});
   const find = (model: string): ModelFacts | undefined =>
-    models[model] ?? usualFacts(model) ?? (scripts.has(model) ? {} : undefined);
+    models[model] ?? findUsualFacts(model) ?? (scripts.has(model) ? {} : undefined);
 
-  function listed(path: string): WholeReply {
-    const data = listing(models);
+  function answerListing(path: string): WholeReply {
+    const data = listModels(models);
     if (path === '/v1/models') return { status: 200, body: { object: 'list', data } };
     const one = data.find((model) => 'id' in model && path === `/v1/models/${String(model.id)}`);
     return one
@@ -173,18 +173,18 @@ export function chatPlay(options: VendorOptions = {}): ChatPlay {
     key,
     scripts,
     async answer({ received, response, entry }) {
-      const whole = (reply: WholeReply, scenario: Scenario = {}): Promise<void> =>
-        sendWhole(reply, usualHeaders(entry.id), scenario, response, entry);
-      const refused = refusedOnArrival(received, key);
-      if (refused) return whole(refused);
-      if (received.method === 'GET') return whole(listed(received.path));
+      const respond = (reply: WholeReply, scenario: Scenario = {}): Promise<void> =>
+        sendWhole(reply, buildUsualHeaders(entry.id), scenario, response, entry);
+      const refused = checkArrival(received, key);
+      if (refused) return respond(refused);
+      if (received.method === 'GET') return respond(answerListing(received.path));
       const checked = check(received.body, find);
-      if ('refusal' in checked) return whole(checked.refusal);
+      if ('refusal' in checked) return respond(checked.refusal);
       const { request, facts } = checked;
       entry.model = request.model;
       entry.stream = request.stream ?? false;
-      const scenario = await scripts.next(request.model, request, received);
-      if (scenario.reply) return whole(scenario.reply, scenario);
+      const scenario = await scripts.takeScenario(request.model, request, received);
+      if (scenario.reply) return respond(scenario.reply, scenario);
       const composition = compose(request, facts, scenario, received.number);
       return sendReply(
         composition,
@@ -197,7 +197,7 @@ export function chatPlay(options: VendorOptions = {}): ChatPlay {
 }
 
 export async function startVendor(options: VendorOptions = {}): Promise<Vendor> {
-  const { key, scripts, answer } = chatPlay(options);
+  const { key, scripts, answer } = createChatPlay(options);
   const server = await listen(
     (received, response, entry) => answer({ received, response, entry }),
     options.port,

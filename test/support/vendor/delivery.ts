@@ -60,7 +60,7 @@ export interface Sent {
 class PeerGone extends Error {}
 
 /** Waits for a promise, but not beyond the peer's leaving. */
-async function whileThere<Value>(
+async function waitWhileOpen<Value>(
   response: ServerResponse,
   wait: (signal: AbortSignal) => Promise<Value>,
 ): Promise<Value> {
@@ -81,20 +81,20 @@ async function whileThere<Value>(
 
 function pause(response: ServerResponse, milliseconds: number | undefined): Promise<void> {
   if (!milliseconds) return Promise.resolve();
-  return whileThere(response, async (signal) => {
+  return waitWhileOpen(response, async (signal) => {
     await sleep(milliseconds, undefined, { signal }).catch(() => undefined);
   });
 }
 
-function held(response: ServerResponse, hold: Delivery['hold']): Promise<unknown> {
-  return whileThere(response, () =>
+function waitForRelease(response: ServerResponse, hold: Delivery['hold']): Promise<unknown> {
+  return waitWhileOpen(response, () =>
     hold === 'forever' ? new Promise(() => undefined) : Promise.resolve(hold),
   );
 }
 
 /** Resolves when the operating system has the bytes, which also keeps an endless reply from piling up. */
 function write(response: ServerResponse, bytes: Buffer): Promise<void> {
-  return whileThere(response, () => new Promise((resolve) => response.write(bytes, () => resolve())));
+  return waitWhileOpen(response, () => new Promise((resolve) => response.write(bytes, () => resolve())));
 }
 
 async function writeFrame(
@@ -120,7 +120,7 @@ function sever(response: ServerResponse, how: CutKind): void {
 }
 
 /** Takes the place of a cut and what was sent; returns how many bytes of the next frame still go out. */
-function allowance({ events, bytes }: NonNullable<Delivery['cut']>, sent: Sent, frame: Frame): number {
+function computeAllowance({ events, bytes }: NonNullable<Delivery['cut']>, sent: Sent, frame: Frame): number {
   if (events !== undefined && frame.event && sent.events >= events) return 0;
   return bytes === undefined ? Infinity : bytes - sent.bytes;
 }
@@ -134,7 +134,7 @@ async function play(
 ): Promise<void> {
   const { hold, holdAfter, cut } = delivery;
   await pause(response, delivery.delayHeaders);
-  if (hold && holdAfter === undefined) await held(response, hold);
+  if (hold && holdAfter === undefined) await waitForRelease(response, hold);
   if (cut && cut.events === undefined && cut.bytes === undefined) {
     sent.end = 'cut';
     return sever(response, cut.how);
@@ -144,8 +144,8 @@ async function play(
   for (const [name, value] of Object.entries(head.headers)) response.setHeader(name, value);
   response.flushHeaders();
   for (const frame of frames) {
-    if (hold && frame.event && sent.events === holdAfter) await held(response, hold);
-    const allowed = cut ? allowance(cut, sent, frame) : Infinity;
+    if (hold && frame.event && sent.events === holdAfter) await waitForRelease(response, hold);
+    const allowed = cut ? computeAllowance(cut, sent, frame) : Infinity;
     if (allowed > 0) {
       if (frame.event) await pause(response, delivery.delayEvents);
       const bytes = frame.bytes.subarray(0, allowed);
@@ -159,7 +159,7 @@ async function play(
     sent.events += frame.event ? 1 : 0;
     sent.tokens += frame.tokens;
   }
-  if (hold && holdAfter !== undefined && sent.events <= holdAfter) await held(response, hold);
+  if (hold && holdAfter !== undefined && sent.events <= holdAfter) await waitForRelease(response, hold);
   if (cut) {
     const late = cut.events !== sent.events && cut.bytes !== sent.bytes;
     if (late)
@@ -169,7 +169,7 @@ async function play(
     sent.end = 'cut';
     return sever(response, cut.how);
   }
-  await whileThere(response, () => new Promise<void>((resolve) => response.end(() => resolve())));
+  await waitWhileOpen(response, () => new Promise<void>((resolve) => response.end(() => resolve())));
   sent.end = 'complete';
 }
 

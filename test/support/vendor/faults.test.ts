@@ -5,13 +5,13 @@
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ask, dataOf, question } from './ask.ts';
+import { ask, readData, question } from './ask.ts';
 import { processing, startVendor, type Vendor } from './chat-completions.ts';
 
 const model = question.model;
 const streamed = { ...question, stream: true };
 
-function headersOf({ key }: Vendor): Record<string, string> {
+function buildHeaders({ key }: Vendor): Record<string, string> {
   return { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
 }
 
@@ -21,7 +21,7 @@ async function onSocket(vendor: Vendor, body: object): Promise<{ text: string; e
   const json = JSON.stringify(body);
   const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
   const headers = {
-    ...headersOf(vendor),
+    ...buildHeaders(vendor),
     host: 'vendor',
     'content-length': Buffer.byteLength(json),
     connection: 'close',
@@ -85,8 +85,8 @@ describe('a scripted fault', () => {
     const began = performance.now();
     const { text } = await ask(vendor, streamed);
     // A timer may fire a millisecond early by this clock.
-    expect(performance.now() - began).toBeGreaterThan(40 + dataOf(text).length * 10 - 10);
-    expect(dataOf(text)).toHaveLength(5);
+    expect(performance.now() - began).toBeGreaterThan(40 + readData(text).length * 10 - 10);
+    expect(readData(text)).toHaveLength(5);
   });
 
   it('hold keeps the head back until the test releases it', async () => {
@@ -105,7 +105,7 @@ describe('a scripted fault', () => {
     const client = request(`${vendor.url}/chat/completions`, {
       method: 'POST',
       agent: false,
-      headers: headersOf(vendor),
+      headers: buildHeaders(vendor),
     });
     client.on('error', () => undefined).end(JSON.stringify(streamed));
     await expect.poll(() => vendor.journal[0]?.events).toBe(3);
@@ -119,7 +119,7 @@ describe('a scripted fault', () => {
     vendor.script(model, { endless: true });
     const response = await fetch(`${vendor.url}/chat/completions`, {
       method: 'POST',
-      headers: headersOf(vendor),
+      headers: buildHeaders(vendor),
       body: JSON.stringify(streamed),
     });
     let bytes = 0;
@@ -168,7 +168,7 @@ describe('a scripted fault', () => {
     expect(first.endsWith('junk')).toBe(true);
     expect(first).not.toContain('[DONE]');
     expect((await ask(vendor, streamed)).text.endsWith('data:[DONE]\r\n\r\ndata:[DONE]\r\n\r\n')).toBe(true);
-    const [chunk, done] = dataOf((await ask(vendor, streamed)).text);
+    const [chunk, done] = readData((await ask(vendor, streamed)).text);
     expect(JSON.parse(chunk ?? '')).toMatchObject({
       object: 'chat.completion.chunk',
       choices: [{ delta: { content: 'x' } }],

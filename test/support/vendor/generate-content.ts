@@ -6,15 +6,15 @@
 import { isObject } from '../json.ts';
 import type { WholeReply } from './delivery.ts';
 import { compose } from './generate-content/composition.ts';
-import { conversationComplaint } from './generate-content/conversation.ts';
+import { checkConversation } from './generate-content/conversation.ts';
 import { geminiMessages, vertexMessages } from './generate-content/messages.ts';
-import { anyGemini, geminiFacts, type GeminiFacts } from './generate-content/models.ts';
+import { anyGemini, findGeminiFacts, type GeminiFacts } from './generate-content/models.ts';
 import { ProtoReader } from './generate-content/proto.ts';
-import { badRequest, missingKey, refuse, unknownModel, wrongKey } from './generate-content/refusals.ts';
-import { arrayFrames, eventFrames, whole as wholeReply } from './generate-content/reply.ts';
+import { refuseViolations, missingKey, refuse, refuseModel, wrongKey } from './generate-content/refusals.ts';
+import { streamArrayFrames, streamEventFrames, buildReply } from './generate-content/reply.ts';
 import { requestSchema, type GeminiRequest } from './generate-content/request.ts';
 import { rules } from './generate-content/rules.ts';
-import { promptDetails, total } from './generate-content/usage.ts';
+import { countPrompt, sumTokens } from './generate-content/usage.ts';
 import { readBody } from './json-body.ts';
 import type { Scenario } from './scenario.ts';
 import { ScriptBook } from './script-book.ts';
@@ -53,15 +53,15 @@ const inProject = /1(\/projects\/[^/]+\/locations\/[^/]+\/publishers\/google)/.s
 const address = new RegExp(`^/(?:v1|v1beta)(?:${inProject})?/models/([^/:]+):(\\w+)$`);
 
 /** The model and the method are in the path, on Google's own host or below a Vertex project. */
-function addressOf(path: string): Address | undefined {
+function readAddress(path: string): Address | undefined {
   const { pathname, searchParams } = new URL(path, 'http://vendor');
   const [, project, model, method] = address.exec(pathname) ?? [];
   if (!model || !method || !methods.has(method)) return undefined;
   return { model, method, vertex: project !== undefined, sse: searchParams.get('alt') === 'sse' };
 }
 
-function refusedOnArrival({ method, path, headers }: ReceivedRequest, key: string): WholeReply | undefined {
-  if (method !== 'POST' || !addressOf(path))
+function checkArrival({ method, path, headers }: ReceivedRequest, key: string): WholeReply | undefined {
+  if (method !== 'POST' || !readAddress(path))
     return {
       status: 404,
       headers: { 'content-type': 'text/html; charset=UTF-8' },
@@ -101,19 +101,19 @@ function read(bytes: Buffer, { method, vertex }: Address): Read {
     method === 'countTokens' ? 'CountTokensRequest' : 'GenerateContentRequest',
     '',
   );
-  if (reader.violations.length) return { refusal: badRequest(reader.violations) };
+  if (reader.violations.length) return { refusal: refuseViolations(reader.violations) };
   const inner =
     isObject(value) && isObject(value.generateContentRequest) ? value.generateContentRequest : value;
   return { request: requestSchema.parse(inner) };
 }
 
-function generateContentPlay(options: GenerateContentVendorOptions = {}): Play<GeminiRequest> {
+function createGenerateContentPlay(options: GenerateContentVendorOptions = {}): Play<GeminiRequest> {
   const key = options.key ?? 'AIzaVendor0123456789';
   const seals = new Seals('generate-content', options.vouched);
   const scripts = new ScriptBook<GeminiRequest, Scenario>({});
   const find = (model: string): GeminiFacts | undefined => {
     const own = options.models?.[model];
-    const usual = geminiFacts(model) ?? (own || scripts.has(model) ? anyGemini : undefined);
+    const usual = findGeminiFacts(model) ?? (own || scripts.has(model) ? anyGemini : undefined);
     return usual && { ...usual, ...own };
   };
 
@@ -123,14 +123,14 @@ function generateContentPlay(options: GenerateContentVendorOptions = {}): Play<G
   ): { readonly request: GeminiRequest; readonly facts: GeminiFacts } | { readonly refusal: WholeReply } {
     const { model, method } = address;
     const facts = find(model);
-    if (!facts) return { refusal: unknownModel(model, method) };
+    if (!facts) return { refusal: refuseModel(model, method) };
     const known = read(body, address);
     if ('refusal' in known) return known;
     const { request } = known;
     const fault =
-      rules.map((rule) => rule(request, facts)).find(Boolean) ?? conversationComplaint(request, facts, seals);
+      rules.map((rule) => rule(request, facts)).find(Boolean) ?? checkConversation(request, facts, seals);
     if (fault) return { refusal: refuse({ message: fault }) };
-    const prompt = total(promptDetails(request));
+    const prompt = sumTokens(countPrompt(request));
     if (prompt <= facts.contextLength) return { request, facts };
     return {
       refusal: refuse({
@@ -149,16 +149,16 @@ function generateContentPlay(options: GenerateContentVendorOptions = {}): Play<G
   ): Promise<void> {
     const { model, method, sse } = address;
     entry.stream = method === 'streamGenerateContent';
-    const scenario = await scripts.next(model, request, received);
+    const scenario = await scripts.takeScenario(model, request, received);
     if (scenario.reply) return sendWhole(scenario.reply, usualHeaders, scenario, response, entry);
     const composition = compose({ request, model, facts, scenario, number: received.number, seals });
     if (scenario.shape ? scenario.shape === 'stream' : entry.stream) {
-      const frames = sse ? eventFrames(composition) : arrayFrames(composition);
+      const frames = sse ? streamEventFrames(composition) : streamArrayFrames(composition);
       const contentType = sse ? { 'content-type': 'text/event-stream' } : {};
       await sendStream(frames, { ...usualHeaders, ...contentType }, scenario, response, entry);
     } else {
       await sendWhole(
-        { status: 200, headers: scenario.headers ?? {}, body: wholeReply(composition) },
+        { status: 200, headers: scenario.headers ?? {}, body: buildReply(composition) },
         usualHeaders,
         scenario,
         response,
@@ -176,18 +176,22 @@ function generateContentPlay(options: GenerateContentVendorOptions = {}): Play<G
     headers: ['x-goog-api-key'],
     async answer(call) {
       const { received, response, entry } = call;
-      const whole = (reply: WholeReply): Promise<void> => sendWhole(reply, usualHeaders, {}, response, entry);
-      const stopped = refusedOnArrival(received, key);
-      if (stopped) return whole(stopped);
-      const address = addressOf(received.path);
-      if (!address) return whole(missingKey);
+      const respond = (reply: WholeReply): Promise<void> =>
+        sendWhole(reply, usualHeaders, {}, response, entry);
+      const stopped = checkArrival(received, key);
+      if (stopped) return respond(stopped);
+      const address = readAddress(received.path);
+      if (!address) return respond(missingKey);
       const checked = check(address, received.body);
-      if ('refusal' in checked) return whole(checked.refusal);
+      if ('refusal' in checked) return respond(checked.refusal);
       const { request, facts } = checked;
       entry.model = address.model;
       if (address.method !== 'countTokens') return perform(call, address, request, facts);
-      const details = promptDetails(request);
-      return whole({ status: 200, body: { totalTokens: total(details), promptTokensDetails: details } });
+      const details = countPrompt(request);
+      return respond({
+        status: 200,
+        body: { totalTokens: sumTokens(details), promptTokensDetails: details },
+      });
     },
   };
 }
@@ -196,5 +200,5 @@ function generateContentPlay(options: GenerateContentVendorOptions = {}): Play<G
 export function startGenerateContentVendor(
   options: GenerateContentVendorOptions = {},
 ): Promise<Stage<GeminiRequest>> {
-  return openStage(generateContentPlay(options), options);
+  return openStage(createGenerateContentPlay(options), options);
 }

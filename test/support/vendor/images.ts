@@ -2,22 +2,28 @@
  * A vendor of images on loopback, as strict as OpenAI's: JSON for a picture to make, a form for one to edit,
  * and no field, value or file it does not know. It shares no code with the gateway.
  */
-import { complaintOf } from './chat-completions/complaints.ts';
-import { errorBody, modelNotFound, refuse, wrongKey, type Complaint } from './chat-completions/refusals.ts';
+import { describeIssue } from './chat-completions/complaints.ts';
+import {
+  buildErrorBody,
+  refuseModel,
+  refuse,
+  refuseKey,
+  type Complaint,
+} from './chat-completions/refusals.ts';
 import type { WholeReply } from './delivery.ts';
 import {
   editSchema,
-  fileComplaint,
+  checkFiles,
   generationSchema,
   readCall,
-  togetherComplaint,
+  checkCombination,
   type ImageRequest,
   type UploadedFile,
 } from './images/request.ts';
-import { billOf, eventsOf, resultOf, type Composition } from './images/result.ts';
+import { computeBill, streamEvents, buildResult, type Composition } from './images/result.ts';
 import type { Scenario } from './scenario.ts';
 import { ScriptBook } from './script-book.ts';
-import { sendStream, sendWhole, staged } from './sending.ts';
+import { sendStream, sendWhole, stageFrames } from './sending.ts';
 import type { ReceivedRequest } from './server.ts';
 import { openStage, type Play, type Stage, type StageOptions } from './stage.ts';
 
@@ -38,7 +44,7 @@ const models: Readonly<
   'gpt-image-1-mini': { sizes: edges.fixed, transparent: true },
 };
 
-function modelComplaint({ model, size = 'auto', background }: ImageRequest): Complaint | undefined {
+function checkModelFit({ model, size = 'auto', background }: ImageRequest): Complaint | undefined {
   const facts = models[model];
   const [width = 0, height = 0] = size.split('x').map(Number);
   const fits =
@@ -63,9 +69,9 @@ function modelComplaint({ model, size = 'auto', background }: ImageRequest): Com
   return undefined;
 }
 
-function atTheListener({ method, path, headers }: ReceivedRequest, key: string): WholeReply | undefined {
+function checkArrival({ method, path, headers }: ReceivedRequest, key: string): WholeReply | undefined {
   const shown = /^Bearer (\S+)$/.exec(headers.authorization ?? '')?.[1];
-  if (shown !== key) return wrongKey(shown ?? '');
+  if (shown !== key) return refuseKey(shown ?? '');
   if (path !== '/v1/images/generations' && path !== '/v1/images/edits')
     return refuse({ message: `Invalid URL (${method} ${path})`, code: null }, 404);
   if (method !== 'POST')
@@ -91,17 +97,17 @@ async function check(
   if (!parsed.success)
     return refuse(
       parsed.error.issues[0]
-        ? complaintOf(parsed.error.issues[0])
+        ? describeIssue(parsed.error.issues[0])
         : { message: 'Invalid request.', code: null },
     );
   const request: ImageRequest = parsed.data;
-  if (!knows(request.model)) return modelNotFound(request.model);
+  if (!knows(request.model)) return refuseModel(request.model);
   const fault =
-    modelComplaint(request) ?? togetherComplaint(request) ?? (edit ? fileComplaint(call.files) : undefined);
+    checkModelFit(request) ?? checkCombination(request) ?? (edit ? checkFiles(call.files) : undefined);
   return fault ? refuse(fault) : { ...request, files: call.files };
 }
 
-function imagesPlay(options: StageOptions = {}): Play<ImageCall> {
+function createImagesPlay(options: StageOptions = {}): Play<ImageCall> {
   const key = options.key ?? 'sk-vendor-0123456789';
   const scripts = new ScriptBook<ImageCall, Scenario>({});
   return {
@@ -115,17 +121,17 @@ function imagesPlay(options: StageOptions = {}): Play<ImageCall> {
         'openai-version': '2020-10-01',
         'set-cookie': '__cf_bm=fake; path=/; HttpOnly',
       };
-      const whole = (reply: WholeReply, scenario: Scenario = {}): Promise<void> =>
+      const respond = (reply: WholeReply, scenario: Scenario = {}): Promise<void> =>
         sendWhole(reply, usual, scenario, response, entry);
-      const stopped = atTheListener(received, key);
-      if (stopped) return whole(stopped);
+      const stopped = checkArrival(received, key);
+      if (stopped) return respond(stopped);
       const checked = await check(received, (model) => model in models || scripts.has(model));
-      if ('status' in checked) return whole(checked);
+      if ('status' in checked) return respond(checked);
       const { files, ...request } = checked;
       entry.model = request.model;
       entry.stream = request.stream ?? false;
-      const scenario = await scripts.next(request.model, checked, received);
-      if (scenario.reply) return whole(scenario.reply, scenario);
+      const scenario = await scripts.takeScenario(request.model, checked, received);
+      if (scenario.reply) return respond(scenario.reply, scenario);
       const composition: Composition = {
         request,
         scenario,
@@ -133,10 +139,10 @@ function imagesPlay(options: StageOptions = {}): Play<ImageCall> {
         inputs: files.length,
       };
       if (scenario.shape ? scenario.shape === 'stream' : entry.stream) {
-        const failure = (): string[] => [
+        const buildFailure = (): string[] => [
           `event: error\ndata: ${JSON.stringify({
             type: 'error',
-            ...errorBody({
+            ...buildErrorBody({
               message: 'The server had an error while processing your request.',
               type: 'server_error',
               code: null,
@@ -145,16 +151,19 @@ function imagesPlay(options: StageOptions = {}): Play<ImageCall> {
           })}\n\n`,
         ];
         await sendStream(
-          staged(eventsOf(composition), scenario, failure),
+          stageFrames(streamEvents(composition), scenario, buildFailure),
           { 'content-type': 'text/event-stream; charset=utf-8', ...usual },
           scenario,
           response,
           entry,
         );
       } else {
-        await whole({ status: 200, headers: scenario.headers ?? {}, body: resultOf(composition) }, scenario);
+        await respond(
+          { status: 200, headers: scenario.headers ?? {}, body: buildResult(composition) },
+          scenario,
+        );
       }
-      const { text, image, output } = billOf(composition);
+      const { text, image, output } = computeBill(composition);
       entry.billed = { prompt: text + image, completion: entry.end === 'complete' ? output : 0 };
     },
   };
@@ -162,5 +171,5 @@ function imagesPlay(options: StageOptions = {}): Play<ImageCall> {
 
 /** Starts it; its URL is what `OPENAI_BASE_URL` expects. */
 export function startImagesVendor(options: StageOptions = {}): Promise<Stage<ImageCall>> {
-  return openStage(imagesPlay(options), options, '/v1');
+  return openStage(createImagesPlay(options), options, '/v1');
 }

@@ -3,7 +3,7 @@
  * allowed; it answers tool results by naming them; it searches, draws and reasons when asked to. Otherwise it
  * says hello.
  */
-import { sampleOf } from './sample.ts';
+import { buildSample } from './sample.ts';
 import type { Said, SaidCall } from './scenario.ts';
 
 export interface OfferedTool {
@@ -35,15 +35,15 @@ export interface Asked {
 export const pixel =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-function callOf({ name, schema, freeform = false }: OfferedTool): SaidCall {
+function improviseCall({ name, schema, freeform = false }: OfferedTool): SaidCall {
   return freeform
     ? { name, freeform, arguments: 'anything at all' }
-    : { name, arguments: JSON.stringify(sampleOf(schema ?? { type: 'object' })) };
+    : { name, arguments: JSON.stringify(buildSample(schema ?? { type: 'object' })) };
 }
 
 function answer({ model, results, schema, searches, draws, runsCode }: Asked, candidate: number): Said {
   if (schema !== undefined)
-    return { text: JSON.stringify(schema === true ? { answer: model } : sampleOf(schema)) };
+    return { text: JSON.stringify(schema === true ? { answer: model } : buildSample(schema)) };
   if (results.length) return { text: results.map(({ name, text }) => `${name} said: ${text}`).join('; ') };
   if (draws) return { text: 'Here it is.', pictures: [{ mimeType: 'image/png', data: pixel }] };
   if (runsCode)
@@ -59,7 +59,7 @@ function answer({ model, results, schema, searches, draws, runsCode }: Asked, ca
 
 export function improvise(asked: Asked, candidate = 0): Said {
   const reasoning = asked.reasons ? { reasoning: 'Let me think about that.' } : {};
-  const calls = asked.tools.slice(0, asked.parallel ? 3 : 1).map(callOf);
+  const calls = asked.tools.slice(0, asked.parallel ? 3 : 1).map(improviseCall);
   const calling = calls.length > 0 && (asked.mustCall || asked.results.length === 0);
   return calling ? { ...reasoning, toolCalls: calls } : { ...reasoning, ...answer(asked, candidate) };
 }

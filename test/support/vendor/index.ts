@@ -33,13 +33,13 @@
  * `sdk-clients.ts` the official SDKs as one kind of client; `call.ts` posts a body as it stands. What each
  * vendor refuses is listed, case by case, in `test/vendors/`.
  */
-import { chatPlay, startVendor, type Vendor, type VendorOptions } from './chat-completions.ts';
+import { createChatPlay, startVendor, type Vendor, type VendorOptions } from './chat-completions.ts';
 import { refusals as chatRefusals } from './chat-completions/refusals.ts';
 import { startGenerateContentVendor, type GeminiRequest } from './generate-content.ts';
 import { generateContentRefusals } from './generate-content/refusals.ts';
 import { startMessagesVendor, type MessagesRequest } from './messages.ts';
 import { messagesRefusals } from './messages/refusals.ts';
-import { responsesPlay } from './responses.ts';
+import { createResponsesPlay } from './responses.ts';
 import { listen } from './server.ts';
 import type { Stage, StageOptions, Step } from './stage.ts';
 
@@ -61,9 +61,9 @@ export const refusals = {
 
 /** OpenAI has two wires at one address. */
 export async function startOpenaiVendor(options: VendorOptions & StageOptions = {}): Promise<Stage> {
-  const chat = chatPlay(options);
+  const chat = createChatPlay(options);
   const { models: _chatModels, ...rest } = options;
-  const responses = responsesPlay(rest);
+  const responses = createResponsesPlay(rest);
   const server = await listen(async (received, response, entry) => {
     const play = received.path.startsWith('/v1/responses') ? responses : chat;
     await play.answer({ received, response, entry });

@@ -5,7 +5,7 @@ import { isObject } from '../json.ts';
  * The names at the top of a JSON object, repeated ones repeated: a parser would keep the last and hide a bad
  * splice.
  */
-export function topLevelNames(text: string): string[] {
+export function listTopLevelNames(text: string): string[] {
   const names: string[] = [];
   let depth = 0;
   for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"\s*:?|[{}[\]]/gs)) {
@@ -31,7 +31,7 @@ export function readBody(bytes: Buffer): ReadBody {
     return { fault: 'unreadable' };
   }
   if (!isObject(body)) return { fault: 'unreadable' };
-  const names = topLevelNames(text);
+  const names = listTopLevelNames(text);
   const name = names.find((one, index) => names.indexOf(one) < index);
   return name === undefined ? { body } : { fault: 'repeated', name };
 }

@@ -6,13 +6,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { WholeReply } from './delivery.ts';
 import { readBody } from './json-body.ts';
-import { cacheComplaint, PromptCache } from './messages/cache.ts';
-import { complaintOf } from './messages/complaints.ts';
-import { compose, promptTokens } from './messages/composition.ts';
-import { conversationComplaint } from './messages/conversation.ts';
-import { anyClaude, claudeFacts, type ClaudeFacts } from './messages/models.ts';
+import { checkCache, PromptCache } from './messages/cache.ts';
+import { describeIssue } from './messages/complaints.ts';
+import { compose, countPromptTokens } from './messages/composition.ts';
+import { checkConversation } from './messages/conversation.ts';
+import { anyClaude, findClaudeFacts, type ClaudeFacts } from './messages/models.ts';
 import { refuse, type Complaint } from './messages/refusals.ts';
-import { frames, message } from './messages/reply.ts';
+import { streamFrames, buildMessage } from './messages/reply.ts';
 import {
   betaFields,
   countSchema,
@@ -37,12 +37,12 @@ export interface MessagesVendorOptions extends StageOptions {
 
 const versions = ['2023-06-01', '2026-10-21'];
 
-function headerOf(headers: IncomingHttpHeaders, name: string): string | undefined {
+function readHeader(headers: IncomingHttpHeaders, name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value.join(',') : value;
 }
 
-function usualHeaders(id: string): Record<string, string> {
+function buildUsualHeaders(id: string): Record<string, string> {
   return {
     'request-id': id,
     'anthropic-organization-id': '00000000-0000-4000-8000-000000000000',
@@ -56,7 +56,7 @@ function usualHeaders(id: string): Record<string, string> {
 }
 
 /** The checks before any reading of a body: the path, the key, the version. */
-function atTheListener(
+function checkArrival(
   method: string,
   path: string,
   headers: IncomingHttpHeaders,
@@ -66,7 +66,7 @@ function atTheListener(
     return { complaint: { type: 'not_found_error', message: 'Not found' }, status: 404 };
   if (method !== 'POST') return { complaint: { message: 'Method Not Allowed' }, status: 405 };
   const bearer = /^Bearer (\S+)$/.exec(headers.authorization ?? '')?.[1];
-  const shown = headerOf(headers, 'x-api-key') ?? bearer;
+  const shown = readHeader(headers, 'x-api-key') ?? bearer;
   if (shown !== key) {
     const message =
       shown === undefined
@@ -76,7 +76,7 @@ function atTheListener(
           : 'invalid x-api-key';
     return { complaint: { type: 'authentication_error', message }, status: 401 };
   }
-  const version = headerOf(headers, 'anthropic-version');
+  const version = readHeader(headers, 'anthropic-version');
   if (version === undefined)
     return { complaint: { message: 'anthropic-version: header is required' }, status: 400 };
   if (!versions.includes(version))
@@ -88,8 +88,8 @@ function atTheListener(
 }
 
 /** The fields a request may hold beside the published ones. */
-function extraFields(headers: IncomingHttpHeaders, facts: ClaudeFacts | undefined): readonly string[] {
-  const betas = (headerOf(headers, 'anthropic-beta') ?? '').split(',').map((beta) => beta.trim());
+function listExtraFields(headers: IncomingHttpHeaders, facts: ClaudeFacts | undefined): readonly string[] {
+  const betas = (readHeader(headers, 'anthropic-beta') ?? '').split(',').map((beta) => beta.trim());
   const opened = Object.entries(betaFields).flatMap(([beta, fields]) =>
     betas.some((named) => named.startsWith(beta)) ? fields : [],
   );
@@ -100,14 +100,14 @@ type Checked<Request> =
   | { readonly request: Request; readonly facts: ClaudeFacts }
   | { readonly complaint: Complaint; readonly status?: number };
 
-function messagesPlay(options: MessagesVendorOptions = {}): Play<MessagesRequest> {
+function createMessagesPlay(options: MessagesVendorOptions = {}): Play<MessagesRequest> {
   const key = options.key ?? 'sk-ant-vendor-0123456789';
   const seals = new Seals('messages', options.vouched);
   const cache = new PromptCache();
   const scripts = new ScriptBook<MessagesRequest, Scenario>({});
   const find = (model: string): ClaudeFacts | undefined => {
     const own = options.models?.[model];
-    const usual = claudeFacts(model) ?? (own || scripts.has(model) ? anyClaude : undefined);
+    const usual = findClaudeFacts(model) ?? (own || scripts.has(model) ? anyClaude : undefined);
     return usual && { ...usual, ...own };
   };
 
@@ -127,7 +127,7 @@ function messagesPlay(options: MessagesVendorOptions = {}): Play<MessagesRequest
         },
       };
     const named = typeof json.body.model === 'string' ? find(json.body.model) : undefined;
-    const extra = extraFields(headers, named);
+    const extra = listExtraFields(headers, named);
     const parsed = read(
       Object.fromEntries(Object.entries(json.body).filter(([field]) => !extra.includes(field))),
     );
@@ -135,13 +135,13 @@ function messagesPlay(options: MessagesVendorOptions = {}): Play<MessagesRequest
     const { request } = parsed;
     if (!named)
       return { complaint: { type: 'not_found_error', message: `model: ${request.model}` }, status: 404 };
-    const version = headerOf(headers, 'anthropic-version') ?? '';
+    const version = readHeader(headers, 'anthropic-version') ?? '';
     const fault =
       rules.map((rule) => rule({ request, facts: named, version })).find(Boolean) ??
-      cacheComplaint(request) ??
-      conversationComplaint(request, named, seals);
+      checkCache(request) ??
+      checkConversation(request, named, seals);
     if (fault) return { complaint: { message: fault } };
-    const prompt = promptTokens(request);
+    const prompt = countPromptTokens(request);
     if (prompt > named.contextLength)
       return {
         complaint: { message: `prompt is too long: ${prompt} tokens > ${named.contextLength} maximum` },
@@ -154,24 +154,24 @@ function messagesPlay(options: MessagesVendorOptions = {}): Play<MessagesRequest
     scripts,
     headers: ['x-api-key', 'anthropic-version'],
     async answer({ received, response, entry }) {
-      const whole = (reply: WholeReply, scenario: Scenario = {}): Promise<void> =>
-        sendWhole(reply, usualHeaders(entry.id), scenario, response, entry);
+      const respond = (reply: WholeReply, scenario: Scenario = {}): Promise<void> =>
+        sendWhole(reply, buildUsualHeaders(entry.id), scenario, response, entry);
       const path = received.path.replace(/\?beta=true$/, '');
-      const stopped = atTheListener(received.method, path, received.headers, key);
-      if (stopped) return whole(refuse(stopped.complaint, entry.id, stopped.status));
+      const stopped = checkArrival(received.method, path, received.headers, key);
+      if (stopped) return respond(refuse(stopped.complaint, entry.id, stopped.status));
       if (path.endsWith('/count_tokens')) {
         const counted = check(received.body, received.headers, readCount);
-        if ('complaint' in counted) return whole(refuse(counted.complaint, entry.id, counted.status));
+        if ('complaint' in counted) return respond(refuse(counted.complaint, entry.id, counted.status));
         entry.model = counted.request.model;
-        return whole({ status: 200, body: { input_tokens: promptTokens(counted.request) } });
+        return respond({ status: 200, body: { input_tokens: countPromptTokens(counted.request) } });
       }
       const checked = check(received.body, received.headers, readRequest);
-      if ('complaint' in checked) return whole(refuse(checked.complaint, entry.id, checked.status));
+      if ('complaint' in checked) return respond(refuse(checked.complaint, entry.id, checked.status));
       const { request, facts } = checked;
       entry.model = request.model;
       entry.stream = request.stream ?? false;
-      const scenario = await scripts.next(request.model, request, received);
-      if (scenario.reply) return whole(scenario.reply, scenario);
+      const scenario = await scripts.takeScenario(request.model, request, received);
+      if (scenario.reply) return respond(scenario.reply, scenario);
       const composition = compose({
         request,
         facts,
@@ -182,10 +182,16 @@ function messagesPlay(options: MessagesVendorOptions = {}): Play<MessagesRequest
       });
       const streamed = scenario.shape ? scenario.shape === 'stream' : entry.stream;
       if (streamed) {
-        const headers = { 'content-type': 'text/event-stream; charset=utf-8', ...usualHeaders(entry.id) };
-        await sendStream(frames(composition, entry.id), headers, scenario, response, entry);
+        const headers = {
+          'content-type': 'text/event-stream; charset=utf-8',
+          ...buildUsualHeaders(entry.id),
+        };
+        await sendStream(streamFrames(composition, entry.id), headers, scenario, response, entry);
       } else {
-        await whole({ status: 200, headers: scenario.headers ?? {}, body: message(composition) }, scenario);
+        await respond(
+          { status: 200, headers: scenario.headers ?? {}, body: buildMessage(composition) },
+          scenario,
+        );
         entry.tokens = entry.end === 'complete' ? composition.billed.completion : 0;
       }
       entry.billed = { prompt: composition.billed.prompt, completion: entry.tokens };
@@ -200,7 +206,7 @@ function readRequest(body: object): Read<MessagesRequest> {
   const [issue] = parsed.error?.issues ?? [];
   return parsed.success
     ? { request: parsed.data }
-    : { fault: issue ? complaintOf(issue) : 'Invalid request' };
+    : { fault: issue ? describeIssue(issue) : 'Invalid request' };
 }
 
 function readCount(body: object): Read<CountRequest> {
@@ -208,10 +214,10 @@ function readCount(body: object): Read<CountRequest> {
   const [issue] = parsed.error?.issues ?? [];
   return parsed.success
     ? { request: parsed.data }
-    : { fault: issue ? complaintOf(issue) : 'Invalid request' };
+    : { fault: issue ? describeIssue(issue) : 'Invalid request' };
 }
 
 /** Starts it; its URL is what `ANTHROPIC_BASE_URL` expects. */
 export function startMessagesVendor(options: MessagesVendorOptions = {}): Promise<Stage<MessagesRequest>> {
-  return openStage(messagesPlay(options), options);
+  return openStage(createMessagesPlay(options), options);
 }

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ask, question } from './ask.ts';
 import { refusals, startVendor, type Vendor } from './chat-completions.ts';
-import { topLevelNames } from './json-body.ts';
+import { listTopLevelNames } from './json-body.ts';
 
 const user = { role: 'user', content: 'Hello!' };
 const calls = (...ids: string[]) => ({
@@ -11,13 +11,13 @@ const calls = (...ids: string[]) => ({
 });
 const result = (id: string) => ({ role: 'tool', tool_call_id: id, content: 'x' });
 const tool = (facts: object) => ({ type: 'function', function: { name: 'f', ...facts } });
-const said = (...messages: object[]) => ({ messages: [user, ...messages] });
+const say = (...messages: object[]) => ({ messages: [user, ...messages] });
 
 /** What is put over a good request, and the code and param of the 400 that follows. */
 const bad: Record<string, [object, string | null, string | null]> = {
   'a field meant for a gateway': [{ provider: { order: ['openai'] } }, 'unknown_parameter', 'provider'],
   'an unknown field of a message': [
-    said({ role: 'assistant', content: 'x', reasoning_content: 'y' }),
+    say({ role: 'assistant', content: 'x', reasoning_content: 'y' }),
     'unknown_parameter',
     'messages[1].reasoning_content',
   ],
@@ -29,7 +29,7 @@ const bad: Record<string, [object, string | null, string | null]> = {
   'no messages': [{ messages: undefined }, 'missing_required_parameter', 'messages'],
   'an empty list of messages': [{ messages: [] }, 'empty_array', 'messages'],
   'no model': [{ model: undefined }, 'missing_required_parameter', 'model'],
-  'an unknown role': [said({ role: 'bot', content: 'x' }), 'invalid_value', 'messages[1].role'],
+  'an unknown role': [say({ role: 'bot', content: 'x' }), 'invalid_value', 'messages[1].role'],
   'content that is null': [
     { messages: [{ role: 'user', content: null }] },
     'invalid_type',
@@ -91,7 +91,7 @@ const bad: Record<string, [object, string | null, string | null]> = {
     'invalid_value',
     'messages[0].content[0].image_url.url',
   ],
-  'a tool message out of place': [said(calls('a'), user, result('a')), null, 'messages.[2].role'],
+  'a tool message out of place': [say(calls('a'), user, result('a')), null, 'messages.[2].role'],
   'a tool choice without tools': [{ tool_choice: 'auto' }, null, 'tool_choice'],
   'a choice of a tool that is not there': [
     { tools: [tool({})], tool_choice: { type: 'function', function: { name: 'g' } } },
@@ -110,26 +110,26 @@ const bad: Record<string, [object, string | null, string | null]> = {
     'tools[0].function.parameters',
   ],
   'arguments as an object': [
-    said({
+    say({
       role: 'assistant',
       tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: {} } }],
     }),
     'invalid_type',
     'messages[1].tool_calls[0].function.arguments',
   ],
-  'a call without a result': [said(calls('a', 'b'), result('a'), user), null, 'messages.[3].role'],
-  'a call without a result at the end': [said(calls('a')), null, 'messages.[1].role'],
-  'a result without a call': [said(result('a')), null, 'messages.[1].role'],
-  'a result given twice': [said(calls('a'), result('a'), result('a')), null, 'messages.[3].role'],
-  'two calls of one id': [said(calls('a', 'a'), result('a')), 'invalid_value', 'messages.[1].tool_calls'],
+  'a call without a result': [say(calls('a', 'b'), result('a'), user), null, 'messages.[3].role'],
+  'a call without a result at the end': [say(calls('a')), null, 'messages.[1].role'],
+  'a result without a call': [say(result('a')), null, 'messages.[1].role'],
+  'a result given twice': [say(calls('a'), result('a'), result('a')), null, 'messages.[3].role'],
+  'two calls of one id': [say(calls('a', 'a'), result('a')), 'invalid_value', 'messages.[1].tool_calls'],
   'an id longer than 64': [
-    said(calls('x'.repeat(65)), result('x'.repeat(65))),
+    say(calls('x'.repeat(65)), result('x'.repeat(65))),
     'string_above_max_length',
     'messages[1].tool_calls[0].id',
   ],
-  'an empty id': [said(calls(''), result('')), 'empty_string', 'messages[1].tool_calls[0].id'],
+  'an empty id': [say(calls(''), result('')), 'empty_string', 'messages[1].tool_calls[0].id'],
   'an assistant turn that says nothing': [
-    said({ role: 'assistant', content: null }),
+    say({ role: 'assistant', content: null }),
     null,
     'messages.[1].content',
   ],
@@ -206,7 +206,7 @@ describe('the vendor refuses', () => {
       status: 400,
       error: { code: 'duplicate_parameter', param: 'model' },
     });
-    expect(topLevelNames('{"a":{"b":1,"c":["{\\"d\\":1}"]},"e\\"" : "f:", "a":[{"a":2}]}')).toEqual([
+    expect(listTopLevelNames('{"a":{"b":1,"c":["{\\"d\\":1}"]},"e\\"" : "f:", "a":[{"a":2}]}')).toEqual([
       'a',
       'e"',
       'a',

@@ -3,7 +3,7 @@
  * refusals would prove nothing.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ask, dataOf, question } from './ask.ts';
+import { ask, readData, question } from './ask.ts';
 import { startVendor, type Vendor } from './chat-completions.ts';
 
 const weather = {
@@ -269,12 +269,12 @@ describe('the vendor counts by its stated rule', () => {
 
   it('in a stream, which reports usage only on request', async () => {
     const asked = await ask(vendor, { ...question, stream: true, stream_options: { include_usage: true } });
-    const chunks = dataOf(asked.text)
+    const chunks = readData(asked.text)
       .slice(0, -1)
       .map((data) => JSON.parse(data));
     expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { prompt_tokens: 5, completion_tokens: 6 } });
     expect(chunks.slice(0, -1).every(({ usage }) => usage === null)).toBe(true);
-    expect(dataOf(asked.text).at(-1)).toBe('[DONE]');
+    expect(readData(asked.text).at(-1)).toBe('[DONE]');
     const unasked = await ask(vendor, { ...question, stream: true });
     expect(unasked.text).not.toContain('"usage"');
   });

@@ -4,20 +4,20 @@
  * gateway.
  */
 import type { z } from 'zod';
-import { complaintOf } from './chat-completions/complaints.ts';
+import { describeIssue } from './chat-completions/complaints.ts';
 import {
-  contextOverflow,
-  modelNotFound,
+  refuseOverflow,
+  refuseModel,
   refuse,
-  wrongKey,
+  refuseKey,
   type Complaint,
 } from './chat-completions/refusals.ts';
 import type { WholeReply } from './delivery.ts';
 import { readBody } from './json-body.ts';
-import { compose, promptTokens, type Composition } from './responses/composition.ts';
-import { conversationComplaint, type Memory } from './responses/conversation.ts';
-import { frames } from './responses/events.ts';
-import { anyModel, responsesFacts, type ResponsesFacts } from './responses/models.ts';
+import { compose, countPromptTokens, type Composition } from './responses/composition.ts';
+import { checkConversation, type Memory } from './responses/conversation.ts';
+import { streamFrames } from './responses/events.ts';
+import { anyModel, findResponsesFacts, type ResponsesFacts } from './responses/models.ts';
 import { countSchema, requestSchema, type CountRequest, type ResponsesRequest } from './responses/request.ts';
 import { rules } from './responses/rules.ts';
 import type { Scenario } from './scenario.ts';
@@ -34,7 +34,7 @@ export interface ResponsesVendorOptions extends StageOptions {
   readonly models?: Readonly<Record<string, Partial<ResponsesFacts>>>;
 }
 
-function usualHeaders(id: string): Record<string, string> {
+function buildUsualHeaders(id: string): Record<string, string> {
   return {
     'x-request-id': id,
     'openai-organization': 'org-fake',
@@ -48,14 +48,14 @@ function usualHeaders(id: string): Record<string, string> {
   };
 }
 
-function atTheListener({ method, path, headers }: ReceivedRequest, key: string): WholeReply | undefined {
+function checkArrival({ method, path, headers }: ReceivedRequest, key: string): WholeReply | undefined {
   const shown = /^Bearer (\S+)$/.exec(headers.authorization ?? '')?.[1];
   if (shown === undefined)
     return refuse(
       { message: "You didn't provide an API key in an Authorization header using Bearer auth.", code: null },
       401,
     );
-  if (shown !== key) return wrongKey(shown);
+  if (shown !== key) return refuseKey(shown);
   if (path !== '/v1/responses' && path !== '/v1/responses/input_tokens')
     return refuse({ message: `Invalid URL (${method} ${path})`, code: null }, 404);
   if (method !== 'POST')
@@ -85,24 +85,24 @@ function remember(memory: Map<string, Memory>, { request, groups }: Composition)
   }
 }
 
-export function responsesPlay(options: ResponsesVendorOptions = {}): Play<ResponsesRequest> {
+export function createResponsesPlay(options: ResponsesVendorOptions = {}): Play<ResponsesRequest> {
   const key = options.key ?? 'sk-vendor-0123456789';
   const seals = new Seals('responses', options.vouched);
   const memory = new Map<string, Memory>();
   const scripts = new ScriptBook<ResponsesRequest, Scenario>({});
   const find = (model: string): ResponsesFacts | undefined => {
     const own = options.models?.[model];
-    const usual = responsesFacts(model) ?? (own || scripts.has(model) ? anyModel : undefined);
+    const usual = findResponsesFacts(model) ?? (own || scripts.has(model) ? anyModel : undefined);
     return usual && { ...usual, ...own };
   };
 
   function check<Request extends CountRequest>(bytes: Buffer, schema: z.ZodType<Request>): Checked<Request> {
-    const no = (complaint: Complaint): Checked<Request> => ({ refusal: refuse(complaint) });
+    const reject = (complaint: Complaint): Checked<Request> => ({ refusal: refuse(complaint) });
     const json = readBody(bytes);
     if ('fault' in json) {
       if (json.fault === 'unreadable')
-        return no({ message: 'We could not parse the JSON body of your request.', code: null });
-      return no({
+        return reject({ message: 'We could not parse the JSON body of your request.', code: null });
+      return reject({
         message: `Duplicate parameter: '${json.name}'.`,
         param: json.name,
         code: 'duplicate_parameter',
@@ -115,17 +115,17 @@ export function responsesPlay(options: ResponsesVendorOptions = {}): Play<Respon
     const parsed = schema.safeParse(body, { reportInput: true });
     if (!parsed.success) {
       const [issue] = parsed.error.issues;
-      return no(issue ? complaintOf(issue) : { message: 'Invalid request.', code: null });
+      return reject(issue ? describeIssue(issue) : { message: 'Invalid request.', code: null });
     }
     const request = parsed.data;
-    if (!named) return { refusal: modelNotFound(request.model) };
+    if (!named) return { refusal: refuseModel(request.model) };
     const fault =
       rules.map((rule) => rule(request, named)).find(Boolean) ??
-      conversationComplaint(request, { seals, memory });
-    if (fault) return no(fault);
-    const prompt = promptTokens(request);
+      checkConversation(request, { seals, memory });
+    if (fault) return reject(fault);
+    const prompt = countPromptTokens(request);
     return prompt > named.contextLength && request.truncation !== 'auto'
-      ? { refusal: contextOverflow(named.contextLength, prompt) }
+      ? { refusal: refuseOverflow(named.contextLength, prompt) }
       : { request, facts: named };
   }
 
@@ -134,35 +134,38 @@ export function responsesPlay(options: ResponsesVendorOptions = {}): Play<Respon
     scripts,
     headers: [],
     async answer({ received, response, entry }) {
-      const whole = (reply: WholeReply, scenario: Scenario = {}): Promise<void> =>
-        sendWhole(reply, usualHeaders(entry.id), scenario, response, entry);
-      const stopped = atTheListener(received, key);
-      if (stopped) return whole(stopped);
+      const respond = (reply: WholeReply, scenario: Scenario = {}): Promise<void> =>
+        sendWhole(reply, buildUsualHeaders(entry.id), scenario, response, entry);
+      const stopped = checkArrival(received, key);
+      if (stopped) return respond(stopped);
       if (received.path.endsWith('/input_tokens')) {
         const counted = check(received.body, countSchema);
-        if ('refusal' in counted) return whole(counted.refusal);
+        if ('refusal' in counted) return respond(counted.refusal);
         entry.model = counted.request.model;
-        return whole({
+        return respond({
           status: 200,
-          body: { object: 'response.input_tokens', input_tokens: promptTokens(counted.request) },
+          body: { object: 'response.input_tokens', input_tokens: countPromptTokens(counted.request) },
         });
       }
       const checked = check(received.body, requestSchema);
-      if ('refusal' in checked) return whole(checked.refusal);
+      if ('refusal' in checked) return respond(checked.refusal);
       const { request, facts } = checked;
       entry.model = request.model;
       entry.stream = request.stream ?? false;
-      const scenario = await scripts.next(request.model, request, received);
-      if (scenario.reply) return whole(scenario.reply, scenario);
+      const scenario = await scripts.takeScenario(request.model, request, received);
+      if (scenario.reply) return respond(scenario.reply, scenario);
       const composition = compose({ request, facts, scenario, number: received.number, seals });
       remember(memory, composition);
       const { billed, finished } = composition;
       const streamed = scenario.shape ? scenario.shape === 'stream' : entry.stream;
       if (streamed) {
-        const headers = { 'content-type': 'text/event-stream; charset=utf-8', ...usualHeaders(entry.id) };
-        await sendStream(frames(composition), headers, scenario, response, entry);
+        const headers = {
+          'content-type': 'text/event-stream; charset=utf-8',
+          ...buildUsualHeaders(entry.id),
+        };
+        await sendStream(streamFrames(composition), headers, scenario, response, entry);
       } else {
-        await whole({ status: 200, headers: scenario.headers ?? {}, body: finished }, scenario);
+        await respond({ status: 200, headers: scenario.headers ?? {}, body: finished }, scenario);
         entry.tokens = entry.end === 'complete' ? billed.completion : 0;
       }
       entry.billed = { prompt: billed.prompt, completion: entry.tokens };
@@ -172,5 +175,5 @@ export function responsesPlay(options: ResponsesVendorOptions = {}): Play<Respon
 
 /** Starts it; its URL is what `OPENAI_BASE_URL` expects. */
 export function startResponsesVendor(options: ResponsesVendorOptions = {}): Promise<Stage<ResponsesRequest>> {
-  return openStage(responsesPlay(options), options, '/v1');
+  return openStage(createResponsesPlay(options), options, '/v1');
 }

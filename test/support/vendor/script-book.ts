@@ -47,7 +47,7 @@ export class ScriptBook<Request, Scenario extends object> {
   }
 
   /** The scenario of the next call to a model; a script's last step answers all later calls. */
-  async next(model: string, request: Request, received: ReceivedRequest): Promise<Scenario> {
+  async takeScenario(model: string, request: Request, received: ReceivedRequest): Promise<Scenario> {
     const script = this.#find(model);
     if (!script) return this.#unscripted;
     const turn = script.turn;

@@ -20,7 +20,7 @@ export class Seals {
     this.#vouched = new Set(vouched);
   }
 
-  #proof(head: string, bound: string): Buffer {
+  #computeProof(head: string, bound: string): Buffer {
     const rounds = [0, 1, 2].map((round) =>
       createHmac('sha512', this.#secret)
         .update(JSON.stringify([round, head, bound]))
@@ -33,7 +33,7 @@ export class Seals {
   seal(kind: string, bound: string, encoding: 'base64' | 'base64url' = 'base64'): string {
     this.#count += 1;
     const head = `${kind}:${String(this.#count).padStart(6, '0')}`;
-    return Buffer.concat([Buffer.from(`${head};`), this.#proof(head, bound)]).toString(encoding);
+    return Buffer.concat([Buffer.from(`${head};`), this.#computeProof(head, bound)]).toString(encoding);
   }
 
   /** Whether a value is taken for its own without proof. */
@@ -51,6 +51,8 @@ export class Seals {
     if (encoding && bytes.toString(encoding) !== value) return false;
     const end = bytes.length - macBytes;
     const head = bytes.subarray(0, end - 1).toString();
-    return end > 1 && head.startsWith(`${kind}:`) && bytes.subarray(end).equals(this.#proof(head, bound));
+    return (
+      end > 1 && head.startsWith(`${kind}:`) && bytes.subarray(end).equals(this.#computeProof(head, bound))
+    );
   }
 }

@@ -8,7 +8,7 @@ import type { JournalEntry } from './server.ts';
 
 export type Headers = Readonly<Record<string, string | readonly string[]>>;
 
-function wholeFrame(body: WholeReply['body']): Frame {
+function buildWholeFrame(body: WholeReply['body']): Frame {
   const bytes =
     typeof body === 'string' || body instanceof Uint8Array
       ? Buffer.from(body)
@@ -23,7 +23,7 @@ export async function sendWhole(
   response: ServerResponse,
   entry: JournalEntry,
 ): Promise<void> {
-  const frame = wholeFrame(reply.body);
+  const frame = buildWholeFrame(reply.body);
   // A reply that will break off has no length it could be held to.
   const length = delivery.cut?.how === 'end' ? {} : { 'content-length': String(frame.bytes.length) };
   const headers = { 'content-type': 'application/json', ...usual, ...length, ...reply.headers };
@@ -36,7 +36,7 @@ export interface SentEvent {
   readonly tokens: number;
 }
 
-function counted(frame: string, tokens = 0): Frame {
+function buildFrame(frame: string, tokens = 0): Frame {
   return { bytes: Buffer.from(frame), tokens, event: true };
 }
 
@@ -44,33 +44,33 @@ function counted(frame: string, tokens = 0): Frame {
 type Staging = Pick<Scenario, 'inserts' | 'endlessLine'> & { readonly fail?: { readonly after: number } };
 
 /** Takes a reply's events and the wire's error event; returns the frames as the scenario says. */
-export function* staged(
+export function* stageFrames(
   events: Iterable<SentEvent>,
   scenario: Staging,
   failure: (sent: number) => readonly string[],
 ): Generator<Frame> {
   const inserts = scenario.inserts ?? [];
-  const extra = (place: number | 'end'): Frame[] =>
+  const listInserts = (place: number | 'end'): Frame[] =>
     inserts
       .filter(({ before }) => before === place)
       .map(({ frame }) => ({ bytes: Buffer.from(frame), tokens: 0, event: false }));
   let sent = 0;
   for (const { frame, tokens } of events) {
-    yield* extra(sent);
+    yield* listInserts(sent);
     if (scenario.endlessLine === sent) {
-      yield counted('data: {"text":"');
-      const piece = counted('more and more and more and more and more and more and more '.repeat(1000));
+      yield buildFrame('data: {"text":"');
+      const piece = buildFrame('more and more and more and more and more and more and more '.repeat(1000));
       for (;;) yield piece;
     }
     if (scenario.fail?.after === sent) {
-      for (const text of failure(sent)) yield counted(text);
+      for (const text of failure(sent)) yield buildFrame(text);
       return;
     }
-    yield counted(frame, tokens);
+    yield buildFrame(frame, tokens);
     sent += 1;
   }
-  yield* extra(sent);
-  yield* extra('end');
+  yield* listInserts(sent);
+  yield* listInserts('end');
   if (scenario.fail) throw new Error(`a scenario's failure comes too late: the reply has ${sent} events`);
 }
 

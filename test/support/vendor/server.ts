@@ -84,7 +84,7 @@ const unwelcome = new Set([
 
 const single = new Set(['authorization', 'host', 'content-type', 'content-length']);
 
-function leakedNames(rawHeaders: readonly string[], welcome: readonly string[]): string[] {
+function listLeaks(rawHeaders: readonly string[], welcome: readonly string[]): string[] {
   const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
   const twice = names.filter((name, index) => single.has(name) && names.indexOf(name) < index);
   const strange = names.filter(
@@ -113,14 +113,14 @@ function receive(
     path: request.url ?? '',
     rawHeaders: request.rawHeaders,
     headers: request.headers,
-    leaked: leakedNames(request.rawHeaders, welcome),
+    leaked: listLeaks(request.rawHeaders, welcome),
     body: Buffer.alloc(0),
     receivedAt: performance.now(),
     closedByPeerAt: undefined,
   };
 }
 
-async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
+async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const parts: Buffer[] = [];
   try {
     for await (const part of request) parts.push(part);
@@ -130,7 +130,7 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
   return Buffer.concat(parts);
 }
 
-function newEntry(received: ReceivedRequest): JournalEntry {
+function createEntry(received: ReceivedRequest): JournalEntry {
   const id = `req_fake${String(received.number).padStart(8, '0')}`;
   return {
     id,
@@ -164,7 +164,7 @@ export async function listen(
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const received = receive(request, requests.length + 1, connections.get(request.socket) ?? 0, welcome);
-    const entry = newEntry(received);
+    const entry = createEntry(received);
     requests.push(received);
     journal.push(entry);
     response.on('close', () => {
@@ -172,7 +172,7 @@ export async function listen(
       received.closedByPeerAt = performance.now();
       entry.end = 'closed-by-peer';
     });
-    const body = await bodyOf(request);
+    const body = await readBody(request);
     if (!body) return;
     received.body = body;
     await answer(received, response, entry);

@@ -3,7 +3,7 @@
  * lowered limit shows in the reply as with a real model.
  */
 import type { Citation, Picture, Said, Sound } from './scenario.ts';
-import { spoken } from './words.ts';
+import { splitWords } from './words.ts';
 
 export interface SpokenCall {
   readonly id: string;
@@ -38,7 +38,7 @@ export interface Bounds {
 }
 
 /** The pieces up to the first stop sequence, and which it was. */
-function untilStop(
+function cutAtStop(
   words: readonly string[],
   stops: readonly string[],
 ): { readonly words: readonly string[]; readonly stop?: string } {
@@ -67,14 +67,14 @@ export function speak(said: Said, { limit, stops, callId }: Bounds): Speech {
     cut ||= kept.length < words.length;
     return kept;
   };
-  const reasoning = take(spoken(said.reasoning));
-  const stopped = untilStop(spoken(said.text), stops);
+  const reasoning = take(splitWords(said.reasoning));
+  const stopped = cutAtStop(splitWords(said.text), stops);
   const text = said.text === undefined ? undefined : take(stopped.words);
-  const refusal = take(spoken(said.refusal));
+  const refusal = take(splitWords(said.refusal));
   const calls = (stopped.stop === undefined ? (said.toolCalls ?? []) : []).flatMap(
     ({ name, id, freeform = false, arguments: words = '{}' }, index) =>
       take([name]).length
-        ? [{ id: id ?? callId(index), name, freeform, fragments: take(spoken(words)) }]
+        ? [{ id: id ?? callId(index), name, freeform, fragments: take(splitWords(words)) }]
         : [],
   );
   const natural = calls.length ? 'calls' : refusal.length ? 'refusal' : 'end';
@@ -96,7 +96,7 @@ export function speak(said: Said, { limit, stops, callId }: Bounds): Speech {
   };
 }
 
-export function speechTokens({ reasoning, text, refusal, calls }: Speech): number {
+export function countSpeechTokens({ reasoning, text, refusal, calls }: Speech): number {
   const called = calls.reduce((sum, { fragments }) => sum + 1 + fragments.length, 0);
   return reasoning.length + (text?.length ?? 0) + refusal.length + called;
 }
@@ -105,7 +105,7 @@ export function speechTokens({ reasoning, text, refusal, calls }: Speech): numbe
  * The fragments of all calls in the order they are sent: one call after the other, or a round of each in
  * turn.
  */
-export function* callFragments(
+export function* streamCallFragments(
   calls: readonly SpokenCall[],
   interleaved: boolean,
 ): Generator<{ readonly index: number; readonly fragment: string; readonly last: boolean }> {

@@ -8,16 +8,16 @@
 export type Words = string | readonly string[];
 
 /** `'Hello there!'` → `['Hello', ' there', '!']`; joined again they are the text. */
-function pieces(text: string): string[] {
+function splitText(text: string): string[] {
   return text.match(/\s*(?:[\p{L}\p{N}]+|[^\s\p{L}\p{N}])|\s+$/gu) ?? [];
 }
 
-export function spoken(words: Words | undefined): readonly string[] {
-  return typeof words === 'string' ? pieces(words) : (words ?? []);
+export function splitWords(words: Words | undefined): readonly string[] {
+  return typeof words === 'string' ? splitText(words) : (words ?? []);
 }
 
 export function countWords(text: string | null | undefined): number {
-  return text ? pieces(text).length : 0;
+  return text ? splitText(text).length : 0;
 }
 
 /** Tokens of all text anywhere in a request; a medium or anything else without words is 85. */

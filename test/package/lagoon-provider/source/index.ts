@@ -6,12 +6,12 @@ import { defineProvider, definePlugin, GatewayError, type Endpoint } from 'tollg
 import { protocol } from 'tollgate/plugins/protocols/chat-completions';
 import { z } from 'zod';
 
-const calls: Endpoint = (_target, operation) => (operation === 'count' ? '/count' : '/chat/completions');
+const choosePath: Endpoint = (_target, operation) => (operation === 'count' ? '/count' : '/chat/completions');
 
 export const lagoon = defineProvider({
   name: 'lagoon',
   env: { key: 'LAGOON_API_KEY', baseUrl: 'LAGOON_BASE_URL' },
-  endpoints: { 'chat-completions': calls },
+  endpoints: { 'chat-completions': choosePath },
   models: { discover: '/models' },
 });
 

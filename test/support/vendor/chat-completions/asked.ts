@@ -3,7 +3,7 @@ import type { Asked, OfferedTool } from '../improvise.ts';
 import type { ModelFacts } from './models.ts';
 import type { ChatRequest } from './request.ts';
 
-function offered({ tools = [], tool_choice: choice }: ChatRequest): OfferedTool[] {
+function listOfferedTools({ tools = [], tool_choice: choice }: ChatRequest): OfferedTool[] {
   if (choice === 'none') return [];
   const all = tools.map((tool): OfferedTool =>
     tool.type === 'custom'
@@ -19,12 +19,12 @@ function offered({ tools = [], tool_choice: choice }: ChatRequest): OfferedTool[
   return all.filter(({ name }) => name === wanted);
 }
 
-function textOf(content: ChatRequest['messages'][number]['content']): string {
+function joinText(content: ChatRequest['messages'][number]['content']): string {
   if (!Array.isArray(content)) return content ?? '';
   return content.map((part) => (part.type === 'text' ? part.text : `(${part.type})`)).join(' ');
 }
 
-function resultsOf({ messages }: ChatRequest): Asked['results'] {
+function listResults({ messages }: ChatRequest): Asked['results'] {
   const start = messages.findLastIndex(({ role }) => role !== 'tool');
   const before = messages[start];
   const calls = before?.role === 'assistant' ? (before.tool_calls ?? []) : [];
@@ -35,12 +35,12 @@ function resultsOf({ messages }: ChatRequest): Asked['results'] {
     .slice(start + 1)
     .flatMap((message) =>
       message.role === 'tool'
-        ? [{ name: names.get(message.tool_call_id) ?? '', text: textOf(message.content) }]
+        ? [{ name: names.get(message.tool_call_id) ?? '', text: joinText(message.content) }]
         : [],
     );
 }
 
-export function askedOf(request: ChatRequest, { extensions }: ModelFacts): Asked {
+export function describeRequest(request: ChatRequest, { extensions }: ModelFacts): Asked {
   const { model, tool_choice: choice, response_format: format } = request;
   const schema =
     format?.type === 'json_schema'
@@ -50,13 +50,13 @@ export function askedOf(request: ChatRequest, { extensions }: ModelFacts): Asked
         : undefined;
   return {
     model,
-    tools: offered(request),
+    tools: listOfferedTools(request),
     mustCall:
       choice === 'required' ||
       (typeof choice === 'object' &&
         (choice.type !== 'allowed_tools' || choice.allowed_tools.mode === 'required')),
     parallel: request.parallel_tool_calls ?? true,
-    results: resultsOf(request),
+    results: listResults(request),
     ...(schema === undefined ? {} : { schema }),
     // OpenAI hides its reasoning on this wire; others show it.
     reasons: extensions?.messageFields?.includes('reasoning_content') ?? false,

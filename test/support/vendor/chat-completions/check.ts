@@ -6,13 +6,13 @@
 import { isObject } from '../../json.ts';
 import type { WholeReply } from '../delivery.ts';
 import { readBody } from '../json-body.ts';
-import { complaintOf } from './complaints.ts';
-import { conversationComplaint } from './conversation.ts';
+import { describeIssue } from './complaints.ts';
+import { checkConversation } from './conversation.ts';
 import { unsupportedFields, type Extensions, type ModelFacts } from './models.ts';
-import { contextOverflow, modelNotFound, refuse } from './refusals.ts';
-import { given, requestSchema, type ChatRequest } from './request.ts';
+import { refuseOverflow, refuseModel, refuse } from './refusals.ts';
+import { isGiven, requestSchema, type ChatRequest } from './request.ts';
 import { rules } from './rules.ts';
-import { promptTokens } from './tokens.ts';
+import { countPromptTokens } from './tokens.ts';
 
 export type Checked =
   | { readonly request: ChatRequest; readonly facts: ModelFacts }
@@ -34,14 +34,14 @@ function parse(bytes: Buffer): { readonly body: JsonObject } | { readonly refusa
   };
 }
 
-function without(value: unknown, fields: readonly string[]): unknown {
+function omitFields(value: unknown, fields: readonly string[]): unknown {
   return isObject(value)
     ? Object.fromEntries(Object.entries(value).filter(([field]) => !fields.includes(field)))
     : value;
 }
 
 /** The part of a request every vendor of the protocol knows. */
-function standardPart(
+function selectStandardPart(
   body: JsonObject,
   { fields = [], messageFields = [], toolTypes = [] }: Extensions,
 ): JsonObject {
@@ -51,9 +51,9 @@ function standardPart(
   const { messages, tools } = standard;
   if (messageFields.length && Array.isArray(messages)) {
     standard.messages = messages.map((message: unknown) => {
-      const bare = without(message, messageFields);
+      const bare = omitFields(message, messageFields);
       if (!isObject(bare) || !Array.isArray(bare.tool_calls)) return bare;
-      return { ...bare, tool_calls: bare.tool_calls.map((call: unknown) => without(call, messageFields)) };
+      return { ...bare, tool_calls: bare.tool_calls.map((call: unknown) => omitFields(call, messageFields)) };
     });
   }
   if (toolTypes.length && Array.isArray(tools)) {
@@ -64,8 +64,8 @@ function standardPart(
   return standard;
 }
 
-function unsupported(body: JsonObject, reasoning: boolean): WholeReply | undefined {
-  const param = unsupportedFields[reasoning ? 'reasoning' : 'plain'].find((field) => given(body[field]));
+function checkSupport(body: JsonObject, reasoning: boolean): WholeReply | undefined {
+  const param = unsupportedFields[reasoning ? 'reasoning' : 'plain'].find((field) => isGiven(body[field]));
   if (!param) return undefined;
   const hint = param === 'max_tokens' ? " Use 'max_completion_tokens' instead." : '';
   return refuse({
@@ -76,7 +76,7 @@ function unsupported(body: JsonObject, reasoning: boolean): WholeReply | undefin
 }
 
 /** DeepSeek's refusal of answers that return without the reasoning that led to them. */
-function thoughtless({ messages }: JsonObject): WholeReply | undefined {
+function checkThoughts({ messages }: JsonObject): WholeReply | undefined {
   const answers = Array.isArray(messages)
     ? messages.filter(isObject).filter(({ role }) => role === 'assistant')
     : [];
@@ -94,7 +94,7 @@ export function check(bytes: Buffer, find: (model: string) => ModelFacts | undef
   if ('refusal' in parsed) return parsed;
   const model = parsed.body.model;
   const facts = typeof model === 'string' ? find(model) : undefined;
-  const body = standardPart(parsed.body, facts?.extensions ?? {});
+  const body = selectStandardPart(parsed.body, facts?.extensions ?? {});
   const stranger = Object.keys(body).find((field) => !(field in requestSchema.shape));
   if (stranger)
     return {
@@ -104,24 +104,24 @@ export function check(bytes: Buffer, find: (model: string) => ModelFacts | undef
         code: 'unknown_parameter',
       }),
     };
-  if (typeof model === 'string' && !facts) return { refusal: modelNotFound(model) };
-  const refusal = unsupported(body, facts?.reasoning ?? false);
+  if (typeof model === 'string' && !facts) return { refusal: refuseModel(model) };
+  const refusal = checkSupport(body, facts?.reasoning ?? false);
   if (refusal) return { refusal };
-  const missed = facts?.wantsThoughts ? thoughtless(parsed.body) : undefined;
+  const missed = facts?.wantsThoughts ? checkThoughts(parsed.body) : undefined;
   if (missed) return { refusal: missed };
   const shaped = requestSchema.safeParse(body, { reportInput: true });
   if (!shaped.success) {
     const [issue] = shaped.error.issues;
-    return { refusal: refuse(issue ? complaintOf(issue) : { message: 'Invalid request.', code: null }) };
+    return { refusal: refuse(issue ? describeIssue(issue) : { message: 'Invalid request.', code: null }) };
   }
-  return together(shaped.data, facts ?? {});
+  return checkCombination(shaped.data, facts ?? {});
 }
 
-function together(request: ChatRequest, facts: ModelFacts): Checked {
+function checkCombination(request: ChatRequest, facts: ModelFacts): Checked {
   const broken =
-    rules.map((rule) => rule(request, facts)).find(Boolean) ?? conversationComplaint(request.messages);
+    rules.map((rule) => rule(request, facts)).find(Boolean) ?? checkConversation(request.messages);
   if (broken) return { refusal: refuse(broken) };
-  const prompt = promptTokens(request);
+  const prompt = countPromptTokens(request);
   const limit = facts.contextLength ?? Infinity;
-  return prompt > limit ? { refusal: contextOverflow(limit, prompt) } : { request, facts };
+  return prompt > limit ? { refusal: refuseOverflow(limit, prompt) } : { request, facts };
 }

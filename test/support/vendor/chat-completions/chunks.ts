@@ -4,9 +4,9 @@
  */
 import type { Frame } from '../delivery.ts';
 import type { Sound } from '../scenario.ts';
-import { staged, type SentEvent } from '../sending.ts';
+import { stageFrames, type SentEvent } from '../sending.ts';
 import { expiry } from './completion.ts';
-import { logprobsField, trailer, type Composition } from './composition.ts';
+import { buildLogprobs, buildTrailer, type Composition } from './composition.ts';
 import type { Scenario, StreamFailure } from './scenario.ts';
 import type { Call, Speech } from './speech.ts';
 
@@ -19,59 +19,59 @@ interface Delta {
   readonly tokens: number;
 }
 
-function callHead({ id, type, name }: Call, index: number): Delta {
+function buildCallHead({ id, type, name }: Call, index: number): Delta {
   const empty = type === 'function' ? { function: { name, arguments: '' } } : { custom: { name, input: '' } };
   return { delta: { tool_calls: [{ index, id, type, ...empty }] }, tokens: 1 };
 }
 
-function callFragment({ type }: Call, index: number, fragment: string): Delta {
+function buildCallFragment({ type }: Call, index: number, fragment: string): Delta {
   const said = type === 'function' ? { function: { arguments: fragment } } : { custom: { input: fragment } };
   return { delta: { tool_calls: [{ index, ...said }] }, tokens: 1 };
 }
 
-function* callDeltas(calls: readonly Call[], interleaved: boolean): Generator<Delta> {
+function* streamCallDeltas(calls: readonly Call[], interleaved: boolean): Generator<Delta> {
   if (!interleaved) {
     for (const [index, call] of calls.entries()) {
-      yield callHead(call, index);
-      for (const fragment of call.fragments) yield callFragment(call, index, fragment);
+      yield buildCallHead(call, index);
+      for (const fragment of call.fragments) yield buildCallFragment(call, index, fragment);
     }
     return;
   }
-  for (const [index, call] of calls.entries()) yield callHead(call, index);
+  for (const [index, call] of calls.entries()) yield buildCallHead(call, index);
   const rounds = Math.max(0, ...calls.map(({ fragments }) => fragments.length));
   for (let round = 0; round < rounds; round += 1) {
     for (const [index, call] of calls.entries()) {
       const fragment = call.fragments[round];
-      if (fragment !== undefined) yield callFragment(call, index, fragment);
+      if (fragment !== undefined) yield buildCallFragment(call, index, fragment);
     }
   }
 }
 
 /** A sound's name and words first, then its samples, then how long it is kept. */
-function* soundDeltas({ data, transcript }: Sound): Generator<Delta> {
+function* streamSoundDeltas({ data, transcript }: Sound): Generator<Delta> {
   yield { delta: { audio: { id: 'audio_fake', transcript } }, tokens: 0 };
   for (const piece of data) yield { delta: { audio: { data: piece } }, tokens: 25 };
   yield { delta: { audio: { expires_at: expiry } }, tokens: 0 };
 }
 
-function* deltas(speech: Speech, { endless = false, interleaved = false }: Scenario): Generator<Delta> {
+function* streamDeltas(speech: Speech, { endless = false, interleaved = false }: Scenario): Generator<Delta> {
   const { reasoning, text, refusal, calls, annotations, sound, finish } = speech;
   yield { delta: { role: 'assistant', content: text ? '' : null, refusal: null }, tokens: 0 };
   for (const piece of reasoning) yield { delta: { reasoning_content: piece }, tokens: 1 };
   for (const piece of text ?? []) yield { delta: { content: piece }, text: piece, tokens: 1 };
   if (endless) for (;;) yield { delta: { content: text?.at(-1) ?? ' more' }, tokens: 1 };
-  if (sound) yield* soundDeltas(sound);
+  if (sound) yield* streamSoundDeltas(sound);
   for (const piece of refusal) yield { delta: { refusal: piece }, tokens: 1 };
   for (const annotation of annotations) yield { delta: { annotations: [annotation] }, tokens: 0 };
-  yield* callDeltas(calls, interleaved);
+  yield* streamCallDeltas(calls, interleaved);
   yield { delta: {}, finish, tokens: 0 };
 }
 
 /** The deltas of all candidates in turn, as a vendor that works on them at once sends them. */
-function* inTurn(composition: Composition): Generator<Delta & { readonly index: number }> {
+function* interleaveDeltas(composition: Composition): Generator<Delta & { readonly index: number }> {
   let open = composition.speeches.map((speech, index) => ({
     index,
-    source: deltas(speech, composition.scenario),
+    source: streamDeltas(speech, composition.scenario),
   }));
   while (open.length) {
     const going: typeof open = [];
@@ -90,7 +90,7 @@ interface Chunk {
   readonly tokens: number;
 }
 
-function* chunks(composition: Composition): Generator<Chunk> {
+function* streamChunks(composition: Composition): Generator<Chunk> {
   const { identity, request, scenario, usages } = composition;
   const head = {
     id: identity.id,
@@ -98,7 +98,7 @@ function* chunks(composition: Composition): Generator<Chunk> {
     created: identity.created,
     model: identity.model,
   };
-  const tail = trailer(composition);
+  const tail = buildTrailer(composition);
   const asked = request.stream_options?.include_usage ?? false;
   const padded = request.stream_options?.include_obfuscation ?? true;
   if (scenario.chunks) {
@@ -106,27 +106,30 @@ function* chunks(composition: Composition): Generator<Chunk> {
     return;
   }
   let number = 0;
-  const padding = (): object => {
+  const buildPadding = (): object => {
     number += 1;
     return padded ? { obfuscation: 'Rk3vT0xQ9bLw2ZsY'.slice((number * 7) % 16) } : {};
   };
-  for (const { index, delta, finish, text, tokens } of inTurn(composition)) {
+  for (const { index, delta, finish, text, tokens } of interleaveDeltas(composition)) {
     const choices = [
       {
         index,
         delta,
-        ...logprobsField(composition, text === undefined ? [] : [text]),
+        ...buildLogprobs(composition, text === undefined ? [] : [text]),
         finish_reason: finish ?? null,
       },
     ];
-    yield { body: { ...head, ...tail, choices, ...(asked ? { usage: null } : {}), ...padding() }, tokens };
+    yield {
+      body: { ...head, ...tail, choices, ...(asked ? { usage: null } : {}), ...buildPadding() },
+      tokens,
+    };
   }
   if (asked)
     for (const usage of usages)
-      yield { body: { ...head, ...tail, choices: [], usage, ...padding() }, tokens: 0 };
+      yield { body: { ...head, ...tail, choices: [], usage, ...buildPadding() }, tokens: 0 };
 }
 
-function plainFrame(data: string): string {
+function buildFrame(data: string): string {
   return `data: ${data}\n\n`;
 }
 
@@ -137,7 +140,7 @@ const usualError = {
   code: null,
 };
 
-function* failure(
+function* streamFailure(
   { as = 'data', error: said }: StreamFailure,
   { identity }: Composition,
   frame: (data: string) => string,
@@ -145,7 +148,7 @@ function* failure(
   const error = said ?? usualError;
   if (as === 'data') yield frame(JSON.stringify({ error }));
   if (as === 'event')
-    yield `event: error\n${plainFrame(JSON.stringify({ error: { ...error, status_code: 400 } }))}`;
+    yield `event: error\n${buildFrame(JSON.stringify({ error: { ...error, status_code: 400 } }))}`;
   if (as !== 'chunk') return;
   const choices = [
     { index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null, logprobs: null },
@@ -154,8 +157,9 @@ function* failure(
   yield frame('[DONE]');
 }
 
-function* events(composition: Composition, frame: (data: string) => string): Generator<SentEvent> {
-  for (const { body, tokens } of chunks(composition)) yield { frame: frame(JSON.stringify(body)), tokens };
+function* streamEvents(composition: Composition, frame: (data: string) => string): Generator<SentEvent> {
+  for (const { body, tokens } of streamChunks(composition))
+    yield { frame: frame(JSON.stringify(body)), tokens };
   for (let time = 0; time < (composition.scenario.done ?? 1); time += 1)
     yield { frame: frame('[DONE]'), tokens: 0 };
 }
@@ -163,8 +167,8 @@ function* events(composition: Composition, frame: (data: string) => string): Gen
 /** The frames of a streamed reply, in order. */
 export function streamFrames(composition: Composition): Generator<Frame> {
   const { scenario } = composition;
-  const frame = scenario.frame ?? plainFrame;
-  return staged(events(composition, frame), scenario, () =>
-    scenario.fail ? [...failure(scenario.fail, composition, frame)] : [],
+  const frame = scenario.frame ?? buildFrame;
+  return stageFrames(streamEvents(composition, frame), scenario, () =>
+    scenario.fail ? [...streamFailure(scenario.fail, composition, frame)] : [],
   );
 }

@@ -19,13 +19,13 @@ const integers = new Set([
 ]);
 
 /** `messages[0].tool_calls[1].id` */
-function pathText(path: readonly PropertyKey[]): string {
+function formatPath(path: readonly PropertyKey[]): string {
   return path
     .map((step, index) => (typeof step === 'number' ? `[${step}]` : `${index ? '.' : ''}${String(step)}`))
     .join('');
 }
 
-function kindOf(value: unknown): string {
+function describeKind(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';
   if (typeof value === 'number') return Number.isInteger(value) ? 'an integer' : 'a decimal';
@@ -33,17 +33,20 @@ function kindOf(value: unknown): string {
 }
 
 /** Of a union's failures, those of the branch that got furthest into the value: the one the caller meant. */
-function meant(issue: Issue): Issue {
+function findMeantIssue(issue: Issue): Issue {
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return issue;
-  const reach = ([first]: readonly Issue[]): number =>
+  const computeReach = ([first]: readonly Issue[]): number =>
     first ? first.path.length + (first.code === 'invalid_type' ? 0 : 0.5) : 0;
-  const [best] = issue.errors.toSorted((one, other) => reach(other) - reach(one));
+  const [best] = issue.errors.toSorted((one, other) => computeReach(other) - computeReach(one));
   const inner = best?.[0];
-  if (!inner || reach([inner]) === 0) return issue;
-  return meant({ ...inner, path: [...issue.path, ...inner.path] });
+  if (!inner || computeReach([inner]) === 0) return issue;
+  return findMeantIssue({ ...inner, path: [...issue.path, ...inner.path] });
 }
 
-function outOfRange(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig, param: string): Complaint {
+function describeRangeFault(
+  issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig,
+  param: string,
+): Complaint {
   const below = issue.code === 'too_small';
   const limit = below ? issue.minimum : issue.maximum;
   const side = below ? 'min' : 'max';
@@ -78,17 +81,17 @@ function outOfRange(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig, pa
   };
 }
 
-export function complaintOf(raw: Issue): Complaint {
-  const issue = meant(raw);
-  const param = pathText(issue.path);
+export function describeIssue(raw: Issue): Complaint {
+  const issue = findMeantIssue(raw);
+  const param = formatPath(issue.path);
   if (issue.code === 'unrecognized_keys') {
-    const unknown = pathText([...issue.path, issue.keys[0] ?? '']);
+    const unknown = formatPath([...issue.path, issue.keys[0] ?? '']);
     return { message: `Unknown parameter: '${unknown}'.`, param: unknown, code: 'unknown_parameter' };
   }
   if (issue.input === undefined && issue.code !== 'custom') {
     return { message: `Missing required parameter: '${param}'.`, param, code: 'missing_required_parameter' };
   }
-  if (issue.code === 'too_small' || issue.code === 'too_big') return outOfRange(issue, param);
+  if (issue.code === 'too_small' || issue.code === 'too_big') return describeRangeFault(issue, param);
   if (issue.code === 'invalid_union' && issue.errors.length === 0) {
     return {
       message: `Invalid value for '${param}': ${JSON.stringify(issue.input)} is none of those supported.`,
@@ -99,7 +102,7 @@ export function complaintOf(raw: Issue): Complaint {
   if (issue.code === 'invalid_type' || issue.code === 'invalid_union') {
     const wanted = issue.code === 'invalid_type' ? `expected ${issue.expected}, but got` : 'got';
     return {
-      message: `Invalid type for '${param}': ${wanted} ${kindOf(issue.input)} instead.`,
+      message: `Invalid type for '${param}': ${wanted} ${describeKind(issue.input)} instead.`,
       param,
       code: 'invalid_type',
     };

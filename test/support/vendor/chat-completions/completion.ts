@@ -1,8 +1,8 @@
 /** The reply in one piece: a `chat.completion` object. */
-import { logprobsField, trailer, type Composition } from './composition.ts';
+import { buildLogprobs, buildTrailer, type Composition } from './composition.ts';
 import type { Call, Speech } from './speech.ts';
 
-function wireCall({ id, type, name, fragments }: Call): object {
+function buildCall({ id, type, name, fragments }: Call): object {
   const said = fragments.join('');
   return type === 'function'
     ? { id, type, function: { name, arguments: said } }
@@ -12,12 +12,12 @@ function wireCall({ id, type, name, fragments }: Call): object {
 /** Until when a sound can be spoken of by its id. */
 export const expiry = 1_900_000_000;
 
-function wireMessage({ reasoning, text, refusal, calls, annotations, sound }: Speech, id: string): object {
+function buildMessage({ reasoning, text, refusal, calls, annotations, sound }: Speech, id: string): object {
   return {
     role: 'assistant',
     content: text ? text.join('') : null,
     ...(reasoning.length ? { reasoning_content: reasoning.join('') } : {}),
-    ...(calls.length ? { tool_calls: calls.map(wireCall) } : {}),
+    ...(calls.length ? { tool_calls: calls.map(buildCall) } : {}),
     refusal: refusal.length ? refusal.join('') : null,
     annotations,
     ...(sound
@@ -26,7 +26,7 @@ function wireMessage({ reasoning, text, refusal, calls, annotations, sound }: Sp
   };
 }
 
-export function completion(composition: Composition): object {
+export function buildCompletion(composition: Composition): object {
   const { identity, speeches, usages } = composition;
   const usage = usages.at(-1);
   return {
@@ -36,11 +36,11 @@ export function completion(composition: Composition): object {
     model: identity.model,
     choices: speeches.map((speech, index) => ({
       index,
-      message: wireMessage(speech, `audio_${identity.id}`),
-      ...logprobsField(composition, speech.text ?? []),
+      message: buildMessage(speech, `audio_${identity.id}`),
+      ...buildLogprobs(composition, speech.text ?? []),
       finish_reason: speech.finish,
     })),
     ...(usage ? { usage } : {}),
-    ...trailer(composition),
+    ...buildTrailer(composition),
   };
 }

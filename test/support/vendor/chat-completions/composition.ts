@@ -3,12 +3,12 @@
  * correct or as the scenario says.
  */
 import { improvise, saysNothing, type Asked } from '../improvise.ts';
-import { askedOf } from './asked.ts';
+import { describeRequest } from './asked.ts';
 import type { ModelFacts } from './models.ts';
 import type { ChatRequest } from './request.ts';
 import type { Scenario, UsageFigures } from './scenario.ts';
-import { soundTokens, speak, speechTokens, type Said, type Speech } from './speech.ts';
-import { promptTokens } from './tokens.ts';
+import { countSoundTokens, speak, countSpeechTokens, type Said, type Speech } from './speech.ts';
+import { countPromptTokens } from './tokens.ts';
 
 interface Billed {
   readonly prompt: number;
@@ -27,11 +27,11 @@ export interface Composition {
   readonly usages: readonly UsageFigures[];
 }
 
-function words(said: Said, asked: Asked, candidate: number): Said {
+function chooseWords(said: Said, asked: Asked, candidate: number): Said {
   return saysNothing(said) ? { ...improvise(asked, candidate), ...said } : said;
 }
 
-function honest(billed: Billed, reasoning: number, sound: number, cached = 0): UsageFigures {
+function buildHonestUsage(billed: Billed, reasoning: number, sound: number, cached = 0): UsageFigures {
   return {
     prompt_tokens: billed.prompt,
     completion_tokens: billed.completion,
@@ -46,7 +46,7 @@ function honest(billed: Billed, reasoning: number, sound: number, cached = 0): U
   };
 }
 
-function withFigures(truth: UsageFigures, figures: UsageFigures): UsageFigures {
+function mergeFigures(truth: UsageFigures, figures: UsageFigures): UsageFigures {
   const merged = { ...truth, ...figures };
   const { prompt_tokens: prompt, completion_tokens: completion } = merged;
   if ('total_tokens' in figures || typeof prompt !== 'number' || typeof completion !== 'number')
@@ -63,19 +63,19 @@ export function compose(
   const limit = scenario.overrun
     ? Infinity
     : (request.max_completion_tokens ?? request.max_tokens ?? facts.outputLimit ?? Infinity);
-  const asked = askedOf(request, facts);
+  const asked = describeRequest(request, facts);
   const speeches = Array.from({ length: request.n ?? 1 }, (_, candidate) => {
-    const said = words(scenario.candidates?.[candidate] ?? scenario, asked, candidate);
+    const said = chooseWords(scenario.candidates?.[candidate] ?? scenario, asked, candidate);
     return speak(said, `call_${number}x${candidate}y`, limit, [request.stop ?? []].flat());
   });
   const billed = {
-    prompt: promptTokens(request),
-    completion: speeches.reduce((sum, speech) => sum + speechTokens(speech), 0),
+    prompt: countPromptTokens(request),
+    completion: speeches.reduce((sum, speech) => sum + countSpeechTokens(speech), 0),
   };
-  const truth = honest(
+  const truth = buildHonestUsage(
     billed,
     speeches.reduce((sum, { reasoning }) => sum + reasoning.length, 0),
-    speeches.reduce((sum, speech) => sum + soundTokens(speech), 0),
+    speeches.reduce((sum, speech) => sum + countSoundTokens(speech), 0),
     scenario.cached,
   );
   const figures = scenario.usage === 'missing' ? [] : [scenario.usage ?? {}].flat();
@@ -87,12 +87,12 @@ export function compose(
     scenario,
     speeches,
     billed,
-    usages: figures.map((one) => withFigures(truth, one)),
+    usages: figures.map((one) => mergeFigures(truth, one)),
   };
 }
 
 /** What every object of a reply ends with; reasoning models have no fingerprint to show. */
-export function trailer({ facts }: Composition): object {
+export function buildTrailer({ facts }: Composition): object {
   return { service_tier: 'default', system_fingerprint: facts.reasoning ? null : 'fp_0000000000' };
 }
 
@@ -100,7 +100,7 @@ export function trailer({ facts }: Composition): object {
  * The field for log probabilities, as a model sure of itself would give them; reasoning models have no such
  * field.
  */
-export function logprobsField({ request, facts }: Composition, text: readonly string[]): object {
+export function buildLogprobs({ request, facts }: Composition, text: readonly string[]): object {
   if (facts.reasoning) return {};
   if (!request.logprobs || !text.length) return { logprobs: null };
   const content = text.map((token) => {

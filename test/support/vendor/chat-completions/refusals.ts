@@ -11,7 +11,7 @@ export interface Complaint {
   readonly type?: string;
 }
 
-export function errorBody({
+export function buildErrorBody({
   message,
   param = null,
   code,
@@ -22,10 +22,10 @@ export function errorBody({
 
 /** The reply to a request the caller got wrong. */
 export function refuse(complaint: Complaint, status = 400): WholeReply {
-  return { status, body: errorBody(complaint) };
+  return { status, body: buildErrorBody(complaint) };
 }
 
-export function modelNotFound(model: string): WholeReply {
+export function refuseModel(model: string): WholeReply {
   return refuse(
     {
       message: `The model \`${model}\` does not exist or you do not have access to it.`,
@@ -36,13 +36,13 @@ export function modelNotFound(model: string): WholeReply {
 }
 
 /** Names the wrong key as the vendor does, by its ends alone. */
-export function wrongKey(key: string): WholeReply {
+export function refuseKey(key: string): WholeReply {
   const shown = key.length > 8 ? `${key.slice(0, 3)}${'*'.repeat(key.length - 5)}${key.slice(-2)}` : '***';
   const message = `Incorrect API key provided: ${shown}. You can find your API key in your account settings.`;
   return refuse({ message, code: 'invalid_api_key' }, 401);
 }
 
-export function contextOverflow(limit: number, prompt: number): WholeReply {
+export function refuseOverflow(limit: number, prompt: number): WholeReply {
   const message =
     `This model's maximum context length is ${limit} tokens. ` +
     `However, your messages resulted in ${prompt} tokens.`;
@@ -55,7 +55,7 @@ const htmlPage =
 
 /** Refusals a scenario can return whatever the request says: `{ reply: refusals.rateLimited }`. */
 export const refusals = {
-  unauthorised: wrongKey('sk-revoked-0000'),
+  unauthorised: refuseKey('sk-revoked-0000'),
   /** DeepSeek's error for an account without money. */
   outOfMoney: refuse(
     { message: 'Insufficient Balance', type: 'unknown_error', code: 'invalid_request_error' },

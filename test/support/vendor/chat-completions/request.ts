@@ -219,7 +219,7 @@ export const requestSchema = z.strictObject({
 });
 
 /** Whether a field says anything: null is the vendor's word for leaving it out. */
-export function given<Value>(value: Value | null | undefined): value is Value {
+export function isGiven<Value>(value: Value | null | undefined): value is Value {
   return value !== undefined && value !== null;
 }
 

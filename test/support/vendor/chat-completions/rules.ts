@@ -5,11 +5,11 @@
 import { isObject } from '../../json.ts';
 import type { ModelFacts } from './models.ts';
 import type { Complaint } from './refusals.ts';
-import { given, type ChatRequest } from './request.ts';
+import { isGiven, type ChatRequest } from './request.ts';
 
 type Rule = (request: ChatRequest, facts: ModelFacts) => Complaint | undefined;
 
-const streamOptions: Rule = ({ stream, stream_options: options }) =>
+const checkStreamOptions: Rule = ({ stream, stream_options: options }) =>
   options && !stream
     ? {
         message: "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
@@ -18,8 +18,8 @@ const streamOptions: Rule = ({ stream, stream_options: options }) =>
       }
     : undefined;
 
-const oneLimit: Rule = ({ max_tokens: old, max_completion_tokens: current }) =>
-  given(old) && given(current)
+const checkOneLimit: Rule = ({ max_tokens: old, max_completion_tokens: current }) =>
+  isGiven(old) && isGiven(current)
     ? {
         message: "'max_tokens' and 'max_completion_tokens' cannot both be set.",
         param: null,
@@ -27,28 +27,28 @@ const oneLimit: Rule = ({ max_tokens: old, max_completion_tokens: current }) =>
       }
     : undefined;
 
-const limitInReach: Rule = (
+const checkLimit: Rule = (
   { max_tokens: old, max_completion_tokens: current },
   { outputLimit = Infinity },
 ) => {
   const limit = old ?? current ?? 0;
   if (limit <= outputLimit) return undefined;
-  const param = given(old) ? 'max_tokens' : 'max_completion_tokens';
+  const param = isGiven(old) ? 'max_tokens' : 'max_completion_tokens';
   const most = `at most ${outputLimit} completion tokens`;
   const message = `${param} is too large: ${limit}. This model supports ${most}.`;
   return { message, param, code: 'invalid_value' };
 };
 
-const temperature: Rule = ({ temperature: value }, { reasoning }) => {
-  if (!reasoning || !given(value) || value === 1) return undefined;
+const checkTemperature: Rule = ({ temperature: value }, { reasoning }) => {
+  if (!reasoning || !isGiven(value) || value === 1) return undefined;
   const message =
     `Unsupported value: 'temperature' does not support ${value} with this model. ` +
     'Only the default (1) value is supported.';
   return { message, param: 'temperature', code: 'unsupported_value' };
 };
 
-const effort: Rule = ({ reasoning_effort: value }, { efforts }) => {
-  if (!efforts || !given(value) || efforts.includes(value)) return undefined;
+const checkEffort: Rule = ({ reasoning_effort: value }, { efforts }) => {
+  if (!efforts || !isGiven(value) || efforts.includes(value)) return undefined;
   const supported = efforts.map((one) => `'${one}'`).join(', ');
   const message =
     `Unsupported value: 'reasoning_effort' does not support '${value}' with this model. ` +
@@ -56,7 +56,7 @@ const effort: Rule = ({ reasoning_effort: value }, { efforts }) => {
   return { message, param: 'reasoning_effort', code: 'unsupported_value' };
 };
 
-const reasoningTools: Rule = (
+const checkReasoningTools: Rule = (
   { model, reasoning_effort: value, tools, functions },
   { toolsUnlessReasoning },
 ) => {
@@ -69,7 +69,7 @@ const reasoningTools: Rule = (
   return { message, param: 'reasoning_effort', code: null };
 };
 
-const schemas: Rule = ({ response_format: format }, { jsonAlone }) =>
+const checkSchemaSupport: Rule = ({ response_format: format }, { jsonAlone }) =>
   jsonAlone && format?.type === 'json_schema'
     ? {
         message:
@@ -80,7 +80,7 @@ const schemas: Rule = ({ response_format: format }, { jsonAlone }) =>
     : undefined;
 
 /** Sound is asked of models that speak, with its voice and format; a stream has samples alone. */
-const sound: Rule = ({ modalities, audio, stream }, { speaks }) => {
+const checkSound: Rule = ({ modalities, audio, stream }, { speaks }) => {
   const wanted = modalities?.includes('audio') ?? false;
   if (wanted && !speaks)
     return {
@@ -88,7 +88,7 @@ const sound: Rule = ({ modalities, audio, stream }, { speaks }) => {
       param: 'modalities',
       code: 'invalid_value',
     };
-  if (wanted !== given(audio))
+  if (wanted !== isGiven(audio))
     return {
       message: "'audio' is required when requesting the 'audio' modality, and only allowed then.",
       param: 'audio',
@@ -104,8 +104,8 @@ const sound: Rule = ({ modalities, audio, stream }, { speaks }) => {
   };
 };
 
-const topLogprobs: Rule = ({ logprobs, top_logprobs: top }) =>
-  given(top) && !logprobs
+const checkTopLogprobs: Rule = ({ logprobs, top_logprobs: top }) =>
+  isGiven(top) && !logprobs
     ? {
         message: "'top_logprobs' is only allowed when 'logprobs' is enabled.",
         param: 'top_logprobs',
@@ -113,7 +113,7 @@ const topLogprobs: Rule = ({ logprobs, top_logprobs: top }) =>
       }
     : undefined;
 
-const toolsForChoice: Rule = (request) => {
+const checkToolsForChoice: Rule = (request) => {
   const param = (['tool_choice', 'parallel_tool_calls'] as const).find(
     (field) => request[field] !== undefined && !request.tools,
   );
@@ -126,15 +126,15 @@ const toolsForChoice: Rule = (request) => {
   );
 };
 
-function toolNames({ tools = [] }: ChatRequest): string[] {
+function listToolNames({ tools = [] }: ChatRequest): string[] {
   return tools.map((tool) => (tool.type === 'function' ? tool.function.name : tool.custom.name));
 }
 
-const choiceExists: Rule = (request) => {
+const checkChoice: Rule = (request) => {
   const choice = request.tool_choice;
   if (choice === undefined || typeof choice === 'string' || choice.type === 'allowed_tools') return undefined;
   const name = choice.type === 'function' ? choice.function.name : choice.custom.name;
-  if (toolNames(request).includes(name)) return undefined;
+  if (listToolNames(request).includes(name)) return undefined;
   return {
     message: `Tool choice '${name}' not found in 'tools' parameter.`,
     param: 'tool_choice',
@@ -142,7 +142,7 @@ const choiceExists: Rule = (request) => {
   };
 };
 
-const jsonIsMentioned: Rule = ({ response_format: format, messages }) =>
+const checkJsonMention: Rule = ({ response_format: format, messages }) =>
   format?.type === 'json_object' && !/json/i.test(JSON.stringify(messages))
     ? {
         message: "'messages' must contain the word 'json' to use 'response_format' of type 'json_object'.",
@@ -152,8 +152,8 @@ const jsonIsMentioned: Rule = ({ response_format: format, messages }) =>
     : undefined;
 
 /** A strict schema closes every object and requires all of its properties, at every depth. */
-export function strictFault(schema: unknown, place: readonly string[] = []): string | undefined {
-  if (Array.isArray(schema)) return schema.map((item) => strictFault(item, place)).find(Boolean);
+export function checkStrictSchema(schema: unknown, place: readonly string[] = []): string | undefined {
+  if (Array.isArray(schema)) return schema.map((item) => checkStrictSchema(item, place)).find(Boolean);
   if (!isObject(schema)) return undefined;
   const context = `In context=(${place.join(', ')})`;
   if (schema.type === 'object') {
@@ -165,18 +165,18 @@ export function strictFault(schema: unknown, place: readonly string[] = []): str
       return `${context}, 'required' must hold every key in properties.`;
   }
   return Object.entries(schema)
-    .map(([key, inner]) => strictFault(inner, [...place, key]))
+    .map(([key, inner]) => checkStrictSchema(inner, [...place, key]))
     .find(Boolean);
 }
 
-const toolSchemas: Rule = ({ tools = [] }) => {
+const checkToolSchemas: Rule = ({ tools = [] }) => {
   for (const [index, tool] of tools.entries()) {
     if (tool.type !== 'function' || !tool.function.parameters) continue;
     const { name, parameters, strict } = tool.function;
     const kind = parameters.type;
     const fault =
       kind === 'object'
-        ? strict && strictFault(parameters)
+        ? strict && checkStrictSchema(parameters)
         : `schema must be of type "object", got ${JSON.stringify(kind) ?? 'none'}.`;
     const param = `tools[${index}].function.parameters`;
     if (fault)
@@ -189,9 +189,9 @@ const toolSchemas: Rule = ({ tools = [] }) => {
   return undefined;
 };
 
-const formatSchema: Rule = ({ response_format: format }) => {
+const checkFormatSchema: Rule = ({ response_format: format }) => {
   if (format?.type !== 'json_schema' || !format.json_schema.strict) return undefined;
-  const fault = strictFault(format.json_schema.schema);
+  const fault = checkStrictSchema(format.json_schema.schema);
   return fault
     ? {
         message: `Invalid schema for '${format.json_schema.name}': ${fault}`,
@@ -202,18 +202,18 @@ const formatSchema: Rule = ({ response_format: format }) => {
 };
 
 export const rules: readonly Rule[] = [
-  streamOptions,
-  oneLimit,
-  limitInReach,
-  temperature,
-  effort,
-  reasoningTools,
-  schemas,
-  sound,
-  topLogprobs,
-  toolsForChoice,
-  choiceExists,
-  jsonIsMentioned,
-  toolSchemas,
-  formatSchema,
+  checkStreamOptions,
+  checkOneLimit,
+  checkLimit,
+  checkTemperature,
+  checkEffort,
+  checkReasoningTools,
+  checkSchemaSupport,
+  checkSound,
+  checkTopLogprobs,
+  checkToolsForChoice,
+  checkChoice,
+  checkJsonMention,
+  checkToolSchemas,
+  checkFormatSchema,
 ];

@@ -3,7 +3,7 @@
  * that a lowered limit shows in the reply as it would with a real model.
  */
 import type { Citation, Said as AnySaid, SaidCall as AnyCall, Sound } from '../scenario.ts';
-import { spoken } from '../words.ts';
+import { splitWords } from '../words.ts';
 
 interface SaidCall extends AnyCall {
   readonly type?: 'function' | 'custom';
@@ -33,7 +33,7 @@ export interface Speech {
   readonly finish: string;
 }
 
-function annotationOf({ url, title, text: part }: Citation, all: string): object {
+function buildAnnotation({ url, title, text: part }: Citation, all: string): object {
   const cited = part ?? all;
   const start = Math.max(all.indexOf(cited), 0);
   return {
@@ -43,7 +43,7 @@ function annotationOf({ url, title, text: part }: Citation, all: string): object
 }
 
 /** The words up to the first stop sequence, which is omitted; the reply does not mention it either. */
-function untilStop(words: readonly string[], stops: readonly string[]): readonly string[] {
+function cutAtStop(words: readonly string[], stops: readonly string[]): readonly string[] {
   const text = words.join('');
   const found = stops.map((stop) => text.indexOf(stop)).filter((at) => at >= 0);
   if (!found.length) return words;
@@ -65,20 +65,20 @@ export function speak(said: Said, idPrefix: string, limit: number, stops: readon
     cut ||= kept.length < words.length;
     return kept;
   };
-  const reasoning = take(spoken(said.reasoning));
-  const text = said.text === undefined ? undefined : take(untilStop(spoken(said.text), stops));
-  const refusal = take(spoken(said.refusal));
+  const reasoning = take(splitWords(said.reasoning));
+  const text = said.text === undefined ? undefined : take(cutAtStop(splitWords(said.text), stops));
+  const refusal = take(splitWords(said.refusal));
   const calls = (said.toolCalls ?? []).flatMap(
     (
       { name, id, freeform, type = freeform ? 'custom' : 'function', arguments: words = '{}' },
       index,
     ): Call[] => {
       if (!take([name]).length) return [];
-      return [{ id: id ?? `${idPrefix}${index}`, type, name, fragments: take(spoken(words)) }];
+      return [{ id: id ?? `${idPrefix}${index}`, type, name, fragments: take(splitWords(words)) }];
     },
   );
   const natural = calls.length ? 'tool_calls' : 'stop';
-  const cited = (said.citations ?? []).map((citation) => annotationOf(citation, (text ?? []).join('')));
+  const cited = (said.citations ?? []).map((citation) => buildAnnotation(citation, (text ?? []).join('')));
   return {
     reasoning,
     text,
@@ -92,12 +92,12 @@ export function speak(said: Said, idPrefix: string, limit: number, stops: readon
 
 const perSound = 25;
 
-export function soundTokens({ sound }: Speech): number {
+export function countSoundTokens({ sound }: Speech): number {
   return (sound?.data.length ?? 0) * perSound;
 }
 
-export function speechTokens(speech: Speech): number {
+export function countSpeechTokens(speech: Speech): number {
   const { reasoning, text, refusal, calls } = speech;
   const called = calls.reduce((sum, { fragments }) => sum + 1 + fragments.length, 0);
-  return reasoning.length + (text?.length ?? 0) + refusal.length + called + soundTokens(speech);
+  return reasoning.length + (text?.length ?? 0) + refusal.length + called + countSoundTokens(speech);
 }

@@ -8,7 +8,7 @@ import type { ChatRequest, Message } from './request.ts';
 const perMessage = 3;
 const perMedium = 85;
 
-function contentTokens(content: Message['content']): number {
+function countContentTokens(content: Message['content']): number {
   if (!Array.isArray(content)) return count(content);
   return content
     .map((part) => {
@@ -18,7 +18,7 @@ function contentTokens(content: Message['content']): number {
     .reduce((sum, tokens) => sum + tokens, 0);
 }
 
-function callTokens(message: Message): number {
+function countCallTokens(message: Message): number {
   if (message.role !== 'assistant') return 0;
   return (message.tool_calls ?? [])
     .map((call) =>
@@ -27,7 +27,9 @@ function callTokens(message: Message): number {
     .reduce((sum, tokens) => sum + tokens, count(message.refusal));
 }
 
-export function promptTokens({ messages, tools }: ChatRequest): number {
-  const spoken = messages.map((message) => perMessage + contentTokens(message.content) + callTokens(message));
+export function countPromptTokens({ messages, tools }: ChatRequest): number {
+  const spoken = messages.map(
+    (message) => perMessage + countContentTokens(message.content) + countCallTokens(message),
+  );
   return spoken.reduce((sum, tokens) => sum + tokens, tools ? count(JSON.stringify(tools)) : 0);
 }

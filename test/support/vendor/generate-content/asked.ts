@@ -3,20 +3,20 @@ import type { Asked } from '../improvise.ts';
 import type { GeminiFacts } from './models.ts';
 import type { GeminiRequest } from './request.ts';
 
-function textOf(response: unknown): string {
+function toText(response: unknown): string {
   if (typeof response === 'string') return response;
   if (typeof response !== 'object' || response === null) return String(response);
   const [only, second] = Object.values(response);
-  return second === undefined && only !== undefined ? textOf(only) : JSON.stringify(response);
+  return second === undefined && only !== undefined ? toText(only) : JSON.stringify(response);
 }
 
-function resultsOf({ contents }: GeminiRequest): Asked['results'] {
+function listResults({ contents }: GeminiRequest): Asked['results'] {
   return (contents.at(-1)?.parts ?? []).flatMap(({ functionResponse }) =>
     functionResponse
       ? [
           {
             name: functionResponse.name,
-            text: [textOf(functionResponse.response), ...functionResponse.parts.map(() => '(medium)')].join(
+            text: [toText(functionResponse.response), ...functionResponse.parts.map(() => '(medium)')].join(
               ' ',
             ),
           },
@@ -30,7 +30,7 @@ function thinks({ generationConfig: { thinkingConfig } }: GeminiRequest, { think
   return thinking !== 'none' && thinkingConfig?.thinkingBudget !== 0;
 }
 
-export function askedOf(request: GeminiRequest, facts: GeminiFacts, model: string): Asked {
+export function describeRequest(request: GeminiRequest, facts: GeminiFacts, model: string): Asked {
   const { tools, toolConfig, generationConfig: config } = request;
   const { mode = 'AUTO', allowedFunctionNames: allowed = [] } = toolConfig?.functionCallingConfig ?? {};
   const declared = tools.flatMap(({ functionDeclarations }) => functionDeclarations);
@@ -49,7 +49,7 @@ export function askedOf(request: GeminiRequest, facts: GeminiFacts, model: strin
     })),
     mustCall: mode === 'ANY',
     parallel: true,
-    results: resultsOf(request),
+    results: listResults(request),
     ...(json === undefined ? {} : { schema: json }),
     reasons: thinks(request, facts),
     searches: tools.some(({ googleSearch, googleSearchRetrieval }) => googleSearch ?? googleSearchRetrieval),

@@ -3,10 +3,10 @@ import { improvise, saysNothing } from '../improvise.ts';
 import type { Citation, Scenario } from '../scenario.ts';
 import type { Seals } from '../seal.ts';
 import { speak, type Speech } from '../speech.ts';
-import { askedOf } from './asked.ts';
+import { describeRequest } from './asked.ts';
 import type { GeminiFacts } from './models.ts';
 import type { GeminiRequest } from './request.ts';
-import { perPicture, perSound, promptDetails, total, type Details, type Spent } from './usage.ts';
+import { perPicture, perSound, countPrompt, sumTokens, type Details, type Spent } from './usage.ts';
 
 /** One chunk's worth of a candidate. */
 export interface Piece {
@@ -28,7 +28,7 @@ export interface Composition {
   readonly billed: { readonly prompt: number; readonly completion: number };
 }
 
-function parsed(text: string): unknown {
+function parseArguments(text: string): unknown {
   try {
     return JSON.parse(text || '{}');
   } catch {
@@ -45,7 +45,7 @@ interface Manner {
 }
 
 /** A call argument by argument, texts as they come, as Vertex streams it when asked to. */
-function partialCall(name: string, args: unknown, signature: object): Piece[] {
+function buildPartialCall(name: string, args: unknown, signature: object): Piece[] {
   const entries: [string, unknown][] = typeof args === 'object' && args !== null ? Object.entries(args) : [];
   const call = (fields: object, side: object = {}): Piece => ({
     part: { functionCall: fields, ...side },
@@ -71,20 +71,20 @@ function partialCall(name: string, args: unknown, signature: object): Piece[] {
   ];
 }
 
-function callPieces({ calls, reason }: Speech, { facts, partialCalls, seals }: Manner): Piece[] {
+function buildCallPieces({ calls, reason }: Speech, { facts, partialCalls, seals }: Manner): Piece[] {
   // A call that the limit cuts off is omitted: its arguments would not parse.
   const whole = reason === 'limit' ? calls.slice(0, -1) : calls;
   return whole.flatMap(({ id, name, fragments }, index): Piece[] => {
     const signed =
       index === 0 && facts.generation >= 3 ? { thoughtSignature: seals.seal(`call-${name}`, '') } : {};
-    const args = parsed(fragments.join(''));
-    if (partialCalls) return partialCall(name, args, signed);
+    const args = parseArguments(fragments.join(''));
+    if (partialCalls) return buildPartialCall(name, args, signed);
     const functionCall = { ...(id ? { id } : {}), name, args };
     return [{ part: { functionCall, ...signed }, spent: { text: 1 + fragments.length } }];
   });
 }
 
-function groundingOf(text: string, query: string, citations: readonly Citation[]): object {
+function buildGrounding(text: string, query: string, citations: readonly Citation[]): object {
   const supports = citations.map(({ text: part = text }, index) => {
     const start = Math.max(text.indexOf(part), 0);
     // Positions are in bytes, and a zero is omitted.
@@ -106,7 +106,7 @@ function groundingOf(text: string, query: string, citations: readonly Citation[]
   };
 }
 
-function textPieces(speech: Speech, { facts, seals }: Manner): Piece[] {
+function buildTextPieces(speech: Speech, { facts, seals }: Manner): Piece[] {
   const words = speech.text ?? [];
   const pieces = words.map((text): Piece => ({ part: { text }, spent: { text: 1 } }));
   const signs = speech.reasoning.length > 0 && !speech.calls.length && words.length > 0;
@@ -118,7 +118,7 @@ function textPieces(speech: Speech, { facts, seals }: Manner): Piece[] {
   );
 }
 
-function piecesOf(speech: Speech, manner: Manner): Piece[] {
+function buildPieces(speech: Speech, manner: Manner): Piece[] {
   const { reasoning, sealed, code, pictures, sound } = speech;
   const shown = manner.showsThoughts && !sealed;
   const thoughts = reasoning.map((text): Piece => ({
@@ -138,7 +138,7 @@ function piecesOf(speech: Speech, manner: Manner): Piece[] {
   return [
     ...(shown ? thoughts : []),
     ...run,
-    ...textPieces(speech, manner),
+    ...buildTextPieces(speech, manner),
     ...pictures.map(({ mimeType, data }): Piece => ({
       part: { inlineData: { mimeType, data } },
       spent: { pictures: perPicture },
@@ -147,7 +147,7 @@ function piecesOf(speech: Speech, manner: Manner): Piece[] {
       part: { inlineData: { mimeType: 'audio/L16;codec=pcm;rate=24000', data } },
       spent: { sounds: perSound },
     })),
-    ...callPieces(speech, manner),
+    ...buildCallPieces(speech, manner),
   ];
 }
 
@@ -167,7 +167,7 @@ const blockedRatings = ['HATE_SPEECH', 'DANGEROUS_CONTENT', 'HARASSMENT', 'SEXUA
   }),
 );
 
-function logprobsOf(words: readonly string[], top: number): object {
+function buildLogprobs(words: readonly string[], top: number): object {
   const chosen = words.map((token, index) => ({ token, tokenId: 1000 + index, logProbability: -0.25 }));
   const topCandidates = chosen.map((one) => ({
     candidates: Array.from({ length: Math.max(top, 1) }, () => one),
@@ -175,7 +175,7 @@ function logprobsOf(words: readonly string[], top: number): object {
   return { avgLogprobs: -0.25, logprobsResult: { topCandidates, chosenCandidates: chosen } };
 }
 
-function endingOf(speech: Speech, { generationConfig: config }: GeminiRequest): Candidate['ending'] {
+function buildEnding(speech: Speech, { generationConfig: config }: GeminiRequest): Candidate['ending'] {
   const finishReason = speech.finish ?? reasons[speech.reason];
   const text = (speech.text ?? []).join('');
   return {
@@ -184,8 +184,8 @@ function endingOf(speech: Speech, { generationConfig: config }: GeminiRequest): 
       ? { finishMessage: 'Model generated function call(s).' }
       : {}),
     ...(finishReason === 'SAFETY' ? { safetyRatings: blockedRatings } : {}),
-    ...(speech.search === undefined ? {} : groundingOf(text, speech.search, speech.citations)),
-    ...(config.responseLogprobs && text ? logprobsOf(speech.text ?? [], config.logprobs ?? 0) : {}),
+    ...(speech.search === undefined ? {} : buildGrounding(text, speech.search, speech.citations)),
+    ...(config.responseLogprobs && text ? buildLogprobs(speech.text ?? [], config.logprobs ?? 0) : {}),
   };
 }
 
@@ -199,14 +199,14 @@ export interface Given {
 }
 
 /** Tokens of hidden reasoning, and of a search's results: spent before the first word. */
-function hidden(speech: Speech, shown: boolean): Piece['spent'] {
+function countHidden(speech: Speech, shown: boolean): Piece['spent'] {
   return {
     thoughts: shown && !speech.sealed ? 0 : speech.reasoning.length,
     toolUse: speech.search === undefined ? 0 : 20,
   };
 }
 
-function withHidden(pieces: readonly Piece[], spent: Piece['spent']): Piece[] {
+function addHidden(pieces: readonly Piece[], spent: Piece['spent']): Piece[] {
   const [first = { part: {}, spent: {} }, ...rest] = pieces;
   const sum = {
     ...first.spent,
@@ -226,7 +226,7 @@ export function compose({ request, model, facts, scenario, number, seals }: Give
     seals,
   };
   const limit = scenario.overrun ? Infinity : Math.min(config.maxOutputTokens ?? Infinity, facts.outputLimit);
-  const asked = askedOf(request, facts, model);
+  const asked = describeRequest(request, facts, model);
   const candidates = Array.from(
     { length: scenario.blocked ? 0 : (config.candidateCount ?? 1) },
     (_, index): Candidate => {
@@ -235,12 +235,12 @@ export function compose({ request, model, facts, scenario, number, seals }: Give
       // This vendor names no calls of its own accord.
       const speech = speak(said, { limit, stops: config.stopSequences, callId: () => '' });
       return {
-        pieces: withHidden(piecesOf(speech, manner), hidden(speech, showsThoughts)),
-        ending: endingOf(speech, request),
+        pieces: addHidden(buildPieces(speech, manner), countHidden(speech, showsThoughts)),
+        ending: buildEnding(speech, request),
       };
     },
   );
-  const prompt = promptDetails(request);
+  const prompt = countPrompt(request);
   const spent = candidates.flatMap(({ pieces }) => pieces.map((piece) => piece.spent));
   const completion = spent.reduce(
     (sum, { text = 0, pictures = 0, sounds = 0, thoughts = 0 }) => sum + text + pictures + sounds + thoughts,
@@ -251,6 +251,6 @@ export function compose({ request, model, facts, scenario, number, seals }: Give
     scenario,
     candidates,
     prompt,
-    billed: { prompt: total(prompt), completion },
+    billed: { prompt: sumTokens(prompt), completion },
   };
 }

@@ -16,7 +16,7 @@ const mediaTypes = [
   /^application\/(pdf|json|x-javascript|rtf|xml)$/,
 ];
 
-function shape(contents: readonly Content[]): string | undefined {
+function checkShape(contents: readonly Content[]): string | undefined {
   if (!contents.length) return '* GenerateContentRequest.contents: contents is not specified\n';
   for (const [place, { role, parts }] of contents.entries()) {
     if (role !== undefined && role !== '' && !['user', 'model', 'function'].includes(role))
@@ -35,19 +35,19 @@ function shape(contents: readonly Content[]): string | undefined {
   return undefined;
 }
 
-function callsOf({ parts }: Content): NonNullable<Part['functionCall']>[] {
+function listCalls({ parts }: Content): NonNullable<Part['functionCall']>[] {
   return parts.flatMap(({ functionCall }) => functionCall ?? []);
 }
 
-function responsesOf({ parts }: Content): NonNullable<Part['functionResponse']>[] {
+function listResponses({ parts }: Content): NonNullable<Part['functionResponse']>[] {
   return parts.flatMap(({ functionResponse }) => functionResponse ?? []);
 }
 
-function turns(contents: readonly Content[]): string | undefined {
+function checkTurns(contents: readonly Content[]): string | undefined {
   for (const [place, content] of contents.entries()) {
     const before = contents[place - 1];
-    const calls = before ? callsOf(before) : [];
-    const responses = responsesOf(content);
+    const calls = before ? listCalls(before) : [];
+    const responses = listResponses(content);
     if (responses.length && !calls.length)
       return 'Please ensure that function response turn comes immediately after a function call turn.';
     if (calls.length !== responses.length)
@@ -55,12 +55,12 @@ function turns(contents: readonly Content[]): string | undefined {
         'Please ensure that the number of function response parts is equal to the number ' +
         'of function call parts of the function call turn.'
       );
-    const names = (of: readonly { readonly name: string }[]): string =>
+    const joinNames = (of: readonly { readonly name: string }[]): string =>
       of
         .map(({ name }) => name)
         .toSorted()
         .join('\n');
-    if (names(calls) !== names(responses))
+    if (joinNames(calls) !== joinNames(responses))
       return (
         'Please ensure that the names of the function response parts match those ' +
         'of the function call parts.'
@@ -71,20 +71,20 @@ function turns(contents: readonly Content[]): string | undefined {
     if (strange)
       return `Function response id '${strange.id}' does not match any function call of the turn before.`;
     const after = before === undefined || before.role !== 'model';
-    if (callsOf(content).length && (content.role !== 'model' || place === 0 || !after))
+    if (listCalls(content).length && (content.role !== 'model' || place === 0 || !after))
       return (
         'Please ensure that function call turn comes immediately after a user turn ' +
         'or after a function response turn.'
       );
   }
   const last = contents.at(-1);
-  return last && callsOf(last).length
+  return last && listCalls(last).length
     ? 'Please ensure that function call turn is followed by a function response turn.'
     : undefined;
 }
 
-function responseParts(contents: readonly Content[], { generation }: GeminiFacts): string | undefined {
-  for (const { name, response, parts } of contents.flatMap(responsesOf)) {
+function checkResponseParts(contents: readonly Content[], { generation }: GeminiFacts): string | undefined {
+  for (const { name, response, parts } of contents.flatMap(listResponses)) {
     if (!name) return 'GenerateContentRequest.contents: function_response.name: Name cannot be empty.';
     if (!response) return `Function response of '${name}' has no response.`;
     const shown = parts.flatMap(({ inlineData, fileData }) => [
@@ -109,7 +109,7 @@ function refersBeyond(value: unknown, shown: readonly unknown[]): boolean {
   );
 }
 
-function signatures(contents: readonly Content[], seals: Seals): string | undefined {
+function checkSignatures(contents: readonly Content[], seals: Seals): string | undefined {
   for (const { thoughtSignature: signature, functionCall } of contents.flatMap(({ parts }) => parts)) {
     if (signature === undefined || placeholders.has(signature)) continue;
     if (!seals.holds(signature, functionCall ? `call-${functionCall.name}` : 'text', ''))
@@ -119,9 +119,11 @@ function signatures(contents: readonly Content[], seals: Seals): string | undefi
 }
 
 /** In the turn that is under way, the first call of each step brings its signature. */
-function missingSignature(contents: readonly Content[], { generation }: GeminiFacts): string | undefined {
+function checkTurnSignatures(contents: readonly Content[], { generation }: GeminiFacts): string | undefined {
   if (generation < 3) return undefined;
-  const start = contents.findLastIndex((content) => content.role !== 'model' && !responsesOf(content).length);
+  const start = contents.findLastIndex(
+    (content) => content.role !== 'model' && !listResponses(content).length,
+  );
   for (const [place, content] of contents.entries()) {
     const position = content.parts.findIndex(({ functionCall }) => functionCall);
     const part = content.parts[position];
@@ -137,10 +139,10 @@ function missingSignature(contents: readonly Content[], { generation }: GeminiFa
   return undefined;
 }
 
-function media(contents: readonly Content[]): string | undefined {
+function checkMedia(contents: readonly Content[]): string | undefined {
   const parts = contents.flatMap((content) => [
     ...content.parts,
-    ...responsesOf(content).flatMap((response) => response.parts),
+    ...listResponses(content).flatMap((response) => response.parts),
   ]);
   for (const { inlineData, fileData } of parts) {
     if (inlineData && !inlineData.mimeType)
@@ -168,7 +170,7 @@ function media(contents: readonly Content[]): string | undefined {
 }
 
 /** The first thing wrong with a conversation. */
-export function conversationComplaint(
+export function checkConversation(
   { contents, systemInstruction }: GeminiRequest,
   facts: GeminiFacts,
   seals: Seals,
@@ -176,11 +178,11 @@ export function conversationComplaint(
   if (systemInstruction?.parts.some((part) => part.text === undefined))
     return 'System instruction only supports text parts.';
   return (
-    shape(contents) ??
-    turns(contents) ??
-    responseParts(contents, facts) ??
-    signatures(contents, seals) ??
-    missingSignature(contents, facts) ??
-    media(contents)
+    checkShape(contents) ??
+    checkTurns(contents) ??
+    checkResponseParts(contents, facts) ??
+    checkSignatures(contents, seals) ??
+    checkTurnSignatures(contents, facts) ??
+    checkMedia(contents)
   );
 }

@@ -48,7 +48,7 @@ const known: readonly (readonly [name: RegExp, facts: GeminiFacts])[] = [
 /** The facts of a model that is only scripted. */
 export const anyGemini: GeminiFacts = half;
 
-export function geminiFacts(model: string): GeminiFacts | undefined {
+export function findGeminiFacts(model: string): GeminiFacts | undefined {
   return known.find(([pattern]) => pattern.test(model))?.[1];
 }
 

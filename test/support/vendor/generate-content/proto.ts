@@ -22,11 +22,11 @@ export interface Violation {
   readonly description: string;
 }
 
-function snake(name: string): string {
+function toSnakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-function camel(name: string): string {
+function toCamelCase(name: string): string {
   return name.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
@@ -67,19 +67,19 @@ export class ProtoReader {
 
   /** The value with its fields in one spelling, without nulls. */
   read(value: unknown, kind: string, at: string): unknown {
-    if (kind.startsWith('[')) return this.#list(value, kind.slice(1, -1), at);
-    if (kind.startsWith('{')) return this.#map(value, kind.slice(1, -1), at);
+    if (kind.startsWith('[')) return this.#readList(value, kind.slice(1, -1), at);
+    if (kind.startsWith('{')) return this.#readMap(value, kind.slice(1, -1), at);
     const scalar = scalars[kind];
-    if (scalar) return scalar(value) ? value : this.#wrongScalar(value, kind, at);
+    if (scalar) return scalar(value) ? value : this.#rejectScalar(value, kind, at);
     const names = this.#types.enums[kind];
     if (names)
       return typeof value === 'string' && names.includes(value.toUpperCase())
         ? value.toUpperCase()
-        : this.#wrongScalar(value, `type.googleapis.com/google.ai.generativelanguage.v1beta.${kind}`, at);
-    return this.#message(value, kind, at);
+        : this.#rejectScalar(value, `type.googleapis.com/google.ai.generativelanguage.v1beta.${kind}`, at);
+    return this.#readMessage(value, kind, at);
   }
 
-  #wrongScalar(value: unknown, kind: string, at: string): undefined {
+  #rejectScalar(value: unknown, kind: string, at: string): undefined {
     const shown = JSON.stringify(value) ?? 'nothing';
     if (kind === 'bytes' && typeof value === 'string')
       return this.#complain(
@@ -97,28 +97,28 @@ export class ProtoReader {
     return this.#complain(at, `Invalid value at '${at}' (${named}), ${shown.slice(0, 60)}`);
   }
 
-  #list(value: unknown, kind: string, at: string): unknown {
+  #readList(value: unknown, kind: string, at: string): unknown {
     // A single item may be written without its list.
     const items = Array.isArray(value) ? value : [value];
     return items.map((item, index) => this.read(item, kind, `${at}[${index}]`));
   }
 
-  #map(value: unknown, kind: string, at: string): unknown {
-    if (!isObject(value)) return this.#wrongScalar(value, 'map', at);
+  #readMap(value: unknown, kind: string, at: string): unknown {
+    if (!isObject(value)) return this.#rejectScalar(value, 'map', at);
     return Object.fromEntries(
       Object.entries(value).map(([name, inner]) => [name, this.read(inner, kind, `${at}[${name}]`)]),
     );
   }
 
-  #message(value: unknown, kind: string, at: string): unknown {
+  #readMessage(value: unknown, kind: string, at: string): unknown {
     const fields = this.#types.messages[kind] ?? {};
-    if (!isObject(value)) return this.#wrongScalar(value, kind, at);
+    if (!isObject(value)) return this.#rejectScalar(value, kind, at);
     const read: Record<string, unknown> = {};
     for (const [name, inner] of Object.entries(value)) {
-      const field = Object.hasOwn(fields, name) ? name : camel(name);
+      const field = Object.hasOwn(fields, name) ? name : toCamelCase(name);
       const known = fields[field];
       // The reader takes the name of the message or its own, nothing between.
-      if (known === undefined || (field !== name && snake(field) !== name)) {
+      if (known === undefined || (field !== name && toSnakeCase(field) !== name)) {
         this.#complain(
           at,
           `Invalid JSON payload received. Unknown name "${name}"${at ? ` at '${at}'` : ''}: ` +
@@ -127,7 +127,7 @@ export class ProtoReader {
       } else if (Object.hasOwn(read, field)) {
         this.#complain(at, `Invalid JSON payload received. Field "${name}" at '${at}' is set twice.`);
       } else if (inner !== null) {
-        read[field] = this.read(inner, known, at ? `${at}.${snake(field)}` : snake(field));
+        read[field] = this.read(inner, known, at ? `${at}.${toSnakeCase(field)}` : toSnakeCase(field));
       }
     }
     for (const [choice, names] of Object.entries(this.#types.choices[kind] ?? {})) {

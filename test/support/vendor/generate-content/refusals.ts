@@ -8,37 +8,42 @@ export interface Complaint {
   readonly details?: readonly object[];
 }
 
-const type = (name: string): string => `type.googleapis.com/google.rpc.${name}`;
+const toTypeUrl = (name: string): string => `type.googleapis.com/google.rpc.${name}`;
 
-export function errorBody({ code = 400, status = 'INVALID_ARGUMENT', message, details }: Complaint): object {
+export function buildErrorBody({
+  code = 400,
+  status = 'INVALID_ARGUMENT',
+  message,
+  details,
+}: Complaint): object {
   return { error: { code, message, status, ...(details ? { details } : {}) } };
 }
 
 export function refuse(complaint: Complaint): WholeReply {
-  return { status: complaint.code ?? 400, body: errorBody(complaint) };
+  return { status: complaint.code ?? 400, body: buildErrorBody(complaint) };
 }
 
-export function badRequest(
+export function refuseViolations(
   violations: readonly { readonly field: string; readonly description: string }[],
 ): WholeReply {
   const message = violations.map(({ description }) => description).join('\n');
   const fieldViolations = violations.map(({ field, description }) =>
     field ? { field, description } : { description },
   );
-  return refuse({ message, details: [{ '@type': type('BadRequest'), fieldViolations }] });
+  return refuse({ message, details: [{ '@type': toTypeUrl('BadRequest'), fieldViolations }] });
 }
 
 export const wrongKey = refuse({
   message: 'API key not valid. Please pass a valid API key.',
   details: [
     {
-      '@type': type('ErrorInfo'),
+      '@type': toTypeUrl('ErrorInfo'),
       reason: 'API_KEY_INVALID',
       domain: 'googleapis.com',
       metadata: { service: 'generativelanguage.googleapis.com' },
     },
     {
-      '@type': type('LocalizedMessage'),
+      '@type': toTypeUrl('LocalizedMessage'),
       locale: 'en-US',
       message: 'API key not valid. Please pass a valid API key.',
     },
@@ -53,7 +58,7 @@ export const missingKey = refuse({
     'Please use API Key or other form of API consumer identity to call this API.',
 });
 
-export function unknownModel(model: string, method: string): WholeReply {
+export function refuseModel(model: string, method: string): WholeReply {
   const message =
     `models/${model} is not found for API version v1beta, or is not supported for ${method}. ` +
     'Call ListModels to see the list of available models and their supported methods.';
@@ -77,10 +82,10 @@ export const generateContentRefusals = {
     message: 'You exceeded your current quota, please check your plan.',
     details: [
       {
-        '@type': type('QuotaFailure'),
+        '@type': toTypeUrl('QuotaFailure'),
         violations: [{ quotaId: 'GenerateRequestsPerMinutePerProjectPerModel-FreeTier' }],
       },
-      { '@type': type('RetryInfo'), retryDelay: '34.4s' },
+      { '@type': toTypeUrl('RetryInfo'), retryDelay: '34.4s' },
     ],
   }),
   broken: refuse({

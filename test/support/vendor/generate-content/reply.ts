@@ -3,10 +3,10 @@
  * the same chunks as one array of JSON, element by element.
  */
 import type { Frame } from '../delivery.ts';
-import { staged, type SentEvent } from '../sending.ts';
+import { stageFrames, type SentEvent } from '../sending.ts';
 import type { Candidate, Composition, Piece } from './composition.ts';
-import { errorBody } from './refusals.ts';
-import { usageMetadata, type Spent } from './usage.ts';
+import { buildErrorBody } from './refusals.ts';
+import { buildUsageMetadata, type Spent } from './usage.ts';
 
 const nothing: Spent = { text: 0, pictures: 0, sounds: 0, thoughts: 0, toolUse: 0 };
 
@@ -23,16 +23,16 @@ function add(
   };
 }
 
-function content(parts: readonly object[]): object {
+function buildContent(parts: readonly object[]): object {
   return { content: { ...(parts.length ? { parts } : {}), role: 'model' } };
 }
 
-function said({ part }: Piece): object[] {
+function listParts({ part }: Piece): object[] {
   return Object.keys(part).length ? [part] : [];
 }
 
 /** Texts of one kind that follow each other are one part. */
-function joined(pieces: readonly Piece[]): object[] {
+function joinPieces(pieces: readonly Piece[]): object[] {
   const parts: Record<string, unknown>[] = [];
   for (const { part } of pieces) {
     const last = parts.at(-1);
@@ -47,39 +47,40 @@ function joined(pieces: readonly Piece[]): object[] {
   return parts;
 }
 
-function blocked({ identity, scenario, prompt }: Composition): object {
+function buildBlocked({ identity, scenario, prompt }: Composition): object {
   const promptFeedback = { blockReason: scenario.blocked, blockReasonMessage: 'The prompt was blocked.' };
-  return { promptFeedback, ...usageMetadata(prompt, nothing, scenario), ...identity };
+  return { promptFeedback, ...buildUsageMetadata(prompt, nothing, scenario), ...identity };
 }
 
-export function whole(composition: Composition): object {
+export function buildReply(composition: Composition): object {
   const { identity, scenario, candidates, prompt } = composition;
-  if (scenario.blocked) return blocked(composition);
+  if (scenario.blocked) return buildBlocked(composition);
   const written = candidates.map(({ pieces, ending }, index) => ({
-    ...content(joined(pieces)),
+    ...buildContent(joinPieces(pieces)),
     ...ending,
     index,
   }));
   const spent = candidates
     .flatMap(({ pieces }) => pieces)
     .reduce((sum, piece) => add(sum, piece.spent), nothing);
-  return { candidates: written, ...usageMetadata(prompt, spent, scenario), ...identity };
+  return { candidates: written, ...buildUsageMetadata(prompt, spent, scenario), ...identity };
 }
 
 /** A candidate's chunks: its pieces, its end with the last text, or with an empty one after anything else. */
-function* candidateChunks(
+function* streamCandidate(
   { pieces, ending }: Candidate,
   endless: boolean,
 ): Generator<{ readonly candidate: object; readonly spent: Piece['spent'] }> {
   const last = pieces.at(-1);
   const endsInText = typeof last?.part.text === 'string' && !last.part.thought;
   for (const piece of endsInText ? pieces.slice(0, -1) : pieces)
-    yield { candidate: content(said(piece)), spent: piece.spent };
+    yield { candidate: buildContent(listParts(piece)), spent: piece.spent };
   if (endless)
-    for (;;) yield { candidate: content([{ text: String(last?.part.text ?? ' more') }]), spent: { text: 1 } };
+    for (;;)
+      yield { candidate: buildContent([{ text: String(last?.part.text ?? ' more') }]), spent: { text: 1 } };
   const cut = ending.finishReason !== 'STOP' && !endsInText;
-  const closing = endsInText && last ? said(last) : cut ? [] : [{ text: '' }];
-  yield { candidate: { ...content(closing), ...ending }, spent: endsInText && last ? last.spent : {} };
+  const closing = endsInText && last ? listParts(last) : cut ? [] : [{ text: '' }];
+  yield { candidate: { ...buildContent(closing), ...ending }, spent: endsInText && last ? last.spent : {} };
 }
 
 interface Chunk {
@@ -87,13 +88,13 @@ interface Chunk {
   readonly tokens: number;
 }
 
-function* chunks(composition: Composition): Generator<Chunk> {
+function* streamChunks(composition: Composition): Generator<Chunk> {
   const { identity, scenario, candidates, prompt } = composition;
-  if (scenario.blocked) yield { body: blocked(composition), tokens: 0 };
+  if (scenario.blocked) yield { body: buildBlocked(composition), tokens: 0 };
   let spent = nothing;
   let open = candidates.map((candidate, index) => ({
     index,
-    source: candidateChunks(candidate, scenario.endless ?? false),
+    source: streamCandidate(candidate, scenario.endless ?? false),
   }));
   while (open.length) {
     const going: typeof open = [];
@@ -105,7 +106,7 @@ function* chunks(composition: Composition): Generator<Chunk> {
       yield {
         body: {
           candidates: [{ ...value.candidate, index: one.index }],
-          ...usageMetadata(prompt, spent, scenario),
+          ...buildUsageMetadata(prompt, spent, scenario),
           ...identity,
         },
         tokens: text + pictures + sounds + thoughts,
@@ -116,8 +117,8 @@ function* chunks(composition: Composition): Generator<Chunk> {
   }
 }
 
-function failureOf({ scenario }: Composition): object {
-  return errorBody({
+function buildFailure({ scenario }: Composition): object {
+  return buildErrorBody({
     code: 503,
     status: 'UNAVAILABLE',
     message: 'The model is overloaded. Please try again later.',
@@ -125,28 +126,28 @@ function failureOf({ scenario }: Composition): object {
   });
 }
 
-function* events(composition: Composition): Generator<SentEvent> {
-  for (const { body, tokens } of chunks(composition))
+function* streamEvents(composition: Composition): Generator<SentEvent> {
+  for (const { body, tokens } of streamChunks(composition))
     yield { frame: `data: ${JSON.stringify(body)}\r\n\r\n`, tokens };
 }
 
-function* elements(composition: Composition): Generator<SentEvent> {
+function* streamElements(composition: Composition): Generator<SentEvent> {
   let first = true;
-  for (const { body, tokens } of chunks(composition)) {
+  for (const { body, tokens } of streamChunks(composition)) {
     yield { frame: `${first ? '[' : ',\r\n'}${JSON.stringify(body, null, 2)}`, tokens };
     first = false;
   }
   yield { frame: '\n]\n', tokens: 0 };
 }
 
-export function eventFrames(composition: Composition): Generator<Frame> {
-  return staged(events(composition), composition.scenario, () => [
-    `data: ${JSON.stringify(failureOf(composition))}\r\n\r\n`,
+export function streamEventFrames(composition: Composition): Generator<Frame> {
+  return stageFrames(streamEvents(composition), composition.scenario, () => [
+    `data: ${JSON.stringify(buildFailure(composition))}\r\n\r\n`,
   ]);
 }
 
-export function arrayFrames(composition: Composition): Generator<Frame> {
-  return staged(elements(composition), composition.scenario, (sent) => [
-    `${sent ? ',\r\n' : '['}${JSON.stringify(failureOf(composition), null, 2)}\n]\n`,
+export function streamArrayFrames(composition: Composition): Generator<Frame> {
+  return stageFrames(streamElements(composition), composition.scenario, (sent) => [
+    `${sent ? ',\r\n' : '['}${JSON.stringify(buildFailure(composition), null, 2)}\n]\n`,
   ]);
 }

@@ -1,41 +1,42 @@
 /** Rules that depend on several fields of a request, or on the model. Each returns a complaint or nothing. */
 import type { GeminiFacts } from './models.ts';
 import type { GeminiRequest } from './request.ts';
-import { jsonSchemaFault, openApiFault } from './schemas.ts';
+import { checkJsonSchema, checkOpenApiSchema } from './schemas.ts';
 
 type Rule = (request: GeminiRequest, facts: GeminiFacts) => string | undefined;
 
-function outside(value: number | undefined, low: number, high: number): boolean {
+function isOutside(value: number | undefined, low: number, high: number): boolean {
   return value !== undefined && (value < low || value > high);
 }
 
-const ranges: Rule = ({ generationConfig: config }, { outputLimit }) => {
-  const outOfRange = (name: string, value: number, low: number, high: string): string =>
+const checkRanges: Rule = ({ generationConfig: config }, { outputLimit }) => {
+  const describeRange = (name: string, value: number, low: number, high: string): string =>
     `Unable to submit request because it has a ${name} value of ${value} but the supported range is from ` +
     `${low} (inclusive) to ${high}. Update the value and try again.`;
-  if (outside(config.temperature, 0, 2))
-    return outOfRange('temperature', config.temperature ?? 0, 0, '2.0 (inclusive)');
-  if (outside(config.topP, 0, 1)) return outOfRange('topP', config.topP ?? 0, 0, '1.0 (inclusive)');
-  if (outside(config.topK, 1, Infinity)) return outOfRange('topK', config.topK ?? 0, 1, '65 (exclusive)');
-  if (outside(config.maxOutputTokens, 1, outputLimit))
-    return outOfRange('maxOutputTokens', config.maxOutputTokens ?? 0, 1, `${outputLimit + 1} (exclusive)`);
-  if (outside(config.candidateCount, 1, 8))
-    return outOfRange('candidateCount', config.candidateCount ?? 0, 1, '9 (exclusive)');
+  if (isOutside(config.temperature, 0, 2))
+    return describeRange('temperature', config.temperature ?? 0, 0, '2.0 (inclusive)');
+  if (isOutside(config.topP, 0, 1)) return describeRange('topP', config.topP ?? 0, 0, '1.0 (inclusive)');
+  if (isOutside(config.topK, 1, Infinity))
+    return describeRange('topK', config.topK ?? 0, 1, '65 (exclusive)');
+  if (isOutside(config.maxOutputTokens, 1, outputLimit))
+    return describeRange('maxOutputTokens', config.maxOutputTokens ?? 0, 1, `${outputLimit + 1} (exclusive)`);
+  if (isOutside(config.candidateCount, 1, 8))
+    return describeRange('candidateCount', config.candidateCount ?? 0, 1, '9 (exclusive)');
   for (const name of ['presencePenalty', 'frequencyPenalty'] as const)
-    if (outside(config[name], -2, 1.999_999))
-      return outOfRange(name, config[name] ?? 0, -2, '2.0 (exclusive)');
+    if (isOutside(config[name], -2, 1.999_999))
+      return describeRange(name, config[name] ?? 0, -2, '2.0 (exclusive)');
   return config.stopSequences.length > 5
     ? `The number of stop sequences ${config.stopSequences.length} is greater than the maximum number of 5.`
     : undefined;
 };
 
-const logprobs: Rule = ({ generationConfig: { responseLogprobs, logprobs: wanted } }) => {
+const checkLogprobs: Rule = ({ generationConfig: { responseLogprobs, logprobs: wanted } }) => {
   if (wanted !== undefined && !responseLogprobs)
     return 'Logprobs is only allowed when responseLogprobs is true.';
-  return outside(wanted, 0, 20) ? 'Logprobs must be between 0 and 20.' : undefined;
+  return isOutside(wanted, 0, 20) ? 'Logprobs must be between 0 and 20.' : undefined;
 };
 
-const thinking: Rule = (
+const checkThinking: Rule = (
   { generationConfig: { thinkingConfig: config } },
   { thinking: kind, budget, levels, generation },
 ) => {
@@ -53,13 +54,16 @@ const thinking: Rule = (
   if (wanted === undefined || wanted === -1) return undefined;
   if (wanted === 0)
     return budget.canDisable ? undefined : 'Budget 0 is invalid. This model only works in thinking mode.';
-  return outside(wanted, budget.min, budget.max)
+  return isOutside(wanted, budget.min, budget.max)
     ? `The thinking budget ${wanted} is invalid. Please choose a value between ${budget.min} ` +
         `and ${budget.max}.`
     : undefined;
 };
 
-const answer: Rule = ({ generationConfig: config, tools }, { generation, drawsImages, speaks = false }) => {
+const checkAnswer: Rule = (
+  { generationConfig: config, tools },
+  { generation, drawsImages, speaks = false },
+) => {
   const {
     responseMimeType: mime,
     responseSchema: schema,
@@ -93,12 +97,12 @@ const answer: Rule = ({ generationConfig: config, tools }, { generation, drawsIm
       'supported by the model.'
     );
   const found = schema
-    ? openApiFault(schema, 'GenerateContentRequest.generation_config.response_schema')
-    : jsonSchemaFault(json, 'GenerateContentRequest.generation_config.response_json_schema');
+    ? checkOpenApiSchema(schema, 'GenerateContentRequest.generation_config.response_schema')
+    : checkJsonSchema(json, 'GenerateContentRequest.generation_config.response_json_schema');
   return found && `* ${found.at}: ${found.fault}\n`;
 };
 
-const declarations: Rule = ({ tools }) => {
+const checkDeclarations: Rule = ({ tools }) => {
   const seen = new Set<string>();
   for (const [place, { functionDeclarations }] of tools.entries()) {
     for (const [
@@ -122,15 +126,15 @@ const declarations: Rule = ({ tools }) => {
         return `* ${at}.parameters_json_schema: the schema must be of type object.\n`;
       if (parameters && parameters.type !== 'OBJECT') return `* ${at}.parameters.type: must be OBJECT\n`;
       const found = parameters
-        ? openApiFault(parameters, `${at}.parameters`)
-        : jsonSchemaFault(json, `${at}.parameters_json_schema`);
+        ? checkOpenApiSchema(parameters, `${at}.parameters`)
+        : checkJsonSchema(json, `${at}.parameters_json_schema`);
       if (found) return `* ${found.at}: ${found.fault}\n`;
     }
   }
   return undefined;
 };
 
-const choice: Rule = ({ tools, toolConfig }) => {
+const checkChoice: Rule = ({ tools, toolConfig }) => {
   const config = toolConfig?.functionCallingConfig;
   if (!config) return undefined;
   const { mode = 'AUTO', allowedFunctionNames: allowed } = config;
@@ -144,7 +148,7 @@ const choice: Rule = ({ tools, toolConfig }) => {
     : `allowed_function_names contains "${strange}", which is not a declared function.`;
 };
 
-const mixedTools: Rule = ({ tools, toolConfig }, { generation }) => {
+const checkMixedTools: Rule = ({ tools, toolConfig }, { generation }) => {
   const calls = tools.some(({ functionDeclarations }) => functionDeclarations.length);
   const hosted = tools.some(
     (tool) => tool.googleSearch ?? tool.googleSearchRetrieval ?? tool.codeExecution ?? tool.urlContext,
@@ -157,19 +161,19 @@ const mixedTools: Rule = ({ tools, toolConfig }, { generation }) => {
         'with Function calling.';
 };
 
-const cached: Rule = ({ cachedContent, systemInstruction, tools, toolConfig }) =>
+const checkCachedContent: Rule = ({ cachedContent, systemInstruction, tools, toolConfig }) =>
   cachedContent && (systemInstruction ?? toolConfig ?? (tools.length > 0 || undefined))
     ? 'CachedContent can not be used with GenerateContent request setting system_instruction, ' +
       'tools or tool_config.'
     : undefined;
 
 export const rules: readonly Rule[] = [
-  ranges,
-  logprobs,
-  thinking,
-  answer,
-  declarations,
-  choice,
-  mixedTools,
-  cached,
+  checkRanges,
+  checkLogprobs,
+  checkThinking,
+  checkAnswer,
+  checkDeclarations,
+  checkChoice,
+  checkMixedTools,
+  checkCachedContent,
 ];

@@ -12,7 +12,7 @@ const formats: Readonly<Record<string, readonly string[]>> = {
   INTEGER: ['int32', 'int64'],
 };
 
-function first<Value>(values: Iterable<Value>, look: (value: Value) => Found): Found {
+function findFirst<Value>(values: Iterable<Value>, look: (value: Value) => Found): Found {
   for (const value of values) {
     const found = look(value);
     if (found) return found;
@@ -21,7 +21,7 @@ function first<Value>(values: Iterable<Value>, look: (value: Value) => Found): F
 }
 
 /** What is wrong with a schema of Google's own kind, whose fields are known to exist. */
-export function openApiFault(schema: unknown, at: string): Found {
+export function checkOpenApiSchema(schema: unknown, at: string): Found {
   if (!isObject(schema)) return undefined;
   const type = typeof schema.type === 'string' ? schema.type : undefined;
   const { format, properties, required, items, enum: values, anyOf } = schema;
@@ -44,18 +44,20 @@ export function openApiFault(schema: unknown, at: string): Found {
     : -1;
   if (missing >= 0) return { at: `${at}.required[${missing}]`, fault: 'property is not defined' };
   return (
-    first(Object.entries(named), ([name, inner]) => openApiFault(inner, `${at}.properties[${name}]`)) ??
-    openApiFault(items, `${at}.items`) ??
-    first((Array.isArray(anyOf) ? anyOf : []).entries(), ([place, inner]) =>
-      openApiFault(inner, `${at}.any_of[${place}]`),
+    findFirst(Object.entries(named), ([name, inner]) =>
+      checkOpenApiSchema(inner, `${at}.properties[${name}]`),
+    ) ??
+    checkOpenApiSchema(items, `${at}.items`) ??
+    findFirst((Array.isArray(anyOf) ? anyOf : []).entries(), ([place, inner]) =>
+      checkOpenApiSchema(inner, `${at}.any_of[${place}]`),
     )
   );
 }
 
 /** What is wrong with a JSON Schema: a reference that leads out, or one with anything beside it. */
-export function jsonSchemaFault(schema: unknown, at: string): Found {
+export function checkJsonSchema(schema: unknown, at: string): Found {
   if (Array.isArray(schema))
-    return first(schema.entries(), ([place, inner]) => jsonSchemaFault(inner, `${at}[${place}]`));
+    return findFirst(schema.entries(), ([place, inner]) => checkJsonSchema(inner, `${at}[${place}]`));
   if (!isObject(schema)) return undefined;
   const { $ref: reference } = schema;
   if (typeof reference === 'string') {
@@ -64,7 +66,7 @@ export function jsonSchemaFault(schema: unknown, at: string): Found {
     const beside = Object.keys(schema).find((name) => !name.startsWith('$'));
     if (beside) return { at, fault: `"$ref" cannot be combined with "${beside}"` };
   }
-  return first(Object.entries(schema), ([name, inner]) =>
-    typeof inner === 'object' ? jsonSchemaFault(inner, `${at}.${name}`) : undefined,
+  return findFirst(Object.entries(schema), ([name, inner]) =>
+    typeof inner === 'object' ? checkJsonSchema(inner, `${at}.${name}`) : undefined,
   );
 }

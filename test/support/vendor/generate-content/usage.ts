@@ -9,25 +9,25 @@ const perMedium = 85;
 export const perPicture = 1290;
 export const perSound = 25;
 
-function modalityOf(mimeType: string): Modality {
+function toModality(mimeType: string): Modality {
   const [kind] = mimeType.split('/');
   if (kind === 'image') return 'IMAGE';
   if (kind === 'audio') return 'AUDIO';
   return kind === 'video' ? 'VIDEO' : 'DOCUMENT';
 }
 
-function mediaOf(part: Part): Modality[] {
+function listModalities(part: Part): Modality[] {
   const all = [part, ...(part.functionResponse?.parts ?? [])];
   return all.flatMap(({ inlineData, fileData }) => {
     const mimeType = inlineData?.mimeType ?? fileData?.mimeType;
-    return mimeType === undefined ? [] : [modalityOf(mimeType)];
+    return mimeType === undefined ? [] : [toModality(mimeType)];
   });
 }
 
 export type Details = readonly { readonly modality: Modality; readonly tokenCount: number }[];
 
 /** What a prompt holds, by modality. */
-export function promptDetails({ contents, systemInstruction, tools }: Partial<GeminiRequest>): Details {
+export function countPrompt({ contents, systemInstruction, tools }: Partial<GeminiRequest>): Details {
   const parts = (contents ?? []).flatMap((content) => content.parts);
   const spoken = parts.map(({ text, functionCall, functionResponse }) => [
     text,
@@ -35,12 +35,12 @@ export function promptDetails({ contents, systemInstruction, tools }: Partial<Ge
     functionResponse?.response,
   ]);
   const counts = new Map<Modality, number>([['TEXT', countAll([spoken, systemInstruction?.parts, tools])]]);
-  for (const modality of parts.flatMap(mediaOf))
+  for (const modality of parts.flatMap(listModalities))
     counts.set(modality, (counts.get(modality) ?? 0) + perMedium);
   return [...counts].flatMap(([modality, tokenCount]) => (tokenCount ? [{ modality, tokenCount }] : []));
 }
 
-export function total(details: Details): number {
+export function sumTokens(details: Details): number {
   return details.reduce((sum, { tokenCount }) => sum + tokenCount, 0);
 }
 
@@ -53,13 +53,13 @@ export interface Spent {
   readonly toolUse: number;
 }
 
-export function usageMetadata(
+export function buildUsageMetadata(
   prompt: Details,
   { text, pictures, sounds, thoughts, toolUse }: Spent,
   scenario: Scenario,
 ): object {
   if (scenario.usage === 'missing') return {};
-  const promptTokenCount = total(prompt);
+  const promptTokenCount = sumTokens(prompt);
   const cached = Math.min(scenario.cached ?? 0, promptTokenCount);
   const candidates = text + pictures + sounds;
   const split = Object.entries({ TEXT: text, IMAGE: pictures, AUDIO: sounds }).flatMap(

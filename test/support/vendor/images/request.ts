@@ -42,7 +42,7 @@ export interface ReadCall {
 
 const numbers = new Set(['n', 'output_compression', 'partial_images']);
 
-function valueOf(name: string, text: string): unknown {
+function readValue(name: string, text: string): unknown {
   if (numbers.has(name)) return Number(text);
   return name === 'stream' ? text === 'true' : text;
 }
@@ -65,7 +65,7 @@ async function readForm(body: Buffer, contentType: string): Promise<ReadCall | C
       });
     else if (Object.hasOwn(fields, name))
       return { message: `Duplicate parameter: '${name}'.`, param: name, code: 'duplicate_parameter' };
-    else fields[name] = valueOf(name, value);
+    else fields[name] = readValue(name, value);
   }
   return { fields, files };
 }
@@ -90,7 +90,7 @@ function isPicture({ bytes, type }: UploadedFile): boolean {
 }
 
 /** What is wrong with the files of an edit, if anything. */
-export function fileComplaint(files: readonly UploadedFile[]): Complaint | undefined {
+export function checkFiles(files: readonly UploadedFile[]): Complaint | undefined {
   const images = files.filter(({ field }) => field === 'image' || field === 'image[]');
   const masks = files.filter(({ field }) => field === 'mask');
   const stranger = files.find(({ field }) => !['image', 'image[]', 'mask'].includes(field));
@@ -131,19 +131,22 @@ export function fileComplaint(files: readonly UploadedFile[]): Complaint | undef
 }
 
 /** What takes two fields to see. */
-export function togetherComplaint({
+export function checkCombination({
   stream,
   partial_images,
   output_compression,
   output_format,
   background,
 }: ImageRequest): Complaint | undefined {
-  const no = (param: string, message: string): Complaint => ({ message, param, code: 'invalid_value' });
+  const complain = (param: string, message: string): Complaint => ({ message, param, code: 'invalid_value' });
   if (partial_images !== undefined && !stream)
-    return no('partial_images', "'partial_images' is only supported when 'stream' is true.");
+    return complain('partial_images', "'partial_images' is only supported when 'stream' is true.");
   if (output_compression !== undefined && output_compression < 100 && (output_format ?? 'png') === 'png')
-    return no('output_compression', 'Compression less than 100 is not supported for PNG output format.');
+    return complain(
+      'output_compression',
+      'Compression less than 100 is not supported for PNG output format.',
+    );
   if (background === 'transparent' && output_format === 'jpeg')
-    return no('background', 'Transparent background is not supported for JPEG output format.');
+    return complain('background', 'Transparent background is not supported for JPEG output format.');
   return undefined;
 }

@@ -16,7 +16,7 @@ export interface Composition {
   readonly inputs: number;
 }
 
-function crc(bytes: Uint8Array): number {
+function computeCrc(bytes: Uint8Array): number {
   let value = 0xffffffff;
   for (const byte of bytes) {
     value ^= byte;
@@ -25,11 +25,11 @@ function crc(bytes: Uint8Array): number {
   return (value ^ 0xffffffff) >>> 0;
 }
 
-function chunk(name: string, data: Buffer): Buffer {
+function buildChunk(name: string, data: Buffer): Buffer {
   const named = Buffer.concat([Buffer.from(name), data]);
   const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
   length.writeUInt32BE(data.length);
-  sum.writeUInt32BE(crc(named));
+  sum.writeUInt32BE(computeCrc(named));
   return Buffer.concat([length, named, sum]);
 }
 
@@ -37,21 +37,21 @@ function chunk(name: string, data: Buffer): Buffer {
 export function pixel(shade: number): string {
   const header = Buffer.from([0, 0, 0, 1, 0, 0, 0, 1, 8, 0, 0, 0, 0]);
   const png = [
-    chunk('IHDR', header),
-    chunk('IDAT', deflateSync(Buffer.from([0, shade]))),
-    chunk('IEND', Buffer.alloc(0)),
+    buildChunk('IHDR', header),
+    buildChunk('IDAT', deflateSync(Buffer.from([0, shade]))),
+    buildChunk('IEND', Buffer.alloc(0)),
   ];
   return Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), ...png]).toString('base64');
 }
 
-function picturesOf({ request, scenario }: Composition): string[] {
+function listPictures({ request, scenario }: Composition): string[] {
   return (
     scenario.pictures?.map(({ data }) => data) ??
     Array.from({ length: request.n ?? 1 }, (_, index) => pixel(index + 1))
   );
 }
 
-function madeAs({
+function describeSettings({
   background = 'auto',
   output_format = 'png',
   quality = 'auto',
@@ -71,7 +71,7 @@ export interface Bill {
   readonly output: number;
 }
 
-export function billOf(composition: Composition): Bill {
+export function computeBill(composition: Composition): Bill {
   const { prompt, quality = 'auto', n = 1, partial_images: partials = 0 } = composition.request;
   return {
     text: Math.ceil(prompt.length / 4),
@@ -80,10 +80,10 @@ export function billOf(composition: Composition): Bill {
   };
 }
 
-function usageOf(composition: Composition): object {
+function buildUsage(composition: Composition): object {
   const { scenario } = composition;
   if (scenario.usage === 'missing') return {};
-  const { text, image, output } = billOf(composition);
+  const { text, image, output } = computeBill(composition);
   const usage = {
     input_tokens: text + image,
     input_tokens_details: { text_tokens: text, image_tokens: image },
@@ -93,24 +93,28 @@ function usageOf(composition: Composition): object {
   return { usage: { ...usage, ...scenario.usage } };
 }
 
-export function resultOf(composition: Composition): object {
-  const data = picturesOf(composition).map((b64_json) => ({ b64_json }));
-  return { created: 1_790_000_000, ...madeAs(composition.request), data, ...usageOf(composition) };
+export function buildResult(composition: Composition): object {
+  const data = listPictures(composition).map((b64_json) => ({ b64_json }));
+  return {
+    created: 1_790_000_000,
+    ...describeSettings(composition.request),
+    data,
+    ...buildUsage(composition),
+  };
 }
 
-export function* eventsOf(composition: Composition): Generator<SentEvent> {
+export function* streamEvents(composition: Composition): Generator<SentEvent> {
   const { request, edit } = composition;
-  const [picture = pixel(1)] = picturesOf(composition);
-  const imageEvent = (name: string, fields: object): SentEvent => {
+  const [picture = pixel(1)] = listPictures(composition);
+  const buildEvent = (name: string, fields: object): SentEvent => {
     const type = `${edit ? 'image_edit' : 'image_generation'}.${name}`;
+    const data = { type, created_at: 1_790_000_000, ...describeSettings(request), ...fields };
     return {
-      frame:
-        `event: ${type}\n` +
-        `data: ${JSON.stringify({ type, created_at: 1_790_000_000, ...madeAs(request), ...fields })}\n\n`,
+      frame: `event: ${type}\ndata: ${JSON.stringify(data)}\n\n`,
       tokens: 0,
     };
   };
   for (let index = 0; index < (request.partial_images ?? 0); index += 1)
-    yield imageEvent('partial_image', { b64_json: pixel(200 + index), partial_image_index: index });
-  yield imageEvent('completed', { b64_json: picture, ...usageOf(composition) });
+    yield buildEvent('partial_image', { b64_json: pixel(200 + index), partial_image_index: index });
+  yield buildEvent('completed', { b64_json: picture, ...buildUsage(composition) });
 }

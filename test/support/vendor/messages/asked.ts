@@ -1,28 +1,26 @@
 /** What a messages request asks for, in terms that fit every wire. */
 import type { Asked } from '../improvise.ts';
-import { turnsOf } from './conversation.ts';
+import { groupTurns } from './conversation.ts';
 import type { Block, MessagesRequest } from './request.ts';
 
-function resultText(block: Extract<Block, { type: 'tool_result' }>): string {
+function joinText(block: Extract<Block, { type: 'tool_result' }>): string {
   if (typeof block.content === 'string') return block.content;
   return (block.content ?? []).map((part) => (part.type === 'text' ? part.text : `(${part.type})`)).join(' ');
 }
 
-function resultsOf({ messages }: MessagesRequest): Asked['results'] {
-  const [before, last] = turnsOf(messages.filter(({ role }) => role !== 'system')).slice(-2);
+function listResults({ messages }: MessagesRequest): Asked['results'] {
+  const [before, last] = groupTurns(messages.filter(({ role }) => role !== 'system')).slice(-2);
   const names = new Map(
     (before?.blocks ?? []).flatMap((block) =>
       block.type === 'tool_use' ? [[block.id, block.name] as const] : [],
     ),
   );
   return (last?.blocks ?? []).flatMap((block) =>
-    block.type === 'tool_result'
-      ? [{ name: names.get(block.tool_use_id) ?? '', text: resultText(block) }]
-      : [],
+    block.type === 'tool_result' ? [{ name: names.get(block.tool_use_id) ?? '', text: joinText(block) }] : [],
   );
 }
 
-export function askedOf(request: MessagesRequest): Asked {
+export function describeRequest(request: MessagesRequest): Asked {
   const { model, tools = [], tool_choice: choice, thinking, output_config: config } = request;
   const custom = tools.flatMap((tool) =>
     'input_schema' in tool ? [{ name: tool.name, schema: tool.input_schema }] : [],
@@ -38,7 +36,7 @@ export function askedOf(request: MessagesRequest): Asked {
     tools: offered,
     mustCall: choice?.type === 'any' || choice?.type === 'tool',
     parallel: !(choice && 'disable_parallel_tool_use' in choice && choice.disable_parallel_tool_use),
-    results: resultsOf(request),
+    results: listResults(request),
     ...(config?.format ? { schema: config.format.schema } : {}),
     reasons: thinking !== undefined && thinking.type !== 'disabled',
     searches: tools.some(

@@ -17,7 +17,7 @@ interface Marked {
   readonly cache_control?: { readonly ttl?: '5m' | '1h' | undefined } | null | undefined;
 }
 
-function blocksOf(request: CountRequest): Marked[] {
+function listBlocks(request: CountRequest): Marked[] {
   const system = Array.isArray(request.system) ? request.system : [];
   const content = request.messages.flatMap((message): Marked[] => {
     if (typeof message.content === 'string') return [{}];
@@ -29,21 +29,21 @@ function blocksOf(request: CountRequest): Marked[] {
   return [...(request.tools ?? []), ...system, ...content];
 }
 
-function marksOf(request: CountRequest): Mark[] {
-  const blocks = blocksOf(request);
-  const upTo = (count: number, ttl: '5m' | '1h' = '5m'): Mark => {
+function listMarks(request: CountRequest): Mark[] {
+  const blocks = listBlocks(request);
+  const markUpTo = (count: number, ttl: '5m' | '1h' = '5m'): Mark => {
     const before = blocks.slice(0, count);
     return { ttl, prefix: JSON.stringify([request.model, before]), tokens: countAll(before) };
   };
   const explicit = blocks.flatMap(({ cache_control: mark }, index) =>
-    mark ? [upTo(index + 1, mark.ttl)] : [],
+    mark ? [markUpTo(index + 1, mark.ttl)] : [],
   );
   const { cache_control: automatic } = request;
-  return automatic ? [...explicit, upTo(blocks.length, automatic.ttl)] : explicit;
+  return automatic ? [...explicit, markUpTo(blocks.length, automatic.ttl)] : explicit;
 }
 
-export function cacheComplaint(request: CountRequest): string | undefined {
-  const marks = marksOf(request);
+export function checkCache(request: CountRequest): string | undefined {
+  const marks = listMarks(request);
   if (marks.length > 4)
     return `A maximum of 4 blocks with cache_control may be provided. Found ${marks.length}.`;
   const late = marks.findIndex(
@@ -66,7 +66,7 @@ export class PromptCache {
     const written = { '5m': 0, '1h': 0 };
     let read = 0;
     let before = 0;
-    for (const { ttl, prefix, tokens } of marksOf(request)) {
+    for (const { ttl, prefix, tokens } of listMarks(request)) {
       if (this.#known.has(prefix)) read = tokens;
       else written[ttl] += tokens - Math.max(before, read);
       this.#known.add(prefix);

@@ -6,14 +6,14 @@ import type { z } from 'zod';
 
 type Issue = z.core.$ZodIssue;
 
-function said(path: readonly PropertyKey[], words: string): string {
+function formatComplaint(path: readonly PropertyKey[], words: string): string {
   return `${path.map(String).join('.')}: ${words}`;
 }
 
 /** Of a union's failures, those of the branch that got furthest into the value: the one the caller meant. */
-function meant(issue: Issue): Issue {
+function findMeantIssue(issue: Issue): Issue {
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return issue;
-  const reach = (issues: readonly Issue[]): number => {
+  const computeReach = (issues: readonly Issue[]): number => {
     const [first] = issues;
     if (!first) return 0;
     return (
@@ -22,9 +22,9 @@ function meant(issue: Issue): Issue {
       issues.length / 10
     );
   };
-  const [best] = issue.errors.toSorted((one, other) => reach(other) - reach(one));
+  const [best] = issue.errors.toSorted((one, other) => computeReach(other) - computeReach(one));
   const inner = best?.[0];
-  return inner ? meant({ ...inner, path: [...issue.path, ...inner.path] }) : issue;
+  return inner ? findMeantIssue({ ...inner, path: [...issue.path, ...inner.path] }) : issue;
 }
 
 const kinds: Readonly<Record<string, string>> = {
@@ -37,7 +37,7 @@ const kinds: Readonly<Record<string, string>> = {
   record: 'a valid dictionary',
 };
 
-function tooFar(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig): string {
+function describeRangeFault(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig): string {
   const below = issue.code === 'too_small';
   const limit = String(below ? issue.minimum : issue.maximum);
   if (issue.origin === 'string')
@@ -50,28 +50,33 @@ function tooFar(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig): strin
   return `Input should be ${below ? 'greater' : 'less'} than or equal to ${limit}`;
 }
 
-export function complaintOf(raw: Issue): string {
-  const issue = meant(raw);
+export function describeIssue(raw: Issue): string {
+  const issue = findMeantIssue(raw);
   if (issue.code === 'unrecognized_keys')
-    return said([...issue.path, issue.keys[0] ?? ''], 'Extra inputs are not permitted');
-  if (issue.input === undefined && issue.code !== 'custom') return said(issue.path, 'Field required');
-  if (issue.code === 'too_small' || issue.code === 'too_big') return said(issue.path, tooFar(issue));
+    return formatComplaint([...issue.path, issue.keys[0] ?? ''], 'Extra inputs are not permitted');
+  if (issue.input === undefined && issue.code !== 'custom')
+    return formatComplaint(issue.path, 'Field required');
+  if (issue.code === 'too_small' || issue.code === 'too_big')
+    return formatComplaint(issue.path, describeRangeFault(issue));
   if (issue.code === 'invalid_type')
-    return said(issue.path, `Input should be ${kinds[issue.expected] ?? issue.expected}`);
+    return formatComplaint(issue.path, `Input should be ${kinds[issue.expected] ?? issue.expected}`);
   if (issue.code === 'invalid_value')
-    return said(
+    return formatComplaint(
       issue.path,
       `Input should be ${issue.values.map((value) => `'${String(value)}'`).join(' or ')}`,
     );
   if (issue.code === 'invalid_union') {
-    return said(
+    return formatComplaint(
       issue.path,
       `Input tag ${JSON.stringify(issue.input)} found using 'type' does not match any of the expected tags`,
     );
   }
   if (issue.code === 'invalid_format' && issue.format === 'regex')
-    return said(issue.path, `String should match pattern '${(issue.pattern ?? '').replace(/^\/|\/$/g, '')}'`);
+    return formatComplaint(
+      issue.path,
+      `String should match pattern '${(issue.pattern ?? '').replace(/^\/|\/$/g, '')}'`,
+    );
   if (issue.code === 'invalid_format' && issue.format === 'base64')
-    return said(issue.path, 'Invalid base64 data');
-  return said(issue.path, issue.message);
+    return formatComplaint(issue.path, 'Invalid base64 data');
+  return formatComplaint(issue.path, issue.message);
 }

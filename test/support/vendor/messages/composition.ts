@@ -2,9 +2,9 @@
 import { improvise, saysNothing } from '../improvise.ts';
 import type { Scenario } from '../scenario.ts';
 import type { Seals } from '../seal.ts';
-import { speak, speechTokens, type Speech } from '../speech.ts';
+import { speak, countSpeechTokens, type Speech } from '../speech.ts';
 import { countAll } from '../words.ts';
-import { askedOf } from './asked.ts';
+import { describeRequest } from './asked.ts';
 import type { Cached } from './cache.ts';
 import type { ClaudeFacts } from './models.ts';
 import type { CountRequest, MessagesRequest } from './request.ts';
@@ -33,7 +33,7 @@ export interface Composition {
   readonly billed: { readonly prompt: number; readonly completion: number };
 }
 
-export function promptTokens({ system, messages, tools }: CountRequest): number {
+export function countPromptTokens({ system, messages, tools }: CountRequest): number {
   return countAll([system, messages, tools]);
 }
 
@@ -45,28 +45,28 @@ const reasons = {
   refusal: 'refusal',
 } as const;
 
-function textDeltas(words: readonly string[]): ToldBlock['deltas'] {
+function buildTextDeltas(words: readonly string[]): ToldBlock['deltas'] {
   return words.map((text) => ({ delta: { type: 'text_delta', text }, tokens: 1 }));
 }
 
-function textBlock(words: readonly string[], citations: readonly object[] = []): ToldBlock {
+function buildTextBlock(words: readonly string[], citations: readonly object[] = []): ToldBlock {
   const cites = citations.map((citation) => ({ delta: { type: 'citations_delta', citation }, tokens: 0 }));
   const cited = citations.length ? { citations } : {};
   return {
     start: { ...(citations.length ? { citations: [] } : {}), type: 'text', text: '' },
     whole: { ...cited, type: 'text', text: words.join('') },
-    deltas: [...cites, ...textDeltas(words)],
+    deltas: [...cites, ...buildTextDeltas(words)],
     broken: false,
   };
 }
 
-function whole(block: object): ToldBlock {
+function wrapBlock(block: object): ToldBlock {
   return { start: block, whole: block, deltas: [], broken: false };
 }
 
-function thoughtBlocks({ reasoning, sealed }: Speech, shown: boolean, seals: Seals): ToldBlock[] {
+function buildThoughtBlocks({ reasoning, sealed }: Speech, shown: boolean, seals: Seals): ToldBlock[] {
   if (!reasoning.length) return [];
-  if (sealed) return [whole({ type: 'redacted_thinking', data: seals.seal('redacted', '') })];
+  if (sealed) return [wrapBlock({ type: 'redacted_thinking', data: seals.seal('redacted', '') })];
   const thinking = shown ? reasoning : [];
   const signature = seals.seal('thinking', thinking.join(''));
   const deltas = thinking.map((piece) => ({ delta: { type: 'thinking_delta', thinking: piece }, tokens: 1 }));
@@ -84,7 +84,7 @@ function thoughtBlocks({ reasoning, sealed }: Speech, shown: boolean, seals: Sea
 }
 
 /** Arguments as the wire streams them: an empty piece first, and nothing else if there are none. */
-function inputDeltas(fragments: readonly string[]): ToldBlock['deltas'] {
+function buildInputDeltas(fragments: readonly string[]): ToldBlock['deltas'] {
   const said = fragments.join('') === '{}' ? [] : fragments;
   return [
     { delta: { type: 'input_json_delta', partial_json: '' }, tokens: 1 },
@@ -92,7 +92,7 @@ function inputDeltas(fragments: readonly string[]): ToldBlock['deltas'] {
   ];
 }
 
-function parsed(text: string): unknown {
+function parseArguments(text: string): unknown {
   try {
     return JSON.parse(text || '{}');
   } catch {
@@ -100,21 +100,21 @@ function parsed(text: string): unknown {
   }
 }
 
-function callBlocks({ calls, reason }: Speech): ToldBlock[] {
+function buildCallBlocks({ calls, reason }: Speech): ToldBlock[] {
   return calls.map(({ id, name, fragments }, index) => {
     const head = { type: 'tool_use', id, name };
     const broken = reason === 'limit' && index === calls.length - 1;
     return {
       start: { ...head, input: {} },
-      whole: { ...head, input: parsed(fragments.join('')) },
-      deltas: inputDeltas(fragments),
+      whole: { ...head, input: parseArguments(fragments.join('')) },
+      deltas: buildInputDeltas(fragments),
       broken,
     };
   });
 }
 
 /** The vendor's own search: its query and its results. */
-function searchBlocks({ search, citations }: Speech, id: string, seals: Seals): ToldBlock[] {
+function buildSearchBlocks({ search, citations }: Speech, id: string, seals: Seals): ToldBlock[] {
   if (search === undefined) return [];
   const call = { type: 'server_tool_use', id, name: 'web_search' };
   const results = citations.map(({ url, title }) => ({
@@ -128,19 +128,19 @@ function searchBlocks({ search, citations }: Speech, id: string, seals: Seals): 
     {
       start: { ...call, input: {} },
       whole: { ...call, input: { query: search } },
-      deltas: inputDeltas([JSON.stringify({ query: search })]),
+      deltas: buildInputDeltas([JSON.stringify({ query: search })]),
       broken: false,
     },
-    whole({ type: 'web_search_tool_result', tool_use_id: id, content: results }),
+    wrapBlock({ type: 'web_search_tool_result', tool_use_id: id, content: results }),
   ];
 }
 
 /** The text, split where citations follow a part of it. */
-function textBlocks({ text, citations }: Speech, seals: Seals): ToldBlock[] {
+function buildTextBlocks({ text, citations }: Speech, seals: Seals): ToldBlock[] {
   if (!text?.length) return [];
   const all = text.join('');
   const cited = citations.find(({ text: part }) => part !== undefined && all.startsWith(part));
-  if (!citations.length) return [textBlock(text)];
+  if (!citations.length) return [buildTextBlock(text)];
   const first = cited?.text ?? all;
   const places = citations.map(({ url, title }) => ({
     type: 'web_search_result_location',
@@ -150,17 +150,17 @@ function textBlocks({ text, citations }: Speech, seals: Seals): ToldBlock[] {
     encrypted_index: seals.seal('index', url),
   }));
   const rest = all.slice(first.length);
-  return [textBlock([first], places), ...(rest ? [textBlock([rest])] : [])];
+  return [buildTextBlock([first], places), ...(rest ? [buildTextBlock([rest])] : [])];
 }
 
-function stopOf(speech: Speech): Composition['stop'] {
+function buildStop(speech: Speech): Composition['stop'] {
   const stopReason = speech.finish ?? reasons[speech.reason];
   const details =
     stopReason === 'refusal' ? { stop_details: { type: 'refusal', category: null, explanation: null } } : {};
   return { stop_reason: stopReason, stop_sequence: speech.stopSequence ?? null, ...details };
 }
 
-function inputUsage(prompt: number, { read, written }: Cached): Record<string, unknown> {
+function buildInputUsage(prompt: number, { read, written }: Cached): Record<string, unknown> {
   const creation = written['5m'] + written['1h'];
   return {
     input_tokens: Math.max(prompt - read - creation, 0),
@@ -180,7 +180,7 @@ export interface Given {
 }
 
 export function compose({ request, facts, scenario, number, cached, seals }: Given): Composition {
-  const said = saysNothing(scenario) ? { ...improvise(askedOf(request)), ...scenario } : scenario;
+  const said = saysNothing(scenario) ? { ...improvise(describeRequest(request)), ...scenario } : scenario;
   const mark = `01Fake${String(number).padStart(6, '0')}`;
   const limit = scenario.overrun ? Infinity : Math.min(request.max_tokens, facts.outputLimit);
   const speech = speak(said, {
@@ -194,13 +194,13 @@ export function compose({ request, facts, scenario, number, cached, seals }: Giv
     request.thinking.display === 'omitted'
   );
   const blocks = [
-    ...thoughtBlocks(speech, shown, seals),
-    ...searchBlocks(speech, `srvtoolu_${mark}`, seals),
-    ...textBlocks(speech, seals),
-    ...(speech.refusal.length ? [textBlock(speech.refusal)] : []),
-    ...callBlocks(speech),
+    ...buildThoughtBlocks(speech, shown, seals),
+    ...buildSearchBlocks(speech, `srvtoolu_${mark}`, seals),
+    ...buildTextBlocks(speech, seals),
+    ...(speech.refusal.length ? [buildTextBlock(speech.refusal)] : []),
+    ...buildCallBlocks(speech),
   ];
-  const billed = { prompt: promptTokens(request), completion: speechTokens(speech) };
+  const billed = { prompt: countPromptTokens(request), completion: countSpeechTokens(speech) };
   const searched =
     speech.search === undefined ? {} : { server_tool_use: { web_search_requests: 1, web_fetch_requests: 0 } };
   const thought = speech.reasoning.length
@@ -212,8 +212,8 @@ export function compose({ request, facts, scenario, number, cached, seals }: Giv
     model: facts.snapshot ?? request.model,
     scenario: said === scenario ? scenario : { ...scenario, ...said },
     blocks,
-    stop: stopOf(speech),
-    input: { ...inputUsage(billed.prompt, cached), ...lies },
+    stop: buildStop(speech),
+    input: { ...buildInputUsage(billed.prompt, cached), ...lies },
     output: { output_tokens: billed.completion, ...thought, ...searched, ...lies },
     billed,
   };

@@ -15,7 +15,7 @@ export interface Turn {
 }
 
 /** Messages of one role that follow each other are one turn. */
-export function turnsOf(messages: readonly Message[]): Turn[] {
+export function groupTurns(messages: readonly Message[]): Turn[] {
   const turns: { role: Message['role']; blocks: Block[]; place: number }[] = [];
   for (const [place, { role, content }] of messages.entries()) {
     const blocks: Block[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
@@ -26,7 +26,7 @@ export function turnsOf(messages: readonly Message[]): Turn[] {
   return turns;
 }
 
-function emptiness(messages: readonly Message[]): string | undefined {
+function checkEmptiness(messages: readonly Message[]): string | undefined {
   for (const [place, { role, content }] of messages.entries()) {
     const last = place === messages.length - 1;
     if (content.length === 0 && !(last && role === 'assistant')) {
@@ -50,22 +50,22 @@ function emptiness(messages: readonly Message[]): string | undefined {
   return undefined;
 }
 
-function callIds({ blocks }: Turn): string[] {
+function listCallIds({ blocks }: Turn): string[] {
   return blocks.flatMap((block) => (block.type === 'tool_use' ? [block.id] : []));
 }
 
-function pairing(turns: readonly Turn[]): string | undefined {
+function checkPairing(turns: readonly Turn[]): string | undefined {
   const seen = new Set<string>();
   for (const [index, turn] of turns.entries()) {
     const before = turns[index - 1];
-    const requests = before?.role === 'assistant' ? callIds(before) : [];
+    const requests = before?.role === 'assistant' ? listCallIds(before) : [];
     const answered = turn.blocks.flatMap((block) =>
       block.type === 'tool_result' ? [block.tool_use_id] : [],
     );
     const missing = requests.filter((id) => !answered.includes(id));
-    if (missing.length) return unanswered(before?.place ?? 0, missing);
+    if (missing.length) return describeUnanswered(before?.place ?? 0, missing);
     for (const [position, id] of answered.entries()) {
-      if (!requests.includes(id)) return orphan(turn.place, position, id);
+      if (!requests.includes(id)) return describeOrphan(turn.place, position, id);
       if (answered.indexOf(id) < position)
         return (
           `messages.${turn.place}.content.${position}: each tool_use must have a single result. ` +
@@ -79,17 +79,17 @@ function pairing(turns: readonly Turn[]): string | undefined {
         'of the message that answers `tool_use` blocks'
       );
     }
-    for (const id of callIds(turn)) {
+    for (const id of listCallIds(turn)) {
       if (seen.has(id)) return `messages.${turn.place}: \`tool_use\` ids must be unique`;
       seen.add(id);
     }
   }
   const last = turns.at(-1);
-  const open = last ? callIds(last) : [];
-  return last && open.length ? unanswered(last.place, open) : undefined;
+  const open = last ? listCallIds(last) : [];
+  return last && open.length ? describeUnanswered(last.place, open) : undefined;
 }
 
-function unanswered(place: number, ids: readonly string[]): string {
+function describeUnanswered(place: number, ids: readonly string[]): string {
   return (
     `messages.${place}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ` +
     `${ids.join(', ')}. ` +
@@ -97,7 +97,7 @@ function unanswered(place: number, ids: readonly string[]): string {
   );
 }
 
-function orphan(place: number, position: number, id: string): string {
+function describeOrphan(place: number, position: number, id: string): string {
   return (
     `messages.${place}.content.${position}: ` +
     `unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${id}. ` +
@@ -105,7 +105,7 @@ function orphan(place: number, position: number, id: string): string {
   );
 }
 
-function failedResults(messages: readonly Message[]): string | undefined {
+function checkFailedResults(messages: readonly Message[]): string | undefined {
   for (const [place, { content }] of messages.entries()) {
     if (typeof content === 'string') continue;
     for (const [position, block] of content.entries()) {
@@ -124,7 +124,7 @@ function failedResults(messages: readonly Message[]): string | undefined {
   return undefined;
 }
 
-function signatures(messages: readonly Message[], seals: Seals): string | undefined {
+function checkSignatures(messages: readonly Message[], seals: Seals): string | undefined {
   for (const [place, { content }] of messages.entries()) {
     if (typeof content === 'string') continue;
     for (const [position, block] of content.entries()) {
@@ -141,7 +141,7 @@ function signatures(messages: readonly Message[], seals: Seals): string | undefi
 /**
  * With a reasoning budget, a tool loop continues from its reasoning: its last assistant turn begins with it.
  */
-function leadingThoughts(turns: readonly Turn[], { thinking }: CountRequest): string | undefined {
+function checkLeadingThoughts(turns: readonly Turn[], { thinking }: CountRequest): string | undefined {
   if (thinking?.type !== 'enabled') return undefined;
   const last = turns.at(-1);
   const before = turns.at(-2);
@@ -157,7 +157,7 @@ function leadingThoughts(turns: readonly Turn[], { thinking }: CountRequest): st
   );
 }
 
-function ends(turns: readonly Turn[], request: CountRequest, facts: ClaudeFacts): string | undefined {
+function checkEnds(turns: readonly Turn[], request: CountRequest, facts: ClaudeFacts): string | undefined {
   const [first] = turns;
   const last = turns.at(-1);
   if (first?.role !== 'user') return 'messages: first message must use the "user" role';
@@ -174,26 +174,26 @@ function ends(turns: readonly Turn[], request: CountRequest, facts: ClaudeFacts)
   return undefined;
 }
 
-function betweenTurns(messages: readonly Message[], { midSystem }: ClaudeFacts): string | undefined {
+function checkSystemTurns(messages: readonly Message[], { midSystem }: ClaudeFacts): string | undefined {
   const place = messages.findIndex(({ role }) => role === 'system');
   return place < 0 || midSystem ? undefined : `messages.${place}.role: Input should be 'user' or 'assistant'`;
 }
 
 /** The first thing wrong with a conversation. */
-export function conversationComplaint(
+export function checkConversation(
   request: CountRequest,
   facts: ClaudeFacts,
   seals: Seals,
 ): string | undefined {
   const { messages } = request;
-  const turns = turnsOf(messages.filter(({ role }) => role !== 'system'));
+  const turns = groupTurns(messages.filter(({ role }) => role !== 'system'));
   return (
-    betweenTurns(messages, facts) ??
-    emptiness(messages) ??
-    pairing(turns) ??
-    failedResults(messages) ??
-    signatures(messages, seals) ??
-    leadingThoughts(turns, request) ??
-    ends(turns, request, facts)
+    checkSystemTurns(messages, facts) ??
+    checkEmptiness(messages) ??
+    checkPairing(turns) ??
+    checkFailedResults(messages) ??
+    checkSignatures(messages, seals) ??
+    checkLeadingThoughts(turns, request) ??
+    checkEnds(turns, request, facts)
   );
 }

@@ -79,7 +79,7 @@ const aliases: Readonly<Record<string, string>> = {
 /** The facts of a model that is only scripted. */
 export const anyClaude: ClaudeFacts = late;
 
-export function claudeFacts(model: string): ClaudeFacts | undefined {
+export function findClaudeFacts(model: string): ClaudeFacts | undefined {
   const [, name = ''] = /^claude-(.*?)(?:-\d{8})?$/.exec(model) ?? [];
   const found = known.find(([pattern]) => pattern.test(name));
   if (!found) return undefined;

@@ -3,13 +3,13 @@
  * padding.
  */
 import type { Frame } from '../delivery.ts';
-import { staged, type SentEvent } from '../sending.ts';
+import { stageFrames, type SentEvent } from '../sending.ts';
 import type { Composition, ToldBlock } from './composition.ts';
-import { errorBody } from './refusals.ts';
+import { buildErrorBody } from './refusals.ts';
 
 const extras = { service_tier: 'standard', inference_geo: 'not_available' };
 
-export function message({ id, model, blocks, stop, input, output, scenario }: Composition): object {
+export function buildMessage({ id, model, blocks, stop, input, output, scenario }: Composition): object {
   const usage = scenario.usage === 'missing' ? {} : { usage: { ...input, ...output, ...extras } };
   return {
     id,
@@ -31,7 +31,7 @@ function event(type: string, data: object = {}, tokens = 0): SentEvent {
 
 const ping: SentEvent = { frame: 'event: ping\ndata: {"type": "ping"}\n\n', tokens: 0 };
 
-function* blockEvents(
+function* streamBlock(
   { start, deltas, broken }: ToldBlock,
   index: number,
   endless: boolean,
@@ -46,7 +46,7 @@ function* blockEvents(
   if (!broken) yield event('content_block_stop', { index });
 }
 
-function* events(composition: Composition): Generator<SentEvent> {
+function* streamEvents(composition: Composition): Generator<SentEvent> {
   const { id, model, blocks, stop, input, output, scenario } = composition;
   const honest = scenario.usage !== 'missing';
   const usage = honest ? { usage: { ...input, output_tokens: 1, ...extras } } : {};
@@ -60,16 +60,16 @@ function* events(composition: Composition): Generator<SentEvent> {
     stop_sequence: null,
   };
   yield event('message_start', { message: { ...head, ...usage } });
-  for (const [index, block] of blocks.entries()) yield* blockEvents(block, index, scenario.endless ?? false);
+  for (const [index, block] of blocks.entries()) yield* streamBlock(block, index, scenario.endless ?? false);
   const { cache_creation: _split, ...totals } = input;
   yield event('message_delta', { delta: stop, ...(honest ? { usage: { ...totals, ...output } } : {}) });
   yield event('message_stop');
 }
 
-export function frames(composition: Composition, requestId: string): Generator<Frame> {
+export function streamFrames(composition: Composition, requestId: string): Generator<Frame> {
   const { scenario } = composition;
-  return staged(events(composition), scenario, () => {
-    const error = errorBody(
+  return stageFrames(streamEvents(composition), scenario, () => {
+    const error = buildErrorBody(
       { type: 'overloaded_error', message: 'Overloaded', ...scenario.fail?.error },
       requestId,
     );

@@ -12,13 +12,13 @@ interface Judged {
 
 type Rule = (judged: Judged) => string | undefined;
 
-const withdrawn: Rule = ({ request, version }) => {
+const checkWithdrawn: Rule = ({ request, version }) => {
   if (version < '2026-10-21') return undefined;
   const field = (['temperature', 'top_p', 'top_k'] as const).find((name) => request[name] !== undefined);
   return field && `${field}: Extra inputs are not permitted`;
 };
 
-const documentsOfOthers: Rule = ({ request, version }) => {
+const checkUserCitations: Rule = ({ request, version }) => {
   if (version < '2026-10-21') return undefined;
   for (const [place, { role, content }] of request.messages.entries()) {
     if (typeof content === 'string' || role !== 'user') continue;
@@ -29,7 +29,7 @@ const documentsOfOthers: Rule = ({ request, version }) => {
   return undefined;
 };
 
-const sampling: Rule = ({ request, facts }) => {
+const checkSampling: Rule = ({ request, facts }) => {
   const { temperature, top_p: topP, top_k: topK } = request;
   if (facts.sampling === 'one' && temperature !== undefined && topP !== undefined) {
     return '`temperature` and `top_p` cannot both be specified for this model. Please use only one.';
@@ -42,13 +42,13 @@ const sampling: Rule = ({ request, facts }) => {
   return topK === undefined ? undefined : '`top_k` is not supported by this model.';
 };
 
-const limit: Rule = ({ request: { max_tokens: wanted, model }, facts: { outputLimit } }) =>
+const checkLimit: Rule = ({ request: { max_tokens: wanted, model }, facts: { outputLimit } }) =>
   wanted !== undefined && wanted > outputLimit
     ? `max_tokens: ${wanted} > ${outputLimit}, which is the maximum allowed number ` +
       `of output tokens for ${model}`
     : undefined;
 
-const thinkingKind: Rule = ({ request: { thinking }, facts }) => {
+const checkThinkingKind: Rule = ({ request: { thinking }, facts }) => {
   if (!thinking) return undefined;
   if (thinking.type === 'enabled' && facts.thinking !== 'budget' && facts.thinking !== 'both') {
     return facts.thinking === 'none'
@@ -68,7 +68,7 @@ const thinkingKind: Rule = ({ request: { thinking }, facts }) => {
     : undefined;
 };
 
-const thinkingFits: Rule = ({ request }) => {
+const checkThinkingFit: Rule = ({ request }) => {
   const {
     thinking,
     max_tokens: wanted,
@@ -94,7 +94,7 @@ const thinkingFits: Rule = ({ request }) => {
     : undefined;
 };
 
-const effort: Rule = ({ request: { output_config: config }, facts: { efforts } }) => {
+const checkEffort: Rule = ({ request: { output_config: config }, facts: { efforts } }) => {
   if (!config?.effort || efforts.includes(config.effort)) return undefined;
   if (!efforts.length) return 'This model does not support the effort parameter.';
   return (
@@ -104,8 +104,8 @@ const effort: Rule = ({ request: { output_config: config }, facts: { efforts } }
 };
 
 /** The first object that is left open, or keyword the vendor's structured output does not know. */
-function openObject(schema: unknown): string | undefined {
-  if (Array.isArray(schema)) return schema.map(openObject).find(Boolean);
+function findOpenObject(schema: unknown): string | undefined {
+  if (Array.isArray(schema)) return schema.map(findOpenObject).find(Boolean);
   if (!isObject(schema)) return undefined;
   const type = typeof schema.type === 'string' ? schema.type : '';
   if (type === 'object' && schema.additionalProperties !== false)
@@ -122,14 +122,14 @@ function openObject(schema: unknown): string | undefined {
     'uniqueItems',
   ].filter((word) => word in schema && typeof schema[word] !== 'object');
   if (unknown.length) return `For '${type}' type, properties ${unknown.join(', ')} are not supported`;
-  return Object.values(schema).map(openObject).find(Boolean);
+  return Object.values(schema).map(findOpenObject).find(Boolean);
 }
 
-const answerSchema: Rule = ({ request: { output_config: config }, facts }) => {
+const checkAnswerSchema: Rule = ({ request: { output_config: config }, facts }) => {
   if (!config?.format) return undefined;
   if (!facts.structuredOutput)
     return 'output_config.format: structured outputs are not supported by this model.';
-  const fault = openObject(config.format.schema);
+  const fault = findOpenObject(config.format.schema);
   return fault && `output_config.format.schema: ${fault}`;
 };
 
@@ -137,7 +137,7 @@ function isCustom(tool: Tool): tool is Extract<Tool, { input_schema: unknown }> 
   return 'input_schema' in tool;
 }
 
-const toolSchemas: Rule = ({ request: { tools = [] } }) => {
+const checkToolSchemas: Rule = ({ request: { tools = [] } }) => {
   for (const [place, tool] of tools.entries()) {
     if (!isCustom(tool)) continue;
     if (['oneOf', 'allOf', 'anyOf'].some((word) => word in tool.input_schema)) {
@@ -146,7 +146,7 @@ const toolSchemas: Rule = ({ request: { tools = [] } }) => {
         'or anyOf at the top level'
       );
     }
-    const fault = tool.strict ? openObject(tool.input_schema) : undefined;
+    const fault = tool.strict ? findOpenObject(tool.input_schema) : undefined;
     if (fault) return `tools.${place}.custom: ${fault}`;
   }
   const names = tools.map(({ name }) => name);
@@ -155,7 +155,7 @@ const toolSchemas: Rule = ({ request: { tools = [] } }) => {
     : undefined;
 };
 
-const choice: Rule = ({ request: { tools = [], tool_choice: wanted } }) => {
+const checkChoice: Rule = ({ request: { tools = [], tool_choice: wanted } }) => {
   if (!wanted) return undefined;
   if (!tools.length && wanted.type !== 'none')
     return 'tool_choice: tool_choice may only be specified while providing tools.';
@@ -164,13 +164,13 @@ const choice: Rule = ({ request: { tools = [], tool_choice: wanted } }) => {
     : undefined;
 };
 
-const stops: Rule = ({ request: { stop_sequences: sequences = [] } }) =>
+const checkStops: Rule = ({ request: { stop_sequences: sequences = [] } }) =>
   sequences.some((one) => !one.trim())
     ? 'stop_sequences: each stop sequence must contain non-whitespace'
     : undefined;
 
 /** What the first bytes of a medium say it is. */
-function mediumOf(data: string): string | undefined {
+function detectMedium(data: string): string | undefined {
   const head = Buffer.from(data.slice(0, 32), 'base64').toString('latin1');
   if (head.startsWith('\x89PNG')) return 'image/png';
   if (head.startsWith('\xff\xd8\xff')) return 'image/jpeg';
@@ -179,13 +179,13 @@ function mediumOf(data: string): string | undefined {
   return head.startsWith('RIFF') && head.slice(8, 12) === 'WEBP' ? 'image/webp' : undefined;
 }
 
-const media: Rule = ({ request: { messages } }) => {
+const checkMedia: Rule = ({ request: { messages } }) => {
   for (const [place, { content }] of messages.entries()) {
     for (const [position, outer] of (typeof content === 'string' ? [] : content).entries()) {
       const inner = outer.type === 'tool_result' && Array.isArray(outer.content) ? outer.content : [];
       for (const block of [outer, ...inner]) {
         if ((block.type !== 'image' && block.type !== 'document') || block.source.type !== 'base64') continue;
-        const found = mediumOf(block.source.data);
+        const found = detectMedium(block.source.data);
         const at = `messages.${place}.content.${position}.${block.type}.source.base64`;
         if (block.type === 'document' && found !== 'application/pdf')
           return `${at}: The PDF specified was not valid.`;
@@ -202,16 +202,16 @@ const media: Rule = ({ request: { messages } }) => {
 };
 
 export const rules: readonly Rule[] = [
-  withdrawn,
-  documentsOfOthers,
-  sampling,
-  limit,
-  thinkingKind,
-  thinkingFits,
-  effort,
-  answerSchema,
-  toolSchemas,
-  choice,
-  stops,
-  media,
+  checkWithdrawn,
+  checkUserCitations,
+  checkSampling,
+  checkLimit,
+  checkThinkingKind,
+  checkThinkingFit,
+  checkEffort,
+  checkAnswerSchema,
+  checkToolSchemas,
+  checkChoice,
+  checkStops,
+  checkMedia,
 ];

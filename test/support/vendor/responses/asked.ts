@@ -1,11 +1,11 @@
 /** What a responses request asks for, in terms that fit every wire. */
 import type { Asked, OfferedTool } from '../improvise.ts';
 import type { InputItem } from './items.ts';
-import { flatTools, type ResponsesRequest } from './request.ts';
+import { flattenTools, type ResponsesRequest } from './request.ts';
 
-function offered({ tools, tool_choice: choice }: ResponsesRequest): OfferedTool[] {
+function listOfferedTools({ tools, tool_choice: choice }: ResponsesRequest): OfferedTool[] {
   if (choice === 'none') return [];
-  const all = flatTools(tools ?? []).map((tool): OfferedTool =>
+  const all = flattenTools(tools ?? []).map((tool): OfferedTool =>
     tool.type === 'custom'
       ? { name: tool.name, freeform: true }
       : { name: tool.name, schema: tool.parameters ?? undefined },
@@ -18,7 +18,7 @@ function offered({ tools, tool_choice: choice }: ResponsesRequest): OfferedTool[
   return 'name' in choice ? all.filter(({ name }) => name === choice.name) : [];
 }
 
-function outputText(item: InputItem): string {
+function joinText(item: InputItem): string {
   if (!('output' in item)) return '';
   if (typeof item.output === 'string') return item.output;
   return item.output.map((part) => (part.type === 'input_text' ? part.text : `(${part.type})`)).join(' ');
@@ -26,7 +26,7 @@ function outputText(item: InputItem): string {
 
 const outputs = new Set(['function_call_output', 'custom_tool_call_output']);
 
-function resultsOf({ input }: ResponsesRequest): Asked['results'] {
+function listResults({ input }: ResponsesRequest): Asked['results'] {
   if (!Array.isArray(input)) return [];
   const start = input.findLastIndex(({ type }) => !outputs.has(type ?? '')) + 1;
   const names = new Map(
@@ -36,11 +36,11 @@ function resultsOf({ input }: ResponsesRequest): Asked['results'] {
   );
   return input.slice(start).map((item) => ({
     name: ('call_id' in item && item.call_id ? names.get(item.call_id) : undefined) ?? '',
-    text: outputText(item),
+    text: joinText(item),
   }));
 }
 
-export function askedOf(request: ResponsesRequest, reasons: boolean): Asked {
+export function describeRequest(request: ResponsesRequest, reasons: boolean): Asked {
   const { model, tools, tool_choice: choice, parallel_tool_calls: parallel, text } = request;
   const schema =
     text?.format?.type === 'json_schema'
@@ -52,7 +52,7 @@ export function askedOf(request: ResponsesRequest, reasons: boolean): Asked {
     choice !== 'none' && (tools?.some((tool) => tool.type.startsWith(type)) ?? false);
   return {
     model,
-    tools: offered(request),
+    tools: listOfferedTools(request),
     mustCall:
       choice === 'required' ||
       (typeof choice === 'object' && choice !== null && 'name' in choice) ||
@@ -61,7 +61,7 @@ export function askedOf(request: ResponsesRequest, reasons: boolean): Asked {
         'mode' in choice &&
         choice.mode === 'required'),
     parallel: parallel ?? true,
-    results: resultsOf(request),
+    results: listResults(request),
     ...(schema === undefined ? {} : { schema }),
     reasons,
     searches: has('web_search'),

@@ -4,11 +4,11 @@
 import { improvise, saysNothing } from '../improvise.ts';
 import type { Scenario } from '../scenario.ts';
 import type { Seals } from '../seal.ts';
-import { speak, speechTokens, type Speech } from '../speech.ts';
+import { speak, countSpeechTokens, type Speech } from '../speech.ts';
 import { countAll } from '../words.ts';
-import { askedOf } from './asked.ts';
+import { describeRequest } from './asked.ts';
 import type { ResponsesFacts } from './models.ts';
-import { outputOf, type ItemGroup } from './output.ts';
+import { buildOutput, type ItemGroup } from './output.ts';
 import type { CountRequest, ResponsesRequest, Tool } from './request.ts';
 
 export interface Composition {
@@ -21,12 +21,12 @@ export interface Composition {
   readonly billed: { readonly prompt: number; readonly completion: number };
 }
 
-export function promptTokens({ input, instructions, tools }: CountRequest): number {
+export function countPromptTokens({ input, instructions, tools }: CountRequest): number {
   return countAll([input, instructions, tools]);
 }
 
 /** A tool as the vendor understood it: strict unless it says otherwise. */
-function echoedTool(tool: Tool): object {
+function echoTool(tool: Tool): object {
   return tool.type === 'function'
     ? {
         ...tool,
@@ -37,7 +37,7 @@ function echoedTool(tool: Tool): object {
 }
 
 /** The settings of a request as every response object repeats them, with the vendor's defaults. */
-function settings(request: ResponsesRequest, { efforts }: ResponsesFacts): Record<string, unknown> {
+function echoSettings(request: ResponsesRequest, { efforts }: ResponsesFacts): Record<string, unknown> {
   const reasons = efforts.length > 0;
   return {
     background: request.background ?? false,
@@ -61,7 +61,7 @@ function settings(request: ResponsesRequest, { efforts }: ResponsesFacts): Recor
       verbosity: request.text?.verbosity ?? 'medium',
     },
     tool_choice: request.tool_choice ?? 'auto',
-    tools: (request.tools ?? []).map(echoedTool),
+    tools: (request.tools ?? []).map(echoTool),
     top_logprobs: request.top_logprobs ?? 0,
     top_p: request.top_p ?? 1,
     truncation: request.truncation ?? 'disabled',
@@ -69,7 +69,7 @@ function settings(request: ResponsesRequest, { efforts }: ResponsesFacts): Recor
   };
 }
 
-function usageOf(billed: Composition['billed'], speech: Speech, scenario: Scenario): object {
+function buildUsage(billed: Composition['billed'], speech: Speech, scenario: Scenario): object {
   if (scenario.usage === 'missing') return { usage: null };
   const lies = scenario.usage ?? {};
   const usage = {
@@ -85,7 +85,10 @@ function usageOf(billed: Composition['billed'], speech: Speech, scenario: Scenar
   return { usage: { ...usage, ...lies } };
 }
 
-function ending(speech: Speech): { readonly status: string; readonly incomplete_details: object | null } {
+function buildEnding(speech: Speech): {
+  readonly status: string;
+  readonly incomplete_details: object | null;
+} {
   const reason = speech.finish ?? (speech.reason === 'limit' ? 'max_output_tokens' : undefined);
   return reason
     ? { status: 'incomplete', incomplete_details: { reason } }
@@ -102,7 +105,9 @@ export interface Given {
 
 export function compose({ request, facts, scenario, number, seals }: Given): Composition {
   const reasons = facts.efforts.length > 0 && request.reasoning?.effort !== 'none';
-  const said = saysNothing(scenario) ? { ...improvise(askedOf(request, reasons)), ...scenario } : scenario;
+  const said = saysNothing(scenario)
+    ? { ...improvise(describeRequest(request, reasons)), ...scenario }
+    : scenario;
   const mark = `${String(number).padStart(8, '0')}fake`.padEnd(48, '0');
   const limit = scenario.overrun
     ? Infinity
@@ -116,10 +121,10 @@ export function compose({ request, facts, scenario, number, seals }: Given): Com
     sources: include.includes('web_search_call.action.sources'),
     interleaved: scenario.interleaved ?? false,
   };
-  const groups = outputOf(speech, wanted, seals, (prefix, index = 0) => `${prefix}_${mark}${index}`);
-  const billed = { prompt: promptTokens(request), completion: speechTokens(speech) };
+  const groups = buildOutput(speech, wanted, seals, (prefix, index = 0) => `${prefix}_${mark}${index}`);
+  const billed = { prompt: countPromptTokens(request), completion: countSpeechTokens(speech) };
   const identity = { id: `resp_${mark}`, object: 'response', created_at: Math.floor(Date.now() / 1000) };
-  const rest = { error: null, ...settings(request, facts), model: facts.snapshot ?? request.model };
+  const rest = { error: null, ...echoSettings(request, facts), model: facts.snapshot ?? request.model };
   const output = groups.flatMap(({ items }) => items.map(({ whole }) => whole));
   return {
     request,
@@ -137,11 +142,11 @@ export function compose({ request, facts, scenario, number, seals }: Given): Com
     },
     finished: {
       ...identity,
-      ...ending(speech),
+      ...buildEnding(speech),
       ...rest,
       completed_at: identity.created_at,
       output,
-      ...usageOf(billed, speech, scenario),
+      ...buildUsage(billed, speech, scenario),
     },
   };
 }

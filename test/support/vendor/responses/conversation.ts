@@ -5,7 +5,7 @@
  */
 import type { Complaint } from '../chat-completions/refusals.ts';
 import type { Seals } from '../seal.ts';
-import { encryptionFault } from './encryption.ts';
+import { checkEncryption } from './encryption.ts';
 import type { InputItem } from './items.ts';
 import type { CountRequest } from './request.ts';
 
@@ -33,20 +33,20 @@ const callWords: Readonly<Record<string, string>> = {
   local_shell_call: 'local shell call',
 };
 
-function typeOf(item: InputItem): string {
+function getType(item: InputItem): string {
   return item.type ?? 'message';
 }
 
-function callIdOf(item: InputItem): string | undefined {
+function getCallId(item: InputItem): string | undefined {
   if (item.type === 'local_shell_call_output') return item.id;
   return 'call_id' in item ? item.call_id : undefined;
 }
 
-function pairs(items: readonly InputItem[]): Complaint | undefined {
-  const ids = (type: string): (string | undefined)[] =>
-    items.flatMap((item) => (typeOf(item) === type ? [callIdOf(item)] : []));
+function checkPairs(items: readonly InputItem[]): Complaint | undefined {
+  const listIds = (type: string): (string | undefined)[] =>
+    items.flatMap((item) => (getType(item) === type ? [getCallId(item)] : []));
   for (const [call, output] of Object.entries(answers)) {
-    const [called, answered] = [ids(call), ids(output)];
+    const [called, answered] = [listIds(call), listIds(output)];
     const words = callWords[call] ?? call;
     const orphan = answered.find((id) => !called.includes(id));
     if (orphan !== undefined)
@@ -60,14 +60,14 @@ function pairs(items: readonly InputItem[]): Complaint | undefined {
       return { message: `No tool output found for ${words} ${open}.`, param: 'input', code: null };
     const early = items.find(
       (item, place) =>
-        typeOf(item) === output &&
+        getType(item) === output &&
         !items
           .slice(0, place)
-          .some((before) => typeOf(before) === call && callIdOf(before) === callIdOf(item)),
+          .some((before) => getType(before) === call && getCallId(before) === getCallId(item)),
     );
     if (early)
       return {
-        message: `No tool call found for ${words} output with call_id ${callIdOf(early)}.`,
+        message: `No tool call found for ${words} output with call_id ${getCallId(early)}.`,
         param: 'input',
         code: null,
       };
@@ -90,12 +90,12 @@ const outcomes = new Set([
   'local_shell_call',
 ]);
 
-function reasoningFollowed(items: readonly InputItem[]): Complaint | undefined {
+function checkReasoningFollowed(items: readonly InputItem[]): Complaint | undefined {
   for (const [place, item] of items.entries()) {
     if (item.type !== 'reasoning') continue;
     const next = items[place + 1];
     const followed =
-      next !== undefined && outcomes.has(typeOf(next)) && !('role' in next && next.role !== 'assistant');
+      next !== undefined && outcomes.has(getType(next)) && !('role' in next && next.role !== 'assistant');
     if (!followed)
       return {
         message:
@@ -108,7 +108,7 @@ function reasoningFollowed(items: readonly InputItem[]): Complaint | undefined {
   return undefined;
 }
 
-function reasoningKept(items: readonly InputItem[], { memory }: Judge): Complaint | undefined {
+function checkReasoningKept(items: readonly InputItem[], { memory }: Judge): Complaint | undefined {
   const given = new Set(items.flatMap((item) => ('id' in item && item.id ? [item.id] : [])));
   for (const item of items) {
     const id = 'id' in item ? item.id : undefined;
@@ -116,7 +116,7 @@ function reasoningKept(items: readonly InputItem[], { memory }: Judge): Complain
     if (!needed || given.has(needed)) continue;
     return {
       message:
-        `Item '${id}' of type '${typeOf(item)}' was provided without its required 'reasoning' ` +
+        `Item '${id}' of type '${getType(item)}' was provided without its required 'reasoning' ` +
         `item: '${needed}'.`,
       param: 'input',
       code: null,
@@ -125,11 +125,11 @@ function reasoningKept(items: readonly InputItem[], { memory }: Judge): Complain
   return undefined;
 }
 
-function encrypted(items: readonly InputItem[], { seals, memory }: Judge): Complaint | undefined {
+function checkEncryptedContent(items: readonly InputItem[], { seals, memory }: Judge): Complaint | undefined {
   for (const item of items) {
     if (item.type !== 'reasoning') continue;
     const content = item.encrypted_content;
-    const fault = content ? encryptionFault(content, item.id, seals) : undefined;
+    const fault = content ? checkEncryption(content, item.id, seals) : undefined;
     if (fault) {
       const shown = `${content?.slice(0, 4)}...${content?.slice(-4)}`;
       return {
@@ -147,7 +147,7 @@ function encrypted(items: readonly InputItem[], { seals, memory }: Judge): Compl
   return undefined;
 }
 
-function references(items: readonly InputItem[], { memory }: Judge): Complaint | undefined {
+function checkReferences(items: readonly InputItem[], { memory }: Judge): Complaint | undefined {
   const lost = items.find((item) => item.type === 'item_reference' && !memory.get(item.id)?.stored);
   return lost && 'id' in lost
     ? { message: `Item with id '${lost.id}' not found.`, param: 'input', code: null }
@@ -155,7 +155,7 @@ function references(items: readonly InputItem[], { memory }: Judge): Complaint |
 }
 
 /** An image or file part that has no medium, or a message without a part that says anything. */
-function hollow(items: readonly InputItem[]): Complaint | undefined {
+function checkEmptiness(items: readonly InputItem[]): Complaint | undefined {
   for (const [place, item] of items.entries()) {
     const parts =
       'content' in item && Array.isArray(item.content)
@@ -190,14 +190,14 @@ function hollow(items: readonly InputItem[]): Complaint | undefined {
 }
 
 /** The first thing wrong with a conversation. */
-export function conversationComplaint({ input }: CountRequest, judge: Judge): Complaint | undefined {
+export function checkConversation({ input }: CountRequest, judge: Judge): Complaint | undefined {
   if (!Array.isArray(input)) return undefined;
   return (
-    references(input, judge) ??
-    encrypted(input, judge) ??
-    reasoningFollowed(input) ??
-    reasoningKept(input, judge) ??
-    pairs(input) ??
-    hollow(input)
+    checkReferences(input, judge) ??
+    checkEncryptedContent(input, judge) ??
+    checkReasoningFollowed(input) ??
+    checkReasoningKept(input, judge) ??
+    checkPairs(input) ??
+    checkEmptiness(input)
   );
 }

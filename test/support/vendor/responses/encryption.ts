@@ -10,16 +10,16 @@ export function encryptFor(id: string, seals: Seals): string {
 }
 
 /** Takes what came back and its item; returns why it is refused, or undefined. */
-export function encryptionFault(
+export function checkEncryption(
   content: string,
   id: string | null | undefined,
   seals: Seals,
 ): string | undefined {
   if (seals.vouches(content)) return undefined;
-  const held = (kind: string): boolean =>
+  const isHeld = (kind: string): boolean =>
     content.startsWith(prefix) && seals.holds(content.slice(prefix.length), kind, '', 'base64url');
-  if (!held('reasoning')) return 'Encrypted content could not be decrypted or parsed.';
-  return id && !held(`reasoning:${id}`)
+  if (!isHeld('reasoning')) return 'Encrypted content could not be decrypted or parsed.';
+  return id && !isHeld(`reasoning:${id}`)
     ? 'Encrypted content item_id did not match the target item id.'
     : undefined;
 }

@@ -3,13 +3,13 @@
  * `[DONE]`.
  */
 import type { Frame } from '../delivery.ts';
-import { staged, type SentEvent } from '../sending.ts';
+import { stageFrames, type SentEvent } from '../sending.ts';
 import type { Composition } from './composition.ts';
 import type { ItemGroup } from './output.ts';
 
 type Data = Readonly<Record<string, unknown>>;
 
-function framed(type: string, data: Data): string {
+function buildFrame(type: string, data: Data): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`;
 }
 
@@ -17,7 +17,7 @@ interface Numbered {
   (type: string, data: Data, tokens?: number): SentEvent;
 }
 
-function* groupEvents(
+function* streamGroup(
   { items, events }: ItemGroup,
   first: number,
   tell: Numbered,
@@ -41,10 +41,10 @@ function* groupEvents(
     yield tell('response.output_item.done', { output_index: first + index, item: whole });
 }
 
-function* eventsOf({ request, scenario, groups, opened, finished }: Composition): Generator<SentEvent> {
+function* streamEvents({ request, scenario, groups, opened, finished }: Composition): Generator<SentEvent> {
   let number = 0;
   const tell: Numbered = (type, data, tokens = 0) => {
-    const frame = framed(type, { sequence_number: number, ...data });
+    const frame = buildFrame(type, { sequence_number: number, ...data });
     number += 1;
     return { frame, tokens };
   };
@@ -52,7 +52,7 @@ function* eventsOf({ request, scenario, groups, opened, finished }: Composition)
   yield tell('response.in_progress', { response: opened });
   let first = 0;
   for (const group of groups) {
-    yield* groupEvents(
+    yield* streamGroup(
       group,
       first,
       tell,
@@ -65,9 +65,9 @@ function* eventsOf({ request, scenario, groups, opened, finished }: Composition)
 }
 
 /** As recorded: an event that says what went wrong, then the response, failed. */
-export function frames(composition: Composition): Generator<Frame> {
+export function streamFrames(composition: Composition): Generator<Frame> {
   const { scenario, opened } = composition;
-  return staged(eventsOf(composition), scenario, (sent) => {
+  return stageFrames(streamEvents(composition), scenario, (sent) => {
     const error = {
       type: 'server_error',
       code: 'server_error',
@@ -77,8 +77,8 @@ export function frames(composition: Composition): Generator<Frame> {
     };
     const response = { ...opened, status: 'failed', error: { code: error.code, message: error.message } };
     return [
-      framed('error', { sequence_number: sent, error }),
-      framed('response.failed', { sequence_number: sent + 1, response }),
+      buildFrame('error', { sequence_number: sent, error }),
+      buildFrame('response.failed', { sequence_number: sent + 1, response }),
     ];
   });
 }

@@ -17,9 +17,11 @@ const functionName = z.string().regex(/^[a-zA-Z0-9_-]{1,128}$/);
 const breakpoint = z
   .strictObject({ mode: z.literal('explicit'), ttl: z.enum(['30m', '12h']).optional() })
   .nullish();
-const dataOf = (kind: string) => `data:${kind};base64,[A-Za-z0-9+/]+={0,2}`;
-const imageUrl = z.string().regex(new RegExp(`^(https?://\\S+|${dataOf('image/(png|jpe?g|gif|webp)')})$`));
-const fileData = z.string().regex(new RegExp(`^${dataOf('[\\w.+-]+/[\\w.+-]+')}$`));
+const buildDataPattern = (kind: string) => `data:${kind};base64,[A-Za-z0-9+/]+={0,2}`;
+const imageUrl = z
+  .string()
+  .regex(new RegExp(`^(https?://\\S+|${buildDataPattern('image/(png|jpe?g|gif|webp)')})$`));
+const fileData = z.string().regex(new RegExp(`^${buildDataPattern('[\\w.+-]+/[\\w.+-]+')}$`));
 
 const inputText = z.strictObject({
   type: z.literal('input_text'),

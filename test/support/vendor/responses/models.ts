@@ -41,6 +41,6 @@ const known: readonly (readonly [name: RegExp, facts: ResponsesFacts])[] = [
 /** The facts of a model that is only scripted. */
 export const anyModel: ResponsesFacts = { ...reasoning, efforts: current };
 
-export function responsesFacts(model: string): ResponsesFacts | undefined {
+export function findResponsesFacts(model: string): ResponsesFacts | undefined {
   return known.find(([pattern]) => pattern.test(model))?.[1];
 }

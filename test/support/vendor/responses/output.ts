@@ -1,6 +1,6 @@
 /** The items of a reply: how each begins, how it ends, and the events in between. */
 import type { Seals } from '../seal.ts';
-import { callFragments, type Speech } from '../speech.ts';
+import { streamCallFragments, type Speech } from '../speech.ts';
 import { encryptFor } from './encryption.ts';
 
 /** What an event says besides its type, its number and its place. */
@@ -33,7 +33,12 @@ function event(type: string, data: Data = {}, tokens = 0, item = 0): ItemEvent {
   return { type: `response.${type}`, data, tokens, item };
 }
 
-function reasoningItem({ reasoning, sealed }: Speech, id: string, wanted: Wanted, seals: Seals): ItemGroup {
+function buildReasoningItem(
+  { reasoning, sealed }: Speech,
+  id: string,
+  wanted: Wanted,
+  seals: Seals,
+): ItemGroup {
   const shown = wanted.summary && !sealed;
   const content = (): object => (wanted.encrypted ? { encrypted_content: encryptFor(id, seals) } : {});
   const text = reasoning.join('');
@@ -58,12 +63,12 @@ function reasoningItem({ reasoning, sealed }: Speech, id: string, wanted: Wanted
   };
 }
 
-function logprob(token: string, top: number): object {
+function buildLogprob(token: string, top: number): object {
   const entry = { token, logprob: -0.25, bytes: [...Buffer.from(token)] };
   return { ...entry, top_logprobs: Array.from({ length: top }, () => entry) };
 }
 
-function annotations({ text, citations }: Speech): object[] {
+function buildAnnotations({ text, citations }: Speech): object[] {
   const all = (text ?? []).join('');
   return citations.map(({ url, title, text: part = all }) => {
     const start = Math.max(all.indexOf(part), 0);
@@ -71,15 +76,15 @@ function annotations({ text, citations }: Speech): object[] {
   });
 }
 
-function textItem(speech: Speech, id: string, { logprobs }: Wanted): ItemGroup {
+function buildTextItem(speech: Speech, id: string, { logprobs }: Wanted): ItemGroup {
   const words = speech.text ?? [];
   const text = words.join('');
-  const probabilities = (of: readonly string[]): object[] =>
-    logprobs === undefined ? [] : of.map((token) => logprob(token, logprobs));
-  const notes = annotations(speech);
+  const buildLogprobs = (of: readonly string[]): object[] =>
+    logprobs === undefined ? [] : of.map((token) => buildLogprob(token, logprobs));
+  const notes = buildAnnotations(speech);
   const place = { content_index: 0 };
   const part = { type: 'output_text', annotations: [], logprobs: [], text: '' };
-  const said = { ...part, annotations: notes, logprobs: probabilities(words), text };
+  const said = { ...part, annotations: notes, logprobs: buildLogprobs(words), text };
   const head = { id, type: 'message', role: 'assistant' };
   return {
     items: [
@@ -96,7 +101,7 @@ function textItem(speech: Speech, id: string, { logprobs }: Wanted): ItemGroup {
     events: [
       event('content_part.added', { ...place, part }),
       ...words.map((delta) =>
-        event('output_text.delta', { ...place, delta, logprobs: probabilities([delta]), padded: true }, 1),
+        event('output_text.delta', { ...place, delta, logprobs: buildLogprobs([delta]), padded: true }, 1),
       ),
       ...notes.map((annotation, index) =>
         event('output_text.annotation.added', { ...place, annotation_index: index, annotation }),
@@ -107,7 +112,7 @@ function textItem(speech: Speech, id: string, { logprobs }: Wanted): ItemGroup {
   };
 }
 
-function refusalItem({ refusal: words }: Speech, id: string): ItemGroup {
+function buildRefusalItem({ refusal: words }: Speech, id: string): ItemGroup {
   const refusal = words.join('');
   const place = { content_index: 0 };
   const part = (said: string): object => ({ type: 'refusal', refusal: said });
@@ -129,7 +134,7 @@ function refusalItem({ refusal: words }: Speech, id: string): ItemGroup {
   };
 }
 
-function callItems(
+function buildCallItems(
   { calls, reason }: Speech,
   idOf: (prefix: string, index: number) => string,
   interleaved: boolean,
@@ -153,7 +158,7 @@ function callItems(
       whole: { ...head, status: broken ? 'incomplete' : 'completed', [field]: said },
     };
   });
-  const events = [...callFragments(calls, interleaved)].map(({ index, fragment }) =>
+  const events = [...streamCallFragments(calls, interleaved)].map(({ index, fragment }) =>
     event(`${streamed[index]?.about}.delta`, { delta: fragment, padded: true }, 1, index),
   );
   const ends = streamed.map(({ about, freeform, said, name }, index) =>
@@ -166,7 +171,7 @@ function callItems(
   }));
 }
 
-function searchItem(query: string, id: string, { citations }: Speech, { sources }: Wanted): ItemGroup {
+function buildSearchItem(query: string, id: string, { citations }: Speech, { sources }: Wanted): ItemGroup {
   const found = sources ? { sources: citations.map(({ url }) => ({ type: 'url', url })) } : {};
   const head = { id, type: 'web_search_call' };
   return {
@@ -181,7 +186,7 @@ function searchItem(query: string, id: string, { citations }: Speech, { sources 
   };
 }
 
-function codeItem(
+function buildCodeItem(
   { language: _language, source, output }: NonNullable<Speech['code']>,
   id: string,
 ): ItemGroup {
@@ -204,7 +209,7 @@ function codeItem(
   };
 }
 
-function pictureItem({ mimeType, data }: Speech['pictures'][number], id: string): ItemGroup {
+function buildPictureItem({ mimeType, data }: Speech['pictures'][number], id: string): ItemGroup {
   const facts = {
     background: 'opaque',
     output_format: mimeType.replace('image/', ''),
@@ -241,7 +246,7 @@ function pictureItem({ mimeType, data }: Speech['pictures'][number], id: string)
 }
 
 /** Takes the text and a way to make ids; returns the reply's items in their order. */
-export function outputOf(
+export function buildOutput(
   speech: Speech,
   wanted: Wanted,
   seals: Seals,
@@ -249,12 +254,12 @@ export function outputOf(
 ): ItemGroup[] {
   const { reasoning, search, code, pictures, text, refusal } = speech;
   return [
-    ...(reasoning.length ? [reasoningItem(speech, idOf('rs'), wanted, seals)] : []),
-    ...(search === undefined ? [] : [searchItem(search, idOf('ws'), speech, wanted)]),
-    ...(code ? [codeItem(code, idOf('ci'))] : []),
-    ...pictures.map((picture, index) => pictureItem(picture, idOf('ig', index))),
-    ...(text?.length ? [textItem(speech, idOf('msg'), wanted)] : []),
-    ...(refusal.length ? [refusalItem(speech, idOf('msg', 1))] : []),
-    ...callItems(speech, idOf, wanted.interleaved),
+    ...(reasoning.length ? [buildReasoningItem(speech, idOf('rs'), wanted, seals)] : []),
+    ...(search === undefined ? [] : [buildSearchItem(search, idOf('ws'), speech, wanted)]),
+    ...(code ? [buildCodeItem(code, idOf('ci'))] : []),
+    ...pictures.map((picture, index) => buildPictureItem(picture, idOf('ig', index))),
+    ...(text?.length ? [buildTextItem(speech, idOf('msg'), wanted)] : []),
+    ...(refusal.length ? [buildRefusalItem(speech, idOf('msg', 1))] : []),
+    ...buildCallItems(speech, idOf, wanted.interleaved),
   ];
 }

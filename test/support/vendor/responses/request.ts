@@ -194,7 +194,7 @@ export type Tool = z.output<typeof tool>;
 export type FlatTool = z.output<typeof flatTool>;
 
 /** Every function and custom tool, those of namespaces included. */
-export function flatTools(tools: readonly Tool[]): FlatTool[] {
+export function flattenTools(tools: readonly Tool[]): FlatTool[] {
   return tools.flatMap((one): FlatTool[] => {
     if (one.type === 'namespace' && 'tools' in one)
       return Array.isArray(one.tools) ? one.tools.filter(isFlat) : [];

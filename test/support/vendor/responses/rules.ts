@@ -1,15 +1,15 @@
 /** Rules that depend on several fields of a request, or on the model. Each returns a complaint or nothing. */
 import type { Complaint } from '../chat-completions/refusals.ts';
-import { strictFault } from '../chat-completions/rules.ts';
+import { checkStrictSchema } from '../chat-completions/rules.ts';
 import type { ResponsesFacts } from './models.ts';
-import { flatTools, type CountRequest, type ResponsesRequest } from './request.ts';
+import { flattenTools, type CountRequest, type ResponsesRequest } from './request.ts';
 
 type Rule = (
   request: CountRequest & Partial<ResponsesRequest>,
   facts: ResponsesFacts,
 ) => Complaint | undefined;
 
-function unsupported(param: string): Complaint {
+function describeUnsupported(param: string): Complaint {
   return {
     message: `Unsupported parameter: '${param}' is not supported with this model.`,
     param,
@@ -17,7 +17,7 @@ function unsupported(param: string): Complaint {
   };
 }
 
-const inputIsThere: Rule = ({ input, previous_response_id: previous, conversation, prompt }) =>
+const checkInput: Rule = ({ input, previous_response_id: previous, conversation, prompt }) =>
   input === undefined && !previous && !conversation && !prompt
     ? {
         message:
@@ -27,7 +27,7 @@ const inputIsThere: Rule = ({ input, previous_response_id: previous, conversatio
       }
     : undefined;
 
-const previousIsKnown: Rule = ({ previous_response_id: previous }) =>
+const checkPrevious: Rule = ({ previous_response_id: previous }) =>
   previous
     ? {
         message: `Previous response with id '${previous}' not found.`,
@@ -36,15 +36,15 @@ const previousIsKnown: Rule = ({ previous_response_id: previous }) =>
       }
     : undefined;
 
-const sampling: Rule = (request, { efforts }) => {
+const checkSampling: Rule = (request, { efforts }) => {
   if (!efforts.length || request.reasoning?.effort === 'none') return undefined;
   const field = (['temperature', 'top_p', 'top_logprobs'] as const).find(
     (name) => typeof request[name] === 'number',
   );
-  return field && unsupported(field);
+  return field && describeUnsupported(field);
 };
 
-const logprobsOfReasoning: Rule = ({ include }, { efforts }) =>
+const checkReasoningLogprobs: Rule = ({ include }, { efforts }) =>
   efforts.length && include?.includes('message.output_text.logprobs')
     ? {
         message: 'logprobs are not supported with reasoning models.',
@@ -53,11 +53,11 @@ const logprobsOfReasoning: Rule = ({ include }, { efforts }) =>
       }
     : undefined;
 
-const effort: Rule = ({ reasoning, model }, { efforts }) => {
+const checkEffort: Rule = ({ reasoning, model }, { efforts }) => {
   const wanted = reasoning?.effort;
   if (!efforts.length) {
     const field = wanted ? 'reasoning.effort' : reasoning?.summary ? 'reasoning.summary' : undefined;
-    return field && unsupported(field);
+    return field && describeUnsupported(field);
   }
   if (!wanted || efforts.includes(wanted)) return undefined;
   const supported = efforts.map((one) => `'${one}'`).join(', ');
@@ -70,12 +70,12 @@ const effort: Rule = ({ reasoning, model }, { efforts }) => {
   };
 };
 
-const encryption: Rule = ({ include }, { efforts }) =>
+const checkEncryptedInclude: Rule = ({ include }, { efforts }) =>
   !efforts.length && include?.includes('reasoning.encrypted_content')
     ? { message: 'Encrypted content is not supported with this model.', param: 'include', code: null }
     : undefined;
 
-const limit: Rule = ({ max_output_tokens: wanted }, { outputLimit }) =>
+const checkLimit: Rule = ({ max_output_tokens: wanted }, { outputLimit }) =>
   (wanted ?? 0) > outputLimit
     ? {
         message:
@@ -86,7 +86,7 @@ const limit: Rule = ({ max_output_tokens: wanted }, { outputLimit }) =>
       }
     : undefined;
 
-const streamOptions: Rule = ({ stream, stream_options: options }) =>
+const checkStreamOptions: Rule = ({ stream, stream_options: options }) =>
   options && !stream
     ? {
         message: "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
@@ -95,12 +95,12 @@ const streamOptions: Rule = ({ stream, stream_options: options }) =>
       }
     : undefined;
 
-const verbosity: Rule = ({ text }, { efforts }) =>
+const checkVerbosity: Rule = ({ text }, { efforts }) =>
   text?.verbosity && text.verbosity !== 'medium' && !efforts.length
-    ? unsupported('text.verbosity')
+    ? describeUnsupported('text.verbosity')
     : undefined;
 
-const topLogprobs: Rule = ({ top_logprobs: top, include }) =>
+const checkTopLogprobs: Rule = ({ top_logprobs: top, include }) =>
   top && !include?.includes('message.output_text.logprobs')
     ? {
         message: "'top_logprobs' needs 'message.output_text.logprobs' in 'include'.",
@@ -109,7 +109,7 @@ const topLogprobs: Rule = ({ top_logprobs: top, include }) =>
       }
     : undefined;
 
-const choice: Rule = ({ tools, tool_choice: wanted }) => {
+const checkChoice: Rule = ({ tools, tool_choice: wanted }) => {
   if (!wanted || wanted === 'auto' || wanted === 'none') return undefined;
   if (wanted === 'required')
     return tools?.length
@@ -121,7 +121,7 @@ const choice: Rule = ({ tools, tool_choice: wanted }) => {
         };
   const found =
     'name' in wanted
-      ? flatTools(tools ?? []).some(({ name, type }) => name === wanted.name && type === wanted.type)
+      ? flattenTools(tools ?? []).some(({ name, type }) => name === wanted.name && type === wanted.type)
       : tools?.length;
   return found
     ? undefined
@@ -132,8 +132,10 @@ const choice: Rule = ({ tools, tool_choice: wanted }) => {
       };
 };
 
-const toolNames: Rule = ({ tools }) => {
-  const names = flatTools((tools ?? []).filter(({ type }) => type !== 'namespace')).map(({ name }) => name);
+const checkToolNames: Rule = ({ tools }) => {
+  const names = flattenTools((tools ?? []).filter(({ type }) => type !== 'namespace')).map(
+    ({ name }) => name,
+  );
   const twice = names.find((name, place) => names.indexOf(name) < place);
   return twice === undefined
     ? undefined
@@ -141,13 +143,13 @@ const toolNames: Rule = ({ tools }) => {
 };
 
 /** Without `strict` a schema is made strict by the vendor; said to be strict, it has to be. */
-const toolSchemas: Rule = ({ tools }) => {
-  for (const [place, tool] of flatTools(tools ?? []).entries()) {
+const checkToolSchemas: Rule = ({ tools }) => {
+  for (const [place, tool] of flattenTools(tools ?? []).entries()) {
     if (tool.type !== 'function' || !tool.parameters) continue;
     const { type } = tool.parameters;
     const fault =
       type === 'object'
-        ? tool.strict && strictFault(tool.parameters)
+        ? tool.strict && checkStrictSchema(tool.parameters)
         : `schema must be a JSON Schema of 'type: "object"', got 'type: ` +
           `${JSON.stringify(type) ?? '"None"'}'.`;
     if (fault)
@@ -160,10 +162,10 @@ const toolSchemas: Rule = ({ tools }) => {
   return undefined;
 };
 
-const answerSchema: Rule = ({ text }) => {
+const checkAnswerSchema: Rule = ({ text }) => {
   const format = text?.format;
   if (format?.type !== 'json_schema') return undefined;
-  const fault = format.strict ? strictFault(format.schema) : undefined;
+  const fault = format.strict ? checkStrictSchema(format.schema) : undefined;
   return fault
     ? {
         message: `Invalid schema for response_format '${format.name}': ${fault}`,
@@ -173,7 +175,7 @@ const answerSchema: Rule = ({ text }) => {
     : undefined;
 };
 
-const jsonIsMentioned: Rule = ({ text, input, instructions }) =>
+const checkJsonMention: Rule = ({ text, input, instructions }) =>
   text?.format?.type === 'json_object' && !/json/i.test(JSON.stringify([input, instructions]))
     ? {
         message:
@@ -184,12 +186,12 @@ const jsonIsMentioned: Rule = ({ text, input, instructions }) =>
       }
     : undefined;
 
-const breakpoints: Rule = ({ input, prompt_cache_options: options }, { breakpoints: known }) =>
+const checkBreakpoints: Rule = ({ input, prompt_cache_options: options }, { breakpoints: known }) =>
   !known && (options || JSON.stringify(input ?? '').includes('"prompt_cache_breakpoint":{'))
-    ? unsupported('prompt_cache_options')
+    ? describeUnsupported('prompt_cache_options')
     : undefined;
 
-const minimalSearch: Rule = ({ tools, reasoning }) =>
+const checkMinimalSearch: Rule = ({ tools, reasoning }) =>
   reasoning?.effort === 'minimal' && tools?.some(({ type }) => type.startsWith('web_search'))
     ? {
         message: "The following tools cannot be used with reasoning.effort 'minimal': web_search.",
@@ -199,21 +201,21 @@ const minimalSearch: Rule = ({ tools, reasoning }) =>
     : undefined;
 
 export const rules: readonly Rule[] = [
-  inputIsThere,
-  previousIsKnown,
-  sampling,
-  logprobsOfReasoning,
-  effort,
-  encryption,
-  limit,
-  streamOptions,
-  verbosity,
-  topLogprobs,
-  choice,
-  toolNames,
-  toolSchemas,
-  answerSchema,
-  jsonIsMentioned,
-  breakpoints,
-  minimalSearch,
+  checkInput,
+  checkPrevious,
+  checkSampling,
+  checkReasoningLogprobs,
+  checkEffort,
+  checkEncryptedInclude,
+  checkLimit,
+  checkStreamOptions,
+  checkVerbosity,
+  checkTopLogprobs,
+  checkChoice,
+  checkToolNames,
+  checkToolSchemas,
+  checkAnswerSchema,
+  checkJsonMention,
+  checkBreakpoints,
+  checkMinimalSearch,
 ];
