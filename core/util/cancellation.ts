@@ -31,8 +31,9 @@ export class Cancellation {
    */
   onCancel(callback: () => void): () => void {
     if (this.cancelled) callback();
-    // To push makes room for 17.
-    else this.#callbacks = this.#callbacks.concat(callback);
+    else if (this.#callbacks.length > 0) this.#callbacks.push(callback);
+    // To push to an empty array makes room for 17.
+    else this.#callbacks = [callback];
     return () => {
       const place = this.#callbacks.indexOf(callback);
       if (place >= 0) this.#callbacks.splice(place, 1);

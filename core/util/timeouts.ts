@@ -45,12 +45,20 @@ export function rejectAfterCancel<Value>(
   cancellation: Cancellation,
 ): Promise<Value> {
   return new Promise((resolve, reject) => {
-    // It stays with the cancellation, since it does nothing once the promise has settled.
-    cancellation.onCancel(() => {
+    const release = cancellation.onCancel(() => {
       setDeadline(longestReaction, () =>
         reject(new GatewayError('internal', 'A plugin did not stop after its call was cancelled.')),
       );
     });
-    promise.then(resolve, reject);
+    promise.then(
+      (value) => {
+        release();
+        resolve(value);
+      },
+      (error: unknown) => {
+        release();
+        reject(error);
+      },
+    );
   });
 }
