@@ -46,7 +46,8 @@ const unfinished: Readonly<Record<Wire, RegExp>> = {
   'chat-completions': /"finish_reason":"length"/,
   responses: /"status":"(incomplete|failed)"/,
   messages: /"stop_reason":"(pause_turn|max_tokens)"/,
-  'generate-content': /"finishReason":"(MAX_TOKENS|MALFORMED_FUNCTION_CALL|UNEXPECTED_TOOL_CALL)"/,
+  'generate-content':
+    /"finishReason":"(MAX_TOKENS|MALFORMED_FUNCTION_CALL|UNEXPECTED_TOOL_CALL|SOMETHING_NEW)"/,
 };
 const finished =
   /"finish_reason":"stop"|"type":"response\.completed"|"stop_reason":"end_turn"|"finishReason":"STOP"/;
@@ -66,7 +67,7 @@ describe.each(wires)('a client of %s', (client) => {
     await harness.close();
   });
 
-  it.each(['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL'])(
+  it.each(['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'SOMETHING_NEW'])(
     'learns that Gemini broke off by %s',
     async (reason) => {
       const harness = await openOneReply('generate-content');

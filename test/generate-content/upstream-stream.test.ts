@@ -91,8 +91,8 @@ describe('a stream from Google', () => {
     ['IMAGE_SAFETY', 'content-filter'],
     ['MALFORMED_FUNCTION_CALL', 'error'],
     ['LANGUAGE', 'error'],
-    ['SOMETHING_NEW', 'other'],
-    ['constructor', 'other'],
+    ['SOMETHING_NEW', 'error'],
+    ['constructor', 'error'],
   ])('maps the finish reason %s to "%s"', (raw, unified) => {
     expect(decode([chunk([{ text: 'x' }], { finishReason: raw })])).toContainEqual(
       expect.objectContaining({ type: 'finish', reason: { unified, raw } }),

@@ -31,7 +31,8 @@ const reasons: Readonly<Record<string, FinishReason>> = {
 };
 
 export function decodeFinish(raw: string, calls: boolean): FinishReason {
-  const reason = lookUpReason(reasons, raw);
+  // Only `STOP` is an end that the model chose: a word that is not known yet means a reply that broke off.
+  const reason = lookUpReason(reasons, raw, 'error');
   return calls && reason === 'stop' ? 'tool-calls' : reason;
 }
 

@@ -11,7 +11,11 @@ export function considerCalls(reason: FinishReason, hasCalls: boolean): FinishRe
   return hasCalls && replacedByCalls.has(reason) ? 'tool-calls' : reason;
 }
 
-/** The reason that a vendor's word stands for; `other` if the table lacks the word. */
-export function lookUpReason(words: Readonly<Record<string, FinishReason>>, raw: string): FinishReason {
-  return Object.hasOwn(words, raw) ? (words[raw] ?? 'other') : 'other';
+/** The reason that a vendor's word stands for; `unknown` if the table lacks the word. */
+export function lookUpReason(
+  words: Readonly<Record<string, FinishReason>>,
+  raw: string,
+  unknown: FinishReason = 'other',
+): FinishReason {
+  return Object.hasOwn(words, raw) ? (words[raw] ?? unknown) : unknown;
 }
