@@ -192,6 +192,11 @@ const output = optional({
   ),
 });
 
+const olderFormat = fc.oneof(
+  fc.constant({}),
+  fc.constant({ output_format: { type: 'json_schema', schema: { type: 'object' } } }),
+);
+
 const scalars = optional({
   system: fc.oneof(words, fc.array(markedText, { minLength: 1, maxLength: 2 })),
   stream: fc.boolean(),
@@ -215,6 +220,7 @@ export const requestBody = fc
     calling,
     reasoning,
     output,
+    olderFormat,
   )
   .map(([rest, messages, limit, ...parts]): Record<string, unknown> =>
     Object.assign({ ...rest, model: 'anthropic/claude-test', max_tokens: limit, messages }, ...parts),

@@ -63,6 +63,17 @@ describe('a request of this protocol on another', () => {
     );
   });
 
+  it('has a format that the client wrote by its older name, and names it so', () => {
+    const format = { type: 'json_schema', schema: { type: 'object' } };
+    const older = makeCall({ output_format: format }).decode();
+    expect(older).toMatchObject({ format: { type: 'schema', schema: format.schema } });
+    expect(toClientPath('format', older, { ...protocol.client.fieldNames, ...older.names })).toBe(
+      'output_format',
+    );
+    const both = makeCall({ output_config: { format }, output_format: { type: 'other' } }).decode();
+    expect(both).toMatchObject({ format: { type: 'schema' }, vendor: { messages: { output_format: {} } } });
+  });
+
   it('has its fields under their canonical names', () => {
     const request = makeCall({
       temperature: 1,

@@ -23,13 +23,21 @@ const readFields = splitNames(`
   thinking output_config metadata service_tier
 `);
 
+const olderFormat = 'output_format';
+
+/** Whether the client wrote the format under the name it had in the beta. */
+function writesOlderFormat({ output_config: output, output_format: older }: Wire.Request): boolean {
+  return !output?.format && older ? Wire.isSchemaFormat(older) : false;
+}
+
 export function decodeRequest(wire: Wire.Request, text: string): CanonicalRequest {
   const thinking = decodeThinking(wire);
   const tools = wire.tools?.map((tool, index): Tool => ({ ...decodeTool(tool), at: `tools[${index}]` }));
-  const format = wire.output_config?.format;
+  const isOlder = writesOlderFormat(wire);
+  const format = isOlder ? wire.output_format : wire.output_config?.format;
   const { tool_choice: choice } = wire;
   const rest = {
-    ...pickOwnFields(wire, readFields),
+    ...pickOwnFields(wire, isOlder ? new Set([...readFields, olderFormat]) : readFields),
     ...collectLeftover(wire),
     ...thinking.rest,
     ...(choice && !isKnown(choice) ? { tool_choice: choice } : {}),
@@ -53,8 +61,13 @@ export function decodeRequest(wire: Wire.Request, text: string): CanonicalReques
     reasoning: thinking.value,
     user: wire.metadata?.user_id ?? undefined,
     serviceTier: wire.service_tier ? (tiers.get(wire.service_tier) ?? wire.service_tier) : undefined,
-    names: readNames(thinking),
-    ...bag.keep(rest, ['read', ...(wire.stream === false ? ['stream-false'] : []), ...thinking.form]),
+    names: isOlder ? { ...readNames(thinking), format: olderFormat } : readNames(thinking),
+    ...bag.keep(rest, [
+      'read',
+      ...(wire.stream === false ? ['stream-false'] : []),
+      ...(isOlder ? [olderFormat] : []),
+      ...thinking.form,
+    ]),
   };
 }
 

@@ -40,7 +40,7 @@ export function encodeRequest(
     tool_choice: choice,
     thinking,
     ...encodeSampling(request, thinks, encoding),
-    output_config: effort === undefined && format === undefined ? undefined : { effort, format },
+    ...encodeOutput(request, effort, format),
     ...encodeUserAndTier(request, encoding),
   });
   loseOthers(request, encoding);
@@ -51,6 +51,13 @@ export function encodeRequest(
     stops: encoding.own ? [] : (request.stop ?? []).filter(isBlank),
     expects,
   };
+}
+
+/** The effort and the format, which goes back to the field that the client wrote it in. */
+function encodeOutput(request: CanonicalRequest, effort: unknown, format: unknown): Fields {
+  if (bag.form(request).includes('output_format'))
+    return { output_config: effort === undefined ? undefined : { effort }, output_format: format };
+  return { output_config: effort === undefined && format === undefined ? undefined : { effort, format } };
 }
 
 /** The output limit, which this protocol requires: by default the model's own. */

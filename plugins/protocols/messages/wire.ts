@@ -163,6 +163,8 @@ const fields = {
   output_config: z
     .looseObject({ effort: z.string().nullish(), format: outputFormat.any.nullish() })
     .nullish(),
+  /** What `output_config.format` was called in its beta. */
+  output_format: outputFormat.any.nullish(),
   metadata: z.looseObject({ user_id: z.string().nullish() }).nullish(),
   service_tier: z.string().nullish(),
   cache_control: cacheControl,
