@@ -75,8 +75,8 @@ export default defineConfig({
     googleApiKey(),
     // Protocols clients may speak.
     chatCompletions(),
-    // 'lenient' also takes an assistant's message without the id and status it was given, as older versions
-    // of Codex send it.
+    // 'lenient' also takes an assistant's message without the id and status it was given, as LangChain for
+    // Python, LiteLLM and older versions of Codex send it.
     responses({ assistantItems: 'strict' }),
     messages(),
     generateContent(),

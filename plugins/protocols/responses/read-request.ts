@@ -177,7 +177,8 @@ function checkStateless(wire: Wire.Request): void {
     if (value === undefined || value === null || value === false) continue;
     throw new GatewayError(
       'unsupported_parameter',
-      `"${field}" needs stored responses, and the gateway has none: send all of the conversation as "input".`,
+      `"${field}" needs stored responses, and the gateway has none: leave it out, and send all of the ` +
+        'conversation as "input".',
       { param: field },
     );
   }
