@@ -24,14 +24,14 @@ function describeFailure(thrown: unknown): Extract<Finished, { error: Error }> {
   return { error, unavailable: code !== undefined && code !== brokenConstraint };
 }
 
-function runOperation<Name extends OperationName>(
+function callHandler<Name extends OperationName>(
   handlers: Handlers,
   { name, argument }: Operation<Name>,
 ): unknown {
   return handlers[name](argument);
 }
 
-function runWrite(handlers: Handlers, operation: Operation): Finished {
+function runOperation(handlers: Handlers, operation: Operation): Finished {
   if (operation.name === 'reserve') {
     const value = handlers.reserve(operation.argument);
     return { value, answer: value };
@@ -40,14 +40,14 @@ function runWrite(handlers: Handlers, operation: Operation): Finished {
     const value = handlers.settle(operation.argument);
     return { value, answer: value };
   }
-  const value = runOperation(handlers, operation);
+  const value = callHandler(handlers, operation);
   if (operation.action && isChange(value)) handlers.recordAction(operation.action);
   return { value };
 }
 
 function runRead({ handlers }: Connection, operation: Operation): Finished {
   try {
-    return runWrite(handlers, operation);
+    return runOperation(handlers, operation);
   } catch (thrown) {
     return describeFailure(thrown);
   }
@@ -62,7 +62,7 @@ function createWriter(
   const write = (operations: readonly Operation[]): Finished[] => {
     try {
       begin.run();
-      const outcomes = operations.map((operation) => runWrite(handlers, operation));
+      const outcomes = operations.map((operation) => runOperation(handlers, operation));
       calls.writeChanges();
       commit.run();
       return outcomes;
