@@ -16,6 +16,11 @@ function read(
 const least = { model: 'anthropic/claude-test', max_tokens: 10, messages: [{ role: 'user', content: 'x' }] };
 const content = (...blocks: object[]): object => ({ messages: [{ role: 'user', content: blocks }] });
 const tool = { name: 'look', input_schema: { type: 'object' } };
+/** A message that offers one more tool from here on. */
+const addition = (definition: object): { readonly role: string; readonly content: object[] } => ({
+  role: 'system',
+  content: [{ type: 'tool_addition', tool: { type: 'tool_definition', definition } }],
+});
 
 describe('the paths of messages', () => {
   it.each([
@@ -155,6 +160,11 @@ describe('a body of messages', () => {
       { tools: [tool, { type: 'advisor_20260301', name: 'advisor', model: 'claude-opus-4-6' }] },
       'a second model',
     ],
+    [
+      'messages[1].content[0].tool.definition.type',
+      { messages: [...least.messages, addition({ type: 'advisor_20260301', name: 'advisor' })] },
+      'a second model',
+    ],
   ])(
     'that lets other models answer, at other prices, is refused by the name of %s',
     (param, fields, expected) => {
@@ -166,6 +176,19 @@ describe('a body of messages', () => {
       expect(read({ ...least, fallbacks: null }).model).toBe(least.model);
     },
   );
+
+  it('pays for a search that a message adds, or that a summary kept, like for one of its tools', () => {
+    const search = { type: 'web_search_20250305', name: 'web_search', max_uses: 2 };
+    const kept = { type: 'compaction', content: 'x', tool_changes: addition(search).content };
+    for (const [message, field] of [
+      [addition(search), 'messages[1].content[0].tool.definition.type'],
+      [{ role: 'assistant', content: [kept] }, 'messages[1].content[0].tool_changes[0].tool.definition.type'],
+    ] as const)
+      expect(read({ ...least, messages: [...least.messages, message] })).toMatchObject({
+        fees: [{ name: 'webSearch', field, most: 2 }],
+        size: { rounds: 2 },
+      });
+  });
 
   it('may contain unknown fields, at every depth', () => {
     const body = {

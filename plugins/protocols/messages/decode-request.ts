@@ -125,8 +125,8 @@ function readNames({ form }: ReturnType<typeof decodeThinking>): Record<string, 
   return form.includes('thinking-disabled') ? { 'reasoning.effort': 'thinking' } : undefined;
 }
 
-export function isSearch({ type }: Wire.Tool): boolean {
-  return type?.startsWith('web_search_') ?? false;
+export function isSearch({ type }: { readonly type?: unknown }): boolean {
+  return String(type).startsWith('web_search_');
 }
 
 function readHostedKind(tool: Wire.Tool): HostedTool['kind'] {

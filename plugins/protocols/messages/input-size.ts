@@ -4,15 +4,14 @@ import { writesBriefly } from '../../shared/wire-kit/cache-writes.ts';
 import { MediaMeter } from '../../shared/wire-kit/media-meter.ts';
 import { readMember, readObjects } from '../../shared/wire-kit/values.ts';
 import { isSearch } from './decode-request.ts';
+import type { OfferedTool } from './offered-tools.ts';
 import * as Wire from './wire.ts';
 
 /** The fee of a tool. Code execution has none: an organisation has free hours. */
-export function readFees(tool: Wire.Tool, place: number): Fee[] {
+export function readFees({ tool, at }: OfferedTool): Fee[] {
   if (!isSearch(tool)) return [];
-  const uses: unknown = 'max_uses' in tool ? tool.max_uses : undefined;
-  return [
-    { name: 'webSearch', field: `tools[${place}].type`, most: typeof uses === 'number' ? uses : Infinity },
-  ];
+  const { max_uses: uses } = tool;
+  return [{ name: 'webSearch', field: `${at}.type`, most: typeof uses === 'number' ? uses : Infinity }];
 }
 
 /** Types of tools that read only the request, or whose reading is limited elsewhere. */
@@ -31,11 +30,14 @@ const cacheMark = /"cache_control"|\\u/;
 const clientTool = /^(custom$|bash_|text_editor_|memory_|computer_|browser_)/;
 
 /** How often Anthropic reads the conversation again: after each use of its tools, and to compact it. */
-function countRounds({ tools, mcp_servers: servers, context_management: management }: Wire.Request): number {
+function countRounds(
+  { mcp_servers: servers, context_management: management }: Wire.Request,
+  offered: readonly OfferedTool[],
+): number {
   let rounds = hasEntries(servers) ? Infinity : 0;
-  for (const tool of tools ?? []) {
-    if (Wire.isFunctionTool(tool) || clientTool.test(tool.type)) continue;
-    const uses: unknown = 'max_uses' in tool ? tool.max_uses : undefined;
+  for (const { tool } of offered) {
+    const { type, max_uses: uses } = tool;
+    if (typeof type !== 'string' || clientTool.test(type)) continue;
     rounds += typeof uses === 'number' ? Math.max(0, uses) : Infinity;
   }
   const edits = readObjects(readMember(management, 'edits'));
@@ -47,7 +49,7 @@ function hasEntries(value: unknown): boolean {
 }
 
 /** An upper bound of the input. Media in base64 is counted as media, not as text. */
-export function measureInput(wire: Wire.Request, text: string): InputSize {
+export function measureInput(wire: Wire.Request, text: string, offered: readonly OfferedTool[]): InputSize {
   const { messages, tools, mcp_servers: servers } = wire;
   const meter = new MediaMeter();
   meter.fetched = hasEntries(servers) || (tools?.some(readsUnbounded) ?? false);
@@ -69,7 +71,7 @@ export function measureInput(wire: Wire.Request, text: string): InputSize {
     if (typeof content !== 'string') for (const block of content) count(block);
   return {
     ...meter.measure(text),
-    rounds: countRounds(wire) || undefined,
+    rounds: countRounds(wire, offered) || undefined,
     uncached: !cacheMark.test(text),
     brief: writesBriefly(text),
   };

@@ -12,6 +12,7 @@ import { ReadCall, type CallFacts } from '../../shared/wire-kit/read-call.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { decodeRequest } from './decode-request.ts';
 import { measureInput, readFees } from './input-size.ts';
+import { listOfferedTools, type OfferedTool } from './offered-tools.ts';
 import * as Wire from './wire.ts';
 
 export class MessagesCall extends ReadCall {
@@ -22,8 +23,8 @@ export class MessagesCall extends ReadCall {
   readonly budget: number | undefined;
   readonly #text: string;
 
-  constructor(wire: Wire.Request, text: string, isCount: boolean) {
-    super(readFacts(wire, text, isCount), () => decodeRequest(wire, text));
+  constructor(wire: Wire.Request, text: string, isCount: boolean, offered: readonly OfferedTool[]) {
+    super(readFacts(wire, text, isCount, offered), () => decodeRequest(wire, text));
     this.isCount = isCount;
     this.budget = readBudget(wire);
     this.namesProvider = wire.provider !== undefined;
@@ -38,7 +39,12 @@ export class MessagesCall extends ReadCall {
   }
 }
 
-function readFacts(wire: Wire.Request, text: string, isCount: boolean): CallFacts {
+function readFacts(
+  wire: Wire.Request,
+  text: string,
+  isCount: boolean,
+  offered: readonly OfferedTool[],
+): CallFacts {
   const { thinking, output_config: output, service_tier, speed, inference_geo } = wire;
   return {
     model: wire.model,
@@ -49,8 +55,8 @@ function readFacts(wire: Wire.Request, text: string, isCount: boolean): CallFact
     framing: 'events',
     // This protocol always reports the usage.
     usageWanted: true,
-    size: measureInput(wire, text),
-    fees: wire.tools?.flatMap(readFees) ?? [],
+    size: measureInput(wire, text, offered),
+    fees: offered.flatMap(readFees),
     modes: readRequestedModes({ service_tier, speed, inference_geo }),
     preferences: readPreferences(wire.provider),
     carriesState:
@@ -108,10 +114,12 @@ export function readRequest(body: unknown, text: string, match: Match, headers: 
   const isCount = match.operation === 'count';
   const wire = checkWire(isCount ? Wire.count : Wire.request, body);
   checkStateless(wire);
-  refuseOtherModelFields(wire);
+  if (wire.fallbacks !== undefined && wire.fallbacks !== null) refuseOtherModels('fallbacks');
+  const offered = listOfferedTools(wire);
+  refuseAdvisors(offered);
   const usesBetas = headers[betaHeader] !== undefined;
   checkCombinations(wire, usesBetas);
-  return new MessagesCall(wire, text, isCount);
+  return new MessagesCall(wire, text, isCount, offered);
 }
 
 /** The error code that makes the SDK's tool runner resend its thread as a whole conversation. */
@@ -127,12 +135,11 @@ function checkStateless({ thread }: Wire.Request): void {
   );
 }
 
-/** Refuses fields with which the vendor would call other models, at their own prices. */
-function refuseOtherModelFields({ fallbacks, tools }: Wire.Request): void {
-  if (fallbacks !== undefined && fallbacks !== null) refuseOtherModels('fallbacks');
-  const advisor = tools?.findIndex((tool) => tool.type?.startsWith('advisor_')) ?? -1;
-  if (advisor < 0) return;
-  const param = `tools[${advisor}].type`;
+/** Refuses tools with which the vendor would call other models, at their own prices. */
+function refuseAdvisors(offered: readonly OfferedTool[]): void {
+  const advisor = offered.find(({ tool }) => String(tool.type).startsWith('advisor_'));
+  if (!advisor) return;
+  const param = `${advisor.at}.type`;
   throw new GatewayError(
     'unsupported_parameter',
     `"${param}" calls a second model, for which this call is not priced: leave the tool out.`,
