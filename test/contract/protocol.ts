@@ -14,6 +14,7 @@ import {
   type Model,
   type Protocol,
   type ReplyContext,
+  type WireEvent,
 } from '../../core/index.ts';
 import { testBreaks } from './breaks.ts';
 import { testErrors } from './error-laws.ts';
@@ -227,11 +228,14 @@ function testStream(protocol: Protocol, bytes: Uint8Array, call: ClientCall): vo
   });
 
   it('is read the same wherever it is cut into chunks', () => {
-    const uncut = JSON.stringify(wire);
+    // Comparing what the decoder is given is enough: it is a function of that.
+    const isWhole = (parts: readonly WireEvent[]): boolean =>
+      parts.length === wire.length &&
+      parts.every(({ event, data }, at) => data === wire[at]?.data && event === wire[at].event);
     for (let cut = 0; cut <= bytes.length; cut += 1) {
       const parts = readStream(bytes, cut);
-      // Comparing what the decoder is given is enough, and quick: it is a function of that.
-      if (JSON.stringify(parts) !== uncut) expect(parts, `cut at ${cut}`).toEqual(wire);
+      // `toEqual` alone would take most of the test's time.
+      if (!isWhole(parts)) expect(parts, `cut at ${cut}`).toEqual(wire);
     }
     expect(decodeAll(upstream.decodeEvents(call), readStream(bytes, bytes.length >> 1))).toEqual(events);
   });
