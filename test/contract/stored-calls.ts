@@ -162,7 +162,7 @@ export function testStoredCalls({ account, store, opened }: Bench): void {
       const other = await opened().another();
       try {
         await fc.assert(
-          fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 30 }), async (steps) => {
+          fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 30 }), async (steps) => {
             const name = await account(1_000_000n);
             const calls: MadeCall[] = [];
             for (const [index, each] of steps.entries()) {
@@ -199,7 +199,7 @@ export function testStoredCalls({ account, store, opened }: Bench): void {
             await foldAll(store());
             await expectEqual(store(), name, calls);
           }),
-          { numRuns: Number(process.env.HISTORIES ?? 5), endOnFailure: true },
+          { numRuns: Number(process.env.HISTORIES ?? 3), endOnFailure: true },
         );
       } finally {
         await other.close();
