@@ -84,14 +84,15 @@ export function runCall(core: Core, received: Received, client: Client): Promise
 }
 
 async function runToEnd(core: Core, received: Received, client: Client): Promise<End> {
-  let planned: Planned;
+  let meter: Meter | undefined;
   try {
     const known = core.hooks.authenticate.promise(received);
     const principal = requireAccess(known instanceof Promise ? await known : known, 'user', received.method);
     mark(received, 'authenticated');
     const parsed = parseCall(advance(received, { principal }), await client.body(), client);
     mark(parsed, 'read');
-    const replay = await core.hooks.replay.promise(parsed);
+    const stored = core.hooks.replay.promise(parsed);
+    const replay = stored instanceof Promise ? await stored : stored;
     mark(parsed, 'replayed');
     if (replay) {
       const [asked] = core.targetsFor(parsed.call.model, parsed.protocol);
@@ -102,14 +103,18 @@ async function runToEnd(core: Core, received: Received, client: Client): Promise
       return { type: 'replayed', exchange: parsed, replay, ...buildEndFacts(parsed, []) };
     }
     const targets = routeCall(core, parsed);
-    planned = advance(parsed, { targets: targets instanceof Promise ? await targets : targets });
+    const planned = advance(parsed, { targets: targets instanceof Promise ? await targets : targets });
     mark(planned, 'routed');
+    meter = createMeter(core, planned);
+    const grant = await core.hooks.authorize.promise({ targets: planned.targets }, planned);
+    mark(planned, 'authorized');
+    return await tryTargets(core, { planned, grant }, client, meter);
   } catch (thrown) {
     const end = buildRefusal(received, thrown);
-    sendError(client, end.error);
+    await meter?.(end);
+    sendError(client, end.error, end.exchange.call);
     return end;
   }
-  return await payForCall(core, planned, client);
 }
 
 /** Reads and checks what the body of a call says. */
@@ -140,25 +145,13 @@ export function routeCall(core: Core, parsed: Parsed): readonly Target[] | Promi
 }
 
 /**
- * Reserves, calls and settles. Once `authorize` is called, every end is metered exactly once, a refusal too,
- * before the reply's last bytes.
+ * Once `authorize` is called, every end is metered exactly once, a refusal too, before the reply's last
+ * bytes.
  */
-async function payForCall(core: Core, planned: Planned, client: Client): Promise<End> {
+function createMeter({ hooks }: Core, planned: Planned): Meter {
   let metered: Promise<void> | undefined;
-  const meter: Meter = (end) =>
-    withTimeout((metered ??= core.hooks.meter.promise(end)), longestHold).then(() =>
-      mark(planned, 'settled'),
-    );
-  try {
-    const grant = await core.hooks.authorize.promise({ targets: planned.targets }, planned);
-    mark(planned, 'authorized');
-    return await tryTargets(core, { planned, grant }, client, meter);
-  } catch (thrown) {
-    const end = buildRefusal(planned, thrown);
-    await meter(end);
-    sendError(client, end.error, planned.call);
-    return end;
-  }
+  return (end) =>
+    withTimeout((metered ??= hooks.meter.promise(end)), longestHold).then(() => mark(planned, 'settled'));
 }
 
 interface Granted {
