@@ -268,6 +268,14 @@ it.each(wires.filter((wire) => wire !== 'responses'))(
   },
 );
 
+it.each(wires.filter((wire) => wire !== 'messages'))('`compaction` is refused for %s', async (wire) => {
+  const messages = [{ role: 'user', content: 'x' }];
+  const body = { max_tokens: 9, messages, compaction: { type: 'summarize' } };
+  const { status, text, sent } = await quartet.ask('messages', getModel(wire).id, body);
+  expect([status, sent]).toEqual([400, undefined]);
+  expect(text).toContain('understand \\"compaction\\"');
+});
+
 it('Codex that tries a WebSocket first is refused at once and continues over HTTP', async () => {
   const url = new URL('/v1/responses', quartet.gateway.url);
   const asked = httpRequest(url, {

@@ -29,17 +29,24 @@ function isHarmless(name: string, value: unknown): boolean {
   return name === 'include_obfuscation' || (value === false && (name === 'store' || name === 'thought'));
 }
 
-/** Asks for a short conversation that only its vendor can read. Codex cannot use any other answer. */
-const compaction = 'compaction_trigger';
+/**
+ * Ask for a short conversation that only its vendor can read: OpenAI's item and Anthropic's field. Their
+ * clients cannot use any other answer.
+ */
+const compactionItem = 'compaction_trigger';
+const compactionField = 'compaction';
 
 /** Throws if a block asks for something that only the vendor of its protocol can answer. */
 function refuseCompaction(block: Block, protocol: string, path: string): void {
-  if (block.type !== 'foreign' || block.protocol === protocol) return;
-  if (block.value.type !== compaction) return;
-  throw new GatewayError(
+  if (block.type !== 'foreign' || block.protocol === protocol || block.value.type !== compactionItem) return;
+  throw buildCompactionError(block.protocol, compactionItem, block.at ?? path);
+}
+
+function buildCompactionError(owner: string, name: string, param: string): GatewayError {
+  return new GatewayError(
     'unsupported_parameter',
-    `Only models of ${block.protocol} understand "${compaction}": ask for a summary in words instead.`,
-    { param: block.at ?? path },
+    `Only models of ${owner} understand "${name}": ask for a summary in words instead.`,
+    { param },
   );
 }
 
@@ -86,6 +93,7 @@ function refuseDecisiveFields(
     for (const [name, value] of Object.entries(fields)) {
       if (skipped.has(name)) continue;
       refuseUnknownWord(name, value, owner);
+      if (name === compactionField && value) throw buildCompactionError(owner, name, name);
       if (!vendorState.has(name) || !value) continue;
       throw new GatewayError(
         'unsupported_parameter',
