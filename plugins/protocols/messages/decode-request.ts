@@ -23,8 +23,6 @@ const readFields = splitNames(`
   thinking output_config metadata service_tier
 `);
 
-const olderFormat = 'output_format';
-
 /** Whether the client wrote the format under the name it had in the beta. */
 function writesOlderFormat({ output_config: output, output_format: older }: Wire.Request): boolean {
   return !output?.format && older ? Wire.isSchemaFormat(older) : false;
@@ -37,7 +35,7 @@ export function decodeRequest(wire: Wire.Request, text: string): CanonicalReques
   const format = isOlder ? wire.output_format : wire.output_config?.format;
   const { tool_choice: choice } = wire;
   const rest = {
-    ...pickOwnFields(wire, isOlder ? new Set([...readFields, olderFormat]) : readFields),
+    ...pickOwnFields(wire, isOlder ? new Set([...readFields, Wire.olderFormat]) : readFields),
     ...collectLeftover(wire),
     ...thinking.rest,
     ...(choice && !isKnown(choice) ? { tool_choice: choice } : {}),
@@ -61,11 +59,11 @@ export function decodeRequest(wire: Wire.Request, text: string): CanonicalReques
     reasoning: thinking.value,
     user: wire.metadata?.user_id ?? undefined,
     serviceTier: wire.service_tier ? (tiers.get(wire.service_tier) ?? wire.service_tier) : undefined,
-    names: isOlder ? { ...readNames(thinking), format: olderFormat } : readNames(thinking),
+    names: isOlder ? { ...readNames(thinking), format: Wire.olderFormat } : readNames(thinking),
     ...bag.keep(rest, [
       'read',
       ...(wire.stream === false ? ['stream-false'] : []),
-      ...(isOlder ? [olderFormat] : []),
+      ...(isOlder ? [Wire.olderFormat] : []),
       ...thinking.form,
     ]),
   };

@@ -15,6 +15,7 @@ import { encodeTools } from './encode-tools.ts';
 import type { Encoding } from './encoding.ts';
 import { encodeFormat } from './structured-output.ts';
 import { encodeThinking } from './thinking.ts';
+import { olderFormat } from './wire.ts';
 
 export function encodeRequest(
   request: CanonicalRequest,
@@ -55,8 +56,8 @@ export function encodeRequest(
 
 /** The effort and the format, which goes back to the field that the client wrote it in. */
 function encodeOutput(request: CanonicalRequest, effort: unknown, format: unknown): Fields {
-  if (bag.form(request).includes('output_format'))
-    return { output_config: effort === undefined ? undefined : { effort }, output_format: format };
+  if (bag.form(request).includes(olderFormat))
+    return { output_config: effort === undefined ? undefined : { effort }, [olderFormat]: format };
   return { output_config: effort === undefined && format === undefined ? undefined : { effort, format } };
 }
 

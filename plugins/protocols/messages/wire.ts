@@ -141,6 +141,8 @@ const thinkingConfig = buildOpenUnion(
 );
 export const isKnownThinking = thinkingConfig.isKnown;
 
+/** What `output_config.format` was called in its beta. */
+export const olderFormat = 'output_format';
 const outputFormat = buildOpenUnion(z.looseObject({ type: z.literal('json_schema'), schema: anyObject }));
 export const isSchemaFormat = outputFormat.isKnown;
 
@@ -163,8 +165,7 @@ const fields = {
   output_config: z
     .looseObject({ effort: z.string().nullish(), format: outputFormat.any.nullish() })
     .nullish(),
-  /** What `output_config.format` was called in its beta. */
-  output_format: outputFormat.any.nullish(),
+  [olderFormat]: outputFormat.any.nullish(),
   metadata: z.looseObject({ user_id: z.string().nullish() }).nullish(),
   service_tier: z.string().nullish(),
   cache_control: cacheControl,
