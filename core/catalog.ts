@@ -43,7 +43,7 @@ export interface PriceSource {
   /** The price of a provider's model at a time; `own` is the catalogue's, which holds if it is undefined. */
   find(provider: string, model: Model, own: Price, at: number): Price | undefined;
   /** When a price changes next: milliseconds since the epoch. */
-  nextChange(at: number): number;
+  findNextChange(at: number): number;
 }
 
 /** All offers of all providers, by model id. Discovered models replace what their provider offered before. */
@@ -106,7 +106,7 @@ export class Catalog {
   /**
    * Keeps a provider's place in the order of the configuration. `look` asks the vendor for its models later.
    */
-  expect(provider: Provider, look: () => Promise<void>): void {
+  keepPlace(provider: Provider, look: () => Promise<void>): void {
     this.offer(provider, []);
     this.#listings.add(look);
   }
@@ -165,25 +165,25 @@ export class Catalog {
   }
 
   /** Each model once, as its first provider describes it. */
-  models(): Model[] {
+  listModels(): Model[] {
     if (Date.now() >= this.#nextEnd) this.#sort();
     return [...this.#byModel.values()].flatMap(([first]) => (first ? [first.model] : []));
   }
 
   /** The ids that a name can mean, whether or not they are served. */
-  candidates(name: string): readonly string[] {
+  findNamed(name: string): readonly string[] {
     return [...new Set(this.#names.flatMap((find) => find(name)))];
   }
 
   /** The error for a missing model. It names the replacement of a retired one. */
-  missing(id: string, param = 'model'): GatewayError {
+  buildMissingError(id: string, param = 'model'): GatewayError {
     return new GatewayError('model_not_found', this.#describeMissing(id, `The model "${id.slice(0, 200)}"`), {
       param,
     });
   }
 
   #describeMissing(id: string, model: string): string {
-    const named = this.candidates(id);
+    const named = this.findNamed(id);
     if (named.length > 1) return `${model} can mean ${named.join(' or ')}: send one of these.`;
     const gone = this.#gone.get(id) ?? this.#gone.get(named[0] ?? '');
     if (!gone) return `${model} does not exist, or no provider that serves it is switched on.`;
@@ -202,7 +202,7 @@ export class Catalog {
         [canonicalSlug ?? id, ...aliases].map((alias) => [alias, id]),
       ),
     );
-    const nextPrice = this.#prices?.nextChange(now) ?? Infinity;
+    const nextPrice = this.#prices?.findNextChange(now) ?? Infinity;
     this.#nextEnd = served.reduce((next, { model }) => Math.min(next, computeEnd(model)), nextPrice);
     this.#version += 1;
   }

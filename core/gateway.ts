@@ -184,7 +184,7 @@ function createHosts(core: Core, parts: Parts, control: Control): (plugin: Plugi
       plugins,
       ...registries,
       routes: routes.createView(plugin.name),
-      familyOf: (route) => routes.getOwner(route),
+      getFamily: (route) => routes.getOwner(route),
       commands: commands.createView(plugin.name),
       readiness: readiness.createView(plugin.name),
       catalog,
@@ -193,11 +193,11 @@ function createHosts(core: Core, parts: Parts, control: Control): (plugin: Plugi
       workers,
       logger,
       dataFolder: config.dataFolder,
-      resource: resources.open,
+      openResource: resources.open,
       openAdminListener,
       ...createTools(core, config.server, configuration),
       ...takeNotes(notes, plugin, config.file, logger),
-      discover: (provider, source) =>
+      discoverModels: (provider, source) =>
         watchListing({ hooks, catalog, logger, open: resources.open }, provider, source),
     };
   };
@@ -281,6 +281,6 @@ async function checkServed(core: Core, file: string): Promise<void> {
 function checkFlags({ catalog, protocols }: Core): void {
   const none = z.strictObject({});
   catalog.checkFlags(
-    new Map([...protocols.all()].map(({ name, capabilities = none }) => [name, capabilities])),
+    new Map([...protocols.list()].map(({ name, capabilities = none }) => [name, capabilities])),
   );
 }

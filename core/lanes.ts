@@ -185,9 +185,9 @@ function buildReplyContext({ id, receivedAt, call, attempt }: Routed, { tally }:
     id,
     model: model.id,
     created: Math.floor(receivedAt / 1000),
-    now: () => Math.floor(Date.now() / 1000),
+    readClock: () => Math.floor(Date.now() / 1000),
     call,
-    lost: (kind, reason) => tally.noteLoss(kind, reason),
+    reportLoss: (kind, reason) => tally.noteLoss(kind, reason),
     capabilities: model.capabilities,
   };
 }

@@ -59,7 +59,7 @@ export type Route = {
   /** A path with parameters in @koa/router syntax: `/v1/models/:id`. */
   readonly path: string;
   /** Writes an error in the body of the route's callers. Receives the error and the request id. */
-  errors(error: unknown, id?: string): RouteReply;
+  encodeError(error: unknown, id?: string): RouteReply;
   /** Serves a public route on the admin listener too, which answers when the public listener is full. */
   readonly everywhere?: true;
   /** Serves a public route on the admin listener only, as the page that operators sign in on. */
@@ -69,7 +69,7 @@ export type Route = {
   /** Lets keys that may only read send a POST: it asks a question. */
   readonly changesNothing?: true;
   /** Describes the route for `/openapi.json`, once. `false`: nothing to call. */
-  readonly openapi?: false | (() => Promise<Description>);
+  readonly describe?: false | (() => Promise<Description>);
 } & (
   | { readonly access: 'public'; handle(request: RouteRequest): Promise<RouteReply> }
   | {
@@ -98,7 +98,7 @@ export interface Credential {
 export interface Readiness {
   readonly name: string;
   /** Runs at each request of `/readyz`. Undefined: ready. Otherwise the fault, for an operator. */
-  fault(): string | undefined;
+  findFault(): string | undefined;
 }
 
 /** Limits requests to public pages, which need no key. */
@@ -141,7 +141,7 @@ export interface Host {
   readonly credentials: Registry<Credential>;
   readonly routes: Entries<Route>;
   /** The family of a route for credentials: the name of its plugin. */
-  familyOf(route: Route): string;
+  getFamily(route: Route): string;
   readonly commands: Entries<Command>;
   readonly readiness: Entries<Readiness>;
   readonly guards: Registry<Guard>;
@@ -157,7 +157,7 @@ export interface Host {
   readonly running: { readonly count: number };
   readonly catalog: Catalog;
   /** Finds the targets of a model for a client of this protocol. Empty if the model is unknown. */
-  targetsFor(model: string, client: Protocol): readonly Target[];
+  findTargets(model: string, client: Protocol): readonly Target[];
   /** The configuration as operators see it, without secrets. */
   readonly configuration: Configuration;
   /** Serves calls of all protocols on the admin listener too, below this path. */
@@ -175,26 +175,26 @@ export interface Host {
   readonly logger: Logger;
   /** Folder for files: `dataFolder` of the configuration. */
   readonly dataFolder: string;
-  readonly resource: OpenResource;
+  readonly openResource: OpenResource;
   /** Runs once all plugins are applied: look up names in options here. Throwing stops the start. */
-  applied(look: () => void): void;
+  onApplied(look: () => void): void;
   /** Opens a listener for `operator` routes and routes that are `everywhere`. Resolves with its URL. */
   openAdminListener(address: { readonly host: string; readonly port: number }): Promise<string>;
   /** Names a data file (full path) that the plugin has read. A change reloads the configuration. */
-  readsFrom(file: string): void;
+  watchFile(file: string): void;
   /** Adds a line to the output of the start. */
-  announce(line: string): void;
+  addNote(line: string): void;
   /** Says that the plugin is off, and what switches it on: `set OPENAI_API_KEY`. */
-  off(remedy: string): void;
+  noteOff(remedy: string): void;
   /** Names an SDK's base URL, which the start prints. Unknown paths below it get the protocol's errors. */
-  address(address: ClientAddress): void;
+  addAddress(address: ClientAddress): void;
   /**
    * Adds a command to the output of the first start. `{url}` becomes the gateway's URL, `{model}` the
    * cheapest model with this output (default text). Without such a model the command is left out.
    */
-  example(line: string, output?: 'text' | 'image'): void;
+  addExample(line: string, output?: 'text' | 'image'): void;
   /** Reads a provider's model list when ready and at intervals, and offers its models. */
-  discover(
+  discoverModels(
     provider: Provider,
     source: { url: string; headers: Readonly<Record<string, string>>; options: ProviderOptions },
   ): void;

@@ -111,7 +111,7 @@ export async function previewCall(core: Core, request: PreviewRequest): Promise<
 }
 
 function findProtocol({ protocols }: PreviewCore, { path, query }: PreviewRequest): [Protocol, Match] {
-  for (const protocol of protocols.all()) {
+  for (const protocol of protocols.list()) {
     const match = protocol.client.match('POST', path, query);
     if (match) return [protocol, match];
   }
@@ -165,7 +165,7 @@ function listCrossings(
   for (const target of [...chosen, ...offered]) {
     const spoken = new Set([target.protocol, ...(target.wires ?? [])]);
     const others = everyWire
-      ? [...core.protocols.all()].filter((wire) => isComparable(wire, parsed, target))
+      ? [...core.protocols.list()].filter((wire) => isComparable(wire, parsed, target))
       : [];
     for (const protocol of new Set([...spoken, ...others])) {
       const key = JSON.stringify([target.provider.name, target.model.id, protocol.name]);

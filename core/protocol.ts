@@ -130,12 +130,12 @@ export interface ReplyContext {
   /** Unix seconds. */
   readonly created: number;
   /** Current Unix seconds. Absent if replies must not depend on the time. */
-  readonly now?: () => number;
+  readonly readClock?: () => number;
   readonly call: ClientCall;
   /**
    * Reports a part of the reply that the client's protocol cannot carry (`audio`, `candidates[1]`), and why.
    */
-  readonly lost?: (kind: string, reason: string) => void;
+  readonly reportLoss?: (kind: string, reason: string) => void;
   /** Capabilities of the model that answers. */
   readonly capabilities?: Capabilities;
 }
@@ -230,7 +230,7 @@ export interface UpstreamSide {
    * The protocol's own headers. Receives the client's headers if it speaks this protocol, otherwise none. A
    * header not named here never reaches a provider.
    */
-  headers(client: ClientHeaders): Readonly<Record<string, string>>;
+  buildHeaders(client: ClientHeaders): Readonly<Record<string, string>>;
   /** Returns the edits that a client's own bytes need for this target. Nothing else of them changes. */
   retarget(target: Retarget): readonly Edit[];
   /** Encodes a canonical request for a model: the wire body, and what it cannot express. */
@@ -273,7 +273,7 @@ export interface CountSide {
    * The provider's URL for counts, from its URL for calls. A provider whose endpoint is a function is asked
    * itself.
    */
-  addressFor(calls: string): string;
+  buildAddress(calls: string): string;
   /** Encodes a canonical request as a count, and what it cannot express. */
   encodeRequest(request: CanonicalRequest, model: Model): EncodedRequest;
   /** Decodes the number of tokens. Throws on garbage. */
@@ -295,5 +295,5 @@ export interface Protocol {
   /** Absent if the protocol has no count. */
   readonly count?: CountSide;
   /** Describes the endpoints for `/openapi.json`, once. */
-  openapi?(): Promise<readonly CallDescription[]>;
+  describeCalls?(): Promise<readonly CallDescription[]>;
 }

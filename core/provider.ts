@@ -97,7 +97,7 @@ export interface ProviderSpec {
   /** Whether the vendor keeps the calls to a base URL in one region, which costs more (`price.regional`). */
   readonly isRegional?: (baseUrl: string) => boolean;
   /** How the key is sent. Default: `Authorization: Bearer`. */
-  readonly credential?: (key: string) => Readonly<Record<string, string>>;
+  readonly buildCredential?: (key: string) => Readonly<Record<string, string>>;
 }
 
 /** When a client disconnects: cancel the provider's reply, or drain it for its usage, within limits. */
@@ -183,15 +183,15 @@ export function defineProvider(spec: ProviderSpec): PluginFactory<typeof options
         spec.baseUrl
       )?.replace(/\/+$/, '');
       if (!base || (spec.baseUrl && keys.length === 0)) {
-        host.off(`set ${spec.baseUrl ? spec.env.key : spec.env.baseUrl}`);
+        host.noteOff(`set ${spec.baseUrl ? spec.env.key : spec.env.baseUrl}`);
         return;
       }
-      if (spec.models instanceof URL) host.readsFrom(fileURLToPath(spec.models));
+      if (spec.models instanceof URL) host.watchFile(fileURLToPath(spec.models));
       const models =
         spec.models instanceof URL
           ? applyOwnModels(spec.name, readModels(spec.models, spec.isRegional?.(base)), options.models)
           : undefined;
-      const credentials = keys.length > 0 ? keys.map(spec.credential ?? buildBearer) : [{}];
+      const credentials = keys.length > 0 ? keys.map(spec.buildCredential ?? buildBearer) : [{}];
       for (const [index, headers] of credentials.entries()) {
         const number = credentials.length > 1 ? index + 1 : undefined;
         const provider = createProvider(spec, { base, credential: headers, number }, options);
@@ -206,7 +206,7 @@ export function defineProvider(spec: ProviderSpec): PluginFactory<typeof options
         });
         if (models) host.catalog.offer(provider, models);
         else if (!(spec.models instanceof URL))
-          host.discover(provider, { url: base + spec.models.discover, headers, options });
+          host.discoverModels(provider, { url: base + spec.models.discover, headers, options });
       }
     },
   });

@@ -98,7 +98,7 @@ function createHandler(core: Core, audience: Audience): RequestListener {
   const prefixes = audience === 'everyone' ? [''] : [...core.callPaths];
   const router = createRouter(core, audience, pages);
   app.use(router.routes());
-  const findCall = createMatcher([...core.protocols.all()], prefixes);
+  const findCall = createMatcher([...core.protocols.list()], prefixes);
   const listener = { core, router, findCall, isPublic: audience === 'everyone' };
   app.use((context) => {
     const id = createRequestId();
@@ -224,8 +224,8 @@ function createRouter(core: Core, audience: Audience, pages: Pages): Router {
     context.status = faults.length > 0 ? 503 : 200;
     sendJson(context, faults.length > 0 ? { status: 'not ready', faults } : { status: 'ready' });
   });
-  const protocols = audience === 'everyone' ? [...core.protocols.all()] : [];
-  for (const route of core.routes.all()) {
+  const protocols = audience === 'everyone' ? [...core.protocols.list()] : [];
+  for (const route of core.routes.list()) {
     if (!isServed(route, audience === 'operators')) continue;
     core.routes.register(route, protocols, () =>
       router.register(route.path, [route.method], async (context) => {

@@ -21,7 +21,7 @@ export const basic = definePlugin({
       // Undefined: not a credential of this scheme, let another look. From here on it is ours, and may be
       // bad.
       if (secret === undefined) return undefined;
-      for (const keyring of keyrings.all()) {
+      for (const keyring of keyrings.list()) {
         const principal = await keyring.verify(secret);
         if (principal) return principal;
       }

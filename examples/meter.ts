@@ -28,11 +28,11 @@ function countTokens(end: End): number {
 export const allowance = definePlugin({
   name: 'allowance',
   options,
-  apply({ hooks, resource }, { tokensPerDay }) {
+  apply({ hooks, openResource }, { tokensPerDay }) {
     let used: Used = new Map();
 
     hooks.ready.tapPromise('allowance', async () => {
-      used = await resource(
+      used = await openResource(
         'allowance',
         {},
         () => used,

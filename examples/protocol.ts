@@ -59,7 +59,7 @@ class Listener {
   /** The piece of the answer that the event adds; empty for most. */
   hear(event: CanonicalEvent): string {
     if (event.type === 'block-start' && event.kind === 'text') this.#texts.add(event.block);
-    else if (event.type === 'block-start') this.#context.lost?.(event.kind, 'an answer is text');
+    else if (event.type === 'block-start') this.#context.reportLoss?.(event.kind, 'an answer is text');
     else if (event.type === 'usage')
       this.ended = { ...this.ended, tokens: { ...this.ended.tokens, ...tokens.parse(event.usage) } };
     else if (event.type === 'finish') this.ended = { ...this.ended, ended: event.reason.unified };
@@ -157,7 +157,7 @@ export const protocol: Protocol = {
     encodeStreamError: (error) => buildFrame(buildErrorBody(error)),
   },
   upstream: {
-    headers: () => ({}),
+    buildHeaders: () => ({}),
     // Where client and vendor both speak it, the client's own bytes go on with these members set.
     retarget: ({ call, model, outputLimit }) => [
       { path: ['model'], value: model },
@@ -207,7 +207,7 @@ export const protocol: Protocol = {
     terminator: '',
   },
   // What `/openapi.json` tells of it.
-  openapi: async () => [
+  describeCalls: async () => [
     {
       method: 'POST',
       path: '/ask',

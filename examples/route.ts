@@ -19,16 +19,16 @@ export const prices = definePlugin({
       path,
       access: 'public',
       // What `/openapi.json` tells of it.
-      openapi: async () => ({
+      describe: async () => ({
         summary: 'Prices of all models, as CSV',
         query: z.object({ owner: z.string().optional() }),
         replies: { 200: { 'text/csv': z.string() } },
         error: z.looseObject({ error: z.looseObject({ message: z.string() }) }),
       }),
-      errors: (error) => encodeError(toGatewayError(error)),
+      encodeError: (error) => encodeError(toGatewayError(error)),
       async handle({ query }) {
         const owner = query.get('owner');
-        const models = catalog.models().filter(({ id }) => owner === null || id.startsWith(`${owner}/`));
+        const models = catalog.listModels().filter(({ id }) => owner === null || id.startsWith(`${owner}/`));
         // What is kept is nano-USD for a million tokens, so that no price is ever a float.
         const lines = models.map(({ id, price }) =>
           [id, formatUsd(price?.input ?? 0n), formatUsd(price?.output ?? 0n)].join(','),

@@ -91,7 +91,7 @@ function addRule(usage: Usage, { attempt: { target, startedAt } }: Routed): Usag
   const { price, schedule } = target;
   if (!schedule) return usage;
   const past = price.billedAt === 'start' ? performance.now() - startedAt : 0;
-  return { ...usage, rule: schedule.ruleAt(Date.now() - past) ?? price.name ?? standard };
+  return { ...usage, rule: schedule.findRule(Date.now() - past) ?? price.name ?? standard };
 }
 
 /** Media that a model may read or produce beyond what the catalogue states. */

@@ -98,7 +98,7 @@ export function boundUse(
   } = target;
   const { brief, uncached: unmarked } = size;
   const uncached = unmarked === true && caching === 'marked';
-  const rules = target.schedule?.rulesFrom(Date.now());
+  const rules = target.schedule?.listPossibleRules(Date.now());
   const output = boundOutput(call, model, granted);
   const sent = boundInput(call, model);
   const mode = getAskedMode(call);

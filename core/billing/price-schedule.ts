@@ -179,14 +179,14 @@ export class PriceSchedule {
   }
 
   /** The rule that applies at a moment. */
-  ruleAt(at: number): string | undefined {
+  findRule(at: number): string | undefined {
     const place = Math.floor(at / minute);
     if (this.#now?.minute !== place) this.#now = { minute: place, rule: this.#find(place) };
     return this.#now.rule;
   }
 
   /** All rules that a call can meet if it starts now: those of each minute until it must have ended. */
-  rulesFrom(now: number): readonly (string | undefined)[] {
+  listPossibleRules(now: number): readonly (string | undefined)[] {
     if (this.#longest > longestLook) return [undefined, ...this.#rules.map(({ name }) => name)];
     const first = Math.floor(now / minute);
     if (first === this.#seen.first && this.#seen.last >= first) return this.#within;

@@ -61,7 +61,7 @@ export class Commands extends Registry<Command> {
     if (ownVerbs.has(first) || first === 'help')
       throw new Error(`command "${command.name}": "${first}" is one of the gateway's own verbs`);
     const typed = words.join(' ');
-    const taken = [...this.all()].find((known) => splitVerb(known).words.join(' ') === typed);
+    const taken = [...this.list()].find((known) => splitVerb(known).words.join(' ') === typed);
     if (taken)
       throw new Error(
         `command "${command.name}": the verb "${typed}" already belongs ` +

@@ -31,7 +31,7 @@ interface Place {
 export function watchListing(
   { hooks, catalog, logger, open }: Place,
   provider: Provider,
-  { url, headers, options }: Parameters<Host['discover']>[1],
+  { url, headers, options }: Parameters<Host['discoverModels']>[1],
 ): void {
   let listed: Listed = {};
   const look = async (): Promise<void> => {
@@ -48,7 +48,7 @@ export function watchListing(
       logger.warn({ error }, `the list of models could not be read from ${url}`);
     }
   };
-  catalog.expect(provider, look);
+  catalog.keepPlace(provider, look);
   // Models that the operator describes need no list.
   catalog.offer(provider, readListing(provider.name, { data: [] }, options));
   let timer: NodeJS.Timeout | undefined;

@@ -24,17 +24,17 @@ export function takeNotes(
   plugin: Plugin,
   file: string,
   logger: Logger,
-): Pick<Host, 'applied' | 'readsFrom' | 'announce' | 'off' | 'address' | 'example'> {
+): Pick<Host, 'onApplied' | 'watchFile' | 'addNote' | 'noteOff' | 'addAddress' | 'addExample'> {
   return {
-    applied: (check) => void checks.push(() => runNamed(plugin, 'applied', file, check)),
-    readsFrom: (read) => void files.add(read),
-    announce: (line) => void notes.push(line),
-    off(remedy) {
+    onApplied: (check) => void checks.push(() => runNamed(plugin, 'onApplied', file, check)),
+    watchFile: (read) => void files.add(read),
+    addNote: (line) => void notes.push(line),
+    noteOff(remedy) {
       off.set(plugin.name, remedy);
       logger.debug(`off: ${remedy} to switch it on`);
     },
-    address: (address) => void addresses.push(address),
-    example: (line, output = 'text') => void examples.push({ line, output }),
+    addAddress: (address) => void addresses.push(address),
+    addExample: (line, output = 'text') => void examples.push({ line, output }),
   };
 }
 

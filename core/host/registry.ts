@@ -27,7 +27,7 @@ export class Registry<Entry extends { readonly name: string }> {
     return entry;
   }
 
-  all(): IterableIterator<Entry> {
+  list(): IterableIterator<Entry> {
     return this.#entries.values();
   }
 
@@ -37,7 +37,7 @@ export class Registry<Entry extends { readonly name: string }> {
       this.add(entry);
       this.#owners.set(entry.name, plugin);
     };
-    return { add, find: (name) => this.find(name), get: (name) => this.get(name), all: () => this.all() };
+    return { add, find: (name) => this.find(name), get: (name) => this.get(name), list: () => this.list() };
   }
 
   /** The plugin that added an entry. */
@@ -49,5 +49,5 @@ export class Registry<Entry extends { readonly name: string }> {
 /** A registry as plugins see it. */
 export type Entries<Entry extends { readonly name: string }> = Pick<
   Registry<Entry>,
-  'add' | 'find' | 'get' | 'all'
+  'add' | 'find' | 'get' | 'list'
 >;

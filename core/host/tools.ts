@@ -14,11 +14,11 @@ export function createTools(
   configuration: Configuration,
 ): Pick<
   Host,
-  'targetsFor' | 'preview' | 'addresses' | 'listener' | 'running' | 'configuration' | 'serveCalls'
+  'findTargets' | 'preview' | 'addresses' | 'listener' | 'running' | 'configuration' | 'serveCalls'
 > {
   const { targetsFor, addresses, calls, callPaths } = core;
   return {
-    targetsFor,
+    findTargets: targetsFor,
     preview: async (request) => (await import('../preview.ts')).previewCall(core, request),
     addresses,
     listener,

@@ -45,7 +45,7 @@ export async function answerRoute(asked: Asked): Promise<RouteReply> {
   if (methodsWithBody.has(context.method))
     return route.handle(await readRouteRequest(context, params, core.trustedProxies));
   const request = new BodilessRequest(context, params, core.trustedProxies);
-  for (const guard of core.guards.all()) await guard.admit(request.address);
+  for (const guard of core.guards.list()) await guard.admit(request.address);
   if (!route.personal) return route.handle(request);
   return route.handle(new BodilessRequest(context, params, core.trustedProxies, await identify(asked)));
 }

@@ -5,7 +5,7 @@ import type { Readiness } from '../plugin.ts';
 
 /** Runs a check. A plugin in plain JavaScript may return anything. */
 function runCheck(check: Readiness): string | undefined {
-  const fault: unknown = check.fault();
+  const fault: unknown = check.findFault();
   if (fault === undefined || typeof fault === 'string') return fault;
   // An unhandled rejection would end the process.
   if (fault instanceof Promise) fault.catch(() => undefined);
@@ -15,7 +15,7 @@ function runCheck(check: Readiness): string | undefined {
 
 /** A check that throws counts as a fault, and its plugin is named. */
 export function findReadinessFaults({ calls, readiness, logger }: Core): string[] {
-  const faults = [...readiness.all()].flatMap((check) => {
+  const faults = [...readiness.list()].flatMap((check) => {
     try {
       const fault = runCheck(check);
       return fault === undefined ? [] : [`${check.name}: ${fault}`];

@@ -80,7 +80,7 @@ export async function buildRouteReply(
     const refusal = toGatewayError(error);
     if (refusal.code === 'internal') log(error);
     try {
-      return checkReply(core, route, 'errors', addHeaders(route.errors(error, id), refusal));
+      return checkReply(core, route, 'encodeError', addHeaders(route.encodeError(error, id), refusal));
     } catch (fault) {
       log(fault);
       const { status, message, code } = toGatewayError(fault);

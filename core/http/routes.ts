@@ -8,15 +8,15 @@ const accesses = new Set<unknown>(['public', 'user', 'operator'] satisfies Route
 /**
  * Checks a route from a plugin in plain JavaScript. Otherwise its faults would show only when it is called.
  */
-function findFault({ method, path, access, handle, errors }: Route): string | undefined {
+function findFault({ method, path, access, handle, encodeError }: Route): string | undefined {
   if (!/^(GET|POST|PUT|PATCH|DELETE)$/.test(method))
     return '"method" must be GET, POST, PUT, PATCH or DELETE';
   if (!path?.startsWith('/')) return '"path" must begin with "/"';
   if (!accesses.has(access)) return `"access" must be one of ${[...accesses].join(', ')}`;
   if (typeof handle !== 'function') return '"handle" must be a function';
-  return typeof errors === 'function'
+  return typeof encodeError === 'function'
     ? undefined
-    : '"errors" must be a function that turns an error into a reply';
+    : '"encodeError" must be a function that turns an error into a reply';
 }
 
 /** Whether a listener serves a route: the admin listener operator routes, the public one all others. */

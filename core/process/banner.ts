@@ -40,7 +40,7 @@ function formatAddresses({ addresses }: Gateway, url: string): string[] {
 }
 
 function formatProviders({ providers, off }: Gateway): string[] {
-  const on = [...providers.all()].map(({ name }) => name).join(', ');
+  const on = [...providers.list()].map(({ name }) => name).join(', ');
   const missing = [...off].map(([name, remedy]) => `${name} (${remedy})`).join(', ');
   return [...foldText(`Providers: ${on || 'none'}.`), ...(missing ? foldText(`Off: ${missing}.`) : [])];
 }
@@ -53,7 +53,7 @@ function computeTrialCost({ price = freePrice }: Model): Nano {
 /** Example commands, each with a model that exists and can answer. */
 function formatExamples({ examples, catalog }: Gateway, url: string): string[] {
   const models = catalog
-    .models()
+    .listModels()
     .toSorted((one, other) => Number(computeTrialCost(one) - computeTrialCost(other)));
   return examples.flatMap(({ line, output }) => {
     const model = models.find((each) => each.output[0] === output);

@@ -124,7 +124,7 @@ async function printConfig(options: { json?: boolean }): Promise<void> {
   const gateway = createGateway(config, logger);
   await gateway.check();
   const plugins = config.plugins.map(({ name }) => name);
-  const protocols = [...gateway.protocols.all()].map(({ name }) => name);
+  const protocols = [...gateway.protocols.list()].map(({ name }) => name);
   const lacks = listShortcomings(gateway);
   const warnings = listWarnings(config);
   const verdict =
@@ -172,7 +172,7 @@ async function addPluginVerbs(program: Program, wanted: string | undefined): Pro
   if (wanted !== undefined && wanted !== 'completion' && ownVerbs.has(wanted)) return;
   try {
     const gateway = createGateway(await loadConfig(resolveConfigFile()), logger);
-    const commands = orderVerbs(gateway.commands.all());
+    const commands = orderVerbs(gateway.commands.list());
     for (const command of commands) {
       try {
         addVerb(program, command, gateway);

@@ -11,17 +11,17 @@ export function listShortcomings({
   hooks,
 }: Pick<Gateway, 'protocols' | 'providers' | 'keyrings' | 'hooks'>): string[] {
   const warnings: string[] = [];
-  if (protocols.all().next().done)
+  if (protocols.list().next().done)
     warnings.push('No protocol is listed, so no client can call: add one, such as chatCompletions().');
   // Taps at an earlier stage only reject calls, so they do not count as authentication.
   if (!hooks.authenticate.taps.some(({ stage = 0 }) => stage >= 0))
     warnings.push('No credential plugin is listed, so every call is refused: add one, such as bearer().');
-  else if (keyrings.all().next().done)
+  else if (keyrings.list().next().done)
     warnings.push(
       'No plugin keeps keys, so calls are refused unless a plugin of yours authenticates them: ' +
         'add balance().',
     );
-  if (providers.all().next().done)
+  if (providers.list().next().done)
     warnings.push("No provider is on, so there are no models: set a provider's key, or add demo().");
   return warnings;
 }

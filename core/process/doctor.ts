@@ -136,7 +136,7 @@ async function examinePort({ server: { host, port }, file }: Config): Promise<Fi
 
 function examineProviders({ providers, off }: Gateway): Finding {
   const subject = 'providers';
-  const on = [...providers.all()].map(({ name }) => name);
+  const on = [...providers.list()].map(({ name }) => name);
   if (on.length > 0) return { subject, state: 'well', message: `on: ${on.join(', ')}` };
   return {
     subject,
@@ -150,7 +150,7 @@ async function examinePlugins(config: Config, logger: Logger): Promise<Finding[]
   const gateway = createGateway(config, logger);
   try {
     await gateway.check();
-    const examined = await Promise.all([...gateway.examinations.all()].map(({ examine }) => examine()));
+    const examined = await Promise.all([...gateway.examinations.list()].map(({ examine }) => examine()));
     return [examineProviders(gateway), ...examined.flat()];
   } finally {
     await gateway.close();

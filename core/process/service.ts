@@ -128,7 +128,7 @@ export async function serve(first: Config, logger: Logger): Promise<Service> {
 
   async function replace(): Promise<Outcome> {
     try {
-      watcher.reading();
+      watcher.noteReading();
       const next = await loadConfig(config.file);
       const opened = await openGateway(next, logger, control);
       if (stopping) {

@@ -19,7 +19,7 @@ export interface FileWatcher {
   /** Watches these files and no others from now on. */
   watch(files: readonly string[]): void;
   /** The files are about to be read: only later changes count. */
-  reading(): void;
+  noteReading(): void;
   close(): void;
 }
 
@@ -75,7 +75,7 @@ export function watchFiles(files: readonly string[], onChange: () => void, logge
   follow(files);
   return {
     watch: follow,
-    reading() {
+    noteReading() {
       for (const file of states.keys()) states.set(file, readState(file));
     },
     close() {

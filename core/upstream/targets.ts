@@ -45,7 +45,7 @@ export function createTargetFinder(catalog: Catalog, protocols: Registry<Protoco
 
 /** The error for a call to an unknown model. If the name is no id, it says what an id looks like. */
 function buildModelError(catalog: Catalog, model: string): GatewayError {
-  if (model.includes('/') || catalog.candidates(model).length > 0) return catalog.missing(model);
+  if (model.includes('/') || catalog.findNamed(model).length > 0) return catalog.buildMissingError(model);
   const name = JSON.stringify(model.slice(0, 200));
   return new GatewayError(
     'invalid_request',

@@ -25,7 +25,7 @@ export function buildUnsigned(
     method: 'POST',
     url: buildUrl(attempt.target, operation, call.stream),
     headers: {
-      ...protocol.upstream.headers(exchange.protocol === protocol ? headers : {}),
+      ...protocol.upstream.buildHeaders(exchange.protocol === protocol ? headers : {}),
       'content-type': contentType,
       accept: call.stream ? 'text/event-stream' : 'application/json',
       'accept-encoding': 'identity',
@@ -42,5 +42,5 @@ function buildUrl(target: Target, operation: EncodedBody['operation'], stream: b
   if (endpoint === undefined)
     throw new GatewayError('internal', `The provider "${provider.name}" has no ${protocol.name} endpoint.`);
   if (typeof endpoint === 'function') return endpoint(target, operation, stream);
-  return (operation === 'count' ? protocol.count?.addressFor(endpoint) : undefined) ?? endpoint;
+  return (operation === 'count' ? protocol.count?.buildAddress(endpoint) : undefined) ?? endpoint;
 }

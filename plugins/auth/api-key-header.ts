@@ -9,7 +9,7 @@ export const apiKeyHeader = defineCredential({
   before: 'bearer',
   usual: ['messages'],
   openapi: { 'x-api-key': { type: 'apiKey', in: 'header', name: 'x-api-key' } },
-  secretIn({ headers }) {
+  findSecret({ headers }) {
     const secret = headers['x-api-key'];
     return typeof secret === 'string' ? secret : undefined;
   },

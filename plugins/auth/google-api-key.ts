@@ -13,7 +13,7 @@ export const googleApiKey = defineCredential({
     'x-partner-api-key': { type: 'apiKey', in: 'header', name: 'x-partner-api-key' },
     key: { type: 'apiKey', in: 'query', name: 'key' },
   },
-  secretIn({ headers, query }) {
+  findSecret({ headers, query }) {
     const places = [headers['x-partner-api-key'], headers['x-goog-api-key'], query.get('key')];
     return places.find((secret): secret is string => typeof secret === 'string' && secret !== '');
   },

@@ -68,7 +68,7 @@ async function findCall(
 ): Promise<Kept> {
   let kept: Kept | undefined =
     memory?.calls.get(id) ?? keptSchema.safeParse(await workers.askOthers('calls', id)).data;
-  for (const archive of archives.all()) kept ??= await archive.find(id);
+  for (const archive of archives.list()) kept ??= await archive.find(id);
   // Another key's call gets the same answer as one that never was, so that ids cannot be probed.
   if (kept?.key === key) return kept;
   throw new GatewayError('not_found', `No call "${id.slice(0, 100)}" of this key is remembered.`, {
@@ -80,12 +80,12 @@ export const calls = definePlugin({
   name: 'calls',
   options,
   apply(host, { most }) {
-    const { hooks, routes, resource, workers } = host;
+    const { hooks, routes, openResource, workers } = host;
     let memory: Memory | undefined;
     let live: LiveCalls | undefined;
     hooks.ready.tapPromise('calls', async () => {
       live = new LiveCalls(workers);
-      memory = await resource(
+      memory = await openResource(
         'calls',
         { most },
         () => createMemory(most, workers),
@@ -106,8 +106,8 @@ export const calls = definePlugin({
       method: 'GET',
       path: '/admin/events',
       access: 'operator',
-      errors: buildErrorReply,
-      openapi: async () => (await import('./calls/description.ts')).liveCalls,
+      encodeError: buildErrorReply,
+      describe: async () => (await import('./calls/description.ts')).liveCalls,
       async handle() {
         if (!live) throw new GatewayError('not_found', 'The gateway is not ready yet.');
         return {
@@ -122,8 +122,8 @@ export const calls = definePlugin({
       method: 'GET',
       path: '/v1/calls/:id',
       access: 'user',
-      errors: (error) => encodeError(toGatewayError(error)),
-      openapi: async () => (await import('./calls/description.ts')).oneCall,
+      encodeError: (error) => encodeError(toGatewayError(error)),
+      describe: async () => (await import('./calls/description.ts')).oneCall,
       handle: async ({ params: { id = '' } }, principal) => {
         const { body } = await findCall(memory, id, principal, host);
         return {

@@ -47,14 +47,14 @@ function describeModel(catalog: Catalog, model: Model): object {
 }
 
 function listModels(catalog: Catalog, owner: string | undefined): CommandResult {
-  const owned = catalog.models().filter(({ id }) => owner === undefined || id.startsWith(`${owner}/`));
+  const owned = catalog.listModels().filter(({ id }) => owner === undefined || id.startsWith(`${owner}/`));
   const models = owned.toSorted((first, second) => (first.id < second.id ? -1 : 1));
   const json = models.map((model) => describeModel(catalog, model));
   if (models.length === 0)
     return {
       json,
       text:
-        owner === undefined || catalog.models().length === 0
+        owner === undefined || catalog.listModels().length === 0
           ? "No models: set a provider's key."
           : `No models of "${owner}".`,
     };
@@ -129,7 +129,7 @@ export const catalogue = definePlugin({
       catalog,
       publicKey: prices.publicKey,
       use: <Result>(task: (all: Documents) => Promise<Result>): Promise<Result> => {
-        const [store] = documents.all();
+        const [store] = documents.list();
         if (!store) throw new Error('prices are kept with the ledger: add balance() to the configuration');
         return store.use(task);
       },
@@ -144,7 +144,7 @@ export const catalogue = definePlugin({
     for (const route of createCatalogueRoutes(work, () => void service.look())) host.routes.add(route);
     // After the plugin that keeps documents has opened its store.
     hooks.ready.tapPromise({ name: 'catalogue', stage: 10 }, async () => {
-      if (documents.all().next().done !== true) await service.start();
+      if (documents.list().next().done !== true) await service.start();
     });
     hooks.close.tapPromise({ name: 'catalogue', stage: -10 }, () => service.stop());
     commands.add({

@@ -35,12 +35,12 @@ function selectUsualHeaders(described: Description['headers']): Endpoint['header
 async function findEndpoint(host: Host, order: Order, model: string): Promise<Endpoint> {
   const protocol = host.protocols.find(order.protocol);
   if (!protocol) {
-    const known = [...host.protocols.all()].map(({ name }) => name).join(', ');
+    const known = [...host.protocols.list()].map(({ name }) => name).join(', ');
     throw new GatewayError('invalid_request', `There is no such protocol; there are: ${known}.`, {
       param: 'protocol',
     });
   }
-  for (const { method, path: template, headers } of (await protocol.openapi?.()) ?? []) {
+  for (const { method, path: template, headers } of (await protocol.describeCalls?.()) ?? []) {
     const named = template.includes('{model}');
     const path = template.replace('{model}', () => model);
     const match = protocol.client.match(method, path, 'alt=sse');

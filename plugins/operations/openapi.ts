@@ -38,7 +38,7 @@ export const openapi = definePlugin({
     const shared = {
       method: 'GET',
       access: 'public',
-      errors: (error: unknown) => encodeError(toGatewayError(error)),
+      encodeError: (error: unknown) => encodeError(toGatewayError(error)),
     } as const;
     // Each listener describes what it serves, so that calls can be tried from its own page.
     const createRoutes = (audience: Audience): Route[] => {
@@ -50,21 +50,21 @@ export const openapi = definePlugin({
           name: `${name}openapi`,
           path: '/openapi.json',
           handle: createDocumentHandler(host, audience),
-          openapi: async () => (await import('./openapi/own-pages.ts')).document,
+          describe: async () => (await import('./openapi/own-pages.ts')).document,
         },
         {
           ...place,
           name: `${name}docs`,
           path: '/docs',
           handle: () => serveViewer('index.html'),
-          openapi: async () => (await import('./openapi/own-pages.ts')).page,
+          describe: async () => (await import('./openapi/own-pages.ts')).page,
         },
         {
           ...place,
           name: `${name}docs-file`,
           path: '/docs/:file',
           handle: ({ params: { file = '' } }) => serveViewer(file),
-          openapi: false,
+          describe: false,
         },
       ];
     };

@@ -85,6 +85,6 @@ export const overload = definePlugin({
         retryAfter: 2,
       });
     });
-    readiness.add({ name: 'overload', fault: () => strain?.text });
+    readiness.add({ name: 'overload', findFault: () => strain?.text });
   },
 });

@@ -241,7 +241,7 @@ export const prometheus = definePlugin({
       path: '/metrics',
       access: 'public',
       ...(listener === 'admin' ? { adminOnly: true } : { everywhere: true }),
-      openapi: async () => ({
+      describe: async () => ({
         summary: 'Metrics, for Prometheus',
         replies: { 200: { 'text/plain': z.string() } },
         error: z.object({ error: z.string() }).meta({ title: 'MetricsError' }),
@@ -251,7 +251,7 @@ export const prometheus = definePlugin({
         headers: { 'content-type': registry.contentType },
         body: await host.scrape(),
       }),
-      errors: (error) => ({
+      encodeError: (error) => ({
         status: toGatewayError(error).status,
         body: { error: toGatewayError(error).message },
       }),

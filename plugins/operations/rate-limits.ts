@@ -38,7 +38,7 @@ function isLimited({ requests, tokens, parallel }: Limits): boolean {
 }
 
 function openGate(
-  { hooks, resource, workers }: Host,
+  { hooks, openResource, workers }: Host,
   { perKey, perAccount, window, postgres }: z.output<typeof options>,
 ): void {
   let gate: Gate | undefined;
@@ -57,8 +57,11 @@ function openGate(
         ),
       };
     };
-    ({ gate } = await resource('rate limits', { perKey, perAccount, window, postgres }, open, ({ store }) =>
-      store.close(),
+    ({ gate } = await openResource(
+      'rate limits',
+      { perKey, perAccount, window, postgres },
+      open,
+      ({ store }) => store.close(),
     ));
   });
   // Before the ledger's tap, so that a call refused here reserves nothing.

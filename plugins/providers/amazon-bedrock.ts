@@ -14,7 +14,7 @@ export const amazonBedrock = definePlugin({
   apply(host, options) {
     const place = findPlace(options);
     if (!place)
-      return host.off(
+      return host.noteOff(
         'set AWS_REGION, and AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY or AWS_BEARER_TOKEN_BEDROCK',
       );
     offerCloud(host, {

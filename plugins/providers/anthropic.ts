@@ -11,5 +11,5 @@ export const anthropic = defineProvider({
   models: new URL('catalogue/anthropic.json', import.meta.url),
   probe: { path: '/v1/models', headers: { 'anthropic-version': '2023-06-01' } },
   // The version header comes from the protocol, or from the client if its request passes unchanged.
-  credential: (key) => ({ 'x-api-key': key }),
+  buildCredential: (key) => ({ 'x-api-key': key }),
 });

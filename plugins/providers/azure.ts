@@ -14,7 +14,7 @@ export const azure = definePlugin({
   options: optionsSchema,
   apply(host, options) {
     const { baseUrl, apiKey, apiVersion } = completeOptions(options);
-    if (baseUrl === undefined) return host.off('set AZURE_OPENAI_ENDPOINT');
+    if (baseUrl === undefined) return host.noteOff('set AZURE_OPENAI_ENDPOINT');
     offerCloud(host, {
       provider: {
         name: 'azure',

@@ -14,7 +14,7 @@ export const googleVertex = definePlugin({
   options: optionsSchema,
   apply(host, options) {
     const place = findPlace(options);
-    if (!place) return host.off('set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION');
+    if (!place) return host.noteOff('set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION');
     offerCloud(host, {
       provider: {
         name: 'google-vertex',

@@ -11,5 +11,5 @@ export const google = defineProvider({
   },
   models: new URL('catalogue/google.json', import.meta.url),
   probe: { path: '/v1beta/models' },
-  credential: (key) => ({ 'x-goog-api-key': key }),
+  buildCredential: (key) => ({ 'x-goog-api-key': key }),
 });

@@ -74,7 +74,7 @@ export const aliases = definePlugin({
       const models = findModels(known, parsed.call.model);
       if (!models || models.length < 2) return targets;
       const served = models
-        .map(({ model, weight }) => ({ weight, found: host.targetsFor(model, parsed.protocol) }))
+        .map(({ model, weight }) => ({ weight, found: host.findTargets(model, parsed.protocol) }))
         .filter(({ found }) => found.length > 0);
       return chooseFirst(served, parsed).flatMap(({ found }): readonly Target[] => found);
     });

@@ -23,7 +23,7 @@ class Index {
   readonly #byOtherName = new Map<string, Set<string>>();
 
   constructor(catalog: Catalog) {
-    for (const { id, aliases, canonicalSlug, upstream } of catalog.models()) {
+    for (const { id, aliases, canonicalSlug, upstream } of catalog.listModels()) {
       add(this.#byName, omitOwner(id), id);
       for (const alias of [...aliases, ...(canonicalSlug ? [canonicalSlug] : [])])
         add(this.#byOtherName, omitOwner(alias), id);

@@ -60,7 +60,7 @@ function toRates(
 
 /** A call long enough for a dearer tier is charged entirely at that tier. */
 function selectRates({ price: stated, schedule }: Target, known: Known, input: number): Rates {
-  const price = schedule ? getTerms(stated, schedule.ruleAt(Date.now())) : stated;
+  const price = schedule ? getTerms(stated, schedule.findRule(Date.now())) : stated;
   if (known.price !== price) Object.assign(known, { price, rates: toRates(price, price.request) });
   if (price.tiers.length === 0) return known.rates;
   const longest = price.tiers

@@ -39,7 +39,7 @@ export const health = definePlugin({
   name: 'health',
   options,
   apply(host, settings) {
-    const { hooks, logger, metrics, resource, workers } = host;
+    const { hooks, logger, metrics, openResource, workers } = host;
     const breakers = defineGauge(
       metrics,
       'tollgate_breaker_state',
@@ -63,7 +63,7 @@ export const health = definePlugin({
     const stopHearing: (() => void)[] = [];
     for (const route of createProviderRoutes(host, () => book)) host.routes.add(route);
     hooks.ready.tapPromise('health', async () => {
-      book = await resource(
+      book = await openResource(
         'health',
         settings,
         async () => {

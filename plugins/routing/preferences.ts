@@ -67,7 +67,7 @@ function isAffordable(
   call: ClientCall,
   limit: NonNullable<Preferences['max_price']>,
 ): boolean {
-  const met = schedule?.rulesFrom(Date.now()) ?? [undefined];
+  const met = schedule?.listPossibleRules(Date.now()) ?? [undefined];
   return met.every((rule) => {
     const terms = getTerms(price, rule);
     return (
@@ -105,8 +105,8 @@ export const preferences = definePlugin({
         const others = new Set(wanted.fallback);
         others.delete(call.model);
         const fallbacks = [...others].map((model) => {
-          const found = host.targetsFor(model, protocol);
-          if (found.length === 0) throw catalog.missing(model, 'provider.fallback');
+          const found = host.findTargets(model, protocol);
+          if (found.length === 0) throw catalog.buildMissingError(model, 'provider.fallback');
           return filterTargets(found, parsed);
         });
         const left = [filterTargets(targets, parsed), ...fallbacks].flat();

@@ -13,7 +13,7 @@ export const priority = definePlugin({
   }),
   apply(host, { order, byDefault }) {
     if (order.length === 0) return;
-    host.applied(() => {
+    host.onApplied(() => {
       const unknown = order.filter((name) => !host.plugins.has(name) && !host.providers.find(name));
       for (const name of unknown)
         host.logger.warn(`"order" names the provider "${name}", which is not in the configuration`);

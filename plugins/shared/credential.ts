@@ -23,30 +23,30 @@ interface Scheme extends TapPlace, Pick<Credential, 'openapi'> {
   /** The families that accept it if the operator names none, installed or not; all families if absent. */
   readonly usual?: readonly string[];
   /** The secret that a call shows; undefined or empty if it shows none of this scheme. */
-  secretIn(received: Received): string | undefined;
+  findSecret(received: Received): string | undefined;
 }
 
 /** Makes a plugin that authenticates callers who show a secret by this scheme. */
-export function defineCredential({ usual, openapi, secretIn, ...place }: Scheme) {
+export function defineCredential({ usual, openapi, findSecret, ...place }: Scheme) {
   return definePlugin({
     name: place.name,
     options,
     apply(host, { families: named }) {
       const families = named ?? usual;
       host.credentials.add({ name: place.name, families, openapi });
-      host.applied(() => checkFamilies(host, named ?? []));
+      host.onApplied(() => checkFamilies(host, named ?? []));
       host.hooks.authenticate.tapPromise(place, (received) => {
-        const secret = !families || families.includes(received.family) ? secretIn(received) : undefined;
-        return secret ? findPrincipal(host.keyrings.all(), secret) : undefined;
+        const secret = !families || families.includes(received.family) ? findSecret(received) : undefined;
+        return secret ? findPrincipal(host.keyrings.list(), secret) : undefined;
       });
     },
   });
 }
 
 /** Throws if a family does not exist: a typing error would lock everybody out, and nothing would say why. */
-function checkFamilies({ protocols, routes, familyOf }: Host, named: readonly string[]): void {
-  const guarded = [...routes.all()].filter(({ access }) => access !== 'public');
-  const existing = new Set([...[...protocols.all()].map(({ name }) => name), ...guarded.map(familyOf)]);
+function checkFamilies({ protocols, routes, getFamily }: Host, named: readonly string[]): void {
+  const guarded = [...routes.list()].filter(({ access }) => access !== 'public');
+  const existing = new Set([...[...protocols.list()].map(({ name }) => name), ...guarded.map(getFamily)]);
   const unknown = named.find((family) => !existing.has(family));
   if (unknown !== undefined)
     throw new Error(

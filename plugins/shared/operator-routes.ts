@@ -66,8 +66,8 @@ export function buildOperatorRoutes(
       path,
       access: 'operator',
       ...(name === harmless ? { changesNothing: true } : {}),
-      errors: buildErrorReply,
-      async openapi() {
+      encodeError: buildErrorReply,
+      async describe() {
         const { [name]: description } = (await describe()).descriptions;
         if (!description) throw new Error(`no description of ${name}`);
         return { ...description, error: (await import('./operator-description.ts')).operatorError };

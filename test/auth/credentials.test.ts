@@ -66,7 +66,7 @@ describe('families', () => {
   const page = {
     method: 'GET',
     path: '/page',
-    errors: () => ({ status: 500, body: {} }),
+    encodeError: () => ({ status: 500, body: {} }),
     handle: async () => ({ status: 200, body: {} }),
   } as const;
 

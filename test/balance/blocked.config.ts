@@ -18,7 +18,7 @@ const block = definePlugin({
       method: 'GET',
       path: '/block',
       access: 'public',
-      errors: (error) => ({ status: 500, body: String(error) }),
+      encodeError: (error) => ({ status: 500, body: String(error) }),
       async handle({ query }) {
         // Asleep, so that it takes no processor time from other tests.
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(query.get('milliseconds')));

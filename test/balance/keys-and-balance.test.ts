@@ -72,7 +72,7 @@ describe('the balance endpoint', () => {
 
   it('answers 500 in its own format while the ledger fails', async () => {
     const host = createHost([balance()]);
-    const [route] = host.routes.all();
+    const [route] = host.routes.list();
     if (route?.access !== 'user') throw new Error('the balance endpoint is for users');
     const request = {
       params: {},
@@ -83,7 +83,7 @@ describe('the balance endpoint', () => {
       address: '::1',
     };
     const reply = route.handle(request, { kind: 'user', account: 'a', key: 'k' });
-    expect(await reply.catch((error: unknown) => route.errors(error))).toEqual({
+    expect(await reply.catch((error: unknown) => route.encodeError(error))).toEqual({
       status: 500,
       body: { error: 'internal error', is_active: false },
     });
@@ -103,8 +103,8 @@ describe('a first start', () => {
     const host: TestHost = {
       ...createHost([]),
       dataFolder,
-      announce: (line) => void messages.push(line),
-      async resource(_key, options, open, close) {
+      addNote: (line) => void messages.push(line),
+      async openResource(_key, options, open, close) {
         const thing = await open(options);
         closers.push(() => close(thing));
         return thing;

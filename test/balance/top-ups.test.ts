@@ -88,7 +88,7 @@ describe('the webhook', () => {
       text,
       address: '::1',
     };
-    return route.handle(request).catch((error: unknown) => route.errors(error));
+    return route.handle(request).catch((error: unknown) => route.encodeError(error));
   }
 
   it('credits an account, and only once if the message is repeated', async () => {

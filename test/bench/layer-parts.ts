@@ -32,7 +32,7 @@ function buildExchange(
   headers: IncomingMessage['headers'],
   body: Buffer,
 ): Routed {
-  const protocol = [...protocols.all()].find(({ client }) => client.match('POST', path));
+  const protocol = [...protocols.list()].find(({ client }) => client.match('POST', path));
   if (!protocol) throw new Error(`no protocol for ${path}`);
   const read = parseJson(body);
   const call = protocol.client.read(read.value, read.text, { operation: 'generate' }, headers);

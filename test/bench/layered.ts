@@ -45,7 +45,7 @@ async function open(): Promise<{ port: number; key: string; folder: string }> {
   if (isStep(layer)) return { port: await openParts(layer, gateway, { vendor, folder }), key: '', folder };
   await gateway.open();
   const server = await openServer(gateway, config.server);
-  const command = [...gateway.commands.all()].find(({ name }) => name.startsWith('keys create'));
+  const command = [...gateway.commands.list()].find(({ name }) => name.startsWith('keys create'));
   const created = (await command?.run([], { credit: '1000000' }, () => undefined))?.json;
   if (typeof created !== 'object' || created === null || !('key' in created))
     throw new Error('no key was made');

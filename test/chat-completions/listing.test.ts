@@ -44,13 +44,13 @@ async function get(
       address: '::1',
     });
   } catch (error) {
-    return route.errors(error);
+    return route.encodeError(error);
   }
 }
 
 describe('the model listing', () => {
   it('is public, at the path that clients use', () => {
-    const routes = [...offerModels().routes.all()].map(({ method, path, access }) => [method, path, access]);
+    const routes = [...offerModels().routes.list()].map(({ method, path, access }) => [method, path, access]);
     expect(routes).toEqual([
       ['GET', '/v1/models', 'public'],
       ['GET', '/v1/models/*id', 'public'],
@@ -134,10 +134,10 @@ describe('the model listing', () => {
     const host = offerModels();
     const first = await get(host, 'chat-models');
     let requestCount = 0;
-    const { models } = host.catalog;
-    host.catalog.models = () => {
+    const { listModels } = host.catalog;
+    host.catalog.listModels = () => {
       requestCount += 1;
-      return models.call(host.catalog);
+      return listModels.call(host.catalog);
     };
     expect(await get(host, 'chat-models')).toEqual(first);
     expect(requestCount).toBe(0);

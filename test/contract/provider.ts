@@ -99,7 +99,7 @@ export function testProvider({
       vi.stubEnv(keyless ? env.key : env.baseUrl, keyless ? 'vendor-key' : 'http://127.0.0.1:1');
       const host = createHost([plugin()]);
       expect(host.providers.find(name)).toBeUndefined();
-      expect([host.catalog.models(), host.discoveries]).toEqual([[], []]);
+      expect([host.catalog.listModels(), host.discoveries]).toEqual([[], []]);
     });
 
     it('takes a variable set to an empty string for an unset one', () => {
@@ -147,8 +147,8 @@ export function testProvider({
     it('knows its models from a catalogue, or asks the vendor for them', () => {
       const host = switchOn();
       if (models === 'catalogue') {
-        expect(host.catalog.models().length).toBeGreaterThan(0);
-        for (const { id, price, free } of host.catalog.models())
+        expect(host.catalog.listModels().length).toBeGreaterThan(0);
+        for (const { id, price, free } of host.catalog.listModels())
           expect(price !== undefined || free, id).toBe(true);
         return;
       }

@@ -55,13 +55,13 @@ describe('retired models', () => {
     expect(made.find('house/old')).toHaveLength(1);
     vi.setSystemTime(new Date('2026-04-01T00:00:00Z'));
     expect(made.find('house/old')).toEqual([]);
-    expect(made.models().map(({ id }) => id)).toEqual(['house/new', 'house/last']);
-    expect(made.missing('house/old').message).toBe(
+    expect(made.listModels().map(({ id }) => id)).toEqual(['house/new', 'house/last']);
+    expect(made.buildMissingError('house/old').message).toBe(
       'The model "house/old" was withdrawn after 2026-03-31. Use "house/new" instead.',
     );
     vi.setSystemTime(new Date('2026-05-01T00:00:00Z'));
     expect(made.find('house/last')).toEqual([]);
-    expect(made.missing('house/last')).toMatchObject({
+    expect(made.buildMissingError('house/last')).toMatchObject({
       code: 'model_not_found',
       message: 'The model "house/last" was withdrawn after 2026-04-30.',
       details: { param: 'model' },
@@ -94,11 +94,11 @@ describe('model ids', () => {
       expect(made.find(id)[0]?.model.id).toBe('house/one');
     expect(made.find('house/two')[0]?.model.id).toBe('house/two');
     expect(made.find('house/none')).toEqual([]);
-    expect(made.models()).toHaveLength(2);
+    expect(made.listModels()).toHaveLength(2);
   });
 
   it('refuses an unknown id by name', () => {
-    expect(createCatalog().missing('house/none', 'provider.fallback')).toMatchObject({
+    expect(createCatalog().buildMissingError('house/none', 'provider.fallback')).toMatchObject({
       code: 'model_not_found',
       details: { param: 'provider.fallback' },
       message: expect.stringContaining('house/none'),
@@ -119,6 +119,6 @@ describe('several providers of a model', () => {
         ['b', undefined],
       ],
     );
-    expect(made.models().map(({ name }) => name)).toEqual(['Model']);
+    expect(made.listModels().map(({ name }) => name)).toEqual(['Model']);
   });
 });

@@ -21,7 +21,7 @@ describe('the rule of a moment', () => {
         for (const at of times) {
           const expected = rules.find((rule) => appliesByHand(rule, at))?.name;
           if (expected) met += 1;
-          expect(schedule.ruleAt(at)).toBe(expected);
+          expect(schedule.findRule(at)).toBe(expected);
         }
       }),
       { numRuns: 500 },
@@ -34,7 +34,7 @@ describe('the rule of a moment', () => {
     const schedule = new PriceSchedule([night], hour);
     const countNightMinutes = (date: string): number =>
       Array.from({ length: 24 * 60 }, (_, place) => Date.parse(date) + place * minute).filter(
-        (at) => schedule.ruleAt(at) === 'night',
+        (at) => schedule.findRule(at) === 'night',
       ).length;
     expect(['2026-03-28', '2026-03-29', '2026-10-25'].map(countNightMinutes)).toEqual([60, 0, 120]);
   });
@@ -46,13 +46,13 @@ describe('the rule of a moment', () => {
       hour,
     );
     const start = Date.UTC(2026, 10, 23, 0, 30);
-    for (let call = 0; call < 1000; call += 1) schedule.ruleAt(start + call);
+    for (let call = 0; call < 1000; call += 1) schedule.findRule(start + call);
     expect(format).toHaveBeenCalledTimes(1);
-    schedule.rulesFrom(start);
+    schedule.listPossibleRules(start);
     format.mockClear();
-    for (let call = 0; call < 1000; call += 1) schedule.rulesFrom(start + call);
+    for (let call = 0; call < 1000; call += 1) schedule.listPossibleRules(start + call);
     expect(format).not.toHaveBeenCalled();
-    schedule.rulesFrom(start + minute);
+    schedule.listPossibleRules(start + minute);
     expect(format).toHaveBeenCalledTimes(1);
     format.mockRestore();
   });
@@ -77,7 +77,7 @@ describe('the rules that a call can meet', () => {
                 (_, place) => rules.find((rule) => appliesByHand(rule, (first + place) * minute))?.name,
               ),
             );
-            expect(new Set(schedule.rulesFrom(now))).toEqual(expected);
+            expect(new Set(schedule.listPossibleRules(now))).toEqual(expected);
           }
         },
       ),
@@ -87,7 +87,7 @@ describe('the rules that a call can meet', () => {
 
   it('are all if a call may last longer than a day', () => {
     const schedule = new PriceSchedule([{ name: 'once', until: '2020-01-01' }], 25 * hour);
-    expect(schedule.rulesFrom(0)).toEqual([undefined, 'once']);
+    expect(schedule.listPossibleRules(0)).toEqual([undefined, 'once']);
   });
 });
 
@@ -108,7 +108,7 @@ describe('a time zone', () => {
       const { rules = [] } = priceSchema.parse(buildZonePrice('Asia/Shanghai'));
       const schedule = new PriceSchedule(rules, hour);
       expect(formatters).not.toHaveBeenCalled();
-      expect(schedule.ruleAt(Date.parse('2026-11-23T18:00Z'))).toBe('night');
+      expect(schedule.findRule(Date.parse('2026-11-23T18:00Z'))).toBe('night');
       expect(formatters).toHaveBeenCalledOnce();
     } finally {
       formatters.mockRestore();

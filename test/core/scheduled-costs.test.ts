@@ -109,7 +109,7 @@ describe('the cost at a rule', () => {
     fc.assert(
       fc.property(statedPrice, figures, moments, fc.boolean(), (facts, usage, at, isFlex) => {
         const { price, schedule } = parseSchedule(facts);
-        const rule = schedule.ruleAt(at);
+        const rule = schedule.findRule(at);
         const others = { ...usage, ...(isFlex ? { mode: 'flex' } : {}) };
         const expected = computeByHand(facts, others, at);
         expect(computeCost(rule === undefined ? others : { ...others, rule }, price).toString()).toBe(
@@ -163,7 +163,7 @@ describe('the reservation of a call', () => {
         fc.nat(500),
         (facts, now, longest, input, output) => {
           const { price, schedule } = parseSchedule(facts, longest * minute);
-          const bound = { input, output, candidates: 1, rules: schedule.rulesFrom(now) };
+          const bound = { input, output, candidates: 1, rules: schedule.listPossibleRules(now) };
           if (bound.rules.length > 1) crossed += 1;
           const reserved = computeWorstCost(bound, price);
           const each = bound.rules.map((rule) => computeWorstCost({ ...bound, rules: [rule] }, price));

@@ -18,7 +18,7 @@ describe('watched files', () => {
     let changes = 0;
     const watcher = watchFiles([file], () => (changes += 1), pino({ level: 'silent' }));
     writeFileSync(file, 'the second');
-    watcher.reading();
+    watcher.noteReading();
     // Several times the quiet period that it waits for.
     await sleep(500);
     expect(changes).toBe(0);

@@ -41,7 +41,7 @@ describe('the command line of the README', () => {
       await loadConfig(join(root, 'gateway.config.ts')),
       pino({ level: 'silent' }),
     );
-    const verbs = [...gateway.commands.all()].map(({ name, options = [] }) => ({
+    const verbs = [...gateway.commands.list()].map(({ name, options = [] }) => ({
       verb: name,
       options: options.map(({ flags }) => flags.split(' ')[0]).toSorted(),
     }));

@@ -24,13 +24,13 @@ const faulty = definePlugin({
       ...shared,
       name: 'faulty',
       path: '/faulty',
-      errors: (_error, id) => ({ status: 500, body: { id } }),
+      encodeError: (_error, id) => ({ status: 500, body: { id } }),
     });
     routes.add({
       ...shared,
       name: 'worse',
       path: '/worse',
-      errors() {
+      encodeError() {
         throw new Error('so does the miller');
       },
     });

@@ -34,7 +34,7 @@ const answering = definePlugin({
       method: 'POST',
       path: '/length',
       access: 'public',
-      errors: (error) => ({ status: isGatewayError(error) ? error.status : 500, body: String(error) }),
+      encodeError: (error) => ({ status: isGatewayError(error) ? error.status : 500, body: String(error) }),
       handle: async ({ text }) => ({ status: 200, body: text.length }),
     });
     for (const [index, [name, reply]] of replies.entries()) {
@@ -44,7 +44,7 @@ const answering = definePlugin({
           method,
           path: `/${index}`,
           access: 'public',
-          errors: () => ({ status: 500, body: '' }),
+          encodeError: () => ({ status: 500, body: '' }),
           handle: async () => reply,
         });
       }
@@ -78,7 +78,7 @@ const careless = definePlugin({
           method,
           path: `/unsendable/${index}`,
           access: 'public',
-          errors: () => ({ status: 500, body: 'in its own words' }),
+          encodeError: () => ({ status: 500, body: 'in its own words' }),
           handle: async () => passUntyped(reply),
         });
         routes.add({
@@ -86,19 +86,19 @@ const careless = definePlugin({
           method,
           path: `/wordless/${index}`,
           access: 'public',
-          errors: () => passUntyped(reply),
+          encodeError: () => passUntyped(reply),
           handle: async () => Promise.reject(new Error('out of luck')),
         });
       }
     }
-    readiness.add({ name: 'well', fault: () => undefined });
+    readiness.add({ name: 'well', findFault: () => undefined });
     readiness.add({
       name: 'mill',
-      fault() {
+      findFault() {
         throw new TypeError('the wheel is stuck');
       },
     });
-    readiness.add({ name: 'late', fault: () => passUntyped(Promise.reject(new Error('too late'))) });
+    readiness.add({ name: 'late', findFault: () => passUntyped(Promise.reject(new Error('too late'))) });
   },
 });
 

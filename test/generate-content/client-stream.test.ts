@@ -123,7 +123,7 @@ describe('a stream to a client', () => {
       model: 'a/b',
       created: 1,
       call,
-      lost: (kind) => void lost.push(kind),
+      reportLoss: (kind) => void lost.push(kind),
     });
     expect(lost).toEqual(['reasoning']);
   });

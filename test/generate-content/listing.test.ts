@@ -38,7 +38,7 @@ async function get(name: string, params: Record<string, string> = {}): Promise<R
       text: '',
     });
   } catch (error) {
-    return route.errors(error);
+    return route.encodeError(error);
   }
 }
 
@@ -49,7 +49,7 @@ async function getJson(name: string, params?: Record<string, string>): Promise<u
 describe('the model listing', () => {
   it("is public, in both versions that the SDKs call, below the protocol's mount", () => {
     const listPaths = (mount?: string): unknown[] =>
-      [...offerModels(mount).routes.all()]
+      [...offerModels(mount).routes.list()]
         .filter(({ method }) => method === 'GET')
         .map(({ method, path, access }) => `${method} ${path} ${access}`);
     expect(listPaths()).toEqual([

@@ -196,7 +196,7 @@ describe("a client's stream", () => {
       block: 0,
       annotation: { ...annotation, start: from, end: to },
     });
-    const encoder = client.encodeEvents({ ...context, lost: (kind) => void lost.push(kind) });
+    const encoder = client.encodeEvents({ ...context, reportLoss: (kind) => void lost.push(kind) });
     const long = Array.from({ length: 30_000 }, () => delta(0, 'words '));
     const events = [start(0, 'text'), ...long, cite(6, 11), cite(179_994, 179_999), end(0)]
       .map((event) => encoder.push(event))

@@ -37,7 +37,7 @@ async function get(name: string, id = ''): Promise<RouteReply> {
       text: '',
     });
   } catch (error) {
-    return route.errors(error);
+    return route.encodeError(error);
   }
 }
 
@@ -51,7 +51,7 @@ async function getIds(name: string, id?: string): Promise<unknown> {
 describe('the listing in the messages style', () => {
   it("is public, below the protocol's mount", () => {
     const listPaths = (host: TestHost): unknown =>
-      [...host.routes.all()].map(({ method, path, access }) => [method, path, access]);
+      [...host.routes.list()].map(({ method, path, access }) => [method, path, access]);
     expect(listPaths(offerModels())).toEqual([
       ['GET', '/alpha/v1/models', 'public'],
       ['GET', '/alpha/v1/models/*id', 'public'],

@@ -48,10 +48,15 @@ describe('the verbatim lane of messages', () => {
   });
 
   it('sends the version and the betas the client asked for, and none of its other headers', () => {
-    const { headers } = protocol.upstream;
+    const { buildHeaders } = protocol.upstream;
     expect(
-      headers({ 'partner-version': '2026-10-21', 'anthropic-beta': 'a,b', 'x-api-key': 'k', cookie: 'c' }),
+      buildHeaders({
+        'partner-version': '2026-10-21',
+        'anthropic-beta': 'a,b',
+        'x-api-key': 'k',
+        cookie: 'c',
+      }),
     ).toEqual({ 'anthropic-version': '2026-10-21', 'anthropic-beta': 'a,b' });
-    expect(headers({})).toEqual({ 'anthropic-version': '2023-06-01' });
+    expect(buildHeaders({})).toEqual({ 'anthropic-version': '2023-06-01' });
   });
 });

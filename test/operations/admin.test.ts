@@ -27,7 +27,7 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close();
 });
 
-const toErrorReply: Route['errors'] = (error) => ({
+const toErrorReply: Route['encodeError'] = (error) => ({
   status: toGatewayError(error).status,
   body: toGatewayError(error).code,
 });
@@ -47,7 +47,7 @@ const routes = definePlugin({
       method: 'GET',
       path: '/secrets',
       access: 'operator',
-      errors: toErrorReply,
+      encodeError: toErrorReply,
       handle: async (_, { kind }) => ({ status: 200, body: { kind, answer } }),
     });
     all.add({
@@ -55,7 +55,7 @@ const routes = definePlugin({
       method: 'GET',
       path: '/open',
       access: 'public',
-      errors: toErrorReply,
+      encodeError: toErrorReply,
       handle: async () => ({ status: 200, body: 'open' }),
     });
     all.add({
@@ -63,7 +63,7 @@ const routes = definePlugin({
       method: 'GET',
       path: '/mine',
       access: 'user',
-      errors: toErrorReply,
+      encodeError: toErrorReply,
       handle: async () => ({ status: 200, body: 'mine' }),
     });
   },

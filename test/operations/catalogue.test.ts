@@ -34,7 +34,7 @@ async function run(
   args: readonly string[],
   options: Record<string, string> = {},
 ): Promise<{ json: unknown; text: string }> {
-  const command = [...host.commands.all()].find((known) => known.name.startsWith(name));
+  const command = [...host.commands.list()].find((known) => known.name.startsWith(name));
   if (!command) throw new Error(`no verb "${name}"`);
   return command.run(args, options, () => undefined);
 }

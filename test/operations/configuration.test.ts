@@ -82,7 +82,7 @@ function writePlugin(greeting: string): void {
       apply(host) {
         host.routes.add({
           name: 'greeting', method: 'GET', path: '/greeting', access: 'public',
-          errors: () => ({ status: 500, body: '' }),
+          encodeError: () => ({ status: 500, body: '' }),
           handle: async () => ({
             status: 200, headers: { 'content-type': 'text/plain' }, body: '${greeting}',
           }),

@@ -53,15 +53,15 @@ function createPages(...routes: readonly Partial<Route>[]): Plugin {
     name: 'pages',
     options: z.strictObject({}),
     apply(host) {
-      for (const { name = 'page', method = 'GET', path = `/${name}`, openapi: stated } of routes) {
+      for (const { name = 'page', method = 'GET', path = `/${name}`, describe: stated } of routes) {
         host.routes.add({
           name,
           method,
           path,
           access: 'public',
-          errors: () => ({ status: 500, body: '' }),
+          encodeError: () => ({ status: 500, body: '' }),
           handle: async () => ({ status: 200, body: '' }),
-          ...(stated ? { openapi: stated } : {}),
+          ...(stated ? { describe: stated } : {}),
         });
       }
     },
@@ -100,7 +100,7 @@ describe('third-party plugins', () => {
     const turns: number[] = [];
     const routes = Array.from({ length: 20 }, (_, index) => ({
       name: `page-${index}`,
-      openapi: async () => (turns.push(turn), { summary: 'A page.', replies: {}, error: z.unknown() }),
+      describe: async () => (turns.push(turn), { summary: 'A page.', replies: {}, error: z.unknown() }),
     }));
     try {
       await publishDocument(createPages(...routes));
@@ -114,7 +114,7 @@ describe('third-party plugins', () => {
   it('keep schemas of the same name apart', async () => {
     const buildRoute = (name: string, schema: z.ZodType): Partial<Route> => {
       const replies = { 200: { 'application/json': schema.meta({ title: 'Thing' }) } };
-      return { name, openapi: async () => ({ summary: name, replies, error: z.unknown() }) };
+      return { name, describe: async () => ({ summary: name, replies, error: z.unknown() }) };
     };
     const {
       document: { paths },
@@ -157,7 +157,7 @@ describe('third-party plugins', () => {
       name: 'other',
       options: z.strictObject({}),
       apply: ({ protocols }) =>
-        protocols.add({ ...chat, name: 'other', openapi: () => failToDescribe('other') }),
+        protocols.add({ ...chat, name: 'other', describeCalls: () => failToDescribe('other') }),
     });
     const {
       document: { paths },
@@ -166,7 +166,7 @@ describe('third-party plugins', () => {
     } = await publishDocument(
       ask(),
       other(),
-      createPages({ name: 'broken', openapi: () => failToDescribe('broken') }, { name: 'fine' }),
+      createPages({ name: 'broken', describe: () => failToDescribe('broken') }, { name: 'fine' }),
     );
     expect(valid).toBe(true);
     expect(Object.keys(paths)).toEqual(expect.arrayContaining(['/ask', '/fine', '/healthz']));

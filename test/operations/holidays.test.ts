@@ -20,7 +20,7 @@ function open(): TestHost {
 }
 
 async function listFindings({ examinations }: TestHost): Promise<unknown> {
-  const all = (await Promise.all([...examinations.all()].map(({ examine }) => examine()))).flat();
+  const all = (await Promise.all([...examinations.list()].map(({ examine }) => examine()))).flat();
   return all.filter(({ message }) => message.includes('holidays'));
 }
 
@@ -34,7 +34,7 @@ it('a holiday that no list has yet costs the dearer rate, for the reservation to
   const schedule = new PriceSchedule(price?.rules ?? [], 3_600_000);
   const findRules = (text: string) => {
     const at = Date.parse(text);
-    return [schedule.ruleAt(at), schedule.rulesFrom(at)];
+    return [schedule.findRule(at), schedule.listPossibleRules(at)];
   };
   // A Thursday in a known week of holidays, the first day of 2027, and a Monday of the Spring Festival after.
   expect(findRules('2026-10-01T10:00+08:00')).toEqual([undefined, [undefined]]);

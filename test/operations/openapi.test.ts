@@ -45,10 +45,10 @@ describe('the document', () => {
 
 describe('the operations of the document', () => {
   it('includes each route of each plugin', () => {
-    const routes = [...host.routes.all()]
-      .filter((route) => route.openapi !== false)
+    const routes = [...host.routes.list()]
+      .filter((route) => route.describe !== false)
       .map(({ method, path }) => `${method} ${path.replace(/[:*](\w+)/g, '{$1}')}`);
-    const calls = [...host.protocols.all()].flatMap((protocol) =>
+    const calls = [...host.protocols.list()].flatMap((protocol) =>
       listOperations()
         .filter(({ method, path }) => protocol.client.match(method, fillPath(path), ''))
         .map(({ method, path }) => `${method} ${path}`),
@@ -80,8 +80,8 @@ describe('the operations of the document', () => {
   });
 
   it('describe request and reply of each of our routes', () => {
-    const silent = [...host.routes.all()]
-      .filter((route) => route.openapi === undefined)
+    const silent = [...host.routes.list()]
+      .filter((route) => route.describe === undefined)
       .map(({ name }) => name);
     expect(silent).toEqual([]);
     const bare = listOperations().filter(

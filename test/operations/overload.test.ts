@@ -63,10 +63,10 @@ describe('an overloaded gateway', () => {
     vi.advanceTimersByTime(2000);
     expect(await knock(host)).toMatchObject({ code: 'overloaded' });
     expect(await readShedReason(host)).toBe('lag');
-    expect(host.readiness.get('overload').fault()).toBe('its event loop lags by 250 ms');
+    expect(host.readiness.get('overload').findFault()).toBe('its event loop lags by 250 ms');
     lag.nanoseconds = 20e6;
     vi.advanceTimersByTime(1000);
-    expect([await knock(host), host.readiness.get('overload').fault()]).toEqual([undefined, undefined]);
+    expect([await knock(host), host.readiness.get('overload').findFault()]).toEqual([undefined, undefined]);
     await host.calls.close.promise();
   });
 
@@ -76,7 +76,7 @@ describe('an overloaded gateway', () => {
     for (const lagged of [250e6, 20e6, 250e6]) {
       lag.nanoseconds = lagged;
       vi.advanceTimersByTime(1000);
-      expect([await knock(host), host.readiness.get('overload').fault()]).toEqual([undefined, undefined]);
+      expect([await knock(host), host.readiness.get('overload').findFault()]).toEqual([undefined, undefined]);
     }
     await host.calls.close.promise();
   });

@@ -37,7 +37,7 @@ function createPriceHost(options: Parameters<typeof catalogue>[0] = {}): TestHos
 }
 
 async function listFindings({ examinations }: TestHost): Promise<unknown> {
-  return (await Promise.all([...examinations.all()].map(({ examine }) => examine()))).flat();
+  return (await Promise.all([...examinations.list()].map(({ examine }) => examine()))).flat();
 }
 
 afterEach(() => {

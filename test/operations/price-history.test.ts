@@ -88,7 +88,7 @@ describe('prices in effect', () => {
     expect([await findInput(now + day), await findInput(now + 3 * day)]).toEqual(['1.3', '1.4']);
     await undoUpdate(documents, 2, 'operator');
     expect(await findInput(now + 3 * day)).toBe('1.3');
-    expect(new AppliedPrices((await readHistory(documents)).history).nextChange(now - day)).toBe(now);
+    expect(new AppliedPrices((await readHistory(documents)).history).findNextChange(now - day)).toBe(now);
   });
 
   it('are replaced by another price of the catalogue', async () => {

@@ -221,7 +221,7 @@ describe.each(Object.entries(clouds))('%s', (name, { plugin, model: id, wire }) 
       const plain = {
         method: 'POST',
         url,
-        headers: protocol.upstream.headers({
+        headers: protocol.upstream.buildHeaders({
           'anthropic-version': '2023-06-01',
           'anthropic-beta': 'one-2026-01-01',
         }),

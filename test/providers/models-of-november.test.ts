@@ -34,7 +34,7 @@ describe('models and prices of November 2026', () => {
       '2026-11-22T09:00Z',
       '2026-10-02T09:00Z',
     ].map((at) => {
-      const rule = schedule.ruleAt(Date.parse(at));
+      const rule = schedule.findRule(Date.parse(at));
       return formatUsd(computeCost({ input: 1_000_000, output: 0, ...(rule ? { rule } : {}) }, price));
     });
     expect(costs).toEqual(['0.15', '0.3', '0.15', '0.3', '0.15', '0.15']);
@@ -50,7 +50,7 @@ describe('models and prices of November 2026', () => {
       const { price } = readCatalogue(getFileUrl(vendor)).find((model) => model.upstream === upstream) ?? {};
       if (!price?.rules) throw new Error('no rules');
       const schedule = new PriceSchedule(price.rules, 3_600_000);
-      expect([start - 60_000, start].map((at) => schedule.ruleAt(at))).toEqual([undefined, name]);
+      expect([start - 60_000, start].map((at) => schedule.findRule(at))).toEqual([undefined, name]);
       expect(price.rules[0]).toMatchObject({ input, output, cacheRead: (price.cacheRead ?? 0n) * 2n });
     }
   });

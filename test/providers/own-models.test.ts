@@ -18,7 +18,7 @@ const plain = createHost([openai({ apiKey: 'key' })]).catalog;
 /** The models of OpenAI with these of the operator. */
 function offerModels(models: Own): Map<string, Model> {
   const { catalog } = createHost([openai({ apiKey: 'key', models })]);
-  return new Map(catalog.models().map((model) => [model.id, model]));
+  return new Map(catalog.listModels().map((model) => [model.id, model]));
 }
 
 describe('a model of the catalogue', () => {
@@ -57,7 +57,7 @@ describe('a model of the catalogue', () => {
     expect([free?.free, free?.price]).toEqual([true, undefined]);
     const left = offerModels({ 'openai/gpt-4o': false });
     expect(left.has('openai/gpt-4o')).toBe(false);
-    expect(left.size).toBe(plain.models().length - 1);
+    expect(left.size).toBe(plain.listModels().length - 1);
   });
 });
 
@@ -73,7 +73,7 @@ describe('a model that the catalogue does not have', () => {
       input: ['text'],
       price: { input: 500_000_000n },
     });
-    expect(own.size).toBe(plain.models().length + 1);
+    expect(own.size).toBe(plain.listModels().length + 1);
   });
 
   it('works at a cloud, whatever profile or deployments it has', () => {

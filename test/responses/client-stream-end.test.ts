@@ -40,7 +40,7 @@ describe('the response object', () => {
     id: '0199-ab',
     model: 'openai/gpt-5.5',
     created: 1_790_000_000,
-    now: () => now,
+    readClock: () => now,
     call: makeCall({ tools }),
   });
   const reply: CanonicalEvent[] = [start, ...block(0, 'text', 'a'), ...end];

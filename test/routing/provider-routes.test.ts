@@ -229,7 +229,7 @@ describe('a provider that an operator takes out of service', () => {
       for (const { provider } of targets) host.providers.add(provider);
     }
     const run = async (name: string, body?: unknown): Promise<unknown> => {
-      const route = [...first.host.routes.all()].find((each) => each.name === name);
+      const route = [...first.host.routes.list()].find((each) => each.name === name);
       if (route?.access !== 'operator') throw new Error(`no route ${name}`);
       const request = {
         params: { provider: 'a' },

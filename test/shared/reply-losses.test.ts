@@ -30,7 +30,7 @@ function listLost(client: Wire, events: readonly CanonicalEvent[], streamed: boo
     model: 'a/b',
     created: 1,
     call: readCall(client, plain[client], streamed),
-    lost: (kind) => void kinds.add(kind),
+    reportLoss: (kind) => void kinds.add(kind),
   };
   if (streamed) {
     const encoder = side.encodeEvents(context);

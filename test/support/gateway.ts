@@ -75,7 +75,7 @@ export async function startGateway(input: ConfigInput): Promise<TestGateway> {
     args: readonly string[] = [],
     options: Record<string, string> = {},
   ): Promise<unknown> {
-    const command = [...gateway.commands.all()].find(
+    const command = [...gateway.commands.list()].find(
       (known) => known.name === name || known.name.startsWith(`${name} `),
     );
     if (!command) throw new Error(`no verb "${name}"`);

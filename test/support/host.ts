@@ -26,7 +26,7 @@ import { workers as alone } from '../../core/process/worker-messages.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { Provider } from '../../core/provider.ts';
 
-type Discovery = { readonly provider: Provider } & Parameters<Host['discover']>[1];
+type Discovery = { readonly provider: Provider } & Parameters<Host['discoverModels']>[1];
 
 export interface TestHost extends Host {
   /** The hooks with their calling side, for the test to call. */
@@ -61,7 +61,7 @@ export function createHost(
     archives: new Registry<Archive>('archive'),
     credentials: new Registry<Credential>('credential'),
     routes: new Registry<Route>('route'),
-    familyOf: ({ name }) => name,
+    getFamily: ({ name }) => name,
     commands: new Registry<Command>('command'),
     readiness: new Registry<Readiness>('readiness check'),
     guards: new Registry<Guard>('guard'),
@@ -74,7 +74,7 @@ export function createHost(
     workers,
     catalog: new Catalog(),
     dataFolder: '/nowhere',
-    targetsFor: () => [],
+    findTargets: () => [],
     serveCalls: () => undefined,
     configuration: {
       view: () =>
@@ -89,8 +89,8 @@ export function createHost(
       reload: async () => Promise.reject(new Error('a host for tests has no configuration')),
     },
     preview: async () => Promise.reject(new Error('a host for tests shows no previews')),
-    applied: () => undefined,
-    async resource<Options extends object, Thing>(
+    onApplied: () => undefined,
+    async openResource<Options extends object, Thing>(
       key: string,
       options: Options,
       open: (options: Options) => Thing | Promise<Thing>,
@@ -99,18 +99,18 @@ export function createHost(
       return resources.get(key) as Thing | Promise<Thing>;
     },
     openAdminListener: async () => 'http://nowhere',
-    readsFrom: () => undefined,
-    announce: () => undefined,
-    off: () => undefined,
-    address: () => undefined,
-    example: () => undefined,
-    discover: (provider, source) => void discoveries.push({ provider, ...source }),
+    watchFile: () => undefined,
+    addNote: () => undefined,
+    noteOff: () => undefined,
+    addAddress: () => undefined,
+    addExample: () => undefined,
+    discoverModels: (provider, source) => void discoveries.push({ provider, ...source }),
   };
   // What a test adds beside its plugins is there when it calls `ready`.
   for (const plugin of plugins)
     plugin.apply({
       ...host,
-      applied: (look) => host.hooks.ready.tapPromise(plugin.name, async () => look()),
+      onApplied: (look) => host.hooks.ready.tapPromise(plugin.name, async () => look()),
     });
   return host;
 }

@@ -94,7 +94,7 @@ export const plainProtocol: Protocol = {
   },
   upstream: {
     modelPaths: [['model']],
-    headers: () => ({}),
+    buildHeaders: () => ({}),
     ending: 'event',
     terminator: '',
     retarget: () => [],

@@ -90,12 +90,12 @@ function register(
 ): void {
   const requireService = (): LedgerService => requireOpened(opened());
   const getLedger = (): Store => requireService().store;
-  const listModels = (): string[] => host.catalog.models().map(({ id }) => id);
+  const listModels = (): string[] => host.catalog.listModels().map(({ id }) => id);
   const open = (settings?: { readonly mustExist: boolean }): Promise<Store> =>
     openStore(store, host.dataFolder, settings);
   host.readiness.add({
     name: 'ledger',
-    fault() {
+    findFault() {
       const service = opened();
       return service ? service.store.health()?.message : 'it is not open yet';
     },
@@ -208,7 +208,7 @@ export const balance = definePlugin({
     register(host, chosen, () => opened);
     hooks.ready.tapPromise('balance', async () => {
       const shared = { ...store, ...times, folder: dataFolder };
-      opened = await host.resource('ledger', shared, open, (service) => service.close());
+      opened = await host.openResource('ledger', shared, open, (service) => service.close());
       const { webhook } = chosen.budgets;
       stops.push(
         keepSweeping(opened.store),
@@ -216,7 +216,7 @@ export const balance = definePlugin({
         keepDelivering({ store: opened.store, logger, metrics, webhook }),
       );
       const notice = await makeFirstKey(opened.store, firstCredit);
-      if (notice) host.announce(notice);
+      if (notice) host.addNote(notice);
     });
     tapCalls(host, chosen, () => requireOpened(opened), markups);
     hooks.close.tapPromise('balance', async () => {

@@ -68,7 +68,7 @@ export function listOwnKeyRoutes(opened: () => LedgerService): Route[] {
   const shared = {
     method: 'GET',
     access: 'user',
-    errors: (error: unknown) => encodeError(toGatewayError(error)),
+    encodeError: (error: unknown) => encodeError(toGatewayError(error)),
   } as const;
   const headers = { 'cache-control': 'no-store' };
   return [
@@ -76,7 +76,7 @@ export function listOwnKeyRoutes(opened: () => LedgerService): Route[] {
       ...shared,
       name: 'own key',
       path: '/v1/key',
-      openapi: async () => (await import('./calls/description.ts')).ownKey,
+      describe: async () => (await import('./calls/description.ts')).ownKey,
       handle: async ({ query }, principal) => ({
         status: 200,
         headers,
@@ -87,7 +87,7 @@ export function listOwnKeyRoutes(opened: () => LedgerService): Route[] {
       ...shared,
       name: 'own calls',
       path: '/v1/calls',
-      openapi: async () => (await import('./calls/description.ts')).ownCalls,
+      describe: async () => (await import('./calls/description.ts')).ownCalls,
       async handle({ query }, { key }) {
         const asked = readInput(ownCallQuery, Object.fromEntries(query));
         await opened().calls.flush();

@@ -24,8 +24,8 @@ export function listBalanceRoutes(addresses: readonly string[], store: () => Sto
     method: 'GET',
     path,
     access: 'user',
-    errors: buildErrorReply,
-    openapi: async () => (await import('./description.ts')).ownBalance,
+    encodeError: buildErrorReply,
+    describe: async () => (await import('./description.ts')).ownBalance,
     async handle(_request, { account }) {
       const balance = await store().balance(account);
       if (!balance) throw new GatewayError('invalid_api_key', 'The key belongs to no account of the ledger.');

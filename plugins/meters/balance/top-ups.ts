@@ -79,8 +79,8 @@ export function createTopUpRoute(options: TopUpOptions, store: () => Store): Rou
     method: 'POST',
     path: options.path,
     access: 'public',
-    errors: buildErrorReply,
-    openapi: async () => (await import('./description.ts')).topUp,
+    encodeError: buildErrorReply,
+    describe: async () => (await import('./description.ts')).topUp,
     async handle({ headers, body, text }) {
       checkSignature(headers[header], text, options, Date.now());
       const { account, reference: credited, kind, amount } = readInput(message, body);

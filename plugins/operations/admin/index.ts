@@ -110,10 +110,10 @@ export const admin = definePlugin({
       kept = digest(readSecret(secretFile));
       const url = await openListener();
       if (url !== undefined)
-        return host.announce(`For operators: ${url} (sign in with the secret in ${secretFile})`);
+        return host.addNote(`For operators: ${url} (sign in with the secret in ${secretFile})`);
       // Calls are served meanwhile: another gateway on this machine must not keep this one from starting.
       host.logger.error(address, 'the admin listener stays closed while its port is taken');
-      host.announce(
+      host.addNote(
         `The admin listener stays closed while port ${address.port} is taken: ` +
           'choose another port, or stop the process that uses it.',
       );

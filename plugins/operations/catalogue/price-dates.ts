@@ -16,7 +16,7 @@ function findEarliestDates(
   member: 'asOf' | 'holidaysThrough',
 ): [provider: string, date: string][] {
   const found = new Map<string, string>();
-  for (const { provider, price } of catalog.models().flatMap(({ id }) => catalog.find(id))) {
+  for (const { provider, price } of catalog.listModels().flatMap(({ id }) => catalog.find(id))) {
     const date = findPriceOrigin(price)?.[member];
     const known = found.get(provider.name);
     if (date !== undefined && (known === undefined || date < known)) found.set(provider.name, date);

@@ -195,7 +195,7 @@ export class AppliedPrices {
   }
 
   /** When another price takes effect. */
-  nextChange(at: number): number {
+  findNextChange(at: number): number {
     return this.#starts.reduce((next, from) => (from > at && from < next ? from : next), Infinity);
   }
 }

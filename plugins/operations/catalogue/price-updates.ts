@@ -30,7 +30,7 @@ const folder = new URL('../../providers/catalogue/', import.meta.url);
 export function findModels(catalog: Catalog, vendor: string): Model[] {
   if (readdirSync(folder).includes(`${vendor}.json`)) return readCatalogue(new URL(`${vendor}.json`, folder));
   return catalog
-    .models()
+    .listModels()
     .flatMap(({ id }) => catalog.find(id))
     .flatMap(({ provider, model }) => (provider.name === vendor ? [model] : []));
 }

@@ -80,7 +80,7 @@ export function createCatalogueRoutes({ catalog, use }: PriceWork, onChange: () 
   const handlers = {
     'GET /admin/models': async () => ({
       example,
-      data: catalog.models().map((model) => describeModel(catalog, model)),
+      data: catalog.listModels().map((model) => describeModel(catalog, model)),
     }),
     'GET /admin/prices': async () => ({ data: await use(listUpdates) }),
     'POST /admin/prices/:update/confirm': edit(confirmUpdate),

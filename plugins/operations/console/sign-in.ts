@@ -51,7 +51,7 @@ interface SignIn extends Pick<Host, 'keyrings' | 'logger'> {
 }
 
 async function findOperator({ keyrings }: SignIn, secret: string): Promise<Principal | undefined> {
-  for (const keyring of keyrings.all()) {
+  for (const keyring of keyrings.list()) {
     const principal = await keyring.verify(secret);
     if (principal) return principal.kind === 'operator' ? principal : undefined;
   }
@@ -90,8 +90,8 @@ export function buildRoute(
     method: verb,
     path,
     access: 'public',
-    errors: buildErrorReply,
-    openapi: false,
+    encodeError: buildErrorReply,
+    describe: false,
     handle,
   };
 }

@@ -161,7 +161,7 @@ function describeCall(
 
 async function describeCalls(schemas: Schemas, host: Host, protocol: Protocol): Promise<Operation[]> {
   const operations: Operation[] = [];
-  for (const description of (await protocol.openapi?.()) ?? []) {
+  for (const description of (await protocol.describeCalls?.()) ?? []) {
     operations.push(describeCall(schemas, host, protocol, description));
     await nextTurn();
   }
@@ -183,9 +183,9 @@ const tags: Readonly<Record<Route['access'], string>> = {
 export type Audience = 'everyone' | 'operators';
 
 async function describeRoute(schemas: Schemas, host: Host, route: Route): Promise<Operation[]> {
-  const { name, method, access, openapi } = route;
-  if (openapi === false) return [];
-  const description = openapi ? await openapi() : {};
+  const { name, method, access, describe } = route;
+  if (describe === false) return [];
+  const description = describe ? await describe() : {};
   const path = toOpenapiPath(route);
   return [
     {
@@ -194,7 +194,7 @@ async function describeRoute(schemas: Schemas, host: Host, route: Route): Promis
       item: {
         ...describeOperation(schemas, name, path, description),
         tags: [tags[access]],
-        security: access === 'public' ? [] : listCredentials(host, host.familyOf(route)),
+        security: access === 'public' ? [] : listCredentials(host, host.getFamily(route)),
       },
     },
   ];
@@ -244,7 +244,7 @@ async function listOperations(
   const groups: Operation[][] = [];
   for (const protocol of protocols)
     groups.push(await tolerateFailure(host, protocol.name, describeCalls(schemas, host, protocol)));
-  for (const route of host.routes.all()) {
+  for (const route of host.routes.list()) {
     if (!isServed(route, audience === 'operators')) continue;
     groups.push(await tolerateFailure(host, route.name, describeRoute(schemas, host, route)));
     await nextTurn();
@@ -258,7 +258,7 @@ const about =
 
 export async function buildDocument(host: Host, audience: Audience): Promise<Json> {
   const schemas = new Schemas();
-  const protocols = audience === 'operators' ? [] : [...host.protocols.all()];
+  const protocols = audience === 'operators' ? [] : [...host.protocols.list()];
   const operations = await listOperations(schemas, host, protocols, audience);
   const used = new Set(operations.flatMap(({ item }) => item.tags));
   return {

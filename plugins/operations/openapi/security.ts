@@ -3,7 +3,7 @@ import type { Credential, Host } from '../../../core/index.ts';
 import type { Json } from './schemas.ts';
 
 export function mergeSchemes({ credentials }: Host): Json {
-  return Object.assign({}, ...[...credentials.all()].map(({ openapi }) => openapi));
+  return Object.assign({}, ...[...credentials.list()].map(({ openapi }) => openapi));
 }
 
 function isTakenBy({ families }: Credential, family: string): boolean {
@@ -12,6 +12,6 @@ function isTakenBy({ families }: Credential, family: string): boolean {
 
 /** Any one of these credentials is enough at an address of this family. */
 export function listCredentials({ credentials }: Host, family: string): Json[] {
-  const taken = [...credentials.all()].filter((credential) => isTakenBy(credential, family));
+  const taken = [...credentials.list()].filter((credential) => isTakenBy(credential, family));
   return taken.flatMap(({ openapi }) => Object.keys(openapi).map((name) => ({ [name]: [] })));
 }

@@ -23,7 +23,7 @@ export function decodeAnnotation(wire: Fields): Annotation {
 
 /** `start` and `end` replace missing offsets. Undefined for kinds that this protocol does not have. */
 export function encodeAnnotation(annotation: Annotation, start: number, end: number): Fields | undefined {
-  const rest = bag.fields(annotation);
+  const rest = bag.getFields(annotation);
   if (annotation.kind !== 'url') return Object.keys(rest).length > 0 ? rest : undefined;
   const { url = '', title = '', citedText } = annotation;
   const citation = {

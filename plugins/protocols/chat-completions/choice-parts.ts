@@ -104,7 +104,7 @@ export class ChoiceParts {
     if (start.kind === 'audio')
       return { candidate: start.candidate, delta: { audio: this.#buildAudioHead(start) } };
     if (start.kind === 'server-tool' || start.kind === 'code')
-      this.#context.lost?.(start.kind, 'chat-completions does not show what a vendor ran itself');
+      this.#context.reportLoss?.(start.kind, 'chat-completions does not show what a vendor ran itself');
     if (start.kind !== 'tool-call') return undefined;
     candidate.calls += 1;
     const {
@@ -149,7 +149,7 @@ export class ChoiceParts {
       case 'audio':
         return {
           candidate: index,
-          delta: { audio: { ...bag.fields({ vendor }), ...(text === '' ? {} : { data: text }) } },
+          delta: { audio: { ...bag.getFields({ vendor }), ...(text === '' ? {} : { data: text }) } },
         };
       case 'image':
         block.said.add(text);
@@ -182,7 +182,7 @@ export class ChoiceParts {
         this.#ensureCandidate(candidate).length,
       );
       if (!written)
-        this.#context.lost?.(`annotations.${annotation.kind}`, 'chat-completions cites web pages only');
+        this.#context.reportLoss?.(`annotations.${annotation.kind}`, 'chat-completions cites web pages only');
       return written ? [written] : [];
     });
   }
@@ -201,7 +201,7 @@ export class ChoiceParts {
     const annotations = this.#encodeAnnotations(cited, index, block);
     const citing = annotations.length > 0 ? { annotations } : undefined;
     if (start.kind === 'image') {
-      const url = bag.fields(start).url ?? `data:${start.mediaType ?? 'image/png'};base64,${said.text}`;
+      const url = bag.getFields(start).url ?? `data:${start.mediaType ?? 'image/png'};base64,${said.text}`;
       return {
         candidate: index,
         delta: { images: [{ type: 'image_url', image_url: { url }, ...writeSignatures(opaque, seal) }] },
@@ -218,7 +218,7 @@ export class ChoiceParts {
         : undefined;
     }
     if (start.kind !== 'reasoning' && start.kind !== 'text') {
-      this.#context.lost?.(`${start.kind}.opaque`, 'chat-completions has no place for what seals it');
+      this.#context.reportLoss?.(`${start.kind}.opaque`, 'chat-completions has no place for what seals it');
       return undefined;
     }
     const candidate = this.#ensureCandidate(index);
@@ -235,7 +235,7 @@ export class ChoiceParts {
     const { candidate: index, reason } = event;
     loseForeignFields(this.#context, event, protocolName);
     if (event.stopSequence !== undefined)
-      this.#context.lost?.('stopSequence', 'chat-completions does not say at which one it stopped');
+      this.#context.reportLoss?.('stopSequence', 'chat-completions does not say at which one it stopped');
     const candidate = this.#ensureCandidate(index);
     return {
       ...this.#attachLogprobs(index, candidate, {}),

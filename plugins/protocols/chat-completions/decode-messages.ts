@@ -123,7 +123,7 @@ function decodeAssistant(message: Wire.AssistantMessage, index: number): Turn {
 }
 
 function keepCall(call: Fields, at: string): Block {
-  const form = [...bag.form(markUnknown(protocolName)), wholeCall];
+  const form = [...bag.getForm(markUnknown(protocolName)), wholeCall];
   return { ...buildForeignBlock(protocolName, call, at, false), ...bag.keep({}, form) };
 }
 

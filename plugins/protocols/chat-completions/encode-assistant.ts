@@ -41,10 +41,10 @@ export function encodeAssistant(turn: Turn, placed: readonly Placed[], encoding:
   const draft: Draft = { content: [], reasoning: [], calls: [], images: [], fields: {} };
   for (const each of placed) addBlock(draft, each, encoding);
   const { calls, images, fields } = draft;
-  const form = bag.form(turn);
-  const hasOthers = calls.length > 0 || Object.keys(fields).length > 0 || Boolean(bag.fields(turn).audio);
+  const form = bag.getForm(turn);
+  const hasOthers = calls.length > 0 || Object.keys(fields).length > 0 || Boolean(bag.getFields(turn).audio);
   const empty = hasOthers ? null : '';
-  return overlay(bag.fields(turn), {
+  return overlay(bag.getFields(turn), {
     role: 'assistant',
     name: turn.name,
     content:
@@ -69,8 +69,8 @@ function addBlock(draft: Draft, { block, path }: Placed, encoding: Encoding): vo
       addRefusal(draft, block, encoding);
       break;
     case 'tool-call':
-      if (bag.form(block).includes('function'))
-        draft.fields.function_call = overlay(bag.fields(block), {
+      if (bag.getForm(block).includes('function'))
+        draft.fields.function_call = overlay(bag.getFields(block), {
           name: block.name,
           arguments: block.arguments,
         });
@@ -81,7 +81,7 @@ function addBlock(draft: Draft, { block, path }: Placed, encoding: Encoding): vo
       break;
     case 'foreign':
       if (!isOwnForeign(block)) loseForeign(block, path, encoding.lose);
-      else (bag.form(block).includes(wholeCall) ? draft.calls : draft.content).push(block.value);
+      else (bag.getForm(block).includes(wholeCall) ? draft.calls : draft.content).push(block.value);
       break;
     default:
       encoding.lose(path, 'an assistant message has no place for it');
@@ -89,7 +89,7 @@ function addBlock(draft: Draft, { block, path }: Placed, encoding: Encoding): vo
 }
 
 function addReasoning(draft: Draft, { block, path }: Placed<ReasoningBlock>, encoding: Encoding): void {
-  const isPart = bag.form(block).includes(thinkingForm);
+  const isPart = bag.getForm(block).includes(thinkingForm);
   if (isPart && takesThinkingParts(encoding.model)) draft.content.push(encodeThinking(block));
   else if (!isPart && isReplayable(block, encoding)) draft.reasoning.push(block);
   else loseThoughts(path, encoding.lose);
@@ -98,18 +98,18 @@ function addReasoning(draft: Draft, { block, path }: Placed<ReasoningBlock>, enc
 function addRefusal(draft: Draft, block: Refusal, { model, own, extras }: Encoding): void {
   const { text } = block;
   const isRefused = refuses(model, 'refusal');
-  if (!isRefused && (bag.form(block).includes('field') || (!own && extras))) draft.fields.refusal = text;
+  if (!isRefused && (bag.getForm(block).includes('field') || (!own && extras))) draft.fields.refusal = text;
   else if (!isRefused && own) draft.content.push(encodeRefusal(block));
   else draft.content.push({ type: 'text', text });
 }
 
 export function encodeRefusal(block: Refusal): Fields {
-  return overlay(bag.fields(block), { type: 'refusal', refusal: block.text });
+  return overlay(bag.getFields(block), { type: 'refusal', refusal: block.text });
 }
 
 /** Reasoning as a part of the content, as Mistral writes it. */
 export function encodeThinking(block: ReasoningBlock): Fields {
-  return overlay(bag.fields(block), { type: 'thinking', thinking: [{ type: 'text', text: block.text }] });
+  return overlay(bag.getFields(block), { type: 'thinking', thinking: [{ type: 'text', text: block.text }] });
 }
 
 /** Whether a block holds a value of this protocol that the decoder did not know. It is restored as it was. */
@@ -119,13 +119,13 @@ export function isOwnForeign(block: Block): block is BlockOf<'foreign'> {
 
 /** Whether an image goes back into the field that this protocol read it from. */
 function isGenerated(block: MediaBlock, { own, model }: Encoding): boolean {
-  return own && bag.form(block).includes(generatedImage) && !refusesExtensions(model);
+  return own && bag.getForm(block).includes(generatedImage) && !refusesExtensions(model);
 }
 
 function encodeGenerated({ block, path }: Placed<MediaBlock>, encoding: Encoding): Fields {
-  return overlay(bag.fields(block), {
+  return overlay(bag.getFields(block), {
     type: 'image_url',
-    image_url: { url: writeUrl(block, bag.form(block)), detail: block.detail },
+    image_url: { url: writeUrl(block, bag.getForm(block)), detail: block.detail },
     ...encodeSignatures(block.opaque, path, encoding),
   });
 }
@@ -159,7 +159,7 @@ function isReplayable(block: ReasoningBlock, { owner, model }: Encoding): boolea
   const { opaque = [] } = block;
   if (refusesExtensions(model)) return false;
   const fits = opaque.every(({ vendor }) => vendor === owner || vendor === '');
-  return fits && (bag.form(block).length > 0 || opaque.some(({ vendor }) => vendor === owner));
+  return fits && (bag.getForm(block).length > 0 || opaque.some(({ vendor }) => vendor === owner));
 }
 
 function encodeCall({ block, path }: Placed<ToolCall>, encoding: Encoding): Fields {
@@ -171,9 +171,9 @@ function encodeCall({ block, path }: Placed<ToolCall>, encoding: Encoding): Fiel
   if (block.cache && !isForeign(block)) lose(`${path}.cache`, 'chat-completions has no cache marks on calls');
   const extra = { ...encodeSignatures(block.opaque, path, encoding), ...encodeOwnMark(block) };
   if (custom && (own || extras))
-    return overlay(bag.fields(block), { id, type: 'custom', custom: { name, input: text }, ...extra });
+    return overlay(bag.getFields(block), { id, type: 'custom', custom: { name, input: text }, ...extra });
   const json = custom ? wrapInput(text) : text;
-  return overlay(bag.fields(block), {
+  return overlay(bag.getFields(block), {
     id,
     type: 'function',
     function: { name, arguments: own ? json : json || '{}' },

@@ -34,7 +34,7 @@ function buildHead(
   object: string,
   start?: Start,
 ): Record<string, unknown> {
-  return { ...bag.fields(start), id: `chatcmpl-${id}`, object, created, model };
+  return { ...bag.getFields(start), id: `chatcmpl-${id}`, object, created, model };
 }
 
 export class ChunkEncoder implements EventEncoder {

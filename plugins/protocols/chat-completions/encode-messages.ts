@@ -63,7 +63,7 @@ class MessageList {
       return;
     }
     const placed = placeBlocks(steps);
-    if (bag.form(turn).includes(wholeMessage)) {
+    if (bag.getForm(turn).includes(wholeMessage)) {
       for (const { block } of placed) if (block.type === 'foreign') this.#messages.push(block.value);
       return;
     }
@@ -107,7 +107,7 @@ function dropRefused(turns: readonly Turn[], { model, lose }: Encoding): Turn[] 
   return turns.map((turn, index) => {
     const named = turn.role !== 'tool' && turn.name !== undefined && refuses(model, 'name');
     if (named) lose(`turns[${index}].name`, 'the model does not take it', 'model');
-    const fields = Object.entries(bag.fields(turn));
+    const fields = Object.entries(bag.getFields(turn));
     const kept = fields.filter(([field, value]) => {
       if (!refuses(model, field)) return true;
       if (value !== null && !(Array.isArray(value) && value.length === 0))
@@ -156,7 +156,7 @@ function findSoleText(turn: Turn): string | undefined {
     block?.type !== 'text' ||
     name !== undefined ||
     vendor ||
-    bag.form(turn).length > 0
+    bag.getForm(turn).length > 0
   )
     return undefined;
   return block.opaque || block.cache || block.vendor ? undefined : block.text;
@@ -176,10 +176,10 @@ function encodeResult(
   encoding: Encoding,
   files: number,
 ): { message: Fields; media: Fields[] } {
-  const form = bag.form(turn);
+  const form = bag.getForm(turn);
   const { texts, media } = encodeResultParts({ block: result, path }, encoding, files);
   if (result.isError) encoding.lose(`${path}.isError`, 'chat-completions has no mark for failed tools');
-  const fields = bag.fields(turn);
+  const fields = bag.getFields(turn);
   // A content with unknown parts was kept whole.
   const content = fields.content ? fields.content : joinParts(texts, form, '\n\n', encoding);
   const mark = encodeMessageMark([result]);
@@ -239,8 +239,8 @@ function encodeInput(turn: Turn, placed: readonly Placed[], encoding: Encoding):
     }
     return encodeParts(block, path, encoding);
   });
-  const content = joinParts(parts, bag.form(turn), '\n\n', encoding);
-  return overlay(bag.fields(turn), {
+  const content = joinParts(parts, bag.getForm(turn), '\n\n', encoding);
+  return overlay(bag.getFields(turn), {
     role: encodeRole(turn, encoding),
     name: turn.name,
     content: content ?? '',

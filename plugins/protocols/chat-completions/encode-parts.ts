@@ -46,7 +46,7 @@ export function encodeParts(block: ContentBlock, path: string, encoding: Encodin
   if (!wire) return [];
   const mark = encodeMark(block, path, encoding);
   const marks = mark ? { prompt_cache_breakpoint: mark } : encodeOwnMark(block);
-  const part = overlay(bag.fields(block), { ...wire, ...marks });
+  const part = overlay(bag.getFields(block), { ...wire, ...marks });
   const context = block.type === 'media' ? takeContext(block, path, encoding.lose) : undefined;
   return context === undefined ? [part] : [{ type: 'text', text: context }, part];
 }
@@ -69,18 +69,19 @@ function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Field
 const details: ReadonlySet<string | undefined> = new Set([undefined, 'auto', 'low', 'high', 'original']);
 
 function encodeVideo(block: MediaBlock): Fields {
-  const form = bag.form(block);
+  const form = bag.getForm(block);
   const url = writeUrl(block, form);
   return { type: 'video_url', video_url: form.includes(shortForm) ? url : { url } };
 }
 
 function encodeImage(block: MediaBlock, path: string, { own, lose, flags }: Encoding): Fields | undefined {
-  const url = own ? writeUrl(block, bag.form(block)) : buildPictureUrl(block, path);
+  const url = own ? writeUrl(block, bag.getForm(block)) : buildPictureUrl(block, path);
   if (url === undefined) {
     lose(path, 'not an image chat-completions can carry');
     return undefined;
   }
-  if (flags.shortForms && bag.form(block).includes(shortForm)) return { type: 'image_url', image_url: url };
+  if (flags.shortForms && bag.getForm(block).includes(shortForm))
+    return { type: 'image_url', image_url: url };
   if (own || details.has(block.detail))
     return { type: 'image_url', image_url: { url, detail: block.detail } };
   lose(`${path}.detail`, 'chat-completions has no such detail');
@@ -89,7 +90,7 @@ function encodeImage(block: MediaBlock, path: string, { own, lose, flags }: Enco
 
 function encodeAudio(block: MediaBlock, path: string, { own, flags }: Encoding): Fields {
   const { source, mediaType } = block;
-  const form = bag.form(block);
+  const form = bag.getForm(block);
   if (flags.shortForms && form.includes(shortForm)) {
     return {
       type: 'input_audio',
@@ -105,7 +106,7 @@ function encodeAudio(block: MediaBlock, path: string, { own, flags }: Encoding):
 /** Files of this protocol are PDFs. A text document becomes text, under its name. */
 function encodeDocument(block: MediaBlock, path: string, { own, flags }: Encoding): Fields {
   const { source, mediaType, title, filename = title } = block;
-  const form = bag.form(block);
+  const form = bag.getForm(block);
   const isShort = form.includes(shortForm);
   if (isShort && flags.shortForms)
     return { type: 'document_url', document_url: writeUrl(block, form), document_name: filename };

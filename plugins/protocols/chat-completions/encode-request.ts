@@ -44,14 +44,14 @@ export function encodeRequest(
     extras: own || flags.extras,
     marks: own || flags.cacheMarks,
     flags,
-    reasoningOff: own ? isReasoningOff(bag.fields(request)) : request.reasoning?.effort === 'none',
+    reasoningOff: own ? isReasoningOff(bag.getFields(request)) : request.reasoning?.effort === 'none',
   };
   const shared = flags.extras ? selectOpenaiFields(flags.cacheMarks) : undefined;
   const limit = fitLimit(outputLimit ?? request.outputLimit, model, encoding);
   const { sent, watched } = splitStops(request, model);
   const plan = planFormat(request, encoding);
   const alike = shared ? readOpenaiFields(request, 'responses', shared) : {};
-  const body = overlay(dropRefused({ ...alike, ...bag.fields(request) }, encoding), {
+  const body = overlay(dropRefused({ ...alike, ...bag.getFields(request) }, encoding), {
     model: model.upstream,
     messages: [...buildInstructionMessage(plan), ...encodeMessages(request.turns, encoding)],
     ...encodeStream(request, model),
@@ -75,7 +75,7 @@ export function encodeRequest(
 }
 
 function encodeStream(request: CanonicalRequest, model: Model): Fields {
-  if (!request.stream) return { stream: bag.form(request).includes('stream-false') ? false : undefined };
+  if (!request.stream) return { stream: bag.getForm(request).includes('stream-false') ? false : undefined };
   return {
     stream: true,
     stream_options: refuses(model, 'stream_options') ? undefined : { include_usage: true },
@@ -110,7 +110,7 @@ function dropRefused(fields: Fields, { model, lose }: Encoding): Fields {
 }
 
 function encodeSampling(request: CanonicalRequest, { own, model, flags, lose }: Encoding): Fields {
-  const form = bag.form(request);
+  const form = bag.getForm(request);
   const { logprobs, seed } = request;
   const rows = [
     ['temperature', 'temperature', request.temperature],
@@ -150,15 +150,15 @@ function encodeStop(
   { own }: Encoding,
 ): string | readonly string[] | undefined {
   if (sent.length === 0) return own && request.stop?.length === 0 ? [] : undefined;
-  return bag.form(request).includes('stop-string') && sent.length === 1 ? sent[0] : sent;
+  return bag.getForm(request).includes('stop-string') && sent.length === 1 ? sent[0] : sent;
 }
 
 function encodeReasoning(request: CanonicalRequest, { own, model, flags, lose }: Encoding): Fields {
   const { reasoning } = request;
   if (!reasoning) return {};
   const { effort, budget, display } = reasoning;
-  if (bag.form(request).includes('reasoning-object'))
-    return { reasoning: restoreReasoning(reasoning, bag.form(request)) };
+  if (bag.getForm(request).includes('reasoning-object'))
+    return { reasoning: restoreReasoning(reasoning, bag.getForm(request)) };
   const { style, efforts, canDisable = true } = model.capabilities.reasoning;
   const wanted = findWantedEffort(reasoning);
   if (style === 'none') {
@@ -201,11 +201,11 @@ function encodeFormat(
   if (mode === 'json') return { type: 'json_object' };
   if (mode !== 'schema' || format?.type !== 'schema') return undefined;
   const { name = 'answer', description, schema, strict } = format;
-  if (bag.form(format).includes(bareSchema)) return { type: 'json_object', schema };
+  if (bag.getForm(format).includes(bareSchema)) return { type: 'json_object', schema };
   const kept = own ? strict : fitStrict(format, schema, 'format', lose);
   return {
     type: 'json_schema',
-    json_schema: overlay(bag.fields(format), { name, description, schema, strict: kept }),
+    json_schema: overlay(bag.getFields(format), { name, description, schema, strict: kept }),
   };
 }
 

@@ -29,7 +29,7 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
   const { model, lose } = encoding;
   if (!takesTools(request, model, lose)) return {};
   loseNamespaces(request.tools ?? [], protocolName, lose);
-  const form = bag.form(request);
+  const form = bag.getForm(request);
   const tools: Fields[] = [];
   let search: unknown;
   // If the choice cannot name a subset of tools, only the allowed ones are sent.
@@ -40,7 +40,7 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
     const path = `tools[${index}]`;
     if (!tool || (tool.type !== 'hosted' && allowed?.has(tool.name) === false)) continue;
     if (tool.type !== 'hosted') tools.push(encodeTool(tool, path, encoding));
-    else if (tool.protocol === protocolName && bag.form(tool).includes('options')) search = tool.value;
+    else if (tool.protocol === protocolName && bag.getForm(tool).includes('options')) search = tool.value;
     else if (tool.protocol === protocolName) tools.push(tool.value);
     else if (tool.kind === 'web-search' && model.supportedParameters.includes('web_search_options'))
       search = translateSearchOptions(tool, path, searchWords, lose);
@@ -65,7 +65,7 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
 
 function encodeTool(tool: OwnTool, path: string, { own, extras, lose }: Encoding): Fields {
   if (tool.cache && !isForeign(tool)) lose(`${path}.cache`, 'chat-completions has no cache marks on tools');
-  const fields = { ...bag.fields(tool), ...encodeOwnMark(tool) };
+  const fields = { ...bag.getFields(tool), ...encodeOwnMark(tool) };
   const { description } = tool;
   const name = own ? tool.name : fitName(tool.name);
   if (tool.type === 'function') {
@@ -95,18 +95,18 @@ function encodeChoice(request: CanonicalRequest, encoding: Encoding): unknown {
   const names = encoding.own ? asked : selectOfferedNames(request, encoding.lose);
   if (names.length === 0 && asked.length > 0) return undefined;
   if (mode === 'one')
-    return overlay(bag.fields(toolChoice), encodeReference(names[0] ?? '', tools, encoding));
+    return overlay(bag.getFields(toolChoice), encodeReference(names[0] ?? '', tools, encoding));
   if (mode !== 'subset') return mode;
   if (!encoding.extras) return required ? 'required' : 'auto';
   const allowed = {
     mode: required ? 'required' : 'auto',
     tools: names.map((name) => encodeReference(name, tools, encoding)),
   };
-  return overlay(bag.fields(toolChoice), { type: 'allowed_tools', allowed_tools: allowed });
+  return overlay(bag.getFields(toolChoice), { type: 'allowed_tools', allowed_tools: allowed });
 }
 
 function encodeFunctionCall({ toolChoice }: CanonicalRequest): unknown {
   if (toolChoice?.mode !== 'one') return toolChoice?.mode;
-  const inside = bag.fields(toolChoice).function;
+  const inside = bag.getFields(toolChoice).function;
   return overlay(isObject(inside) ? inside : {}, { name: toolChoice.names?.[0] });
 }

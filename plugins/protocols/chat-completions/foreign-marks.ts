@@ -41,12 +41,12 @@ function isMarkable({ type }: Block): boolean {
 /** Moves a mark to a canonical one on `to`. Returns whether there was a mark. */
 function liftMark(from: Sides, to: Markable, flag: string): boolean {
   if (!from.vendor || to.cache) return false;
-  const { [field]: written, ...rest } = bag.fields(from);
+  const { [field]: written, ...rest } = bag.getFields(from);
   const cache = decodeMark(written);
   if (!cache) return false;
   from.vendor = bag.keep(rest).vendor;
   to.cache = cache;
-  to.form = bag.keep({}, [...bag.form(to), flag]).form;
+  to.form = bag.keep({}, [...bag.getForm(to), flag]).form;
   return true;
 }
 
@@ -68,16 +68,16 @@ export function hasForeignMarks(turns: readonly Turn[]): boolean {
 
 /** Whether the mark was read here, so that it is restored as it was written. */
 export function isForeign(thing: Markable): boolean {
-  return bag.form(thing).some((flag) => flag === field || flag === byMessage);
+  return bag.getForm(thing).some((flag) => flag === field || flag === byMessage);
 }
 
 /** The mark that was on a block or tool itself. */
 export function encodeOwnMark(thing: Markable): Fields {
-  return bag.form(thing).includes(field) ? { [field]: { type: 'ephemeral', ...thing.cache } } : {};
+  return bag.getForm(thing).includes(field) ? { [field]: { type: 'ephemeral', ...thing.cache } } : {};
 }
 
 /** The mark that was on the message of these blocks. */
 export function encodeMessageMark(blocks: readonly Block[]): Fields {
-  const marked = blocks.find((block) => bag.form(block).includes(byMessage));
+  const marked = blocks.find((block) => bag.getForm(block).includes(byMessage));
   return marked ? { [field]: { type: 'ephemeral', ...marked.cache } } : {};
 }

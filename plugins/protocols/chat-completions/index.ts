@@ -73,11 +73,11 @@ export const protocol: Protocol = {
     decodeReply: (body, call, model) => new ReplyDecoder(call, model).decodeWhole(body),
     decodeError,
     modelPaths: [['model']],
-    headers: selectOpenaiHeaders,
+    buildHeaders: selectOpenaiHeaders,
     ending: 'event',
     terminator,
   },
-  openapi: async () => (await import('./description.ts')).describeCalls(path),
+  describeCalls: async () => (await import('./description.ts')).describeCalls(path),
 };
 
 export const chatCompletions = definePlugin({
@@ -86,8 +86,8 @@ export const chatCompletions = definePlugin({
   apply(host) {
     host.protocols.add(protocol);
     for (const route of buildModelRoutes(host.catalog)) host.routes.add(route);
-    host.address({ protocol: protocolName, client: 'openai', path: '/v1' });
-    host.example(example);
+    host.addAddress({ protocol: protocolName, client: 'openai', path: '/v1' });
+    host.addExample(example);
   },
 });
 

@@ -253,10 +253,10 @@ export function writeReasoning(blocks: readonly ReasoningBlock[]): Fields {
   const texts: Record<string, string> = {};
   const details: Fields[] = [];
   for (const block of blocks) {
-    const [field, ...read] = bag.form(block);
+    const [field, ...read] = bag.getForm(block);
     const opaque = block.opaque?.filter(({ value }) => value !== '') ?? [];
     if (field === detailsField) {
-      details.push(restoreDetail(block, bag.fields(block), read));
+      details.push(restoreDetail(block, bag.getFields(block), read));
     } else if (opaque.length > 0) {
       const writeFormat = (state: Opaque | undefined): Fields => ({
         format: findFormat((state ?? opaque[0])?.vendor ?? ''),

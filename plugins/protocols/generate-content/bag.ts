@@ -61,13 +61,13 @@ export type Form = Flag | `${Note}:${string}`;
 const slot = createBag(protocolName);
 
 export const bag = {
-  fields: slot.fields,
-  form: slot.form,
+  getFields: slot.getFields,
+  getForm: slot.getForm,
   keep: (fields: Fields, form?: readonly Form[]): Sides => slot.keep(fields, form),
   /** Adds a flag to what a value keeps already. */
-  mark: (thing: Sides, flag: Flag): Sides => slot.keep(slot.fields(thing), [...slot.form(thing), flag]),
-  has: (thing: Sides | undefined, flag: Flag): boolean => slot.form(thing).includes(flag),
-  notes: (thing: Sides | undefined, name: Note): string[] =>
-    slot.form(thing).flatMap((each) => (each.startsWith(`${name}:`) ? [each.slice(name.length + 1)] : [])),
-  note: (thing: Sides | undefined, name: Note): string | undefined => bag.notes(thing, name)[0],
+  mark: (thing: Sides, flag: Flag): Sides => slot.keep(slot.getFields(thing), [...slot.getForm(thing), flag]),
+  has: (thing: Sides | undefined, flag: Flag): boolean => slot.getForm(thing).includes(flag),
+  listNotes: (thing: Sides | undefined, name: Note): string[] =>
+    slot.getForm(thing).flatMap((each) => (each.startsWith(`${name}:`) ? [each.slice(name.length + 1)] : [])),
+  findNote: (thing: Sides | undefined, name: Note): string | undefined => bag.listNotes(thing, name)[0],
 };

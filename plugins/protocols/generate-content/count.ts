@@ -4,7 +4,7 @@ import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { encodeRequest } from './encode-request.ts';
 
 export const count: CountSide = {
-  addressFor: (calls) => calls.replace(/:(generate|streamGenerate)Content(?=\?|$)/, ':countTokens'),
+  buildAddress: (calls) => calls.replace(/:(generate|streamGenerate)Content(?=\?|$)/, ':countTokens'),
   encodeRequest(request, model) {
     const { body, losses } = encodeRequest(request, model, undefined);
     return {

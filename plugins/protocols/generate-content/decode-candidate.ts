@@ -19,7 +19,7 @@ import { readSignature } from './signature.ts';
 export interface ReplyState {
   readonly log: ReplyLog;
   /** Distinguishes this reply from others, for the ids we make. */
-  readonly key: () => string;
+  readonly makeKey: () => string;
   /** The tools whose names the client spells in another way, by their names on this wire. */
   readonly findTool: FindTool;
 }

@@ -45,7 +45,7 @@ export class ReplyDecoder implements EventDecoder {
     this.#call = call;
     this.#state = {
       log: this.#log,
-      key: () => this.#key,
+      makeKey: () => this.#key,
       findTool: createToolFinder(call, call instanceof GenerateCall, fitName),
     };
   }

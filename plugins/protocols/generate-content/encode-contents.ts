@@ -35,7 +35,7 @@ export function encodeTurns(
   for (const [index, turn] of turns.slice(0, leading).entries()) {
     writer.loseName(turn, index);
     for (const part of writer.encodeInstruction(turn, index)) instructions.push(part);
-    rest = overlay({ ...rest, ...bag.fields(turn) }, { role: bag.note(turn, 'role') });
+    rest = overlay({ ...rest, ...bag.getFields(turn) }, { role: bag.findNote(turn, 'role') });
   }
   for (const [index, turn] of encoding.own ? turns.entries() : moveResultsToCalls(turns))
     if (index >= leading) writer.add(turn, index);
@@ -155,7 +155,7 @@ class ContentWriter {
       content =
         content && !bag.has(block, 'content')
           ? content
-          : this.#ensureContent('model', 'model', content ? {} : bag.fields(turn));
+          : this.#ensureContent('model', 'model', content ? {} : bag.getFields(turn));
       for (const part of parts) content.parts.push(part);
       if (block.type === 'tool-call' && first.thoughtSignature === undefined) this.#unsealed.add(first);
     }
@@ -178,14 +178,14 @@ class ContentWriter {
       for (const part of encoded.files) files.push(part);
     }
     const hasResults = results.length > 0 || (own && turn.blocks.some(({ type }) => type === 'tool-result'));
-    if (own) return this.#put(hasResults ? 'results' : 'user', role, others, bag.fields(turn));
+    if (own) return this.#put(hasResults ? 'results' : 'user', role, others, bag.getFields(turn));
     if (hasResults) {
       // All results of a step come first, then their files.
       const content = this.#ensureContent('results', 'user');
       for (const part of results) content.parts.push(part);
       for (const part of files) content.files.push(part);
     }
-    if (others.length > 0) this.#put('user', role, others, bag.fields(turn));
+    if (others.length > 0) this.#put('user', role, others, bag.getFields(turn));
   }
 
   #encodeResult(block: ToolResult, path: string): ReturnType<typeof encodeResult> {

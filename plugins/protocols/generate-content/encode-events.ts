@@ -27,7 +27,7 @@ function buildReplyTail(
   return {
     ...(usageMetadata ? { usageMetadata } : {}),
     modelVersion: model,
-    ...bag.fields(start),
+    ...bag.getFields(start),
     responseId: id,
   };
 }
@@ -56,7 +56,7 @@ export class ChunkEncoder implements EventEncoder {
         return '';
       case 'usage':
         this.#usage = { ...this.#usage, ...event.usage };
-        this.#usageMetadata = encodeUsage(this.#usage, bag.fields(event));
+        this.#usageMetadata = encodeUsage(this.#usage, bag.getFields(event));
         this.#buildTail();
         return '';
       case 'response-end':
@@ -129,7 +129,7 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
   for (const event of events) {
     if (event.type === 'usage') {
       usage = { ...usage, ...event.usage };
-      usageMetadata = encodeUsage(usage, bag.fields(event));
+      usageMetadata = encodeUsage(usage, bag.getFields(event));
     }
     const added = parts.push(event);
     if (!('candidate' in event)) continue;

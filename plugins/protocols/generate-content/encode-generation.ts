@@ -122,7 +122,7 @@ function encodeModalities(request: CanonicalRequest, encoding: Encoding): readon
   const modalities = fitModalities(request, encoding.model, encoding);
   // Google's speaking models have no other output.
   if (!encoding.own && modalities?.includes('audio')) return ['AUDIO'];
-  const written = bag.note(request, 'modalities')?.split(',');
+  const written = bag.findNote(request, 'modalities')?.split(',');
   const isUnchanged =
     written?.length === modalities?.length &&
     written?.every((each, index) => each.toLowerCase() === modalities?.[index]);
@@ -149,7 +149,7 @@ function encodeThinking(request: CanonicalRequest, encoding: Encoding): Fields |
 function restoreThinking(request: CanonicalRequest): Fields | undefined {
   if (!request.reasoning && !bag.has(request, 'thinking')) return undefined;
   const { effort, budget, display } = request.reasoning ?? {};
-  const written = bag.note(request, 'level');
+  const written = bag.findNote(request, 'level');
   const isUnchanged = effort === undefined || written?.toLowerCase() === effort;
   return {
     thinkingLevel: isUnchanged ? written : effort.toUpperCase(),

@@ -58,7 +58,7 @@ function encodeText(block: TextBlock, path: string, encoding: Encoding): Fields[
   const signature = encodeSignature(block, path, encoding);
   if (!encoding.own && block.text === '' && signature === undefined) return [];
   const text = block.text === '' && bag.has(block, 'no-text') ? undefined : block.text;
-  return [overlay(bag.fields(block), { text, thoughtSignature: signature })];
+  return [overlay(bag.getFields(block), { text, thoughtSignature: signature })];
 }
 
 /** Reasoning only goes back to the vendor that sealed it, and never as unsealed text. */
@@ -71,7 +71,7 @@ function encodeReasoning(block: ReasoningBlock, path: string, { own, native, los
   }
   const text = block.text === '' && bag.has(block, 'no-text') ? undefined : block.text;
   return [
-    overlay(bag.fields(block), { text, thought: true, thoughtSignature: restoreSignature(opaque, block) }),
+    overlay(bag.getFields(block), { text, thought: true, thoughtSignature: restoreSignature(opaque, block) }),
   ];
 }
 
@@ -91,7 +91,7 @@ function encodeResolution(
 function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Fields[] {
   const { title, filename, source } = block;
   const part = writeMedia(block, encoding.own, path);
-  const whole = overlay(bag.fields(block), {
+  const whole = overlay(bag.getFields(block), {
     ...part,
     mediaResolution: encodeResolution(block, path, encoding),
     thoughtSignature: encodeSignature(block, path, encoding),
@@ -117,7 +117,7 @@ function encodeCall(block: ToolCall, path: string, encoding: Encoding): Fields {
   if (namespace !== undefined)
     encoding.lose(`${path}.namespace`, 'generate-content has no namespaces for tools');
   const call = { id: restoreCallId(block), name: encoding.own ? name : fitName(name), args };
-  return overlay(bag.fields(block), {
+  return overlay(bag.getFields(block), {
     functionCall: call,
     thoughtSignature: encodeSignature(block, path, encoding),
   });
@@ -160,12 +160,12 @@ export function encodeResult(
     }
   }
   const result = {
-    id: bag.has(block, 'no-id') ? undefined : (bag.note(block, 'id') ?? block.callId),
+    id: bag.has(block, 'no-id') ? undefined : (bag.findNote(block, 'id') ?? block.callId),
     name: own ? name : fitName(name),
     response: encodeResponse(texts, block),
     parts: parts.length > 0 ? parts : undefined,
   };
-  return { part: overlay(bag.fields(block), { functionResponse: result }), files };
+  return { part: overlay(bag.getFields(block), { functionResponse: result }), files };
 }
 
 /**

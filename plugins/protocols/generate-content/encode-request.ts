@@ -26,7 +26,7 @@ export function encodeRequest(
   const { tools, toolConfig } = encodeTools(request, encoding);
   const { format, instruction, expects } = encodeFormat(request, encoding);
   const generation = overlay({}, encodeGeneration(request, outputLimit, format, encoding));
-  const body = overlay(unflatten(bag.fields(request)), {
+  const body = overlay(unflatten(bag.getFields(request)), {
     model: bag.has(request, 'model') ? `models/${model.upstream}` : undefined,
     contents,
     systemInstruction: addInstruction(systemInstruction, instruction),
@@ -42,7 +42,7 @@ export function encodeRequest(
       encoding.lose(name, 'generate-content has no such field');
   }
   return {
-    body: writeSpelling(body, bag.form(request)),
+    body: writeSpelling(body, bag.getForm(request)),
     losses: [...losses, ...listForeignFields(request, protocolName)],
     stops: splitStops(request, encoding).watched,
     expects,
@@ -81,7 +81,7 @@ const tiers: Readonly<Record<string, string>> = {
 function encodeTier(request: CanonicalRequest, { model, lose }: Encoding): string | undefined {
   const { serviceTier: tier } = request;
   if (tier === undefined) return undefined;
-  const written = bag.note(request, 'tier');
+  const written = bag.findNote(request, 'tier');
   if (written !== undefined) return written;
   const known = Object.hasOwn(tiers, tier) ? tiers[tier] : undefined;
   if (known === undefined && tier !== 'auto') lose('serviceTier', 'Google has no such tier');

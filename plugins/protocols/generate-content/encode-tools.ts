@@ -42,7 +42,7 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
 /** Restores the groups of a client of this protocol. Tools that were added since form one more group. */
 function restoreGroups(tools: CanonicalRequest['tools'], encoding: Encoding): Fields[] | undefined {
   if (!tools) return undefined;
-  const groups = Map.groupBy([...tools.entries()], ([, tool]) => bag.note(tool, 'group'));
+  const groups = Map.groupBy([...tools.entries()], ([, tool]) => bag.findNote(tool, 'group'));
   return [...groups.values()].map((group) => {
     const functions: Fields[] = [];
     const hosted: Record<string, unknown> = {};
@@ -82,7 +82,7 @@ function encodeHosted(
   if (protocol === protocolName) return value;
   const { lose } = encoding;
   return replaceHosted(tool, path, encoding, {
-    search() {
+    encodeSearch() {
       if (!hasFunctions) return { googleSearch: translateSearchOptions(tool, path, {}, lose) };
       lose(path, 'Gemini does not search together with functions', 'model');
       return undefined;
@@ -100,7 +100,7 @@ function encodeFunction(tool: OwnTool, path: string, encoding: Encoding): Fields
     return { name, description, parametersJsonSchema };
   }
   if (tool.strict) lose(`${path}.strict`, 'generate-content has no such switch');
-  return overlay(bag.fields(tool), {
+  return overlay(bag.getFields(tool), {
     name,
     description: tool.description,
     ...encodeParameters(tool, path, encoding),
@@ -109,7 +109,7 @@ function encodeFunction(tool: OwnTool, path: string, encoding: Encoding): Fields
 
 /** Restores a schema in Google's own form, unless a plugin has changed it. */
 export function restoreOpenApi(thing: Sides, schema: unknown): unknown {
-  const note = bag.note(thing, 'openapi');
+  const note = bag.findNote(thing, 'openapi');
   const original: unknown = note === undefined ? undefined : JSON.parse(note);
   return isDeepStrictEqual(readOpenApi(original), schema) ? original : undefined;
 }
@@ -142,7 +142,10 @@ function encodeChoice(request: CanonicalRequest, { own, lose }: Encoding): Field
   const { names } = toolChoice;
   const mode = fitMode(toolChoice);
   if (own)
-    return { mode: bag.note(toolChoice, 'mode') ?? mode, ...(names ? { allowedFunctionNames: names } : {}) };
+    return {
+      mode: bag.findNote(toolChoice, 'mode') ?? mode,
+      ...(names ? { allowedFunctionNames: names } : {}),
+    };
   if (names === undefined) return { mode };
   const offered = selectOfferedNames(request, lose);
   return offered.length > 0 ? { mode, allowedFunctionNames: offered.map(fitName) } : undefined;

@@ -59,11 +59,11 @@ export class FunctionCalls {
     const { name, id, opaque, pieces, args } = this.#open;
     this.#open = undefined;
     const candidate = this.#candidate;
-    const { log, key, findTool } = this.#state;
+    const { log, makeKey, findTool } = this.#state;
     const tool = findTool(name);
     const json = args === undefined ? pieces.toString() : JSON.stringify(args);
     const block = log.startBlock(candidate, 'tool-call', {
-      id: id || makeCallId(key(), candidate, this.#count, name, json),
+      id: id || makeCallId(makeKey(), candidate, this.#count, name, json),
       name: tool?.name ?? name,
       ...(tool?.custom ? { custom: true } : {}),
       ...(opaque.length > 0 ? { opaque } : {}),

@@ -31,7 +31,7 @@ export function createProtocol(mount: string): Protocol {
       keepAlive: '',
     },
     upstream: {
-      headers: () => ({}),
+      buildHeaders: () => ({}),
       retarget,
       encodeRequest,
       decodeEvents: (call, model) => new ReplyDecoder(call, model),
@@ -42,7 +42,7 @@ export function createProtocol(mount: string): Protocol {
       terminator: '',
     },
     count,
-    openapi: async () => (await import('./description.ts')).describeCalls(mount),
+    describeCalls: async () => (await import('./description.ts')).describeCalls(mount),
   };
 }
 
@@ -57,8 +57,8 @@ export const generateContent = definePlugin({
   }),
   apply(host, { mount }) {
     host.protocols.add(createProtocol(mount));
-    host.address({ protocol: protocolName, client: '@google/genai', path: mount, serves: servedMethods });
-    host.example(
+    host.addAddress({ protocol: protocolName, client: '@google/genai', path: mount, serves: servedMethods });
+    host.addExample(
       `curl {url}${mount}/v1beta/models/{model}:generateContent -H "x-goog-api-key: $KEY" -H ` +
         `"Content-Type: application/json" -d '{"contents":[{"role":"user","parts":[{"text":"Hello!"}]}]}'`,
     );

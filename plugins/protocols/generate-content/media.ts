@@ -99,7 +99,7 @@ export function writeMedia(block: MediaBlock, own: boolean, path: string): Field
         path,
         'The provider of this model needs the media type of this file: send it as a data URL that names one.',
       );
-    return { inlineData: { mimeType, data: writeBase64(source.data, bag.form(block)), displayName } };
+    return { inlineData: { mimeType, data: writeBase64(source.data, bag.getForm(block)), displayName } };
   }
   if (source.type === 'url' && !own && /^data:/i.test(source.url))
     return refusePart(block, path, 'A data URL must hold base64.');

@@ -103,7 +103,10 @@ export class ReplyParts {
     const { kind } = block.start;
     if (kind === 'text' || kind === 'refusal') this.#ensureCandidate(candidate).transcript.add(text);
     if (kind === 'audio' && Object.values(vendor).some(({ transcript }) => transcript))
-      this.#context.lost?.('audio.transcript', 'generate-content has no field for the transcript of audio');
+      this.#context.reportLoss?.(
+        'audio.transcript',
+        'generate-content has no field for the transcript of audio',
+      );
     const isText = kind === 'text' || kind === 'refusal' || (kind === 'reasoning' && !this.#hidesThoughts);
     if (isText && this.#streamed) return text === '' ? [] : [markThought(kind, { text })];
     block.transcript.add(text);
@@ -135,15 +138,15 @@ export class ReplyParts {
             );
       case 'code':
         return addSeals(
-          [{ executableCode: { language: 'PYTHON', ...bag.fields(start), code: text } }],
+          [{ executableCode: { language: 'PYTHON', ...bag.getFields(start), code: text } }],
           opaque,
         );
       case 'server-tool': {
-        const { part } = bag.fields(start);
+        const { part } = bag.getFields(start);
         if (isObject(part)) return [part];
         if (start.name === codeResult)
           return [{ codeExecutionResult: { outcome: 'OUTCOME_OK', output: text } }];
-        this.#context.lost?.('server-tool', 'generate-content cannot show what another vendor ran');
+        this.#context.reportLoss?.('server-tool', 'generate-content cannot show what another vendor ran');
         return [];
       }
     }
@@ -153,7 +156,7 @@ export class ReplyParts {
   #endSpeech(kind: string, text: string, opaque: readonly Opaque[]): Fields[] {
     const hidden = kind === 'reasoning' && this.#hidesThoughts && text !== '';
     if (hidden && opaque.length > 0)
-      this.#context.lost?.('reasoning', 'the seal covers thoughts that the request hides');
+      this.#context.reportLoss?.('reasoning', 'the seal covers thoughts that the request hides');
     return hidden
       ? []
       : addSeals(text === '' ? [] : [{ text }], opaque).map((part) => markThought(kind, part));
@@ -163,11 +166,11 @@ export class ReplyParts {
     const { candidate: index, reason, vendor } = event;
     loseForeignFields(this.#context, event, protocolName);
     if (reason.unified === 'pause' && encodeFinish(reason) !== reason.raw)
-      this.#context.lost?.(
+      this.#context.reportLoss?.(
         'finish',
         'generate-content has no finish reason for a paused turn; sent as "MAX_TOKENS"',
       );
-    const { promptFeedback, ...extras } = bag.fields({ vendor });
+    const { promptFeedback, ...extras } = bag.getFields({ vendor });
     if (promptFeedback !== undefined) {
       this.promptFeedback = promptFeedback;
       return;
@@ -181,9 +184,9 @@ export class ReplyParts {
     const hasOwnSources = 'groundingMetadata' in extras || 'citationMetadata' in extras;
     const grounding = hasOwnSources ? undefined : encodeGrounding(annotations, text);
     if (!hasOwnSources && !annotations.every(isCited))
-      this.#context.lost?.('annotations', 'generate-content cites web pages only');
+      this.#context.reportLoss?.('annotations', 'generate-content cites web pages only');
     if (!hasOwnSources && annotations.some(({ start = 0 }) => start > text.length))
-      this.#context.lost?.('annotations.start', 'the answer is too long to locate all its citations');
+      this.#context.reportLoss?.('annotations.start', 'the answer is too long to locate all its citations');
     this.endings.set(index, {
       finishReason: encodeFinish(
         refused && reason.unified === 'stop' ? { unified: 'refusal', raw: '' } : reason,

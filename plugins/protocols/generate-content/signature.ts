@@ -46,7 +46,7 @@ export function writeSignature(opaque: Opaque): string {
 
 /** The signature of a request's part: Google's own, or the placeholder that the client wrote, if any. */
 export function restoreSignature(opaque: readonly Opaque[] | undefined, part: Sides): string | undefined {
-  const notes = bag.notes(part, 'signature');
+  const notes = bag.listNotes(part, 'signature');
   const own = opaque?.find(isNative);
   return own ? writeBase64(own.value, notes) : notes.find(isPlaceholder);
 }

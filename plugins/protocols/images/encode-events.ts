@@ -33,7 +33,7 @@ export class PictureEncoder implements EventEncoder {
     this.#pictures.push(event);
     if (event.type === 'partial-image') {
       const { data, index } = event;
-      const facts = bag.fields(event);
+      const facts = bag.getFields(event);
       const format = facts.output_format;
       const settings = this.#pictures.encodeSettings({
         facts,

@@ -25,7 +25,7 @@ export function encodeRequest(request: CanonicalRequest, model: Model): EncodedR
   const settings = request.image ?? readToolSettings(request, lose);
   const { size, quality, format, background } = fitSettings(settings, model.capabilities, lose);
   loseUnsupported(request, lose);
-  const fields = overlay(bag.fields(request), {
+  const fields = overlay(bag.getFields(request), {
     model: model.upstream,
     prompt: prompt.text,
     n: request.candidates,
@@ -47,7 +47,7 @@ export function encodeRequest(request: CanonicalRequest, model: Model): EncodedR
 
 /** Several pictures are not streamed: OpenAI's events do not say which picture they belong to. */
 function encodeStream(request: CanonicalRequest, { partials }: ImageSettings, lose: Lose): Fields {
-  if (!request.stream) return { stream: bag.form(request).includes('stream-false') ? false : undefined };
+  if (!request.stream) return { stream: bag.getForm(request).includes('stream-false') ? false : undefined };
   if ((request.candidates ?? 1) === 1) return { stream: true, partial_images: partials };
   if (partials) lose('image.partials', 'unfinished pictures are only sent for a single one');
   return {};

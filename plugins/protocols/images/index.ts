@@ -48,7 +48,7 @@ export function createProtocol({ quality }: { readonly quality: 'required' | 'op
       keepAlive: ': keep-alive\n\n',
     },
     upstream: {
-      headers: () => ({}),
+      buildHeaders: () => ({}),
       retarget: ({ model }) => [{ path: ['model'], value: model }],
       encodeRequest,
       decodeEvents: (call) => new ReplyDecoder(call),
@@ -58,7 +58,7 @@ export function createProtocol({ quality }: { readonly quality: 'required' | 'op
       ending: 'event',
       terminator: '',
     },
-    openapi: async () => (await import('./description.ts')).describeCalls(quality),
+    describeCalls: async () => (await import('./description.ts')).describeCalls(quality),
   };
 }
 
@@ -68,8 +68,8 @@ export const images = definePlugin({
   options: z.strictObject({ quality: z.enum(['required', 'optional']).default('required') }),
   apply(host, options) {
     host.protocols.add(createProtocol(options));
-    host.address({ protocol: protocolName, client: 'openai', path: '/v1' });
-    host.example(example, 'image');
+    host.addAddress({ protocol: protocolName, client: 'openai', path: '/v1' });
+    host.addExample(example, 'image');
     // Runs after the taps that add targets.
     host.hooks.route.tap(
       { name: protocolName, stage: 1, because: 'it does not make what the call asks for' },

@@ -47,7 +47,7 @@ export class Pictures {
         if (event.kind === 'image')
           this.#open.set(event.block, {
             mediaType: event.mediaType ?? 'image/png',
-            facts: bag.fields(event),
+            facts: bag.getFields(event),
             data: '',
           });
         else this.#skip(event);
@@ -77,7 +77,7 @@ export class Pictures {
 
   #skip({ kind, block }: EventOf<'block-start'>): void {
     if (kind === 'text' || kind === 'refusal') this.#texts.add(block);
-    this.#context.lost?.(kind, 'images only answers with pictures');
+    this.#context.reportLoss?.(kind, 'images only answers with pictures');
   }
 
   get created(): number {

@@ -27,7 +27,7 @@ export function decodeAnnotation(wire: Fields): Annotation {
 export function encodeAnnotation(annotation: Annotation, answer: string): Fields | undefined {
   const { kind, url, title, start, end, vendor } = annotation;
   const citedText = annotation.citedText ?? (start === undefined ? undefined : answer.slice(start, end));
-  const rest = bag.fields({ vendor });
+  const rest = bag.getFields({ vendor });
   if (rest.type !== undefined)
     return overlay(rest, { url, title: 'document_title' in rest ? undefined : title, cited_text: citedText });
   if (kind !== 'url' || url === undefined) return undefined;

@@ -26,7 +26,7 @@ export function splitDocument(
 export function joinDocuments(blocks: readonly Block[], written: readonly Fields[][]): Fields[] {
   const whole: Fields[] = [];
   for (let place = 0; place < blocks.length; place += 1) {
-    const [word, size, ...names] = bag.form(blocks[place]);
+    const [word, size, ...names] = bag.getForm(blocks[place]);
     if (word !== mark) {
       for (const block of written[place] ?? []) whole.push(block);
       continue;

@@ -10,7 +10,7 @@ const notCounted = splitNames(`
 `);
 
 export const count: CountSide = {
-  addressFor: (calls) => calls.replace(/(?=\?|$)/, '/count_tokens'),
+  buildAddress: (calls) => calls.replace(/(?=\?|$)/, '/count_tokens'),
   encodeRequest(request, model) {
     const { body, losses } = encodeRequest(request, model, undefined);
     return {

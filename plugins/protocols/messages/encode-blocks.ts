@@ -36,7 +36,7 @@ export function encodeBlock(block: Block, path: string, encoding: Encoding): Fie
 
 /** Adds the block's own fields and its cache mark. */
 function addSides(block: Block, path: string, { mark }: Encoding, wire: Fields): Fields[] {
-  return [overlay(bag.fields(block), { ...wire, cache_control: mark(block.cache, path) })];
+  return [overlay(bag.getFields(block), { ...wire, cache_control: mark(block.cache, path) })];
 }
 
 /** Anthropic seals reasoning only, so another vendor's state on any other block is lost. */
@@ -63,7 +63,7 @@ function encodeReasoning(
   { own, owner, lose }: Encoding,
 ): Fields[] {
   const { text, opaque = [] } = block;
-  const fields = bag.fields(block);
+  const fields = bag.getFields(block);
   const native = opaque.every(
     ({ vendor }) => vendor === owner || (own && owner !== nativeVendor && vendor === nativeVendor),
   );
@@ -72,7 +72,7 @@ function encodeReasoning(
     return [];
   }
   if (opaque.length === 0) {
-    const signature = bag.form(block).includes('empty-signature') ? '' : undefined;
+    const signature = bag.getForm(block).includes('empty-signature') ? '' : undefined;
     return [overlay(fields, { type: 'thinking', thinking: text, signature })];
   }
   return opaque.map(({ kind, value }) => {
@@ -88,7 +88,7 @@ function encodeCall(block: BlockOf<'tool-call'>, path: string, encoding: Encodin
   loseState(block, path, encoding);
   const parsed = custom ? { input: text } : parseArguments(text);
   if (!parsed) lose(`${path}.arguments`, 'no JSON object; sent as text in "_raw"', 'approximated');
-  const caller = bag.form(block).includes('direct') ? { caller: { type: 'direct' } } : {};
+  const caller = bag.getForm(block).includes('direct') ? { caller: { type: 'direct' } } : {};
   return {
     type: 'tool_use',
     id: fitCallId(id),
@@ -101,11 +101,11 @@ function encodeCall(block: BlockOf<'tool-call'>, path: string, encoding: Encodin
 function encodeResult(block: BlockOf<'tool-result'>, path: string, encoding: Encoding): Fields {
   const result = { type: 'tool_result', tool_use_id: fitCallId(block.callId), is_error: block.isError };
   // If a part exists only in this protocol, the bag has the whole content.
-  if (bag.fields(block).content) return result;
+  if (bag.getFields(block).content) return result;
   const parts = block.content.flatMap((part, index) =>
     encodeBlock(part, `${path}.content[${index}]`, encoding),
   );
-  const form = bag.form(block);
+  const form = bag.getForm(block);
   const [first] = parts;
   const plain =
     parts.length === 1 &&

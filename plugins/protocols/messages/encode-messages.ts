@@ -42,7 +42,7 @@ function restoreConversation(turns: readonly Turn[], encoding: Encoding): Conver
   let written: string | undefined;
   for (const [index, turn] of turns.entries()) {
     const content = encodeTurn(turn, index, encoding);
-    const form = bag.form(turn);
+    const form = bag.getForm(turn);
     const [first] = content;
     if (form.includes(wholeMessage)) {
       for (const message of content) messages.push(message);
@@ -60,7 +60,7 @@ function restoreConversation(turns: readonly Turn[], encoding: Encoding): Conver
       const role = isInstruction(turn) && readFlags(encoding.model.capabilities).midSystem ? 'system' : side;
       const marked = role === 'user' && isInstruction(turn) ? toUserText(content, index, encoding) : content;
       messages.push(
-        overlay(bag.fields(turn), { role, content: marked === content ? (text ?? content) : marked }),
+        overlay(bag.getFields(turn), { role, content: marked === content ? (text ?? content) : marked }),
       );
     }
   }

@@ -31,12 +31,12 @@ export function encodeRequest(
   const { thinking, effort } = encodeThinking(request, { limit, messages, forced }, encoding);
   const { format, instruction, expects } = encodeFormat(request, encoding);
   const thinks = thinking !== undefined && thinking.type !== 'disabled';
-  const body = overlay(bag.fields(request), {
+  const body = overlay(bag.getFields(request), {
     model: model.upstream,
     max_tokens: limit,
     system: addInstruction(system, instruction),
     messages,
-    stream: request.stream || (bag.form(request).includes('stream-false') ? false : undefined),
+    stream: request.stream || (bag.getForm(request).includes('stream-false') ? false : undefined),
     tools,
     tool_choice: choice,
     thinking,
@@ -56,7 +56,7 @@ export function encodeRequest(
 
 /** The effort and the format, which goes back to the field that the client wrote it in. */
 function encodeOutput(request: CanonicalRequest, effort: unknown, format: unknown): Fields {
-  if (bag.form(request).includes(olderFormat))
+  if (bag.getForm(request).includes(olderFormat))
     return { output_config: effort === undefined ? undefined : { effort }, [olderFormat]: format };
   return { output_config: effort === undefined && format === undefined ? undefined : { effort, format } };
 }

@@ -72,14 +72,14 @@ function fitInputSchema(tool: FunctionTool, path: string, strict: boolean, lose:
 function encodeTool(tool: Tool, path: string, encoding: Encoding): Fields[] {
   if (tool.type === 'hosted') return encodeHosted(tool, path, encoding);
   const { own, model, mark, lose } = encoding;
-  const fields = bag.fields(tool);
+  const fields = bag.getFields(tool);
   const name = fitName(tool.name);
   const cache_control = mark(tool.cache, path);
   if (tool.type === 'custom') {
     const { description, schema } = convertToFunction(tool, path, lose);
     return [overlay(fields, { name, description, input_schema: schema, cache_control })];
   }
-  if (bag.form(tool).includes('built-in')) return [overlay(fields, { name, cache_control })];
+  if (bag.getForm(tool).includes('built-in')) return [overlay(fields, { name, cache_control })];
   const { description, schema } = tool;
   const isKept = own || (tool.strict && model.capabilities.structuredOutput);
   const strict = isKept ? (tool.strict ?? undefined) : undefined;
@@ -87,7 +87,7 @@ function encodeTool(tool: Tool, path: string, encoding: Encoding): Fields[] {
     lose(`${path}.strict`, 'the model does not promise to keep to a schema', 'model');
   return [
     overlay(fields, {
-      type: bag.form(tool).includes('typed') ? 'custom' : undefined,
+      type: bag.getForm(tool).includes('typed') ? 'custom' : undefined,
       name,
       description,
       input_schema: own && isObject(schema) ? schema : fitInputSchema(tool, path, strict ?? false, lose),
@@ -111,7 +111,7 @@ function encodeHosted(tool: HostedTool, path: string, encoding: Encoding): Field
     return { type: 'web_search_20250305', name: 'web_search', ...options };
   };
   const code = { type: 'code_execution_20250825', name: 'code_execution' };
-  const replaced = replaceHosted(tool, path, encoding, { search: encodeSearch, code });
+  const replaced = replaceHosted(tool, path, encoding, { encodeSearch, code });
   return replaced ? [replaced] : [];
 }
 
@@ -122,7 +122,7 @@ function encodeChoice({ toolChoice, parallelToolCalls }: CanonicalRequest): Fiel
     return parallelToolCalls === false ? { type: 'auto', disable_parallel_tool_use: true } : undefined;
   const { mode, names = [], required } = toolChoice;
   const type = mode === 'subset' && required ? 'any' : types[mode];
-  return overlay(bag.fields(toolChoice), {
+  return overlay(bag.getFields(toolChoice), {
     type,
     name: type === 'tool' ? fitName(names[0] ?? '') : undefined,
     disable_parallel_tool_use:

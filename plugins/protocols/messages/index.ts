@@ -85,7 +85,7 @@ export function createProtocol(mount: string): Protocol {
       fieldNames,
     },
     upstream: {
-      headers: buildHeaders,
+      buildHeaders: buildHeaders,
       retarget,
       encodeRequest,
       decodeEvents: (call) => new AlikeEvents(new ReplyDecoder(call)),
@@ -98,7 +98,7 @@ export function createProtocol(mount: string): Protocol {
       terminator: '',
     },
     count,
-    openapi: async () => (await import('./description.ts')).describeCalls(mount),
+    describeCalls: async () => (await import('./description.ts')).describeCalls(mount),
   };
 }
 
@@ -113,8 +113,8 @@ export const messages = definePlugin({
   }),
   apply(host, { mount }) {
     host.protocols.add(createProtocol(mount));
-    host.address({ protocol: protocolName, client: '@anthropic-ai/sdk', path: mount });
-    host.example(
+    host.addAddress({ protocol: protocolName, client: '@anthropic-ai/sdk', path: mount });
+    host.addExample(
       `curl {url}${mount}/v1/messages -H "x-api-key: $KEY" -H "anthropic-version: 2023-06-01" -H ` +
         '"Content-Type: application/json" -d ' +
         `'{"model":"{model}","max_tokens":200,"messages":[{"role":"user","content":"Hello!"}]}'`,

@@ -31,9 +31,9 @@ export function buildModelRoutes(catalog: Catalog, mount: string): Route[] {
     names: ['messages-models', 'messages-model'],
     path: `${mount}/v1/models`,
     parameter: 'id',
-    errors: (error, id) => encodeError(toGatewayError(error), id),
+    encodeError: (error, id) => encodeError(toGatewayError(error), id),
     // This protocol reaches models with text output alone.
-    listed: () => catalog.models().filter(({ output }) => output.includes('text')),
+    listModels: () => catalog.listModels().filter(({ output }) => output.includes('text')),
     describeModel,
     wrap: (data) => ({ data }),
     byOwner: true,

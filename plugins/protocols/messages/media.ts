@@ -51,7 +51,7 @@ function encodeImageSource(block: MediaBlock, path: string, encoding: Encoding):
 function encodeDocument(block: MediaBlock, path: string, encoding: Encoding): Fields {
   const { own } = encoding;
   const { source, title, context, filename } = block;
-  const [form, ...words] = bag.form(block);
+  const [form, ...words] = bag.getForm(block);
   if (form === 'search-result') return { type: 'search_result', title, content: words.map(buildText) };
   if (form === 'content' && source.type === 'text')
     return { type: 'document', source: { type: 'content', content: source.text }, title, context };

@@ -25,7 +25,7 @@ export function buildMessage(own: Fields, { id, model }: ReplyContext, usage: Fi
 }
 
 export function buildBlock({ kind, id = '', name = '', vendor }: BlockStart): Fields {
-  const own = bag.fields({ vendor });
+  const own = bag.getFields({ vendor });
   if (kind === 'reasoning') return { type: 'thinking', thinking: '', signature: '' };
   if (kind === 'server-tool') return own;
   if (kind !== 'tool-call') return { type: 'text', text: '' };
@@ -47,7 +47,7 @@ export function isShown(start: BlockStart): boolean {
 
 /** Whether a server tool came in this protocol. Only then is it kept whole. */
 export function isOwn({ vendor }: BlockStart): boolean {
-  return bag.fields({ vendor }).type !== undefined;
+  return bag.getFields({ vendor }).type !== undefined;
 }
 
 export function isSignature({ vendor, kind }: Opaque): boolean {

@@ -76,7 +76,8 @@ export class ReplyEvents {
       case 'block-end':
       case 'annotation':
         if (event.candidate === 0) this.#take(event);
-        else this.#context.lost?.(`candidates[${event.candidate}]`, 'messages has one answer to a call');
+        else
+          this.#context.reportLoss?.(`candidates[${event.candidate}]`, 'messages has one answer to a call');
         break;
       case 'response-start':
         this.#start = event;
@@ -95,7 +96,7 @@ export class ReplyEvents {
         this.#close();
         break;
       case 'logprobs':
-        this.#context.lost?.('logprobs', 'messages has none');
+        this.#context.reportLoss?.('logprobs', 'messages has none');
         break;
       case 'error':
         break;
@@ -115,7 +116,7 @@ export class ReplyEvents {
     let { id } = start;
     if (start.kind === 'tool-call')
       id = start.id ? fitCallId(start.id) : makeCallId(this.#context.id, start.block);
-    if (!isShown(start)) this.#context.lost?.(start.kind, 'messages has no block for it');
+    if (!isShown(start)) this.#context.reportLoss?.(start.kind, 'messages has no block for it');
     return { start: { ...start, id }, index: undefined, empty: true };
   }
 
@@ -148,7 +149,7 @@ export class ReplyEvents {
   #add(current: Current, { text, vendor }: EventOf<'block-delta'>): void {
     const { kind } = current.start;
     if (kind === 'server-tool') {
-      const own = bag.fields({ vendor });
+      const own = bag.getFields({ vendor });
       if (isOwn(current.start))
         this.#emitDelta(
           current,
@@ -169,13 +170,13 @@ export class ReplyEvents {
     const citation = encodeAnnotation(annotation, this.#passages > 0 ? text : '');
     if (annotation.citedText === undefined) this.#passages -= String(citation?.cited_text ?? '').length;
     if (annotation.citedText === undefined && ((annotation.end ?? 0) > text.length || this.#passages <= 0))
-      this.#context.lost?.(
+      this.#context.reportLoss?.(
         'annotations.citedText',
         'the answer was too long to find the passage in it, or its passages are too many',
       );
     if (citation && current.start.kind === 'text')
       this.#emitDelta(current, { type: 'citations_delta', citation });
-    else this.#context.lost?.(`annotations.${annotation.kind}`, 'messages cites with an address only');
+    else this.#context.reportLoss?.(`annotations.${annotation.kind}`, 'messages cites with an address only');
   }
 
   #emitDelta(current: Current, delta: Fields): void {
@@ -239,7 +240,7 @@ export class ReplyEvents {
     if (this.#begun) return;
     this.#begun = true;
     const usage = encodeUsage({ ...this.#usage, output: undefined }, { input: this.#estimate(), output: 0 });
-    const message = buildMessage(bag.fields(this.#start), this.#context, usage);
+    const message = buildMessage(bag.getFields(this.#start), this.#context, usage);
     this.#events.push({ type: 'message_start', message });
   }
 
@@ -255,7 +256,7 @@ export class ReplyEvents {
     this.#held = [];
     if (this.#whole) for (const [text, state] of held) this.#seal(text, state, 'next text');
     else if (held.length > 0)
-      this.#context.lost?.(
+      this.#context.reportLoss?.(
         'text.opaque',
         'a stream ends with its text, and has no room behind it for the state that seals it',
       );
@@ -271,7 +272,7 @@ export class ReplyEvents {
     const { reason = { unified: 'other', raw: '' }, stopSequence = null, vendor } = this.#finish ?? {};
     const word = encodeFinish(reason.unified, this.#calls > 0, this.#refused);
     if (reason.unified === 'other' || reason.unified === 'error')
-      this.#context.lost?.('finish', `messages has no word for "${reason.raw.slice(0, longestWord)}"`);
+      this.#context.reportLoss?.('finish', `messages has no word for "${reason.raw.slice(0, longestWord)}"`);
     const details = word === 'refusal' ? { type: 'refusal', category: null, explanation: null } : null;
     const usage = encodeUsage(this.#usage, {
       input: this.#estimate(),
@@ -282,7 +283,7 @@ export class ReplyEvents {
       stop_sequence: stopSequence,
       stop_details: details,
       container: null,
-      ...bag.fields({ vendor }),
+      ...bag.getFields({ vendor }),
     };
     this.#events.push({ type: 'message_delta', delta, usage }, { type: 'message_stop' });
   }

@@ -20,7 +20,7 @@ export function encodeFormat(
     lose('format', 'messages has no JSON mode; asked for in words', 'approximated');
     return describeFormat({ type: 'json' });
   }
-  if (own) return { format: overlay(bag.fields(format), { type: 'json_schema', schema: format.schema }) };
+  if (own) return { format: overlay(bag.getFields(format), { type: 'json_schema', schema: format.schema }) };
   if (!model.capabilities.structuredOutput) {
     lose('format', 'the model has no structured output; asked for in words', 'approximated');
     return describeFormat(format);

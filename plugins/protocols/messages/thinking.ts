@@ -37,7 +37,7 @@ export function encodeThinking(
 ): EncodedThinking {
   const { reasoning } = request;
   if (!reasoning) return {};
-  const form = bag.form(request);
+  const form = bag.getForm(request);
   const { style, budget: manual, canDisable = true } = encoding.model.capabilities.reasoning;
   const { effort, budget, display } = reasoning;
   // The client wrote only the effort, or a kind of thinking that is in the bag.

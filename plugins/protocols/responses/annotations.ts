@@ -26,7 +26,7 @@ export function decodeAnnotation(wire: Fields): Annotation {
  * protocol has no such annotation.
  */
 export function encodeAnnotation(annotation: Annotation, length: number): Fields | undefined {
-  const rest = bag.fields(annotation);
+  const rest = bag.getFields(annotation);
   if (annotation.kind !== 'url') return Object.keys(rest).length > 0 ? rest : undefined;
   const { url = '', title = '', start = 0, end = length } = annotation;
   return { type: 'url_citation', ...rest, url, title, start_index: start, end_index: end };

@@ -20,10 +20,10 @@ const countedFields = [
 ] as const;
 
 export const count: CountSide = {
-  addressFor: (calls) => calls.replace(/(?=\?|$)/, '/input_tokens'),
+  buildAddress: (calls) => calls.replace(/(?=\?|$)/, '/input_tokens'),
   encodeRequest(request, model) {
     const { body, losses } = encodeRequest(request, model, undefined);
-    if (!isObject(body) || bag.form(request).includes('read')) return { body, losses };
+    if (!isObject(body) || bag.getForm(request).includes('read')) return { body, losses };
     const fields: Fields = body;
     return {
       body: Object.fromEntries(

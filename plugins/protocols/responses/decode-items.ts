@@ -162,8 +162,8 @@ function decodeMessage(message: Wire.Message, at: string): Turn {
   const form = [...noteHead(message, head), ...(typeof content === 'string' ? ['string'] : [])];
   const [first, ...others] = blocks;
   if (role !== 'assistant' || !first) return { role, blocks, at, ...bag.keep(rest, form) };
-  const fields = { ...bag.fields(first), ...nestFields('item', rest) };
-  const opening = { ...first, ...bag.keep(fields, ['message', ...form, ...bag.form(first)]) };
+  const fields = { ...bag.getFields(first), ...nestFields('item', rest) };
+  const opening = { ...first, ...bag.keep(fields, ['message', ...form, ...bag.getForm(first)]) };
   return { role, blocks: [opening, ...others], at };
 }
 

@@ -22,7 +22,7 @@ export const partNote = 'part';
 
 /** An unknown part of a user's message is marked: without it, another provider's answer is worthless. */
 function keepForeign(value: Fields, at: string, role: string): ForeignPart {
-  const notes = role === 'assistant' ? [] : bag.form(markUnknown(protocolName));
+  const notes = role === 'assistant' ? [] : bag.getForm(markUnknown(protocolName));
   return {
     type: 'foreign',
     protocol: protocolName,

@@ -42,7 +42,7 @@ export class HostedEncoder {
 
   end(block: OpenHosted, opaque: readonly Opaque[]): void {
     const { start, text } = block;
-    const { item, repeated: isRepeated } = bag.fields(start);
+    const { item, repeated: isRepeated } = bag.getFields(start);
     if (start.kind === 'code' && item === undefined) this.#code = { block, opaque };
     else if (start.name === codeResult && this.#code) this.flushCode(text);
     else if (isRepeated !== true) this.#writeItem(block, opaque);
@@ -62,7 +62,7 @@ export class HostedEncoder {
 
   #writeItem({ start, text }: OpenHosted, opaque: readonly Opaque[], logs?: string): void {
     const item = encodeHostedItem(start, text, (prefix) => this.#writer.makeId(prefix), logs);
-    if (!item) return this.#context.lost?.(start.kind, 'responses has no item for it');
+    if (!item) return this.#context.reportLoss?.(start.kind, 'responses has no item for it');
     if (start.kind === 'image' && this.#image) this.#endImage(this.#image, item);
     else this.#writeSteps(item);
     this.#surroundings.writeState(opaque);
@@ -77,7 +77,7 @@ export class HostedEncoder {
   }
 
   addPartialImage({ index, data, vendor }: PartialImage): void {
-    const fields = bag.fields({ vendor });
+    const fields = bag.getFields({ vendor });
     this.#image ??= this.#startImage(fields.item_id);
     this.#writer.emit(`${image.event}.partial_image`, {
       ...fields,
@@ -109,7 +109,7 @@ function encodeHostedItem(
   makeId: (prefix: string) => string,
   logs?: string,
 ): Fields | undefined {
-  const { item } = bag.fields(start);
+  const { item } = bag.getFields(start);
   if (isObject(item)) return start.kind === 'image' ? { ...item, result: text } : item;
   const status = 'completed';
   if (start.kind === 'image' && text !== '') {

@@ -43,7 +43,7 @@ export function encodeItems(turns: readonly Turn[], encoding: Encoding): Fields[
     );
   }
   return turns.flatMap((turn, index) =>
-    bag.form(turn).includes('instructions') ? [] : encodeTurn(turn, `turns[${index}]`, encoding),
+    bag.getForm(turn).includes('instructions') ? [] : encodeTurn(turn, `turns[${index}]`, encoding),
   );
 }
 
@@ -52,7 +52,7 @@ function encodeTurn(turn: Turn, at: string, encoding: Encoding): Fields[] {
   let open: Message | undefined;
   if (turn.name !== undefined) encoding.lose(`${at}.name`, 'responses has no names for participants');
   if (turn.blocks.length === 0 && encoding.own)
-    entries.push({ path: at, message: { parts: [], fields: bag.fields(turn), form: bag.form(turn) } });
+    entries.push({ path: at, message: { parts: [], fields: bag.getFields(turn), form: bag.getForm(turn) } });
   for (const [position, block] of turn.blocks.entries()) {
     const path = `${at}.blocks[${position}]`;
     if ('opaque' in block && block.opaque && block.type !== 'reasoning') loseSeal(path, encoding.lose);
@@ -64,12 +64,13 @@ function encodeTurn(turn: Turn, at: string, encoding: Encoding): Fields[] {
     // Gemini ends a stream with an empty text, even after tool calls.
     if (block.type === 'text' && block.text === '' && turn.role === 'assistant' && !encoding.own) continue;
     if (isSpoken(block)) {
-      if (!open || bag.form(block).includes('message')) {
+      if (!open || bag.getForm(block).includes('message')) {
         open = startMessage(turn, block);
         entries.push({ path, message: open });
       }
       const parts = encodeParts(block, turn.role, path, encoding);
-      for (const part of parts) open.parts.push(bag.form(block).includes('message') ? omitItem(part) : part);
+      for (const part of parts)
+        open.parts.push(bag.getForm(block).includes('message') ? omitItem(part) : part);
       continue;
     }
     open = undefined;
@@ -85,11 +86,11 @@ function encodeTurn(turn: Turn, at: string, encoding: Encoding): Fields[] {
 }
 
 function isSpoken(block: Block): block is ContentBlock | ForeignPart {
-  if (block.type === 'foreign') return bag.form(block).includes(partNote);
+  if (block.type === 'foreign') return bag.getForm(block).includes(partNote);
   return (
     block.type === 'text' ||
     block.type === 'refusal' ||
-    (block.type === 'media' && !bag.form(block).includes('image-call'))
+    (block.type === 'media' && !bag.getForm(block).includes('image-call'))
   );
 }
 
@@ -107,9 +108,9 @@ function encodeShownMedia(block: BlockOf<'media'>, path: string, encoding: Encod
 
 /** A message's own fields are kept on its first block: an assistant's turn may hold several messages. */
 function startMessage(turn: Turn, block: ContentBlock | ForeignPart): Message {
-  const form = bag.form(block);
-  if (!form.includes('message')) return { parts: [], fields: bag.fields(turn), form: bag.form(turn) };
-  return { parts: [], fields: readObject(bag.fields(block).item), form };
+  const form = bag.getForm(block);
+  if (!form.includes('message')) return { parts: [], fields: bag.getFields(turn), form: bag.getForm(turn) };
+  return { parts: [], fields: readObject(bag.getFields(block).item), form };
 }
 
 /** OpenAI refuses reasoning that no item follows. That item was lost, or never existed. */
@@ -141,10 +142,10 @@ function encodeBlock(
     case 'reasoning':
       return encodeReasoning(block, path, encoding);
     case 'media':
-      return overlay(bag.fields(block), {
+      return overlay(bag.getFields(block), {
         type: 'image_generation_call',
-        ...restoreHead(bag.form(block)),
-        output_format: readNote(bag.form(block), 'format'),
+        ...restoreHead(bag.getForm(block)),
+        output_format: readNote(bag.getForm(block), 'format'),
         result: block.source.type === 'base64' ? block.source.data : undefined,
       });
     case 'foreign':
@@ -167,7 +168,7 @@ function encodeCall(block: BlockOf<'tool-call'>, path: string, { own, names, los
     name: own ? block.name : fitName(block.name),
     namespace: block.namespace,
   };
-  const form = bag.form(block);
+  const form = bag.getForm(block);
   const called = {
     name: readNote(form, 'name') ?? name,
     namespace: own ? block.namespace : namespace,
@@ -175,8 +176,8 @@ function encodeCall(block: BlockOf<'tool-call'>, path: string, { own, names, los
     ...restoreHead(form),
   };
   if (block.custom)
-    return overlay(bag.fields(block), { type: 'custom_tool_call', ...called, input: block.arguments });
-  return overlay(bag.fields(block), {
+    return overlay(bag.getFields(block), { type: 'custom_tool_call', ...called, input: block.arguments });
+  return overlay(bag.getFields(block), {
     type: 'function_call',
     ...called,
     arguments: own ? block.arguments : block.arguments || '{}',
@@ -186,9 +187,9 @@ function encodeCall(block: BlockOf<'tool-call'>, path: string, { own, names, los
 function encodeResult(block: BlockOf<'tool-result'>, path: string, encoding: Encoding): Fields {
   const { own, customCalls, lose } = encoding;
   if (block.isError) lose(`${path}.isError`, 'responses has no mark for failed tools');
-  const form = bag.form(block);
+  const form = bag.getForm(block);
   // If a part was known to this protocol only, the whole output was kept.
-  const { output } = bag.fields(block);
+  const { output } = bag.getFields(block);
   const parts = block.content.flatMap((part, position) =>
     encodeParts(part, 'tool', `${path}.content[${position}]`, encoding),
   );
@@ -196,7 +197,7 @@ function encodeResult(block: BlockOf<'tool-result'>, path: string, encoding: Enc
   if (mark)
     parts.push({ ...(parts.pop() ?? { type: 'input_text', text: '' }), prompt_cache_breakpoint: mark });
   const custom = block.custom ?? (!own && customCalls.has(block.callId));
-  return overlay(bag.fields(block), {
+  return overlay(bag.getFields(block), {
     type: custom ? 'custom_tool_call_output' : 'function_call_output',
     ...restoreHead(form),
     call_id: fitCallId(block.callId, own),
@@ -212,13 +213,13 @@ function encodeReasoning(
 ): Fields | undefined {
   const { opaque = [], text } = block;
   const [sealed] = opaque;
-  const isMadeHere = !sealed && isGatewayId(readNote(bag.form(block), 'id') ?? '');
+  const isMadeHere = !sealed && isGatewayId(readNote(bag.getForm(block), 'id') ?? '');
   if (opaque.some(({ vendor }) => vendor !== owner) || (!own && !sealed) || isMadeHere) {
     loseThoughts(path, lose);
     return undefined;
   }
-  const form = bag.form(block);
-  const { parts: left, ...fields } = bag.fields(block);
+  const form = bag.getForm(block);
+  const { parts: left, ...fields } = bag.getFields(block);
   const lefts = readList(left);
   const raw = form.includes('content');
   const type = raw ? 'reasoning_text' : 'summary_text';

@@ -58,7 +58,7 @@ export class OutputItemEncoder {
   /** Returns the stream events for one canonical event. The protocol has one candidate only. */
   push(event: CanonicalEvent): ItemEvent[] {
     if ('candidate' in event && event.candidate > 0) {
-      this.#context.lost?.(`candidates[${event.candidate}]`, 'responses has one answer to a call');
+      this.#context.reportLoss?.(`candidates[${event.candidate}]`, 'responses has one answer to a call');
       return [];
     }
     if (event.type !== 'finish') this.#confirmCall('completed');
@@ -89,9 +89,9 @@ export class OutputItemEncoder {
     const { kind, block } = start;
     if (start.name !== codeResult) this.#hosted.flushCode();
     if (kind === 'text' || kind === 'refusal') {
-      this.#blocks.set(block, this.#startPart(kind === 'refusal', bag.fields(start).item));
+      this.#blocks.set(block, this.#startPart(kind === 'refusal', bag.getFields(start).item));
     } else if (kind === 'reasoning') {
-      const ownId = readString(bag.fields(start).id);
+      const ownId = readString(bag.getFields(start).id);
       this.#blocks.set(block, { kind: 'reasoning', ownId, id: '', index: 0, summary: [], part: undefined });
     } else if (kind === 'tool-call') {
       this.#hasCalls = true;
@@ -116,7 +116,7 @@ export class OutputItemEncoder {
       case 'part':
         return this.#addText(block, number, text);
       case 'reasoning':
-        return this.#addReasoning(block, text, bag.fields({ vendor }).break === true);
+        return this.#addReasoning(block, text, bag.getFields({ vendor }).break === true);
       case 'call':
         return this.#addArguments(block, text);
       case 'hosted':
@@ -258,7 +258,7 @@ export class OutputItemEncoder {
   #finish(event: EventOf<'finish'>): void {
     this.#reason = event.reason;
     if (event.reason.unified === 'pause')
-      this.#context.lost?.('finish', 'responses reports a paused turn as "incomplete"');
+      this.#context.reportLoss?.('finish', 'responses reports a paused turn as "incomplete"');
     this.#confirmCall(this.#lastStatus);
     loseForeignFields(this.#context, event, protocolName);
   }

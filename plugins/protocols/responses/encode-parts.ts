@@ -29,7 +29,7 @@ export function encodeParts(
 ): Fields[] {
   const wire = encodeContent(block, role, path, encoding);
   if (!wire) return [];
-  const part = overlay(bag.fields(block), {
+  const part = overlay(bag.getFields(block), {
     ...wire,
     prompt_cache_breakpoint: encodeCache(block, path, encoding, protocolName),
   });
@@ -50,7 +50,7 @@ function encodeContent(
 }
 
 function encodeText(block: TextBlock, role: string): Fields {
-  const form = bag.form(block);
+  const form = bag.getForm(block);
   const empty = form
     .filter((word) => word === 'annotations' || word === 'logprobs')
     .map((name) => [name, []]);
@@ -83,7 +83,7 @@ function encodeImage(block: MediaBlock, path: string, { own, lose }: Encoding): 
   // OpenAI's schema requires `detail`, although its API accepts images without it.
   const head = { type: 'input_image', detail: known ? (detail ?? (own ? undefined : 'auto')) : 'auto' };
   if (source.type === 'file') return { ...head, file_id: source.id };
-  const url = own ? writeUrl(block, bag.form(block)) : buildPictureUrl(block, path);
+  const url = own ? writeUrl(block, bag.getForm(block)) : buildPictureUrl(block, path);
   if (url !== undefined) return { ...head, image_url: url };
   lose(path, 'responses cannot carry this image');
   return undefined;
@@ -105,7 +105,7 @@ function encodeAudio(block: MediaBlock, path: string, { own, model }: Encoding):
 /** Files are usually PDFs here. A text document becomes a text part that begins with its name. */
 function encodeDocument(block: MediaBlock, { own }: Encoding): Fields {
   const { source, mediaType, title, filename = title } = block;
-  const form = bag.form(block);
+  const form = bag.getForm(block);
   if (source.type === 'file') return { type: 'input_file', file_id: source.id, filename };
   const text = readDocumentText(block, own);
   if (text !== undefined) return { type: 'input_text', text };

@@ -46,7 +46,7 @@ export function encodeRequest(
 ): EncodedRequest {
   const { losses, ...facts } = startEncoding(asked, model, bag);
   const { own, lose } = facts;
-  const form = bag.form(asked);
+  const form = bag.getForm(asked);
   const request = own ? asked : { ...asked, turns: [...makeCallIdsUnique(asked.turns)] };
   const encoding: Encoding = {
     ...facts,
@@ -58,8 +58,8 @@ export function encodeRequest(
   const alike = encoding.owner === nativeVendor ? selectOpenaiFields(encoding.marks) : undefined;
   const body = overlay(
     alike
-      ? { ...readOpenaiFields(request, 'chat-completions', alike), ...bag.fields(request) }
-      : bag.fields(request),
+      ? { ...readOpenaiFields(request, 'chat-completions', alike), ...bag.getFields(request) }
+      : bag.getFields(request),
     {
       model: model.upstream,
       ...encodeConversation(request, plan, encoding),
@@ -99,10 +99,10 @@ function checkStops({ stop = [] }: CanonicalRequest): readonly string[] {
 }
 
 function encodeConversation(request: CanonicalRequest, plan: FormatPlan, encoding: Encoding): Fields {
-  const instructions = request.turns.find((turn) => bag.form(turn).includes('instructions'));
+  const instructions = request.turns.find((turn) => bag.getForm(turn).includes('instructions'));
   const spoken = request.turns.filter((turn) => turn !== instructions);
   return {
-    instructions: encodeInstructions(instructions, bag.form(request)),
+    instructions: encodeInstructions(instructions, bag.getForm(request)),
     input: encodeInput(request, spoken, plan, encoding),
   };
 }
@@ -121,9 +121,9 @@ function encodeInput(
 ): unknown {
   const [block, ...more] = only?.blocks ?? [];
   const isText =
-    others.length === 0 && more.length === 0 && block?.type === 'text' && bag.form(only).includes('input');
+    others.length === 0 && more.length === 0 && block?.type === 'text' && bag.getForm(only).includes('input');
   if (isText && plan.instruction === undefined) return block.text;
-  if (bag.form(request).includes('no-input') || bag.fields(request).input === null) return undefined;
+  if (bag.getForm(request).includes('no-input') || bag.getFields(request).input === null) return undefined;
   return [...buildInstructionMessage(plan), ...encodeItems(request.turns, encoding)];
 }
 
@@ -149,7 +149,7 @@ function encodeSampling(request: CanonicalRequest, { own, model, lose }: Encodin
     if (request[path] !== undefined) lose(path, 'responses has no such field');
   if ((request.candidates ?? 1) > 1) lose('candidates', 'responses gives one answer to a call');
   fitModalities(request, { output: ['text'] }, { own, lose });
-  const isZero = bag.form(request).includes('top-logprobs-zero');
+  const isZero = bag.getForm(request).includes('top-logprobs-zero');
   const top = request.logprobs?.top ?? (isZero ? 0 : undefined);
   const rows = [
     ['temperature', 'temperature', request.temperature],
@@ -167,7 +167,7 @@ function encodeSampling(request: CanonicalRequest, { own, model, lose }: Encodin
 
 function encodeReasoning(request: CanonicalRequest, { own, model, lose }: Encoding): Fields | undefined {
   const { reasoning } = request;
-  const form = bag.form(request);
+  const form = bag.getForm(request);
   if (!reasoning) return form.includes('reasoning') ? {} : undefined;
   const { budget, display } = reasoning;
   const { style, efforts } = model.capabilities.reasoning;
@@ -190,7 +190,7 @@ function encodeText(request: CanonicalRequest, plan: FormatPlan, encoding: Encod
     format: encodeFormat(request, plan, encoding),
     verbosity: fitVerbosity(request, encoding),
   };
-  return Object.values(fields).some((value) => value !== undefined) || bag.form(request).includes('text')
+  return Object.values(fields).some((value) => value !== undefined) || bag.getForm(request).includes('text')
     ? fields
     : undefined;
 }
@@ -204,7 +204,7 @@ function encodeFormat(
   if (mode === 'json') return { type: 'json_object' };
   if (mode !== 'schema' || format?.type !== 'schema') return undefined;
   const { name = 'answer', description, schema = own ? undefined : { type: 'object' }, strict } = format;
-  return overlay(bag.fields(format), {
+  return overlay(bag.getFields(format), {
     type: 'json_schema',
     name,
     description,
@@ -256,7 +256,7 @@ function fitUser(user: string | undefined): string | undefined {
  * asks for sealed reasoning. Models that do not reason refuse that.
  */
 function encodeState(request: CanonicalRequest, { own, model }: Encoding): Fields {
-  const form = bag.form(request);
+  const form = bag.getForm(request);
   if (own) {
     const store = readNote(form, 'store');
     const include = form

@@ -69,9 +69,9 @@ function encodeToolList(tools: readonly Tool[], words: SearchWriters, encoding: 
       written.push(encodeTool(tool, path, encoding));
       continue;
     }
-    if (space?.name !== tool.namespace || bag.form(tool).includes('namespace')) {
+    if (space?.name !== tool.namespace || bag.getForm(tool).includes('namespace')) {
       space = { name: tool.namespace, tools: [] };
-      const about = bag.fields(tool).namespace;
+      const about = bag.getFields(tool).namespace;
       written.push(overlay(readObject(about), { type: 'namespace', ...space }));
     }
     space.tools.push(encodeTool(tool, path, encoding));
@@ -102,13 +102,13 @@ function encodeHosted(
   }
   if (protocol === protocolName) return value;
   return replaceHosted(tool, path, encoding, {
-    search: () => ({ type: 'web_search', ...translateSearchOptions(tool, path, words, lose) }),
+    encodeSearch: () => ({ type: 'web_search', ...translateSearchOptions(tool, path, words, lose) }),
     code: { type: 'code_interpreter', container: { type: 'auto' } },
   });
 }
 
 function encodeTool(tool: OwnTool, path: string, { own, names, lose }: Encoding): Fields {
-  const { namespace: _namespace, ...fields } = bag.fields(tool);
+  const { namespace: _namespace, ...fields } = bag.getFields(tool);
   const { description } = tool;
   const name = names.toWire(tool.name)?.name ?? tool.name;
   if (tool.type === 'custom')
@@ -132,13 +132,13 @@ function encodeChoice(request: CanonicalRequest, encoding: Encoding): unknown {
   const names = encoding.own ? asked : selectOfferedNames(request, encoding.lose);
   if (names.length === 0 && asked.length > 0) return undefined;
   if (mode === 'one')
-    return overlay(bag.fields(toolChoice), encodeReference(names[0] ?? '', tools, encoding));
+    return overlay(bag.getFields(toolChoice), encodeReference(names[0] ?? '', tools, encoding));
   if (mode !== 'subset') return mode;
   const allowed = [
     ...names.map((name) => encodeReference(name, tools, encoding)),
     ...listHostedReferences(tools, encoding),
   ];
-  return overlay(bag.fields(toolChoice), {
+  return overlay(bag.getFields(toolChoice), {
     type: 'allowed_tools',
     mode: required ? 'required' : 'auto',
     tools: allowed,

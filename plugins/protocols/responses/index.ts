@@ -82,7 +82,7 @@ export function createProtocol(assistantItems: AssistantItems): Protocol {
       usagePath: { reply: ['usage'], event: ['response', 'usage'] },
     },
     upstream: {
-      headers: selectOpenaiHeaders,
+      buildHeaders: selectOpenaiHeaders,
       retarget,
       encodeRequest,
       decodeEvents: (call, model) => new ReplyDecoder(call, model),
@@ -95,7 +95,7 @@ export function createProtocol(assistantItems: AssistantItems): Protocol {
       terminator,
     },
     count,
-    openapi: async () => (await import('./description.ts')).calls,
+    describeCalls: async () => (await import('./description.ts')).calls,
   };
 }
 
@@ -112,8 +112,8 @@ export const responses = definePlugin({
   }),
   apply(host, { assistantItems }) {
     host.protocols.add(assistantItems === 'strict' ? protocol : createProtocol(assistantItems));
-    host.address({ protocol: protocolName, client: 'openai', path: '/v1' });
-    host.example(
+    host.addAddress({ protocol: protocolName, client: 'openai', path: '/v1' });
+    host.addExample(
       'curl {url}/v1/responses -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d ' +
         `'{"model":"{model}","input":"Hello!"}'`,
     );

@@ -91,13 +91,13 @@ export class ResponseObject {
 
   /** Adopts the fields of the provider's response, if the provider uses this protocol. */
   addStart(start: Start | undefined): void {
-    this.#vendorFields = bag.fields(start);
+    this.#vendorFields = bag.getFields(start);
     if (start) loseForeignFields(this.#context, start, protocolName);
   }
 
   /** Adopts the fields that the provider sends at the end only. */
   addFinish({ vendor }: EventOf<'finish'>): void {
-    this.#vendorFields = { ...this.#vendorFields, ...bag.fields({ vendor }) };
+    this.#vendorFields = { ...this.#vendorFields, ...bag.getFields({ vendor }) };
   }
 
   encodeRunning(): Fields {
@@ -116,8 +116,8 @@ export class ResponseObject {
     output: readonly Fields[],
     usage: Fields | null,
   ): Fields {
-    const { created, now = () => created } = this.#context;
-    const completed = status === 'completed' ? Math.max(now(), created) : null;
+    const { created, readClock = () => created } = this.#context;
+    const completed = status === 'completed' ? Math.max(readClock(), created) : null;
     return {
       ...this.#head,
       status,

@@ -41,14 +41,14 @@ export class ToolNames {
   readonly #fromWire = new Map<string, string>();
 
   constructor(request: CanonicalRequest) {
-    const own = bag.form(request).includes('read');
+    const own = bag.getForm(request).includes('read');
     for (const tool of request.tools ?? []) if (tool.type !== 'hosted') this.#add(tool, own);
   }
 
   #add(tool: Exclude<Tool, { type: 'hosted' }>, own: boolean): void {
     const { name: canonical, namespace } = tool;
     const wire = {
-      name: readNote(bag.form(tool), 'name') ?? (own ? canonical : fitName(canonical)),
+      name: readNote(bag.getForm(tool), 'name') ?? (own ? canonical : fitName(canonical)),
       namespace,
     };
     if (!this.#toWire.has(canonical)) this.#toWire.set(canonical, wire);

@@ -66,7 +66,7 @@ function describeHold({ key, model, until, reason }: Hold): object {
 /** What is on offer, by provider: its keys and how many models. */
 function groupOffers(catalog: Catalog): Map<string, { keys: Set<number>; models: Set<string> }> {
   const byProvider = new Map<string, { keys: Set<number>; models: Set<string> }>();
-  for (const { id } of catalog.models()) {
+  for (const { id } of catalog.listModels()) {
     for (const { provider } of catalog.find(id)) {
       const known = byProvider.get(provider.name) ?? { keys: new Set(), models: new Set() };
       known.keys.add(provider.credential ?? 1);

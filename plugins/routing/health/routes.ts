@@ -17,7 +17,7 @@ type Needs = Pick<Host, 'providers' | 'catalog' | 'examinations' | 'workers' | '
 
 /** A plugin names the examination of each key of a provider `<provider> <key>`. */
 function listProbes({ examinations }: Needs, provider: string): { key: number; probe: Examination }[] {
-  return [...examinations.all()].flatMap((probe) => {
+  return [...examinations.list()].flatMap((probe) => {
     const [, name, key] = /^(.+) (\d+)$/.exec(probe.name) ?? [];
     return name === provider ? [{ key: Number(key), probe }] : [];
   });
@@ -25,7 +25,7 @@ function listProbes({ examinations }: Needs, provider: string): { key: number; p
 
 async function buildOverview(host: Needs, book: HealthBook): Promise<object> {
   const { rows, workers } = await collectRows(host.workers, book);
-  const providers = [...host.providers.all()];
+  const providers = [...host.providers.list()];
   const probed = new Set(providers.flatMap(({ name }) => (listProbes(host, name).length > 0 ? [name] : [])));
   return {
     since: new Date(book.since).toISOString(),
@@ -37,7 +37,7 @@ async function buildOverview(host: Needs, book: HealthBook): Promise<object> {
 /** Throws `not_found` if there is no such provider. */
 function requireProvider({ providers }: Needs, { params: { provider = '' } }: RouteRequest): string {
   if (providers.find(provider)) return provider;
-  const known = [...providers.all()].map(({ name }) => name).join(', ') || 'none';
+  const known = [...providers.list()].map(({ name }) => name).join(', ') || 'none';
   throw new GatewayError('not_found', `There is no such provider; there are: ${known}.`, {
     param: 'provider',
   });
@@ -49,7 +49,7 @@ function checkPlace(
   provider: string,
   { model, key }: { model?: string | undefined; key?: number | undefined },
 ): void {
-  const models = model === undefined ? catalog.models().map(({ id }) => id) : [model];
+  const models = model === undefined ? catalog.listModels().map(({ id }) => id) : [model];
   const offers = models.flatMap((id) => catalog.find(id)).filter((offer) => offer.provider.name === provider);
   if (model !== undefined && offers.length === 0)
     throw new GatewayError('not_found', 'The provider does not offer this model.', { param: 'model' });

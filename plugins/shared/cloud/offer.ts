@@ -44,7 +44,7 @@ export function offerCloud(
   host: Host,
   { provider, keys, probe, catalogue, choose = (models) => models, options }: Cloud,
 ): void {
-  host.readsFrom(fileURLToPath(catalogue));
+  host.watchFile(fileURLToPath(catalogue));
   const models = applyOwnModels(provider.name, choose(readCatalogue(catalogue)), options.models);
   const shared = { ...provider, onAbort: buildDrainLimits(options.onAbort), patience: options.timeouts };
   for (const [index, key] of keys.entries()) {

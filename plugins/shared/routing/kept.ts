@@ -6,14 +6,14 @@ import type { Host } from '../../../core/index.ts';
  * function that gets it.
  */
 export function keepThroughReloads<Value>(
-  { hooks, resource }: Pick<Host, 'hooks' | 'resource'>,
+  { hooks, openResource }: Pick<Host, 'hooks' | 'openResource'>,
   name: string,
   made: Value,
   settings: object = {},
 ): () => Value {
   let value = made;
   hooks.ready.tapPromise(name, async () => {
-    value = await resource(
+    value = await openResource(
       name,
       settings,
       () => made,

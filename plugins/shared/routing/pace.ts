@@ -93,7 +93,7 @@ class Paces {
 
 /** The paces of the process. Several plugins may route by them; only one of those listens to the attempts. */
 export function keepPaces(
-  host: Pick<Host, 'hooks' | 'resource' | 'plugins'>,
+  host: Pick<Host, 'hooks' | 'openResource' | 'plugins'>,
   name: 'latency' | 'balanced',
 ): () => Paces {
   const paces = keepThroughReloads(host, 'paces', new Paces());

@@ -17,7 +17,7 @@ export interface Encoding {
 export function startEncoding(
   request: CanonicalRequest,
   model: Model,
-  bag: Pick<Bag, 'form'>,
+  bag: Pick<Bag, 'getForm'>,
 ): Encoding & { readonly losses: readonly Loss[] } {
-  return { own: bag.form(request).includes('read'), model, owner: readOwner(model), ...collectLosses() };
+  return { own: bag.getForm(request).includes('read'), model, owner: readOwner(model), ...collectLosses() };
 }

@@ -75,13 +75,13 @@ export function replaceHosted(
   tool: HostedTool,
   path: string,
   { model, lose }: Encoding,
-  { search, code }: { readonly search: () => Fields | undefined; readonly code: Fields },
+  { encodeSearch, code }: { readonly encodeSearch: () => Fields | undefined; readonly code: Fields },
 ): Fields | undefined {
   if (!hostsTool(model, tool.kind)) {
     loseHosted(tool, path, lose);
     return undefined;
   }
-  if (tool.kind === 'web-search') return search();
+  if (tool.kind === 'web-search') return encodeSearch();
   checkContainer(tool, path);
   return code;
 }

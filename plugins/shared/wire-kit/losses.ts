@@ -44,7 +44,7 @@ const carriedElsewhere = new Set(['groundingMetadata', 'citationMetadata', 'serv
 
 /** Reports the fields of a reply, or of a candidate's end, that exist only in the provider's protocol. */
 export function loseForeignFields(
-  { lost }: Pick<ReplyContext, 'lost'>,
+  { reportLoss }: Pick<ReplyContext, 'reportLoss'>,
   { type, vendor = {} }: EventOf<'response-start' | 'finish'>,
   protocol: string,
 ): void {
@@ -52,7 +52,7 @@ export function loseForeignFields(
     if (owner === protocol) continue;
     for (const name of Object.keys(fields)) {
       const matters = type === 'finish' ? !carriedElsewhere.has(name) : replyFields.has(name);
-      if (matters) lost?.(name, `only ${owner} has it`);
+      if (matters) reportLoss?.(name, `only ${owner} has it`);
     }
   }
 }

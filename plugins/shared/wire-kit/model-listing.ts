@@ -82,9 +82,9 @@ interface Listing {
   readonly names: readonly [all: string, one: string];
   readonly path: string;
   readonly parameter: 'id' | 'name';
-  readonly errors: Route['errors'];
+  readonly encodeError: Route['encodeError'];
   /** The models on offer that the protocol can reach. */
-  readonly listed: () => readonly Model[];
+  readonly listModels: () => readonly Model[];
   readonly describeModel: (model: Model) => unknown;
   /** The body of a list of described models. */
   readonly wrap: (described: readonly unknown[]) => unknown;
@@ -100,18 +100,28 @@ interface Listing {
  * limited to some models sees only those.
  */
 export function buildListingRoutes(catalog: Catalog, listing: Listing): Route[] {
-  const { names, path, parameter, errors, listed, describeModel, wrap, byOwner, refuseName, describe } =
-    listing;
+  const {
+    names,
+    path,
+    parameter,
+    encodeError,
+    listModels,
+    describeModel,
+    wrap,
+    byOwner,
+    refuseName,
+    describe,
+  } = listing;
   const listings = new Listings(catalog);
-  const shared = { method: 'GET', access: 'public', personal: true, errors } as const;
+  const shared = { method: 'GET', access: 'public', personal: true, encodeError } as const;
   const listAllowed = (principal: Principal | undefined): readonly Model[] =>
-    principal?.models ? listed().filter(({ id }) => mayCall(principal, id)) : listed();
+    principal?.models ? listModels().filter(({ id }) => mayCall(principal, id)) : listModels();
   const describeNamed = (name: string, models: readonly Model[]): unknown => {
     const model = findById(catalog, models, name);
     if (model) return describeModel(model);
     const owned = byOwner && !name.includes('/') ? models.filter((each) => readOwner(each) === name) : [];
     if (owned.length > 0) return wrap(owned.map(describeModel));
-    throw refuseName?.(name) ?? catalog.missing(name);
+    throw refuseName?.(name) ?? catalog.buildMissingError(name);
   };
   return [
     {
@@ -122,7 +132,7 @@ export function buildListingRoutes(catalog: Catalog, listing: Listing): Route[] 
         listings.reply({ name: '', headers, principal }, () =>
           wrap(listAllowed(principal).map(describeModel)),
         ),
-      openapi: async () => (await describe()).models,
+      describe: async () => (await describe()).models,
     },
     {
       ...shared,
@@ -131,7 +141,7 @@ export function buildListingRoutes(catalog: Catalog, listing: Listing): Route[] 
       path: `${path}/*${parameter}`,
       handle: async ({ params: { [parameter]: name = '' }, headers, principal }: RouteRequest) =>
         listings.reply({ name, headers, principal }, () => describeNamed(name, listAllowed(principal))),
-      openapi: async () => (await describe()).namedModels,
+      describe: async () => (await describe()).namedModels,
     },
   ];
 }

@@ -93,7 +93,7 @@ export function buildEchoBlock(protocol: string, value: Fields, at: string): Blo
 }
 
 export function isEcho(block: BlockOf<'foreign'>): boolean {
-  return createBag(block.protocol).form(block).includes(echoForm);
+  return createBag(block.protocol).getForm(block).includes(echoForm);
 }
 
 /** Throws if a user's message has content without a meaning here: an answer would be worthless. */
@@ -101,7 +101,7 @@ export function refuseUnknown(block: Block, protocol: string, path: string): voi
   if (
     block.type !== 'foreign' ||
     block.protocol === protocol ||
-    !createBag(block.protocol).form(block).includes(unknownForm)
+    !createBag(block.protocol).getForm(block).includes(unknownForm)
   )
     return;
   const { type } = block.value;

@@ -86,9 +86,9 @@ export interface Bag {
   /** Returns the slots to spread into a canonical thing, with its remaining fields and its spelling. */
   keep(fields: Fields, form?: readonly string[]): Sides;
   /** Returns the protocol's own fields of a thing. */
-  fields(thing: Sides | undefined): Fields;
+  getFields(thing: Sides | undefined): Fields;
   /** Returns how the client spelled a thing. */
-  form(thing: Sides | undefined): readonly string[];
+  getForm(thing: Sides | undefined): readonly string[];
 }
 
 const noForm: readonly string[] = [];
@@ -102,7 +102,7 @@ export function createBag(protocol: string): Bag {
       if (form.length > 0) sides.form = { [protocol]: [...form] };
       return sides;
     },
-    fields: (thing) => thing?.vendor?.[protocol] ?? nothing,
-    form: (thing) => thing?.form?.[protocol] ?? noForm,
+    getFields: (thing) => thing?.vendor?.[protocol] ?? nothing,
+    getForm: (thing) => thing?.form?.[protocol] ?? noForm,
   };
 }

@@ -198,8 +198,8 @@ export function listOperatorRoutes(opened: () => LedgerService, models: () => st
       method,
       path,
       access: 'operator',
-      errors: buildErrorReply,
-      openapi: async () => (await import('../description.ts')).describeOperatorRoute(name, handler),
+      encodeError: buildErrorReply,
+      describe: async () => (await import('../description.ts')).describeOperatorRoute(name, handler),
       async handle(request, { key: author }) {
         const ledger = opened();
         const { params, body } = request;

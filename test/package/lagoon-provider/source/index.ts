@@ -36,7 +36,7 @@ export const witness = definePlugin({
       method: 'GET',
       path,
       access: 'public',
-      errors: () => ({ status: 500, body: 'failed' }),
+      encodeError: () => ({ status: 500, body: 'failed' }),
       handle: async () => ({
         status: 200,
         body: { errors: seen, protocol: protocols.get('chat-completions') === protocol },
