@@ -167,12 +167,12 @@ async function tryTargets(core: Core, granted: Granted, client: Client, meter: M
     client.reply.setHead(200, { ...grant.headers, ...buildStreamHeaders(call) });
     client.reply.keepAlive(protocol.client.keepAlive, core.keepAliveEvery);
   }
-  const attempts: Attempt[] = [];
+  let attempts: readonly Attempt[] = [];
   let failure: Failed | undefined;
   for (let next: Next | NoneLeft = planFirstAttempt(grant.targets[0]); next.target;) {
     const running = new RunningAttempt(core, planned, grant, { ...next, number: attempts.length + 1 });
     const { routed } = running;
-    attempts.push(routed.attempt);
+    attempts = attempts.concat(routed.attempt);
     let started: StartedReply;
     try {
       started = await rejectAfterCancel(startReply(core, running, client), routed.attempt.cancellation);

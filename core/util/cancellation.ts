@@ -31,9 +31,8 @@ export class Cancellation {
    */
   onCancel(callback: () => void): () => void {
     if (this.cancelled) callback();
-    else if (this.#callbacks.length > 0) this.#callbacks.push(callback);
-    // To push to an empty array makes room for 17.
-    else this.#callbacks = [callback];
+    // To push to an array makes room for 16 more.
+    else this.#callbacks = this.#callbacks.concat(callback);
     return () => {
       const place = this.#callbacks.indexOf(callback);
       if (place >= 0) this.#callbacks.splice(place, 1);
