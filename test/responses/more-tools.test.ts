@@ -32,14 +32,14 @@ describe('tools in an item', () => {
   });
 });
 
-describe('tools in an item, for a provider of another protocol', () => {
+describe('tools in an item, for any provider', () => {
   let quartet: Quartet;
   beforeAll(async () => {
     quartet = await openQuartet();
   });
   afterAll(() => quartet.close());
 
-  it.each(wires.filter((wire) => wire !== 'responses'))('are offered by %s like any other', async (wire) => {
+  it.each(wires)('are offered by %s like any other', async (wire) => {
     const { status, text, headers, sent } = await quartet.ask('responses', getModel(wire).id, offered(find));
     expect([status, headers.get('x-tollgate-dropped')]).toEqual([200, null]);
     expect(JSON.stringify(sent)).not.toMatch(/"role":"(assistant|model)"/);

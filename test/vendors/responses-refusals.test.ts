@@ -96,6 +96,11 @@ const bad: Record<string, [change: object, code: string | null, param: string | 
     'input',
     /^No tool output found for function call b\.$/,
   ],
+  'tools that a user brings': [
+    say({ type: 'additional_tools', role: 'user', tools: [] }),
+    'invalid_value',
+    'input[1].role',
+  ],
   'an output without its call': [
     say(output('a')),
     null,

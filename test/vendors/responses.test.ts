@@ -216,6 +216,17 @@ describe('the fake OpenAI, asked something right', () => {
     });
   });
 
+  it('calls a tool that an item brings', async () => {
+    const tools = [{ type: 'namespace', name: 'functions', tools: [{ type: 'custom', name: 'exec' }] }];
+    const input = [
+      { type: 'additional_tools', role: 'developer', tools },
+      { role: 'user', content: 'Hi' },
+    ];
+    expect((await call({ ...good, input })).json()).toMatchObject({
+      output: [{ type: 'custom_tool_call', name: 'exec' }],
+    });
+  });
+
   it('sends an error in the middle of a stream, and then the failed response', async () => {
     vendor.script(model, { text: ['a', 'b'], fail: { after: 5, error: { code: 'insufficient_quota' } } });
     const [error, failed] = readEvents((await call({ ...good, stream: true })).text).slice(-2);

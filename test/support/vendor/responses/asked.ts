@@ -1,11 +1,13 @@
 /** What a responses request asks for, in terms that fit every wire. */
 import type { Asked, OfferedTool } from '../improvise.ts';
 import type { InputItem } from './items.ts';
-import { flattenTools, type ResponsesRequest } from './request.ts';
+import { listTools, type ResponsesRequest } from './request.ts';
+import { flattenTools } from './tools.ts';
 
-function listOfferedTools({ tools, tool_choice: choice }: ResponsesRequest): OfferedTool[] {
+function listOfferedTools(request: ResponsesRequest): OfferedTool[] {
+  const { tool_choice: choice } = request;
   if (choice === 'none') return [];
-  const all = flattenTools(tools ?? []).map((tool): OfferedTool =>
+  const all = flattenTools(listTools(request)).map((tool): OfferedTool =>
     tool.type === 'custom'
       ? { name: tool.name, freeform: true }
       : { name: tool.name, schema: tool.parameters ?? undefined },
@@ -41,7 +43,7 @@ function listResults({ input }: ResponsesRequest): Asked['results'] {
 }
 
 export function describeRequest(request: ResponsesRequest, reasons: boolean): Asked {
-  const { model, tools, tool_choice: choice, parallel_tool_calls: parallel, text } = request;
+  const { model, tool_choice: choice, parallel_tool_calls: parallel, text } = request;
   const schema =
     text?.format?.type === 'json_schema'
       ? text.format.schema
@@ -49,7 +51,7 @@ export function describeRequest(request: ResponsesRequest, reasons: boolean): As
         ? true
         : undefined;
   const has = (type: string): boolean =>
-    choice !== 'none' && (tools?.some((tool) => tool.type.startsWith(type)) ?? false);
+    choice !== 'none' && listTools(request).some((tool) => tool.type.startsWith(type));
   return {
     model,
     tools: listOfferedTools(request),

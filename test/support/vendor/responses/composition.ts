@@ -9,7 +9,8 @@ import { countAll } from '../words.ts';
 import { describeRequest } from './asked.ts';
 import type { ResponsesFacts } from './models.ts';
 import { buildOutput, type ItemGroup } from './output.ts';
-import type { CountRequest, ResponsesRequest, Tool } from './request.ts';
+import type { CountRequest, ResponsesRequest } from './request.ts';
+import type { Tool } from './tools.ts';
 
 export interface Composition {
   readonly request: ResponsesRequest;

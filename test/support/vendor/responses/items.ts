@@ -3,6 +3,7 @@
  * included.
  */
 import { z } from 'zod';
+import { functionName, tool } from './tools.ts';
 
 const idOf = (prefix: string) =>
   z
@@ -12,7 +13,6 @@ const idOf = (prefix: string) =>
     .nullish();
 const callId = z.string().min(1).max(64);
 const status = z.enum(['in_progress', 'completed', 'incomplete']).nullish();
-const functionName = z.string().regex(/^[a-zA-Z0-9_-]{1,128}$/);
 
 const breakpoint = z
   .strictObject({ mode: z.literal('explicit'), ttl: z.enum(['30m', '12h']).optional() })
@@ -174,6 +174,12 @@ const other = z.discriminatedUnion('type', [
   }),
   // Its `id` is the call's.
   z.strictObject({ type: z.literal('local_shell_call_output'), id: callId, output: z.string(), status }),
+  z.strictObject({
+    type: z.literal('additional_tools'),
+    id: idOf('at'),
+    role: z.literal('developer'),
+    tools: z.array(tool),
+  }),
   z.strictObject({ type: z.literal('compaction'), id: idOf('cmp'), encrypted_content: z.string() }),
   z.strictObject({ type: z.literal('item_reference'), id: z.string() }),
 ]);

@@ -2,7 +2,8 @@
 import type { Complaint } from '../chat-completions/refusals.ts';
 import { checkStrictSchema } from '../chat-completions/rules.ts';
 import type { ResponsesFacts } from './models.ts';
-import { flattenTools, type CountRequest, type ResponsesRequest } from './request.ts';
+import { listTools, type CountRequest, type ResponsesRequest } from './request.ts';
+import { flattenTools } from './tools.ts';
 
 type Rule = (
   request: CountRequest & Partial<ResponsesRequest>,
@@ -109,10 +110,12 @@ const checkTopLogprobs: Rule = ({ top_logprobs: top, include }) =>
       }
     : undefined;
 
-const checkChoice: Rule = ({ tools, tool_choice: wanted }) => {
+const checkChoice: Rule = (request) => {
+  const { tool_choice: wanted } = request;
+  const tools = listTools(request);
   if (!wanted || wanted === 'auto' || wanted === 'none') return undefined;
   if (wanted === 'required')
-    return tools?.length
+    return tools.length
       ? undefined
       : {
           message: "Tool choice 'required' must be specified with 'tools' parameter.",
@@ -121,8 +124,8 @@ const checkChoice: Rule = ({ tools, tool_choice: wanted }) => {
         };
   const found =
     'name' in wanted
-      ? flattenTools(tools ?? []).some(({ name, type }) => name === wanted.name && type === wanted.type)
-      : tools?.length;
+      ? flattenTools(tools).some(({ name, type }) => name === wanted.name && type === wanted.type)
+      : tools.length;
   return found
     ? undefined
     : {
@@ -132,8 +135,8 @@ const checkChoice: Rule = ({ tools, tool_choice: wanted }) => {
       };
 };
 
-const checkToolNames: Rule = ({ tools }) => {
-  const names = flattenTools((tools ?? []).filter(({ type }) => type !== 'namespace')).map(
+const checkToolNames: Rule = (request) => {
+  const names = flattenTools(listTools(request).filter(({ type }) => type !== 'namespace')).map(
     ({ name }) => name,
   );
   const twice = names.find((name, place) => names.indexOf(name) < place);
@@ -143,8 +146,8 @@ const checkToolNames: Rule = ({ tools }) => {
 };
 
 /** Without `strict` a schema is made strict by the vendor; said to be strict, it has to be. */
-const checkToolSchemas: Rule = ({ tools }) => {
-  for (const [place, tool] of flattenTools(tools ?? []).entries()) {
+const checkToolSchemas: Rule = (request) => {
+  for (const [place, tool] of flattenTools(listTools(request)).entries()) {
     if (tool.type !== 'function' || !tool.parameters) continue;
     const { type } = tool.parameters;
     const fault =
