@@ -48,6 +48,13 @@ const messagesModel = {
   type: 'model',
   ...matchTexts('id', 'display_name', 'owned_by', 'canonical_slug', 'description'),
   created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT00:00:00Z$/),
+  capabilities: null,
+  line: null,
+  deprecated_at: null,
+  max_input_tokens: expect.any(Number),
+  max_tokens: expect.any(Number),
+  lifecycle: expect.toBeOneOf(['active', 'deprecated']),
+  retires_at: expect.toBeOneOf([null, expect.stringMatching(/^20\d\d-\d\d-\d\dT00:00:00Z$/)]),
   context_length: expect.any(Number),
   architecture,
   pricing: matchPrices(

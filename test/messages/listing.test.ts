@@ -14,7 +14,7 @@ const priced = makeModel({
   free: undefined,
   price: { input: '5', output: '25', cacheRead: '0.5', cacheWrite5m: '6.25', cacheWrite1h: '10' },
 });
-const nested = makeModel({ id: 'vendor/family/model:free', name: 'Free' });
+const nested = makeModel({ id: 'vendor/family/model:free', name: 'Free', expires: '2027-03-31' });
 const painter = makeModel({ id: 'vendor/painter', output: ['image'] });
 const provider = { name: 'p', endpoints: {}, sign: <Request>(request: Request): Request => request };
 
@@ -65,6 +65,9 @@ describe('the listing in the messages style', () => {
   it('lists every model that outputs text', async () => {
     expect(await getIds('messages-models')).toEqual({
       data: ['anthropic/claude-test', 'vendor/family/model:free'],
+      has_more: false,
+      first_id: 'anthropic/claude-test',
+      last_id: 'vendor/family/model:free',
     });
   });
 
@@ -75,6 +78,13 @@ describe('the listing in the messages style', () => {
       id: 'anthropic/claude-test',
       display_name: 'Claude Test',
       created_at: '2026-04-23T00:00:00Z',
+      max_input_tokens: 1000,
+      max_tokens: 100,
+      capabilities: null,
+      line: null,
+      lifecycle: 'active',
+      deprecated_at: null,
+      retires_at: null,
       owned_by: 'anthropic',
       canonical_slug: 'anthropic/claude-test',
       description: 'For tests.',
@@ -99,6 +109,15 @@ describe('the listing in the messages style', () => {
     });
   });
 
+  it('says that a model with a last day is deprecated, and when it retires', async () => {
+    const { body } = await get('messages-model', 'vendor/family/model:free');
+    expect(JSON.parse(String(body))).toMatchObject({
+      lifecycle: 'deprecated',
+      deprecated_at: null,
+      retires_at: '2027-03-31T00:00:00Z',
+    });
+  });
+
   it('prices a part without a price of its own like its whole', async () => {
     const { body } = await get('messages-model', 'vendor/family/model:free');
     expect(JSON.parse(String(body))).toMatchObject({
@@ -113,7 +132,7 @@ describe('the listing in the messages style', () => {
   });
 
   it("lists one owner's models by the owner's name, and one model by its whole id", async () => {
-    expect(await getIds('messages-model', 'vendor')).toEqual({ data: ['vendor/family/model:free'] });
+    expect(await getIds('messages-model', 'vendor')).toMatchObject({ data: ['vendor/family/model:free'] });
     expect(await getIds('messages-model', 'vendor/family/model:free')).toBe('vendor/family/model:free');
   });
 

@@ -92,9 +92,23 @@ const model = z
     type: z.literal('model'),
     display_name: z.string(),
     created_at: z.string(),
+    max_input_tokens: count,
+    max_tokens: count,
+    capabilities: z.null(),
+    line: z.null(),
+    lifecycle: z.enum(['active', 'deprecated']),
+    deprecated_at: z.null(),
+    retires_at: z.string().nullable(),
   })
   .meta({ title: 'MessagesModel' });
-const list = z.object({ data: z.array(model) }).meta({ title: 'MessagesModelList' });
+const list = z
+  .object({
+    data: z.array(model),
+    has_more: z.literal(false),
+    first_id: z.string().nullable(),
+    last_id: z.string().nullable(),
+  })
+  .meta({ title: 'MessagesModelList' });
 
 export const { models, namedModels } = describeListing('messages', list, errorSchema, {
   summary: 'One model, or all of an owner',

@@ -15,15 +15,38 @@ function formatPricing({ price = freePrice }: Model): Record<string, string> {
   ]);
 }
 
-function describeModel(model: Model): Record<string, unknown> {
+/** What Anthropic's SDKs require of a model. The catalogue does not know each capability that they name. */
+function describeForSdks({ contextLength, outputLimit, expires }: Model): Record<string, unknown> {
+  return {
+    max_input_tokens: contextLength,
+    max_tokens: outputLimit,
+    capabilities: null,
+    line: null,
+    lifecycle: expires ? 'deprecated' : 'active',
+    deprecated_at: null,
+    retires_at: expires && `${expires}T00:00:00Z`,
+  };
+}
+
+interface Described extends Record<string, unknown> {
+  readonly id: string;
+}
+
+function describeModel(model: Model): Described {
   return {
     type: 'model',
     id: model.id,
     display_name: model.name,
     created_at: `${model.created}T00:00:00Z`,
+    ...describeForSdks(model),
     pricing: formatPricing(model),
     ...describeListed(model),
   };
+}
+
+/** The only page. */
+function wrapPage(data: readonly Described[]): Record<string, unknown> {
+  return { data, has_more: false, first_id: data.at(0)?.id ?? null, last_id: data.at(-1)?.id ?? null };
 }
 
 export function buildModelRoutes(catalog: Catalog, mount: string): Route[] {
@@ -35,7 +58,7 @@ export function buildModelRoutes(catalog: Catalog, mount: string): Route[] {
     // This protocol reaches models with text output alone.
     listModels: () => catalog.listModels().filter(({ output }) => output.includes('text')),
     describeModel,
-    wrap: (data) => ({ data }),
+    wrap: wrapPage,
     byOwner: true,
     describe: () => import('./description.ts'),
   });

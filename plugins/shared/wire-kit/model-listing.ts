@@ -78,16 +78,16 @@ function findById(catalog: Catalog, listed: readonly Model[], name: string): Mod
   return offer && listed.some(({ id }) => id === offer.model.id) ? offer.model : undefined;
 }
 
-interface Listing {
+interface Listing<Described> {
   readonly names: readonly [all: string, one: string];
   readonly path: string;
   readonly parameter: 'id' | 'name';
   readonly encodeError: Route['encodeError'];
   /** The models on offer that the protocol can reach. */
   readonly listModels: () => readonly Model[];
-  readonly describeModel: (model: Model) => unknown;
+  readonly describeModel: (model: Model) => Described;
   /** The body of a list of described models. */
-  readonly wrap: (described: readonly unknown[]) => unknown;
+  readonly wrap: (described: readonly Described[]) => unknown;
   /** Whether a name without a slash is an owner, whose models are listed. */
   readonly byOwner: boolean;
   /** The error for a name that is no model's, if another than the catalogue's fits. */
@@ -99,7 +99,7 @@ interface Listing {
  * The routes of a public listing: all models at its path, and those with a name below it. A key that is
  * limited to some models sees only those.
  */
-export function buildListingRoutes(catalog: Catalog, listing: Listing): Route[] {
+export function buildListingRoutes<Described>(catalog: Catalog, listing: Listing<Described>): Route[] {
   const {
     names,
     path,
