@@ -24,7 +24,7 @@ async function openBooks(): Promise<OpenedFile> {
   await store.definePrice(price);
   await store.createAccount({ name: 'a', at: 1 });
   await store.createKey(newKey('00000000000000a1', 'a'));
-  await store.credit({ account: 'a', amount: 1000n, kind: 'top-up', reference: 'r', at: 1 });
+  await store.addCredit({ account: 'a', amount: 1000n, kind: 'top-up', reference: 'r', at: 1 });
   for (const [id, amount] of [
     ['cheap', 80n],
     ['dear', 100n],
@@ -198,7 +198,7 @@ describe('an audit', () => {
     const reader = await openSqlite({ file });
     const order: string[] = [];
     const audited = reader.audit().then((report) => (order.push('audit'), report));
-    await reader.totals();
+    await reader.sumTotals();
     order.push('totals');
     expect(await audited).toMatchObject({ ok: true, entries: 9 + calls, pending: 1 + calls });
     expect(order).toEqual(['totals', 'audit']);

@@ -4,10 +4,14 @@ import type { Store } from '../../plugins/meters/balance/store.ts';
 import { buildStore } from './calls.ts';
 
 export const beat = vi.fn<Store['beat']>();
-export const owners = vi.fn<Store['owners']>();
+export const owners = vi.fn<Store['listOwners']>();
 export const recover = vi.fn<Store['recover']>();
 let fault: Error | undefined;
-export const store: Store = { ...buildStore({ beat, owners, recover }), owner: 'me', health: () => fault };
+export const store: Store = {
+  ...buildStore({ beat, listOwners: owners, recover }),
+  owner: 'me',
+  findFault: () => fault,
+};
 export const recovered: string[] = [];
 
 /** The ledger reports a fault from now on. */

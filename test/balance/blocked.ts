@@ -34,7 +34,7 @@ export async function runBlocked(
     database === undefined ? { kind: 'sqlite' } : { kind: 'postgres', url: database, connections: 1 };
   const store = await openStore(options, folder);
   await store.createAccount({ name: 'a', at: 1 });
-  await store.credit({ account: 'a', amount: 10n ** 15n, kind: 'bonus', reference: undefined, at: 1 });
+  await store.addCredit({ account: 'a', amount: 10n ** 15n, kind: 'bonus', reference: undefined, at: 1 });
   const key = await issueKey(store, { name: '', account: 'a' });
   const environment = {
     TOLLGATE_CONFIG: 'test/balance/blocked.config.ts',

@@ -18,7 +18,7 @@ async function openBooks(): Promise<OpenedFile> {
   const { store } = opened;
   await store.definePrice(price);
   await store.createAccount({ name: 'a', at: 1 });
-  await store.credit({ account: 'a', amount: 1000n, kind: 'top-up', reference: undefined, at: 1 });
+  await store.addCredit({ account: 'a', amount: 1000n, kind: 'top-up', reference: undefined, at: 1 });
   await createBudget(store, newBudget('a', 100n));
   await createBudget(store, newBudget('a', 5n, { per: 'total', hard: false }));
   for (const [id, amount] of [

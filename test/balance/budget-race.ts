@@ -103,7 +103,7 @@ export async function runBudgetRace({ opened, processes, rounds, calls, draw }: 
   await store.createAccount({ name: 'company', at: 1 });
   for (const { account, key } of spenders) {
     await store.createAccount({ name: account, at: 1 });
-    await store.credit({ account, amount: 10n ** 12n, kind: 'top-up', reference: undefined, at: 1 });
+    await store.addCredit({ account, amount: 10n ** 12n, kind: 'top-up', reference: undefined, at: 1 });
     await store.createKey(newKey(key, account));
     await store.moveAccount({ account, parent: 'company' });
   }

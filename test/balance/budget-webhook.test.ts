@@ -24,7 +24,7 @@ async function openWarnedStore(at = Date.now()): Promise<Store> {
   const { store, dispose } = await openTemporary();
   closers.push(dispose);
   await store.createAccount({ name: 'a', at: 1 });
-  await store.credit({ account: 'a', amount: 1000n, kind: 'bonus', reference: undefined, at: 1 });
+  await store.addCredit({ account: 'a', amount: 1000n, kind: 'bonus', reference: undefined, at: 1 });
   await createBudget(store, newBudget('a', 0n));
   expect(await store.reserve(request('r', 'a', { at }))).toMatchObject({ status: 'short', by: 'budget' });
   return store;

@@ -74,6 +74,6 @@ export function buildStore(operations: Partial<Store>): Store {
   const throwUnasked = async (): Promise<never> => {
     throw new Error('the store was asked for what it should not be');
   };
-  const rest = { owner: 'test', health: () => undefined, audit: throwUnasked, close: throwUnasked };
+  const rest = { owner: 'test', findFault: () => undefined, audit: throwUnasked, close: throwUnasked };
   return { ...createStore(throwUnasked, rest), ...operations };
 }

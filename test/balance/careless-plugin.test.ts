@@ -144,7 +144,7 @@ beforeAll(async () => {
   gateway = await startGateway({ plugins });
   store = await openSqlite({ file: join(gateway.dataFolder, 'ledger.db') });
   await store.createAccount({ name: 'tester', at: 1 });
-  await store.credit({
+  await store.addCredit({
     account: 'tester',
     amount: 5_000_000_000n,
     kind: 'top-up',
@@ -201,7 +201,7 @@ describe.each(Object.entries(steps))('a plugin that throws at %s', (name, effect
             .poll(() => gateway.log.some((line) => line.includes(id) && line.includes('out of luck')))
             .toBe(true);
         await expect
-          .poll(async () => (await store.entries({ call: id, limit: 9 })).map(({ kind }) => kind))
+          .poll(async () => (await store.listEntries({ call: id, limit: 9 })).map(({ kind }) => kind))
           .toEqual(['reserve', expect.stringMatching(/^(post|void)$/)]);
       }
       expect((await call(family, false)).status).toBe(200);

@@ -69,7 +69,7 @@ export async function runCuts({ cuts: count, every, lanes }: CutsOptions): Promi
     over.abort();
     await calling;
     const ledger = await openStore({ kind: 'postgres', url, connections: 1 }, '');
-    while ((await ledger.totals()).pendingCalls > 0) await sleep(50);
+    while ((await ledger.sumTotals()).pendingCalls > 0) await sleep(50);
     const entries = Map.groupBy(
       (await listEntries(ledger)).filter(({ kind }) => kind !== 'credit'),
       ({ call = '' }) => call,

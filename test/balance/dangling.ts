@@ -39,7 +39,7 @@ export async function runDangling(options: StoreOptions, made: number): Promise<
   const ledger = await openStore(options, '');
   await ledger.definePrice(price);
   await ledger.createAccount({ name: 'dead', at: 1 });
-  await ledger.credit({ account: 'dead', amount: 10n ** 9n, kind: 'bonus', reference: undefined, at: 1 });
+  await ledger.addCredit({ account: 'dead', amount: 10n ** 9n, kind: 'bonus', reference: undefined, at: 1 });
   const expected = new Map<string, (typeof states)[number]>();
   for (const owner of ['first', 'second', 'third', 'silent']) {
     const [untold] = states;
@@ -84,7 +84,7 @@ export async function runDangling(options: StoreOptions, made: number): Promise<
       });
       await response.text();
       statuses.push(response.status);
-    } while ((await ledger.totals()).pendingCalls > 0);
+    } while ((await ledger.sumTotals()).pendingCalls > 0);
     const resolvedAfter = performance.now() - began - readyAfter;
     const ends = Map.groupBy(
       (await listEntries(ledger)).filter(
@@ -105,7 +105,7 @@ export async function runDangling(options: StoreOptions, made: number): Promise<
       statuses,
       wrong,
       due,
-      used: (await ledger.balance('dead'))?.used,
+      used: (await ledger.readBalance('dead'))?.used,
       audit: await ledger.audit(),
     };
   } finally {

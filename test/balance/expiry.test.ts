@@ -62,7 +62,7 @@ describe('a ledger full of calls of dead processes', () => {
     const { store: ledger, another, books, dispose } = await openTemporary();
     await ledger.definePrice(price);
     await ledger.createAccount({ name: 'a', at: 1 });
-    await ledger.credit({ account: 'a', amount: 10n ** 9n, kind: 'bonus', reference: undefined, at: 1 });
+    await ledger.addCredit({ account: 'a', amount: 10n ** 9n, kind: 'bonus', reference: undefined, at: 1 });
     const left = 3000;
     for (const name of ['first', 'second', 'third']) {
       const dead = await another();
@@ -94,7 +94,7 @@ describe('a ledger full of calls of dead processes', () => {
     }
     await own.stop();
     expect(writes).toBeGreaterThan(10);
-    expect(await ledger.balance('a')).toMatchObject({ used: BigInt((4 + 10) * (left / 2)), pending: 0n });
+    expect(await ledger.readBalance('a')).toMatchObject({ used: BigInt((4 + 10) * (left / 2)), pending: 0n });
     expect((await books()).entries.filter(({ flags }) => flags === 'recovered')).toHaveLength(left);
     expect(await ledger.audit()).toMatchObject({ ok: true, pending: writes });
     await dispose();

@@ -54,7 +54,7 @@ describe('the admin API', () => {
 
   it('refuses a fifth export until one of four ends', async () => {
     const store = buildStore({
-      lastEntry: async () => 1,
+      findLastEntry: async () => 1,
       exportEntries: async () => 'x\n',
     });
     const query = { format: 'csv', after: 0 } as const;

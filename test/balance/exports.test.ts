@@ -45,7 +45,7 @@ async function fill(store: Store, calls: number, from = 0): Promise<void> {
     await store.definePrice(price);
     for (const name of ['a', 'b']) {
       await store.createAccount({ name, at: 1 });
-      await store.credit({
+      await store.addCredit({
         account: name,
         amount: 10n ** 15n,
         kind: 'bonus',
@@ -79,7 +79,7 @@ describe.each([
   it('has every entry once and in order, with the values that the list has', async () => {
     const store = await open();
     await fill(store, 400);
-    const entries = await store.entries({ limit: 10_000 });
+    const entries = await store.listEntries({ limit: 10_000 });
     const { lines, last } = await exportEntries(store, { format: 'jsonl', after: 0 });
     const rows = parseLines(await joinText(lines));
     expect(rows.map(({ number }) => number)).toEqual(entries.map(({ number }) => number));
@@ -111,7 +111,7 @@ describe.each([
   it('filters by account, key, kind and time, and goes on behind any entry', async () => {
     const store = await open();
     await fill(store, 40);
-    const all = await store.entries({ limit: 10_000 });
+    const all = await store.listEntries({ limit: 10_000 });
     const filter = fc.record(
       {
         account: fc.constantFrom('a', 'b', 'nobody'),
@@ -159,7 +159,7 @@ describe.each([
     }
     await over;
     const { numbers } = await exportNumbers(store, seen.at(-1) ?? 0);
-    const entries = await store.entries({ limit: 10_000 });
+    const entries = await store.listEntries({ limit: 10_000 });
     expect([...seen, ...numbers]).toEqual(entries.map(({ number }) => number));
   });
 });
@@ -174,8 +174,8 @@ it('an export from PostgreSQL ends before a number that an open transaction has 
   await holder.take('b');
   await holder.takeNumber();
   await store.createAccount({ name: 'c', at: 1 });
-  await store.credit({ account: 'c', amount: 5n, kind: 'bonus', reference: undefined, at: 1 });
-  const [credit] = (await store.entries({ account: 'c', limit: 10 })).map(({ number }) => number);
+  await store.addCredit({ account: 'c', amount: 5n, kind: 'bonus', reference: undefined, at: 1 });
+  const [credit] = (await store.listEntries({ account: 'c', limit: 10 })).map(({ number }) => number);
   // The last number is taken by the newest transaction of all.
   const newest = await startHolder(url);
   await newest.takeNumber();
@@ -195,7 +195,7 @@ it('an export from PostgreSQL waits for no transaction of another database', asy
   await holder.takeNumber();
   await fill(store, 2);
   await foldAll(store);
-  const entries = await store.entries({ limit: 100 });
+  const entries = await store.listEntries({ limit: 100 });
   expect((await exportNumbers(store, 0)).numbers).toEqual(entries.map(({ number }) => number));
   await holder.letGo();
   for (const each of [store, stranger]) await each.close();
@@ -212,11 +212,11 @@ it('an export from PostgreSQL ends before a number that the newest transaction h
   for (let fold = 0; fold < 6; fold += 1) await store.fold({ limit: 1000 });
   expect((await exportEntries(store, { format: 'csv', after: 0 })).last).toBeLessThan(taken);
   const query = { from: 0, to: 3_600_000, by: 'model', unit: '1h', top: 5 } as const;
-  const [before] = await store.overview(query);
+  const [before] = await store.sumCalls(query);
   await newest.post(taken, 77n);
   await newest.letGo();
   await foldAll(store);
-  const [after] = await store.overview(query);
+  const [after] = await store.sumCalls(query);
   expect((after?.cost ?? 0n) - (before?.cost ?? 0n)).toBe(77n);
   await store.close();
   await drop();
@@ -225,7 +225,7 @@ it('an export from PostgreSQL ends before a number that the newest transaction h
 it('an export reads one slice ahead of its reader, and no more', async () => {
   let requestCount = 0;
   const store = buildStore({
-    lastEntry: async () => 1_000_000,
+    findLastEntry: async () => 1_000_000,
     async exportEntries({ after }) {
       requestCount += 1;
       return `${after}\n`;

@@ -128,9 +128,9 @@ export interface Kills {
 export async function listEntries(store: Store): Promise<Entry[]> {
   const all: Entry[] = [];
   for (
-    let page = await store.entries({ limit: 5000 });
+    let page = await store.listEntries({ limit: 5000 });
     page.length > 0;
-    page = await store.entries({ after: all.at(-1)?.number, limit: 5000 })
+    page = await store.listEntries({ after: all.at(-1)?.number, limit: 5000 })
   )
     all.push(...page);
   return all;
@@ -164,7 +164,7 @@ export async function runKills({
   const { vendor, journal } = await startJournallingVendor(10);
   const store = await openSqlite({ file: join(folder, 'ledger.db') });
   await store.createAccount({ name: 'a', at: 1 });
-  await store.credit({ account: 'a', amount: 10n ** 15n, kind: 'bonus', reference: undefined, at: 1 });
+  await store.addCredit({ account: 'a', amount: 10n ** 15n, kind: 'bonus', reference: undefined, at: 1 });
   const environment = {
     TOLLGATE_CONFIG: 'test/balance/kills.config.ts',
     TOLLGATE_DATA: folder,

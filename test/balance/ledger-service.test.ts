@@ -32,9 +32,9 @@ const store: Store = {
     reserve,
     audit,
     close,
-    owners: async () => [],
+    listOwners: async () => [],
     expire: async () => [],
-    totals: async () => totals,
+    sumTotals: async () => totals,
   }),
 };
 

@@ -45,7 +45,7 @@ const hour = 3_600_000;
 async function makeCalls(store: Store): Promise<void> {
   await store.definePrice(price);
   await store.createAccount({ name: 'a', at: 1 });
-  await store.credit({ account: 'a', amount: 1000n, kind: 'bonus', reference: undefined, at: 1 });
+  await store.addCredit({ account: 'a', amount: 1000n, kind: 'bonus', reference: undefined, at: 1 });
   await store.createKey(newKey('aaaaaaaaaaaa0001', 'a'));
   for (const [index, vendor] of [5n, 12n, undefined, 10n, 4n].entries()) {
     if (index === 4) await foldAll(store);
@@ -60,7 +60,7 @@ async function makeCalls(store: Store): Promise<void> {
 const query: OverviewQuery = { from: 0, to: 10 * hour, by: 'model', unit: '1h', top: 5 };
 
 async function listMargins(store: Store): Promise<string[]> {
-  const [all, own] = [await store.overview(query), await store.overview({ ...query, account: 'a' })];
+  const [all, own] = [await store.sumCalls(query), await store.sumCalls({ ...query, account: 'a' })];
   return [all, own].map((rows) => rows.map(({ start, margin }) => `${start / hour}: ${margin}`).join(', '));
 }
 

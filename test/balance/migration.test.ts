@@ -76,7 +76,7 @@ it.each([
   );
   expect(await ledger.setVersion(first)).toEqual(before);
   const again = await ledger.open();
-  expect(await again.balance('acme')).toMatchObject({ total: 0n });
+  expect(await again.readBalance('acme')).toMatchObject({ total: 0n });
   await again.close();
   await ledger.remove();
 });

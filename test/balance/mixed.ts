@@ -205,14 +205,14 @@ export async function runMixedCalls(count: number, draw: (most: number) => numbe
   const charged = new Map<string, bigint>();
   let after: number | undefined;
   for (;;) {
-    const page = await store.entries({ kinds: ['post', 'overage', 'void'], limit: 5000, after });
+    const page = await store.listEntries({ kinds: ['post', 'overage', 'void'], limit: 5000, after });
     for (const { call = '', revenue } of page) charged.set(call, (charged.get(call) ?? 0n) + revenue);
     if (page.length === 0) break;
     after = page.at(-1)?.number;
   }
   for (const [id, cost] of expected)
     if (charged.get(id) !== cost) wrong.push(`${id} ${charged.get(id)} ${cost}`);
-  const [sums, audit] = [await store.balance('a'), await store.audit()];
+  const [sums, audit] = [await store.readBalance('a'), await store.audit()];
   await store.close();
   folder.remove();
   return {

@@ -24,7 +24,7 @@ async function fill({ store }: OpenedStore): Promise<void> {
   for (const name of ['a', 'top']) await store.createAccount({ name, at: 1 });
   await store.moveAccount({ account: 'a', parent: 'top' });
   await store.createKey(newKey(key, 'a', { spendCap: 900n, callsPerMinute: 100 }));
-  await store.credit({ account: 'a', amount: 1000n, kind: 'bonus', reference: undefined, at: 1 });
+  await store.addCredit({ account: 'a', amount: 1000n, kind: 'bonus', reference: undefined, at: 1 });
   for (const [scope, subject] of [
     ['account', 'a'],
     ['team', 'top'],

@@ -28,7 +28,7 @@ describe('a database that is stopped', () => {
     await expect(store.reserve(request('meanwhile', 'a'))).rejects.toMatchObject(refused);
     await expect(store.settle(settlement('before', 4n))).rejects.toMatchObject(refused);
     await expect(store.findKey('a'.repeat(64))).rejects.toMatchObject(refused);
-    expect(store.health()).toBeInstanceOf(Error);
+    expect(store.findFault()).toBeInstanceOf(Error);
     await server.start();
     await waitForRecovery(store);
     expect(await store.settle(settlement('before', 4n))).toEqual({
@@ -37,7 +37,7 @@ describe('a database that is stopped', () => {
       overage: 0n,
     });
     expect(await store.reserve(request('meanwhile', 'a'))).toMatchObject({ status: 'reserved' });
-    expect(await store.balance('a')).toEqual({ total: 1000n, used: 4n, pending: 10n });
+    expect(await store.readBalance('a')).toEqual({ total: 1000n, used: 4n, pending: 10n });
     expect(await store.audit()).toMatchObject({ ok: true });
   });
 });
@@ -62,13 +62,13 @@ describe('a network that fails', () => {
     const answers = await Promise.allSettled([
       store.reserve(request('r1', 'a')),
       store.settle(settlement('r0', 1n)),
-      store.balance('a'),
+      store.readBalance('a'),
     ]);
     for (const answer of answers) expect(answer).toMatchObject({ status: 'rejected', reason: refused });
-    expect(store.health()).toBeInstanceOf(Error);
+    expect(store.findFault()).toBeInstanceOf(Error);
     cable.release();
     await waitForRecovery(store);
-    expect(await store.balance('a')).toEqual({ total: 1000n, used: 0n, pending: 0n });
+    expect(await store.readBalance('a')).toEqual({ total: 1000n, used: 0n, pending: 0n });
   });
 
   it('leaves no late write: afterwards, reservations without an answer can be voided', async () => {
@@ -82,7 +82,7 @@ describe('a network that fails', () => {
     await expect(reply).rejects.toMatchObject(refused);
     await waitForRecovery(store);
     expect(await store.settle(settlement('r1', undefined))).toEqual({ status: 'voided' });
-    expect(await store.balance('a')).toEqual({ total: 1000n, used: 0n, pending: 0n });
+    expect(await store.readBalance('a')).toEqual({ total: 1000n, used: 0n, pending: 0n });
   });
 
   it("makes the store end the server's unfinished work first when it reconnects", async () => {
@@ -99,13 +99,13 @@ describe('a network that fails', () => {
     await holder.letGo();
     await sleep(200);
     expect(await queryDatabase(url, 'SELECT FROM pending')).toEqual([]);
-    expect(await store.balance('a')).toEqual({ total: 1000n, used: 0n, pending: 0n });
+    expect(await store.readBalance('a')).toEqual({ total: 1000n, used: 0n, pending: 0n });
   });
 
   it('ends no process if a connection closes after an answer', async () => {
     const { store, url } = await open();
-    await store.balance('a');
-    const reply = store.balance('a');
+    await store.readBalance('a');
+    const reply = store.readBalance('a');
     await new Promise((resolve) => setImmediate(resolve));
     // Nothing is read meanwhile: both arrive as one, and the end while the connection is still in use.
     const end = `SELECT pg_terminate_backend(pid, 2000) FROM pg_stat_activity
@@ -115,7 +115,7 @@ describe('a network that fails', () => {
       'client.connect().then(() => client.query(process.argv[2])).then(() => client.end())';
     execFileSync(process.execPath, ['-e', script, url, end]);
     expect(await reply).toMatchObject({ total: 1000n });
-    expect(await store.balance('a')).toMatchObject({ total: 1000n });
+    expect(await store.readBalance('a')).toMatchObject({ total: 1000n });
   });
 
   it('settles once if the answer of the first try was lost', async () => {
@@ -130,7 +130,7 @@ describe('a network that fails', () => {
     await expect(reply).rejects.toMatchObject(refused);
     await waitForRecovery(store);
     expect(await store.settle(settlement('r1', 4n))).toEqual({ status: 'already_posted' });
-    expect(await store.balance('a')).toEqual({ total: 1000n, used: 4n, pending: 0n });
+    expect(await store.readBalance('a')).toEqual({ total: 1000n, used: 4n, pending: 0n });
   });
 });
 
@@ -177,6 +177,6 @@ describe('another machine that freezes', () => {
     await expect(store.reserve(request('r1', 'a'))).rejects.toMatchObject(refused);
     await holder.letGo();
     expect(await store.reserve(request('r2', 'a'))).toMatchObject({ status: 'reserved' });
-    expect(store.health()).toBeUndefined();
+    expect(store.findFault()).toBeUndefined();
   });
 });

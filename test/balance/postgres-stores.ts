@@ -10,7 +10,7 @@ export const closers: (() => Promise<void>)[] = [];
 export async function fill(store: Store): Promise<void> {
   await store.definePrice(price);
   await store.createAccount({ name: 'a', at: 1 });
-  await store.credit({ account: 'a', amount: 1000n, kind: 'top-up', reference: undefined, at: 1 });
+  await store.addCredit({ account: 'a', amount: 1000n, kind: 'top-up', reference: undefined, at: 1 });
 }
 
 export async function open(options: Parameters<typeof openFresh>[0] = {}): Promise<OpenedDatabase> {
@@ -21,7 +21,7 @@ export async function open(options: Parameters<typeof openFresh>[0] = {}): Promi
 }
 
 export async function waitForRecovery(store: Store): Promise<void> {
-  while (store.health()) await sleep(20);
+  while (store.findFault()) await sleep(20);
 }
 
 /** Resolves once so many wait for a lock that someone else holds. */

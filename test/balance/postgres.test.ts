@@ -34,7 +34,7 @@ describe('a group', () => {
       store.reserve(request('too-much', 'a', { quotes: [quote(5000n)] })),
       store.settle(settlement('unknown', 1n)),
       store.reserve(request('r1', 'a')),
-      store.credit({ account: 'a', amount: 2n ** 63n, kind: 'bonus', reference: undefined, at: 1 }),
+      store.addCredit({ account: 'a', amount: 2n ** 63n, kind: 'bonus', reference: undefined, at: 1 }),
       store.settle(settlement('r1', 4n)),
     ]);
     expect(answers).toMatchObject([
@@ -45,7 +45,7 @@ describe('a group', () => {
       { reason: { code: '22003' } },
       { value: { status: 'posted' } },
     ]);
-    expect(store.health()).toBeUndefined();
+    expect(store.findFault()).toBeUndefined();
     expectSound(await books());
   });
 
@@ -55,7 +55,7 @@ describe('a group', () => {
     const holder = await startHolder(url);
     await holder.take('b');
     const answers = Promise.all([
-      store.credit({ account: 'a', amount: 1n, kind: 'bonus', reference: undefined, at: 1 }),
+      store.addCredit({ account: 'a', amount: 1n, kind: 'bonus', reference: undefined, at: 1 }),
       store.reserve(request('r1', 'b', { quotes: [quote(0n)] })),
     ]);
     await waitForLocks(url, 1);
@@ -126,7 +126,7 @@ describe('the database', () => {
     await holder.letGo();
     await early;
     expect(await store.audit()).toMatchObject({ ok: true, entries: entries + 1, findings: [] });
-    expect((await store.entries({ limit: 100 })).map(({ call }) => call)).toEqual([
+    expect((await store.listEntries({ limit: 100 })).map(({ call }) => call)).toEqual([
       undefined,
       'early',
       'late',

@@ -35,7 +35,7 @@ async function write(file: string, turns: number, draw: (below: number) => numbe
   await before.definePrice(price);
   await before.createAccount({ name: 'a', at: 1 });
   await before.createKey(newKey(key, 'a'));
-  await before.credit({ account: 'a', amount: 1_000_000n, kind: 'top-up', reference: undefined, at: 1 });
+  await before.addCredit({ account: 'a', amount: 1_000_000n, kind: 'top-up', reference: undefined, at: 1 });
   await before.close();
   const store = await openSqlite({ file });
   const marks: Mark[] = [];

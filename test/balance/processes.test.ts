@@ -75,7 +75,7 @@ describe('several processes on one file', () => {
     const children = [spend('shared', 'first', pairs), spend('shared', 'second', pairs)];
     const store = await openSqlite({ file });
     await store.createAccount({ name: 'shared', at: 1 });
-    await store.credit({
+    await store.addCredit({
       account: 'shared',
       amount: 1_000_000_000n,
       kind: 'bonus',
@@ -95,7 +95,7 @@ describe('several processes on one file', () => {
     }
     expect(await Promise.all(children.map(({ exited }) => exited))).toEqual([0, 0]);
     const posts = pairs + 2 * pairs * (4 / 5);
-    expect(await store.balance('shared')).toEqual({
+    expect(await store.readBalance('shared')).toEqual({
       total: 1_000_000_000n,
       used: 60n * BigInt(posts),
       pending: 0n,
@@ -137,7 +137,7 @@ describe('a process that is killed', () => {
     });
     expect(lost).toEqual([]);
     const pending = [...found].filter(([, state]) => state === 'pending');
-    expect((await store.balance('a'))?.pending).toBe(100n * BigInt(pending.length));
+    expect((await store.readBalance('a'))?.pending).toBe(100n * BigInt(pending.length));
     for (const [id] of pending)
       expect(await store.settle(settlement(id, undefined))).toEqual({ status: 'voided' });
     await store.close();

@@ -62,7 +62,7 @@ export interface RaceOptions {
 
 export interface Race {
   readonly rounds: readonly Round[];
-  readonly balance: Awaited<ReturnType<Store['balance']>>;
+  readonly balance: Awaited<ReturnType<Store['readBalance']>>;
   readonly audit: Awaited<ReturnType<Store['audit']>>;
 }
 
@@ -88,7 +88,7 @@ export async function race({ store: kind, url = '', processes, calls, rounds }: 
   try {
     const ran: Round[] = [];
     for (let round = 0; round < rounds; round += 1) {
-      await store.credit({
+      await store.addCredit({
         account: 'racer',
         amount: dollar,
         kind: 'bonus',
@@ -104,7 +104,7 @@ export async function race({ store: kind, url = '', processes, calls, rounds }: 
         ),
       );
     }
-    return { rounds: ran, balance: await store.balance('racer'), audit: await store.audit() };
+    return { rounds: ran, balance: await store.readBalance('racer'), audit: await store.audit() };
   } finally {
     await Promise.all(gateways.map((gateway) => gateway.stop('SIGTERM')));
     await store.close();

@@ -23,7 +23,7 @@ beforeEach(async () => {
   process.on('worker', note);
   opened = await openTemporary({ patience: 1 });
   await opened.store.createAccount({ name: 'a', at: 1 });
-  await opened.store.credit({ account: 'a', amount: 1000n, kind: 'top-up', reference: undefined, at: 1 });
+  await opened.store.addCredit({ account: 'a', amount: 1000n, kind: 'top-up', reference: undefined, at: 1 });
 });
 afterEach(async () => {
   process.off('worker', note);

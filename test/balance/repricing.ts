@@ -118,7 +118,7 @@ export async function runRepricing({
 
 async function judgeEntries(file: string): Promise<Pick<Repricing, 'versions' | 'wrong' | 'overtaken'>> {
   const store = await openSqlite({ file });
-  const entries = await store.entries({ limit: 1_000_000, kinds: ['reserve', 'post'] });
+  const entries = await store.listEntries({ limit: 1_000_000, kinds: ['reserve', 'post'] });
   await store.close();
   const quoted = new Map<string, string>();
   const versions = new Set<string>();

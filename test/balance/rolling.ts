@@ -74,7 +74,7 @@ export async function runRolling({ restarts, every, lanes, draw }: RollingOption
   const { vendor, journal } = await startJournallingVendor(10);
   const store = await openSqlite({ file: join(folder, 'ledger.db') });
   await store.createAccount({ name: 'a', at: 1 });
-  await store.credit({ account: 'a', amount: 10n ** 15n, kind: 'bonus', reference: undefined, at: 1 });
+  await store.addCredit({ account: 'a', amount: 10n ** 15n, kind: 'bonus', reference: undefined, at: 1 });
   const key = (await issueKey(store, { name: 'rolling', account: 'a' }))?.secret ?? '';
   const environment = {
     TOLLGATE_CONFIG: 'test/balance/kills.config.ts',

@@ -44,7 +44,7 @@ async function fill(store: Store): Promise<void> {
   await store.definePrice(price);
   for (const account of ['a', 'b']) {
     await store.createAccount({ name: account, at: 1 });
-    await store.credit({ account, amount: 10n ** 9n, kind: 'bonus', reference: undefined, at: 1 });
+    await store.addCredit({ account, amount: 10n ** 9n, kind: 'bonus', reference: undefined, at: 1 });
     for (let index = 0; index < 12; index += 1)
       await call(store, account, (index % 5) * 20 * hour + index, `m/${index % 3}`);
   }
@@ -60,7 +60,7 @@ async function readOverviews(store: Store): Promise<unknown> {
       { ...range, by, unit, account: 'a' },
     ]),
   );
-  return Promise.all(queries.map((query) => store.overview(query)));
+  return Promise.all(queries.map((query) => store.sumCalls(query)));
 }
 
 const damages = [

@@ -21,7 +21,7 @@ beforeEach(async () => {
   vendor = await startJournallingVendor(20);
   store = await openSqlite({ file: join(folder, 'ledger.db') });
   await store.createAccount({ name: 'a', at: 1 });
-  await store.credit({ account: 'a', amount: 10n ** 12n, kind: 'bonus', reference: undefined, at: 1 });
+  await store.addCredit({ account: 'a', amount: 10n ** 12n, kind: 'bonus', reference: undefined, at: 1 });
 });
 
 afterEach(async () => {

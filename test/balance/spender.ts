@@ -10,7 +10,7 @@ const inFlight = 16;
 
 const store = await openSqlite({ file });
 await store.createAccount({ name: account, at: 1 });
-await store.credit({ account, amount: 1_000_000_000n, kind: 'bonus', reference: `for ${account}`, at: 1 });
+await store.addCredit({ account, amount: 1_000_000_000n, kind: 'bonus', reference: `for ${account}`, at: 1 });
 process.stdout.write('ready\n');
 
 let started = 0;

@@ -29,7 +29,7 @@ export async function runSpenders(
 ): Promise<Spenders> {
   await store.definePrice(price);
   await store.createAccount({ name: 'a', at: 1 });
-  await store.credit({ account: 'a', amount: 10n ** 15n, kind: 'top-up', reference: undefined, at: 1 });
+  await store.addCredit({ account: 'a', amount: 10n ** 15n, kind: 'top-up', reference: undefined, at: 1 });
   for (let index = 0; index < keys; index += 1) await store.createKey(newKey(formatKey(index), 'a'));
   const spent = new Map<string, bigint>();
   const began = performance.now();
@@ -53,7 +53,7 @@ export async function runSpenders(
   const wrong = kept
     .filter(({ id, used, pending }) => used !== (spent.get(id) ?? 0n) || pending !== 0n)
     .map(({ id }) => id);
-  const [balance, audit] = [await store.balance('a'), await store.audit()];
+  const [balance, audit] = [await store.readBalance('a'), await store.audit()];
   await dispose();
   return {
     wrong,

@@ -40,7 +40,7 @@ afterEach(async () => {
 async function open(options: Parameters<typeof openTemporary>[0] = {}): Promise<OpenedFile> {
   opened = await openTemporary(options);
   await opened.store.createAccount({ name: 'a', at: 1 });
-  await opened.store.credit({ account: 'a', amount: 1000n, kind: 'top-up', reference: undefined, at: 1 });
+  await opened.store.addCredit({ account: 'a', amount: 1000n, kind: 'top-up', reference: undefined, at: 1 });
   return opened;
 }
 
@@ -79,7 +79,7 @@ describe('group commit', () => {
       reserve(store, 'too-much', 5000n),
       store.settle(settlement('unknown', 1n)),
       reserve(store, 'r1'),
-      store.credit({ account: 'a', amount: 2n ** 63n, kind: 'bonus', reference: undefined, at: 1 }),
+      store.addCredit({ account: 'a', amount: 2n ** 63n, kind: 'bonus', reference: undefined, at: 1 }),
       store.settle(settlement('r1', 4n)),
     ]);
     expect(answers.map((answer) => (answer.status === 'fulfilled' ? answer.value : 'rejected'))).toEqual([
@@ -107,7 +107,7 @@ describe('faults', () => {
         reason: { code: 'ledger_unavailable', status: 503, details: { retryAfter: 1 } },
       });
     }
-    expect(await store.balance('a')).toEqual({ total: 1000n, used: 0n, pending: 0n });
+    expect(await store.readBalance('a')).toEqual({ total: 1000n, used: 0n, pending: 0n });
     unlock();
     expect(await reserve(store, 'r1')).toMatchObject({ status: 'reserved', amount: 10n });
   });
@@ -126,7 +126,7 @@ describe('faults', () => {
       return started === 1 ? startDyingThread() : startLedgerThread(file);
     });
     await thread.open();
-    const ask = (): Promise<unknown> => thread.ask({ name: 'balance', argument: 'a' });
+    const ask = (): Promise<unknown> => thread.ask({ name: 'readBalance', argument: 'a' });
     const cause = { message: 'its thread failed: out of memory', cause: { message: 'out of memory' } };
     const unavailable = { status: 'rejected', reason: { code: 'ledger_unavailable', details: { cause } } };
     expect(
@@ -164,7 +164,7 @@ describe('the file', () => {
     await reserve(store, 'r1');
     await store.close();
     const again = await openSqlite({ file });
-    expect(await again.balance('a')).toEqual({ total: 1000n, used: 0n, pending: 10n });
+    expect(await again.readBalance('a')).toEqual({ total: 1000n, used: 0n, pending: 10n });
     expect(await again.settle(settlement('r1', 3n))).toEqual({ status: 'posted', posted: 3n, overage: 0n });
     await again.close();
   });

@@ -75,7 +75,7 @@ function sumByDay(
 }
 
 async function expectBalanced(store: Store, account: string, zone: string): Promise<void> {
-  const entries = (await store.entries({ account, limit: 1000 })).map(
+  const entries = (await store.listEntries({ account, limit: 1000 })).map(
     ({ at, credits, revenue }) =>
       [at, credits === 0n ? 'usage' : 'credit', credits === 0n ? -revenue : -credits] as const,
   );
@@ -131,11 +131,11 @@ it.each([
         const account = `account-${(accounts += 1)}`;
         await store.createAccount({ name: account, at: 1 });
         const credit = { account, kind: 'bonus', reference: undefined } as const;
-        await store.credit({ ...credit, amount: 1000n, at: Date.UTC(2026, 0, 31) });
+        await store.addCredit({ ...credit, amount: 1000n, at: Date.UTC(2026, 0, 31) });
         for (const [index, each] of steps.entries()) {
           if (each.kind === 'fold') await store.fold({ limit: 3 });
           else if (each.kind === 'credit')
-            await store.credit({ ...credit, amount: each.amount, at: each.at });
+            await store.addCredit({ ...credit, amount: each.amount, at: each.at });
           else {
             const id = `${account}-${index}`;
             await store.reserve({ id, account, key: 'key-1', quotes: [quote(10n)], at: each.at - hour });

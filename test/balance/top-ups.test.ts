@@ -60,7 +60,7 @@ describe('a signature', () => {
 describe('the webhook', () => {
   const credits: Credit[] = [];
   const credited: Partial<Store> = {
-    async credit(credit) {
+    async addCredit(credit) {
       if (credit.account === 'nobody') return 'not_found';
       const before = credits.find(({ reference }) => reference === credit.reference);
       if (before)
@@ -70,7 +70,7 @@ describe('the webhook', () => {
       credits.push(credit);
       return 'credited';
     },
-    balance: async () => ({
+    readBalance: async () => ({
       total: credits.reduce((sum, { amount }) => sum + amount, 0n),
       used: 0n,
       pending: 0n,

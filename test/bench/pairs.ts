@@ -20,7 +20,7 @@ function toKey(index: number): string {
 
 export async function fill(store: Store): Promise<void> {
   await store.createAccount({ name: 'bench', at: Date.now() });
-  await store.credit({
+  await store.addCredit({
     account: 'bench',
     amount: 10n ** 15n,
     kind: 'top-up',

@@ -7,17 +7,17 @@ import { request, type Bench } from './bench.ts';
 
 export function testAccounts({ account, store }: Bench): void {
   const credit = (to: string, amount: Nano, reference?: string) =>
-    store().credit({ account: to, amount, kind: 'gift-card', reference, at: 1 });
+    store().addCredit({ account: to, amount, kind: 'gift-card', reference, at: 1 });
 
   describe('accounts and credit', () => {
     it('makes an account once', async () => {
       const name = await account(0n);
       expect(await store().createAccount({ name, at: 2 })).toBe(false);
-      expect(await store().balance(name)).toEqual({ total: 0n, used: 0n, pending: 0n });
+      expect(await store().readBalance(name)).toEqual({ total: 0n, used: 0n, pending: 0n });
     });
 
     it('has no balance for an unknown account', async () => {
-      expect(await store().balance('nobody')).toBeUndefined();
+      expect(await store().readBalance('nobody')).toBeUndefined();
     });
 
     it('lists accounts by name, a page at a time', async () => {
@@ -35,7 +35,7 @@ export function testAccounts({ account, store }: Bench): void {
     it('adds credit to the total, each time it has no reference', async () => {
       const name = await account(0n);
       expect([await credit(name, 5n), await credit(name, 5n)]).toEqual(['credited', 'credited']);
-      expect((await store().balance(name))?.total).toBe(10n);
+      expect((await store().readBalance(name))?.total).toBe(10n);
     });
 
     it('adds credit with a reference once', async () => {
@@ -44,7 +44,7 @@ export function testAccounts({ account, store }: Bench): void {
         'credited',
         'already_credited',
       ]);
-      expect((await store().balance(name))?.total).toBe(5n);
+      expect((await store().readBalance(name))?.total).toBe(5n);
     });
 
     it('refuses a credit beyond what an account can hold, and keeps working', async () => {
@@ -53,7 +53,7 @@ export function testAccounts({ account, store }: Bench): void {
       const answers = [];
       for (let count = 0; count < 10; count += 1) answers.push(await credit(name, large));
       expect(answers).toEqual([...Array.from({ length: 9 }, () => 'credited'), 'too_much']);
-      expect([await credit(name, 1n), (await store().balance(name))?.total]).toEqual([
+      expect([await credit(name, 1n), (await store().readBalance(name))?.total]).toEqual([
         'credited',
         9n * large + 1n,
       ]);
@@ -66,7 +66,7 @@ export function testAccounts({ account, store }: Bench): void {
         'reference_taken',
         'reference_taken',
       ]);
-      expect((await store().balance(other))?.total).toBe(0n);
+      expect((await store().readBalance(other))?.total).toBe(0n);
     });
 
     it('refuses unknown accounts and amounts that are not above zero', async () => {

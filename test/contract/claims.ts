@@ -40,7 +40,7 @@ export function testClaims({ account, opened, store }: Bench): void {
         status: 'claimed',
         claim: { ...buildClaim(name), call: `${name}-0`, state: 'running', outcome: undefined },
       });
-      expect(await store().balance(name)).toEqual({ total: 1000n, used: 0n, pending: 10n });
+      expect(await store().readBalance(name)).toEqual({ total: 1000n, used: 0n, pending: 10n });
     });
 
     it('keep the outcome of a posted call until they expire', async () => {
@@ -102,7 +102,7 @@ export function testClaims({ account, opened, store }: Bench): void {
       });
       await store().recover({
         owner: other.owner,
-        beat: (await store().owners()).find(({ owner }) => owner === other.owner)?.beat ?? 0,
+        beat: (await store().listOwners()).find(({ owner }) => owner === other.owner)?.beat ?? 0,
         limit: 10,
         at: 5000,
       });

@@ -6,15 +6,15 @@ import type { Bench } from './bench.ts';
 
 export function testCorrections({ account, store, reserve }: Bench): void {
   const correct = (to: string, kind: CorrectionKind, amount: bigint, reference?: string) =>
-    store().credit({ account: to, amount, kind, reference, reason: 'a mistake', author: 'op', at: 5 });
+    store().addCredit({ account: to, amount, kind, reference, reason: 'a mistake', author: 'op', at: 5 });
 
   describe('corrections', () => {
     it('move credit in both directions, keep reason and author, and leave sound books', async () => {
       const name = await account(100n);
       expect(await correct(name, 'adjustment', -130n)).toBe('credited');
-      expect(await store().balance(name)).toEqual({ total: -30n, used: 0n, pending: 0n });
+      expect(await store().readBalance(name)).toEqual({ total: -30n, used: 0n, pending: 0n });
       expect(await correct(name, 'adjustment', 40n)).toBe('credited');
-      const entries = await store().entries({ account: name, kinds: ['credit'], limit: 10 });
+      const entries = await store().listEntries({ account: name, kinds: ['credit'], limit: 10 });
       expect(entries.slice(1)).toMatchObject([
         { available: -130n, source: 'adjustment', reason: 'a mistake', author: 'op' },
         { available: 40n, source: 'adjustment', reason: 'a mistake', author: 'op' },
@@ -36,14 +36,14 @@ export function testCorrections({ account, store, reserve }: Bench): void {
     ])('reject a %s of %i', async (kind, amount) => {
       const name = await account(5n);
       await expect(correct(name, kind, amount)).rejects.toThrow(`a ${kind} cannot be ${amount}`);
-      expect(await store().balance(name)).toMatchObject({ total: 5n });
+      expect(await store().readBalance(name)).toMatchObject({ total: 5n });
     });
 
     it('are made once for each reference', async () => {
       const name = await account(5n);
       const twice = [correct(name, 'refund', 3n, `${name}-x`), correct(name, 'refund', 3n, `${name}-x`)];
       expect(await Promise.all(twice)).toEqual(['credited', 'already_credited']);
-      expect(await store().entries({ reference: `${name}-x`, limit: 5 })).toHaveLength(1);
+      expect(await store().listEntries({ reference: `${name}-x`, limit: 5 })).toHaveLength(1);
     });
   });
 
@@ -101,12 +101,14 @@ export function testCorrections({ account, store, reserve }: Bench): void {
 
     it('gets an action with the first change of several, and none if nothing changes', async () => {
       const name = await account(0n);
-      const acting = store().recording({ ...action, author: name });
+      const acting = store().withAction({ ...action, author: name });
       expect(await acting.createAccount({ name, at: 1 })).toBe(false);
-      expect(await acting.credit({ ...credit, account: `${name}-none` })).toBe('not_found');
-      await expect(acting.credit({ ...credit, account: name, amount: -5n })).rejects.toThrow('cannot be -5');
+      expect(await acting.addCredit({ ...credit, account: `${name}-none` })).toBe('not_found');
+      await expect(acting.addCredit({ ...credit, account: name, amount: -5n })).rejects.toThrow(
+        'cannot be -5',
+      );
       expect(await countActions(name)).toBe(0);
-      expect(await acting.credit({ ...credit, account: name })).toBe('credited');
+      expect(await acting.addCredit({ ...credit, account: name })).toBe('credited');
       expect(await acting.setAccountState({ account: name, state: 'disabled' })).toBe('changed');
       expect(await countActions(name)).toBe(1);
     });
@@ -114,19 +116,19 @@ export function testCorrections({ account, store, reserve }: Bench): void {
     it('undoes a change whose action cannot be written, and no other of the same moment', async () => {
       const [name, other] = [await account(0n), await account(0n)];
       // The tables refuse an action without a subject.
-      const broken = store().recording({ ...action, author: name, subject: JSON.parse('null') });
-      const sound = store().recording({ ...action, author: other });
+      const broken = store().withAction({ ...action, author: name, subject: JSON.parse('null') });
+      const sound = store().withAction({ ...action, author: other });
       const [failed, credited] = await Promise.allSettled([
-        broken.credit({ ...credit, account: name }),
-        sound.credit({ ...credit, account: other }),
+        broken.addCredit({ ...credit, account: name }),
+        sound.addCredit({ ...credit, account: other }),
       ]);
       expect([failed.status, credited.status]).toEqual(['rejected', 'fulfilled']);
-      expect([await store().balance(name), await store().balance(other)]).toMatchObject([
+      expect([await store().readBalance(name), await store().readBalance(other)]).toMatchObject([
         { total: 0n },
         { total: 5n },
       ]);
       expect([await countActions(name), await countActions(other)]).toEqual([0, 1]);
-      expect(await store().entries({ account: name, limit: 10 })).toEqual([]);
+      expect(await store().listEntries({ account: name, limit: 10 })).toEqual([]);
     });
   });
 }

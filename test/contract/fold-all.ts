@@ -9,7 +9,7 @@ import type { Store } from '../../plugins/meters/balance/store.ts';
 export async function foldAll(store: Store): Promise<void> {
   const fold = async (): Promise<number> => {
     while (!(await store.fold({ limit: 1000 })).isDone);
-    return store.behind();
+    return store.countUnfolded();
   };
   await expect.poll(fold, { interval: 25, timeout: 120_000 }).toBe(0);
 }

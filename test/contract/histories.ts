@@ -144,7 +144,7 @@ class History {
       case 'credit': {
         const [name, reference] = [this.#mark(step.account), step.reference && this.#mark(step.reference)];
         return [
-          this.#getStore(0).credit({
+          this.#getStore(0).addCredit({
             account: name,
             amount: step.amount,
             kind: 'bonus',
@@ -219,7 +219,7 @@ class History {
 
   async #recover(whose: number): Promise<string[]> {
     const { owner: name } = this.#getStore(whose);
-    const beat = (await this.#getStore(0).owners()).find((each) => each.owner === name)?.beat ?? 0;
+    const beat = (await this.#getStore(0).listOwners()).find((each) => each.owner === name)?.beat ?? 0;
     return (await this.#getStore(0).recover({ owner: name, beat, limit: 1000, at: 1 }))
       .map(({ id }) => id)
       .toSorted();
@@ -231,7 +231,7 @@ class History {
 
   async finish(): Promise<void> {
     for (const [name, balance] of this.#model.accounts)
-      expect(await this.#getStore(0).balance(name)).toEqual(balance);
+      expect(await this.#getStore(0).readBalance(name)).toEqual(balance);
     for (const [id, { used, pending }] of this.#model.keys)
       expect(await this.#getStore(0).findKey(id.padEnd(64, '0'))).toMatchObject({ used, pending });
     for (const [place, id] of this.#budgets.entries()) {

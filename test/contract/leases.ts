@@ -6,7 +6,7 @@ import { request, type Bench } from './bench.ts';
 
 export function testLeases({ account, reserve, entriesOf, opened, store }: Bench): void {
   const findBeat = async (owner: string): Promise<number> =>
-    (await store().owners()).find((each) => each.owner === owner)?.beat ?? -1;
+    (await store().listOwners()).find((each) => each.owner === owner)?.beat ?? -1;
   const recover = async (owner: string, limit = 100) =>
     store().recover({ owner, beat: await findBeat(owner), limit, at: 5000 });
 
@@ -17,7 +17,7 @@ export function testLeases({ account, reserve, entriesOf, opened, store }: Bench
       const { owner } = store();
       const before = await findBeat(owner);
       await store().beat({ lease: 4000, progress: [] });
-      expect((await store().owners()).find((each) => each.owner === owner)).toMatchObject({
+      expect((await store().listOwners()).find((each) => each.owner === owner)).toMatchObject({
         lease: 4000,
         pending: expect.any(Number),
       });
@@ -49,7 +49,7 @@ export function testLeases({ account, reserve, entriesOf, opened, store }: Bench
         { id: unsent, status: 'voided', amount: 0n },
         { id: untold, status: 'posted', amount: 20n },
       ]);
-      expect(await store().balance(name)).toEqual({ total: 1000n, used: 180n, pending: 0n });
+      expect(await store().readBalance(name)).toEqual({ total: 1000n, used: 180n, pending: 0n });
       const ends = (await entriesOf(name)).filter(({ kind }) => kind === 'post' || kind === 'void');
       expect(ends.map(({ call, reason, flags }) => [call, reason, flags]).toSorted()).toEqual([
         [dear, 'recovered', 'recovered'],
@@ -57,7 +57,7 @@ export function testLeases({ account, reserve, entriesOf, opened, store }: Bench
         [unsent, 'never_sent', 'recovered'],
         [untold, 'presumed_sent', 'recovered'],
       ]);
-      const [, presumed] = await store().entries({ call: untold, limit: 9 });
+      const [, presumed] = await store().listEntries({ call: untold, limit: 9 });
       expect(presumed).toMatchObject({
         revenue: 20n,
         basis: 'estimate',
@@ -69,7 +69,7 @@ export function testLeases({ account, reserve, entriesOf, opened, store }: Bench
         usage: '{"input":20,"output":0}',
       });
       expect(await recover(other.owner)).toEqual([]);
-      expect((await store().owners()).map(({ owner }) => owner)).not.toContain(other.owner);
+      expect((await store().listOwners()).map(({ owner }) => owner)).not.toContain(other.owner);
       await other.close();
     });
 
@@ -132,7 +132,7 @@ export function testLeases({ account, reserve, entriesOf, opened, store }: Bench
         by: -120n,
       });
       expect(await other.settle(settlement(more ?? '', 70n))).toEqual({ status: 'already_adjusted' });
-      expect(await store().balance(name)).toEqual({ total: 1000n, used: 90n, pending: 0n });
+      expect(await store().readBalance(name)).toEqual({ total: 1000n, used: 90n, pending: 0n });
       expect(
         (await entriesOf(name)).filter(({ kind }) => kind === 'adjustment').map(({ flags }) => flags),
       ).toEqual(['late', 'late', 'late']);
@@ -144,7 +144,7 @@ export function testLeases({ account, reserve, entriesOf, opened, store }: Bench
       await store().reserve(request(`${name}-old`, name, { at: -10 }));
       await store().reserve(request(`${name}-new`, name, { at: 0 }));
       expect(await store().expire({ before: 0, limit: 10, at: 9 })).toEqual([`${name}-old`]);
-      expect(await store().balance(name)).toEqual({ total: 100n, used: 0n, pending: 10n });
+      expect(await store().readBalance(name)).toEqual({ total: 100n, used: 0n, pending: 10n });
       expect(await store().settle(settlement(`${name}-old`, 4n))).toEqual({ status: 'adjusted', by: 4n });
       expect(await store().settle(settlement(`${name}-new`, 4n))).toMatchObject({ status: 'posted' });
     });

@@ -8,7 +8,7 @@ const dimensions: readonly Exclude<Dimension, 'tag'>[] = ['model', 'key', 'accou
 
 /** Compares the overview by each dimension and step with sums that the test makes itself. */
 export async function expectEqual(store: Store, name: string, calls: readonly MadeCall[]): Promise<void> {
-  const entries = (await store.entries({ account: name, limit: 1000 })).filter(
+  const entries = (await store.listEntries({ account: name, limit: 1000 })).filter(
     ({ revenue, vendor, kind }) => revenue !== 0n || (vendor ?? 0n) !== 0n || kind === 'post',
   );
   for (const by of dimensions)
@@ -60,10 +60,10 @@ export async function expectEqual(store: Store, name: string, calls: readonly Ma
             return [`${row.name} ${row.start}`, sums];
           }),
         );
-      expect(indexRows(await store.overview(query)), `by ${by} and ${unit}`).toEqual(
+      expect(indexRows(await store.sumCalls(query)), `by ${by} and ${unit}`).toEqual(
         Object.fromEntries(wanted),
       );
-      const all = await store.overview({ ...query, account: undefined, top: 1_000_000 });
+      const all = await store.sumCalls({ ...query, account: undefined, top: 1_000_000 });
       // Without a filter other tables are read; these series are of this account alone.
       if (by === 'account' || by === 'key') {
         const own = all.filter((row) => row.name === name || row.name?.startsWith(`${name}-`));
@@ -71,7 +71,7 @@ export async function expectEqual(store: Store, name: string, calls: readonly Ma
       }
       if (unit === '1h') await expectFiltered(store, { ...query, account: undefined }, name, all);
     }
-  const tags = await store.overview({ ...always, by: 'tag', tag: 'of', top: 1_000_000 });
+  const tags = await store.sumCalls({ ...always, by: 'tag', tag: 'of', top: 1_000_000 });
   const own = sumRows(tags.filter((row) => row.name === `of:${name}`));
   expect(own).toMatchObject({
     calls: calls.length,
@@ -88,7 +88,7 @@ async function expectFiltered(
   all: readonly OverviewRow[],
 ): Promise<void> {
   const key = `${account}-a`;
-  expect(await store.overview({ ...query, key })).toEqual(await store.overview({ ...query, key, account }));
+  expect(await store.sumCalls({ ...query, key })).toEqual(await store.sumCalls({ ...query, key, account }));
   const value = { model: 'm/a', key, account, provider: 'a', tag: '' }[query.by];
   const selectFigures = ({ start, cost, margin, posts, counts, buckets }: OverviewRow): object => ({
     start,
@@ -98,16 +98,16 @@ async function expectFiltered(
     counts,
     buckets,
   });
-  expect((await store.overview({ ...query, [query.by]: value })).map(selectFigures)).toEqual(
+  expect((await store.sumCalls({ ...query, [query.by]: value })).map(selectFigures)).toEqual(
     all.filter(({ name }) => name === value).map(selectFigures),
   );
 }
 
 /** The largest series are those of all series, and the one without a name is the sum of the others. */
 async function expectOthers(store: Store, query: OverviewQuery): Promise<void> {
-  const all = await store.overview({ ...query, top: 1_000_000 });
+  const all = await store.sumCalls({ ...query, top: 1_000_000 });
   for (const top of [1, 3]) {
-    const some = await store.overview({ ...query, top });
+    const some = await store.sumCalls({ ...query, top });
     const isNamed = ({ place }: OverviewRow): boolean => place <= top;
     expect(some.filter(({ name }) => name !== undefined)).toEqual(all.filter(isNamed));
     const rest = Map.groupBy(

@@ -30,7 +30,7 @@ export function testReports({ account, store, opened }: Bench): void {
         costs: '[["input",60,"0.001"]]',
         at: 3000,
       });
-      const rows = await store().entries({ call: `${name}-1`, limit: 10 });
+      const rows = await store().listEntries({ call: `${name}-1`, limit: 10 });
       const common = {
         account: name,
         call: `${name}-1`,
@@ -84,14 +84,14 @@ export function testReports({ account, store, opened }: Bench): void {
 
     it('have the kind and reference of each credit', async () => {
       const name = await account(0n);
-      await store().credit({
+      await store().addCredit({
         account: name,
         amount: 5n,
         kind: 'gift-card',
         reference: `${name}-card`,
         at: 44,
       });
-      expect(await store().entries({ account: name, limit: 9 })).toMatchObject([
+      expect(await store().listEntries({ account: name, limit: 9 })).toMatchObject([
         {
           kind: 'credit',
           at: 44,
@@ -110,15 +110,15 @@ export function testReports({ account, store, opened }: Bench): void {
       for (const [index, key] of ['key-1', 'key-2', 'key-1'].entries())
         await call(`${name}-${index}`, name, key, 3n, { at: 5000 + index });
       const findCalls = async (query: Partial<EntryQuery>) =>
-        (await store().entries({ account: name, kinds: ['post'], limit: 9, ...query })).map(
+        (await store().listEntries({ account: name, kinds: ['post'], limit: 9, ...query })).map(
           (row) => row.call,
         );
       expect(await findCalls({})).toEqual([`${name}-0`, `${name}-1`, `${name}-2`]);
       expect(await findCalls({ key: 'key-2' })).toEqual([`${name}-1`]);
       expect(await findCalls({ from: 5001, to: 5002 })).toEqual([`${name}-1`]);
-      const [first] = await store().entries({ account: name, kinds: ['post'], limit: 1 });
+      const [first] = await store().listEntries({ account: name, kinds: ['post'], limit: 1 });
       expect(await findCalls({ after: first?.number, limit: 1 })).toEqual([`${name}-1`]);
-      expect((await store().entries({ account: name, limit: 9 })).map(({ kind }) => kind)).toEqual([
+      expect((await store().listEntries({ account: name, limit: 9 })).map(({ kind }) => kind)).toEqual([
         'credit',
         'reserve',
         'post',
@@ -136,7 +136,7 @@ export function testReports({ account, store, opened }: Bench): void {
       await call(`${name}-3`, name, 'key-1', 5n, { at: 2 * day });
       await store().reserve(request(`${name}-4`, name));
       await store().settle(settlement(`${name}-4`, undefined));
-      const readUsage = (query: Partial<UsageQuery>) => store().usage({ account: name, by: [], ...query });
+      const readUsage = (query: Partial<UsageQuery>) => store().sumUsage({ account: name, by: [], ...query });
       expect(await readUsage({})).toEqual([{ calls: 3, input: 68, output: 5, cost: 68n, vendor: 68n }]);
       expect(await readUsage({ by: ['key'] })).toEqual([
         { key: 'key-1', calls: 2, input: 8, output: 5, cost: 8n, vendor: 8n },
@@ -168,10 +168,10 @@ export function testReports({ account, store, opened }: Bench): void {
       await store().reserve(request(`${name}-late`, name, { at: 1 }));
       await store().expire({ before: 2, limit: 100, at: 2 });
       await store().settle(settlement(`${name}-late`, 9n, { vendor: 4n }));
-      const [row] = await store().usage({ account: name, by: [] });
+      const [row] = await store().sumUsage({ account: name, by: [] });
       expect(row).toMatchObject({ cost: 50n, vendor: 32n });
       expect(
-        (await store().entries({ account: name, limit: 50 })).flatMap(({ vendor }) => vendor ?? []),
+        (await store().listEntries({ account: name, limit: 50 })).flatMap(({ vendor }) => vendor ?? []),
       ).toEqual([5n, 20n, 0n, 4n]);
     });
 
@@ -191,9 +191,9 @@ export function testReports({ account, store, opened }: Bench): void {
       };
       expect(await store().listPending({ account: name, limit: 9 })).toEqual([record]);
       expect(await store().listPending({ after: `${name}-1`, account: name, limit: 9 })).toEqual([]);
-      const before = await store().totals();
+      const before = await store().sumTotals();
       await store().settle(settlement(`${name}-1`, 3n));
-      const after = await store().totals();
+      const after = await store().sumTotals();
       expect({
         calls: before.pendingCalls - after.pendingCalls,
         amount: before.pendingAmount - after.pendingAmount,

@@ -14,7 +14,7 @@ export function testReservations({ account, reserve, store }: Bench): void {
         quote: 0,
         amount: 60n,
       });
-      expect(await store().balance(name)).toEqual({ total: 100n, used: 0n, pending: 60n });
+      expect(await store().readBalance(name)).toEqual({ total: 100n, used: 0n, pending: 60n });
     });
 
     it('holds all that is available if that is less than the most and enough for the least', async () => {
@@ -34,7 +34,7 @@ export function testReservations({ account, reserve, store }: Bench): void {
         by: 'balance',
         available: 100n,
       });
-      expect(await store().balance(name)).toEqual({ total: 100n, used: 0n, pending: 0n });
+      expect(await store().readBalance(name)).toEqual({ total: 100n, used: 0n, pending: 0n });
       expect(await reserve(`${name}-1`, name, quote(100n))).toEqual({
         status: 'reserved',
         quote: 0,
@@ -91,7 +91,7 @@ export function testReservations({ account, reserve, store }: Bench): void {
       expect(answers.filter(({ status }) => status === 'reserved')).toEqual([
         { status: 'reserved', quote: 0, amount: 100n },
       ]);
-      expect(await store().balance(name)).toEqual({ total: 100n, used: 0n, pending: 100n });
+      expect(await store().readBalance(name)).toEqual({ total: 100n, used: 0n, pending: 100n });
     });
 
     it('never holds one id twice, and does not take the rest of the turn with it', async () => {
@@ -99,7 +99,7 @@ export function testReservations({ account, reserve, store }: Bench): void {
       const ids = [`${name}-1`, `${name}-1`, `${name}-2`];
       const answers = await Promise.allSettled(ids.map((id) => reserve(id, name, quote(10n))));
       expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
-      expect(await store().balance(name)).toEqual({ total: 100n, used: 0n, pending: 20n });
+      expect(await store().readBalance(name)).toEqual({ total: 100n, used: 0n, pending: 20n });
     });
   });
 }
@@ -114,7 +114,7 @@ export function testSettling({ account, reserve, entriesOf, store }: Bench): voi
         posted: 30n,
         overage: 0n,
       });
-      expect(await store().balance(name)).toEqual({ total: 100n, used: 30n, pending: 0n });
+      expect(await store().readBalance(name)).toEqual({ total: 100n, used: 30n, pending: 0n });
     });
 
     it('voids with the reason, and gives everything back', async () => {
@@ -123,7 +123,7 @@ export function testSettling({ account, reserve, entriesOf, store }: Bench): voi
       expect(await store().settle(settlement(`${name}-1`, undefined, { reason: 'client_gone' }))).toEqual({
         status: 'voided',
       });
-      expect(await store().balance(name)).toEqual({ total: 100n, used: 0n, pending: 0n });
+      expect(await store().readBalance(name)).toEqual({ total: 100n, used: 0n, pending: 0n });
       expect((await entriesOf(name)).at(-1)).toMatchObject({
         kind: 'void',
         call: `${name}-1`,
@@ -139,7 +139,7 @@ export function testSettling({ account, reserve, entriesOf, store }: Bench): voi
         posted: 80n,
         overage: 30n,
       });
-      expect(await store().balance(name)).toEqual({ total: 100n, used: 110n, pending: 0n });
+      expect(await store().readBalance(name)).toEqual({ total: 100n, used: 110n, pending: 0n });
       const [, , post, overage] = await entriesOf(name);
       expect(post).toMatchObject({ kind: 'post', available: 0n, reserved: -80n, revenue: 80n });
       expect(overage).toMatchObject({
@@ -158,10 +158,10 @@ export function testSettling({ account, reserve, entriesOf, store }: Bench): voi
       const name = await account(100n);
       await reserve(`${name}-1`, name, quote(80n));
       await store().settle(settlement(`${name}-1`, amount));
-      const [balance, entries] = [await store().balance(name), await entriesOf(name)];
+      const [balance, entries] = [await store().readBalance(name), await entriesOf(name)];
       expect(await store().settle(settlement(`${name}-1`, 50n))).toEqual({ status });
       expect(await store().settle(settlement(`${name}-1`, undefined))).toEqual({ status });
-      expect([await store().balance(name), await entriesOf(name)]).toEqual([balance, entries]);
+      expect([await store().readBalance(name), await entriesOf(name)]).toEqual([balance, entries]);
     });
 
     it('settles once if two ask in one turn', async () => {
@@ -191,7 +191,7 @@ export function testSettling({ account, reserve, entriesOf, store }: Bench): voi
       const name = await account(100n);
       await reserve(`${name}-1`, name, quote(80n));
       await expect(store().settle(settlement(`${name}-1`, -1n))).rejects.toThrow('below zero');
-      expect(await store().balance(name)).toMatchObject({ pending: 80n });
+      expect(await store().readBalance(name)).toMatchObject({ pending: 80n });
     });
   });
 }

@@ -48,7 +48,7 @@ export function testStore(
         const fresh = `account-${made}`;
         await opened.store.createAccount({ name: fresh, at: 1 });
         if (credit > 0n)
-          await opened.store.credit({
+          await opened.store.addCredit({
             account: fresh,
             amount: credit,
             kind: 'top-up',

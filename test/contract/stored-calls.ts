@@ -33,7 +33,7 @@ export function testStoredCalls({ account, store, opened }: Bench): void {
       expect(await listIds({ account: name })).toEqual([`${name}-2`, `${name}-3`, `${name}-1`]);
       const [, second] = await store().listCalls({ account: name, limit: 2 });
       expect(await listIds({ account: name, after: second })).toEqual([`${name}-1`]);
-      expect(await store().storedCall(`${name}-1`)).toEqual({
+      expect(await store().findCall(`${name}-1`)).toEqual({
         number: expect.any(Number),
         call: `${name}-1`,
         started: 4900,
@@ -63,7 +63,7 @@ export function testStoredCalls({ account, store, opened }: Bench): void {
         tags: { team: 'search', stage: 'test' },
         body: expect.stringContaining(`{"call":"${name}-1",`),
       });
-      expect(await store().storedCall('unknown')).toBeUndefined();
+      expect(await store().findCall('unknown')).toBeUndefined();
     });
 
     it('are stored once, however often they are written', async () => {
@@ -119,11 +119,11 @@ export function testStoredCalls({ account, store, opened }: Bench): void {
       const sweep = (before: number) => store().sweepCalls({ before, limit: 2, at: before });
       expect(await sweep(-9000)).toBe(0);
       await foldAll(store());
-      const before = sumRows(await store().overview({ ...always, from: -units['1d'], account: name }));
+      const before = sumRows(await store().sumCalls({ ...always, from: -units['1d'], account: name }));
       expect([await sweep(-9998), await sweep(-9000), await sweep(-9000)]).toEqual([1, 2, 0]);
       expect(await listIds({ account: name })).toEqual([]);
       expect(await listIds({ tag: `old:${name}` })).toEqual([]);
-      expect(sumRows(await store().overview({ ...always, from: -units['1d'], account: name }))).toEqual(
+      expect(sumRows(await store().sumCalls({ ...always, from: -units['1d'], account: name }))).toEqual(
         before,
       );
     });
@@ -204,7 +204,7 @@ export function testStoredCalls({ account, store, opened }: Bench): void {
       } finally {
         await other.close();
       }
-      expect(await store().behind()).toBe(0);
+      expect(await store().countUnfolded()).toBe(0);
       await expectRanked(store());
       expect(await store().audit()).toMatchObject({ ok: true, findings: [] });
     });
@@ -216,7 +216,7 @@ export function testStoredCalls({ account, store, opened }: Bench): void {
         await store().reserve(request(`${name}-${model}`, name));
         await store().settle(settlement(`${name}-${model}`, amount, { model, at: 4 }));
       }
-      const rows = await store().overview({ ...always, by: 'model', account: name, top: 1 });
+      const rows = await store().sumCalls({ ...always, by: 'model', account: name, top: 1 });
       expect(rows.map((row) => [row.name, row.cost, row.names])).toEqual([
         ['y', 9n, 3],
         [undefined, 6n, 3],

@@ -203,7 +203,7 @@ describe('a call whose process died', () => {
       attempts: 1,
     };
     const readBeat = async (): Promise<number> =>
-      (await store.owners()).find((each) => each.owner === owner)?.beat ?? 0;
+      (await store.listOwners()).find((each) => each.owner === owner)?.beat ?? 0;
     const progress = [{ ...consumption, id: call, sent, delivered: 4, owed: 7n }];
     // The gateway's own heartbeat, once a second, would report what is true: then it is tried again.
     await expect

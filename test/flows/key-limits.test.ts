@@ -28,7 +28,7 @@ beforeAll(async () => {
   });
   store = await openSqlite({ file: join(gateway.dataFolder, 'ledger.db') });
   await store.createAccount({ name: 'tester', at: 1 });
-  await store.credit({
+  await store.addCredit({
     account: 'tester',
     amount: 5_000_000_000n,
     kind: 'top-up',
@@ -261,7 +261,7 @@ it('refused calls cost nothing, and each reservation has ended', async () => {
   const calls = Object.keys(families).length;
   await gateway.ended(calls * 7);
   expect(await store.audit()).toMatchObject({ ok: true, pending: 0, findings: [] });
-  expect(await store.usage({ by: ['account'] })).toMatchObject([{ account: 'tester', calls }]);
+  expect(await store.sumUsage({ by: ['account'] })).toMatchObject([{ account: 'tester', calls }]);
 });
 
 it('the balance endpoint refuses an expired key in its own format', async () => {

@@ -62,7 +62,7 @@ async function bookCall(
     'anthropic-version': '2023-06-01',
   });
   expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('answer.')]);
-  return store.entries({ call: response.headers.get('x-request-id') ?? '', limit: 9 });
+  return store.listEntries({ call: response.headers.get('x-request-id') ?? '', limit: 9 });
 }
 
 function expectPlausible(entries: readonly Entry[], what: string): void {

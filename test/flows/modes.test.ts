@@ -121,7 +121,7 @@ async function call(family: (typeof names)[number], fields: object, reply: typeo
     { authorization: `Bearer ${key}`, 'anthropic-version': '2023-06-01' },
   );
   const text = await sent.text();
-  const [reserve, end] = await store.entries({ call: sent.headers.get('x-request-id') ?? '', limit: 2 });
+  const [reserve, end] = await store.listEntries({ call: sent.headers.get('x-request-id') ?? '', limit: 2 });
   return {
     status: sent.status,
     reserved: reserve?.reserved ?? 0n,

@@ -87,7 +87,7 @@ function call(
 }
 
 async function readUsed(): Promise<bigint> {
-  return (await store.balance('tester'))?.used ?? 0n;
+  return (await store.readBalance('tester'))?.used ?? 0n;
 }
 
 describe.each(clients)('a client of %s', (client) => {

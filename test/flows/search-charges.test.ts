@@ -158,7 +158,7 @@ it.each<[family: keyof typeof billed, fields: object, count: number, charged: nu
       { authorization: `Bearer ${books.key}`, 'anthropic-version': '2023-06-01' },
     );
     expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('Hi')]);
-    const [reserve, post, ...more] = await books.store.entries({
+    const [reserve, post, ...more] = await books.store.listEntries({
       call: answer.headers.get('x-request-id') ?? '',
       limit: 9,
     });
@@ -212,7 +212,7 @@ it.each([true, false])(
         authorization: `Bearer ${books.key}`,
       });
       expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('Paris')]);
-      const [reserve, post] = await books.store.entries({
+      const [reserve, post] = await books.store.listEntries({
         call: answer.headers.get('x-request-id') ?? '',
         limit: 9,
       });

@@ -53,7 +53,7 @@ async function readReserved([path, body]: readonly [string, object]): Promise<nu
   });
   await response.text();
   const call = response.headers.get('x-request-id') ?? '';
-  const [reserve] = await store.entries({ call, limit: 1 });
+  const [reserve] = await store.listEntries({ call, limit: 1 });
   if (reserve?.kind !== 'reserve') throw new Error(`${response.status}: nothing was reserved`);
   return Number(reserve.reserved) / 1e9;
 }

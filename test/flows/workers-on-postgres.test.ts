@@ -44,7 +44,7 @@ it('workers answer all of many calls at once, even if the database ends their co
   const ledger = await openPostgres({ url });
   onTestFinished(() => ledger.close());
   await ledger.createAccount({ name: account, at: 1 });
-  await ledger.credit({ account, amount: 5_000_000_000n, kind: 'bonus', reference: undefined, at: 1 });
+  await ledger.addCredit({ account, amount: 5_000_000_000n, kind: 'bonus', reference: undefined, at: 1 });
   const key = (await issueKey(ledger, { name: '', account }))?.secret ?? '';
   const file = join(folder, 'gateway.config.ts');
   writeFileSync(file, configuration);
@@ -78,5 +78,5 @@ it('workers answer all of many calls at once, even if the database ends their co
 
   expect((await gateway.stop('SIGTERM')).code).toBe(0);
   expect(await ledger.audit()).toMatchObject({ ok: true, pending: 0 });
-  expect(await ledger.totals()).toMatchObject({ pendingCalls: 0 });
+  expect(await ledger.sumTotals()).toMatchObject({ pendingCalls: 0 });
 });

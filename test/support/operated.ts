@@ -128,7 +128,7 @@ export async function openOperated(): Promise<Operated> {
   const key = await withLedger(async (store) => {
     const account = 'default';
     await store.createAccount({ name: account, at: 1 });
-    await store.credit({ account, amount: 5_000_000_000n, kind: 'bonus', reference: undefined, at: 1 });
+    await store.addCredit({ account, amount: 5_000_000_000n, kind: 'bonus', reference: undefined, at: 1 });
     return (await issueKey(store, { name: '', account }))?.secret ?? '';
   });
 

@@ -54,12 +54,12 @@ const books = ['credits', 'available', 'reserved', 'revenue'] as const;
 
 export class Auditor {
   readonly known: Known;
-  readonly #priceOf: ReturnType<typeof createPriceReader>;
+  readonly #readPrice: ReturnType<typeof createPriceReader>;
   readonly #budgets: BudgetAudit;
   readonly #rollups: RollupAudit;
 
   constructor(ratesOf: RatesOf, known = createKnown()) {
-    this.#priceOf = createPriceReader(ratesOf);
+    this.#readPrice = createPriceReader(ratesOf);
     this.known = known;
     this.#budgets = new BudgetAudit(known.budgets, (...found) => this.#addFinding(...found));
     this.#rollups = new RollupAudit(known.rollups, (message) => this.#addFinding('I12', {}, message));
@@ -209,7 +209,7 @@ export class Auditor {
   /** What an entry's own figures cost; undefined where it has none to compare. */
   #computeCost(entry: Entry): Nano | undefined {
     if (entry.price === undefined || entry.usage === undefined) return undefined;
-    const [price, usage] = [this.#priceOf(entry.price), readUsage(entry.usage)];
+    const [price, usage] = [this.#readPrice(entry.price), readUsage(entry.usage)];
     if (price && usage) return computeCost(usage, price);
     const message = price ? 'its usage cannot be read' : `its price "${entry.price}" is not on record`;
     this.#addFinding('I8', entry, message);

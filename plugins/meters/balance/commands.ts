@@ -97,12 +97,12 @@ const verbs: readonly Verb[] = [
     description: 'make an account',
     changes: true,
     creates: true,
-    async work({ store }, [name]) {
+    async run({ store }, [name]) {
       const made = await createAccount(store, readInput(accountOrder, { name }));
       return { json: made, text: formatBalance(made) };
     },
   },
-  { name: 'accounts list', description: 'show all accounts and what they have', work: runListAccounts },
+  { name: 'accounts list', description: 'show all accounts and what they have', run: runListAccounts },
   {
     name: 'credit add <account> <usd>',
     changes: true,
@@ -111,12 +111,12 @@ const verbs: readonly Verb[] = [
       { flags: '--kind <kind>', description: `${creditKinds.join(', ')} (top-up unless given)` },
       { flags: '--reference <text>', description: 'what the credit is known by elsewhere: it is added once' },
     ],
-    work: runAddCredit,
+    run: runAddCredit,
   },
   {
     name: 'balance <account>',
     description: 'show what an account has',
-    async work({ store }, [account = '']) {
+    async run({ store }, [account = '']) {
       const shown = await requireBalance(store, account);
       return { json: shown, text: formatBalance(shown) };
     },
@@ -129,7 +129,7 @@ const verbs: readonly Verb[] = [
       ...Object.values(only),
       { flags: '--csv', description: 'as CSV' },
     ],
-    work: runUsage,
+    run: runUsage,
   },
   ...correctionVerbs,
   ...budgetVerbs,
@@ -155,17 +155,17 @@ const groups: Readonly<Record<string, string>> = {
 /** The verbs, on a ledger that `open` opens. `models` are the ids of the models on offer. */
 export function listCommands(
   open: (settings: { readonly mustExist: boolean }) => Promise<Store>,
-  models: Bench['models'] = () => [],
+  models: Bench['listModels'] = () => [],
 ): Command[] {
   const author = findCommandAuthor();
-  return verbs.map(({ work, creates = false, changes = false, ...verb }) => ({
+  return verbs.map(({ run: work, creates = false, changes = false, ...verb }) => ({
     ...verb,
     group: groups[verb.name.split(' ')[0] ?? ''],
     async run(args, options, print) {
       const store = await open({ mustExist: !creates });
       try {
-        const ledger = changes ? store.recording(buildVerbAction(author, verb.name, args, options)) : store;
-        return await work({ store: ledger, models, print, author }, args, options);
+        const ledger = changes ? store.withAction(buildVerbAction(author, verb.name, args, options)) : store;
+        return await work({ store: ledger, listModels: models, print, author }, args, options);
       } catch (error) {
         throw rewordError(error, verb, options);
       } finally {

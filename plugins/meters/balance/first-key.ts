@@ -18,7 +18,7 @@ export async function makeFirstKey(store: Store, credit: Nano): Promise<string |
   const at = Date.now();
   await store.createAccount({ name: account, at });
   // The reference keeps two processes that start on one new file from both adding it.
-  await store.credit({ account, amount: credit, kind: 'bonus', reference: 'first-key', at });
+  await store.addCredit({ account, amount: credit, kind: 'bonus', reference: 'first-key', at });
   const made = await issueKey(store, { account, name: 'first key' });
   return (
     made && `First key, with ${formatUsd(credit)} USD of credit, shown this once: export KEY=${made.secret}`

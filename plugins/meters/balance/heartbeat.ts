@@ -121,7 +121,7 @@ export class Heartbeat {
    */
   async sendBeat(): Promise<void> {
     const { store, lease } = this.#options;
-    if (this.#live.size === 0 && !this.#hasBegun && !store.health()) return;
+    if (this.#live.size === 0 && !this.#hasBegun && !store.findFault()) return;
     this.#hasBegun = false;
     const progress: Progress[] = [];
     const reporting: [live: Live, reported: string][] = [];
@@ -149,7 +149,7 @@ export class Heartbeat {
     this.#lookedAt = now;
     const seen = new Map<string, Seen>();
     const dead: OwnerRecord[] = [];
-    for (const other of await store.owners()) {
+    for (const other of await store.listOwners()) {
       if (other.owner === store.owner) continue;
       const before = this.#seen.get(other.owner);
       const isIdle = other.pending === 0;

@@ -97,7 +97,7 @@ function register(
     name: 'ledger',
     findFault() {
       const service = opened();
-      return service ? service.store.health()?.message : 'it is not open yet';
+      return service ? service.store.findFault()?.message : 'it is not open yet';
     },
   });
   host.examinations.add(createExamination(open));
@@ -107,7 +107,7 @@ function register(
     name: 'balance',
     async find(id) {
       await requireService().calls.flush();
-      return getLedger().storedCall(id);
+      return getLedger().findCall(id);
     },
   });
   const routes = [

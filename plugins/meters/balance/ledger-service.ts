@@ -143,7 +143,7 @@ export class LedgerService {
     if (isDown === this.#isDown) return;
     this.#isDown = isDown;
     if (!isDown) return logger.info('the ledger can be used again');
-    const error = this.store.health() ?? failure;
+    const error = this.store.findFault() ?? failure;
     logger.error(
       { error },
       'the ledger cannot be used and new calls get 503: check its disk or database server; ' +

@@ -27,7 +27,7 @@ function registerTotals(metrics: Metrics): void {
     Object.assign(made, {
       async collect() {
         // If the ledger fails, the gauge keeps its last value; readiness reports the failure.
-        const totals = await watched?.totals().catch(() => undefined);
+        const totals = await watched?.sumTotals().catch(() => undefined);
         if (totals) made.set(read(totals));
       },
     });
@@ -44,7 +44,7 @@ function registerHealth(metrics: Metrics): void {
   const up = defineGauge(metrics, 'tollgate_ledger_up', '1, or 0 while the ledger cannot be used.', {
     together: 'min',
   });
-  Object.assign(up, { collect: () => up.set(watched?.health() ? 0 : 1) });
+  Object.assign(up, { collect: () => up.set(watched?.findFault() ? 0 : 1) });
 }
 
 /** Returns a function that sets the gauges of the last audit. */

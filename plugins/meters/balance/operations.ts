@@ -10,7 +10,7 @@ const all = {
   /** Audits for a moment and returns; undefined: there is more to audit. */
   auditPart: defineReport<() => AuditReport | undefined>(),
   /** What the auditor knows, for another thread to continue with. */
-  auditState: defineReport<() => Uint8Array>(),
+  getAuditState: defineReport<() => Uint8Array>(),
 };
 
 type All = Methods<typeof all>;
@@ -79,11 +79,11 @@ function recordOnce(ask: Ask, action: Action): Ask {
 }
 
 /** A store that passes every operation to `ask`, with what no operation does. */
-export function createStore(ask: Ask, rest: Omit<Store, keyof typeof operations | 'recording'>): Store {
+export function createStore(ask: Ask, rest: Omit<Store, keyof typeof operations | 'withAction'>): Store {
   const store: Store = {
     ...createMethods(ask),
     ...rest,
-    recording: (action) => ({ ...store, ...createMethods(recordOnce(ask, action)) }),
+    withAction: (action) => ({ ...store, ...createMethods(recordOnce(ask, action)) }),
   };
   return store;
 }

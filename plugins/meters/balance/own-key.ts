@@ -27,7 +27,7 @@ async function requireRecord(store: Store, { key }: Principal): Promise<KeyRecor
 async function computeUsage(store: Store, { account, key }: Principal, days: number) {
   const to = Math.ceil(Date.now() / day) * day;
   const from = to - days * day;
-  const rows = await store.overview({ account, key, from, to, by: 'model', unit: '1d', top: 10_000 });
+  const rows = await store.sumCalls({ account, key, from, to, by: 'model', unit: '1d', top: 10_000 });
   const data = rows
     .toSorted((one, other) => other.start - one.start || one.place - other.place)
     .map((row) => {

@@ -27,7 +27,7 @@ export function listBalanceRoutes(addresses: readonly string[], store: () => Sto
     encodeError: buildErrorReply,
     describe: async () => (await import('./description.ts')).ownBalance,
     async handle(_request, { account }) {
-      const balance = await store().balance(account);
+      const balance = await store().readBalance(account);
       if (!balance) throw new GatewayError('invalid_api_key', 'The key belongs to no account of the ledger.');
       const { total, used } = balance;
       return {

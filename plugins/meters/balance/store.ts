@@ -124,7 +124,7 @@ export const operations = {
   /** Moves an account, with all accounts below it, below another one or to the top. */
   moveAccount: defineWrite<(move: Move) => Moved>(),
   /** Adds a credit; the answer says whether it was added now, or why not. */
-  credit: defineWrite<(credit: Credit) => Credited>(),
+  addCredit: defineWrite<(credit: Credit) => Credited>(),
   /** Stores a new key; false if there is no such account. */
   createKey: defineWrite<(key: NewKey) => boolean>(),
   /** Changes a key; false if there is no such key. */
@@ -170,11 +170,11 @@ export const operations = {
   /** A document by its name; undefined if it was never written. */
   readDocument: defineRead<(name: string) => StoredDocument | undefined>(),
   /** All owners that have pending reservations or have beaten, this store's among them. */
-  owners: defineRead<() => readonly OwnerRecord[]>(),
+  listOwners: defineRead<() => readonly OwnerRecord[]>(),
   /** Finds a claim by its name; undefined if no call holds it, or it has expired. */
   findClaim: defineRead<(request: Readonly<{ name: string; at: number }>) => ClaimRecord | undefined>(),
   /** An account's balance; undefined if there is no such account. */
-  balance: defineRead<(account: string) => Balance | undefined>(),
+  readBalance: defineRead<(account: string) => Balance | undefined>(),
   /** Finds a key by the hash of its secret. Finds disabled and expired keys too, and says that they are. */
   findKey: defineRead<(hash: string) => KeyRecord | undefined>(),
   hasKeys: defineRead<() => boolean>(),
@@ -186,17 +186,17 @@ export const operations = {
   /** Keys, in the order of their ids. */
   listKeys: defineReport<(page: KeyPage) => readonly KeyRecord[]>(),
   /** Rows of the books, for lists and for the record of a call. */
-  entries: defineReport<(query: EntryQuery) => readonly Entry[]>(),
+  listEntries: defineReport<(query: EntryQuery) => readonly Entry[]>(),
   /** The entries of a slice as lines, in the order of their numbers. */
   exportEntries: defineReport<(slice: ExportSlice) => string>(),
   /** The highest number up to which no entry can still appear: an export up to it is complete. */
-  lastEntry: defineReport<() => number>(),
+  findLastEntry: defineReport<() => number>(),
   /** Sums of calls and their cost, in the order of what they are grouped by. */
-  usage: defineReport<(query: UsageQuery) => readonly UsageRow[]>(),
+  sumUsage: defineReport<(query: UsageQuery) => readonly UsageRow[]>(),
   /** Pending reservations, in the order of their calls; only those of `account` if it is given. */
   listPending:
     defineReport<(page: Page & { readonly account?: string | undefined }) => readonly PendingRecord[]>(),
-  totals: defineReport<() => Totals>(),
+  sumTotals: defineReport<() => Totals>(),
   /** Budgets in their periods at a moment, by their ids; deleted ones only if asked for by id. */
   listBudgets: defineReport<(query: BudgetQuery) => readonly BudgetRecord[]>(),
   /** Warnings, the newest last. */
@@ -210,15 +210,15 @@ export const operations = {
   /** Stored calls, newest first. */
   listCalls: defineReport<(query: CallQuery) => readonly CallRow[]>(),
   /** A stored call with its record; undefined if there is none. */
-  storedCall: defineReport<(id: string) => StoredCall | undefined>(),
+  findCall: defineReport<(id: string) => StoredCall | undefined>(),
   /** Roll-ups and what is beyond them, by one dimension and step. */
-  overview: defineReport<(query: OverviewQuery) => readonly OverviewRow[]>(),
+  sumCalls: defineReport<(query: OverviewQuery) => readonly OverviewRow[]>(),
   /** How many numbers of both logs are beyond the roll-ups. */
-  behind: defineReport<() => number>(),
+  countUnfolded: defineReport<() => number>(),
   /** What an account was charged in some hours, for days that begin within an hour of UTC. */
-  chargedByMinute: defineReport<(query: MinuteQuery) => readonly MinuteRow[]>(),
+  sumChargesByMinute: defineReport<(query: MinuteQuery) => readonly MinuteRow[]>(),
   /** What an account was credited before a time, less what was taken back. */
-  creditedBefore: defineReport<(asked: Readonly<{ account: string; at: number }>) => Nano>(),
+  sumCreditsBefore: defineReport<(asked: Readonly<{ account: string; at: number }>) => Nano>(),
   /** Up to `limit` sums of roll-ups that differ from the entries. */
   findGaps: defineReport<(request: { readonly limit: number }) => RollupGaps>(),
 };
@@ -242,9 +242,9 @@ export interface Store extends Methods<typeof operations> {
   /** Reads the books at one moment, and says where they break a rule. Later audits read only what is new. */
   audit(): Promise<AuditReport>;
   /** The store with an operator's action, written with the first change and in its transaction. */
-  recording(action: Action): Store;
+  withAction(action: Action): Store;
   /** Undefined if the last write succeeded, otherwise why it failed. */
-  health(): Error | undefined;
+  findFault(): Error | undefined;
   /** Finishes what was asked and closes the database. Everything asked later is refused. */
   close(): Promise<void>;
 }

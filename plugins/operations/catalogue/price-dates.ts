@@ -47,18 +47,18 @@ interface Watched<Found extends { readonly provider: string; readonly days: numb
   find(catalog: Catalog, now: number): Found[];
   isDue(days: number): boolean;
   /** What to say of those that are due, of all that were found; undefined if there is nothing to say. */
-  message(due: readonly Found[], all: readonly Found[]): string | undefined;
+  buildMessage(due: readonly Found[], all: readonly Found[]): string | undefined;
 }
 
 function watch<Found extends { readonly provider: string; readonly days: number }>(
   { catalog, examinations, hooks, logger, metrics }: Host,
-  { name, metric: [metric, help, together], warning, remedy, find, isDue, message }: Watched<Found>,
+  { name, metric: [metric, help, together], warning, remedy, find, isDue, buildMessage }: Watched<Found>,
 ): void {
   const findNow = (): Found[] => find(catalog, Date.now());
   async function examine(): Promise<Finding[]> {
     const all = findNow();
     const due = all.filter(({ days }) => isDue(days));
-    const text = message(due, all);
+    const text = buildMessage(due, all);
     if (text === undefined) return [];
     const verdict = due.length === 0 ? ({ state: 'well' } as const) : ({ state: 'note', remedy } as const);
     return [{ subject: 'prices', message: text, ...verdict }];
@@ -98,7 +98,7 @@ export function watchPriceDates(host: Host, most: number): void {
       'apply new ones: tollgate prices update <file or URL>, or name a feed: catalogue({ prices: { feed } })',
     find: findPriceAges,
     isDue: (days) => days > most,
-    message(due, all) {
+    buildMessage(due, all) {
       if (due.length === 0) return all.length === 0 ? undefined : `all were checked in the last ${most} days`;
       const names = due.map(({ provider, asOf }) => `${provider} of ${asOf}`).join(', ');
       return `older than ${most} days: ${names}`;
@@ -111,7 +111,7 @@ export function watchPriceDates(host: Host, most: number): void {
     remedy: 'update the gateway, or state the price with its days in the option "models" of the provider',
     find: findHolidayEnds,
     isDue: (days) => days < notice,
-    message(due) {
+    buildMessage(due) {
       if (due.length === 0) return undefined;
       const names = due.map(({ provider, through }) => `${provider} on ${through}`).join(', ');
       return `the known holidays end: ${names}; ${consequence}`;

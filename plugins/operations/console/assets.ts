@@ -35,7 +35,7 @@ export interface Asset {
   readonly type: string;
   readonly plain: Buffer;
   /** The compressed file. */
-  packed(encoding: Packing): Promise<Buffer>;
+  pack(encoding: Packing): Promise<Buffer>;
 }
 
 export interface Assets {
@@ -44,7 +44,7 @@ export interface Assets {
   /** An import map: names of libraries, and the files that they are. */
   readonly importMap: string;
   /** The files that a page loads first: its own, and all that it imports. */
-  neededBy(file: string): readonly string[];
+  listNeeded(file: string): readonly string[];
 }
 
 const folder = join(import.meta.dirname, 'pages');
@@ -107,7 +107,7 @@ function createAsset(name: string, text: string): Asset {
   return {
     type: types[extname(name)] ?? '',
     plain,
-    packed: (encoding) => keep(made, encoding, pack[encoding]),
+    pack: (encoding) => keep(made, encoding, pack[encoding]),
   };
 }
 
@@ -142,6 +142,6 @@ export async function loadAssets(): Promise<Assets> {
     hash: path,
     files,
     importMap: JSON.stringify({ imports }),
-    neededBy: (file) => listNeeded(texts, file),
+    listNeeded: (file) => listNeeded(texts, file),
   };
 }

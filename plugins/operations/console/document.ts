@@ -75,7 +75,7 @@ export interface BuiltDocument {
 }
 
 export function buildDocument(
-  { hash, importMap, neededBy, files }: Assets,
+  { hash, importMap, listNeeded, files }: Assets,
   name: DocumentName,
 ): BuiltDocument {
   const { title, entry, shell, first, asks }: Document = documents[name];
@@ -83,7 +83,7 @@ export function buildDocument(
   const resolveFile = (name: string): string => (files.has(name) ? name : name.replace(/\.ts$/, '.js'));
   const script = resolveFile(entry);
   const buildUrl = (name: string): string => `/console/${hash}/${name}`;
-  const needed = [script, ...(first === undefined ? [] : [resolveFile(first)])].flatMap(neededBy);
+  const needed = [script, ...(first === undefined ? [] : [resolveFile(first)])].flatMap(listNeeded);
   const preloads = [...new Set(needed)]
     .filter((name) => extname(name) !== '.css')
     .map((name) => `<link rel="modulepreload" href="${buildUrl(name)}">`);

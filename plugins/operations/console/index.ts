@@ -65,7 +65,7 @@ async function buildAssetReply(asset: Asset, encoding: Packing | undefined): Pro
       vary: 'accept-encoding',
       ...(encoding && { 'content-encoding': encoding }),
     },
-    body: encoding ? await asset.packed(encoding) : asset.plain,
+    body: encoding ? await asset.pack(encoding) : asset.plain,
   };
 }
 
@@ -131,7 +131,7 @@ export const webConsole = definePlugin({
       if (sessions) return sessions;
       throw new GatewayError('overloaded', 'The console is not open yet; try again soon.', { retryAfter: 1 });
     };
-    const signIn = { keyrings, logger, hosts, sessions: requireSessions };
+    const signIn = { keyrings, logger, hosts, requireSessions };
 
     hooks.ready.tapPromise('console', async () => {
       sessions = createSessions({

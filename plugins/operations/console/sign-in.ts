@@ -47,7 +47,7 @@ function buildCookie(headers: Headers, value: string, seconds: number): string {
 
 interface SignIn extends Pick<Host, 'keyrings' | 'logger'> {
   readonly hosts: readonly string[];
-  readonly sessions: () => Sessions;
+  readonly requireSessions: () => Sessions;
 }
 
 async function findOperator({ keyrings }: SignIn, secret: string): Promise<Principal | undefined> {
@@ -65,7 +65,7 @@ export async function findPrincipal(
   method: string,
 ): Promise<Principal | undefined> {
   const sealed = readCookie(headers);
-  const session = sealed === undefined ? undefined : signIn.sessions().read(sealed);
+  const session = sealed === undefined ? undefined : signIn.requireSessions().read(sealed);
   if (!session) return undefined;
   checkHost(headers, signIn.hosts);
   checkOrigin(headers, method);
@@ -135,7 +135,7 @@ async function startSession(
     throw new GatewayError('invalid_api_key', 'This is neither the operator secret nor an operator key.');
   }
   failures.forget(address);
-  const { session, sealed } = signIn.sessions().start(sent.data.secret.trim());
+  const { session, sealed } = signIn.requireSessions().start(sent.data.secret.trim());
   signIn.logger.info({ address, key: operator.key }, 'an operator signed in to the console');
   const seconds = Math.floor((session.expires - Date.now()) / 1000);
   return {
@@ -148,8 +148,8 @@ async function startSession(
 function endSession(signIn: SignIn, { headers }: RouteRequest): RouteReply {
   checkHost(headers, signIn.hosts);
   checkOrigin(headers, 'DELETE');
-  const session = signIn.sessions().read(readCookie(headers) ?? '');
-  if (session) signIn.sessions().end(session.id);
+  const session = signIn.requireSessions().read(readCookie(headers) ?? '');
+  if (session) signIn.requireSessions().end(session.id);
   return { status: 204, headers: { ...noStore, 'set-cookie': buildCookie(headers, '', 0) }, body: null };
 }
 
@@ -159,7 +159,7 @@ export function buildSessionRoutes(signIn: SignIn): Route[] {
   return [
     buildRoute('GET /console/session', onAdmin, async ({ headers }) => {
       checkHost(headers, signIn.hosts);
-      const session = signIn.sessions().read(readCookie(headers) ?? '');
+      const session = signIn.requireSessions().read(readCookie(headers) ?? '');
       const operator = session && (await findOperator(signIn, session.secret).catch(() => undefined));
       const body = session && operator ? describeSession(operator, session) : { signedIn: false };
       return { status: 200, headers: noStore, body };

@@ -32,11 +32,11 @@ export interface KnownBudgets {
 
 export class BudgetAudit {
   readonly #known: KnownBudgets;
-  readonly #found: Found;
+  readonly #reportFinding: Found;
 
   constructor(known: KnownBudgets, found: Found) {
     this.#known = known;
-    this.#found = found;
+    this.#reportFinding = found;
   }
 
   addEntry(entry: Entry): void {
@@ -55,7 +55,7 @@ export class BudgetAudit {
       const held = sums.used + sums.pending;
       if (allowed === undefined || reserved <= 0n || held <= allowed) continue;
       const message = `it makes ${formatUsd(held)} in budget ${budget}, which allowed ${formatUsd(allowed)}`;
-      this.#found('I11', entry, message);
+      this.#reportFinding('I11', entry, message);
     }
   }
 
@@ -82,7 +82,7 @@ export class BudgetAudit {
         wrong.add(name);
         const formatSums = (sums: Pick<Booked, 'used' | 'pending'>): string =>
           `${formatUsd(sums.used)} used and ${formatUsd(sums.pending)} reserved`;
-        this.#found(
+        this.#reportFinding(
           'I10',
           {},
           `budget ${budget} keeps ${formatSums({ used, pending })} since ${new Date(start).toISOString()}, ` +
@@ -91,7 +91,7 @@ export class BudgetAudit {
       }
       if (ends !== never && (booked.first < start || booked.last >= ends)) {
         wrong.add(name);
-        this.#found(
+        this.#reportFinding(
           'I10',
           {},
           `budget ${budget} counts calls that were not reserved in its period ` +
@@ -101,7 +101,7 @@ export class BudgetAudit {
     }
     for (const name of left) {
       wrong.add(name);
-      this.#found('I10', {}, `entries count in the period ${name} of a budget, which is not kept`);
+      this.#reportFinding('I10', {}, `entries count in the period ${name} of a budget, which is not kept`);
     }
     // What is wrong is compared again, so that the next audit says so too.
     this.#known.touched = wrong;

@@ -89,11 +89,11 @@ export interface KnownRollups {
 
 export class RollupAudit {
   readonly #known: KnownRollups;
-  readonly #found: (message: string) => void;
+  readonly #reportFinding: (message: string) => void;
 
   constructor(known: KnownRollups, found: (message: string) => void) {
     this.#known = known;
-    this.#found = found;
+    this.#reportFinding = found;
   }
 
   addEntry({
@@ -122,12 +122,13 @@ export class RollupAudit {
       const [cost, margin] = [readInteger(row, 'cost'), readInteger(row, 'margin')];
       const posts = readInteger(row, 'posts');
       if (cost !== sums.cost || margin !== sums.margin || posts !== sums.posts)
-        this.#found(
+        this.#reportFinding(
           `the roll-up ${table} has ${describeSums({ cost, margin, posts })} for ${formatGroup(name)}, ` +
             `and the entries sum to ${describeSums(sums)}`,
         );
     }
-    for (const name of missing) this.#found(`the roll-up ${table} has nothing for ${formatGroup(name)}`);
+    for (const name of missing)
+      this.#reportFinding(`the roll-up ${table} has nothing for ${formatGroup(name)}`);
   }
 
   #sumSteps(step: number): Groups {

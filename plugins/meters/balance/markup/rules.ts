@@ -133,18 +133,18 @@ export const markupVerbs: readonly Verb[] = [
       { flags: '--percent <percent>', description: 'above the vendor’s price; -10 is a discount' },
       { flags: '--fixed <usd>', description: 'USD for each call' },
     ],
-    async work({ store }, _, { account, key, model, percent, fixed }) {
+    async run({ store }, _, { account, key, model, percent, fixed }) {
       await setMarkup(store, keepStated({ account, key, model, percent, fixed }));
       return showMarkups({ store });
     },
   },
-  { name: 'markups list', description: 'show the markups that operators have set', work: showMarkups },
+  { name: 'markups list', description: 'show the markups that operators have set', run: showMarkups },
   {
     name: 'markups remove',
     changes: true,
     description: 'remove the markup for exactly these',
     options: subjects,
-    async work({ store }, _, { account, key, model }) {
+    async run({ store }, _, { account, key, model }) {
       await removeMarkup(store, keepStated({ account, key, model }));
       return showMarkups({ store });
     },

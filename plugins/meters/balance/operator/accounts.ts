@@ -61,7 +61,7 @@ export async function createAccount(store: Store, { name }: z.output<typeof acco
 }
 
 export async function requireBalance(store: Store, account: string): Promise<ShownBalance> {
-  const balance = await store.balance(account);
+  const balance = await store.readBalance(account);
   if (!balance) throw buildAccountError(account);
   return describeBalance(account, balance);
 }
@@ -102,7 +102,7 @@ export async function* readAllCredits(
 ): AsyncGenerator<Entry> {
   const limit = 1000;
   for (let after = 0, isMore = true; isMore;) {
-    const entries = await store.entries({ ...query, kinds: ['credit'], after, limit });
+    const entries = await store.listEntries({ ...query, kinds: ['credit'], after, limit });
     yield* entries;
     after = entries.at(-1)?.number ?? after;
     isMore = entries.length === limit;
@@ -134,7 +134,7 @@ export async function listAccounts(store: Store, query: z.output<typeof page>) {
  * Adds credit, once for each reference. An order that comes again changes nothing, and the answer says so.
  */
 export async function addCredit(store: Store, order: z.output<typeof creditOrder>) {
-  const status = await store.credit({ ...order, reference: order.reference, at: Date.now() });
+  const status = await store.addCredit({ ...order, reference: order.reference, at: Date.now() });
   if (status === 'not_found') throw buildAccountError(order.account);
   if (status === 'reference_taken')
     throw buildRefusal(
@@ -158,6 +158,6 @@ function describeCredit({ number, account, at, available, source, ...entry }: En
 }
 
 export async function listCredits(store: Store, query: z.output<typeof creditQuery>) {
-  const entries = await store.entries({ ...query, kinds: ['credit'] });
+  const entries = await store.listEntries({ ...query, kinds: ['credit'] });
   return buildPage(entries, query.limit, describeCredit, ({ number }) => number);
 }

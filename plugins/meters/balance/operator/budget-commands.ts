@@ -66,7 +66,7 @@ export const budgetVerbs: readonly Verb[] = [
       { flags: '--hard', description: 'refuse calls beyond it, as a new budget does' },
       { flags: '--warn <percentages>', description: 'when to warn: 50,80,100 unless given, or none' },
     ],
-    async work({ store }, [scope, subject, limit = ''], { zone, soft, hard, warn }) {
+    async run({ store }, [scope, subject, limit = ''], { zone, soft, hard, warn }) {
       const isHard = soft === true ? false : hard === true || undefined;
       const stated = { zone, hard: isHard, thresholds: readThresholds(warn) };
       const order = readInput(budgets.budgetOrder, { scope, subject, ...readBudgetText(limit), ...stated });
@@ -84,7 +84,7 @@ export const budgetVerbs: readonly Verb[] = [
       { flags: '--scope <scope>', description: 'only of a key, an account, a team or a tag' },
       { flags: '--subject <name>', description: 'only of one key, account, team or tag' },
     ],
-    async work({ store }, _, { scope, subject }) {
+    async run({ store }, _, { scope, subject }) {
       const found = await readAll((after: number | undefined) =>
         budgets.listBudgets(store, readInput(budgets.budgetQuery, { scope, subject, after, limit: 1000 })),
       );
@@ -98,20 +98,20 @@ export const budgetVerbs: readonly Verb[] = [
     options: [
       { flags: '--until <time>', description: 'when the raise ends: 2027-01-31, or 2027-01-31T09:30:00Z' },
     ],
-    work: async ({ store }, [budget, amount], { until }) =>
+    run: async ({ store }, [budget, amount], { until }) =>
       buildResult(await budgets.raiseBudget(store, budget, readInput(budgets.raiseOrder, { amount, until }))),
   },
   {
     name: 'budgets delete <budget>',
     changes: true,
     description: 'end a budget',
-    work: async ({ store }, [budget]) => buildResult(await budgets.deleteBudget(store, budget)),
+    run: async ({ store }, [budget]) => buildResult(await budgets.deleteBudget(store, budget)),
   },
   {
     name: 'accounts move <name> <parent>',
     changes: true,
     description: 'put an account, with all below it, below another one; "none" puts it to the top',
-    async work({ store }, [name = '', above]) {
+    async run({ store }, [name = '', above]) {
       const { parent, ...moved } = await moveAccount(
         store,
         name,

@@ -108,18 +108,18 @@ export const callVerbs: readonly Verb[] = [
       },
       { flags: '--csv', description: 'as CSV' },
     ],
-    work: runStatement,
+    run: runStatement,
   },
   {
     name: 'calls list',
     description: 'show the last calls',
     options: [{ flags: '--limit <count>', description: 'how many (50 unless given)' }, ...filters],
-    work: runList,
+    run: runList,
   },
   {
     name: 'calls show <call>',
     description: 'show all that is known of a call, as JSON',
-    async work({ store }, [id = '']) {
+    async run({ store }, [id = '']) {
       const call = await readCallDetails(store, id);
       return { json: call, text: JSON.stringify(call, null, 2) };
     },
@@ -128,6 +128,6 @@ export const callVerbs: readonly Verb[] = [
     name: 'calls tail',
     description: 'print calls as they end, until Ctrl-C',
     options: [{ flags: '--count <calls>', description: 'stop after so many' }, ...filters],
-    work: runTail,
+    run: runTail,
   },
 ];

@@ -123,14 +123,14 @@ function computeSpans({ timing, attempts }: ReturnType<typeof readShownRecord>):
 
 /** One call, with its record and what the ledger booked for it. */
 export async function readCallDetails(store: Store, id: string) {
-  const call: StoredCall | undefined = await store.storedCall(id);
+  const call: StoredCall | undefined = await store.findCall(id);
   if (!call)
     throw buildRefusal(
       'not_found',
       `No call "${id.slice(0, 100)}" is stored: it still runs, never was, or is older than the retention.`,
     );
   const record = readShownRecord(call.body);
-  const entries = await store.entries({ call: id, limit: 20 });
+  const entries = await store.listEntries({ call: id, limit: 20 });
   return {
     ...describeCall(toListed(call)),
     ...record,

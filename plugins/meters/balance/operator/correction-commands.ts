@@ -27,7 +27,7 @@ function buildStateVerb(verb: string, state: string, description: string): Verb 
     name: `accounts ${verb} <name>`,
     description,
     changes: true,
-    async work({ store }, [name = '']) {
+    async run({ store }, [name = '']) {
       const changed = await changeAccount(store, name, readInput(accountChanges, { state }));
       return { json: changed, text: `${name} is ${changed.state}.` };
     },
@@ -43,7 +43,7 @@ export const correctionVerbs: readonly Verb[] = [
       reasonOption,
       { flags: '--reference <text>', description: 'what it is known by elsewhere: it is made once' },
     ],
-    work: async (bench, [account, amount], { reason, reference }) =>
+    run: async (bench, [account, amount], { reason, reference }) =>
       describeCorrected(
         await adjustCredit(
           bench.store,
@@ -57,7 +57,7 @@ export const correctionVerbs: readonly Verb[] = [
     description: 'give back what a call cost, once',
     changes: true,
     options: [{ flags: '--amount <usd>', description: 'only a part of it' }, reasonOption],
-    work: async (bench, [call], { amount, reason }) =>
+    run: async (bench, [call], { amount, reason }) =>
       describeCorrected(
         await refundCall(bench.store, readInput(refundOrder, { call, amount, reason }), bench),
       ),
@@ -67,7 +67,7 @@ export const correctionVerbs: readonly Verb[] = [
     description: 'take back a credit whose payment was reversed, once',
     changes: true,
     options: [reasonOption],
-    work: async (bench, [reference], { reason }) =>
+    run: async (bench, [reference], { reason }) =>
       describeCorrected(
         await chargeBackCredit(bench.store, readInput(chargebackOrder, { reference, reason }), bench),
       ),
@@ -79,7 +79,7 @@ export const correctionVerbs: readonly Verb[] = [
     name: 'actions list',
     description: 'show what operators changed, newest first',
     options: [{ flags: '--limit <count>', description: 'how many (100 unless given)' }],
-    async work({ store }, _, { limit }) {
+    async run({ store }, _, { limit }) {
       const { data } = await listActions(store, readInput(actionQuery, { limit: toNumeric(limit) }));
       const rows = data.map(({ at, author, action, subject, detail }) => [
         at,

@@ -47,7 +47,7 @@ interface Author {
 }
 
 async function addCorrection(store: Store, credit: Credit): Promise<Corrected> {
-  const status = await store.credit(credit);
+  const status = await store.addCredit(credit);
   if (status === 'not_found') throw buildAccountError(credit.account);
   if (status === 'reference_taken')
     throw buildRefusal(
@@ -76,7 +76,7 @@ export async function refundCall(
   { call, amount: stated, reason: why }: z.output<typeof refundOrder>,
   { author }: Author,
 ): Promise<Corrected> {
-  const entries = await store.entries({ call, limit: 20 });
+  const entries = await store.listEntries({ call, limit: 20 });
   const [first] = entries;
   if (!first) throw buildRefusal('not_found', `there is no call "${call}" in the books`, 'call');
   const cost = entries.reduce<Nano>((sum, { revenue }) => sum + revenue, 0n);
@@ -94,7 +94,7 @@ export async function chargeBackCredit(
   { reference: known, reason: why }: z.output<typeof chargebackOrder>,
   { author }: Author,
 ): Promise<Corrected> {
-  const [credit] = await store.entries({ reference: known, limit: 1 });
+  const [credit] = await store.listEntries({ reference: known, limit: 1 });
   if (!credit)
     throw buildRefusal('not_found', `there is no credit with the reference "${known}"`, 'reference');
   if (credit.available <= 0n)

@@ -67,7 +67,7 @@ export async function exportEntries(store: Store, query: Query): Promise<Export>
     throw new GatewayError('overloaded', `At most ${mostExports} exports run at a time; try again later.`, {
       retryAfter: 30,
     });
-  const last = Math.max(query.after, await store.lastEntry());
+  const last = Math.max(query.after, await store.findLastEntry());
   return { lines: Readable.from(readLines(store, query, last)), last };
 }
 
@@ -100,7 +100,7 @@ export const exportVerb: Verb = {
     only.from,
     only.to,
   ],
-  async work({ store }, [file = ''], options) {
+  async run({ store }, [file = ''], options) {
     const { lines, last } = await exportEntries(store, readInput(exportQuery, options));
     await pipeline(lines, createWriteStream(file, { mode: fileMode }));
     return {

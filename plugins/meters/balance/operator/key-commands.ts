@@ -155,24 +155,24 @@ export const keyVerbs: readonly Verb[] = [
     ],
     changes: true,
     creates: true,
-    work: runCreateKey,
+    run: runCreateKey,
   },
   {
     name: 'keys list',
     description: 'show all keys',
     options: [{ flags: '--account <name>', description: 'only those of one account' }],
-    work: runListKeys,
+    run: runListKeys,
   },
   {
     name: 'keys show <key>',
     description: 'show one key, named by its id or its last four characters',
-    work: runShowKey,
+    run: runShowKey,
   },
   {
     name: 'keys delete <key>',
     description: 'delete a key; its calls and entries stay',
     changes: true,
-    async work({ store }, [key = '']) {
+    async run({ store }, [key = '']) {
       const deleted = await keys.deleteKey(store, key);
       return { json: deleted, text: `Deleted ${deleted.id}.` };
     },
@@ -181,14 +181,14 @@ export const keyVerbs: readonly Verb[] = [
     name: 'keys disable <key>',
     description: 'refuse a key from now on, named by its id or its last four characters',
     changes: true,
-    work: async (bench, [key = '']) =>
+    run: async (bench, [key = '']) =>
       buildKeyResult(await keys.changeKey(bench.store, key, { disabled: true }, bench)),
   },
   {
     name: 'keys enable <key>',
     description: 'accept a key again that was disabled',
     changes: true,
-    work: async (bench, [key = '']) =>
+    run: async (bench, [key = '']) =>
       buildKeyResult(await keys.changeKey(bench.store, key, { disabled: false }, bench)),
   },
   {
@@ -198,7 +198,7 @@ export const keyVerbs: readonly Verb[] = [
     options: [
       { flags: '--overlap <seconds>', description: 'how long the old secret still works (0 unless given)' },
     ],
-    work: async ({ store }, [key = ''], { overlap }) =>
+    run: async ({ store }, [key = ''], { overlap }) =>
       buildSecretResult(
         await keys.rotateKey(store, key, readInput(keys.rotationOrder, { overlap: toNumeric(overlap) })),
       ),
@@ -208,7 +208,7 @@ export const keyVerbs: readonly Verb[] = [
     description: 'change what a key may do',
     changes: true,
     options: limitOptions,
-    async work(bench, [key = ''], options) {
+    async run(bench, [key = ''], options) {
       const stated = readLimits(options);
       if (Object.keys(stated).length === 0)
         throw new GatewayError('invalid_request', 'name a limit to change, as --spend-cap 10');

@@ -107,7 +107,7 @@ function checkOperatorKey(
  * some.
  */
 async function adviseCredit(store: Store, account: string): Promise<string | undefined> {
-  const balance = await store.balance(account);
+  const balance = await store.readBalance(account);
   if (!balance || balance.total > 0n) return undefined;
   return (
     `The account "${account}" has no credit, so every call that costs something is refused. ` +
@@ -119,16 +119,16 @@ export type NewKey = ShownKey & { readonly key: string; readonly warning?: strin
 
 /** What is on offer: the ids of models. */
 interface Offer {
-  readonly models: () => readonly string[];
+  readonly listModels: () => readonly string[];
 }
 
 export async function createKey(
   store: Store,
   order: z.output<typeof keyOrder>,
-  { models: offered }: Offer,
+  { listModels }: Offer,
 ): Promise<NewKey> {
   const { account, kind, name, readOnly, limits: stated, credit, tags: tagged, budgets } = order;
-  checkModelPatterns(stated.models, offered());
+  checkModelPatterns(stated.models, listModels());
   if ((account === undefined) !== (kind === 'operator'))
     throw buildRefusal(
       'invalid_request',
@@ -172,9 +172,9 @@ export async function changeKey(
   store: Store,
   wanted: string,
   { limits: changed, ...rest }: z.output<typeof keyChanges>,
-  { models }: Offer,
+  { listModels }: Offer,
 ): Promise<ShownKey> {
-  checkModelPatterns(changed?.models, models());
+  checkModelPatterns(changed?.models, listModels());
   const { id, kind } = await findKey(store, wanted);
   if (kind === 'operator' && changed) checkOperatorKey(changed, { tags: rest.tags?.[0] });
   await store.changeKey({ id, changes: keepStated({ ...rest, ...changed }) });

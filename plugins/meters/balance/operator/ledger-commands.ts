@@ -70,11 +70,11 @@ export const ledgerVerbs: readonly Verb[] = [
   {
     name: 'audit',
     description: 'read all books and say where they break a rule; exits with 1 where they do',
-    work: runAudit,
+    run: runAudit,
   },
   {
     name: 'ledger repair',
     description: 'correct sums of usage that differ from the entries (I12), while gateways run',
-    work: runRepair,
+    run: runRepair,
   },
 ];

@@ -116,9 +116,9 @@ export async function computeOverview(store: Store, audit: LastAudit | undefined
   const { from, to, unit } = computeRange(query);
   const { by, tag, top, account, key, model, provider } = query;
   const [rows, totals, behind] = await Promise.all([
-    store.overview({ from, to, unit, by, tag, top, account, key, model, provider }),
-    store.totals(),
-    store.behind(),
+    store.sumCalls({ from, to, unit, by, tag, top, account, key, model, provider }),
+    store.sumTotals(),
+    store.countUnfolded(),
   ]);
   const starts = Array.from({ length: (to - from) / units[unit] }, (_, index) => from + index * units[unit]);
   const series = [...Map.groupBy(rows, (row) => row.name ?? null)].map(([named, own]) => ({

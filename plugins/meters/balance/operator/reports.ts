@@ -45,7 +45,7 @@ export const entryQuery = page.extend({
 export const pendingQuery = page.extend({ account: accountName.optional() });
 
 export async function reportUsage(store: Store, { format: _format, ...query }: z.output<typeof usageQuery>) {
-  const rows = await store.usage(query);
+  const rows = await store.sumUsage(query);
   return {
     by: query.by,
     data: rows.map(({ cost, vendor, ...row }) => ({
@@ -114,7 +114,7 @@ export async function listEntries(
   store: Store,
   { kind, format: _format, ...query }: z.output<typeof entryQuery>,
 ) {
-  const rows = await store.entries({ ...query, kinds: kind && [kind] });
+  const rows = await store.listEntries({ ...query, kinds: kind && [kind] });
   return buildPage(rows, query.limit, describeEntry, ({ number }) => number);
 }
 
@@ -134,6 +134,6 @@ export async function listPendingCalls(store: Store, query: z.output<typeof pend
     ({ amount, created, ...row }) => ({ ...row, amount: formatUsd(amount), since: toIso(created) }),
     ({ call }) => call,
   );
-  const { pendingCalls: calls, pendingAmount, oldestPending } = await store.totals();
+  const { pendingCalls: calls, pendingAmount, oldestPending } = await store.sumTotals();
   return { ...page, totals: { calls, amount: formatUsd(pendingAmount), oldest: toIso(oldestPending) } };
 }

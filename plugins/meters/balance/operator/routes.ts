@@ -28,7 +28,7 @@ interface Asked {
   readonly query: Readonly<Record<string, string>>;
   readonly body: unknown;
   /** The ids of the models on offer. */
-  readonly models: () => string[];
+  readonly listModels: () => string[];
   readonly author: string;
 }
 
@@ -206,8 +206,8 @@ export function listOperatorRoutes(opened: () => LedgerService, models: () => st
         const [wanted = ''] = Object.values(params);
         const query = Object.fromEntries(request.query);
         const store =
-          method === 'GET' ? ledger.store : ledger.store.recording(buildRouteAction(author, name, request));
-        return handler.handle(store, { ledger, wanted, query, body, models, author });
+          method === 'GET' ? ledger.store : ledger.store.withAction(buildRouteAction(author, name, request));
+        return handler.handle(store, { ledger, wanted, query, body, listModels: models, author });
       },
     };
   });

@@ -33,7 +33,7 @@ export function findDay(zone: string, at: number): number {
 
 async function readRows(store: Store, account: string, { from, to, zone }: Range): Promise<MinuteRow[]> {
   const [first, last] = [Math.floor(from / hour) * hour, Math.ceil(to / hour) * hour];
-  const rows = await store.overview({
+  const rows = await store.sumCalls({
     account,
     from: first,
     to: last,
@@ -46,7 +46,7 @@ async function readRows(store: Store, account: string, { from, to, zone }: Range
   const hours = new Set(
     [...new Set(rows.map(({ start }) => start))].toSorted((one, other) => one - other).filter(isSplit),
   );
-  const minutes = hours.size === 0 ? [] : await store.chargedByMinute({ account, hours: [...hours] });
+  const minutes = hours.size === 0 ? [] : await store.sumChargesByMinute({ account, hours: [...hours] });
   return [
     ...rows.filter(({ start }) => !hours.has(start)).map((row) => ({ ...row, name: row.name ?? '' })),
     ...minutes.filter(({ start }) => start >= from && start < to),
@@ -75,9 +75,9 @@ export async function computeSpentBefore(store: Store, account: string, at: numb
   const day = Math.floor(start / units['1d']) * units['1d'];
   const query = { account, by: 'account', top: 1 } as const;
   const rows = [
-    ...(await store.overview({ ...query, from: 0, to: day, unit: '1d' })),
-    ...(await store.overview({ ...query, from: day, to: start, unit: '1h' })),
+    ...(await store.sumCalls({ ...query, from: 0, to: day, unit: '1d' })),
+    ...(await store.sumCalls({ ...query, from: day, to: start, unit: '1h' })),
   ];
-  const minutes = at === start ? [] : await store.chargedByMinute({ account, hours: [start] });
+  const minutes = at === start ? [] : await store.sumChargesByMinute({ account, hours: [start] });
   return [...rows, ...minutes.filter((row) => row.start < at)].reduce((sum, { cost }) => sum + cost, 0n);
 }

@@ -90,12 +90,12 @@ export async function computeStatement(store: Store, account: string, query: Que
   await requireBalance(store, account);
   const range = computeRange(query);
   const { from, to, zone } = range;
-  if ((await store.behind()) > mostBehind)
+  if ((await store.countUnfolded()) > mostBehind)
     throw new GatewayError('overloaded', 'The roll-ups of the ledger are still being made; try again soon.', {
       retryAfter: 10,
     });
   const used = await computeSpentBefore(store, account, from);
-  const opening = (await store.creditedBefore({ account, at: from })) - used;
+  const opening = (await store.sumCreditsBefore({ account, at: from })) - used;
   const moves = [
     ...(await listCreditLines(store, account, range)),
     ...(await listUsageLines(store, account, range)),

@@ -7,7 +7,7 @@ export type Options = Readonly<Record<string, string | boolean | undefined>>;
 export interface Bench {
   readonly store: Store;
   /** The ids of the models on offer, as far as the configuration alone tells. */
-  readonly models: () => readonly string[];
+  readonly listModels: () => readonly string[];
   /** Prints a line before the result. */
   readonly print: (line: string) => void;
   /** Who runs the command, for the log of operators' actions. */
@@ -17,7 +17,7 @@ export interface Bench {
 export type Work = (bench: Bench, args: readonly string[], options: Options) => Promise<CommandResult>;
 
 export interface Verb extends Omit<Command, 'run'> {
-  readonly work: Work;
+  readonly run: Work;
   /** Whether it changes the ledger: the log of operators' actions has it. */
   readonly changes?: true;
   /** Whether it may make the ledger. Other verbs fail without one. */

@@ -32,7 +32,7 @@ const mostLooks = 40;
  * Entries take their numbers before they are committed. So it waits until all transactions that have taken
  * one are over; if one takes long, it is the number that the roll-ups know to be safe.
  */
-export async function lastEntry(query: Query): Promise<number> {
+export async function findLastEntry(query: Query): Promise<number> {
   const taken = await readNumber(query, 'taken');
   const horizon = await readNumber(query, 'horizon');
   for (let look = 0; look < mostLooks; look += 1) {

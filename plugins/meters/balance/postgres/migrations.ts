@@ -20,8 +20,8 @@ const dialect: Dialect = {
   bytes: 'bytea',
   table: '',
   keyed: '',
-  filled: (percent) => ` WITH (fillfactor = ${percent})`,
-  check: (condition) => ` CHECK (${condition})`,
+  buildFill: (percent) => ` WITH (fillfactor = ${percent})`,
+  buildCheck: (condition) => ` CHECK (${condition})`,
   ofAccount: '',
   // Numbers are taken before they are committed, so only the transaction that wrote an entry tells whether an
   // audit has seen it.
@@ -29,7 +29,7 @@ const dialect: Dialect = {
   indexes: `
 CREATE INDEX booked_of_account ON entries (account, number) WHERE kind <> 'reserve';
 CREATE INDEX pending_of_owner ON pending (owner);`,
-  guard: (table, rows) => `
+  buildGuard: (table, rows) => `
 CREATE TRIGGER ${rows}_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON ${table}
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();`,
 };

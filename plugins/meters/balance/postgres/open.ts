@@ -168,7 +168,7 @@ export async function openPostgres({
   const store = createStore(ask, {
     owner,
     audit: () => readers.read(audit),
-    health: () => session.failure,
+    findFault: () => session.failure,
     async close() {
       await writer.close();
       await heartbeat?.close();

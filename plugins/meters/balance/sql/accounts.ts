@@ -37,7 +37,7 @@ const sql = nameStatements('accounts', {
 });
 
 export const accounts = {
-  *balance(name) {
+  *readBalance(name) {
     const [row] = yield* askRows(sql.balance, name);
     return row && readBalance(row);
   },
@@ -60,7 +60,7 @@ export const accounts = {
     yield* askRows(sql.setState, name, state);
     return 'changed';
   },
-  *credit(order) {
+  *addCredit(order) {
     const { account: name, amount, kind, reference, reason, author, at } = order;
     const [account] = yield* askRows(sql.lockAccount, name);
     if (!account) return 'not_found';

@@ -45,20 +45,20 @@ export const calls = {
     );
     return (yield* askRows({ text }, ...values)).map(readCallRow);
   },
-  *storedCall(id) {
+  *findCall(id) {
     const [row] = yield* askRows(sql.call, id);
     return row && readStoredCall(row);
   },
-  *overview(query) {
+  *sumCalls(query) {
     const { text, values } = buildOverviewSql(query);
     return readOverviewRows(query, yield* askRows({ text }, ...values));
   },
   /** A log whose last rows were swept is not behind. */
-  *behind() {
+  *countUnfolded() {
     const [row] = yield* askRows(sql.behind);
     return row ? Math.max(0, readCount(row, 'entries')) + Math.max(0, readCount(row, 'calls')) : 0;
   },
-  *creditedBefore(asked) {
+  *sumCreditsBefore(asked) {
     const [row] = yield* askRows(sql.credited, asked.account, asked.at);
     return row ? readInteger(row, 'credited') : 0n;
   },

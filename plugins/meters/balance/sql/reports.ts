@@ -51,7 +51,7 @@ function readGroup(row: Row, group: UsageGroup): string {
 }
 
 export const reports = {
-  *entries(query) {
+  *listEntries(query) {
     const { account, key, call, reference, kinds, from, to, after, limit } = query;
     const conditions = new Conditions({
       'accounts.name =': account,
@@ -70,7 +70,7 @@ export const reports = {
     const page = `${entryRows} ${conditions.where} ORDER BY entries.number LIMIT ${most}`;
     return (yield* askRows({ text: page }, ...conditions.values)).map(readEntry);
   },
-  *usage({ account, key, model, from, to, by }) {
+  *sumUsage({ account, key, model, from, to, by }) {
     const conditions = new Conditions({
       'accounts.name =': account,
       'entries.key =': key,
@@ -95,7 +95,7 @@ export const reports = {
     }));
   },
   /** Sums of some hours, minute by minute and model by model. */
-  *chargedByMinute({ account, hours }) {
+  *sumChargesByMinute({ account, hours }) {
     if (hours.length === 0) return [];
     const conditions = new Conditions();
     conditions.texts.push("entries.kind IN ('post', 'overage', 'adjustment')");
@@ -118,12 +118,12 @@ export const reports = {
       ${conditions.where} ORDER BY call LIMIT ${conditions.addValue(limit)}`;
     return (yield* askRows({ text }, ...conditions.values)).map(readPending);
   },
-  *totals() {
+  *sumTotals() {
     const [row] = yield* askRows(sql.totals);
     if (!row) throw new Error('sums always have a row');
     return readTotals(row);
   },
-  *owners() {
+  *listOwners() {
     return (yield* askRows(sql.owners)).map(readOwner);
   },
 } satisfies Partial<Operations>;

@@ -24,15 +24,15 @@ export interface Dialect {
   readonly table: string;
   readonly keyed: string;
   /** Leaves room in the pages of a table whose rows often change. */
-  readonly filled: (percent: number) => string;
+  readonly buildFill: (percent: number) => string;
   /** A condition that the database checks with each row, where that costs little. */
-  readonly check: (condition: string) => string;
+  readonly buildCheck: (condition: string) => string;
   /** What the account of an entry refers to, and the columns and indexes that only this database has. */
   readonly ofAccount: string;
   readonly entryColumns: string;
   readonly indexes: string;
   /** Refuses changes of a table; `rows` says what they are. */
-  readonly guard: (table: string, rows: string) => string;
+  readonly buildGuard: (table: string, rows: string) => string;
 }
 
 function buildOneOf(column: string, words: readonly string[]): string {
@@ -40,7 +40,7 @@ function buildOneOf(column: string, words: readonly string[]): string {
 }
 
 function buildAccountTables({ identity, integer, small, flag, text, sorted, ...dialect }: Dialect): string {
-  const { table, keyed, filled, check } = dialect;
+  const { table, keyed, buildFill, buildCheck } = dialect;
   return `
 CREATE TABLE accounts (
   id ${identity},
@@ -53,14 +53,14 @@ CREATE TABLE accounts (
   -- The names of the accounts above it, nearest first, as a JSON list.
   line ${text},
   state ${text} NOT NULL DEFAULT 'open'
-)${table}${filled(50)};
+)${table}${buildFill(50)};
 
 CREATE TABLE keys (
   id ${sorted} PRIMARY KEY,
   hash ${text} NOT NULL,
   last_four ${text} NOT NULL,
   name ${text} NOT NULL,
-  kind ${text} NOT NULL${check(buildOneOf('kind', ['user', 'operator']))},
+  kind ${text} NOT NULL${buildCheck(buildOneOf('kind', ['user', 'operator']))},
   account ${integer} REFERENCES accounts (id) CHECK ((account IS NULL) = (kind = 'operator')),
   spend_cap ${integer},
   models ${text},
@@ -81,7 +81,7 @@ CREATE TABLE keys (
   tags ${text},
   read_only ${flag} NOT NULL DEFAULT false,
   deleted ${integer}
-)${keyed}${filled(50)};
+)${keyed}${buildFill(50)};
 CREATE INDEX keys_of_account ON keys (account, id);
 CREATE INDEX keys_by_last_four ON keys (last_four);`;
 }
@@ -100,11 +100,11 @@ function buildConsumptionColumns({ integer, small, text }: Dialect, usage = '', 
 }
 
 function buildEntryTable(dialect: Dialect): string {
-  const { integer, text, sorted, table, check, ofAccount, entryColumns, guard } = dialect;
+  const { integer, text, sorted, table, buildCheck, ofAccount, entryColumns, buildGuard } = dialect;
   return `
 CREATE TABLE entries (
   number ${integer} PRIMARY KEY,
-  kind ${text} NOT NULL${check(buildOneOf('kind', entryKinds))},
+  kind ${text} NOT NULL${buildCheck(buildOneOf('kind', entryKinds))},
   account ${integer} NOT NULL${ofAccount},
   at ${integer} NOT NULL,
   -- The legs: amounts that move between the four books of the account.
@@ -113,11 +113,11 @@ CREATE TABLE entries (
   reserved ${integer} NOT NULL DEFAULT 0,
   revenue ${integer} NOT NULL DEFAULT 0,
   -- SQLite has the call of a reserve entry only; what follows it names it by its number.
-  call ${sorted}${check("(call IS NULL) = (kind = 'credit')")},
+  call ${sorted}${buildCheck("(call IS NULL) = (kind = 'credit')")},
   key ${sorted},
-  reservation ${integer}${check("(reservation IS NULL) = (kind IN ('credit', 'reserve'))")},
+  reservation ${integer}${buildCheck("(reservation IS NULL) = (kind IN ('credit', 'reserve'))")},
   -- Of credits.
-  source ${text}${check(buildOneOf('source', creditSources))},
+  source ${text}${buildCheck(buildOneOf('source', creditSources))},
   reference ${text},
   -- Of credits and ends.
   reason ${text},
@@ -140,12 +140,12 @@ CREATE UNIQUE INDEX one_overage ON entries (reservation) WHERE kind = 'overage';
 CREATE UNIQUE INDEX one_adjustment ON entries (reservation) WHERE kind = 'adjustment';
 CREATE UNIQUE INDEX one_credit ON entries (reference) WHERE reference IS NOT NULL;
 CREATE INDEX credits_of_account ON entries (account, at) WHERE credits <> 0;
-${guard('entries', 'entries')}`;
+${buildGuard('entries', 'entries')}`;
 }
 
 /** Reservations that have not ended; what is known of their calls is written by their owners' beats. */
 function buildRunningTables(dialect: Dialect): string {
-  const { integer, small, flag, text, sorted, bytes, table, keyed, filled, check } = dialect;
+  const { integer, small, flag, text, sorted, bytes, table, keyed, buildFill, buildCheck } = dialect;
   return `
 CREATE TABLE pending (
   call ${sorted} PRIMARY KEY,
@@ -162,17 +162,17 @@ CREATE TABLE pending (
   owed ${integer} NOT NULL DEFAULT 0,
   ${buildConsumptionColumns(dialect, " NOT NULL DEFAULT '{}'", " NOT NULL DEFAULT '[]'")},
   budgets ${text}
-)${keyed}${filled(70)};
+)${keyed}${buildFill(70)};
 
 CREATE TABLE owners (owner ${sorted} PRIMARY KEY, beat ${integer} NOT NULL, lease ${integer} NOT NULL)
-  ${keyed}${filled(50)};
+  ${keyed}${buildFill(50)};
 
 CREATE TABLE claims (
   name ${sorted} PRIMARY KEY,
   fingerprint ${text} NOT NULL,
   expires ${integer} NOT NULL,
   call ${text} NOT NULL,
-  state ${text} NOT NULL${check(buildOneOf('state', ['running', 'done']))},
+  state ${text} NOT NULL${buildCheck(buildOneOf('state', ['running', 'done']))},
   status ${small},
   headers ${text},
   body ${bytes},
@@ -182,13 +182,13 @@ CREATE INDEX claims_by_expiry ON claims (expires) WHERE state = 'done';`;
 }
 
 function buildBudgetTables({ identity, integer, small, flag, text, sorted, ...dialect }: Dialect): string {
-  const { table, keyed, filled, check } = dialect;
+  const { table, keyed, buildFill, buildCheck } = dialect;
   return `
 CREATE TABLE budgets (
   id ${identity},
-  scope ${text} NOT NULL${check(buildOneOf('scope', scopes))},
+  scope ${text} NOT NULL${buildCheck(buildOneOf('scope', scopes))},
   subject ${sorted} NOT NULL,
-  per ${text} NOT NULL${check(buildOneOf('per', periodNames))},
+  per ${text} NOT NULL${buildCheck(buildOneOf('per', periodNames))},
   zone ${text} NOT NULL,
   allowed ${integer} NOT NULL,
   hard ${flag} NOT NULL,
@@ -210,12 +210,12 @@ CREATE TABLE budget_periods (
   warned ${small} NOT NULL,
   exhausted ${flag} NOT NULL,
   PRIMARY KEY (budget, start)
-)${keyed}${filled(50)};
+)${keyed}${buildFill(50)};
 
 CREATE TABLE budget_warnings (
   id ${identity},
   budget ${integer} NOT NULL,
-  event ${text} NOT NULL${check(buildOneOf('event', ['threshold', 'exhausted']))},
+  event ${text} NOT NULL${buildCheck(buildOneOf('event', ['threshold', 'exhausted']))},
   threshold ${small} NOT NULL,
   used ${integer} NOT NULL,
   allowed ${integer} NOT NULL,
@@ -228,7 +228,7 @@ CREATE TABLE budget_warnings (
 CREATE INDEX due_warnings ON budget_warnings (due) WHERE due IS NOT NULL;`;
 }
 
-function buildKeptTables({ identity, integer, text, table, keyed, guard }: Dialect): string {
+function buildKeptTables({ identity, integer, text, table, keyed, buildGuard }: Dialect): string {
   return `
 CREATE TABLE prices (version ${text} PRIMARY KEY, rates ${text} NOT NULL, created ${integer} NOT NULL)
   ${keyed};
@@ -244,7 +244,7 @@ CREATE TABLE operator_actions (
   subject ${text} NOT NULL,
   detail ${text} NOT NULL
 )${table};
-${guard('operator_actions', 'actions')}`;
+${buildGuard('operator_actions', 'actions')}`;
 }
 
 /** The step of both databases that makes all tables. */

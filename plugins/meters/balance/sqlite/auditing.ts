@@ -17,12 +17,12 @@ const part = 20_000;
 
 /**
  * `auditPart` audits a part of what was not audited before, and returns undefined while there is more.
- * `auditState` returns what the auditor knows by now, with which another thread can continue.
+ * `getAuditState` returns what the auditor knows by now, with which another thread can continue.
  */
 export function createAudit(
   database: DatabaseSync,
   state: Uint8Array | undefined,
-): Pick<Handlers, 'auditPart' | 'auditState'> {
+): Pick<Handlers, 'auditPart' | 'getAuditState'> {
   const rates = database.prepare('SELECT rates FROM prices WHERE version = ?');
   const entries = database.prepare(`${entryRows} WHERE entries.number > ? ORDER BY entries.number LIMIT ?`);
   const everyPeriod = database.prepare('SELECT * FROM budget_periods');
@@ -64,5 +64,5 @@ export function createAudit(
       database.exec('COMMIT');
     }
   }
-  return { auditPart, auditState: () => serialize(auditor.known) };
+  return { auditPart, getAuditState: () => serialize(auditor.known) };
 }

@@ -59,7 +59,7 @@ export class StoredCalls {
     if (ranges.every(({ last, to }) => to === last)) return { isDone: true };
     const sums = new SliceSums();
     for (const { log, last, to } of ranges)
-      for (const row of this.#statements.all(slices[log], [last, to]))
+      for (const row of this.#statements.readRows(slices[log], [last, to]))
         if (log === 'entries') sums.addEntry(row);
         else sums.addCall(row);
     for (const values of sums.listRollups()) this.#statements.write(sql.addRollup, values);
@@ -69,7 +69,7 @@ export class StoredCalls {
   };
 
   #readNumber(statement: Statement, values: readonly Value[] = []): number {
-    const [row] = this.#statements.all(statement, values);
+    const [row] = this.#statements.readRows(statement, values);
     return row ? readCount(row, 'number') : 0;
   }
 }

@@ -26,7 +26,7 @@ export class Exports {
   };
 
   /** One transaction writes at a time, so entries appear in the order of their numbers. */
-  readonly lastEntry = (): number => {
+  readonly findLastEntry = (): number => {
     const row = this.#database.prepare('SELECT coalesce(max(number), 0) AS number FROM entries').get();
     return row ? readCount(row, 'number') : 0;
   };

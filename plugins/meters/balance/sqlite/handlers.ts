@@ -14,7 +14,7 @@ import { Statements } from './statements.ts';
 
 /** What only the thread for reports loads. */
 export interface ReadingParts {
-  readonly auditing: Pick<Handlers, 'auditPart' | 'auditState'>;
+  readonly auditing: Pick<Handlers, 'auditPart' | 'getAuditState'>;
   readonly exports: Exports;
 }
 
@@ -59,8 +59,8 @@ export function createConnection(
     ...createSharedHandlers(statements, calls),
     ...createLedgerHandlers(calls),
     ...new StoredCalls(statements),
-    ...(parts?.exports ?? { exportEntries: refuseReport, lastEntry: refuseReport }),
-    ...(parts?.auditing ?? { auditPart: refuseReport, auditState: refuseReport }),
+    ...(parts?.exports ?? { exportEntries: refuseReport, findLastEntry: refuseReport }),
+    ...(parts?.auditing ?? { auditPart: refuseReport, getAuditState: refuseReport }),
   };
   return { handlers, calls };
 }

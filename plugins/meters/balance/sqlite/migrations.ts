@@ -13,12 +13,12 @@ const dialect: Dialect = {
   bytes: 'BLOB',
   table: ' STRICT',
   keyed: ' STRICT, WITHOUT ROWID',
-  filled: () => '',
-  check: () => '',
+  buildFill: () => '',
+  buildCheck: () => '',
   ofAccount: ' REFERENCES accounts (id)',
   entryColumns: '',
   indexes: '',
-  guard: (table, rows) => `
+  buildGuard: (table, rows) => `
 CREATE TRIGGER ${rows}_stay BEFORE UPDATE ON ${table}
   BEGIN SELECT RAISE(ABORT, '${rows} are never changed'); END;
 CREATE TRIGGER ${rows}_remain BEFORE DELETE ON ${table}

@@ -99,7 +99,7 @@ export async function openSqlite({
     {
       owner,
       audit: () => reports.audit(),
-      health: () => writer.down ?? failure,
+      findFault: () => writer.down ?? failure,
       async close() {
         await Promise.all([writer.close(), reports.close()]);
       },

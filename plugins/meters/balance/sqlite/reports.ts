@@ -70,7 +70,7 @@ export class Reports {
   async #endThread(): Promise<void> {
     const thread = this.#thread;
     if (!thread) return;
-    const known = await thread.ask({ name: 'auditState', argument: undefined }).catch(() => undefined);
+    const known = await thread.ask({ name: 'getAuditState', argument: undefined }).catch(() => undefined);
     if (this.#asked > 0) return;
     this.#audited = known ?? this.#audited;
     this.#thread = undefined;

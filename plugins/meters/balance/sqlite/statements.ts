@@ -30,7 +30,7 @@ export class Statements {
     this.#database = database;
   }
 
-  readonly all = (statement: Statement, values: readonly Value[] = []): Row[] =>
+  readonly readRows = (statement: Statement, values: readonly Value[] = []): Row[] =>
     this.#prepareStatement(statement).all(...values.map(toBound));
 
   /** Runs a statement that returns no rows, which is cheaper. Returns the number of the row that it added. */
@@ -41,7 +41,7 @@ export class Statements {
 
   run<Answer>(steps: Steps<Answer>): Answer {
     let step = steps.next();
-    while (!step.done) step = steps.next(this.all(step.value.statement, step.value.values));
+    while (!step.done) step = steps.next(this.readRows(step.value.statement, step.value.values));
     return step.value;
   }
 

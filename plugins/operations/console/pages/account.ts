@@ -20,7 +20,7 @@ export function renderState(state: string | undefined) {
   return state !== undefined && state !== 'open' && renderBadge(state, 'bad');
 }
 
-function openCredit(account: string, done: () => void): void {
+function openCredit(account: string, onDone: () => void): void {
   openForm({
     title: `Add credit to ${account}`,
     fields: [
@@ -36,7 +36,7 @@ function openCredit(account: string, done: () => void): void {
     submit: 'Add credit',
     send: ({ amount, kind, reference }) =>
       api.post('/admin/credits', { account, amount, kind, ...keepTyped('reference', reference) }),
-    done,
+    onDone,
   });
 }
 
@@ -94,7 +94,7 @@ export function Account({ account }: { readonly account: string }) {
         show,
       )}
     </p>
-    ${show.value === 'keys' && renderKeys({ name: 'Keys', ...keys, done: reloadAll })}
+    ${show.value === 'keys' && renderKeys({ name: 'Keys', ...keys, onDone: reloadAll })}
     ${show.value === 'budgets' && html`<${Budgets} account=${account} />`}
     ${show.value === 'statement' && html`<${StatementOf} account=${account} />`}
     ${show.value === 'usage' && html`<${UsageOf} account=${account} />`}`;

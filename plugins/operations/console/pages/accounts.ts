@@ -60,7 +60,7 @@ function Accounts() {
     columns,
     ...accounts,
     reload,
-    rowKey: ({ account }) => account,
+    getKey: ({ account }) => account,
     empty: html`<p>There is no account yet. An account has a prepaid balance, from which its keys spend.</p>
       ${create}`,
   });
@@ -101,7 +101,7 @@ function All() {
         rows: keys.rows?.filter((key) => key.kind === kind),
         withAccount: !areOperators,
         areOperators,
-        done: keys.reload,
+        onDone: keys.reload,
       })
     }
     ${show.value === 'budgets' && html`<${Budgets} />`}`;

@@ -161,7 +161,7 @@ export interface LoadedList<Row> extends Omit<Loaded<List<Row>>, 'data'> {
   /** Undefined until the first page has come. */
   readonly rows: readonly Row[] | undefined;
   /** Loads the next page. Undefined at the end. */
-  readonly more: (() => void) | undefined;
+  readonly loadMore: (() => void) | undefined;
 }
 
 /** A list of the API: its first page is loaded like other data, the others on demand. */
@@ -182,5 +182,5 @@ export function useList<Row>(path: string | undefined, params?: Params, loading?
       notify(getMessage(error), true);
     }
   }
-  return { ...state, rows, more: next === null ? undefined : () => void loadMore() };
+  return { ...state, rows, loadMore: next === null ? undefined : () => void loadMore() };
 }

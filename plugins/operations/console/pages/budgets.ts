@@ -38,7 +38,7 @@ const ofWhom: readonly Field[] = [
 ];
 const periods = ['hour', 'day', 'week', 'month', 'total'];
 
-function openNew(account: string | undefined, done: () => void): void {
+function openNew(account: string | undefined, onDone: () => void): void {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   openForm({
     title: account === undefined ? 'Create a budget' : `Create a budget for ${account}`,
@@ -51,13 +51,13 @@ function openNew(account: string | undefined, done: () => void): void {
     submit: 'Create budget',
     send: ({ scope = 'account', subject = account, per, zone, ...values }) =>
       api.post('/admin/budgets', { scope, subject, per, zone, ...readTerms(values) }),
-    done,
+    onDone,
   });
 }
 
 const buildPath = ({ id }: Budget): string => `/admin/budgets/${id}`;
 
-function openChange(budget: Budget, done: () => void): void {
+function openChange(budget: Budget, onDone: () => void): void {
   const raise = renderDialogForm({
     fields: [
       { name: 'amount', label: 'More in USD', isRequired: true },
@@ -66,7 +66,7 @@ function openChange(budget: Budget, done: () => void): void {
     submit: 'Raise',
     send: ({ amount, until = '' }) =>
       api.post(`${buildPath(budget)}/raises`, { amount, until: new Date(until).toISOString() }),
-    done,
+    onDone,
   });
   openForm({
     title: `Change budget ${budget.id}`,
@@ -75,7 +75,7 @@ function openChange(budget: Budget, done: () => void): void {
     send: (values) => api.patch(buildPath(budget), readTerms(values)),
     more: html`<h3>Raise it for a time</h3>
       ${raise}`,
-    done,
+    onDone,
   });
 }
 
@@ -87,16 +87,16 @@ function renderUse({ current: { used, pending, allowed, reached } }: Budget) {
     ${` ${share} % `}${reached > 0 && renderBadge(`${reached} % reached`, reached < 100 ? 'warn' : 'bad')}`;
 }
 
-function renderActions(budget: Budget, done: () => void) {
+function renderActions(budget: Budget, onDone: () => void) {
   const remove = (): void =>
     confirmAction({
       title: `Delete budget ${budget.id}?`,
       text: 'Calls are no longer counted against it.',
       button: 'Delete',
-      act: () => api.delete(buildPath(budget)).then(done),
+      act: () => api.delete(buildPath(budget)).then(onDone),
     });
   const items = [
-    ['Change', () => openChange(budget, done)],
+    ['Change', () => openChange(budget, onDone)],
     ['Delete', remove],
   ];
   return (
@@ -104,7 +104,7 @@ function renderActions(budget: Budget, done: () => void) {
   );
 }
 
-const buildColumns = (done: () => void): Column<Budget>[] => [
+const buildColumns = (onDone: () => void): Column<Budget>[] => [
   buildColumn(
     'Budget',
     ({ scope, subject, per }) => `${scope} ${subject} ${per}`,
@@ -119,7 +119,7 @@ const buildColumns = (done: () => void): Column<Budget>[] => [
   buildAmountColumn('Left', ({ current }) => current.left),
   buildColumn('Use', ({ current }) => current.used, renderUse),
   buildTimeColumn('Resets', ({ current }) => current.resets),
-  buildActionsColumn((budget) => renderActions(budget, done)),
+  buildActionsColumn((budget) => renderActions(budget, onDone)),
 ];
 
 export function Budgets({ account }: { readonly account?: string }) {
@@ -130,7 +130,7 @@ export function Budgets({ account }: { readonly account?: string }) {
     columns: buildColumns(state.reload),
     ...state,
     rows: rows?.filter(({ deleted }) => deleted === null),
-    rowKey: ({ id }) => String(id),
+    getKey: ({ id }) => String(id),
     tools: mayChange() && html`<button onClick=${() => openNew(account, state.reload)}>New budget</button>`,
     empty: 'There is no budget. A budget limits what may be spent in a period, besides the balance.',
   });

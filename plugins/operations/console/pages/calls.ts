@@ -62,7 +62,7 @@ function Past({ query }: { readonly query: Readonly<Record<string, string>> }) {
       name: 'Calls',
       columns: callColumns,
       ...list,
-      rowKey: ({ id }) => id,
+      getKey: ({ id }) => id,
       tools: html`<button class="quiet" disabled=${isUnfiltered} onClick=${clear}>Clear</button>
         <button class="quiet" disabled=${list.loading} onClick=${list.reload}>Reload</button>
         <a class="button" href=${csv} download>1000 calls as CSV</a>`,
@@ -105,7 +105,7 @@ function Following() {
       name: 'Live calls',
       columns: callColumns,
       rows: calls,
-      rowKey: ({ id }) => id,
+      getKey: ({ id }) => id,
       empty: 'Calls appear here as they start and end.',
     })}`;
 }

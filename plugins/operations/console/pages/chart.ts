@@ -17,7 +17,7 @@ export interface Series {
   /** The values as they are shown, if they are more than numbers. */
   readonly texts?: readonly string[];
   /** Where the segment of a bucket leads. */
-  href?(bucket: number): string;
+  buildHref?(bucket: number): string;
 }
 
 interface ChartProps {
@@ -28,7 +28,7 @@ interface ChartProps {
   format(value: number): string;
   readonly kind: 'bars' | 'lines';
   /** Where a bucket of lines leads. */
-  href?(bucket: number): string;
+  buildHref?(bucket: number): string;
 }
 
 const height = 220;
@@ -63,8 +63,9 @@ function renderBars({ series, buckets }: ChartProps, top: number) {
         y=${(1 - to) * height}
         height=${(to - from) * height}
       />`;
-      return each.href
-        ? html`<a href=${each.href(bucket)} tabindex="-1" aria-label=${`${each.name}, ${name}`}>${rect}</a>`
+      const href = each.buildHref?.(bucket);
+      return href
+        ? html`<a href=${href} tabindex="-1" aria-label=${`${each.name}, ${name}`}>${rect}</a>`
         : rect;
     });
   });
@@ -82,12 +83,12 @@ function renderLines({ series }: ChartProps, top: number) {
 }
 
 /** The times under lines, each a link over the whole height. */
-function renderLinks({ buckets, href }: ChartProps) {
+function renderLinks({ buckets, buildHref }: ChartProps) {
   return (
-    href &&
+    buildHref &&
     buckets.map(
       (name, bucket) =>
-        html`<a href=${href(bucket)} tabindex="-1" aria-label=${name}
+        html`<a href=${buildHref(bucket)} tabindex="-1" aria-label=${name}
           ><rect class="hit" x=${bucket} width="1" height=${height}
         /></a>`,
     )

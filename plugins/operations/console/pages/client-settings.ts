@@ -38,7 +38,7 @@ interface Setting {
   /** The protocol it speaks. */
   readonly protocol: string;
   readonly note: string;
-  text(base: string, key: string, model: string): string;
+  write(base: string, key: string, model: string): string;
 }
 
 const settings: readonly Setting[] = [
@@ -46,7 +46,7 @@ const settings: readonly Setting[] = [
     name: 'curl',
     protocol: 'chat-completions',
     note: 'A first call from a shell.',
-    text: (base, key, model) =>
+    write: (base, key, model) =>
       `curl ${base}/chat/completions \\\n  -H "Authorization: Bearer ${key}" \\\n` +
       '  -H "Content-Type: application/json" \\\n' +
       `  -d '${JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello!' }] })}'`,
@@ -55,7 +55,7 @@ const settings: readonly Setting[] = [
     name: 'Claude Code',
     protocol: 'messages',
     note: 'Environment variables; then start `claude`.',
-    text: (base, key, model) =>
+    write: (base, key, model) =>
       `export ANTHROPIC_BASE_URL=${base}\nexport ANTHROPIC_AUTH_TOKEN=${key}\n` +
       `export ANTHROPIC_MODEL=${model}\n# The model of its small tasks.\n` +
       `export ANTHROPIC_DEFAULT_HAIKU_MODEL=${model}`,
@@ -64,7 +64,7 @@ const settings: readonly Setting[] = [
     name: 'Codex',
     protocol: 'responses',
     note: 'In ~/.codex/config.toml; the key is read from the environment.',
-    text: (base, key, model) =>
+    write: (base, key, model) =>
       `model = "${model}"\nmodel_provider = "tollgate"\n\n[model_providers.tollgate]\nname = "Tollgate"\n` +
       `base_url = "${base}"\nwire_api = "responses"\nenv_key = "TOLLGATE_KEY"\n\n# In the shell:\n` +
       `# export TOLLGATE_KEY=${key}`,
@@ -73,14 +73,14 @@ const settings: readonly Setting[] = [
     name: 'Gemini CLI',
     protocol: 'generate-content',
     note: 'Environment variables; then start `gemini`.',
-    text: (base, key, model) =>
+    write: (base, key, model) =>
       `export GOOGLE_GEMINI_BASE_URL=${base}\nexport GEMINI_API_KEY=${key}\nexport GEMINI_MODEL=${model}`,
   },
   {
     name: 'opencode',
     protocol: 'chat-completions',
     note: 'In opencode.json of the project.',
-    text: (base, key, model) =>
+    write: (base, key, model) =>
       JSON.stringify(
         {
           $schema: 'https://opencode.ai/config.json',
@@ -102,13 +102,13 @@ const settings: readonly Setting[] = [
     name: 'Open WebUI',
     protocol: 'chat-completions',
     note: 'Environment variables of its container, or the same under Connections.',
-    text: (base, key) => `OPENAI_API_BASE_URL=${base}\nOPENAI_API_KEY=${key}`,
+    write: (base, key) => `OPENAI_API_BASE_URL=${base}\nOPENAI_API_KEY=${key}`,
   },
   {
     name: 'OpenAI SDK',
     protocol: 'chat-completions',
     note: 'Python; the packages for other languages take the same two values.',
-    text: (base, key, model) =>
+    write: (base, key, model) =>
       `from openai import OpenAI\n\nclient = OpenAI(base_url="${base}", api_key="${key}")\n` +
       `reply = client.chat.completions.create(\n    model="${model}",\n` +
       '    messages=[{"role": "user", "content": "Hello!"}],\n)\nprint(reply.choices[0].message.content)',
@@ -117,7 +117,7 @@ const settings: readonly Setting[] = [
     name: 'Anthropic SDK',
     protocol: 'messages',
     note: 'Python.',
-    text: (base, key, model) =>
+    write: (base, key, model) =>
       `from anthropic import Anthropic\n\nclient = Anthropic(base_url="${base}", auth_token="${key}")\n` +
       `reply = client.messages.create(\n    model="${model}",\n    max_tokens=200,\n` +
       '    messages=[{"role": "user", "content": "Hello!"}],\n)\nprint(reply.content[0].text)',
@@ -126,7 +126,7 @@ const settings: readonly Setting[] = [
     name: 'Google SDK',
     protocol: 'generate-content',
     note: 'Python, package google-genai.',
-    text: (base, key, model) =>
+    write: (base, key, model) =>
       `from google import genai\n\nclient = genai.Client(api_key="${key}", http_options={"base_url": ` +
       `"${base}"})\nreply = client.models.generate_content(model="${model}", contents="Hello!")\n` +
       'print(reply.text)',
@@ -147,11 +147,11 @@ export function ClientSettings(props: {
   const chosen = useSignal(offered[0]?.name ?? '');
   const setting = offered.find(({ name }) => name === chosen.value);
   if (!setting) return html`<p class="dim">No protocol of this gateway has a client with known settings.</p>`;
-  const { protocol, note, text } = setting;
+  const { protocol, note, write } = setting;
   const names = offered.map(({ name }) => name);
   return html`<div class="settings">
     ${renderChoice('Client', names, chosen)}
     <p class="dim">${note}</p>
-    ${renderCode(text(base + (paths.get(protocol) ?? ''), apiKey, selectModel(protocol, models)))}
+    ${renderCode(write(base + (paths.get(protocol) ?? ''), apiKey, selectModel(protocol, models)))}
   </div>`;
 }

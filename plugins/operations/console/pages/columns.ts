@@ -8,9 +8,9 @@ export type Value = string | number | boolean | null | undefined;
 export interface Column<Row> {
   readonly title: string;
   /** What is sorted, filtered, copied and exported. */
-  value(row: Row): Value;
+  getValue(row: Row): Value;
   /** What is shown, if it is more than the value. */
-  readonly cell?: ((row: Row) => ComponentChildren) | undefined;
+  readonly renderCell?: ((row: Row) => ComponentChildren) | undefined;
   /** Figures are aligned to the right, and wide columns have room for long texts. */
   readonly kind?: 'figure' | 'wide' | undefined;
 }
@@ -20,43 +20,43 @@ type Cell<Row> = (row: Row) => ComponentChildren;
 /** Builds a column. The columns of times, figures and actions below have their forms. */
 export function buildColumn<Row>(
   title: string,
-  value: (row: Row) => Value,
-  cell?: Cell<Row>,
+  getValue: (row: Row) => Value,
+  renderCell?: Cell<Row>,
   kind?: Column<Row>['kind'],
 ): Column<Row> {
-  return { title, value, cell, kind };
+  return { title, getValue, renderCell, kind };
 }
 
 export function buildFigureColumn<Row>(
   title: string,
-  value: (row: Row) => Value,
-  cell?: Cell<Row>,
+  getValue: (row: Row) => Value,
+  renderCell?: Cell<Row>,
 ): Column<Row> {
-  return { title, value, cell, kind: 'figure' };
+  return { title, getValue, renderCell, kind: 'figure' };
 }
 
 type Figure<Row> = (row: Row) => number | null | undefined;
 
-export function buildCountColumn<Row>(title: string, value: Figure<Row>): Column<Row> {
-  return buildFigureColumn(title, value, (row) => formatCount(value(row)));
+export function buildCountColumn<Row>(title: string, getValue: Figure<Row>): Column<Row> {
+  return buildFigureColumn(title, getValue, (row) => formatCount(getValue(row)));
 }
 
-export function buildDurationColumn<Row>(title: string, value: Figure<Row>): Column<Row> {
-  return buildFigureColumn(title, value, (row) => formatDuration(value(row)));
+export function buildDurationColumn<Row>(title: string, getValue: Figure<Row>): Column<Row> {
+  return buildFigureColumn(title, getValue, (row) => formatDuration(getValue(row)));
 }
 
 export function buildAmountColumn<Row>(
   title: string,
-  value: (row: Row) => string | null | undefined,
+  getValue: (row: Row) => string | null | undefined,
 ): Column<Row> {
-  return buildFigureColumn(title, value, (row) => renderUsd(value(row)));
+  return buildFigureColumn(title, getValue, (row) => renderUsd(getValue(row)));
 }
 
-export function buildTimeColumn<Row>(title: string, value: (row: Row) => string | null): Column<Row> {
-  return buildColumn(title, value, (row) => renderTime(value(row), 'brief'));
+export function buildTimeColumn<Row>(title: string, getValue: (row: Row) => string | null): Column<Row> {
+  return buildColumn(title, getValue, (row) => renderTime(getValue(row), 'brief'));
 }
 
 /** What can be done with a row. */
-export function buildActionsColumn<Row>(cell: Cell<Row>): Column<Row> {
-  return buildColumn('', () => null, cell);
+export function buildActionsColumn<Row>(renderCell: Cell<Row>): Column<Row> {
+  return buildColumn('', () => null, renderCell);
 }

@@ -79,7 +79,7 @@ function renderChanges({ changes, warnings, waiting }: ConfigCheck) {
   ${rows.length > 0 && renderTable({ name: 'Changes', columns: changeColumns, rows, isPlain: true })}`;
 }
 
-function Reload({ done }: { readonly done: () => void }) {
+function Reload({ onDone }: { readonly onDone: () => void }) {
   const check = useSignal<ConfigCheck | undefined>(undefined);
   const isBusy = useSignal(false);
   const run = async (action: () => Promise<ConfigCheck | undefined>): Promise<void> => {
@@ -98,7 +98,7 @@ function Reload({ done }: { readonly done: () => void }) {
       const { workers, ...result } = await api.post<Reloaded>('/admin/reload');
       if (!result.ok) return { ...result, warnings: [] };
       notify(workers > 0 ? `Reloaded; ${workers} other workers reload now` : 'Reloaded');
-      done();
+      onDone();
       return undefined;
     });
   const buttons = html`<button onClick=${look} disabled=${isBusy}>What would change?</button>${
@@ -151,7 +151,7 @@ export function Page() {
   return html`${renderHead('Configuration')} ${renderProblem(error, reload)}
     ${data?.warnings.map((warning) => html`<p class="hint" role="note">${warning}</p>`)}
     ${data && renderGateway(data)}
-    <${Reload} done=${reload} />
+    <${Reload} onDone=${reload} />
     ${data && renderPlugins(data.plugins)}
     ${renderTable({ name: 'Options', columns, rows, empty: 'No options.' })}`;
 }

@@ -15,7 +15,7 @@ const buildAmountField = (more: Partial<Field>): Field => ({
   ...more,
 });
 
-export function openAdjustment(account: string, done: () => void): void {
+export function openAdjustment(account: string, onDone: () => void): void {
   openForm({
     title: `Adjust the credit of ${account}`,
     fields: [
@@ -24,7 +24,7 @@ export function openAdjustment(account: string, done: () => void): void {
     ],
     submit: 'Adjust',
     send: (values) => api.post('/admin/adjustments', { account, ...values }),
-    done,
+    onDone,
   });
 }
 
@@ -34,17 +34,17 @@ const states = [
   ['closed', 'closed for good'],
 ] as const;
 
-export function openState(account: string, state: string, done: () => void): void {
+export function openState(account: string, state: string, onDone: () => void): void {
   openForm({
     title: `State of ${account}`,
     fields: [{ name: 'state', label: 'State', type: 'select', value: state, options: states }],
     submit: 'Change',
     send: (values) => api.patch(`/admin/accounts/${encodeURIComponent(account)}/state`, values),
-    done,
+    onDone,
   });
 }
 
-export function openRefund(call: string, cost: string, done: () => void): void {
+export function openRefund(call: string, cost: string, onDone: () => void): void {
   openForm({
     title: 'Refund this call',
     fields: [
@@ -53,6 +53,6 @@ export function openRefund(call: string, cost: string, done: () => void): void {
     ],
     submit: 'Refund',
     send: (values) => api.post('/admin/refunds', { call, ...values }),
-    done,
+    onDone,
   });
 }

@@ -118,18 +118,18 @@ interface FormDialog extends FormProps {
   /** What comes below the form. */
   readonly more?: ComponentChildren;
   /** Runs after what the form sends, when the dialog is closed. */
-  done?(): void;
+  onDone?(): void;
 }
 
 /** A form that closes the dialog around it, unless what it sends has opened another one. */
-export function renderDialogForm({ send, done, ...props }: Omit<FormDialog, 'title' | 'intro' | 'more'>) {
+export function renderDialogForm({ send, onDone, ...props }: Omit<FormDialog, 'title' | 'intro' | 'more'>) {
   return renderForm({
     ...props,
     async send(values) {
       const before = dialog.value;
       await send(values);
       if (dialog.value === before) closeDialog();
-      done?.();
+      onDone?.();
     },
   });
 }

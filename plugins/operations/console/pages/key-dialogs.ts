@@ -107,7 +107,7 @@ const accountField: Field = {
   hint: 'Made if there is none with this name.',
 };
 
-export function openNewKey(account: string | undefined, done: () => void): void {
+export function openNewKey(account: string | undefined, onDone: () => void): void {
   openForm({
     title: 'Create a key',
     fields: [
@@ -129,11 +129,11 @@ export function openNewKey(account: string | undefined, done: () => void): void 
       };
       await showSecret(await api.post<NewKey>('/admin/keys', order));
     },
-    done,
+    onDone,
   });
 }
 
-export function openNewOperatorKey(done: () => void): void {
+export function openNewOperatorKey(onDone: () => void): void {
   openForm({
     title: 'Create an operator key',
     intro: 'It opens this console and the admin API. It calls no models and spends nothing.',
@@ -153,13 +153,13 @@ export function openNewOperatorKey(done: () => void): void {
       const order = { kind: 'operator', name, limits, ...(readOnly === 'on' ? { readOnly: true } : {}) };
       await showSecret(await api.post<NewKey>('/admin/keys', order));
     },
-    done,
+    onDone,
   });
 }
 
 export const buildPath = ({ id }: Key): string => `/admin/keys/${encodeURIComponent(id)}`;
 
-export function openLimits(key: Key, done: () => void): void {
+export function openLimits(key: Key, onDone: () => void): void {
   const before: Readonly<Record<string, unknown>> = { ...key.limits };
   openForm({
     title: `Change the key …${key.lastFour}`,
@@ -179,7 +179,7 @@ export function openLimits(key: Key, done: () => void): void {
         ...(isUser[key.kind] ? { tags: splitWords(tags) } : {}),
       });
     },
-    done,
+    onDone,
   });
 }
 
@@ -191,7 +191,7 @@ const overlaps = [
   ['2592000', '30 days'],
 ] as const;
 
-export function openRotation(key: Key, done: () => void): void {
+export function openRotation(key: Key, onDone: () => void): void {
   const label = 'The old secret works for another';
   openForm({
     title: `Rotate the key …${key.lastFour}`,
@@ -201,6 +201,6 @@ export function openRotation(key: Key, done: () => void): void {
     async send({ overlap }) {
       await showSecret(await api.post<NewKey>(`${buildPath(key)}/rotate`, { overlap: Number(overlap) }));
     },
-    done,
+    onDone,
   });
 }

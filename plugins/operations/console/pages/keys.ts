@@ -15,9 +15,9 @@ import { runAction, renderBadge, confirmAction, RowMenu, type Tone } from './par
 import { buildHref } from './router.ts';
 import { renderTable } from './table.ts';
 
-function renderActions(key: Key, done: () => void) {
+function renderActions(key: Key, onDone: () => void) {
   if (!mayChange()) return null;
-  const setDisabled = (disabled: boolean) => api.patch(buildPath(key), { disabled }).then(done);
+  const setDisabled = (disabled: boolean) => api.patch(buildPath(key), { disabled }).then(onDone);
   const disable = (): void =>
     confirmAction({
       title: `Disable the key …${key.lastFour}?`,
@@ -32,11 +32,11 @@ function renderActions(key: Key, done: () => void) {
       text: 'It is refused within a second and no longer listed. Its calls and entries stay.',
       button: 'Delete',
       done: 'The key is deleted.',
-      act: () => api.delete(buildPath(key)).then(done),
+      act: () => api.delete(buildPath(key)).then(onDone),
     });
   const items = [
-    ['Change', () => openLimits(key, done)],
-    key.rotatedTo === null && ['Rotate', () => openRotation(key, done)],
+    ['Change', () => openLimits(key, onDone)],
+    key.rotatedTo === null && ['Rotate', () => openRotation(key, onDone)],
     key.disabled
       ? ['Enable', () => void runAction(() => setDisabled(false), 'The key works again.')]
       : ['Disable', disable],
@@ -65,10 +65,10 @@ interface KeysProps extends LoadedList<Key> {
   readonly name: string;
   readonly withAccount?: boolean;
   readonly areOperators?: boolean;
-  done(): void;
+  onDone(): void;
 }
 
-function buildColumns({ withAccount = false, areOperators = false, done }: KeysProps): Column<Key>[] {
+function buildColumns({ withAccount = false, areOperators = false, onDone }: KeysProps): Column<Key>[] {
   const account = buildColumn<Key>(
     'Account',
     (key) => key.account,
@@ -95,20 +95,20 @@ function buildColumns({ withAccount = false, areOperators = false, done }: KeysP
     ...(areOperators ? [] : spending),
     buildTimeColumn('Expires', ({ limits }) => limits.expires),
     buildTimeColumn('Created', ({ created }) => created),
-    buildActionsColumn((key) => renderActions(key, done)),
+    buildActionsColumn((key) => renderActions(key, onDone)),
   ];
 }
 
-export function renderKeys({ done, ...props }: KeysProps) {
+export function renderKeys({ onDone, ...props }: KeysProps) {
   const about = props.areOperators
     ? 'An operator key opens this console and the admin API; one that may only read changes nothing.'
     : 'A key lets a program call models and spends from an account.';
   return renderTable({
     ...props,
     key: props.name,
-    columns: buildColumns({ ...props, done }),
-    rowKey: ({ id }) => id,
-    rowClass: (key) => (getState(key) === 'active' ? undefined : 'off'),
+    columns: buildColumns({ ...props, onDone }),
+    getKey: ({ id }) => id,
+    getClass: (key) => (getState(key) === 'active' ? undefined : 'off'),
     empty: `There is no key yet. ${about}`,
   });
 }

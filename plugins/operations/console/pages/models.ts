@@ -163,7 +163,7 @@ export function Page({ place: { query } }: { readonly place: Place }) {
       rows,
       error,
       reload,
-      rowKey: ({ id }) => id,
+      getKey: ({ id }) => id,
       empty: html`No model is on offer. Set the key of a provider, such as <code>OPENAI_API_KEY</code>, and
         restart.`,
     })}`;

@@ -52,5 +52,5 @@ const columns: readonly Column<ListedModel>[] = [
 export function renderModels(rows: readonly ListedModel[] | undefined) {
   const empty = 'No model is on offer.';
   return html`<p class="dim">Prices are in USD per million tokens.</p>
-    ${renderTable({ name: 'Models', columns, rows, rowKey: ({ id }) => id, empty })}`;
+    ${renderTable({ name: 'Models', columns, rows, getKey: ({ id }) => id, empty })}`;
 }

@@ -66,7 +66,7 @@ function buildSeries(data: Overview, measure: Measure): Series[] {
       name: name === '' ? 'none' : (name ?? `${data.others} others`),
       values: listValues(each, measure),
       ...(measure === 'cost' ? { texts: each.cost.map(formatDollars) } : {}),
-      href: (bucket) => buildHref('calls', { ...filter, ...error, ...computeRange(data, bucket) }),
+      buildHref: (bucket) => buildHref('calls', { ...filter, ...error, ...computeRange(data, bucket) }),
     };
   });
 }
@@ -103,7 +103,7 @@ export function MainChart({ data, measure }: { readonly data: Overview; readonly
     buckets=${buckets}
     series=${series}
     kind=${measure === 'ttft' ? 'lines' : 'bars'}
-    href=${(bucket: number) => buildHref('calls', computeRange(data, bucket))}
+    buildHref=${(bucket: number) => buildHref('calls', computeRange(data, bucket))}
     format=${formats[measure] ?? formatShort}
   />`;
 }

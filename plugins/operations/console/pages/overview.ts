@@ -156,7 +156,7 @@ export function Page({ place: { query } }: { readonly place: Place }) {
       name: 'Breakdown',
       columns,
       rows: isUnnamed ? [] : (data?.series ?? (error && [])),
-      rowKey: ({ name }) => String(name),
+      getKey: ({ name }) => String(name),
       tools: data && renderExports(data),
       empty: isUnnamed
         ? 'Name the tag to group by.'

@@ -11,7 +11,7 @@ import { renderTable } from './table.ts';
 import { buildUsageColumns } from './usage.ts';
 
 /** Cells without links, which would lead to pages of operators. */
-const ownCells: Readonly<Record<string, Column<Call>['cell']>> = {
+const ownCells: Readonly<Record<string, Column<Call>['renderCell']>> = {
   Started: ({ started }) => renderTime(started),
   Provider: undefined,
 };
@@ -21,7 +21,7 @@ const ownUsage: readonly Column<OwnKey['usage']['data'][number]>[] = [
 ];
 const ownColumns = callColumns
   .filter(({ title }) => title !== 'Account')
-  .map((each) => (each.title in ownCells ? { ...each, cell: ownCells[each.title] } : each));
+  .map((each) => (each.title in ownCells ? { ...each, renderCell: ownCells[each.title] } : each));
 
 export function KeyView({ apiKey }: { readonly apiKey: string }) {
   const { data: own, error, reload } = useData<OwnKey>('/v1/key', undefined, { key: apiKey });
@@ -70,7 +70,7 @@ export function KeyView({ apiKey }: { readonly apiKey: string }) {
       name: 'My calls',
       columns: ownColumns,
       ...calls,
-      rowKey: ({ id }) => id,
+      getKey: ({ id }) => id,
       empty: 'This key has made no call yet.',
     })}`;
 }

@@ -16,7 +16,7 @@ const rests = [
 
 export type Part = { readonly key?: number; readonly model?: string };
 
-export function openRest(provider: string, part: Part, done: () => void): void {
+export function openRest(provider: string, part: Part, onDone: () => void): void {
   const what = [provider, part.key && `key ${part.key}`, part.model].filter(Boolean).join(', ');
   openForm({
     title: `Take out of service: ${what}`,
@@ -33,7 +33,7 @@ export function openRest(provider: string, part: Part, done: () => void): void {
         seconds: Number(seconds),
         ...keepTyped('reason', reason),
       }),
-    done,
+    onDone,
   });
 }
 

@@ -16,10 +16,10 @@ interface TableProps<Row> {
   readonly reload?: () => void;
   readonly empty?: ComponentChildren;
   /** Loads the next page, if there is one. */
-  readonly more?: (() => void) | undefined;
-  readonly rowKey?: (row: Row) => string;
+  readonly loadMore?: (() => void) | undefined;
+  readonly getKey?: (row: Row) => string;
   /** Marks a row. */
-  readonly rowClass?: (row: Row) => string | undefined;
+  readonly getClass?: (row: Row) => string | undefined;
   /** Buttons and inputs beside the filter. */
   readonly tools?: ComponentChildren;
   /** Without it the table only shows rows. */
@@ -52,7 +52,7 @@ function joinRows<Row>(
   separator: string,
   cell: (value: Value) => string,
 ): string {
-  const all = rows.map((row) => columns.map(({ value }) => cell(value(row))).join(separator));
+  const all = rows.map((row) => columns.map(({ getValue }) => cell(getValue(row))).join(separator));
   return [columns.map(({ title }) => cell(title)).join(separator), ...all, ''].join('\r\n');
 }
 
@@ -71,7 +71,9 @@ function filterRows<Row>(
 ): readonly Row[] {
   const word = text.trim().toLowerCase();
   if (word === '') return rows;
-  return rows.filter((row) => columns.some(({ value }) => toText(value(row)).toLowerCase().includes(word)));
+  return rows.filter((row) =>
+    columns.some(({ getValue }) => toText(getValue(row)).toLowerCase().includes(word)),
+  );
 }
 
 function sortRows<Row>(
@@ -81,7 +83,7 @@ function sortRows<Row>(
 ): readonly Row[] {
   const column = by && columns[by.column];
   if (!column) return rows;
-  const sorted = rows.toSorted((one, other) => compare(column.value(one), column.value(other)));
+  const sorted = rows.toSorted((one, other) => compare(column.getValue(one), column.getValue(other)));
   return by.isDown ? sorted.toReversed() : sorted;
 }
 
@@ -120,9 +122,9 @@ function describeCount(shown: number, all: number, hasMore: boolean): string {
 }
 
 function renderCells<Row>(row: Row, columns: readonly Column<Row>[]) {
-  return columns.map(({ title, value, cell, kind }) => {
+  return columns.map(({ title, getValue, renderCell, kind }) => {
     const name = title === '' ? 'actions' : kind;
-    return html`<td class=${name}>${cell ? cell(row) : toText(value(row))}</td>`;
+    return html`<td class=${name}>${renderCell ? renderCell(row) : toText(getValue(row))}</td>`;
   });
 }
 
@@ -136,12 +138,12 @@ function renderEmpty<Row>({ rows, error, empty }: TableProps<Row>, filter: strin
 const renderButton = (title: string, act: () => void) =>
   html`<button class="more" onClick=${act}>${title}</button>`;
 
-interface ToolsProps<Row> extends Pick<TableProps<Row>, 'name' | 'columns' | 'rows' | 'more' | 'tools'> {
+interface ToolsProps<Row> extends Pick<TableProps<Row>, 'name' | 'columns' | 'rows' | 'loadMore' | 'tools'> {
   readonly shown: readonly Row[];
   readonly filter: { value: string };
 }
 
-function Tools<Row>({ name, columns, rows, more, tools, shown, filter }: ToolsProps<Row>) {
+function Tools<Row>({ name, columns, rows, loadMore, tools, shown, filter }: ToolsProps<Row>) {
   return html`<div class="tools">
     <input
       type="search"
@@ -154,14 +156,14 @@ function Tools<Row>({ name, columns, rows, more, tools, shown, filter }: ToolsPr
     ${tools}
     <span class="space"></span>
     <span class="dim" role="status">
-      ${rows && describeCount(shown.length, rows.length, more !== undefined)}
+      ${rows && describeCount(shown.length, rows.length, loadMore !== undefined)}
     </span>
     <${Exports} name=${name} columns=${columns} rows=${shown} />
   </div>`;
 }
 
 function Table<Row>(props: TableProps<Row>) {
-  const { name, columns, rows, error, reload, more, rowKey, rowClass, isPlain = false } = props;
+  const { name, columns, rows, error, reload, loadMore, getKey, getClass, isPlain = false } = props;
   const sorting = useSignal<Sorting | undefined>(undefined);
   const filter = useSignal('');
   const most = useSignal(firstRows);
@@ -177,7 +179,7 @@ function Table<Row>(props: TableProps<Row>) {
     return html`<${Heading} of=${each} by=${by} onSort=${isPlain ? undefined : onSort} />`;
   };
   const renderRow = (each: Row, index: number) =>
-    html`<tr key=${rowKey?.(each) ?? index} class=${rowClass?.(each)}>
+    html`<tr key=${getKey?.(each) ?? index} class=${getClass?.(each)}>
       ${renderCells(each, columns)}
     </tr>`;
   const showMore = (): void => void (most.value += firstRows);
@@ -200,7 +202,7 @@ function Table<Row>(props: TableProps<Row>) {
       ${
         shown.length > most.value
           ? renderButton('Show more rows', showMore)
-          : more && renderButton('Load more', more)
+          : loadMore && renderButton('Load more', loadMore)
       }
     </section>`;
 }
