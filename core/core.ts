@@ -50,5 +50,5 @@ export interface Core {
   readonly getTimeouts: (parsed: Parsed, target: Target) => AttemptTimeouts;
   readonly retries: Retries;
   /** Finds the targets of a model, each with the client's own protocol if the provider speaks it. */
-  readonly targetsFor: FindTargets;
+  readonly findTargets: FindTargets;
 }

@@ -70,7 +70,7 @@ export interface Parsed extends Authenticated {
   readonly text: string;
   readonly call: ClientCall;
   /** The request in canonical form, decoded on first use. */
-  canonical(): CanonicalRequest;
+  getRequest(): CanonicalRequest;
   /** Asks for a recording of the reply, up to `limit` bytes, on the end given to `meter`. */
   record(limit: number): void;
 }

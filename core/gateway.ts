@@ -159,7 +159,7 @@ function createCore(
     guards,
     catalog,
     logger,
-    targetsFor: createTargetFinder(catalog, protocols),
+    findTargets: createTargetFinder(catalog, protocols),
     addresses: notes.addresses,
     callPaths: new Set(),
     calls: new RunningCalls(),

@@ -60,11 +60,11 @@ export interface Client {
   readonly match: Match;
   readonly reply: Reply;
   /** Reads the whole body as text and as a value. Throws `body_too_large` as soon as it is. */
-  body(): Promise<ReadBody>;
+  readBody(): Promise<ReadBody>;
 }
 
 /** What parsing needs of a client. */
-export type CallSource = Omit<Client, 'reply' | 'body'> & { readonly reply: Pick<Reply, 'record'> };
+export type CallSource = Omit<Client, 'reply' | 'readBody'> & { readonly reply: Pick<Reply, 'record'> };
 
 /** Writes a call's end to the ledger, once. Resolves when the entry is durable, or after `longestHold`. */
 export type Meter = (end: End) => Promise<void>;
@@ -89,13 +89,13 @@ async function runToEnd(core: Core, received: Received, client: Client): Promise
     const known = core.hooks.authenticate.promise(received);
     const principal = requireAccess(known instanceof Promise ? await known : known, 'user', received.method);
     mark(received, 'authenticated');
-    const parsed = parseCall(advance(received, { principal }), await client.body(), client);
+    const parsed = parseCall(advance(received, { principal }), await client.readBody(), client);
     mark(parsed, 'read');
     const stored = core.hooks.replay.promise(parsed);
     const replay = stored instanceof Promise ? await stored : stored;
     mark(parsed, 'replayed');
     if (replay) {
-      const [asked] = core.targetsFor(parsed.call.model, parsed.protocol);
+      const [asked] = core.findTargets(parsed.call.model, parsed.protocol);
       checkReplay(replay, principal, asked?.model.id ?? parsed.call.model);
       // A replay has its own request id, whatever the stored headers say.
       client.reply.setHead(replay.status, { ...replay.headers, ...buildIdHeaders(parsed.id) });
@@ -125,20 +125,20 @@ export function parseCall(
 ): Parsed {
   const call = protocol.client.read(value, text, match, exchange.headers);
   checkRequestHeaders(exchange.headers, call);
-  let canonical: ReturnType<typeof call.decode> | undefined;
+  let request: ReturnType<typeof call.decode> | undefined;
   return advance(exchange, {
     protocol,
     bytes,
     text,
     call,
-    canonical: () => (canonical ??= call.decode()),
+    getRequest: () => (request ??= call.decode()),
     record: (limit: number) => reply.record(limit),
   });
 }
 
 /** The targets of a call, in the order to try. */
 export function routeCall(core: Core, parsed: Parsed): readonly Target[] | Promise<readonly Target[]> {
-  const targets = core.hooks.route.promise(core.targetsFor(parsed.call.model, parsed.protocol), parsed);
+  const targets = core.hooks.route.promise(core.findTargets(parsed.call.model, parsed.protocol), parsed);
   return targets instanceof Promise
     ? targets.then((found) => allowTargets(core, parsed, found))
     : allowTargets(core, parsed, targets);
@@ -208,7 +208,7 @@ function startReply(core: Core, running: RunningAttempt, { reply }: Client): Pro
   memory.reset();
   if (routed.operation === 'count' && !canCountTokens(routed.attempt.target))
     return awaitOutput(running, memory, estimateCount(routed), estimate);
-  const stripped = routed.attempt.withoutReasoning ? removeReasoning(routed.canonical()) : undefined;
+  const stripped = routed.attempt.withoutReasoning ? removeReasoning(routed.getRequest()) : undefined;
   if (stripped) refuseLosses(core, routed, stripped.losses);
   const send = (shortened?: Shortened): Promise<StartedReply> =>
     sendRequest(core, running, memory, shortened);
@@ -264,7 +264,7 @@ export function encodeCall(
 ): EncodedBody | Promise<EncodedBody> {
   if (routed.operation === 'generate' && !shortened) checkContext(routed);
   if (!shortened && isVerbatim(hooks, routed)) return encodeVerbatim(routed);
-  const request = hooks.transformRequest.promise(shortened?.request ?? routed.canonical(), routed);
+  const request = hooks.transformRequest.promise(shortened?.request ?? routed.getRequest(), routed);
   return request instanceof Promise
     ? request.then((changed) => encodeTranslated(routed, changed))
     : encodeTranslated(routed, request);

@@ -72,7 +72,7 @@ export interface Preview {
 /** Crossings shown at most. Each one encodes the whole request. */
 const mostCrossings = 24;
 
-type PreviewCore = Pick<Core, 'hooks' | 'protocols' | 'catalog' | 'targetsFor' | 'logger' | 'rejectsLoss'>;
+type PreviewCore = Pick<Core, 'hooks' | 'protocols' | 'catalog' | 'findTargets' | 'logger' | 'rejectsLoss'>;
 
 /** Throws `not_found` if no protocol has the path. */
 export async function previewCall(core: Core, request: PreviewRequest): Promise<Preview> {
@@ -160,7 +160,7 @@ function listCrossings(
   chosen: readonly Target[],
   everyWire: boolean,
 ): Crossing[] {
-  const offered = core.targetsFor(parsed.call.model, parsed.protocol);
+  const offered = core.findTargets(parsed.call.model, parsed.protocol);
   const crossings = new Map<string, Crossing>();
   for (const target of [...chosen, ...offered]) {
     const spoken = new Set([target.protocol, ...(target.wires ?? [])]);

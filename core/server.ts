@@ -162,7 +162,7 @@ async function takeCall(
       protocol,
       match,
       reply,
-      body() {
+      readBody() {
         checkBodyType(req, call);
         refuseCompressed(req);
         core.replies.checkRoom();

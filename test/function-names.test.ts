@@ -23,9 +23,7 @@ const declared = new RegExp(
 );
 
 /** The entry point, the condition of a tap, and names that another interface chooses. */
-const others = new Set(
-  'main when callback componentDidCatch next promise rawJSON return canonical body'.split(' '),
-);
+const others = new Set('main when callback componentDidCatch next promise rawJSON return'.split(' '));
 
 function listFunctions(text: string): string[] {
   return [...text.matchAll(declared)].map(([, ...names]) => names.find((name) => name !== undefined) ?? '');
@@ -43,10 +41,7 @@ it('finds functions and members of all forms', () => {
     '  ): Promise<Preview>;',
     '  readonly getKey?: (row: Row) => string;',
   ].join('\n');
-  expect(listFunctions(text)).toEqual([
-    ...['readUsage', 'findKey', 'endCall'],
-    ...['listModels', 'suits', 'preview', 'getKey'],
-  ]);
+  expect(listFunctions(text).join(' ')).toBe('readUsage findKey endCall listModels suits preview getKey');
 });
 
 it('the name of each function and member of core and plugins begins with a verb', () => {

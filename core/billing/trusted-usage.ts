@@ -132,7 +132,7 @@ function isInputFalse({ input, cacheRead = 0 }: Usage, most: UseBound, exchange:
 function mayFetchMore(exchange: Routed): boolean {
   let request: CanonicalRequest;
   try {
-    request = exchange.canonical();
+    request = exchange.getRequest();
   } catch {
     // The body passed verbatim and cannot be decoded here, so what the provider fetched is unknown.
     return true;

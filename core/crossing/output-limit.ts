@@ -21,10 +21,10 @@ export function reportLoweredLimit(exchange: Routed): readonly Loss[] {
 }
 
 /** The field that the loss names, whether the client set it or not. */
-function getLimitField({ protocol, canonical }: Routed): string {
+function getLimitField({ protocol, getRequest }: Routed): string {
   const { outputLimit: usual = 'outputLimit' } = protocol.client.fieldNames;
   try {
-    return canonical().names?.outputLimit ?? usual;
+    return getRequest().names?.outputLimit ?? usual;
   } catch {
     // A body that passes verbatim may be undecodable here.
     return usual;

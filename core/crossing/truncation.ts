@@ -31,7 +31,7 @@ export async function sendWithinContext<Result>(
     try {
       return await send(shortened);
     } catch (error) {
-      const next = isOverflow(error) ? shortenTo(share, whole?.request ?? exchange.canonical()) : undefined;
+      const next = isOverflow(error) ? shortenTo(share, whole?.request ?? exchange.getRequest()) : undefined;
       if (!next) throw error;
       shortened = whole ? { ...next, losses: [...whole.losses, ...next.losses] } : next;
     }

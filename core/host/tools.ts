@@ -16,9 +16,9 @@ export function createTools(
   Host,
   'findTargets' | 'preview' | 'addresses' | 'listener' | 'running' | 'configuration' | 'serveCalls'
 > {
-  const { targetsFor, addresses, calls, callPaths } = core;
+  const { findTargets, addresses, calls, callPaths } = core;
   return {
-    findTargets: targetsFor,
+    findTargets,
     preview: async (request) => (await import('../preview.ts')).previewCall(core, request),
     addresses,
     listener,

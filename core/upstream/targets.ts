@@ -71,13 +71,13 @@ function chooseProtocols(targets: readonly Target[], parsed: Parsed): readonly T
   return targets.some(({ wires }) => wires) ? targets.map((target) => fitWire(target, parsed)) : targets;
 }
 
-function fitWire(target: Target, { operation, canonical, protocol, call }: Parsed): Target {
+function fitWire(target: Target, { operation, getRequest, protocol, call }: Parsed): Target {
   const { wires, provider, model } = target;
   if (!wires) return target;
   const isOwn = target.protocol === protocol;
   if (isOwn && (operation !== 'generate' || !call.needsOtherWire?.(model))) return target;
   if (operation === 'count') return switchWire(target, ({ count }) => count !== undefined);
-  const wanted = provider.choose?.(canonical(), model);
+  const wanted = provider.choose?.(getRequest(), model);
   return switchWire(target, ({ name }) => name === wanted);
 }
 

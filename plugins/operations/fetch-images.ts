@@ -73,9 +73,9 @@ function needsBytes({ protocol, attempt: { target } }: Routed, providers: readon
  * Whether a request names pictures by address. A request that the canonical form cannot express passes
  * unchanged.
  */
-function namesPictures({ canonical }: Routed): boolean {
+function namesPictures({ getRequest }: Routed): boolean {
   try {
-    return listPictures(canonical()).length > 0;
+    return listPictures(getRequest()).length > 0;
   } catch {
     return false;
   }

@@ -27,7 +27,7 @@ async function readAll(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
 
 /** The exchange that core has when it makes an attempt, as far as the steps need it. */
 function buildExchange(
-  { targetsFor, protocols }: Gateway,
+  { findTargets, protocols }: Gateway,
   path: string,
   headers: IncomingMessage['headers'],
   body: Buffer,
@@ -36,9 +36,9 @@ function buildExchange(
   if (!protocol) throw new Error(`no protocol for ${path}`);
   const read = parseJson(body);
   const call = protocol.client.read(read.value, read.text, { operation: 'generate' }, headers);
-  const [target] = targetsFor(call.model, protocol);
+  const [target] = findTargets(call.model, protocol);
   if (!target) throw new Error(`no target for ${call.model}`);
-  return { ...buildRouted(target), ...read, protocol, call, canonical: () => call.decode() };
+  return { ...buildRouted(target), ...read, protocol, call, getRequest: () => call.decode() };
 }
 
 /** Sends a request as core does: supervised by http-proxy-3, over undici. */
@@ -84,14 +84,14 @@ class Parts {
     const read = parseJson(body);
     if (!this.has('check')) return { ...sample, ...read };
     const call = sample.protocol.client.read(read.value, read.text, { operation: 'generate' }, headers);
-    return { ...sample, ...read, call, canonical: () => call.decode() };
+    return { ...sample, ...read, call, getRequest: () => call.decode() };
   }
 
   /** The body for the vendor. */
   write(exchange: Routed, asked: Buffer): string | Uint8Array {
     if (!this.has('edit')) return asked;
     if (isVerbatim(this.#gateway.hooks, exchange)) return encodeVerbatim(exchange).body;
-    return encodeTranslated(exchange, exchange.canonical()).body;
+    return encodeTranslated(exchange, exchange.getRequest()).body;
   }
 
   /** What the client is sent, piece by piece. */

@@ -144,7 +144,7 @@ describe('unpriced use', () => {
 });
 
 describe('input beyond the bytes of the request', () => {
-  const [turn] = exchange.canonical().turns;
+  const [turn] = exchange.getRequest().turns;
   const { contextLength } = inHouse.model;
   const chargeInput = (
     usage: Usage,
@@ -156,7 +156,7 @@ describe('input beyond the bytes of the request', () => {
     const call = { ...exchange.call, size: { ...exchange.call.size, ...size } };
     return computeCharge(
       'completed',
-      { ...exchange, call, canonical: () => ({ ...exchange.canonical(), ...more }) },
+      { ...exchange, call, getRequest: () => ({ ...exchange.getRequest(), ...more }) },
       tally,
     );
   };
@@ -206,7 +206,7 @@ describe('a call that only its provider can decode', () => {
     const failToRead = (): never => {
       throw new Error('no other protocol has a word for it');
     };
-    expect(computeCharge('completed', { ...exchange, canonical: failToRead }, tally)).toMatchObject({
+    expect(computeCharge('completed', { ...exchange, getRequest: failToRead }, tally)).toMatchObject({
       usage: { input: 20_000 },
       suspect: false,
     });

@@ -79,7 +79,7 @@ function buildExchange(client: Side, vendor: Side, body: Buffer, stream: boolean
       error: undefined,
     },
     principal: { kind: 'user', account: 'account', key: 'key' },
-    canonical: () => canonical,
+    getRequest: () => canonical,
     record: () => undefined,
     targets: [target],
     grant: { targets: [target] },
@@ -102,9 +102,11 @@ export function crossRequest(client: Side, vendor: Side, body: Buffer): Promise<
   return catchRefusal(async () => {
     const exchange = buildExchange(client, vendor, body, false);
     exchange.call.suits?.(exchange.attempt.target.model);
-    shortenTo(1 / 2, exchange.canonical());
+    shortenTo(1 / 2, exchange.getRequest());
     const verbatim = client === vendor && client !== 'images';
-    const { losses } = verbatim ? encodeVerbatim(exchange) : encodeTranslated(exchange, exchange.canonical());
+    const { losses } = verbatim
+      ? encodeVerbatim(exchange)
+      : encodeTranslated(exchange, exchange.getRequest());
     formatLossHeader(losses);
   });
 }

@@ -87,7 +87,7 @@ export function buildRouted(
     attempt,
     principal: { kind: 'user', account: 'account-1', key: 'key-1' },
     protocol: plainProtocol,
-    canonical: call.decode,
+    getRequest: call.decode,
     record: () => undefined,
     targets: [target],
     grant: { targets: [target] },

@@ -67,12 +67,12 @@ export function readClaim(parsed: Parsed, { ttl }: IdempotencyOptions): Claim | 
  * Of a JSON body the text is compared. The text of a form lacks its files, and boundaries differ each time,
  * so a form is compared by what it decodes to.
  */
-function computeFingerprint({ protocol, operation, call, text, canonical }: Parsed): string {
+function computeFingerprint({ protocol, operation, call, text, getRequest }: Parsed): string {
   const { model, stream, framing } = call;
   const digest = createHash('sha256')
     .update(JSON.stringify([protocol.name, operation, model, stream, framing, text.length]))
     .update(text);
-  if (protocol.body === 'multipart') digest.update(JSON.stringify(canonical()));
+  if (protocol.body === 'multipart') digest.update(JSON.stringify(getRequest()));
   return digest.digest('hex');
 }
 
