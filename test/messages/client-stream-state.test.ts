@@ -54,7 +54,7 @@ describe('encrypted state of another provider', () => {
 
   it('never follows the text at the end of a reply, where clients look for that text', () => {
     const lost: string[] = [];
-    const withLosses = { ...context, lost: (kind: string): void => void lost.push(kind) };
+    const withLosses = { ...context, reportLoss: (kind: string): void => void lost.push(kind) };
     const sealed = { vendor: 'google', kind: 'signature', value: 't' };
     const closing = [
       start(0, 'text'),
