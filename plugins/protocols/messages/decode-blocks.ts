@@ -210,7 +210,15 @@ function decodeResult(block: Wire.ToolResult, at: string): Block {
 }
 
 function decodeResultPart(part: Wire.ResultContent, at: string): TextBlock | MediaBlock | undefined {
+  if (Wire.isToolReference(part)) return setPlace(decodeReference(part), at);
   if (!Wire.isKnownBlock(part)) return undefined;
   const decoded = decodeBlock(part, at);
   return decoded.type === 'text' || decoded.type === 'media' ? setPlace(decoded, at) : undefined;
+}
+
+/** Other protocols offer a tool from the start, so there the model only reads that it was found. */
+function decodeReference(block: Wire.ToolReference): TextBlock {
+  const { tool_name: name } = block;
+  const sides = keepSides(block, ['tool_name'], {}, ['tool-reference', name]);
+  return { type: 'text', text: `Found the tool ${name}.`, ...sides };
 }

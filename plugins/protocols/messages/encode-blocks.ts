@@ -51,6 +51,9 @@ function loseState(
 /** Leaves out empty and blank text, which Anthropic refuses. */
 function encodeText(block: BlockOf<'text'>, path: string, encoding: Encoding): Fields[] {
   loseState(block, path, encoding);
+  const [form, name] = bag.getForm(block);
+  if (form === 'tool-reference')
+    return addSides(block, path, encoding, { type: 'tool_reference', tool_name: name });
   if (block.text.trim() !== '') return addSides(block, path, encoding, { type: 'text', text: block.text });
   if (block.cache) encoding.lose(`${path}.cache`, 'an empty text cannot be marked');
   return [];

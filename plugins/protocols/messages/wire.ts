@@ -73,6 +73,11 @@ const toolUse = z.looseObject({
   cache_control: cacheControl,
 });
 
+const toolReference = z.looseObject({
+  type: z.literal('tool_reference'),
+  tool_name: z.string(),
+  cache_control: cacheControl,
+});
 const resultContent = z.union([
   z.discriminatedUnion('type', [text, image, document, searchResult]),
   otherBlock,
@@ -192,6 +197,7 @@ export type SearchResult = z.output<typeof searchResult>;
 export type ToolUse = z.output<typeof toolUse>;
 export type ToolResult = z.output<typeof toolResult>;
 export type ResultContent = z.output<typeof resultContent>;
+export type ToolReference = z.output<typeof toolReference>;
 export type Thinking = z.output<typeof thinking> | z.output<typeof redactedThinking>;
 export type Tool = NonNullable<Request['tools']>[number];
 type FunctionTool = z.output<typeof functionTool>;
@@ -200,6 +206,11 @@ export type KnownChoice = z.output<typeof toolChoice.known>;
 
 export function isKnownBlock(block: Block | ResultContent): block is KnownBlock {
   return knownTypes.has(block.type);
+}
+
+/** Whether a part of a tool's result names a tool that was found. */
+export function isToolReference(part: ResultContent): part is ToolReference {
+  return part.type === 'tool_reference' && toolReference.safeParse(part).success;
 }
 
 export function isFunctionTool(tool: Tool): tool is FunctionTool {
