@@ -141,6 +141,17 @@ describe('a stream of chunks', () => {
     expect([last?.choices[0]?.finish_reason, last?.choices[0]?.native_finish_reason]).toEqual([told, native]);
   });
 
+  it('ends a refusal in words with stop, because the parsers of SDKs throw at a filtered reply', () => {
+    const chunks = encodeChunks([
+      start,
+      ...buildBlock(0, 'refusal', ['I cannot.']),
+      { type: 'finish', candidate: 0, reason: { unified: 'refusal', raw: 'completed' } },
+      end,
+    ]);
+    const last = chunks.at(-1)?.choices[0];
+    expect([last?.finish_reason, last?.native_finish_reason]).toEqual(['stop', undefined]);
+  });
+
   it('ends with one error frame, and nothing that looks like success', () => {
     const frame = client.encodeStreamError(
       new GatewayError('upstream_failed', 'It broke off.'),

@@ -26,6 +26,8 @@ export interface ChoicePart {
 interface Candidate {
   calls: number;
   entries: number;
+  /** Whether it refuses in words. */
+  refuses: boolean;
   /** Characters of text so far, for the offsets of citations. */
   length: number;
   /** Log probabilities that wait for their text. */
@@ -85,7 +87,7 @@ export class ChoiceParts {
   #ensureCandidate(index: number): Candidate {
     const known = this.#candidates.get(index);
     if (known) return known;
-    const candidate: Candidate = { calls: 0, entries: 0, length: 0, logprobs: undefined };
+    const candidate: Candidate = { calls: 0, entries: 0, refuses: false, length: 0, logprobs: undefined };
     this.#candidates.set(index, candidate);
     return candidate;
   }
@@ -101,6 +103,7 @@ export class ChoiceParts {
       cited: [],
       isOver: false,
     });
+    candidate.refuses ||= start.kind === 'refusal';
     if (start.kind === 'audio')
       return { candidate: start.candidate, delta: { audio: this.#buildAudioHead(start) } };
     if (start.kind === 'server-tool' || start.kind === 'code')
@@ -237,10 +240,12 @@ export class ChoiceParts {
     if (event.stopSequence !== undefined)
       this.#context.reportLoss?.('stopSequence', 'chat-completions does not say at which one it stopped');
     const candidate = this.#ensureCandidate(index);
+    // As at OpenAI. SDKs that parse replies throw at a filtered one, and its refusal is not read.
+    const unified = reason.unified === 'refusal' && candidate.refuses ? 'stop' : reason.unified;
     return {
       ...this.#attachLogprobs(index, candidate, {}),
-      finish: encodeFinish(reason.unified, candidate.calls > 0),
-      ...(isApproximated(reason.unified) ? { native: reason.raw } : {}),
+      finish: encodeFinish(unified, candidate.calls > 0),
+      ...(isApproximated(unified) ? { native: reason.raw } : {}),
     };
   }
 }
