@@ -116,6 +116,8 @@ const identityFields = {
 
 export interface NewKey extends RecordOf<typeof identityFields>, KeyLimits {
   readonly at: number;
+  /** Makes the key only in a ledger that has none. */
+  readonly onlyFirst?: true;
 }
 
 const keyFields = {

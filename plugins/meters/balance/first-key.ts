@@ -17,9 +17,9 @@ export async function makeFirstKey(store: Store, credit: Nano): Promise<string |
   if (credit === 0n) return 'There is no key yet: the verb `keys create --credit 5` makes one.';
   const at = Date.now();
   await store.createAccount({ name: account, at });
-  // The reference keeps two processes that start on one new file from both adding it.
+  // The reference keeps two processes that start on one new ledger from both adding it.
   await store.addCredit({ account, amount: credit, kind: 'bonus', reference: 'first-key', at });
-  const made = await issueKey(store, { account, name: 'first key' });
+  const made = await issueKey(store, { account, name: 'first key', onlyFirst: true });
   return (
     made && `First key, with ${formatUsd(credit)} USD of credit, shown this once: export KEY=${made.secret}`
   );

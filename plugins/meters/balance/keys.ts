@@ -32,9 +32,11 @@ export interface KeyOrder extends Partial<KeyLimits> {
   readonly name: string;
   /** Undefined for an operator key. */
   readonly account: string | undefined;
+  /** Makes the key only in a ledger that has none. */
+  readonly onlyFirst?: true;
 }
 
-/** Makes a key. Its secret is in this answer and nowhere else. Undefined where there is no such account. */
+/** Makes a key. Its secret is in this answer and nowhere else. Undefined where the store makes none. */
 export async function issueKey(
   store: Store,
   order: KeyOrder,

@@ -125,7 +125,7 @@ export const operations = {
   moveAccount: defineWrite<(move: Move) => Moved>(),
   /** Adds a credit; the answer says whether it was added now, or why not. */
   addCredit: defineWrite<(credit: Credit) => Credited>(),
-  /** Stores a new key; false if there is no such account. */
+  /** Stores a new key; false if there is no such account, or it has to be the first and is not. */
   createKey: defineWrite<(key: NewKey) => boolean>(),
   /** Changes a key; false if there is no such key. */
   changeKey: defineWrite<(change: Readonly<{ id: string; changes: KeyChanges }>) => boolean>(),

@@ -82,6 +82,8 @@ export const accounts = {
       throw new RangeError('user keys have an account, and operator keys have none');
     const [row] = account === undefined ? [] : yield* askRows(sql.lockAccount, account);
     if (account !== undefined && (!row || readText(row, 'state') === 'closed')) return false;
+    // Two gateways that start at once wait for each other at the lock of the account.
+    if (key.onlyFirst && (yield* askRows(sql.anyKey)).length > 0) return false;
     const owner = row && readInteger(row, 'id');
     const models = key.models && JSON.stringify(key.models);
     const tags = key.tags.length > 0 ? JSON.stringify(key.tags) : null;
