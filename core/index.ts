@@ -19,7 +19,7 @@ export type { Archive, ArchivedCall } from './host/archive.ts';
 export { isServed } from './http/routes.ts';
 export { examineVendor } from './host/diagnostics.ts';
 export type { Examination, Finding, Probe } from './host/diagnostics.ts';
-export { fileMode, folderMode, restrictAccess } from './process/data-folder.ts';
+export { fileMode, makeFolder, restrictAccess } from './process/data-folder.ts';
 export { readEnvironment, portText, secondsText } from './host/environment.ts';
 export {
   addressSchema,

@@ -5,12 +5,12 @@
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import { createWriteStream, type WriteStream } from 'node:fs';
-import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import type { koaBody } from 'koa-body';
 import { GatewayError, isGatewayError } from '../errors.ts';
-import { folderMode } from '../process/data-folder.ts';
+import { makeFolder } from '../process/data-folder.ts';
 import { releaseAfter } from '../process/memory.ts';
 import { toClientGoneError } from './bodies.ts';
 import { FormGuard } from './form-guard.ts';
@@ -42,7 +42,7 @@ export async function readUpload(context: Context, limit: number, folder: string
   const own = join(folder, name);
   running.add(name);
   try {
-    await mkdir(own, { recursive: true, mode: folderMode });
+    makeFolder(own);
     const form = await collectForm(context, await parse(context, limit, own));
     for (const { bytes } of form.files) releaseAfter(bytes.length);
     return form;

@@ -3,18 +3,34 @@
  * start tightens the rights of existing files that this user owns. A folder that belongs to others, or that
  * serves other purposes too, stays as it is, and `tollgate doctor` reports it.
  */
-import { chmodSync, lstatSync, readdirSync, type Stats } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, readdirSync, statSync, type Stats } from 'node:fs';
 import { homedir } from 'node:os';
-import { join, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import type { Config } from '../config.ts';
 import type { Finding } from '../host/diagnostics.ts';
 import { nameOption } from './name-option.ts';
 
-export const folderMode = 0o700;
+const folderMode = 0o700;
 export const fileMode = 0o600;
 /** Group and others. */
 const foreign = 0o077;
 const sticky = 0o1000;
+
+/**
+ * Makes a folder and those above it. Node's own way (`recursive`) never returns where a folder that exists
+ * takes no other, as `/proc`.
+ */
+export function makeFolder(folder: string): void {
+  const isThere = (): boolean => statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (isThere()) return;
+  if (dirname(folder) !== folder) makeFolder(dirname(folder));
+  try {
+    mkdirSync(folder, { mode: folderMode });
+  } catch (error) {
+    // Another process may have made it by now.
+    if (!isThere()) throw error;
+  }
+}
 
 /** Undefined if there is nothing, or nothing readable: opening it reports why. */
 function readStats(path: string): Stats | undefined {

@@ -3,7 +3,7 @@
  * serve. It changes nothing, works next to a running gateway, and says how to fix each fault.
  */
 import { once } from 'node:events';
-import { mkdir, open, rm } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
@@ -11,7 +11,7 @@ import { ConfigError, loadConfig, type Config } from '../config.ts';
 import { getMessage } from '../errors.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
 import { clock, type Finding } from '../host/diagnostics.ts';
-import { examineRights, folderMode } from './data-folder.ts';
+import { examineRights, makeFolder } from './data-folder.ts';
 import { nameOption } from './name-option.ts';
 import { checkConnections, readOpenFilesLimit } from './open-files.ts';
 
@@ -77,7 +77,7 @@ async function examineDisk({ dataFolder: folder, file }: Config): Promise<Findin
   const subject = 'disk';
   const option = nameOption(file, 'dataFolder');
   try {
-    await mkdir(folder, { recursive: true, mode: folderMode });
+    makeFolder(folder);
     const median =
       (await measureSyncTimes(join(folder, `.doctor-${process.pid}`)))[Math.floor(rounds / 2)] ?? 0;
     const message = `${folder} syncs writes in ${median.toFixed(1)} ms`;

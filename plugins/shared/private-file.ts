@@ -1,7 +1,7 @@
 /** Files with secrets that plugins make on the first start, readable by their owner only. */
-import { linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { linkSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { fileMode, folderMode, restrictAccess } from '../../core/index.ts';
+import { fileMode, makeFolder, restrictAccess } from '../../core/index.ts';
 
 function isTaken(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EEXIST';
@@ -12,7 +12,7 @@ function isTaken(error: unknown): boolean {
  * secret, and never a part of it.
  */
 function makeFile(file: string, text: string): void {
-  mkdirSync(dirname(file), { recursive: true, mode: folderMode });
+  makeFolder(dirname(file));
   const aside = `${file}.${process.pid}`;
   writeFileSync(aside, `${text}\n`, { mode: fileMode, flush: true });
   try {

@@ -54,6 +54,14 @@ it('a start and a command create the data folder for its owner alone', async () 
   await gateway.stop('SIGTERM');
 });
 
+it('a start and the doctor report a folder that cannot be made, as below /proc', async () => {
+  const environment = { TOLLGATE_DATA: '/proc/tollgate/data' };
+  const start = await runVerb(['start'], environment);
+  expect(start.code).toBe(1);
+  expect(start.errors).toContain('choose another folder, since none can be made there');
+  expect((await runVerb(['doctor'], environment)).output).toContain('/proc/tollgate/data cannot be written');
+});
+
 it('a start closes an open data folder and all its files to others', async () => {
   await runVerb(['keys', 'create'], buildEnvironment());
   writeFileSync(join(folder, 'notes.csv'), 'kept');

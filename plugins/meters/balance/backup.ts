@@ -2,19 +2,10 @@
  * Copies of a SQLite ledger. `backup` copies a ledger while a gateway uses it; `restore` puts a copy in the
  * ledger's place, and keeps what was there.
  */
-import {
-  chmodSync,
-  closeSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  rmSync,
-} from 'node:fs';
+import { chmodSync, closeSync, copyFileSync, existsSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
-import { fileMode, getMessage, type Command, type CommandResult } from '../../../core/index.ts';
+import { fileMode, getMessage, makeFolder, type Command, type CommandResult } from '../../../core/index.ts';
 import { getLedgerFile, openStore, type StoreOptions } from './open-store.ts';
 import { buildVerbAction, findCommandAuthor } from './operator/actions.ts';
 import { formatCount } from './operator/verbs.ts';
@@ -100,7 +91,7 @@ async function restoreLedger(to: string, source: string): Promise<CommandResult>
   const from = resolve(source);
   if (!existsSync(from)) throw new Error(`there is no file ${from}`);
   const incoming = `${to}.incoming`;
-  mkdirSync(dirname(to), { recursive: true });
+  makeFolder(dirname(to));
   try {
     copyFileSync(from, incoming);
     chmodSync(incoming, fileMode);

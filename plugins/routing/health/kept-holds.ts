@@ -3,10 +3,10 @@
  * gateway starts again. Each decision writes the whole list, which is short, to another file that is then
  * renamed.
  */
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { fileMode, folderMode, type Host } from '../../../core/index.ts';
+import { fileMode, makeFolder, type Host } from '../../../core/index.ts';
 import { holdSchema, type Hold } from './holds.ts';
 
 const listSchema = z.array(holdSchema);
@@ -38,7 +38,7 @@ export function writeHolds({ dataFolder, logger }: Needs, holds: () => readonly 
   const file = join(dataFolder, fileName);
   writing = writing.then(async () => {
     try {
-      await mkdir(dataFolder, { recursive: true, mode: folderMode });
+      makeFolder(dataFolder);
       const aside = `${file}.${process.pid}`;
       await writeFile(aside, `${JSON.stringify(holds(), null, 2)}\n`, { mode: fileMode, flush: true });
       await rename(aside, file);

@@ -1,6 +1,4 @@
 /** Opens a ledger file so that a commit is on disk when it returns, and brings its tables up to date. */
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { selectSteps, computeNewest } from '../versions.ts';
 import { migrations } from './migrations.ts';
@@ -13,7 +11,6 @@ const cached = 1000;
 
 /** Throws where the file cannot be opened, is not a database, or was written by a newer version. */
 export function openDatabase(file: string, busyTimeout: number): DatabaseSync {
-  mkdirSync(dirname(file), { recursive: true });
   const database = new DatabaseSync(file, { timeout: busyTimeout, readBigInts: true });
   keepLog(database, performance.now() + busyTimeout);
   database.exec(

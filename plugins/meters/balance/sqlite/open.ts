@@ -2,10 +2,10 @@
  * The SQLite store: one file, which any number of processes on one machine can open. Each has a thread that
  * writes, and while reports are read another one for them.
  */
-import { accessSync, closeSync, constants, mkdirSync, openSync } from 'node:fs';
+import { accessSync, closeSync, constants, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { fileMode, folderMode, getMessage, restrictAccess } from '../../../../core/index.ts';
+import { fileMode, getMessage, makeFolder, restrictAccess } from '../../../../core/index.ts';
 import { getQueue, createOwner, createStore, type WorkerData } from '../operations.ts';
 import type { GroupListener } from '../queue.ts';
 import type { Store } from '../store.ts';
@@ -35,7 +35,9 @@ const defaultBusyTimeout = 2500;
 const defaultPatience = 10_000;
 
 /** Advice for a file that cannot be opened, from a look at its folder: SQLite does not say why. */
-function describeRemedy(file: string): string {
+function describeRemedy(file: string, error: unknown): string {
+  if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
+    return '; choose another folder, since none can be made there';
   try {
     accessSync(dirname(file), constants.W_OK);
     return '';
@@ -47,8 +49,8 @@ function describeRemedy(file: string): string {
 
 /** Makes the file, or removes other users' rights to it. SQLite gives its log files the same rights. */
 function makePrivate(file: string): void {
+  makeFolder(dirname(file));
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: folderMode });
     closeSync(openSync(file, 'wx', fileMode));
   } catch {
     // It already exists, or cannot be made: then SQLite fails to open it, and says why.
@@ -70,7 +72,6 @@ export async function openSqlite({
   threads = true,
   patience = defaultPatience,
 }: SqliteOptions): Promise<Store> {
-  makePrivate(file);
   let failure: Error | undefined;
   const start = threads ? startThread : (await import('./without-thread.ts')).serveHere;
   const data = { file, owner, busyTimeout };
@@ -82,12 +83,16 @@ export async function openSqlite({
     },
   );
   try {
+    makePrivate(file);
     await writer.open();
   } catch (error) {
     await writer.close();
-    throw new Error(`the ledger ${file} cannot be opened: ${getMessage(error)}${describeRemedy(file)}`, {
-      cause: error,
-    });
+    throw new Error(
+      `the ledger ${file} cannot be opened: ${getMessage(error)}${describeRemedy(file, error)}`,
+      {
+        cause: error,
+      },
+    );
   }
   const reports = new Reports(
     file,
