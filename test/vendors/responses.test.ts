@@ -223,7 +223,7 @@ describe('the fake OpenAI, asked something right', () => {
       { role: 'user', content: 'Hi' },
     ];
     expect((await call({ ...good, input })).json()).toMatchObject({
-      output: [{ type: 'custom_tool_call', name: 'exec' }],
+      output: [{ type: 'custom_tool_call', name: 'exec', namespace: 'functions' }],
     });
   });
 

@@ -9,8 +9,8 @@ import { countAll } from '../words.ts';
 import { describeRequest } from './asked.ts';
 import type { ResponsesFacts } from './models.ts';
 import { buildOutput, type ItemGroup } from './output.ts';
-import type { CountRequest, ResponsesRequest } from './request.ts';
-import type { Tool } from './tools.ts';
+import { listTools, type CountRequest, type ResponsesRequest } from './request.ts';
+import { mapNamespaces, type Tool } from './tools.ts';
 
 export interface Composition {
   readonly request: ResponsesRequest;
@@ -121,6 +121,7 @@ export function compose({ request, facts, scenario, number, seals }: Given): Com
     logprobs: include.includes('message.output_text.logprobs') ? (request.top_logprobs ?? 0) : undefined,
     sources: include.includes('web_search_call.action.sources'),
     interleaved: scenario.interleaved ?? false,
+    namespaces: mapNamespaces(listTools(request)),
   };
   const groups = buildOutput(speech, wanted, seals, (prefix, index = 0) => `${prefix}_${mark}${index}`);
   const billed = { prompt: countPromptTokens(request), completion: countSpeechTokens(speech) };

@@ -25,6 +25,8 @@ export interface Wanted {
   readonly logprobs: number | undefined;
   readonly sources: boolean;
   readonly interleaved: boolean;
+  /** The namespaces of tools, by the tools' names. */
+  readonly namespaces: ReadonlyMap<string, string>;
 }
 
 type Data = Readonly<Record<string, unknown>>;
@@ -137,7 +139,7 @@ function buildRefusalItem({ refusal: words }: Speech, id: string): ItemGroup {
 function buildCallItems(
   { calls, reason }: Speech,
   idOf: (prefix: string, index: number) => string,
-  interleaved: boolean,
+  { interleaved, namespaces }: Wanted,
 ): ItemGroup[] {
   const streamed = calls.map(({ id: callId, name, freeform, fragments }, index) => {
     const [type, field, prefix] = freeform
@@ -146,7 +148,8 @@ function buildCallItems(
     const id = idOf(prefix, index);
     const said = fragments.join('');
     const broken = reason === 'limit' && index === calls.length - 1;
-    const head = { id, type, call_id: callId, name };
+    const namespace = namespaces.get(name);
+    const head = { id, type, call_id: callId, name, ...(namespace === undefined ? {} : { namespace }) };
     const about = freeform ? 'custom_tool_call_input' : 'function_call_arguments';
     return {
       id,
@@ -260,6 +263,6 @@ export function buildOutput(
     ...pictures.map((picture, index) => buildPictureItem(picture, idOf('ig', index))),
     ...(text?.length ? [buildTextItem(speech, idOf('msg'), wanted)] : []),
     ...(refusal.length ? [buildRefusalItem(speech, idOf('msg', 1))] : []),
-    ...buildCallItems(speech, idOf, wanted.interleaved),
+    ...buildCallItems(speech, idOf, wanted),
   ];
 }

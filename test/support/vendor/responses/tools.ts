@@ -100,3 +100,14 @@ export function flattenTools(tools: readonly Tool[]): FlatTool[] {
 function isFlat(one: unknown): one is FlatTool {
   return flatTool.safeParse(one).success;
 }
+
+/** The namespace of each tool that is in one. */
+export function mapNamespaces(tools: readonly Tool[]): Map<string, string> {
+  return new Map(
+    tools.flatMap((one) =>
+      one.type === 'namespace' && 'name' in one
+        ? flattenTools([one]).map(({ name }) => [name, String(one.name)] as const)
+        : [],
+    ),
+  );
+}
