@@ -8,6 +8,7 @@ import { answerCalls, keepReply, type Entry } from '../support/continuing.ts';
 import { isObject, type Json } from '../support/json.ts';
 import { readData, hear, readObjects, joinStream } from '../support/listen.ts';
 import { getModel, wires, type Crossing, type Wire } from '../support/quartet.ts';
+import { pixel } from '../support/vendor/improvise.ts';
 import {
   type Agent,
   ask,
@@ -123,6 +124,25 @@ describe.each(wires)('on %s', (wire) => {
       ...answerCalls('responses', reply, () => 'Done!'),
     ]);
     expect(hear('responses', joinStream('responses', second.text)).text).toBe('Done.');
+  });
+
+  it('shows the model a picture that Codex opens, and gives Codex its tools by their namespaces', async () => {
+    quartet.vendors[wire].script(
+      getModel(wire, 'thinking').upstream,
+      { toolCalls: [{ name: 'spawn_agent', arguments: '{}' }] },
+      { text: 'A boat.' },
+    );
+    const reply = joinStream('responses', (await ask(codex, wire, codex.opening)).text);
+    const calls = readObjects(reply.output).filter(({ type }) => type === 'function_call');
+    expect(calls).toMatchObject([{ name: 'spawn_agent', namespace: 'multi_agent' }]);
+    const picture = { type: 'input_image', image_url: `data:image/png;base64,${pixel}`, detail: 'high' };
+    const { text, sent } = await ask(codex, wire, [
+      ...codex.opening,
+      ...keepReply('responses', reply),
+      ...calls.map(({ call_id: id }) => ({ type: 'function_call_output', call_id: id, output: [picture] })),
+    ]);
+    expect(JSON.stringify(sent)).toContain(pixel);
+    expect(hear('responses', joinStream('responses', text)).text).toBe('A boat.');
   });
 
   it('understands Gemini CLI, and streams bare data with one finish reason, in the last chunk', async () => {

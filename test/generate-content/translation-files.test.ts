@@ -82,4 +82,15 @@ describe('encoding files', () => {
       inline,
     ]);
   });
+
+  it('leaves out how finely to look at a file in a result, and reports that', () => {
+    const chart = { ...image, detail: 'high' };
+    const { body, lost } = encode({
+      turns: [assistant(call('c1')), tool(result('c1', '', { content: [chart] }))],
+    });
+    expect([JSON.stringify(body).includes('mediaResolution'), lost]).toEqual([
+      false,
+      ['turns[1].blocks[0].content[0].detail'],
+    ]);
+  });
 });

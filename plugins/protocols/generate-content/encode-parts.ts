@@ -149,7 +149,8 @@ export function encodeResult(
       continue;
     }
     const fitsInside = own || (modern && content.kind !== 'audio' && content.kind !== 'video');
-    for (const file of encodeBlock(content, place, encoding)) {
+    const medium = fitsInside && !own ? loseDetail(content, place, lose) : content;
+    for (const file of encodeBlock(medium, place, encoding)) {
       if (typeof file.text === 'string') texts.push(file.text);
       else if (fitsInside) parts.push(file);
       else {
@@ -166,6 +167,13 @@ export function encodeResult(
     parts: parts.length > 0 ? parts : undefined,
   };
   return { part: overlay(bag.getFields(block), { functionResponse: result }), files };
+}
+
+/** Google refuses a resolution inside a function's result. */
+function loseDetail({ detail, ...rest }: MediaBlock, path: string, lose: Encoding['lose']): MediaBlock {
+  if (detail !== undefined && detail !== 'auto')
+    lose(`${path}.detail`, 'a file in the result of a function has no resolution');
+  return rest;
 }
 
 /**
