@@ -209,6 +209,14 @@ describe('Gemini CLI', () => {
   const schema = z.object({
     security: z.object({ auth: z.object({ selectedType: z.literal('gemini-api-key') }) }),
     model: z.object({ name: z.string() }),
+    modelConfigs: z.object({
+      customOverrides: z.array(
+        z.object({
+          match: z.object({ model: z.string() }),
+          modelConfig: z.object({ model: z.string() }),
+        }),
+      ),
+    }),
   });
 
   it('calls by its settings.json and .env', async () => {
@@ -233,6 +241,13 @@ describe('Gemini CLI', () => {
     expect(JSON.parse(stream.at(-1)?.[0]?.slice('data: '.length) ?? '')).toMatchObject({
       candidates: [{ finishReason: 'STOP' }],
     });
+  });
+
+  it('names its model for what it asks beside the conversation, too', () => {
+    const { model, modelConfigs } = schema.parse(parseCommented(readSettings('gemini-cli/settings.json')));
+    const { customOverrides: overrides } = modelConfigs;
+    expect(overrides.map(({ match }) => match.model)).toContain('gemini-3-flash-base');
+    for (const { modelConfig } of overrides) expect(modelConfig).toEqual({ model: model.name });
   });
 });
 
