@@ -209,21 +209,17 @@ describe('Gemini CLI', () => {
   const schema = z.object({
     security: z.object({ auth: z.object({ selectedType: z.literal('gemini-api-key') }) }),
     model: z.object({ name: z.string() }),
-    modelConfigs: z.object({
-      customOverrides: z.array(
-        z.object({
-          match: z.object({ model: z.string() }),
-          modelConfig: z.object({ model: z.string() }),
-        }),
-      ),
-    }),
+    modelConfigs: z.object({ customOverrides: z.array(z.object({ modelConfig: z.unknown() })).min(1) }),
   });
 
   it('calls by its settings.json and .env', async () => {
     const { GOOGLE_GEMINI_BASE_URL: base, GEMINI_API_KEY: shown = '' } = parseEnv(
       readSettings('gemini-cli/.env'),
     );
-    const { model } = schema.parse(parseCommented(readSettings('gemini-cli/settings.json')));
+    const { model, modelConfigs } = schema.parse(parseCommented(readSettings('gemini-cli/settings.json')));
+    // Without these, Gemini CLI calls models of Google beside the conversation.
+    for (const { modelConfig } of modelConfigs.customOverrides)
+      expect(modelConfig).toEqual({ model: model.name });
     const headers = {
       'x-goog-api-key': shown,
       'user-agent': 'GeminiCLI/0.61.0/gemini (linux; x64)',
@@ -241,13 +237,6 @@ describe('Gemini CLI', () => {
     expect(JSON.parse(stream.at(-1)?.[0]?.slice('data: '.length) ?? '')).toMatchObject({
       candidates: [{ finishReason: 'STOP' }],
     });
-  });
-
-  it('names its model for what it asks beside the conversation, too', () => {
-    const { model, modelConfigs } = schema.parse(parseCommented(readSettings('gemini-cli/settings.json')));
-    const { customOverrides: overrides } = modelConfigs;
-    expect(overrides.map(({ match }) => match.model)).toContain('gemini-3-flash-base');
-    for (const { modelConfig } of overrides) expect(modelConfig).toEqual({ model: model.name });
   });
 });
 

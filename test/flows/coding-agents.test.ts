@@ -126,7 +126,7 @@ describe.each(wires)('on %s', (wire) => {
     expect(hear('responses', joinStream('responses', second.text)).text).toBe('Done.');
   });
 
-  it('shows the model a picture that Codex opens, and gives Codex its tools by their namespaces', async () => {
+  it('gives Codex the namespace of a called tool, and the model a picture Codex opens', async () => {
     quartet.vendors[wire].script(
       getModel(wire, 'thinking').upstream,
       { toolCalls: [{ name: 'spawn_agent', arguments: '{}' }] },
