@@ -7,7 +7,7 @@ describe('a whole reply', () => {
   it.each([[null], ['text'], [[]], [{}], [{ object: 'list', data: [] }], [{ error: null }]])(
     'is refused if it is %j',
     (body) => {
-      expect(() => upstream.decodeReply(body, makeCall())).toThrow(/no chat completion/);
+      expect(() => upstream.decodeReply(body, makeCall())).toThrow(/not a chat completion/);
     },
   );
 

@@ -1,5 +1,5 @@
 /**
- * Citations of a reply, in both directions. Their offsets count characters in the whole text of the message.
+ * Converts citations of a reply, in both directions. Offsets count characters in the message's entire text.
  */
 import { toCount, type Annotation } from '../../../core/index.ts';
 import { readString } from '../../shared/wire-kit/values.ts';
@@ -21,7 +21,7 @@ export function decodeAnnotation(wire: Fields): Annotation {
   };
 }
 
-/** `start` and `end` replace missing offsets. Undefined for kinds that this protocol does not have. */
+/** `start` and `end` replace missing offsets. Returns undefined for kinds that this protocol lacks. */
 export function encodeAnnotation(annotation: Annotation, start: number, end: number): Fields | undefined {
   const rest = bag.getFields(annotation);
   if (annotation.kind !== 'url') return Object.keys(rest).length > 0 ? rest : undefined;

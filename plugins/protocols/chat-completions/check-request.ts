@@ -1,4 +1,4 @@
-/** Checks a client's request: its shape by the wire schema, then the rules that concern several fields. */
+/** Checks a client's request: first its shape against the wire schema, then rules that span fields. */
 import { buildChoiceError } from '../../shared/wire-kit/offered-tools.ts';
 import { refuseOtherModels } from '../../shared/wire-kit/provider-object.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
@@ -6,7 +6,7 @@ import { readReferredName } from './decode-tools.ts';
 import * as WireMessages from './wire-messages.ts';
 import * as Wire from './wire.ts';
 
-/** Throws `invalid_request`, naming the field. */
+/** Throws `invalid_request` with the name of the field. */
 export function checkRequest(body: unknown): Wire.Request {
   const wire = checkWire(Wire.request, body);
   checkTogether(wire);
@@ -22,7 +22,7 @@ function checkTogether(wire: Wire.Request): void {
   if (wire.stream_options && !wire.stream)
     throw buildFieldError('stream_options', 'is only for streams', '"stream": true with it, or leave it out');
   if (wire.top_logprobs && !wire.logprobs)
-    throw buildFieldError('top_logprobs', 'is only for calls with log probabilities', withLogprobs);
+    throw buildFieldError('top_logprobs', 'needs log probabilities', withLogprobs);
   const { models } = wire;
   if (Array.isArray(models) && models.length > 0) refuseOtherModels('models');
   checkToolChoice(wire);

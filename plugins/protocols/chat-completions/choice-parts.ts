@@ -1,6 +1,6 @@
 /**
  * Turns canonical events into parts of a candidate's message, in the shape of a chunk's delta. A stream sends
- * the parts one by one; a whole reply joins them.
+ * the parts one by one; a JSON reply merges them.
  */
 import type { CanonicalEvent, ReplyContext, EventOf, Annotation } from '../../../core/index.ts';
 import { seal } from '../../shared/wire-kit/envelope.ts';
@@ -30,20 +30,20 @@ interface Candidate {
   refuses: boolean;
   /** Characters of text so far, for the offsets of citations. */
   length: number;
-  /** Log probabilities that wait for their text. */
+  /** Log probabilities come before their text, and are sent with it. */
   logprobs: Fields | undefined;
 }
 
 interface OpenBlock {
   readonly start: EventOf<'block-start'>;
-  /** The index of a tool call in its candidate. */
+  /** If the block is a tool call: its index in the candidate. */
   readonly call: number;
   /** Characters of the message before this block. */
   readonly offset: number;
-  /** Data that is only sent at the block's end: an image, or reasoning with its seal. */
-  readonly said: Transcript;
-  /** Citations of the block's whole text: they have no offsets, and Anthropic streams them first. */
-  readonly cited: Annotation[];
+  /** Data that is sent only when the block ends: an image, or reasoning together with its seal. */
+  readonly transcript: Transcript;
+  /** Citations without offsets span the block's entire text. Anthropic streams them before the text. */
+  readonly pendingCitations: Annotation[];
   isOver: boolean;
 }
 
@@ -56,7 +56,7 @@ export class ChoiceParts {
     this.#context = context;
   }
 
-  /** Returns what an event adds to its candidate's message, if anything. */
+  /** Returns the part that an event adds to its candidate's message, if any. */
   push(event: CanonicalEvent): ChoicePart | undefined {
     switch (event.type) {
       case 'block-delta':
@@ -99,15 +99,15 @@ export class ChoiceParts {
       start,
       call,
       offset: candidate.length,
-      said: new Transcript(),
-      cited: [],
+      transcript: new Transcript(),
+      pendingCitations: [],
       isOver: false,
     });
     candidate.refuses ||= start.kind === 'refusal';
     if (start.kind === 'audio')
       return { candidate: start.candidate, delta: { audio: this.#buildAudioHead(start) } };
     if (start.kind === 'server-tool' || start.kind === 'code')
-      this.#context.reportLoss?.(start.kind, 'chat-completions does not show what a vendor ran itself');
+      this.#context.reportLoss?.(start.kind, 'chat-completions cannot show tools that the provider ran');
     if (start.kind !== 'tool-call') return undefined;
     candidate.calls += 1;
     const {
@@ -125,7 +125,7 @@ export class ChoiceParts {
     };
   }
 
-  /** Audio of other protocols has no id, transcript or expiry, which clients expect next to its data. */
+  /** Clients expect an id, a transcript and an expiry with audio. Other protocols send none of them. */
   #buildAudioHead({ id }: EventOf<'block-start'>): Fields {
     return id === undefined
       ? { id: `audio_${this.#context.id}`, transcript: '', expires_at: this.#context.created }
@@ -144,7 +144,7 @@ export class ChoiceParts {
       case 'refusal':
         return this.#attachLogprobs(index, this.#ensureCandidate(index), { refusal: text });
       case 'reasoning':
-        block.said.add(text);
+        block.transcript.add(text);
         return { candidate: index, delta: { reasoning_content: text } };
       case 'tool-call': {
         return { candidate: index, delta: { tool_calls: [encodeFragment(block, text)] } };
@@ -155,10 +155,10 @@ export class ChoiceParts {
           delta: { audio: { ...bag.getFields({ vendor }), ...(text === '' ? {} : { data: text }) } },
         };
       case 'image':
-        block.said.add(text);
+        block.transcript.add(text);
         return undefined;
       default:
-        // This protocol has no place for hosted search and code.
+        // This protocol cannot express hosted search and code.
         return undefined;
     }
   }
@@ -166,7 +166,7 @@ export class ChoiceParts {
   #cite({ candidate, block: number, annotation }: EventOf<'annotation'>): ChoicePart | undefined {
     const block = this.#blocks.get(number);
     if (block && !block.isOver && annotation.start === undefined) {
-      block.cited.push(annotation);
+      block.pendingCitations.push(annotation);
       return undefined;
     }
     const annotations = this.#encodeAnnotations([annotation], candidate, block);
@@ -199,12 +199,13 @@ export class ChoiceParts {
   #end({ candidate: index, block: number, opaque = [] }: EventOf<'block-end'>): ChoicePart | undefined {
     const block = this.#blocks.get(number);
     if (!block) return undefined;
-    const { start, said, cited } = block;
+    const { start, transcript, pendingCitations } = block;
     block.isOver = true;
-    const annotations = this.#encodeAnnotations(cited, index, block);
+    const annotations = this.#encodeAnnotations(pendingCitations, index, block);
     const citing = annotations.length > 0 ? { annotations } : undefined;
     if (start.kind === 'image') {
-      const url = bag.getFields(start).url ?? `data:${start.mediaType ?? 'image/png'};base64,${said.text}`;
+      const url =
+        bag.getFields(start).url ?? `data:${start.mediaType ?? 'image/png'};base64,${transcript.text}`;
       return {
         candidate: index,
         delta: { images: [{ type: 'image_url', image_url: { url }, ...writeSignatures(opaque, seal) }] },
@@ -221,14 +222,17 @@ export class ChoiceParts {
         : undefined;
     }
     if (start.kind !== 'reasoning' && start.kind !== 'text') {
-      this.#context.reportLoss?.(`${start.kind}.opaque`, 'chat-completions has no place for what seals it');
+      this.#context.reportLoss?.(
+        `${start.kind}.opaque`,
+        'chat-completions has no field for its sealed state',
+      );
       return undefined;
     }
     const candidate = this.#ensureCandidate(index);
-    // State of the text is sent with the reasoning, and marked.
+    // Sealed state of text travels in `reasoning_details` too, with a mark.
     const details =
       start.kind === 'reasoning'
-        ? sealDetails({ text: said.text, opaque }, candidate.entries)
+        ? sealDetails({ text: transcript.text, opaque }, candidate.entries)
         : sealDetails({ text: '', opaque: opaque.map(markAsTextState) }, candidate.entries);
     candidate.entries += 1;
     return { candidate: index, delta: { ...citing, reasoning_details: details } };
@@ -238,7 +242,7 @@ export class ChoiceParts {
     const { candidate: index, reason } = event;
     loseForeignFields(this.#context, event, protocolName);
     if (event.stopSequence !== undefined)
-      this.#context.reportLoss?.('stopSequence', 'chat-completions does not say at which one it stopped');
+      this.#context.reportLoss?.('stopSequence', 'chat-completions does not name the stop sequence');
     const candidate = this.#ensureCandidate(index);
     // As at OpenAI. SDKs that parse replies throw at a filtered one, and its refusal is not read.
     const unified = reason.unified === 'refusal' && candidate.refuses ? 'stop' : reason.unified;
@@ -250,7 +254,7 @@ export class ChoiceParts {
   }
 }
 
-/** A fragment of a call. Clients that validate chunks require the object of its type, even if it is empty. */
+/** Clients that validate chunks require the object named by the call's type, even if it is empty. */
 function encodeFragment({ start, call }: OpenBlock, text: string): Fields {
   return { index: call, ...(start.custom ? { custom: { input: text } } : { function: { arguments: text } }) };
 }

@@ -1,6 +1,6 @@
 /**
- * Turns the deltas of one choice into the events of one candidate: which blocks they open, fill and close. A
- * whole completion passes its message as a single delta.
+ * Turns the deltas of one choice into the events that open, fill and close the blocks of one candidate. For a
+ * reply that is not streamed, the message is a single delta.
  */
 import type { BlockKind, Opaque } from '../../../core/index.ts';
 import { readUrl } from '../../shared/wire-kit/media.ts';
@@ -17,9 +17,9 @@ interface OpenBlock extends OpenReasoning {
   readonly kind: BlockKind;
 }
 
-/** What all choices of a reply have in common. */
+/** Facts that all choices of a reply share. */
 export interface ReplyFacts {
-  /** The state that marks reasoning which came without a seal. */
+  /** The empty seal for reasoning that comes without one. */
   readonly unsealed: readonly Opaque[];
   /** The media type of audio in the reply. */
   readonly soundType: string | undefined;
@@ -46,7 +46,7 @@ export class ChoiceDecoder {
     return this.#calls.any;
   }
 
-  /** Whether no tool call breaks off in its arguments. */
+  /** Whether the arguments of every tool call are complete. */
   get isWhole(): boolean {
     return this.#calls.whole;
   }
@@ -58,7 +58,7 @@ export class ChoiceDecoder {
     if (isObject(logprobs)) this.#readLogprobs(logprobs);
     if (typeof content === 'string') this.#addText('text', content);
     else if (Array.isArray(content)) this.#readParts(content);
-    // After the text that they annotate: a whole message holds both.
+    // A message that is not streamed holds both: read annotations after the text that they annotate.
     if (Array.isArray(delta.annotations)) this.#readAnnotations(delta.annotations);
     if (typeof refusal === 'string') this.#addText('refusal', refusal);
     if (isObject(delta.audio)) this.#readAudio(delta.audio);
@@ -79,7 +79,7 @@ export class ChoiceDecoder {
     if (text !== '') this.#reply.log.addText(this.index, this.#ensureBlock(kind), text);
   }
 
-  /** The open block if it is of this kind, or else a new one. */
+  /** Returns the open block if it is of this kind; otherwise opens a new one. */
   #ensureBlock(kind: BlockKind, facts?: BlockFacts): number {
     return (this.#open?.kind === kind ? this.#open : this.#start(kind, facts)).block;
   }
@@ -87,8 +87,8 @@ export class ChoiceDecoder {
   #start(kind: BlockKind, facts?: BlockFacts): OpenBlock {
     this.#close();
     const block = this.#reply.log.startBlock(this.index, kind, facts);
-    const said = kind === 'reasoning' ? new Transcript() : undefined;
-    const open: OpenBlock = { block, kind, said, entry: undefined, opaque: [] };
+    const transcript = kind === 'reasoning' ? new Transcript() : undefined;
+    const open: OpenBlock = { block, kind, transcript, entry: undefined, opaque: [] };
     this.#open = open;
     if (kind === 'text') this.#text = block;
     return open;
@@ -102,16 +102,16 @@ export class ChoiceDecoder {
     this.#reply.log.endBlock(this.index, open.block, isUnsealed ? this.#facts.unsealed : open.opaque);
   }
 
-  /** Text that follows a seal belongs to another block of reasoning. */
+  /** A seal ends a block of reasoning: text after it starts a new block. */
   #addReasoning(text: unknown): void {
     if (typeof text !== 'string' || text === '') return;
     const isOpen = this.#open?.kind === 'reasoning' && this.#open.opaque.length === 0;
     const open = isOpen && this.#open ? this.#open : this.#start('reasoning');
-    open.said?.add(text);
+    open.transcript?.add(text);
     this.#addText('reasoning', text);
   }
 
-  /** Returns whether the entries held text; the plain field next to them then repeats it. */
+  /** Returns whether the entries held text. If they did, the plain reasoning field repeats it. */
   #readDetails(details: readonly unknown[]): boolean {
     const { entries, hasText } = readEntries(details);
     for (const entry of entries) {

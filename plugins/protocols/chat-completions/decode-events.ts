@@ -1,7 +1,7 @@
 /**
- * Turns a provider's reply into canonical events, chunk by chunk. A whole completion is read as one chunk
- * whose messages are its deltas. Every event of every stream passes here, if only for metering, so the guards
- * are written by hand.
+ * Turns a provider's reply into canonical events, chunk by chunk. A completion that is not streamed is read
+ * as one chunk, with its messages as deltas. Every event of every stream passes through here, if only to be
+ * metered, so the checks are written by hand for speed.
  */
 import {
   GatewayError,
@@ -33,24 +33,24 @@ export class ReplyDecoder implements EventDecoder {
   readonly #call: ClientCall;
   readonly #facts: ReplyFacts;
   readonly #sink: ReplySink;
-  /** The field of a choice that holds its content: `delta` in a chunk, `message` in a whole completion. */
+  /** The field of a choice that holds its content: `delta` in a chunk, `message` in a JSON reply. */
   #contentField: 'delta' | 'message' = 'delta';
   readonly #choices = new Map<number, ChoiceDecoder>();
   readonly #log = new ReplyLog();
   #started = false;
   #over = false;
-  /** Its id and its time, of which ids of calls are made. */
+  /** The reply's id and time. Missing call ids are derived from them. */
   #identity: readonly unknown[] = [];
   /** Output tokens so far. */
   #output = 0;
-  /** Whether the latest chunk with content reported usage, as the last one of a reply does. */
-  #isMarked = false;
-  /** Whether an unreadable event was skipped. It may have held the finish reason: usage marks no end now. */
-  #isLost = false;
+  /** Whether usage came with or after the latest content, as it does at the end of a reply. */
+  #endsWithUsage = false;
+  /** Whether an unreadable event was skipped. It may have held a finish reason, so usage proves no end. */
+  #hasGap = false;
 
   constructor(call: ClientCall, model?: Model) {
     this.#call = call;
-    // Clients of this protocol send reasoning back as they got it, without a seal.
+    // Clients of this protocol send reasoning back as they received it, so it needs no seal.
     const unsealed = model && !(call instanceof ChatCall) ? markUnsealed(model) : [];
     this.#facts = { unsealed, soundType: findSoundType(call) };
     this.#sink = {
@@ -62,7 +62,7 @@ export class ReplyDecoder implements EventDecoder {
 
   push(wire: WireEvent): CanonicalEvent[] {
     if (this.#over) return [];
-    if (wire.data === '[DONE]') this.#end(this.#finishAll(this.#isMarked));
+    if (wire.data === '[DONE]') this.#end(this.#finishAll(this.#endsWithUsage));
     else this.#readChunk(parseJson(wire.data), wire);
     return this.#log.take();
   }
@@ -73,10 +73,10 @@ export class ReplyDecoder implements EventDecoder {
     return this.#log.take();
   }
 
-  /** Reads a whole completion. Throws if the body is not one. */
+  /** Reads a completion that is not streamed. Throws if the body is not one. */
   decodeWhole(body: unknown): CanonicalEvent[] {
     if (!isObject(body) || !(Array.isArray(body.choices) || body.error))
-      throw new GatewayError('upstream_failed', 'The provider sent a reply that is no chat completion.');
+      throw new GatewayError('upstream_failed', 'The provider sent a reply that is not a chat completion.');
     this.#contentField = 'message';
     this.#readChunk(body);
     if (!this.#over) this.#end(this.#finishAll(true));
@@ -91,7 +91,7 @@ export class ReplyDecoder implements EventDecoder {
     const hasFailed = error !== undefined && error !== null;
     if (!this.#started && !hasFailed) this.#start(chunk);
     if (Array.isArray(choices)) {
-      if (choices.length > 0) this.#isMarked = false;
+      if (choices.length > 0) this.#endsWithUsage = false;
       choices.forEach((choice: unknown, position) => {
         if (isObject(choice)) this.#readChoice(choice, position);
       });
@@ -101,7 +101,7 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   #skip(wire: WireEvent | undefined): void {
-    if (wire && this.#log.skip(wire)) this.#isLost = true;
+    if (wire && this.#log.skip(wire)) this.#hasGap = true;
     else this.#fail({ message: unreadableEvent });
   }
 
@@ -119,7 +119,7 @@ export class ReplyDecoder implements EventDecoder {
     const choice = this.#ensureChoice(toCount(index) ?? position);
     if (isObject(content)) choice.read(content, logprobs);
     if (isObject(wire.error)) this.#fail(wire.error);
-    // Azure leaves the message out of a choice that it filtered.
+    // Azure omits the message of a choice that its content filter removed.
     else if (this.#contentField === 'message' && !isObject(content) && reason !== 'content_filter')
       this.#fail({ message: 'The provider sent a choice without a message.' });
     else if (typeof reason === 'string' && reason !== '' && !choice.isFinished) this.#finish(choice, reason);
@@ -135,7 +135,7 @@ export class ReplyDecoder implements EventDecoder {
 
   #readUsage(usage: Fields, { service_tier }: Fields): void {
     const counted = decodeUsage(usage);
-    this.#isMarked = counted !== undefined && !this.#isLost;
+    this.#endsWithUsage = counted !== undefined && !this.#hasGap;
     if (!counted) return;
     this.#output = counted.output ?? this.#output;
     this.#log.emit({
@@ -144,7 +144,10 @@ export class ReplyDecoder implements EventDecoder {
     });
   }
 
-  /** Whether every choice has finished. If `whole`, none lacks more than its finish reason. */
+  /**
+   * Returns whether every choice has finished. `whole` tells that the reply reached its end: a choice that
+   * lacks only its finish reason then gets one.
+   */
   #finishAll(whole: boolean): boolean {
     let all = true;
     for (const choice of this.#choices.values()) {
@@ -156,19 +159,19 @@ export class ReplyDecoder implements EventDecoder {
     return all;
   }
 
-  /** A reply that is as long as its limit was cut by it. */
+  /** If the output is as long as its limit, assumes that the limit cut the reply. */
   #guessReason(): 'length' | 'stop' {
     const { outputLimit = Infinity, candidates } = this.#call;
     return candidates === 1 && this.#output >= outputLimit ? 'length' : 'stop';
   }
 
   #finish(choice: ChoiceDecoder, raw: string): void {
-    // Ending the choice also ends its calls, so this has to be known before.
-    const isTorn = this.#isLost && !choice.isWhole;
+    // Read before `end`, which closes the choice's calls.
+    const isTorn = this.#hasGap && !choice.isWhole;
     choice.end();
     const unified = decodeFinish(raw, choice.hasCalls);
     if (unified === 'error') return this.#fail({ message: `The provider ended its reply with "${raw}".` });
-    if (isTorn || (this.#isLost && unified === 'tool-calls' && !choice.hasCalls))
+    if (isTorn || (this.#hasGap && unified === 'tool-calls' && !choice.hasCalls))
       return this.#fail({ message: unreadableEvent });
     choice.isFinished = true;
     this.#log.emit({ type: 'finish', candidate: choice.index, reason: { unified, raw } });
@@ -187,7 +190,7 @@ export class ReplyDecoder implements EventDecoder {
   }
 }
 
-/** Fields that are read elsewhere, or are about our account, which clients must not see. */
+/** Fields that are read elsewhere, and fields about the operator's account, which clients must not see. */
 const chunkFields = splitNames(`
   id object created model choices usage error obfuscation x_groq provider usage_breakdown
 `);

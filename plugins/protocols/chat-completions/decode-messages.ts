@@ -1,4 +1,4 @@
-/** Turns messages into canonical turns, one for one. The blocks of a turn are in reading order. */
+/** Turns each message into one canonical turn, with its blocks in reading order. */
 import type { Block, Turn, TextBlock } from '../../../core/index.ts';
 import { markUnknown, buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -9,16 +9,16 @@ import { readReasoning } from './reasoning.ts';
 import { readSignatures } from './signatures.ts';
 import * as Wire from './wire-messages.ts';
 
-/** Flag of a turn that keeps a whole message, since its role is unknown. */
+/** Flag of a turn that holds a complete message of an unknown role. */
 export const wholeMessage = 'message';
-/** Flag of a block that keeps a whole call, since its type is unknown. */
+/** Flag of a block that holds a complete call of an unknown type. */
 export const wholeCall = 'call';
 
-/** What the messages before a result say about the call that it answers. */
+/** What earlier messages tell about the calls. A result names only the call's id, or its function. */
 interface EarlierCalls {
-  /** By call id: the tool's name. */
+  /** Tool names by call id. */
   readonly names: Map<string, string>;
-  /** By function name: the id that was generated for the latest `function_call`, which has none. */
+  /** Ids by function name. A `function_call` has no id, so one is generated for the latest of each name. */
   readonly generatedIds: Map<string, string>;
 }
 
@@ -79,10 +79,9 @@ function decodeToolResult(
   const name = message.name ?? undefined;
   const content = decodeContent(message.content, `${at}.content`, true);
   const parts = content.filter((block) => block.type === 'text' || block.type === 'media');
-  // A content with unknown parts is kept whole, for providers that know them.
+  // Content with unknown parts is kept unchanged, for providers that know them.
   const known = ['role', 'name', 'tool_call_id', ...(parts.length < content.length ? [] : ['content'])];
-  // Some clients repeat the tool's name. It is no participant's name, which other protocols would report as
-  // lost.
+  // Some clients repeat the tool's name here. As a participant's name, it would be reported as lost.
   const isToolName = name !== undefined && name === names.get(callId);
   const result = { type: 'tool-result', callId, content: parts, at } as const;
   return {

@@ -1,4 +1,4 @@
-/** Content parts of a message as canonical blocks. Parts of unknown types are kept as they are. */
+/** Turns content parts of a message into canonical blocks. Parts of unknown types are kept unchanged. */
 import type { Block, MediaBlock } from '../../../core/index.ts';
 import { decodeCache, readCacheLeftover } from '../../shared/wire-kit/cache-breakpoint.ts';
 import { toAudioType, isUrl, readFileData, readUrl, type ReadMedium } from '../../shared/wire-kit/media.ts';
@@ -11,7 +11,7 @@ import * as Wire from './wire-messages.ts';
 
 /** The vendor whose file ids this protocol uses. */
 export const fileVendor = 'openai';
-/** Flag of an image that a model generated, which is in a field of its own next to the content. */
+/** Flag of an image that a model generated. The message holds it in `images`, not in its content. */
 export const generatedImage = 'made';
 /** Flag of media in one of Mistral's short forms. */
 export const shortForm = 'short';
@@ -20,7 +20,7 @@ export function readForm(content: Wire.Content | null | undefined): string[] {
   return Array.isArray(content) ? ['parts'] : [];
 }
 
-/** `isInput` is false for content that the model wrote. */
+/** `isInput`: the client wrote the content, not the model. */
 export function decodeContent(content: Wire.Content, at: string, isInput: boolean): Block[] {
   if (typeof content === 'string') return [{ type: 'text', text: content, at }];
   return content.map((part, index) => {
@@ -92,7 +92,7 @@ function readMedia(part: MediaPart): Media {
   }
 }
 
-/** Reads a URL in the place of the object that other providers want around it. */
+/** Reads a bare URL. Other providers require an object around it. */
 function readShort(url: string): Media {
   const { form, ...facts } = readUrl(url);
   return { ...facts, form: [...form, shortForm] };
@@ -134,7 +134,7 @@ function readFile(file: PartOf<'file'>['file']): Media {
   return { ...readFileData(data), filename, rest: pickUnread(file, ['file_data', 'filename']) };
 }
 
-/** An image that the model generated, which its provider may have signed. */
+/** Decodes an image that the model generated. Its provider may have signed it. */
 export function decodeGeneratedImage({ extra_content: extra, ...part }: PartOf<'image_url'>): MediaBlock {
   const { opaque } = readSignatures(extra);
   return { ...decodeMedia(part, [generatedImage]), ...(opaque.length > 0 ? { opaque } : {}) };

@@ -1,7 +1,7 @@
 /**
  * Turns a client's request into the canonical form: one turn for each message, in order. Fields without a
- * canonical name, and which of several spellings the client used, are kept with them, so that our encoder can
- * restore the request.
+ * canonical name are kept, and so are notes on the client's spelling, so that the encoder of this protocol
+ * can restore the request.
  */
 import type { CanonicalRequest, Format } from '../../../core/index.ts';
 import {
@@ -17,7 +17,7 @@ import { decodeToolChoice, decodeTools, readChoiceLeftover } from './decode-tool
 import { hasForeignMarks, isForeign } from './foreign-marks.ts';
 import * as Wire from './wire.ts';
 
-/** Fields that are not kept whole. `collectLeftover` keeps the rest of those in the last line. */
+/** Fields that are read, those in the last line only in part: `collectLeftover` keeps the rest. */
 const readFields = splitNames(`
   model messages stream tools parallel_tool_calls max_tokens max_completion_tokens n temperature top_p top_k
   frequency_penalty presence_penalty seed stop logprobs top_logprobs verbosity reasoning_effort modalities
@@ -62,16 +62,16 @@ export function decodeRequest(wire: Wire.Request, text: string): CanonicalReques
   };
 }
 
-/** vLLM's `top_k` for all tokens. */
+/** vLLM's value of `top_k` for all tokens. */
 const everyToken = -1;
 
-/** If a client states the limit under both names, the lower one counts. */
+/** If a client sends the limit under both names, the lower one applies. */
 export function readLimit(wire: Wire.Request): number | undefined {
   const { max_tokens: old, max_completion_tokens: current } = wire;
   return old && current ? Math.min(old, current) : (old ?? current ?? undefined);
 }
 
-/** The client's names of canonical fields, where they differ from this protocol's current ones. */
+/** Maps canonical fields to the client's names, if these differ from the protocol's current ones. */
 function readNames(
   wire: Wire.Request,
   marked: boolean,
@@ -118,7 +118,7 @@ const formatFields = {
   json_schema: new Set(['type', 'json_schema']),
 };
 
-/** The rest of fields that are read in part. */
+/** Collects the rest of fields that are read only in part. */
 function collectLeftover(wire: Wire.Request): Fields {
   return {
     ...nestFields('stream_options', pickUnread(wire.stream_options ?? {}, ['include_usage'])),
@@ -186,8 +186,8 @@ export function decodeReasoning({ reasoning_effort: stated, reasoning }: Wire.Re
 }
 
 /**
- * A seed may be too large for a double. Its digits are then taken from the text, and only from the outermost
- * object: tools and metadata may have a `seed` as well.
+ * A seed may be too large for a double; its digits are then read from the text. Only the outermost object
+ * counts: tools and metadata may also hold a `seed`.
  */
 function readSeed(seed: number | null | undefined, text: string): number | string | undefined {
   if (typeof seed !== 'number') return undefined;

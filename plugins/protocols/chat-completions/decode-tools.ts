@@ -1,6 +1,6 @@
 /**
- * Decodes tools and the choice of a tool. `functions` and `function_call` are the old names of `tools` and
- * `tool_choice`; which ones a client used is kept in the form.
+ * Decodes tools and the tool choice. `functions` and `function_call` are the old names of `tools` and
+ * `tool_choice`; a note in `form` tells which names the client used.
  */
 import type { Tool, ToolChoice } from '../../../core/index.ts';
 import { findKnown } from '../../shared/wire-kit/open-values.ts';
@@ -28,7 +28,7 @@ export function decodeTools(wire: Wire.Request, form: string[]): Tool[] | undefi
   return [...(tools ?? []), search];
 }
 
-/** Decodes the choice of a tool, and adds notes about its spelling to `form`. */
+/** Decodes the tool choice, and adds notes about its spelling to `form`. */
 export function decodeToolChoice(wire: Wire.Request, form: string[]): ToolChoice | undefined {
   const call = wire.function_call;
   if (wire.tool_choice || !call) return decodeChoice(wire.tool_choice);
@@ -45,7 +45,7 @@ export function decodeToolChoice(wire: Wire.Request, form: string[]): ToolChoice
 const functionFields = new Set(['name', 'description', 'parameters', 'strict']);
 const customFields = new Set(['name', 'description', 'format']);
 
-/** What is left of an object and of the one inside it that has the type's name. */
+/** Returns the unread fields of an object, and of the object inside it that is named after its type. */
 function readInnerLeftover(outer: object, name: string, inner: object, known: ReadonlySet<string>): Fields {
   return { ...pickUnread(outer, ['type', name]), ...nestFields(name, pickUnread(inner, known)) };
 }
@@ -90,7 +90,7 @@ function decodeMode(mode: string): (typeof modes)[number] | undefined {
   return mode === 'any' ? 'required' : findKnown(mode, modes);
 }
 
-/** Returns undefined also for a choice that only its provider knows; `readChoiceLeftover` keeps that one. */
+/** Returns undefined for a choice that only its provider knows too; `readChoiceLeftover` keeps that one. */
 function decodeChoice(choice: Wire.Request['tool_choice']): ToolChoice | undefined {
   if (!choice) return undefined;
   if (typeof choice !== 'string') return Wire.isNamedChoice(choice) ? decodeNamed(choice) : undefined;
@@ -114,7 +114,7 @@ function decodeNamed(choice: Wire.NamedChoice): ToolChoice {
   };
 }
 
-/** The choices that only their provider knows. */
+/** Returns the choices that only their provider knows. */
 export function readChoiceLeftover({ tool_choice: choice, function_call: call }: Wire.Request): Fields {
   const isKnown =
     !choice || (typeof choice === 'string' ? decodeMode(choice) !== undefined : Wire.isNamedChoice(choice));

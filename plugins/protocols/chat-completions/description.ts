@@ -1,4 +1,4 @@
-/** What chat-completions takes and returns, for the OpenAPI document. What providers add is allowed too. */
+/** Describes the endpoint for the OpenAPI document. Fields that providers add pass too. */
 import { z } from 'zod';
 import type { CallDescription } from '../../../core/index.ts';
 import { count, describeListing, errorSchema, listedModel } from '../../shared/wire-kit/reply-schemas.ts';

@@ -1,4 +1,4 @@
-/** Turns of the assistant as messages: text, reasoning, refusals, tool calls and generated images. */
+/** Encodes the assistant's turns as messages: text, reasoning, refusals, tool calls and generated images. */
 import type {
   Block,
   Opaque,
@@ -84,7 +84,7 @@ function addBlock(draft: Draft, { block, path }: Placed, encoding: Encoding): vo
       else (bag.getForm(block).includes(wholeCall) ? draft.calls : draft.content).push(block.value);
       break;
     default:
-      encoding.lose(path, 'an assistant message has no place for it');
+      encoding.lose(path, 'an assistant message cannot hold it');
   }
 }
 
@@ -107,17 +107,17 @@ export function encodeRefusal(block: Refusal): Fields {
   return overlay(bag.getFields(block), { type: 'refusal', refusal: block.text });
 }
 
-/** Reasoning as a part of the content, as Mistral writes it. */
+/** Encodes reasoning as a part of the content, as Mistral does. */
 export function encodeThinking(block: ReasoningBlock): Fields {
   return overlay(bag.getFields(block), { type: 'thinking', thinking: [{ type: 'text', text: block.text }] });
 }
 
-/** Whether a block holds a value of this protocol that the decoder did not know. It is restored as it was. */
+/** Whether a block holds an unknown value of this protocol, which is restored unchanged. */
 export function isOwnForeign(block: Block): block is BlockOf<'foreign'> {
   return block.type === 'foreign' && block.protocol === protocolName;
 }
 
-/** Whether an image goes back into the field that this protocol read it from. */
+/** Whether an image goes back into `images`, where the decoder read it. */
 function isGenerated(block: MediaBlock, { own, model }: Encoding): boolean {
   return own && bag.getForm(block).includes(generatedImage) && !refusesExtensions(model);
 }
@@ -130,7 +130,7 @@ function encodeGenerated({ block, path }: Placed<MediaBlock>, encoding: Encoding
   });
 }
 
-/** Media of the assistant, which its message cannot hold: the user shows it instead. */
+/** Encodes the assistant's media. An assistant message cannot hold it, so a user message shows it. */
 export function encodeShown(placed: readonly Placed[], encoding: Encoding): Fields[] {
   const media = placed.flatMap(({ block, path }) =>
     block.type === 'media' && !isGenerated(block, encoding) ? [{ block, path }] : [],
@@ -146,14 +146,14 @@ function encodeSignatures(opaque: Opaque[] = [], path: string, { owner, lose }: 
   return writeSignatures(kept, ({ value }) => value);
 }
 
-/** A call id that the model accepts. A client of this protocol keeps its own ids if the model accepts any. */
+/** Returns a call id that the model accepts. This protocol's clients keep theirs if any id is accepted. */
 export function encodeCallId(id: string, { own, flags, model }: Encoding): string {
   return own && flags.callIds === 'any' ? id : fitCallId(id, model.capabilities);
 }
 
 /**
- * Whether reasoning can be sent to this model. Sealed state only goes to the vendor that sealed it. Unsealed
- * reasoning from another protocol goes to no model, since its vendor is unknown.
+ * Whether reasoning can be sent to this model. Sealed state goes only to the vendor that sealed it. Unsealed
+ * reasoning from another protocol is never sent, since its vendor is unknown.
  */
 function isReplayable(block: ReasoningBlock, { owner, model }: Encoding): boolean {
   const { opaque = [] } = block;

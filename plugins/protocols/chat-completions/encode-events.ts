@@ -1,6 +1,6 @@
 /**
  * Writes canonical events as a client's stream of chunks: first the role, then deltas, a finish reason for
- * each candidate, the usage if the client asked for it, and `[DONE]`. A whole reply joins the same parts.
+ * each candidate, the usage if the client requested it, and `[DONE]`. A JSON reply merges the same parts.
  */
 import {
   GatewayError,
@@ -18,10 +18,10 @@ import { encodeUsage } from './usage.ts';
 
 export const terminator = 'data: [DONE]\n\n';
 
-/** Fields that may come before text, or without any. */
+/** Fields that may come before text or without it. */
 const textlessFields = ['tool_calls', 'reasoning_content', 'reasoning_details'] as const;
 
-/** A candidate's first delta. Without text its content is null: some clients show an empty text. */
+/** Builds a candidate's first delta. Without text its content is null: some clients show an empty string. */
 function openMessage({ candidate, delta }: ChoicePart): ChoicePart {
   const content = textlessFields.some((field) => field in delta) ? null : '';
   return { candidate, delta: { role: 'assistant', content, refusal: null } };
@@ -72,7 +72,7 @@ export class ChunkEncoder implements EventEncoder {
     }
   }
 
-  /** All chunks start alike, so the start is written once. */
+  /** All chunks start alike, so their start is serialized only here. */
   #setHead(start?: Start): void {
     const head = JSON.stringify(buildHead(this.#context, 'chat.completion.chunk', start));
     this.#start = `data: ${head.slice(0, -1)},"choices":[`;
@@ -141,7 +141,7 @@ function addPart(choice: Choice, { delta, logprobs, finish, native }: ChoicePart
   if (finish !== undefined) [choice.finish, choice.native] = [finish, native];
 }
 
-/** Merges a delta: texts and lists are appended, calls are merged by index, and other values are set. */
+/** Merges a delta: appends strings and lists, merges calls by index, and sets other values. */
 function mergeDelta(into: Record<string, unknown>, delta: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(delta)) {
     // A provider's member with this name would be merged into the prototype of every object.
@@ -155,7 +155,7 @@ function mergeDelta(into: Record<string, unknown>, delta: Readonly<Record<string
   }
 }
 
-/** Appends to our own list: a copy for each citation would take quadratic time. */
+/** Copies the list only at first and then appends to it: a copy for each citation takes quadratic time. */
 function appendItems(before: unknown, items: readonly unknown[]): unknown[] {
   if (!Array.isArray(before)) return [...items];
   for (const item of items) before.push(item);
@@ -176,7 +176,7 @@ function mergeCalls(before: unknown, fragments: readonly unknown[]): unknown[] {
 
 function writeChoice(index: number, { message, logprobs, finish, native }: Choice): unknown {
   const { content, refusal = null, ...rest } = message;
-  // A message without anything else has an empty text.
+  // The content of an empty message is an empty string, not null.
   const isEmpty = refusal === null && rest.tool_calls === undefined && rest.audio === undefined;
   return {
     index,

@@ -1,7 +1,6 @@
 /**
- * Turns canonical turns into messages. Each tool result of a turn becomes a message of its own. Media in
- * results and in assistant messages, which cannot hold it, follows in a user message after all results of the
- * step.
+ * Turns canonical turns into messages. Each tool result of a turn becomes a separate message. Results and
+ * assistant messages cannot hold media: it follows in a user message, after all results of the same step.
  */
 import type { Turn, ToolResult } from '../../../core/index.ts';
 import { makeCallIdsUnique, moveResultsToCalls } from '../../shared/wire-kit/calls-and-results.ts';
@@ -35,8 +34,7 @@ export function encodeMessages(turns: readonly Turn[], encoding: Encoding): Fiel
   if (encoding.own)
     encoding.lose(
       'turns',
-      'sent with a blank in place of the thoughts that led to calls of tools, without which the model ' +
-        'refuses them',
+      'sent with blank reasoning: the model refuses earlier tool calls without their reasoning',
       'approximated',
     );
   return fillReasoning(messages);
@@ -75,7 +73,7 @@ class MessageList {
       ? encodeAssistant(turn, encoding.own ? others : insertBreaks(others), encoding)
       : encodeInput(turn, others, encoding);
     if (isAssistant) for (const part of encodeShown(others, encoding)) this.#media.push(part);
-    // A turn of which nothing is left needs no message.
+    // If every block of a turn was lost, it needs no message.
     if (encoding.own || isOnly || !isEmpty(message)) this.#messages.push(message);
   }
 
@@ -102,16 +100,16 @@ class MessageList {
   }
 }
 
-/** Removes fields that the provider refuses, and reports those with a value. A result keeps its name. */
+/** Removes fields that the provider refuses, and reports those with a value. Tool results keep their name. */
 function dropRefused(turns: readonly Turn[], { model, lose }: Encoding): Turn[] {
   return turns.map((turn, index) => {
     const named = turn.role !== 'tool' && turn.name !== undefined && refuses(model, 'name');
-    if (named) lose(`turns[${index}].name`, 'the model does not take it', 'model');
+    if (named) lose(`turns[${index}].name`, 'the model does not accept it', 'model');
     const fields = Object.entries(bag.getFields(turn));
     const kept = fields.filter(([field, value]) => {
       if (!refuses(model, field)) return true;
       if (value !== null && !(Array.isArray(value) && value.length === 0))
-        lose(`turns[${index}].${field}`, 'the model does not take it', 'model');
+        lose(`turns[${index}].${field}`, 'the model does not accept it', 'model');
       return false;
     });
     if (!named && kept.length === fields.length) return turn;
@@ -126,7 +124,7 @@ function dropRefused(turns: readonly Turn[], { model, lose }: Encoding): Turn[] 
 type Step = readonly [index: number, turn: Turn];
 type Steps = readonly [Step, ...Step[]];
 
-/** Groups turns that become one message: only results may follow calls, so later words join them. */
+/** Groups turns that become one message: only results may follow calls, so later assistant turns join. */
 function groupSteps(turns: readonly Step[]): Steps[] {
   const groups: [Step, ...Step[]][] = [];
   let calls = false;
@@ -147,7 +145,7 @@ function placeBlocks(steps: Steps): Placed[] {
   );
 }
 
-/** The text of a turn that is nothing else, like most turns of a long conversation. */
+/** Returns the text of a turn that holds only text, as most turns of a long conversation do: a fast path. */
 function findSoleText(turn: Turn): string | undefined {
   const { blocks, name, vendor } = turn;
   const [block] = blocks;
@@ -169,7 +167,7 @@ function isEmpty({ content, tool_calls: calls, refusal, audio, images }: Fields)
   );
 }
 
-/** A tool message and the media that follows it: for each a line that names it, and the part itself. */
+/** Returns a tool message and the media that follows it: for each file a line with its name, and the part. */
 function encodeResult(
   turn: Turn,
   { block: result, path }: Placed<ToolResult>,
@@ -178,9 +176,9 @@ function encodeResult(
 ): { message: Fields; media: Fields[] } {
   const form = bag.getForm(turn);
   const { texts, media } = encodeResultParts({ block: result, path }, encoding, files);
-  if (result.isError) encoding.lose(`${path}.isError`, 'chat-completions has no mark for failed tools');
+  if (result.isError) encoding.lose(`${path}.isError`, 'chat-completions cannot mark a failed tool result');
   const fields = bag.getFields(turn);
-  // A content with unknown parts was kept whole.
+  // Content with unknown parts was kept unchanged.
   const content = fields.content ? fields.content : joinParts(texts, form, '\n\n', encoding);
   const mark = encodeMessageMark([result]);
   const wire = form.includes('function')
@@ -195,7 +193,7 @@ function encodeResult(
   return { message: overlay(fields, wire), media };
 }
 
-/** The parts of a result. `files` counts the media parts of earlier results. */
+/** Encodes the parts of a result. `files` counts the media parts of earlier results. */
 function encodeResultParts(
   { block: result, path }: Placed<ToolResult>,
   encoding: Encoding,
@@ -222,7 +220,7 @@ function encodeResultParts(
 }
 
 function encodeRole({ role }: Turn, { extras }: Encoding): string {
-  // Most providers have no developer role; a system message means the same to them.
+  // Most providers have no developer role; a system message is equivalent.
   if (role === 'developer') return extras ? 'developer' : 'system';
   return role === 'system' || role === 'assistant' ? role : 'user';
 }
@@ -234,7 +232,7 @@ function encodeInput(turn: Turn, placed: readonly Placed[], encoding: Encoding):
     if (encoding.own && block.type === 'refusal') return [encodeRefusal(block)];
     if (encoding.own && block.type === 'reasoning') return [encodeThinking(block)];
     if (block.type !== 'text' && (block.type !== 'media' || (instructs && !encoding.own))) {
-      encoding.lose(path, `a ${turn.role} message has no place for it`);
+      encoding.lose(path, `a ${turn.role} message cannot hold it`);
       return [];
     }
     return encodeParts(block, path, encoding);
@@ -248,7 +246,7 @@ function encodeInput(turn: Turn, placed: readonly Placed[], encoding: Encoding):
   });
 }
 
-/** Texts of a message are joined. A break goes between two that reasoning or a call separated. */
+/** The texts of a message are joined. Inserts a break between texts that reasoning or a call separated. */
 function insertBreaks(placed: readonly Placed[]): Placed[] {
   let hasText = false;
   let isSeparated = false;

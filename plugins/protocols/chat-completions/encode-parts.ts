@@ -1,7 +1,7 @@
 /**
  * Turns canonical text and media into the content of a message. A part that this protocol cannot express is
- * reported as lost. Content that the answer depends on (a video, another vendor's file) fails the call
- * instead.
+ * reported as lost. If the answer would be worthless without it (a video, another vendor's file), the call is
+ * refused.
  */
 import type { TextBlock, MediaBlock } from '../../../core/index.ts';
 import { encodeCache } from '../../shared/wire-kit/cache-breakpoint.ts';
@@ -22,7 +22,7 @@ import { fileVendor, shortForm } from './decode-parts.ts';
 import { isForeign, encodeOwnMark } from './foreign-marks.ts';
 
 export interface Encoding extends BaseEncoding {
-  /** Whether the provider takes OpenAI's later additions to the protocol. */
+  /** Whether the provider supports OpenAI's later additions to the protocol. */
   readonly extras: boolean;
   readonly marks: boolean;
   readonly flags: ReturnType<typeof chatFlags>;
@@ -38,7 +38,7 @@ export function encodeMark(block: Markable, path: string, encoding: Encoding): F
   return isForeign(block) ? undefined : encodeCache(block, path, encoding, protocolName);
 }
 
-/** Returns one part, none if the block is lost, or two if a document has a context. */
+/** Usually returns one part. Returns none if the block is lost, and two if a document has a context text. */
 export function encodeParts(block: ContentBlock, path: string, encoding: Encoding): Fields[] {
   if (block.opaque?.length) loseSeal(path, encoding.lose);
   const wire =
@@ -54,7 +54,7 @@ export function encodeParts(block: ContentBlock, path: string, encoding: Encodin
 function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Fields | undefined {
   if (block.kind === 'video' && encoding.own) return encodeVideo(block);
   if (block.kind === 'video')
-    return refusePart(block, path, 'This model is reached by a protocol that takes no video.');
+    return refusePart(block, path, 'This model is called through a protocol that accepts no video.');
   if (block.source.type === 'file') {
     const { vendor, id } = block.source;
     // Of the providers with this protocol, only OpenAI stores files.
@@ -77,14 +77,14 @@ function encodeVideo(block: MediaBlock): Fields {
 function encodeImage(block: MediaBlock, path: string, { own, lose, flags }: Encoding): Fields | undefined {
   const url = own ? writeUrl(block, bag.getForm(block)) : buildPictureUrl(block, path);
   if (url === undefined) {
-    lose(path, 'not an image chat-completions can carry');
+    lose(path, 'chat-completions cannot carry this image');
     return undefined;
   }
   if (flags.shortForms && bag.getForm(block).includes(shortForm))
     return { type: 'image_url', image_url: url };
   if (own || details.has(block.detail))
     return { type: 'image_url', image_url: { url, detail: block.detail } };
-  lose(`${path}.detail`, 'chat-completions has no such detail');
+  lose(`${path}.detail`, 'chat-completions has no such level of detail');
   return { type: 'image_url', image_url: { url } };
 }
 
@@ -100,10 +100,10 @@ function encodeAudio(block: MediaBlock, path: string, { own, flags }: Encoding):
   const format = nameAudioFormat(mediaType, own);
   if (source.type === 'base64' && format)
     return { type: 'input_audio', input_audio: { data: source.data, format } };
-  return refusePart(block, path, 'The provider of this model takes sound as WAV or MP3 data only.');
+  return refusePart(block, path, 'The provider of this model accepts audio as WAV or MP3 data only.');
 }
 
-/** Files of this protocol are PDFs. A text document becomes text, under its name. */
+/** Files are usually PDFs here. A text document becomes a text part that begins with its name. */
 function encodeDocument(block: MediaBlock, path: string, { own, flags }: Encoding): Fields {
   const { source, mediaType, title, filename = title } = block;
   const form = bag.getForm(block);
@@ -121,7 +121,7 @@ function encodeDocument(block: MediaBlock, path: string, { own, flags }: Encodin
   return refusePart(
     block,
     path,
-    'This model is reached by a protocol that takes documents as data only; send the content itself.',
+    'This model is called through a protocol that accepts documents as data only; send the content itself.',
   );
 }
 
@@ -130,8 +130,8 @@ function isPlainText(part: Fields): part is { type: 'text'; text: string } {
 }
 
 /**
- * Joins plain text to one string, which every provider takes. If the client wrote parts, they stay parts.
- * Returns undefined if there are none.
+ * Joins plain text to one string, which every provider accepts. If the client wrote parts, they stay parts.
+ * Returns undefined if there are no parts.
  */
 export function joinParts(
   parts: readonly Fields[],

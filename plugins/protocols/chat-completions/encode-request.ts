@@ -1,6 +1,6 @@
 /**
- * Turns a canonical request into a body that the model accepts. A request of this protocol is restored as its
- * client wrote it. What cannot be expressed is reported as lost, by its canonical path.
+ * Encodes a canonical request as a body that the model accepts. A request of this protocol is restored as the
+ * client wrote it. What this protocol cannot express is reported as lost, by its canonical path.
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
 import { chatFlags, refuses } from '../../shared/wire-kit/chat-flags.ts';
@@ -50,8 +50,8 @@ export function encodeRequest(
   const limit = fitLimit(outputLimit ?? request.outputLimit, model, encoding);
   const { sent, watched } = splitStops(request, model);
   const plan = planFormat(request, encoding);
-  const alike = shared ? readOpenaiFields(request, 'responses', shared) : {};
-  const body = overlay(dropRefused({ ...alike, ...bag.getFields(request) }, encoding), {
+  const openaiFields = shared ? readOpenaiFields(request, 'responses', shared) : {};
+  const body = overlay(dropRefused({ ...openaiFields, ...bag.getFields(request) }, encoding), {
     model: model.upstream,
     messages: [...buildInstructionMessage(plan), ...encodeMessages(request.turns, encoding)],
     ...encodeStream(request, model),
@@ -82,11 +82,11 @@ function encodeStream(request: CanonicalRequest, model: Model): Fields {
   };
 }
 
-/** Fields that a provider answers with 400 if its model does not take sampling settings. */
+/** Fields that a provider rejects with 400 if its model has no sampling settings. */
 const samplingFields = splitNames(`
   temperature top_p frequency_penalty presence_penalty logprobs top_logprobs logit_bias
 `);
-/** Fields that a model's list of supported parameters, if it has one, would name. */
+/** Fields that are sent only if the model's list of supported parameters names them or is missing. */
 const listedFields = new Set([...samplingFields, 'seed', 'stop']);
 
 function takesField(model: Model, field: string): boolean {
@@ -103,7 +103,7 @@ function dropRefused(fields: Fields, { model, lose }: Encoding): Fields {
   return Object.fromEntries(
     Object.entries(fields).filter(([name, value]) => {
       const isTaken = value === null ? !refuses(model, name) : takesField(model, name);
-      if (!isTaken && value !== null) lose(name, 'the model does not take it', 'model');
+      if (!isTaken && value !== null) lose(name, 'the model does not accept it', 'model');
       return isTaken;
     }),
   );
@@ -127,7 +127,7 @@ function encodeSampling(request: CanonicalRequest, { own, model, flags, lose }: 
     if (value === undefined) continue;
     if (takesField(model, field) || (own && field === 'top_k' && !refuses(model, field)))
       fields[flags.fields[field] ?? field] = value;
-    else lose(path, 'the model does not take it', 'model');
+    else lose(path, 'the model does not accept it', 'model');
   }
   return fields;
 }
@@ -167,9 +167,9 @@ function encodeReasoning(request: CanonicalRequest, { own, model, flags, lose }:
   }
   if (wanted === 'none' && canDisable && flags.thinkingMode && !own)
     return { thinking: { type: 'disabled' } };
-  if (display === 'none') lose('reasoning.display', 'chat-completions cannot ask for hidden reasoning');
+  if (display === 'none') lose('reasoning.display', 'chat-completions cannot request hidden reasoning');
   else if (display !== undefined && flags.extras && refusesExtensions(model))
-    lose('reasoning.display', 'OpenAI shows no thoughts by chat-completions', 'model');
+    lose('reasoning.display', 'OpenAI returns no reasoning through chat-completions', 'model');
   if (wanted === undefined) return {};
   const sent = findNearestEffort(wanted, own ? undefined : efforts);
   if (effort === undefined || budget !== undefined)
@@ -179,7 +179,7 @@ function encodeReasoning(request: CanonicalRequest, { own, model, flags, lose }:
   return { reasoning_effort: sent };
 }
 
-/** OpenRouter's object as the client wrote it. */
+/** Restores OpenRouter's object as the client wrote it. */
 function restoreReasoning(
   { effort, budget, display }: NonNullable<CanonicalRequest['reasoning']>,
   form: readonly string[],
@@ -209,7 +209,7 @@ function encodeFormat(
   };
 }
 
-/** Fields that some providers take and others refuse. */
+/** Encodes fields that some providers accept and others refuse. */
 function encodeExtras(request: CanonicalRequest, encoding: Encoding): Fields {
   const { own, extras, model, lose } = encoding;
   const userField = usesSafetyIdentifier(request, extras ? [protocolName, 'responses'] : [protocolName])
@@ -222,11 +222,11 @@ function encodeExtras(request: CanonicalRequest, encoding: Encoding): Fields {
     ['cacheKey', 'prompt_cache_key', request.cacheKey],
   ] as const;
   const namesUser = takesField(model, 'user');
-  if (request.user !== undefined && !namesUser) lose('user', 'the model does not take it', 'model');
+  if (request.user !== undefined && !namesUser) lose('user', 'the model does not accept it', 'model');
   const fields: Record<string, unknown> = namesUser ? { [userField]: request.user } : {};
   for (const [path, field, value] of rows) {
     if (value === undefined) continue;
-    if (!extras) lose(path, 'the model does not take it', 'model');
+    if (!extras) lose(path, 'the model does not accept it', 'model');
     else if (field === 'service_tier' && !own && isUnpriced(request.serviceTier, model))
       lose(path, unpriced, 'model');
     else fields[field] = value;

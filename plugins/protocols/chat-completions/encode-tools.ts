@@ -1,4 +1,4 @@
-/** Encodes tools and the choice of a tool, under the old names if the client used those. */
+/** Encodes tools and the tool choice, under their old names if the client used those. */
 import type { CanonicalRequest, Tool, OwnTool } from '../../../core/index.ts';
 import {
   loseHosted,
@@ -35,8 +35,8 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
   // If the choice cannot name a subset of tools, only the allowed ones are sent.
   const allowed =
     request.toolChoice?.mode === 'subset' && !encoding.extras ? new Set(request.toolChoice.names) : undefined;
-  const asked = encoding.own ? (request.tools ?? []) : removeForbiddenTools(request);
-  for (const [index, tool] of asked.entries()) {
+  const offered = encoding.own ? (request.tools ?? []) : removeForbiddenTools(request);
+  for (const [index, tool] of offered.entries()) {
     const path = `tools[${index}]`;
     if (!tool || (tool.type !== 'hosted' && allowed?.has(tool.name) === false)) continue;
     if (tool.type !== 'hosted') tools.push(encodeTool(tool, path, encoding));
@@ -46,7 +46,7 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
       search = translateSearchOptions(tool, path, searchWords, lose);
     else loseHosted(tool, path, lose);
   }
-  // Providers refuse a choice without tools. A client of this protocol gets that error itself.
+  // Providers refuse a choice without tools. A client of this protocol receives that error from its provider.
   if (!encoding.own && tools.length === 0) {
     loseChoice(request, lose);
     return { web_search_options: search };
@@ -82,18 +82,18 @@ function encodeTool(tool: OwnTool, path: string, { own, extras, lose }: Encoding
   return { type: 'function', function: definition };
 }
 
-function encodeReference(asked: string, tools: readonly Tool[], { own, extras }: Encoding): Fields {
-  const custom = extras && tools.some((tool) => tool.type === 'custom' && tool.name === asked);
-  const name = own ? asked : fitName(asked);
+function encodeReference(canonicalName: string, tools: readonly Tool[], { own, extras }: Encoding): Fields {
+  const custom = extras && tools.some((tool) => tool.type === 'custom' && tool.name === canonicalName);
+  const name = own ? canonicalName : fitName(canonicalName);
   return custom ? { type: 'custom', custom: { name } } : { type: 'function', function: { name } };
 }
 
 function encodeChoice(request: CanonicalRequest, encoding: Encoding): unknown {
   const { toolChoice, tools = [] } = request;
   if (!toolChoice) return undefined;
-  const { mode, names: asked = [], required } = toolChoice;
-  const names = encoding.own ? asked : selectOfferedNames(request, encoding.lose);
-  if (names.length === 0 && asked.length > 0) return undefined;
+  const { mode, names: wanted = [], required } = toolChoice;
+  const names = encoding.own ? wanted : selectOfferedNames(request, encoding.lose);
+  if (names.length === 0 && wanted.length > 0) return undefined;
   if (mode === 'one')
     return overlay(bag.getFields(toolChoice), encodeReference(names[0] ?? '', tools, encoding));
   if (mode !== 'subset') return mode;

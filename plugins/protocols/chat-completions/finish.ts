@@ -1,4 +1,4 @@
-/** Finish reasons in both directions. */
+/** Maps finish reasons, in both directions. */
 import type { FinishReason } from '../../../core/index.ts';
 import { considerCalls, lookUpReason } from '../../shared/wire-kit/finish-reason.ts';
 
@@ -23,7 +23,7 @@ export function decodeFinish(raw: string, calls: boolean): FinishReason {
   return considerCalls(lookUpReason(decoded, raw), calls);
 }
 
-/** A paused or broken turn is not finished, for which this protocol only has `length`. */
+/** A paused or failed turn is unfinished. `length` is this protocol's only reason for that. */
 const encoded: Readonly<Record<FinishReason, string>> = {
   stop: 'stop',
   'stop-sequence': 'stop',

@@ -1,7 +1,7 @@
 /**
- * Anthropic's cache marks in this protocol. OpenRouter and LiteLLM take `cache_control` on parts. opencode
- * and others also write it on messages, calls and tools. Without it, every step of an agent pays a Claude
- * model's full input price.
+ * Anthropic's cache marks in this protocol. OpenRouter and LiteLLM accept `cache_control` on parts; opencode
+ * and others also write it on messages, calls and tools. If the marks were lost, every step of an agent would
+ * pay a Claude model's full input price.
  */
 import type { Tool, Turn } from '../../../core/index.ts';
 import { isObject, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
@@ -17,14 +17,14 @@ interface Markable extends Sides {
   cache?: { ttl?: '5m' | '30m' | '1h' | undefined } | undefined;
 }
 
-/** Turns the marks of a decoded turn into canonical ones. Marks with unknown fields stay as they are. */
+/** Turns the marks of a decoded turn into canonical ones. Marks with unknown fields stay unchanged. */
 export function readForeignMarks(turn: Turn): void {
   for (const block of turn.blocks) {
     liftMark(block, block, field);
     if (block.type === 'tool-result') for (const part of block.content) liftMark(part, part, field);
   }
   const last = turn.blocks.at(-1);
-  // Losses of the mark are reported at the message, where the client wrote it.
+  // If the mark is lost, the report names the message, where the client wrote it.
   if (last && isMarkable(last) && liftMark(turn, last, byMessage) && last.type === 'text') last.at = turn.at;
 }
 
@@ -38,7 +38,7 @@ function isMarkable({ type }: Block): boolean {
   return type === 'text' || type === 'media' || type === 'tool-call' || type === 'tool-result';
 }
 
-/** Moves a mark to a canonical one on `to`. Returns whether there was a mark. */
+/** Moves the mark of `from` to `to` as a canonical one. Returns whether there was a mark. */
 function liftMark(from: Sides, to: Markable, flag: string): boolean {
   if (!from.vendor || to.cache) return false;
   const { [field]: written, ...rest } = bag.getFields(from);
@@ -66,17 +66,17 @@ export function hasForeignMarks(turns: readonly Turn[]): boolean {
   );
 }
 
-/** Whether the mark was read here, so that it is restored as it was written. */
+/** Whether the mark came from `cache_control`, and is restored there. */
 export function isForeign(thing: Markable): boolean {
   return bag.getForm(thing).some((flag) => flag === field || flag === byMessage);
 }
 
-/** The mark that was on a block or tool itself. */
+/** Restores a mark that was on the block or tool itself. */
 export function encodeOwnMark(thing: Markable): Fields {
   return bag.getForm(thing).includes(field) ? { [field]: { type: 'ephemeral', ...thing.cache } } : {};
 }
 
-/** The mark that was on the message of these blocks. */
+/** Restores a mark that was on the message of these blocks. */
 export function encodeMessageMark(blocks: readonly Block[]): Fields {
   const marked = blocks.find((block) => bag.getForm(block).includes(byMessage));
   return marked ? { [field]: { type: 'ephemeral', ...marked.cache } } : {};

@@ -1,6 +1,5 @@
 /**
- * OpenAI's chat-completions protocol: its client side, its upstream side, and the model listing for its
- * clients.
+ * OpenAI's chat-completions protocol: the client side, the upstream side, and the model listing for clients.
  */
 import { z } from 'zod';
 import { definePlugin, type Protocol, type Edit, type Retarget } from '../../../core/index.ts';
@@ -57,7 +56,7 @@ export const protocol: Protocol = {
   body: 'json',
   capabilities: chatFlagsSchema,
   client: {
-    match: (method, asked) => (method === 'POST' && asked === path ? { operation: 'generate' } : undefined),
+    match: (method, called) => (method === 'POST' && called === path ? { operation: 'generate' } : undefined),
     read: readRequest,
     encodeEvents: (context) => new ChunkEncoder(context),
     encodeReply,

@@ -1,4 +1,4 @@
-/** Measures a request's input, for the cost that is reserved before the call. */
+/** Measures a request's input, to reserve its cost before the call. */
 import type { InputSize } from '../../../core/index.ts';
 import { writesBriefly } from '../../shared/wire-kit/cache-writes.ts';
 import { MediaMeter } from '../../shared/wire-kit/media-meter.ts';
@@ -6,10 +6,10 @@ import { measureBase64 } from '../../shared/wire-kit/media.ts';
 import { splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import * as Wire from './wire-messages.ts';
 
-/** The most tokens of an audio answer. OpenAI stores the audio, and later requests only hold its id. */
+/** The most tokens of an audio answer. OpenAI stores the audio, and later requests hold only its id. */
 const mostAudioTokens = 16_384;
 
-/** An upper bound of the input. Media in base64 is counted as media, not as text. */
+/** Computes an upper bound of the input. Base64 media is counted as media, not as text. */
 export function measureInput(
   messages: readonly Wire.AnyMessage[],
   text: string,
@@ -30,7 +30,7 @@ export function measureInput(
   return { ...meter.measure(text), rounds, brief: writesBriefly(text) };
 }
 
-/** Whether a message has parts of unknown types: a provider may read any amount of input for them. */
+/** Whether a message has parts of unknown types. How many tokens a provider reads for them is unknown. */
 function hasUnknownPart({ role, content }: Wire.Message): boolean {
   return role !== 'assistant' && Array.isArray(content) && !content.every(Wire.isKnownPart);
 }
@@ -44,7 +44,7 @@ export function listMedia(message: Wire.Message): readonly Wire.Part[] {
     : message.content.filter(Wire.isKnownPart).filter(({ type }) => mediaTypes.has(type));
 }
 
-/** OpenRouter takes a document's URL in place of its bytes. */
+/** OpenRouter accepts a document's URL in place of its bytes. */
 const isAddress = /^https?:/i;
 
 function measurePart(part: Wire.Part): number {

@@ -1,9 +1,9 @@
 /**
  * Finds the end of the first JSON value in text that comes in pieces, by its brackets and strings. Each piece
- * is scanned once: parsing the whole text with every piece would take quadratic time.
+ * is scanned only once: to parse all of the text after every piece would take quadratic time.
  */
 
-/** What the scan looks for: inside a string its end or an escape, elsewhere a string or a bracket. */
+/** Where the scan stops: inside a string at its end or an escape, elsewhere at a quote or a bracket. */
 const inString = /["\\]/g;
 const outside = /["{}[\]]/g;
 

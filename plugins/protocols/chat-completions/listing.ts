@@ -1,6 +1,4 @@
-/**
- * The public model listing in the chat style. Clients fill their menus from it, and read prices and limits.
- */
+/** The public model listing in chat style. Clients fill their menus from it, and read prices and limits. */
 import { toGatewayError, type Catalog, type Model, type Route } from '../../../core/index.ts';
 import {
   describeListed,

@@ -1,4 +1,4 @@
-/** Reads a client's request: checks it, and collects the facts that the gateway decides by. */
+/** Reads a client's request: checks it, and collects the facts that routing and billing need. */
 import type { Fee, Mode, Model } from '../../../core/index.ts';
 import { chatFlags, refuses } from '../../shared/wire-kit/chat-flags.ts';
 import { refusesChatTools } from '../../shared/wire-kit/choose-openai-wire.ts';
@@ -24,18 +24,18 @@ export const limitFields = ['max_tokens', 'max_completion_tokens'] as const;
 type LimitField = (typeof limitFields)[number];
 
 export class ChatCall extends ReadCall {
-  /** The format of audio output, if the client wants any. */
+  /** The format of audio output, if the client requested audio. */
   readonly soundFormat: string | undefined;
   /** The output limits in the body, by field. */
   readonly limits: Readonly<Record<LimitField, number | undefined>>;
-  /** Whether it has the gateway's own field `provider`. */
+  /** Whether the body has the gateway's own field `provider`. */
   readonly statesProvider: boolean;
-  /** Whether assistant messages hold what OpenAI refuses: reasoning, images, or an empty list of calls. */
+  /** Whether an assistant message has what OpenAI refuses: reasoning, images, or an empty `tool_calls`. */
   readonly #isExtended: boolean;
   readonly #thinksInContent: boolean;
   /** Whether tool results hold media, which the encoder moves to a user message. */
   readonly #showsResults: boolean;
-  /** Whether it uses short forms that only Mistral takes. */
+  /** Whether the request uses short forms that only Mistral accepts. */
   readonly #short: boolean;
   readonly #wire: Wire.Request;
 
@@ -139,7 +139,7 @@ function readFees({ web_search_options: options, tools }: Wire.Request): Fee[] {
   ];
 }
 
-/** Other hosted tools are charged apart, or are other models. OpenRouter's date tool is free. */
+/** Other hosted tools are charged separately, or are other models. OpenRouter's date tool is free. */
 function readToolModes(tool: Wire.Tool, place: number): Mode[] {
   if (Wire.isOwnTool(tool) || isSearch(tool) || tool.type === 'openrouter:datetime') return [];
   return [{ name: tool.type ?? '', field: `tools[${place}].type`, silent: true }];
@@ -180,7 +180,7 @@ function isExtended(message: WireMessages.Message): boolean {
   );
 }
 
-/** Throws `invalid_request`, naming the field. */
+/** Throws `invalid_request` with the name of the field. */
 export function readRequest(body: unknown, text: string): ChatCall {
   return new ChatCall(checkRequest(body), text);
 }

@@ -1,7 +1,7 @@
 /**
- * Reasoning in both directions. `reasoning_content` (DeepSeek, vLLM) and `reasoning` (OpenRouter, Groq) hold
- * text only. An entry of OpenRouter's `reasoning_details` can also hold state that a vendor sealed; its
- * `format` names the vendor. Clients get sealed state in such entries, in the gateway's own envelope.
+ * Converts reasoning, in both directions. `reasoning_content` (DeepSeek, vLLM) and `reasoning` (OpenRouter,
+ * Groq) hold only text. An entry of OpenRouter's `reasoning_details` can also hold state that a vendor
+ * sealed; its `format` names the vendor. The gateway sends such entries to clients, with state in envelopes.
  */
 import type { Model, Opaque, ReasoningBlock } from '../../../core/index.ts';
 import { chatFlags, refuses } from '../../shared/wire-kit/chat-flags.ts';
@@ -18,7 +18,7 @@ const formats: Readonly<Record<string, string>> = {
   xai: 'xai-responses-v1',
 };
 
-/** `anthropic-claude-v1` → `anthropic`: the vendor whose models can read the state. */
+/** Returns the vendor whose models can read the state: `anthropic` for `anthropic-claude-v1`. */
 function readVendor(format: unknown): string {
   if (typeof format !== 'string') return '';
   return (
@@ -37,7 +37,7 @@ export interface Detail {
   readonly text: string;
   readonly summary: boolean;
   readonly opaque: readonly Opaque[];
-  /** Whether its state is in our envelope, so that we wrote the entry. */
+  /** Whether its state is in the gateway's envelope, so the gateway wrote the entry. */
   readonly enveloped: boolean;
   readonly rest: Fields;
   readonly read: readonly string[];
@@ -80,7 +80,7 @@ interface Thought {
   readonly opaque: readonly Opaque[];
 }
 
-/** Writes a thought as entries: its text with the signature, if there is one, then the other sealed state. */
+/** Writes a thought as entries: its text with the signature, if any, then one entry for each other state. */
 function writeDetails(
   { text, summary, opaque }: Thought,
   common: (state: Opaque | undefined) => Fields,
@@ -101,7 +101,7 @@ function writeDetails(
   ];
 }
 
-/** Writes a thought for a client, with all state in envelopes. Its entries share an index. */
+/** Writes a thought for a client, with all sealed state in envelopes. Its entries share an index. */
 export function sealDetails(thought: Thought, index: number): Fields[] {
   return writeDetails(thought, () => ({ index }), seal);
 }
@@ -124,19 +124,19 @@ export function lacksReasoning(messages: readonly Fields[]): boolean {
   return answers.some((answer) => answer.tool_calls) && !answers.every((answer) => answer.reasoning_content);
 }
 
-/** Whether a call turns reasoning off, so that DeepSeek does not need earlier reasoning. */
+/** Whether a call turns reasoning off. DeepSeek then accepts messages without their earlier reasoning. */
 export function isReasoningOff({ thinking }: Fields): boolean {
   return isObject(thinking) && thinking.type === 'disabled';
 }
 
-/** Puts a blank in place of missing reasoning. DeepSeek accepts that, but no empty text. */
+/** Replaces missing reasoning by a blank. DeepSeek accepts a blank, but not an empty string. */
 export function fillReasoning(messages: readonly Fields[]): Fields[] {
   return messages.map((message) =>
     isAnswer(message) ? { ...message, reasoning_content: message.reasoning_content || ' ' } : message,
   );
 }
 
-/** An empty seal for reasoning that comes without one but has to be sent back: it names the vendor. */
+/** Marks reasoning that has no seal but must be sent back: an empty seal names its vendor. */
 export function markUnsealed(model: Model): readonly Opaque[] {
   return chatFlags(model.capabilities).thinkingMode
     ? [{ vendor: readOwner(model), kind: 'signature', value: '' }]
@@ -146,14 +146,14 @@ export function markUnsealed(model: Model): readonly Opaque[] {
 /** Flag of reasoning that is a part of the content. */
 export const thinkingForm = 'thinking';
 
-/** Only Mistral's own API takes reasoning in the content; other hosts of its models want it in a field. */
+/** Only Mistral's own API accepts reasoning in the content; other hosts of its models expect a field. */
 export function takesThinkingParts({ id }: Model): boolean {
   return id.startsWith('mistral/');
 }
 
 const textSuffix = ' of text';
 
-/** Marks state that belongs to the answer's text and not to the reasoning it is sent with. */
+/** Marks sealed state of the answer's text. It is sent with the reasoning, but does not belong to it. */
 export function markAsTextState(opaque: Opaque): Opaque {
   return { ...opaque, kind: opaque.kind + textSuffix };
 }
@@ -161,7 +161,7 @@ export function markAsTextState(opaque: Opaque): Opaque {
 const textFields = ['reasoning_content', 'reasoning'] as const;
 const detailsField = 'reasoning_details';
 
-/** An assistant message's reasoning, the sealed state of its text, and the names of the read fields. */
+/** Returns an assistant message's reasoning, the sealed state of its text, and the names of fields read. */
 export function readReasoning(
   message: Fields,
   at: string,
@@ -169,7 +169,7 @@ export function readReasoning(
   const details = message[detailsField];
   if (Array.isArray(details) && details.length > 0) {
     const entries: unknown[] = details;
-    // Entries that we wrote repeat the text. A vendor's may differ from it, so both are kept.
+    // The gateway's entries repeat the plain text. A vendor's may differ from it, so both are kept.
     const ours = entries.some((entry) => isObject(entry) && readDetail(entry).enveloped);
     return {
       ...separateTextState(readEntries(entries, `${at}.${detailsField}`)),
@@ -223,7 +223,7 @@ function readEntries(details: readonly unknown[], path: string): ReasoningBlock[
   return blocks;
 }
 
-/** Adds state from an entry of its own. It was in an envelope, so the block is not restored as written. */
+/** Adds sealed state that came in a separate entry. The gateway wrote that entry, so it is not restored. */
 function addState(
   { text, summary, opaque = [], at }: ReasoningBlock,
   more: readonly Opaque[],
@@ -246,8 +246,8 @@ function restoreDetail({ text, opaque = [] }: ReasoningBlock, rest: Fields, read
 }
 
 /**
- * Writes reasoning blocks as fields of an assistant message. What this protocol read is restored. State that
- * a vendor sealed becomes entries in that vendor's format. Blocks with an empty seal become plain text.
+ * Writes reasoning blocks as fields of an assistant message. Fields that a client of this protocol sent are
+ * restored. Sealed state becomes entries in its vendor's format. Blocks with an empty seal become plain text.
  */
 export function writeReasoning(blocks: readonly ReasoningBlock[]): Fields {
   const texts: Record<string, string> = {};

@@ -6,7 +6,7 @@ import { readDetail, type Detail } from './reasoning.ts';
 
 /** A block of reasoning: its text so far, the index of its entry, and its sealed state. */
 export interface OpenReasoning {
-  readonly said: Transcript | undefined;
+  readonly transcript: Transcript | undefined;
   entry: unknown;
   readonly opaque: Opaque[];
 }
@@ -34,17 +34,17 @@ export function readEntries(details: readonly unknown[]): {
   };
 }
 
-/** How an entry relates to the open block. A provider may repeat the block's whole text only to seal it. */
+/** Tells how an entry relates to the open block. A provider may repeat the block's entire text to seal it. */
 export function compareEntry(
   { text, index, isSealing }: Entry,
   open: OpenReasoning | undefined,
 ): 'begins' | 'continues' | 'repeats' {
   if (!open || (index !== undefined && open.entry !== undefined && open.entry !== index)) return 'begins';
-  if (isSealing && text === open.said?.text) return 'repeats';
+  if (isSealing && text === open.transcript?.text) return 'repeats';
   return text === '' || open.opaque.length === 0 ? 'continues' : 'begins';
 }
 
-/** Reads content in parts, which Mistral sends if it holds reasoning. */
+/** Reads content that comes in parts. Mistral sends parts if the content holds reasoning. */
 export function* readParts(
   parts: readonly unknown[],
 ): Generator<readonly [kind: 'text' | 'reasoning', text: string]> {

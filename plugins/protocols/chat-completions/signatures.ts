@@ -1,4 +1,4 @@
-/** Google's thought signatures, which its chat endpoint keeps in `extra_content.google.thought_signature`. */
+/** Google's thought signatures. Its chat endpoint keeps them in `extra_content.google.thought_signature`. */
 import type { Opaque } from '../../../core/index.ts';
 import { unseal } from '../../shared/wire-kit/envelope.ts';
 import { isObject, pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -15,7 +15,7 @@ export function readSignatures(extra: unknown): { readonly opaque: Opaque[]; rea
   return { opaque, rest: Object.fromEntries(rest) };
 }
 
-/** The member of a call or an image with its signatures. Clients get them in the gateway's envelope. */
+/** Builds the field of a call or an image that holds its signatures. `write` may put them in an envelope. */
 export function writeSignatures(opaque: readonly Opaque[], write: (state: Opaque) => string): Fields {
   if (opaque.length === 0) return {};
   const entries = opaque.map((state) => [state.vendor, { thought_signature: write(state) }]);

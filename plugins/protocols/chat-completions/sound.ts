@@ -1,6 +1,6 @@
 /**
- * Audio output. This protocol wants a voice and a format, and text in addition to the audio. Clients of other
- * protocols get PCM samples, which their own vendors send, and the only format that streams can hold.
+ * Audio output. This protocol requires a voice, a format, and text in addition to the audio. Clients of other
+ * protocols receive PCM samples: their own vendors send these too, and streams allow no other format.
  */
 import type { CanonicalRequest, ClientCall } from '../../../core/index.ts';
 import { fitModalities } from '../../shared/wire-kit/fit-to-model.ts';
@@ -22,7 +22,7 @@ export function encodeModalities(request: CanonicalRequest, encoding: Encoding):
   return { modalities: ['text', 'audio'], audio: defaults };
 }
 
-/** The media type of a reply's audio, by the requested format. Returns undefined if none was requested. */
+/** Returns the media type of a reply's audio, by the requested format, or undefined if none was requested. */
 export function findSoundType(call: ClientCall): string | undefined {
   const format = call instanceof ChatCall ? call.soundFormat : defaults.format;
   return format === undefined ? undefined : (mediaTypes.get(format) ?? `audio/${format}`);

@@ -1,8 +1,8 @@
 /**
  * Assembles the tool calls of one candidate from their fragments. The index distinguishes the calls, if the
- * provider uses it as documented. Some send every call as index 0 with an id of its own, some send no ids,
- * and Google's chat endpoint sends empty ones. Calls stay open until the candidate ends, since more fragments
- * may come for any of them.
+ * provider uses it as documented. Some providers send every call with index 0 and an id of its own, some send
+ * no ids, and Google's chat endpoint sends empty ids. Calls stay open until the candidate ends, since more
+ * fragments may come for each of them.
  */
 import type { Opaque } from '../../../core/index.ts';
 import { parseJson } from '../../shared/wire-kit/event-data.ts';
@@ -21,44 +21,44 @@ export interface ReplySink {
   readonly log: ReplyLog;
   /** Identifies this reply, for call ids that have to be generated. */
   readonly replyId: () => string;
-  /** Finds the client's tool if the provider knows it under this other name or in another form. */
+  /** Finds the client's tool if the gateway sent it under another name or in another form. */
   readonly findTool: FindTool;
 }
 
 interface Call {
   readonly ordinal: number;
-  /** Undefined until the name is known, since a block of a call starts with it. */
+  /** Undefined until the name is known, since the start of a call's block holds it. */
   block: number | undefined;
   id: string;
   name: string;
   custom: boolean;
   /** Whether a custom tool was offered as a function, so that its input is unwrapped at the end. */
   isWrapped: boolean;
-  readonly said: Transcript;
-  /** The arguments that were not emitted yet. */
-  waiting: string;
+  readonly transcript: Transcript;
+  /** Arguments that are not emitted yet. */
+  pending: string;
   readonly end: JsonEnd;
-  /** Whether the arguments are a whole object; undefined until `isWhole` parses them. */
+  /** Whether the arguments are a complete object; undefined until `isWhole` parses them. */
   isObject: boolean | undefined;
   readonly opaque: Opaque[];
 }
 
-/** Arguments are JSON text; some providers send the object itself. */
+/** Arguments should be JSON text, but some providers send the object itself. */
 function readArguments(value: unknown): string {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : readText(value);
 }
 
 function addText(call: Call, text: string): void {
-  call.said.add(text);
-  call.waiting += text;
+  call.transcript.add(text);
+  call.pending += text;
   call.end.add(text);
   call.isObject = undefined;
 }
 
-/** Whether a call's arguments are a whole object. Only closed brackets are worth parsing. */
+/** Whether a call's arguments are a complete object. Parses them only if all brackets are closed. */
 function isWhole(call: Call): boolean {
   if (!call.end.closed) return false;
-  call.isObject ??= isObject(parseJson(call.said.text));
+  call.isObject ??= isObject(parseJson(call.transcript.text));
   return call.isObject;
 }
 
@@ -81,10 +81,12 @@ export class ToolCalls {
 
   /** Whether the arguments of every open call look complete. */
   get whole(): boolean {
-    return this.#calls.every((call) => call.custom || isEmptyArguments(call.said.text) || isWhole(call));
+    return this.#calls.every(
+      (call) => call.custom || isEmptyArguments(call.transcript.text) || isWhole(call),
+    );
   }
 
-  /** Takes a fragment. Its position among those of the same chunk replaces a missing index. */
+  /** Adds a fragment to its call. The position in the chunk replaces a missing index. */
   take(fragment: Fields, position: number): void {
     const body = isObject(fragment.custom) ? fragment.custom : readObject(fragment.function);
     const index = fragment.index ?? position;
@@ -114,8 +116,8 @@ export class ToolCalls {
       name,
       custom,
       isWrapped: false,
-      said: new Transcript(),
-      waiting: '',
+      transcript: new Transcript(),
+      pending: '',
       end: new JsonEnd(),
       isObject: undefined,
       opaque: [],
@@ -128,24 +130,24 @@ export class ToolCalls {
   end(): void {
     if (this.#calls.length === 0) return;
     for (const call of this.#calls) {
-      if (call.isWrapped) call.waiting = unwrapInput(call.said.text);
+      if (call.isWrapped) call.pending = unwrapInput(call.transcript.text);
       // Other providers, and the examples of OpenAI's SDKs, parse arguments as JSON.
-      else if (!call.custom && isEmptyArguments(call.said.text)) call.waiting = noArguments;
+      else if (!call.custom && isEmptyArguments(call.transcript.text)) call.pending = noArguments;
       this.#reply.log.endBlock(this.#candidate, this.#emit(call, true), call.opaque);
     }
     this.#calls = [];
     this.#byIndex = undefined;
   }
 
-  /** Emits what was not emitted of a call yet. If `last`, nothing more comes. Returns its block. */
+  /** Emits the pending arguments of a call, and returns its block. `last`: no more arguments follow. */
   #emit(call: Call, last = false): number {
     const block = call.block ?? this.#start(call);
-    const isUnsent = call.said.length === call.waiting.length;
+    const isUnsent = call.transcript.length === call.pending.length;
     const isHeld =
-      !last && (call.isWrapped || (!call.custom && isUnsent && mayBeEmptyArguments(call.waiting)));
+      !last && (call.isWrapped || (!call.custom && isUnsent && mayBeEmptyArguments(call.pending)));
     if (isHeld) return block;
-    this.#reply.log.addText(this.#candidate, block, call.waiting);
-    call.waiting = '';
+    this.#reply.log.addText(this.#candidate, block, call.pending);
+    call.pending = '';
     return block;
   }
 
@@ -163,12 +165,12 @@ export class ToolCalls {
   }
 }
 
-/** The call of providers that still write `function_call`. Snowflake sends an empty one with text. */
+/** Reads the call of providers that still send `function_call`. Snowflake sends an empty one with text. */
 export function readFunctionCall(call: unknown): unknown[] {
   return isObject(call) ? [{ index: -1, function: call }] : [];
 }
 
-/** Whether a fragment begins another call: it has another id, or it follows whole arguments. */
+/** Whether a fragment begins another call: it has another id, or it follows complete arguments. */
 function startsAnother(call: Call, id: string, name: string, text: string): boolean {
   if (id !== '' && call.id !== '') return id !== call.id;
   return name !== '' && (text !== '' || name !== call.name) && isWhole(call);

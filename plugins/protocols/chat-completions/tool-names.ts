@@ -11,14 +11,14 @@ export function fitName(name: string): string {
   return fitNameByRule(name, rule);
 }
 
-/** Whether a model takes an id as it is. */
+/** Whether a model accepts an id unchanged. */
 export function takesCallId(id: string, capabilities: Capabilities): boolean {
   return chatFlags(capabilities).callIds === 'nine'
     ? /^[A-Za-z0-9]{9}$/.test(id)
     : id.length > 0 && id.length <= longest;
 }
 
-/** Returns the id itself if the model takes it. A call and its result get the same id. */
+/** Returns the id itself if the model accepts it, or else a hash of it: a call and its result stay paired. */
 export function fitCallId(id: string, capabilities: Capabilities): string {
   if (takesCallId(id, capabilities)) return id;
   return chatFlags(capabilities).callIds === 'nine' ? hashText(id).slice(0, 9) : `call_${hashText(id)}`;

@@ -1,6 +1,7 @@
 /**
- * Token counts in both directions. Totals include their parts, with one exception that would lose money: xAI
- * and Google's chat endpoint leave reasoning out of `completion_tokens` and count it in `total_tokens` alone.
+ * Converts token counts, in both directions. Totals include their parts, with one exception that would lose
+ * money: xAI and Google's chat endpoint omit reasoning from `completion_tokens`, and count it only in
+ * `total_tokens`.
  */
 import { toCount, type Usage } from '../../../core/index.ts';
 import { decodeCacheWrites, sumCacheWrites } from '../../shared/wire-kit/cache-writes.ts';
@@ -15,13 +16,13 @@ function readOutput(wire: Fields): number | undefined {
   return Math.max(completion, total - prompt);
 }
 
-/** Returns a chunk's counts. Groq sends them in a field of its own. */
+/** Returns a chunk's counts. Groq sends them in `x_groq`. */
 export function findUsage({ usage, x_groq: groq }: Fields): Fields | undefined {
   if (isObject(usage)) return usage;
   return isObject(groq) && isObject(groq.usage) ? groq.usage : undefined;
 }
 
-/** Returns undefined if nothing in it is a count. */
+/** Returns undefined if `wire` holds no counts. */
 export function decodeUsage(wire: Fields): Usage | undefined {
   const prompt = readObject(wire.prompt_tokens_details);
   const completion = readObject(wire.completion_tokens_details);
@@ -30,7 +31,7 @@ export function decodeUsage(wire: Fields): Usage | undefined {
     : readObject(wire.server_tool_use_details);
   return keepKnown({
     input: toCount(wire.prompt_tokens),
-    // DeepSeek counted its cache before OpenAI had a name for that.
+    // DeepSeek's own name is older than OpenAI's.
     cacheRead: toCount(prompt.cached_tokens) ?? toCount(wire.prompt_cache_hit_tokens),
     ...decodeCacheWrites(prompt),
     inputAudio: toCount(prompt.audio_tokens),

@@ -1,5 +1,5 @@
 /**
- * The messages of a request: their content parts and tool calls. Many providers add their own, which pass.
+ * The messages of a request: their content parts and tool calls. Types that providers add pass unchecked.
  */
 import { z } from 'zod';
 import { cacheBreakpoint } from '../../shared/wire-kit/cache-breakpoint.ts';
@@ -14,7 +14,7 @@ const textPart = z.looseObject({
 });
 const imagePart = z.looseObject({
   type: z.literal('image_url'),
-  /** Mistral also takes the URL itself. */
+  /** Mistral also accepts a bare URL. */
   image_url: z.union(
     [z.string().min(1), z.looseObject({ url: z.string().min(1), detail: z.string().nullish() })],
     'an object with the "url" of an image',
@@ -23,7 +23,7 @@ const imagePart = z.looseObject({
 });
 const audioPart = z.looseObject({
   type: z.literal('input_audio'),
-  /** Mistral also takes the data itself, or a URL. */
+  /** Mistral also accepts bare data, or a URL. */
   input_audio: z.union(
     [z.string().min(1), z.looseObject({ data: z.string().min(1), format: z.string() })],
     'an object with the "data" and the "format" of audio',
@@ -41,13 +41,13 @@ const filePart = z.looseObject({
 });
 const refusalPart = z.looseObject({ type: z.literal('refusal'), refusal: z.string() });
 
-/** How Mistral's models write their reasoning, and take it back. */
+/** Mistral's models write their reasoning like this, and accept it back. */
 const thinkingPart = z.looseObject({
   type: z.literal('thinking'),
   thinking: z.array(z.looseObject({ type: z.string(), text: z.string().nullish() })),
 });
 
-/** OpenRouter and vLLM take videos, Mistral takes documents. */
+/** OpenRouter and vLLM accept videos, Mistral accepts documents. */
 const videoPart = z.looseObject({
   type: z.literal('video_url'),
   video_url: z.union(
@@ -92,7 +92,7 @@ const toolCall = buildOpenUnion(
     custom: z.looseObject({ name: z.string(), input: z.string() }),
     extra_content: anyObject.nullish(),
   }),
-  /** Mistral needs no type. */
+  /** Mistral does not require a type. */
   z.looseObject({ type: z.undefined().optional(), ...functionCall }),
 );
 export const isKnownCall = toolCall.isKnown;
@@ -109,7 +109,7 @@ const assistantMessage = z.looseObject({
   tool_calls: z.array(toolCall.any).nullish(),
   function_call: calledFunction.nullish(),
   audio: z.looseObject({ id: z.string() }).nullish(),
-  /** DeepSeek and vLLM use the first, OpenRouter the other two. */
+  /** DeepSeek and vLLM use `reasoning_content`, OpenRouter the other two. */
   reasoning_content: z.string().nullish(),
   reasoning: z.string().nullish(),
   reasoning_details: z.array(z.looseObject({ type: z.string() })).nullish(),

@@ -19,10 +19,10 @@ const functionShape = z.looseObject({
   parameters: anyObject.nullish(),
   strict: z.boolean().nullish(),
 });
-/** The others are hosted, such as OpenRouter's `openrouter:web_search` or Groq's `browser_search`. */
+/** Other types are hosted tools, such as OpenRouter's `openrouter:web_search` or Groq's `browser_search`. */
 const tool = buildOpenUnion(
   z.looseObject({ type: z.literal('function'), function: functionShape }),
-  /** Mistral takes tools without a type. */
+  /** Mistral accepts tools without a type. */
   z.looseObject({ type: z.undefined().optional(), function: functionShape }),
   z.looseObject({
     type: z.literal('custom'),
@@ -55,7 +55,7 @@ const toolChoice = z.union(
 
 const responseFormat = buildOpenUnion(
   z.looseObject({ type: z.literal('text') }),
-  /** Together and others take a schema here. */
+  /** Together and others accept a schema here. */
   z.looseObject({ type: z.literal('json_object'), schema: anyObject.nullish() }),
   z.looseObject({
     type: z.literal('json_schema'),
@@ -69,7 +69,7 @@ const responseFormat = buildOpenUnion(
 );
 export const isKnownFormat = responseFormat.isKnown;
 
-/** OpenAI takes 4, DeepSeek 16, vLLM any number. The gateway watches for those that are not taken. */
+/** OpenAI accepts 4, DeepSeek 16, vLLM any number. The gateway watches the reply for the others. */
 const mostStops = 1000;
 const stopText = `a string, or an array of at most ${mostStops} strings`;
 
@@ -87,7 +87,7 @@ export const request = quicken(
     messages: z.array(quicken(message)).min(1),
     temperature: allowNumber(0, 2).nullish(),
     top_p: allowNumber(0, 1).nullish(),
-    /** Most providers except OpenAI take it. vLLM takes -1 for all tokens. */
+    /** Most providers except OpenAI accept it. vLLM accepts -1 for all tokens. */
     top_k: z
       .number('a number of tokens')
       .refine((count) => count === -1 || count >= 0, 'a number of tokens')

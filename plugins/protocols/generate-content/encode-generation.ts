@@ -82,7 +82,7 @@ function encodeSampling(request: CanonicalRequest, encoding: Encoding): Fields {
   for (const [path, field, parameter, value] of rows) {
     if (value === undefined) continue;
     if (takesField(parameter, encoding)) fields[field] = value;
-    else lose(path, 'the model does not take it', 'model');
+    else lose(path, 'the model does not accept it', 'model');
   }
   return fields;
 }
@@ -90,7 +90,7 @@ function encodeSampling(request: CanonicalRequest, encoding: Encoding): Fields {
 function encodeLogprobs({ logprobs }: CanonicalRequest, encoding: Encoding): Fields {
   if (!logprobs) return {};
   if (takesField('logprobs', encoding)) return { responseLogprobs: true, logprobs: logprobs.top };
-  encoding.lose('logprobs', 'the model does not take it', 'model');
+  encoding.lose('logprobs', 'the model does not accept it', 'model');
   return {};
 }
 

@@ -99,7 +99,7 @@ function encodeSampling(request: CanonicalRequest, thinks: boolean, { own, model
   const fields: Record<string, unknown> = { stop_sequences: own || stop?.length ? stop : undefined };
   for (const [path, field, value, disturbs] of rows) {
     if (value === undefined) continue;
-    if (!takesField(model, field)) lose(path, 'the model does not take it', 'model');
+    if (!takesField(model, field)) lose(path, 'the model does not accept it', 'model');
     else if (disturbs && !own) lose(path, 'does not go with thinking');
     else if (path === 'topP' && !own && fields.temperature !== undefined)
       lose(path, 'the model takes a temperature or this, not both', 'model');

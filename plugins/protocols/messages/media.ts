@@ -9,7 +9,7 @@ import type { Encoding } from './encoding.ts';
 export function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Fields {
   if (block.kind === 'image') return { type: 'image', source: encodeImageSource(block, path, encoding) };
   if (block.kind === 'document') return encodeDocument(block, path, encoding);
-  return refusePart(block, path, `This model is reached by a protocol that takes no ${block.kind}.`);
+  return refusePart(block, path, `This model is called through a protocol that accepts no ${block.kind}.`);
 }
 
 /** A file or URL, which images and documents encode alike; undefined for other sources. */

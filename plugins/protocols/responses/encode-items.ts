@@ -186,7 +186,7 @@ function encodeCall(block: BlockOf<'tool-call'>, path: string, { own, names, los
 
 function encodeResult(block: BlockOf<'tool-result'>, path: string, encoding: Encoding): Fields {
   const { own, customCalls, lose } = encoding;
-  if (block.isError) lose(`${path}.isError`, 'responses has no mark for failed tools');
+  if (block.isError) lose(`${path}.isError`, 'responses cannot mark a failed tool result');
   const form = bag.getForm(block);
   // If a part was known to this protocol only, the whole output was kept.
   const { output } = bag.getFields(block);

@@ -64,7 +64,7 @@ function encodeText(block: TextBlock, role: string): Fields {
 function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Fields | undefined {
   const { kind, source } = block;
   if (kind === 'video')
-    return refusePart(block, path, 'This model is reached by a protocol that takes no video.');
+    return refusePart(block, path, 'This model is called through a protocol that accepts no video.');
   if (
     source.type === 'file' &&
     (source.vendor !== nativeVendor || (!encoding.own && encoding.owner !== nativeVendor))
@@ -96,7 +96,7 @@ function encodeAudio(block: MediaBlock, path: string, { own, model }: Encoding):
     return refusePart(
       block,
       path,
-      'This model is reached by a protocol that takes audio as WAV or MP3 data only.',
+      'This model is called through a protocol that accepts audio as WAV or MP3 data only.',
     );
   if (!own && !model.input.includes('audio')) return refusePart(block, path, 'This model takes no audio.');
   return { type: 'input_audio', input_audio: { data: source.data, format } };

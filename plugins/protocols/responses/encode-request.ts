@@ -144,7 +144,7 @@ function takesSampling(model: Model, field: string): boolean {
 
 function encodeSampling(request: CanonicalRequest, { own, model, lose }: Encoding): Fields {
   if (request.logprobs && !own && !takesLogprobs(model))
-    lose('logprobs', 'the model does not take it', 'model');
+    lose('logprobs', 'the model does not accept it', 'model');
   for (const path of missingFields)
     if (request[path] !== undefined) lose(path, 'responses has no such field');
   if ((request.candidates ?? 1) > 1) lose('candidates', 'responses gives one answer to a call');
@@ -160,7 +160,7 @@ function encodeSampling(request: CanonicalRequest, { own, model, lose }: Encodin
   for (const [path, field, value] of rows) {
     if (value === undefined) continue;
     if (takesSampling(model, field)) fields[field] = value;
-    else lose(path, 'the model does not take it', 'model');
+    else lose(path, 'the model does not accept it', 'model');
   }
   return fields;
 }

@@ -42,7 +42,7 @@ export function fitVerbosity(
 ): string | undefined {
   const reasons = model.capabilities.reasoning.style !== 'none';
   if (verbosity === undefined || own || verbosity === 'medium' || reasons) return verbosity;
-  lose('verbosity', 'the model does not take it', 'model');
+  lose('verbosity', 'the model does not accept it', 'model');
   return undefined;
 }
 
