@@ -24,6 +24,14 @@ describe('settings', () => {
     expect(encode({}, makeCapable({ reasoning: { style: 'none' } })).body).not.toHaveProperty('include');
   });
 
+  it('names the loss of logprobs by the field that asks for them', () => {
+    const include = ['reasoning.encrypted_content', 'message.output_text.logprobs'];
+    const paths = [{ include }, { include, top_logprobs: 2 }].map((fields) =>
+      toClientPath('logprobs', makeCall(fields).decode(), protocol.client.fieldNames),
+    );
+    expect(paths).toEqual(['include[1]', 'top_logprobs']);
+  });
+
   it('reports fields that this protocol does not have', () => {
     const { body, lost } = encode({
       topK: 5,

@@ -53,7 +53,7 @@ export function decodeRequest({ wire, items, tools: readTools }: ReadRequest): C
     metadata: wire.metadata ?? undefined,
     serviceTier: wire.service_tier ?? undefined,
     cacheKey: wire.prompt_cache_key ?? undefined,
-    names: hasOnlySafetyIdentifier(wire) ? { user: 'safety_identifier' } : undefined,
+    names: readNames(wire),
     ...bag.keep(collectLeftover(wire, toolChoice !== undefined), ['read', ...collectNotes(wire)]),
   };
   return { ...head, turns: [...decodeInstructions(wire), ...decodeInput(wire, items, new ToolNames(head))] };
@@ -69,6 +69,17 @@ function decodeInput({ input, model }: Wire.Request, items: ReadRequest['items']
   if (typeof input !== 'string') return decodeItems(items, names, model);
   const at = 'input';
   return [{ role: 'user', blocks: [{ type: 'text', text: input, at }], at, ...bag.keep({}, [at]) }];
+}
+
+/** The client's names of canonical fields, where they differ from this protocol's usual ones. */
+function readNames(wire: Wire.Request): CanonicalRequest['names'] {
+  const included = wire.top_logprobs ? -1 : (wire.include?.indexOf(textLogprobs) ?? -1);
+  const isSafety = hasOnlySafetyIdentifier(wire);
+  if (included < 0 && !isSafety) return undefined;
+  return {
+    ...(isSafety ? { user: 'safety_identifier' } : {}),
+    ...(included < 0 ? {} : { logprobs: `include[${included}]` }),
+  };
 }
 
 function hasOnlySafetyIdentifier({ user, safety_identifier: safety }: Wire.Request): boolean {
