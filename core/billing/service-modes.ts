@@ -14,6 +14,8 @@ import type { Price } from './price.ts';
 export interface Mode {
   readonly name: string;
   readonly field: string;
+  /** The mode as the client wrote it, if prices have another name. */
+  readonly word?: string;
   /**
    * True if no reply reports it (for example a tool backed by another model); then it is charged as
    * requested.
@@ -63,13 +65,15 @@ function toUnpricedError(targets: readonly Target[], { fees = [], modes = [] }: 
       { param: fee.field },
     );
   }
-  const { name, field } = modes.find(
-    (each) => !targets.some(({ price }) => getModeRates(price, each.name)),
-  ) ??
+  const {
+    name,
+    field,
+    word = name,
+  } = modes.find((each) => !targets.some(({ price }) => getModeRates(price, each.name))) ??
     modes.at(-1) ?? { name: '', field: undefined };
   return new GatewayError(
     'unsupported_parameter',
-    `"${field}" asks for the service mode "${name.slice(0, 60)}", whose price is not known for this model; ` +
+    `"${field}" asks for the service mode "${word.slice(0, 60)}", whose price is not known for this model; ` +
       'leave it out.',
     { param: field },
   );

@@ -173,12 +173,12 @@ it('a call to a provider of another protocol does not count as served in the req
 });
 
 it.each(names)(
-  'a call of %s that asks for a mode is refused by the name of its field if its model has one price',
+  'a call of %s for a mode is refused by the names of its field and mode if its model has one price',
   async (family) => {
     const { field, word, reply } = families[family];
     const refused = await call(family, { model: 'house/one-price', [field]: word }, json(reply(word)));
     expect(refused).toMatchObject({ status: 400, reserved: 0n, charged: 0n });
-    expect(refused.text).toContain(`\\"${field}\\" asks for the service mode`);
+    expect(refused.text).toContain(`\\"${field}\\" asks for the service mode \\"${word}\\"`);
   },
 );
 

@@ -40,7 +40,8 @@ function readMode(word: unknown): string | undefined {
 export function readRequestedModes(fields: Readonly<Record<string, unknown>>): Mode[] {
   return Object.entries(fields).flatMap(([field, word]) => {
     const name = readMode(word);
-    return name === undefined ? [] : [{ name, field }];
+    if (name === undefined) return [];
+    return [{ name, field, ...(typeof word === 'string' && word !== name ? { word } : {}) }];
   });
 }
 
