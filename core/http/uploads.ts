@@ -122,15 +122,18 @@ interface Part {
 }
 
 /**
- * Decides whether a part is a file. A part with a file name is a file, otherwise a text. The parser looks
- * at the content type alone, which many clients omit for files, and some send for texts.
+ * Decides whether a part is a file. A part with a file name is a file, and so is one whose type is bytes or a
+ * picture: some SDKs know no name for what they read from a stream. Any other is a text. The parser looks at
+ * the content type alone, which many clients omit for files, and some send for texts.
  * A text is read as latin1 bytes, since an unknown `content-transfer-encoding` would crash the process. Each
  * name gets a prefix, since the parser stores names in objects in which `__proto__` is special.
  */
 function onPart<Read extends Part>(part: Read, read: (part: Read) => void): void {
   const { name, originalFilename, mimetype, headers } = part;
   const isFile =
-    originalFilename !== null || /;\s*filename\*?\s*=/i.test(headers?.['content-disposition'] ?? '');
+    originalFilename !== null ||
+    /;\s*filename\*?\s*=/i.test(headers?.['content-disposition'] ?? '') ||
+    /^(application\/octet-stream|image\/)/i.test(mimetype ?? '');
   const kind = isFile
     ? { originalFilename: originalFilename ?? '', mimetype: mimetype || 'application/octet-stream' }
     : { mimetype: null, transferEncoding: 'latin1' };

@@ -55,6 +55,32 @@ describe('a form', () => {
     await gallery.expectNothingLeft();
   });
 
+  it.each(['application/octet-stream', 'image/png'])(
+    'may leave out the name of a file of type %s, as OpenAI for Java does for a stream',
+    async (type) => {
+      const part = (name: string, headers = ''): string =>
+        `--there\r\nContent-Disposition: form-data; name="${name}"\r\n${headers}\r\n`;
+      const texts = { model: 'openai/gpt-image-1.5', prompt: 'At night', quality: 'low' };
+      const body = Buffer.concat([
+        Buffer.from(
+          Object.entries(texts).reduce((form, [name, value]) => `${form}${part(name)}${value}\r\n`, ''),
+        ),
+        Buffer.from(part('image', `Content-Type: ${type}\r\n`)),
+        makePng(),
+        Buffer.from('\r\n--there--\r\n'),
+      ]);
+      const headers = {
+        authorization: `Bearer ${gallery.key}`,
+        'content-type': 'multipart/form-data; boundary=there',
+      };
+      const response = await fetch(gallery.gateway.url + edits, { method: 'POST', headers, body });
+      expect(response.status).toBe(200);
+      expect(String(gallery.painter.requests.at(-1)?.body)).toMatch(
+        /name="image"; filename="image-1.png"\r\ncontent-type: image\/png/,
+      );
+    },
+  );
+
   it.each(['no form at all', '--there\r\nContent-Disposition: form-data; name="model"\r\n\r\nx', ''])(
     'is refused as broken: %j',
     async (body) => {
