@@ -1,4 +1,4 @@
-/** Citations of a reply. Their start and end are offsets into the text of their part. */
+/** Converts citations of a reply, in both directions. Offsets count characters in the text of their part. */
 import type { Annotation } from '../../../core/index.ts';
 import { readString } from '../../shared/wire-kit/values.ts';
 import { pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -22,8 +22,8 @@ export function decodeAnnotation(wire: Fields): Annotation {
 }
 
 /**
- * `length` is the length of the annotated text: a citation without offsets spans all of it. Undefined if this
- * protocol has no such annotation.
+ * `length` is the length of the annotated text: a citation without offsets spans all of it. Returns undefined
+ * if this protocol has no such annotation.
  */
 export function encodeAnnotation(annotation: Annotation, length: number): Fields | undefined {
   const rest = bag.getFields(annotation);

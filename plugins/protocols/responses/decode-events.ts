@@ -1,7 +1,7 @@
 /**
- * Decodes a provider's reply to canonical events: a stream event by event, or a whole response item by item.
- * Every stream passes through here, if only to be metered, so the checks are written by hand for speed.
- * Events that have no handler repeat what the whole item says.
+ * Decodes a provider's reply to canonical events: a stream event by event, a JSON reply item by item. Every
+ * stream passes through here, if only to be metered, so the checks are written by hand for speed. Events
+ * without a handler only repeat parts of the item that `response.output_item.done` holds.
  */
 import { isDeepStrictEqual } from 'node:util';
 import {
@@ -73,7 +73,7 @@ const clientFault = new RegExp(
     'bio_policy|content_policy|context_length_exceeded)',
 );
 
-/** Codes that say the provider is busy, with the status each would have had before the stream. */
+/** Codes of an overloaded provider, with the HTTP status that each would have had before the stream. */
 const busyStatuses: ReadonlyMap<string, number> = new Map([
   ['rate_limit_exceeded', 429],
   ['server_is_overloaded', 503],
@@ -168,7 +168,7 @@ export class ReplyDecoder implements EventDecoder {
     this.#log.begin(id || undefined, model, seconds, bag.keep(pickStated(response, fieldsElsewhere)));
   }
 
-  /** What the response says at its end only, or changed since its start, such as the service tier. */
+  /** Returns fields that the response added or changed after its start, such as the service tier. */
   #readLateFacts(response: Fields): Sides {
     const early = this.#started ?? {};
     const facts = Object.entries(pickStated(response, fieldsElsewhere));

@@ -1,4 +1,4 @@
-/** What the provider ran itself, as canonical blocks: code, images, searches and other hosted tools. */
+/** Decodes items of tools that the provider ran (code, images, searches and others) to canonical blocks. */
 import { toCount, type BlockKind, type CanonicalEvent } from '../../../core/index.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
 import type { BlockFacts } from '../../shared/wire-kit/reply-log.ts';
@@ -25,7 +25,7 @@ export function decodeHostedItem(type: string, wire: Fields): HostedBlock[] {
   return [{ kind: 'server-tool', facts, text: isObject(action) ? JSON.stringify(action) : '' }];
 }
 
-/** The code, followed by its output in a block of its own. */
+/** Returns a block with the code, followed by a block with its output. */
 function decodeCode(id: string | undefined, wire: Fields): HostedBlock[] {
   const code: HostedBlock = {
     kind: 'code',
@@ -41,7 +41,7 @@ function decodeCode(id: string | undefined, wire: Fields): HostedBlock[] {
   return [code, { kind: 'server-tool', facts, text: logs.join('\n') }];
 }
 
-/** A preview of an image that the provider still paints. */
+/** Decodes a preview of an image that the provider is still generating. */
 export function decodePartialImage(event: Fields): CanonicalEvent[] {
   const {
     type: _type,

@@ -1,8 +1,8 @@
 /**
- * Decodes input items to canonical turns. What an assistant did at once (reasoning, text, tool calls) is
- * several items here but one canonical turn, because other protocols require the tool results after the whole
- * turn. Each block keeps notes about its item, so that the encoder of this protocol can restore the items one
- * by one.
+ * Decodes input items to canonical turns. One step of the assistant (reasoning, text, tool calls) is several
+ * items here but one canonical turn, because other protocols require the tool results after the entire turn.
+ * Each block keeps notes about its item, so that the encoder of this protocol can restore the items one by
+ * one.
  */
 import type { Block, Opaque, Turn, MediaBlock, TextBlock } from '../../../core/index.ts';
 import { buildEchoBlock, buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
@@ -26,7 +26,7 @@ interface Reading {
   readonly foreignCalls: ReadonlySet<string>;
 }
 
-/** Ids of calls that are dropped with their outputs: every provider refuses an output without its call. */
+/** Finds calls that are dropped together with their outputs: providers refuse an output without its call. */
 function findForeignCallIds(items: readonly ReadItem[]): ReadonlySet<string> {
   const foreign = new Set<string>();
   for (const { kind, item } of items) {
@@ -70,7 +70,7 @@ function continuesTurn(last: Turn | undefined, { role, blocks }: Turn, { kind }:
   return kind !== 'message' || hasBlock('tool-call') || !(hasBlock('text') || hasBlock('refusal'));
 }
 
-/** Removes the reasoning at the end of the turn before: it belongs to the message that follows. */
+/** Takes the reasoning off the end of the previous turn: it belongs to the message that follows. */
 function takeReasoningBefore({ role, blocks }: Turn, last: Turn | undefined): Block[] {
   if (role !== 'assistant' || last?.role !== 'assistant' || blocks.length === 0) return [];
   return last.blocks.splice(last.blocks.findLastIndex(({ type }) => type !== 'reasoning') + 1);
@@ -82,7 +82,7 @@ function readItemSeal(read: ReadItem, sealer: string): Sealed | undefined {
     : undefined;
 }
 
-/** If the item is the sealed state of the text or image before it, attaches it there and returns true. */
+/** If the item holds the sealed state of the text or image before it, attaches it there and returns true. */
 function attachState(read: ReadItem, last: Turn | undefined, sealer: string): boolean {
   const sealed = readItemSeal(read, sealer);
   if (sealed?.owner !== 'block') return false;
@@ -93,8 +93,8 @@ function attachState(read: ReadItem, last: Turn | undefined, sealer: string): bo
 }
 
 /**
- * Assigns sealed state to tool calls by id. Calls may share an id: state goes to the next call of its id, or
- * to the last one if none follows.
+ * Assigns sealed state to tool calls by id. Calls may share an id: state goes to the next call with its id,
+ * or to the last one if none follows.
  */
 function assignCallState(items: readonly ReadItem[], sealer: string): Map<WireCall, readonly Opaque[]> {
   const owned = new Map<WireCall, readonly Opaque[]>();
@@ -194,7 +194,7 @@ function decodeOutput(item: Wire.CallOutput, at: string): Block {
     return block.type === 'foreign' ? [] : [block];
   });
   const form = [...noteHead(item), ...(typeof output === 'string' ? ['string'] : [])];
-  // If a part is known to this protocol only, the whole output is kept.
+  // If only this protocol knows a part, the complete output is kept.
   const read = [...headNames, 'call_id', ...(content.length < parts.length ? [] : ['output'])];
   return {
     type: 'tool-result',
@@ -209,7 +209,7 @@ function decodeOutput(item: Wire.CallOutput, at: string): Block {
 /** Separates the parts of a summary in the canonical text. */
 export const partBreak = '\n\n';
 
-/** Undefined if the item holds nothing but the sealed state of a tool call. */
+/** Returns undefined if the item only holds the sealed state of a tool call. */
 function decodeReasoning(item: Wire.Reasoning, at: string, sealer: string): Block | undefined {
   const { summary, content, encrypted_content: encrypted } = item;
   const sealed = encrypted ? readSealed(encrypted, sealer) : undefined;
@@ -245,7 +245,7 @@ function decodeReasoning(item: Wire.Reasoning, at: string, sealer: string): Bloc
   };
 }
 
-/** An image from an earlier response, sent back by the client. */
+/** Decodes an image from an earlier response that the client sends back. */
 function decodeImageCall(item: Wire.ImageCall, at: string): Block {
   const format = item.output_format ?? undefined;
   const form = ['image-call', ...noteHead(item), ...(format ? [`format=${format}`] : [])];

@@ -1,7 +1,7 @@
 /**
  * Collects the output items of one reply from its events, as canonical blocks. Items and parts are identified
  * by index, never by id: some relays send another id with every event. Some providers send no deltas, so the
- * decoder counts what it has emitted of an item, and takes the rest from the whole item at its end.
+ * decoder counts what it has emitted of an item, and reads the rest from the complete item at its end.
  */
 import type { Opaque } from '../../../core/index.ts';
 import type { BlockFacts, ReplyLog } from '../../shared/wire-kit/reply-log.ts';
@@ -26,20 +26,20 @@ interface Part {
 
 interface Item {
   readonly type: string;
-  /** Of a message: its parts by index. */
+  /** If it is a message: its parts by index. */
   readonly parts: Map<number, Part>;
-  /** Of a message: the part that began last. A new part ends it. */
+  /** If it is a message: the part that began last. A new part ends it. */
   latest: Part | undefined;
-  /** Of a message: its own fields, which its first block carries. */
+  /** If it is a message: its own fields. Its first block carries them. */
   readonly head: Fields;
-  /** Of reasoning: the number of characters emitted of each part, by list and index. */
+  /** If it is reasoning: the number of characters emitted of each part, by list and index. */
   readonly reasoningSent: Map<string, number>;
-  /** Of reasoning: its id. Its sealed state is valid with this id only. */
+  /** If it is reasoning: its id. Its sealed state is valid only with this id. */
   readonly reasoningId: BlockFacts;
-  /** Of reasoning and calls: their only block, once it has begun. */
+  /** If it is reasoning or a call: its only block, as soon as that has begun. */
   block: number | undefined;
   sent: number;
-  /** Of a function call. */
+  /** If it is a function call: its arguments. */
   readonly pieces: ArgumentPieces;
   callId: string | undefined;
   ended: boolean;
@@ -50,13 +50,13 @@ export class OutputItemDecoder {
   readonly #names: () => ToolNames;
   readonly #sealer: string;
   readonly #items = new Map<number, Item>();
-  /** Sealed state by the call it belongs to. It comes in an item before the call's end. */
+  /** Sealed state by call id. It comes in an item of its own, before the call ends. */
   readonly #callState = new Map<string, Opaque[]>();
   #latestIndex = 0;
   #latestType = '';
   calls = false;
   refusal = false;
-  /** True once a delta was unreadable. A whole part then no longer extends the text emitted so far. */
+  /** True after an unreadable delta. A complete part then no longer extends the text emitted so far. */
   hasGap = false;
 
   /** `sealer` is the vendor of sealed state that has no envelope. */
@@ -70,7 +70,7 @@ export class OutputItemDecoder {
     return this.#items.size > 0;
   }
 
-  /** Returns the item at an index, and starts it if it is new. Without an index, the latest item is meant. */
+  /** Returns the item at an index, and starts it if it is new. Without an index, returns the latest item. */
   startItem(outputIndex: unknown, wire: Fields): Item {
     const index = Number.isSafeInteger(outputIndex) ? Number(outputIndex) : this.#latestIndex;
     const known = this.#items.get(index);
@@ -118,7 +118,7 @@ export class OutputItemDecoder {
     });
   }
 
-  /** Takes a whole part of a message, and emits what its deltas lacked. */
+  /** Reads a complete part of a message, and emits what its deltas lacked. */
   endPart(outputIndex: unknown, contentIndex: unknown, wire: Fields): void {
     const kind = wire.type === 'refusal' ? 'refusal' : 'text';
     const part = this.#findPart(outputIndex, contentIndex, kind);
@@ -167,7 +167,7 @@ export class OutputItemDecoder {
     for (const partial of decodePartialImage(event)) this.#log.emit(partial);
   }
 
-  /** Takes a whole item, and emits what its events lacked. */
+  /** Reads a complete item, and emits what its events lacked. */
   endItem(outputIndex: unknown, wire: Fields): void {
     const item = this.startItem(outputIndex, wire);
     if (item.ended) return;
@@ -230,7 +230,7 @@ export class OutputItemDecoder {
   }
 
   #endReasoning(outputIndex: unknown, item: Item, wire: Fields): void {
-    // If there is a summary, the reasoning itself is left out.
+    // Clients receive the summary, or the reasoning itself if there is no summary.
     const list = readList(wire.summary).length > 0 ? 'summary' : 'content';
     for (const [index, part] of readList(wire[list]).entries()) {
       const sent = item.reasoningSent.get(`${list} ${index}`) ?? 0;

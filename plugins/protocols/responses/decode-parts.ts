@@ -12,15 +12,15 @@ export type ContentBlock = TextBlock | MediaBlock | RefusalBlock;
 /** A part of a type that this protocol's schema does not know. */
 export type ForeignPart = BlockOf<'foreign'> & { form: Record<string, string[]> };
 
-/** The usual type of a text part in a message of this role. */
+/** Returns the usual type of a text part in a message of this role. */
 export function getTextType(role: string): 'input_text' | 'output_text' {
   return role === 'assistant' ? 'output_text' : 'input_text';
 }
 
-/** Note on a foreign block that was a part of a message, not an item. */
+/** Note on a foreign block that was a part of a message and not an item. */
 export const partNote = 'part';
 
-/** An unknown part of a user's message is marked: without it, another provider's answer is worthless. */
+/** Marks an unknown part of a user's message: without it, another provider's answer would be worthless. */
 function keepForeign(value: Fields, at: string, role: string): ForeignPart {
   const notes = role === 'assistant' ? [] : bag.getForm(markUnknown(protocolName));
   return {
@@ -88,7 +88,7 @@ function decodeInputText(part: Extract<Wire.Part, { type: 'input_text' }>, role:
   return { type: 'text', text: part.text, ...decodeCache(part), ...sides };
 }
 
-/** Clients send parts of replies back with empty lists. As notes these are not reported as lost. */
+/** Clients send parts of replies back with empty lists. As notes, these are not reported as lost. */
 function decodeOutputText(part: Extract<Wire.Part, { type: 'output_text' }>, role: string): TextBlock {
   const empty = (['annotations', 'logprobs'] as const).filter((name) => part[name]?.length === 0);
   return {

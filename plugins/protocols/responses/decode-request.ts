@@ -17,7 +17,7 @@ import type { ReadRequest } from './read-items.ts';
 import { ToolNames } from './tool-names.ts';
 import * as Wire from './wire.ts';
 
-/** Fields that become canonical, in whole or in part, or that are kept as a note. */
+/** Fields that become canonical, entirely or in part, or that are kept as a note. */
 const readFields = splitNames(`
   model input instructions stream tools parallel_tool_calls max_output_tokens temperature top_p
   top_logprobs metadata user service_tier prompt_cache_key truncation store background include reasoning
@@ -26,7 +26,7 @@ const readFields = splitNames(`
 
 export const encryptedReasoning = 'reasoning.encrypted_content';
 export const textLogprobs = 'message.output_text.logprobs';
-/** Values of `include` that the encoder adds by itself, or that are canonical. */
+/** Values of `include` that are canonical, or that the encoder adds itself. */
 const knownIncludes = new Set([encryptedReasoning, textLogprobs]);
 
 export function decodeRequest({ wire, items, tools: readTools }: ReadRequest): CanonicalRequest {
@@ -86,7 +86,7 @@ function hasOnlySafetyIdentifier({ user, safety_identifier: safety }: Wire.Reque
   return typeof user !== 'string' && typeof safety === 'string';
 }
 
-/** Notes for the client's wording, and for fields about storage, which the gateway ignores. */
+/** Collects notes on the client's spelling, and on fields about storage, which other protocols lack. */
 function collectNotes(wire: Wire.Request): string[] {
   const form: string[] = [];
   if (wire.stream === false) form.push('stream-false');
@@ -143,7 +143,7 @@ function decodeReasoning(reasoning: Wire.Request['reasoning']): CanonicalRequest
     : undefined;
 }
 
-/** An unknown format is kept whole. */
+/** An unknown format is kept unchanged. */
 function readFormatLeftover(format: Wire.AnyFormat | null | undefined): Fields {
   if (!format) return {};
   if (!Wire.isKnownFormat(format)) return { format };

@@ -1,6 +1,6 @@
 /**
- * Decodes tools and the tool choice to the canonical form. Each tool in a namespace carries its name; the
- * first one also keeps the namespace's other fields.
+ * Decodes tools and the tool choice to the canonical form. Each tool of a namespace carries the namespace's
+ * name; the first one also keeps its other fields.
  */
 import type { HostedTool, Tool, ToolChoice } from '../../../core/index.ts';
 import { findKnown } from '../../shared/wire-kit/open-values.ts';
@@ -60,7 +60,7 @@ interface ToolPlace {
   readonly about?: Fields;
 }
 
-/** `taken` holds the canonical names of the tools before. */
+/** `taken` holds the canonical names of earlier tools. */
 function decodeTool(tool: Wire.FlatTool, place: ToolPlace, taken: Set<string>): Tool {
   const { at, namespace, notes = [], about = {} } = place;
   const { name: wireName, description } = tool;
@@ -113,8 +113,8 @@ function isPlainReference(value: unknown): value is { type: string; name: string
 const modes = ['none', 'auto', 'required'] as const;
 
 /**
- * Undefined for a choice of a hosted tool, or one of an unknown type. Such a choice is kept unchanged among
- * the vendor's fields.
+ * Returns undefined for a choice of a hosted tool or of an unknown type. Such a choice is kept unchanged
+ * among the vendor's fields.
  */
 export function decodeChoice(choice: Wire.Request['tool_choice']): ToolChoice | undefined {
   if (typeof choice === 'string') {

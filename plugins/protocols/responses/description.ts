@@ -4,7 +4,7 @@ import type { CallDescription } from '../../../core/index.ts';
 import { count, errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
 import * as Wire from './wire.ts';
 
-/** Items and tools of types that are not listed pass too; the provider judges them. */
+/** Items and tools of other types pass too; the provider validates them. */
 const inputItem = z.union([
   Wire.message,
   Wire.functionCall,

@@ -1,7 +1,7 @@
 /**
- * What the provider ran itself, as output items: searches, code and images. An item of this protocol returns
- * unchanged. The protocol announces each in steps; the gateway sends the steps at once, since it knows the
- * item only when it is complete. Partial images are the exception.
+ * Encodes what the provider ran itself (searches, code and images) as output items. An item of this protocol
+ * is returned unchanged. The protocol announces each item in steps. The gateway sends all steps together,
+ * when the item is complete; only partial images are sent before.
  */
 import type { Opaque, ReplyContext, EventOf } from '../../../core/index.ts';
 import { parseJson } from '../../shared/wire-kit/event-data.ts';
@@ -15,11 +15,11 @@ type PartialImage = EventOf<'partial-image'>;
 
 type ImagePlace = { readonly item_id: unknown; readonly output_index: number };
 
-/** What the encoder of the whole reply does around a hosted item. */
+/** Callbacks into the encoder of the entire reply, which surrounds a hosted item. */
 interface Surroundings {
-  /** Ends what has to be complete before another item begins. */
+  /** Ends items that have to be complete before another item begins. */
   readonly makeRoom: () => void;
-  /** Writes sealed state that belongs to the item just written. */
+  /** Writes the sealed state of the item that was written last. */
   readonly writeState: (opaque: readonly Opaque[]) => void;
 }
 
@@ -29,9 +29,9 @@ export class HostedEncoder {
   readonly #writer: ItemWriter;
   readonly #context: ReplyContext;
   readonly #surroundings: Surroundings;
-  /** Code of another protocol: its output comes in the next block, but belongs to the same item here. */
+  /** Code from another protocol: its output comes in the next block, but belongs to the same item here. */
   #code: { readonly block: OpenHosted; readonly opaque: readonly Opaque[] } | undefined;
-  /** The image of which the client has seen a partial version. */
+  /** The image that the client has received a partial version of. */
   #image: ImagePlace | undefined;
 
   constructor(writer: ItemWriter, context: ReplyContext, surroundings: Surroundings) {
@@ -102,7 +102,7 @@ export class HostedEncoder {
   }
 }
 
-/** Undefined if this protocol has no such item: audio, and other vendors' tools. */
+/** Returns undefined if this protocol has no such item: audio, and other vendors' tools. */
 function encodeHostedItem(
   start: OpenHosted['start'],
   text: string,
@@ -134,7 +134,7 @@ function encodeHostedItem(
 
 function readSearchAction(text: string): Fields {
   const action = parseJson(text);
-  // Text that is no object is the query itself.
+  // Text that is not a JSON object is the query itself.
   return { type: 'search', ...(isObject(action) ? action : { query: text }) };
 }
 
@@ -145,7 +145,7 @@ const progressSteps: ReadonlyMap<string, string> = new Map([
   ['code_interpreter_call', 'interpreting'],
 ]);
 
-/** The item as the first event shows it, and the events between that one and the last. */
+/** Returns the item as its first event shows it, and the events between its first and its last. */
 function planProgress(item: Fields): { readonly begun: Fields; readonly steps: readonly ItemEvent[] } {
   const { code } = item;
   const type = String(item.type);

@@ -94,7 +94,7 @@ function isSpoken(block: Block): block is ContentBlock | ForeignPart {
   );
 }
 
-/** An assistant's message cannot hold media here, so the user shows it instead. */
+/** An assistant's message cannot hold media here, so a user message shows it. */
 function encodeShownMedia(block: BlockOf<'media'>, path: string, encoding: Encoding): Fields {
   encoding.lose(path, 'sent as if the user showed it', 'approximated');
   return {
@@ -113,7 +113,7 @@ function startMessage(turn: Turn, block: ContentBlock | ForeignPart): Message {
   return { parts: [], fields: readObject(bag.getFields(block).item), form };
 }
 
-/** OpenAI refuses reasoning that no item follows. That item was lost, or never existed. */
+/** OpenAI refuses reasoning without an item after it. That item was lost, or never existed. */
 function dropTrailingReasoning(entries: Entry[], { own, lose }: Encoding): Entry[] {
   if (own) return entries;
   const kept = entries.filter((entry) => 'item' in entry || entry.message.parts.length > 0);
@@ -188,7 +188,7 @@ function encodeResult(block: BlockOf<'tool-result'>, path: string, encoding: Enc
   const { own, customCalls, lose } = encoding;
   if (block.isError) lose(`${path}.isError`, 'responses cannot mark a failed tool result');
   const form = bag.getForm(block);
-  // If a part was known to this protocol only, the whole output was kept.
+  // If only this protocol knew a part, the complete output was kept.
   const { output } = bag.getFields(block);
   const parts = block.content.flatMap((part, position) =>
     encodeParts(part, 'tool', `${path}.content[${position}]`, encoding),
@@ -219,13 +219,16 @@ function encodeReasoning(
     return undefined;
   }
   const form = bag.getForm(block);
-  const { parts: left, ...fields } = bag.getFields(block);
-  const lefts = readList(left);
+  const { parts: unread, ...fields } = bag.getFields(block);
+  const unreadFields = readList(unread);
   const raw = form.includes('content');
   const type = raw ? 'reasoning_text' : 'summary_text';
   const texts = splitText(text, readNote(form, 'parts'));
   const parts = texts.map((part, index): Fields =>
-    overlay(readObject(lefts[index]), { type: form.includes('typeless') ? undefined : type, text: part }),
+    overlay(readObject(unreadFields[index]), {
+      type: form.includes('typeless') ? undefined : type,
+      text: part,
+    }),
   );
   const summary = readNote(form, 'summary');
   return overlay(fields, {
@@ -238,7 +241,7 @@ function encodeReasoning(
   });
 }
 
-/** Splits a text into the parts it was joined from. If the text has changed since, returns one part. */
+/** Splits a text into the parts it was joined from. Returns one part if the text has changed. */
 function splitText(text: string, lengths: string | undefined): string[] {
   const parts: string[] = [];
   let at = 0;

@@ -1,6 +1,6 @@
 /**
- * Canonical events as the output items of a response, with the stream events that announce them. Text goes
- * into messages; every other block becomes an item of its own.
+ * Encodes canonical events as the output items of a response, with the stream events that announce them. Text
+ * goes into messages; every other block becomes an item of its own.
  */
 import type { CanonicalEvent, Opaque, ReplyContext, EventOf } from '../../../core/index.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
@@ -27,10 +27,10 @@ export class OutputItemEncoder {
   readonly #messages: MessageEncoder;
   readonly #hosted: HostedEncoder;
   readonly #blocks = new Map<number, OpenBlock>();
-  /** Open calls that the client has not seen, in a map of their own: there may be thousands. */
+  /** Open calls that are not announced yet. They have a map of their own: there may be thousands. */
   readonly #heldCalls = new Map<number, OpenCall>();
   #names: ToolNames | undefined;
-  /** The latest call whose arguments have ended. Only the next event shows whether the call was cut short. */
+  /** The latest call whose arguments have ended. Only the next event shows whether the call was cut. */
   #unconfirmedCall: OpenCall | undefined;
   #hasCalls = false;
   #reason: EventOf<'finish'>['reason'] = { unified: 'stop', raw: 'completed' };
@@ -45,7 +45,7 @@ export class OutputItemEncoder {
     });
   }
 
-  /** The items so far, each in its present state. */
+  /** The items so far, each in its current state. */
   get output(): readonly Fields[] {
     for (const block of this.#blocks.values()) if (block.kind === 'part') block.update();
     return this.#writer.output;
@@ -138,7 +138,7 @@ export class OutputItemEncoder {
     call.text += text;
     call.deltas += 1;
     if (call.index !== undefined) this.#writer.emit(call.nameEvent('delta'), { ...call.place, delta: text });
-    // A call in one piece waits for its end: only then is the sealed state known that has to precede it.
+    // A call in one piece is sent when it ends: its sealed state, known only then, has to precede it.
     else if (call.deltas > 1) this.#startCall(call);
   }
 
@@ -175,7 +175,7 @@ export class OutputItemEncoder {
   /** Before another item begins, starts the held calls (those before block `before`) and ends the message. */
   #makeRoom(before = Number.POSITIVE_INFINITY): void {
     for (const [number, call] of this.#heldCalls) {
-      // Their numbers are in the order in which they began.
+      // Block numbers are in the order in which the blocks began.
       if (number >= before) break;
       this.#startCall(call);
     }
@@ -195,7 +195,7 @@ export class OutputItemEncoder {
   #end({ block: number, opaque = [] }: EventOf<'block-end'>): void {
     const block = this.#blocks.get(number);
     if (!block || (block.kind === 'part' && block.ended)) return;
-    // An ended part is kept: annotations may come late.
+    // An ended part is kept, because annotations may still follow.
     if (block.kind !== 'part') this.#blocks.delete(number);
     this.#heldCalls.delete(number);
     switch (block.kind) {
@@ -239,7 +239,7 @@ export class OutputItemEncoder {
     this.#writeState(opaque, owner);
   }
 
-  /** Agents run a call as soon as it is done, so a call that was cut short must not look complete. */
+  /** Agents run a call as soon as it is done, so a call that was cut must not look complete. */
   #confirmCall(status: 'incomplete' | 'completed'): void {
     const call = this.#unconfirmedCall;
     this.#unconfirmedCall = undefined;

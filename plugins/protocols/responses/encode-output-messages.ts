@@ -1,6 +1,6 @@
 /**
- * Canonical text and refusals as the message items of a response. Consecutive blocks become parts of one
- * message, until an item of another type begins.
+ * Encodes canonical text and refusals as the message items of a response. Consecutive blocks become parts of
+ * one message, until an item of another type begins.
  */
 import type { ReplyContext, Annotation } from '../../../core/index.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';

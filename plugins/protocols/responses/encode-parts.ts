@@ -79,7 +79,7 @@ const details: ReadonlySet<string> = new Set(['auto', 'low', 'high', 'original']
 function encodeImage(block: MediaBlock, path: string, { own, lose }: Encoding): Fields | undefined {
   const { source, detail } = block;
   const known = own || detail === undefined || details.has(detail);
-  if (!known) lose(`${path}.detail`, 'responses has no such detail');
+  if (!known) lose(`${path}.detail`, 'responses has no such level of detail');
   // OpenAI's schema requires `detail`, although its API accepts images without it.
   const head = { type: 'input_image', detail: known ? (detail ?? (own ? undefined : 'auto')) : 'auto' };
   if (source.type === 'file') return { ...head, file_id: source.id };
@@ -98,7 +98,7 @@ function encodeAudio(block: MediaBlock, path: string, { own, model }: Encoding):
       path,
       'This model is called through a protocol that accepts audio as WAV or MP3 data only.',
     );
-  if (!own && !model.input.includes('audio')) return refusePart(block, path, 'This model takes no audio.');
+  if (!own && !model.input.includes('audio')) return refusePart(block, path, 'This model accepts no audio.');
   return { type: 'input_audio', input_audio: { data: source.data, format } };
 }
 
@@ -126,7 +126,7 @@ function isPlainText(part: Fields): part is { type: string; text: string } {
   );
 }
 
-/** A message's content or a tool's output. One plain text becomes a string, unless it was a part. */
+/** Joins the parts of a message or a tool's output. One plain text becomes a string, unless it was a part. */
 export function joinParts(
   parts: readonly Fields[],
   form: readonly string[],

@@ -40,14 +40,14 @@ import { readNote } from './item-notes.ts';
 import { ToolNames } from './tool-names.ts';
 
 export function encodeRequest(
-  asked: CanonicalRequest,
+  original: CanonicalRequest,
   model: Model,
   outputLimit: number | undefined,
 ): EncodedRequest {
-  const { losses, ...facts } = startEncoding(asked, model, bag);
+  const { losses, ...facts } = startEncoding(original, model, bag);
   const { own, lose } = facts;
-  const form = bag.getForm(asked);
-  const request = own ? asked : { ...asked, turns: [...makeCallIdsUnique(asked.turns)] };
+  const form = bag.getForm(original);
+  const request = own ? original : { ...original, turns: [...makeCallIdsUnique(original.turns)] };
   const encoding: Encoding = {
     ...facts,
     names: new ToolNames(request),
@@ -55,10 +55,10 @@ export function encodeRequest(
     customCalls: findCustomCallIds(request.turns),
   };
   const plan = planFormat(request, encoding);
-  const alike = encoding.owner === nativeVendor ? selectOpenaiFields(encoding.marks) : undefined;
+  const shared = encoding.owner === nativeVendor ? selectOpenaiFields(encoding.marks) : undefined;
   const body = overlay(
-    alike
-      ? { ...readOpenaiFields(request, 'chat-completions', alike), ...bag.getFields(request) }
+    shared
+      ? { ...readOpenaiFields(request, 'chat-completions', shared), ...bag.getFields(request) }
       : bag.getFields(request),
     {
       model: model.upstream,
@@ -80,20 +80,20 @@ export function encodeRequest(
   loseSettings(request.image, [], lose);
   return {
     body,
-    losses: [...losses, ...listForeignFields(request, protocolName, alike)],
+    losses: [...losses, ...listForeignFields(request, protocolName, shared)],
     stops: checkStops(request),
     expects: plan.expects,
   };
 }
 
-/** The gateway searches every delta for each stop sequence: more of them would block other requests. */
+/** The gateway searches every delta for each stop sequence: more of them would delay other requests. */
 const mostStops = 1000;
 
 function checkStops({ stop = [] }: CanonicalRequest): readonly string[] {
   if (stop.length <= mostStops) return stop;
   throw new GatewayError(
     'unsupported_parameter',
-    `This model takes no stop sequences, and the gateway applies at most ${mostStops}: send fewer.`,
+    `This model does not support stop sequences, and the gateway applies at most ${mostStops}: send fewer.`,
     { param: 'stop' },
   );
 }
@@ -180,7 +180,7 @@ function encodeReasoning(request: CanonicalRequest, { own, model, lose }: Encodi
   if (budget !== undefined && sent !== undefined)
     lose('reasoning.budget', `sent as effort "${sent}"`, 'approximated');
   else if (sent !== wanted) lose('reasoning.effort', `sent as "${sent}"`, 'approximated');
-  // Other protocols show reasoning by default; here the request has to ask for it.
+  // Other protocols return reasoning by default; here the request has to ask for it.
   const shown = own ? display === 'summary' || display === 'full' : display !== 'none' && sent !== 'none';
   return { effort: sent, summary: readNote(form, 'summary') ?? (shown ? 'auto' : undefined) };
 }
@@ -213,7 +213,7 @@ function encodeFormat(
   });
 }
 
-/** The service tiers of this protocol, by the names that any protocol uses for them. */
+/** The service tiers of this protocol, by their names in all protocols. */
 const tiers: ReadonlyMap<string, string> = new Map([
   ['auto', 'auto'],
   ['default', 'default'],
@@ -244,7 +244,7 @@ function encodeExtras(request: CanonicalRequest, { own, model, owner, lose }: En
 
 const longestUser = 64;
 
-/** OpenAI accepts 64 characters. A longer name is hashed, so that it stays the same for a user. */
+/** OpenAI accepts 64 characters. A longer name is hashed, so that it still identifies the user. */
 function fitUser(user: string | undefined): string | undefined {
   return user === undefined || user.length <= longestUser
     ? user
@@ -252,8 +252,8 @@ function fitUser(user: string | undefined): string | undefined {
 }
 
 /**
- * What the provider stores, and returns for the next turn. A call of another protocol stores nothing, so it
- * asks for sealed reasoning. Models that do not reason refuse that.
+ * Encodes the fields about stored state. For a call of another protocol the provider stores nothing, so the
+ * gateway requests sealed reasoning, except from models that do not reason: they refuse that.
  */
 function encodeState(request: CanonicalRequest, { own, model }: Encoding): Fields {
   const form = bag.getForm(request);

@@ -26,7 +26,7 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
   const words = limit === undefined ? searchFields : limitedSearchFields;
   const listed = own ? request.tools?.filter((tool) => !isInItem(tool)) : request.tools;
   const tools = encodeToolList(listed ?? [], words, encoding);
-  // OpenAI refuses a choice among no tools. A client of this protocol gets that error from OpenAI itself.
+  // OpenAI refuses a choice without tools. A client of this protocol receives that error from its provider.
   if (!own && tools.length === 0) {
     loseChoice(request, lose);
     return {};
@@ -39,12 +39,12 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
   };
 }
 
-/** Whether an item of the client's holds the tool. It goes back with its item. */
+/** Whether the tool came in an input item. It is sent in that item again. */
 function isInItem({ at }: Tool): boolean {
   return at?.startsWith('input[') ?? false;
 }
 
-/** The search limit that another protocol's client set. Only OpenAI is known to accept one here. */
+/** Returns the search limit of a client of another protocol. Only OpenAI is known to accept one here. */
 function encodeSearchLimit({ tools = [] }: CanonicalRequest, { own, owner, model }: Encoding): unknown {
   return own || owner !== nativeVendor || !hostsTool(model, 'web-search')
     ? undefined
@@ -97,7 +97,7 @@ function encodeHosted(
   const { model, lose } = encoding;
   const { protocol, kind, value } = tool;
   if (!isPriced(model, kind)) {
-    loseHosted(tool, path, lose, 'the price of its searches is not known for this model');
+    loseHosted(tool, path, lose, 'the catalogue has no price for its searches with this model');
     return undefined;
   }
   if (protocol === protocolName) return value;
@@ -128,9 +128,9 @@ function encodeReference(name: string, tools: readonly Tool[], { names }: Encodi
 function encodeChoice(request: CanonicalRequest, encoding: Encoding): unknown {
   const { toolChoice, tools = [] } = request;
   if (!toolChoice) return undefined;
-  const { mode, names: asked = [], required } = toolChoice;
-  const names = encoding.own ? asked : selectOfferedNames(request, encoding.lose);
-  if (names.length === 0 && asked.length > 0) return undefined;
+  const { mode, names: wanted = [], required } = toolChoice;
+  const names = encoding.own ? wanted : selectOfferedNames(request, encoding.lose);
+  if (names.length === 0 && wanted.length > 0) return undefined;
   if (mode === 'one')
     return overlay(bag.getFields(toolChoice), encodeReference(names[0] ?? '', tools, encoding));
   if (mode !== 'subset') return mode;

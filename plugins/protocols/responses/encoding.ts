@@ -1,4 +1,4 @@
-/** What all parts of the request encoder share, and the flags of a model's responses endpoint. */
+/** The context that all parts of the request encoder share, and the flags of a model's responses endpoint. */
 import { z } from 'zod';
 import { createFlagReader } from '../../../core/index.ts';
 import type { Encoding as BaseEncoding } from '../../shared/wire-kit/encoding.ts';
@@ -13,9 +13,9 @@ export interface Encoding extends BaseEncoding {
 }
 
 export const flagsSchema = z.strictObject({
-  /** xAI names its replies by ids without the prefix that clients expect. */
+  /** xAI's ids of replies lack the prefix that clients expect. */
   ids: z.enum(['prefixed', 'bare']).default('prefixed'),
-  /** Whether OpenAI's cache marks are taken. Other models refuse them. */
+  /** Whether the model accepts OpenAI's cache marks. Most refuse them. */
   cacheMarks: z.boolean().default(false),
 });
 

@@ -1,6 +1,6 @@
 /**
- * Why a response ended, in both directions. A response has a status, and a reason if the status is
- * `incomplete`. Only its items show that the model called tools or refused.
+ * Converts the reason why a response ended, in both directions. A response has a status, and a reason if the
+ * status is `incomplete`. Only its items show that the model called tools or refused.
  */
 import type { FinishReason, EventOf } from '../../../core/index.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -17,7 +17,7 @@ const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
   ['content_filter', 'content-filter'],
 ]);
 
-/** Undefined if the response has not ended, or failed. */
+/** Returns undefined if the response has not ended, or has failed. */
 export function decodeFinish(response: Fields, { calls, refusal }: Contents): Reason | undefined {
   const { status, incomplete_details: details } = response;
   const otherwise = refusal ? 'refusal' : 'stop';

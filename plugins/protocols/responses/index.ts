@@ -50,8 +50,8 @@ const fieldNames = {
 };
 
 /**
- * Codex stops retrying at 429 with the code `insufficient_quota`; it retries any other form of an empty
- * account. It retries a failed provider 30 times, but 503 with `server_is_overloaded` only five times.
+ * Codex does not retry 429 with the code `insufficient_quota`, but it retries any other error about an empty
+ * account. It retries a failed provider 30 times, and 503 with `server_is_overloaded` only five times.
  */
 function encodeCallError(error: GatewayError): ErrorReply {
   const { code, message, details } = error;

@@ -1,6 +1,6 @@
 /**
- * An item's type (which may be omitted), id and status. They carry no meaning for another provider, so they
- * are kept as notes (`id=msg_1`) and not as fields that another protocol would have to report as lost.
+ * Notes on an item's type (which clients may omit), id and status. They mean nothing to another provider, so
+ * they are kept as notes (`id=msg_1`): fields would be reported as lost.
  */
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 

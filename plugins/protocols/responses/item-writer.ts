@@ -28,7 +28,7 @@ export class ItemWriter {
     this.#events.push({ type, ...fields });
   }
 
-  /** Appends an item and returns its index. `shown` is what the event says if the item changes later. */
+  /** Appends an item and returns its index. `shown` is the item for the event, if `item` changes later. */
   add(item: Fields, shown = item): number {
     const index = this.output.length;
     this.output.push(item);

@@ -1,4 +1,4 @@
-/** The open blocks of a reply: what each holds so far, and the place of its item. */
+/** The open blocks of a reply: the content of each so far, and the place of its item. */
 import type { EventOf, Annotation } from '../../../core/index.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -23,12 +23,12 @@ export class OpenPart {
   readonly isRefusal: boolean;
   readonly logprobs: unknown[] = [];
   ended = false;
-  /** Citations of the whole text. Anthropic streams them before the text, so they wait for its end. */
+  /** Citations of the entire text. Anthropic streams them before the text, so they are held until its end. */
   readonly pendingCitations: Annotation[] = [];
   readonly #transcript = new Transcript();
   readonly #annotations: Fields[] = [];
   readonly #part: Record<string, unknown>;
-  /** Log probabilities of text that has not come yet. */
+  /** Log probabilities of text that follows. */
   #pendingLogprobs: unknown[] = [];
 
   constructor(message: OutputMessage, isRefusal: boolean) {
@@ -48,7 +48,7 @@ export class OpenPart {
     return this.#transcript.length;
   }
 
-  /** Copies the text so far into the part. Not for each delta: V8 would keep all pieces. */
+  /** Copies the text so far into the part. Doing so for each delta would make V8 keep all pieces. */
   update(): void {
     this.#part[this.isRefusal ? 'refusal' : 'text'] = this.text;
   }
@@ -79,16 +79,16 @@ export class OpenPart {
   }
 }
 
-/** Reasoning. It becomes an item with its first text, which goes into the parts of the summary. */
+/** Reasoning. Its item begins with the first text. All text goes into the parts of the summary. */
 export interface OpenReasoning {
   readonly kind: 'reasoning';
-  /** The provider's id for the item. Its sealed state is valid with this id only. */
+  /** The provider's id for the item. Its sealed state is valid only with this id. */
   readonly ownId: string | undefined;
-  /** The id and the index of the item, once it has begun. */
+  /** The id and the index of the item, as soon as it has begun. */
   id: string;
   index: number;
   readonly summary: Fields[];
-  /** The part of the summary that has not ended. */
+  /** The open part of the summary. */
   part: Transcript | undefined;
 }
 
@@ -124,7 +124,7 @@ export class OpenCall {
     return { item_id: this.#id, output_index: this.index };
   }
 
-  /** The fields of the event that ends the arguments. Older SDKs look for the function's name in it. */
+  /** The fields of the event that ends the arguments. Older SDKs read the function's name from it. */
   get doneFields(): Fields {
     return this.start.custom
       ? { ...this.place, input: this.text }

@@ -1,6 +1,6 @@
 /**
  * Checks the items of `input` and the tools one by one, each against the schema of its type. An item without
- * a type is a message. An item of an unknown type passes unchecked: only the provider can judge it.
+ * a type is a message. An item of an unknown type passes unchecked: only the provider can validate it.
  */
 import { GatewayError } from '../../../core/index.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -23,7 +23,7 @@ export type ReadItem =
   | { readonly kind: 'image-call'; readonly item: Wire.ImageCall }
   /** Tools that the client offers in the middle of a conversation, as Codex does. */
   | { readonly kind: 'more-tools'; readonly item: Fields; readonly tools: readonly ReadTool[] }
-  /** `unknownRole`: a message without which another provider's answer is worthless. */
+  /** `unknownRole`: a message of an unknown role. Without it, another provider's answer is worthless. */
   | { readonly kind: 'other'; readonly item: Fields; readonly unknownRole?: true };
 
 /** Whether an assistant message must have the id and status of its response. */
@@ -65,7 +65,7 @@ function readItem(value: unknown, at: string, assistantItems: AssistantItems): R
       throw new GatewayError(
         'unsupported_parameter',
         `"${at}" refers to a stored item, and the gateway stores none: send the item itself. SDKs do so ` +
-          'with the setting "store: false".',
+          'if you set "store: false".',
         { param: at },
       );
     default:
@@ -128,7 +128,7 @@ export type ReadTool = { readonly at: string } & (
 
 const flatKinds = new Set(['function', 'custom']);
 
-/** Whether the client runs the tool itself. A namespace that holds other tools is left to the provider. */
+/** Whether the client runs the tool itself. A namespace that holds hosted tools is passed to the provider. */
 function isOwn(tool: Fields): boolean {
   const { type, tools } = tool;
   if (type !== 'namespace' || !Array.isArray(tools))
@@ -136,7 +136,7 @@ function isOwn(tool: Fields): boolean {
   return tools.every((each) => !isObject(each) || typeof each.type !== 'string' || flatKinds.has(each.type));
 }
 
-/** All tools that a request offers: those of `tools`, then those of its items. */
+/** Returns all tools that a request offers: those of `tools`, then those of its items. */
 export function readTools(tools: Wire.Request['tools'], items: readonly ReadItem[]): ReadTool[] | undefined {
   const more = items.flatMap((read) => (read.kind === 'more-tools' ? read.tools : []));
   return tools || more.length > 0 ? [...(tools ?? []).map(createToolReader('tools')), ...more] : undefined;

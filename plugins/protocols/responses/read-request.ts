@@ -79,7 +79,7 @@ function readFacts(read: ReadRequest, text: string): CallFacts {
   };
 }
 
-/** The field of a tool that describes the container for its code or commands. */
+/** The field of a tool that describes the container which runs its code or commands. */
 const containerFields: ReadonlyMap<unknown, string> = new Map([
   [codeTool, 'container'],
   ['shell', 'environment'],
@@ -95,7 +95,7 @@ function findContainer({
   return field !== undefined && isObject(value) ? { field, value } : undefined;
 }
 
-/** The fee of a hosted tool. A container that the request names was charged when it was created. */
+/** Returns the fee of a hosted tool. A container that the request names was charged when it was created. */
 function readFeeName(read: ReadTool): FeeName | undefined {
   const { kind, tool } = read;
   if (kind !== 'hosted') return undefined;
@@ -106,7 +106,7 @@ function readFeeName(read: ReadTool): FeeName | undefined {
   return type === 'shell' && findContainer(read)?.value.type === 'container_auto' ? 'container' : undefined;
 }
 
-/** Codex offers a search with every call. It may be dropped unless `tool_choice` names it. */
+/** Codex offers a search with every call. The gateway may drop it unless `tool_choice` names a tool. */
 function readFees({ tools, wire }: ReadRequest): Fee[] {
   const chosen = isObject(wire.tool_choice);
   return (tools ?? []).flatMap((read): Fee[] => {
@@ -124,8 +124,8 @@ function readFees({ tools, wire }: ReadRequest): Fee[] {
 }
 
 /**
- * Tools that change the price: the image tool is another model, whose tokens cost several times as much; a
- * container with more memory costs up to 64 times as much.
+ * Returns the mode of a tool that changes the price. The image tool is another model; its tokens cost several
+ * times as much. A container with more memory costs up to 64 times as much.
  */
 function readModes(read: ReadTool): Mode[] {
   const { at } = read;
@@ -136,12 +136,12 @@ function readModes(read: ReadTool): Mode[] {
   return [{ name: `${codeTool} ${memory}`, field: `${at}.${container.field}.memory_limit`, silent: true }];
 }
 
-/** Reasoning in an item that the gateway made for another protocol; no provider of this one knows it. */
+/** Whether the gateway made the reasoning item for another protocol. No provider of this one knows its id. */
 function isGatewayReasoning(read: ReadItem): boolean {
   return read.kind === 'reasoning' && !read.item.encrypted_content && isGatewayId(read.item.id ?? '');
 }
 
-/** Whether OpenAI's sealed reasoning goes to another vendor, because the conversation changed models. */
+/** Whether OpenAI's sealed reasoning would reach another vendor, because the client changed models. */
 function movesNativeSeals({ wire, items }: ReadRequest): boolean {
   if (findSealer(wire.model) === nativeVendor) return false;
   return items.some((read) => read.kind === 'reasoning' && isNativeSeal(read.item.encrypted_content ?? ''));
@@ -177,7 +177,7 @@ function checkStateless(wire: Wire.Request): void {
     if (value === undefined || value === null || value === false) continue;
     throw new GatewayError(
       'unsupported_parameter',
-      `"${field}" needs stored responses, and the gateway has none: leave it out, and send all of the ` +
+      `"${field}" needs stored responses, and the gateway stores none: leave it out, and send the entire ` +
         'conversation as "input".',
       { param: field },
     );
@@ -202,7 +202,7 @@ function checkToolChoice({ wire: { tool_choice: choice }, tools = [] }: ReadRequ
   }
 }
 
-/** What a search for tools found is offered without a reservation, so it cannot be a tool with a price. */
+/** Tools that a tool search found have no reservation, so the client cannot add a tool with a price there. */
 function checkFoundTools(items: readonly ReadItem[]): void {
   for (const [index, { kind, item }] of items.entries()) {
     if (kind !== 'other' || item.type !== 'tool_search_output' || !Array.isArray(item.tools)) continue;

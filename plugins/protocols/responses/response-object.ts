@@ -1,6 +1,6 @@
 /**
  * Writes the response object around the output. It repeats every setting of the request, with OpenAI's
- * default if the client left it out. The gateway stores nothing, whatever `store` says.
+ * default if the client omitted it. The gateway stores nothing, whatever the value of `store`.
  */
 import type { ReplyContext, Usage, EventOf } from '../../../core/index.ts';
 import { loseForeignFields } from '../../shared/wire-kit/losses.ts';
@@ -48,14 +48,14 @@ function echoTool(tool: unknown): unknown {
 /** The usage of OpenAI's tools. The image tool is listed even if it was not used. */
 function encodeToolUsage(searches: number): Fields {
   const tokens = { image_tokens: 0, text_tokens: 0 };
-  const painted = {
+  const images = {
     input_tokens: 0,
     input_tokens_details: tokens,
     output_tokens: 0,
     output_tokens_details: tokens,
     total_tokens: 0,
   };
-  return { image_gen: painted, web_search: { num_requests: searches } };
+  return { image_gen: images, web_search: { num_requests: searches } };
 }
 
 /** Makes an id: prefix, response id and (for an item) the index. */
@@ -89,13 +89,13 @@ export class ResponseObject {
     };
   }
 
-  /** Adopts the fields of the provider's response, if the provider uses this protocol. */
+  /** Copies the fields of the provider's response, if the provider uses this protocol. */
   addStart(start: Start | undefined): void {
     this.#vendorFields = bag.getFields(start);
     if (start) loseForeignFields(this.#context, start, protocolName);
   }
 
-  /** Adopts the fields that the provider sends at the end only. */
+  /** Copies the fields that the provider sends only at the end. */
   addFinish({ vendor }: EventOf<'finish'>): void {
     this.#vendorFields = { ...this.#vendorFields, ...bag.getFields({ vendor }) };
   }

@@ -1,8 +1,8 @@
 /**
- * Sealed state in the only field this protocol has for it: `encrypted_content` of a reasoning item. OpenAI's
- * state goes there unchanged, other vendors' state in an envelope. State of a tool call, a text or an image
- * gets a reasoning item of its own. The envelope names its owner: the call by its id, or the block right
- * before the item.
+ * Carries sealed state in the only field that this protocol has for it: `encrypted_content` of a reasoning
+ * item. OpenAI's state goes there unchanged, other vendors' state in an envelope. State of a tool call, a
+ * text or an image gets a reasoning item of its own. The envelope names its owner: the call by its id, or the
+ * block right before the item.
  */
 import type { Opaque } from '../../../core/index.ts';
 import { seal, unsealOwned } from '../../shared/wire-kit/envelope.ts';

@@ -1,8 +1,7 @@
 /**
  * Maps the tool names of one request between the canonical form and this protocol. Only this protocol has
  * namespaces: if two have a tool of the same name, the second gets a longer canonical name. A name from
- * another protocol may hold characters that OpenAI refuses; it is replaced by a valid name, always the same
- * one.
+ * another protocol may hold characters that OpenAI refuses; it is always replaced by the same valid name.
  */
 import { createHash } from 'node:crypto';
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
@@ -27,7 +26,7 @@ export function fitName(name: string): string {
   return `${name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, longestName - 9)}_${hashShort(name)}`;
 }
 
-/** Makes the canonical name of a tool whose own name is taken by another namespace. */
+/** Makes the canonical name of a tool if another namespace already uses its own name. */
 export function qualifyName({ name, namespace }: WireName): string {
   return fitName(`${namespace}__${name}`);
 }
@@ -53,12 +52,12 @@ export class ToolNames {
     };
     if (!this.#toWire.has(canonical)) this.#toWire.set(canonical, wire);
     if (!this.#fromWire.has(buildKey(wire))) this.#fromWire.set(buildKey(wire), canonical);
-    // A model may leave the namespace out.
+    // A model may omit the namespace.
     if (!this.#fromWire.has(buildKey({ name: wire.name })))
       this.#fromWire.set(buildKey({ name: wire.name }), canonical);
   }
 
-  /** Undefined if the request has no such tool. */
+  /** Returns undefined if the request has no such tool. */
   toWire(canonical: string): WireName | undefined {
     return this.#toWire.get(canonical);
   }

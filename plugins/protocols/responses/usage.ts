@@ -1,6 +1,6 @@
 /**
- * Token counts in both directions. Totals include their details. If a provider counts reasoning in the total
- * only, as xAI does in chat-completions, the output is computed from the total.
+ * Converts token counts, in both directions. Totals include their details. If a provider counts reasoning
+ * only in the total, as xAI does in chat-completions, the output is computed from the total.
  */
 import { toCount, type Usage } from '../../../core/index.ts';
 import { decodeCacheWrites, sumCacheWrites } from '../../shared/wire-kit/cache-writes.ts';
@@ -46,7 +46,7 @@ function countFileSearches({ output }: Fields, usage: Fields): number | undefine
   );
 }
 
-/** OpenAI reports the sum next to the usage, xAI inside it, with searches of X apart at the same price. */
+/** OpenAI reports the sum next to the usage. xAI reports it inside, and counts searches of X separately. */
 function countSearches(response: Fields, usage: Fields): number | undefined {
   const { web_search_calls: web, x_search_calls: posts } = readObject(usage.server_side_tool_usage_details);
   const summed = toCount(readObject(readObject(response.tool_usage).web_search).num_requests) ?? toCount(web);
@@ -58,7 +58,7 @@ function addCounts(first: number | undefined, second: number | undefined): numbe
   return second ? (first ?? 0) + second : first;
 }
 
-/** Usage of the image tool. It is another model, so its tokens are not in the usage of the called model. */
+/** Reads the usage of the image tool: another model, whose tokens are not in the called model's usage. */
 function readImageToolUsage(response: Fields): Usage {
   const wire = readObject(readObject(response.tool_usage).image_gen);
   const output = toCount(wire.output_tokens);
@@ -71,7 +71,7 @@ function readImageToolUsage(response: Fields): Usage {
   };
 }
 
-/** `response` is a whole response object. Undefined if it holds no counts. */
+/** `response` is a complete response object. Returns undefined if it holds no counts. */
 export function decodeUsage(response: Fields): Usage | undefined {
   const wire = readObject(response.usage);
   const input = readObject(wire.input_tokens_details);
