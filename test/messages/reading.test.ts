@@ -73,7 +73,7 @@ describe('a body of messages', () => {
     [{ max_tokens: 1.5 }, 'max_tokens', 'a whole number of tokens'],
     [{ messages: undefined }, 'messages', 'is missing'],
     [{ messages: [] }, 'messages', 'an array of 1 or more'],
-    [{ messages: [{ role: 3, content: 'x' }] }, 'messages[0].role', 'the role of who speaks'],
+    [{ messages: [{ role: 3, content: 'x' }] }, 'messages[0].role', 'the role of the author'],
     [{ system: [{ type: 'text' }] }, 'system[0].text', 'is missing'],
     [{ tools: [{ type: 3 }] }, 'tools[0].type', 'is 3'],
     [{ service_tier: 3 }, 'service_tier', 'a string'],
@@ -106,7 +106,7 @@ describe('a body of messages', () => {
     [
       content({ type: 'tool_result', content: 'x' }),
       'messages[0].content[0].tool_use_id',
-      'the id of the tool_use block this answers',
+      'the id of the tool_use block that it belongs to',
     ],
     [content({ type: 'thinking' }), 'messages[0].content[0].thinking', 'is missing'],
     [{ system: 3 }, 'system', 'a string, or an array of text blocks'],

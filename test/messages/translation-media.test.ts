@@ -31,10 +31,10 @@ describe('a conversation from another protocol', () => {
   });
 
   it.each<[Block, RegExp]>([
-    [file('video', 'https://a.example/x', { at: 'contents[0].parts[1]' }), /takes no video/],
-    [file('audio', 'x', { at: 'contents[0].parts[1]' }), /takes no audio/],
+    [file('video', 'https://a.example/x', { at: 'contents[0].parts[1]' }), /accepts no video/],
+    [file('audio', 'x', { at: 'contents[0].parts[1]' }), /accepts no audio/],
     [file('image', 'Qk0=', { mediaType: 'image/bmp', at: 'contents[0].parts[1]' }), /JPEG, PNG, GIF or WebP/],
-    [file('image', 'gs://x', { at: 'contents[0].parts[1]' }), /https addresses only/],
+    [file('image', 'gs://x', { at: 'contents[0].parts[1]' }), /https URLs/],
     [
       file('document', { type: 'file', vendor: 'openai', id: 'f1' }, { at: 'contents[0].parts[1]' }),
       /kept by openai/,

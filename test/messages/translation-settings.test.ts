@@ -23,7 +23,7 @@ describe('sampling', () => {
     });
     expect(send({ temperature: 1.4 })).toMatchObject({
       body: { temperature: 1 },
-      losses: [{ path: 'temperature', reason: 'sent as 1, the highest there is' }],
+      losses: [{ path: 'temperature', reason: 'sent as 1, the maximum' }],
     });
   });
 

@@ -193,7 +193,7 @@ describe("a provider's stream", () => {
 describe("a provider's whole reply", () => {
   it('that is invalid is refused', () => {
     for (const body of [null, [], 'x', {}, { content: 'x' }])
-      expect(() => upstream.decodeReply(body, makeCall())).toThrow(/no message/);
+      expect(() => upstream.decodeReply(body, makeCall())).toThrow(/not a message/);
   });
 
   it('is complete, though a relay omitted why it ended', () => {

@@ -112,7 +112,8 @@ function encodeCall(block: ToolCall, path: string, encoding: Encoding): Fields {
   const { name, arguments: text, custom, namespace } = block;
   // Arguments that are no JSON object are sent as text, since they are worth more than nothing.
   const object = custom ? { input: text } : parseArguments(text);
-  if (!object) encoding.lose(`${path}.arguments`, 'no JSON object; sent as text in "_raw"', 'approximated');
+  if (!object)
+    encoding.lose(`${path}.arguments`, 'not a JSON object; sent as text in "_raw"', 'approximated');
   const args = bag.has(block, 'no-args') && text === '{}' ? undefined : (object ?? { _raw: text });
   if (namespace !== undefined)
     encoding.lose(`${path}.namespace`, 'generate-content has no namespaces for tools');

@@ -1,6 +1,6 @@
 /**
- * Translates citations. This protocol has several kinds, all of which quote the passage; only web pages have
- * a URL.
+ * Converts citations, in both directions. All kinds of this protocol quote the cited passage; only web pages
+ * have a URL.
  */
 import type { Annotation } from '../../../core/index.ts';
 import { readString } from '../../shared/wire-kit/values.ts';
@@ -23,7 +23,7 @@ export function decodeAnnotation(wire: Fields): Annotation {
   };
 }
 
-/** Encodes a citation; `answer` has its passage if it has none. Undefined if there is no such kind here. */
+/** Reads a missing passage from `answer`. Returns undefined for kinds that this protocol lacks. */
 export function encodeAnnotation(annotation: Annotation, answer: string): Fields | undefined {
   const { kind, url, title, start, end, vendor } = annotation;
   const citedText = annotation.citedText ?? (start === undefined ? undefined : answer.slice(start, end));

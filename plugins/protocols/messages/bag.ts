@@ -1,4 +1,4 @@
-/** The protocol's name, its vendor bag, and its vendor. */
+/** The protocol's name, its bag of vendor fields and notes, and the vendor that defines it. */
 import { createBag } from '../../shared/wire-kit/vendor-bag.ts';
 
 export const protocolName = 'messages';

@@ -1,4 +1,4 @@
-/** Translates cache marks (`cache_control`). Anthropic accepts four of them in a request. */
+/** Converts cache marks (`cache_control`), in both directions. Anthropic accepts four per request. */
 import type { CanonicalRequest } from '../../../core/index.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
 import { findKnown } from '../../shared/wire-kit/open-values.ts';
@@ -21,24 +21,24 @@ export function decodeMark({ cache_control: mark }: Marked): { cache?: Mark } {
   return mark?.type === markType ? { cache: { ttl: findKnown(mark.ttl, times) } } : {};
 }
 
-/** The part of a mark that the canonical one has no field for. */
+/** Returns the fields of a mark that have no canonical name. */
 export function readMarkLeftover({ cache_control: mark }: Marked): Fields {
   if (!mark) return {};
   if (mark.type !== markType) return { cache_control: mark };
   return nestFields('cache_control', pickUnread(mark, findKnown(mark.ttl, times) ? timed : untimed));
 }
 
-/** Encodes a thing's mark as its `cache_control`. `path` is the thing's canonical path. */
+/** Encodes the mark of a block or tool as `cache_control`. `path` is the canonical path of its owner. */
 export type MarkEncoder = (mark: Mark | undefined, path: string) => Fields | undefined;
 
-/** The encoder of a request's marks. Of more than four it keeps the last, which cover the most text. */
+/** The encoder keeps the last four marks of a request, because they cover the most text. */
 export function createMarkEncoder(request: CanonicalRequest, lose: Lose): MarkEncoder {
   const paths = listMarks(request).map(({ path }) => path);
   const tooMany = new Set(paths.slice(0, Math.max(0, paths.length - mostMarks)));
   return (mark, path) => {
     if (!mark) return undefined;
     if (tooMany.has(path)) {
-      lose(`${path}.cache`, `messages takes ${mostMarks} cache marks, the last ones are kept`);
+      lose(`${path}.cache`, `messages accepts ${mostMarks} cache marks; the last ones are kept`);
       return undefined;
     }
     if (mark.ttl === '30m') lose(`${path}.cache.ttl`, 'sent as "5m"', 'approximated');
@@ -68,7 +68,7 @@ function listMarks({ tools = [], turns }: CanonicalRequest): PlacedMark[] {
   return marks;
 }
 
-/** The requested cache lifetime: one hour only if all cache marks say so. */
+/** Returns the requested cache lifetime: one hour only if all marks request it. */
 export function getRequestedLifetime(request: CanonicalRequest): '5m' | '1h' {
   const marks = listMarks(request);
   return marks.length > 0 && marks.every(({ mark }) => mark.ttl === '1h') ? '1h' : '5m';

@@ -1,6 +1,6 @@
 /**
- * Documents made of texts and pictures, which no other protocol has. Their parts become blocks of the
- * conversation. The first part's form records how many parts there are, and which of its fields belong to the
+ * Documents made of texts and pictures. Only this protocol has them, so their parts become blocks of the
+ * conversation. The form of the first part records the number of parts, and which of its fields belong to the
  * document.
  */
 import type { Block } from '../../../core/index.ts';
@@ -22,7 +22,7 @@ export function splitDocument(
   );
 }
 
-/** Joins the parts of documents again. `written` has the wire blocks of each canonical block. */
+/** Joins the parts of documents again. `written` holds the wire blocks of each canonical block. */
 export function joinDocuments(blocks: readonly Block[], written: readonly Fields[][]): Fields[] {
   const whole: Fields[] = [];
   for (let place = 0; place < blocks.length; place += 1) {

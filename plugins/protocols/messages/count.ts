@@ -1,9 +1,9 @@
-/** Counting the tokens of an input: a request without what is only about its reply, and one number back. */
+/** Counts the input tokens of a request. The count request is a normal one without fields about the reply. */
 import { toCount, type CountSide } from '../../../core/index.ts';
 import { isObject, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { encodeRequest } from './encode-request.ts';
 
-/** Fields of a call that Anthropic refuses in a count. */
+/** Fields that Anthropic refuses in a count request. */
 const notCounted = splitNames(`
   max_tokens stream temperature top_p top_k stop_sequences metadata service_tier container inference_geo
   diagnostics
@@ -22,7 +22,7 @@ export const count: CountSide = {
   },
   decodeReply(body) {
     const tokens = isObject(body) ? toCount(body.input_tokens) : undefined;
-    if (tokens === undefined) throw new TypeError('a count of tokens has "input_tokens"');
+    if (tokens === undefined) throw new Error('The provider sent a token count without "input_tokens".');
     return tokens;
   },
   encodeReply: (tokens) => ({ input_tokens: tokens }),

@@ -16,21 +16,21 @@ import { splitDocument } from './composed-document.ts';
 import * as Wire from './wire.ts';
 
 /**
- * Content that only this protocol has. Another protocol refuses the call if a user's message has it, unless
- * it is known to be state of the vendor's own.
+ * Keeps content that only this protocol has. If a user's message holds it, a call to another protocol is
+ * refused, unless the content is known to be the vendor's own state.
  */
 export function keepForeign(value: Readonly<Record<string, unknown>>, at: string, fromUser: boolean): Block {
   const isState = typeof value.type === 'string' && Wire.isVendorState(value.type);
   return buildForeignBlock(protocolName, value, at, fromUser && !isState);
 }
 
-/** Records where in the body a new block was. */
+/** Records the path of a new block in the client's body. */
 function setPlace<Kind extends Block>(block: Kind, at: string): Kind {
   block.at = at;
   return block;
 }
 
-/** The canonical blocks of one block: several for a document made of texts and pictures. */
+/** Returns the canonical blocks of one block: several for a document made of texts and pictures. */
 export function decodeBlocks(block: Wire.KnownBlock, at: string, exact: unknown): Block[] {
   const parts = block.type === 'document' ? decodeParts(block, at) : undefined;
   return parts ?? [setPlace(decodeBlock(block, at, exact), at)];
@@ -49,9 +49,8 @@ function decodeParts(document: Wire.Media, at: string): Block[] | undefined {
   const [first] = parts;
   const isWhole =
     parts.length === source.content.length && Object.keys(pickUnread(source, sourceFields)).length === 0;
-  // The document's own fields go to its first part, which must not have any.
+  // The first part carries the document's own fields (its title too), so it must not have any itself.
   if (!isWhole || !first || first.vendor || first.cache) return undefined;
-  // It keeps its title with the remaining fields.
   return splitDocument(document, parts, (form) => keepSides(document, ['source'], {}, form));
 }
 
@@ -77,7 +76,7 @@ function decodeBlock(block: Wire.KnownBlock, at: string, exact?: unknown): Block
 
 type BlockSides = Sides & ReturnType<typeof decodeMark>;
 
-/** The cache mark, the spelling of a block, and its fields apart from those that are `read`. */
+/** Returns a block's cache mark, notes on its spelling, and its fields except those in `read`. */
 function keepSides(
   block: Marked & object,
   read: readonly string[],
@@ -92,7 +91,7 @@ function keepSides(
 function decodeCall(block: Wire.ToolUse, input: unknown): Block {
   const { id, name } = block;
   const caller: unknown = block.caller;
-  // The model itself made the call, and not its code: other protocols have no other calls.
+  // The model made the call, not code that it wrote: other protocols only have such calls.
   const isDirect = isObject(caller) && caller.type === 'direct' && Object.keys(caller).length === 1;
   const read = ['id', 'name', 'input'];
   const sides = isDirect ? keepSides(block, [...read, 'caller'], {}, ['direct']) : keepSides(block, read);
@@ -102,10 +101,10 @@ function decodeCall(block: Wire.ToolUse, input: unknown): Block {
 const untypedSource = ['type', 'data', 'url', 'file_id', 'content'];
 const sourceFields = [...untypedSource, 'media_type'];
 
-/** Undefined for a document with blocks that are more than text. */
+/** Returns undefined for a document with blocks that are more than plain text. */
 function decodeMedia(block: Wire.KnownMedia): MediaBlock | undefined {
   const { source } = block;
-  // Other protocols carry texts without a type.
+  // A text has no media type in other protocols.
   const isPlain = source.type !== 'text' || source.media_type === 'text/plain';
   const rest = nestFields('source', pickUnread(source, isPlain ? sourceFields : untypedSource));
   const about =
@@ -143,7 +142,7 @@ function decodeMedia(block: Wire.KnownMedia): MediaBlock | undefined {
   }
 }
 
-/** The texts of blocks that have nothing else; undefined if one has. */
+/** Returns the texts of blocks, or undefined if a block holds anything else. */
 function readPlainTexts(blocks: readonly Fields[]): string[] | undefined {
   const texts = blocks.flatMap(({ type, text, ...rest }) => {
     const isPlain = type === 'text' && Object.keys(rest).length === 0;
@@ -152,7 +151,7 @@ function readPlainTexts(blocks: readonly Fields[]): string[] | undefined {
   return texts.length === blocks.length ? texts : undefined;
 }
 
-/** A search result is a text document. Its source has a field here only, and stays in the bag. */
+/** Decodes a search result as a text document. Only this protocol has a field for its source. */
 function decodeSearchResult(block: Wire.SearchResult): Block {
   const texts = readPlainTexts(block.content);
   if (!texts) return { type: 'foreign', protocol: protocolName, value: block };
@@ -201,7 +200,7 @@ function decodeResult(block: Wire.ToolResult, at: string): Block {
     };
   const parts = content.map((part, index) => decodeResultPart(part, `${at}.content[${index}]`));
   const known = parts.flatMap((part) => part ?? []);
-  // If a part is neither text nor media, the bag keeps the whole content.
+  // If a part is neither text nor media, the bag keeps the complete content.
   return {
     ...result,
     content: known,
@@ -216,7 +215,7 @@ function decodeResultPart(part: Wire.ResultContent, at: string): TextBlock | Med
   return decoded.type === 'text' || decoded.type === 'media' ? setPlace(decoded, at) : undefined;
 }
 
-/** Other protocols offer a tool from the start, so there the model only reads that it was found. */
+/** Other protocols offer all tools from the start, so there a text tells the model that it found the tool. */
 function decodeReference(block: Wire.ToolReference): TextBlock {
   const { tool_name: name } = block;
   const sides = keepSides(block, ['tool_name'], {}, ['tool-reference', name]);

@@ -1,6 +1,6 @@
 /**
- * Decodes a provider's reply to canonical events: event by event, or a whole message, which is treated as the
- * stream that would have produced it. Every stream passes here, also a verbatim one, for metering.
+ * Decodes a provider's reply to canonical events: a stream event by event, or a JSON reply like the stream
+ * that would have produced it. Verbatim streams pass through here too, to be metered.
  */
 import {
   GatewayError,
@@ -26,11 +26,11 @@ export class ReplyDecoder implements EventDecoder {
   readonly #log = new ReplyLog();
   #usage: Fields = {};
   #lifetime: '5m' | '1h' | undefined;
-  /** The end of a message that has stopped at its start, as after a programmatic tool call. */
+  /** The stop reason of a message that has already stopped in `message_start`. */
   #stopped: Fields | undefined;
   #started = false;
-  /** True if an unreadable event was skipped last. */
-  #lost = false;
+  /** Whether an unreadable event was skipped. */
+  #hasGap = false;
   #finished = false;
   #over = false;
 
@@ -50,7 +50,7 @@ export class ReplyDecoder implements EventDecoder {
     return this.#log.take();
   }
 
-  /** Decodes a whole message. Throws `upstream_failed` if the body is none. */
+  /** Decodes a message that is not streamed. Throws `upstream_failed` if the body is not a message. */
   decodeWhole(body: unknown): CanonicalEvent[] {
     if (isObject(body) && (body.type === 'error' || isObject(body.error))) {
       this.#fail(body);
@@ -58,11 +58,11 @@ export class ReplyDecoder implements EventDecoder {
     }
     const content: unknown = isObject(body) ? body.content : undefined;
     if (!isObject(body) || !Array.isArray(content))
-      throw new GatewayError('upstream_failed', 'The provider sent a reply that is no message.');
+      throw new GatewayError('upstream_failed', 'The provider sent a reply that is not a message.');
     this.#start(body);
     this.#addBlocks(content);
     const { stop_reason: reason, stop_sequence, stop_details = null } = body;
-    // Some relays leave the reason out of a complete reply.
+    // Some relays omit the reason of a complete reply.
     this.#finish({
       stop_reason: typeof reason === 'string' ? reason : 'end_turn',
       stop_sequence,
@@ -96,7 +96,7 @@ export class ReplyDecoder implements EventDecoder {
     }
   }
 
-  /** The message of `message_start` may already have content, and the reason why it stopped. */
+  /** After a programmatic tool call, `message_start` may already hold content and a stop reason. */
   #startStream(message: Fields): void {
     if (this.#started) return;
     const { content, stop_reason, stop_sequence, stop_details = null } = message;
@@ -124,14 +124,14 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   #addDelta(index: unknown, delta: Fields): void {
-    // The lost event may have opened this block.
-    if (!this.#blocks.add(index, delta) && this.#lost) this.#fail({ message: unreadableEvent });
+    // The skipped event may have opened this block.
+    if (!this.#blocks.add(index, delta) && this.#hasGap) this.#fail({ message: unreadableEvent });
   }
 
-  /** Skips an unreadable event, unless the arguments of a call would lack it. */
+  /** Skips an unreadable event, but fails if it may have held arguments of a call. */
   #skip(wire: WireEvent): void {
-    this.#lost = !this.#blocks.hasCall && this.#log.skip(wire);
-    if (!this.#lost) this.#fail({ message: unreadableEvent });
+    this.#hasGap = !this.#blocks.hasCall && this.#log.skip(wire);
+    if (!this.#hasGap) this.#fail({ message: unreadableEvent });
   }
 
   #readUsage(usage: Fields): void {
@@ -154,7 +154,7 @@ export class ReplyDecoder implements EventDecoder {
       candidate: 0,
       reason: { unified: decodeFinish(raw, this.#blocks.calls > 0), raw },
       ...(typeof stopSequence === 'string' ? { stopSequence } : {}),
-      // In a stream the code execution's container is here.
+      // In a stream, this delta holds the container of code execution.
       ...bag.keep(pickStated(delta, finishFields)),
     });
   }
@@ -177,14 +177,14 @@ const finishFields = splitNames('stop_reason stop_sequence');
 /** Fields of a message that have a canonical name, or that other canonical events carry. */
 const messageFields = splitNames('id type role model content stop_reason stop_sequence stop_details usage');
 
-/** Whether a message has a stop reason. Some relays write an empty one while it runs. */
+/** Whether a message has a stop reason. Some relays send an empty one before the message has stopped. */
 function hasStopped({ stop_reason: reason }: Fields): boolean {
   return typeof reason === 'string' && reason !== '';
 }
 
 /**
- * Removes the output tokens of a stream's start, a placeholder of one or two tokens. They would become the
- * charge if the end reports none. A message that has already stopped has final figures.
+ * Removes the output tokens of a stream's start, a placeholder of one or two tokens. If the end reports no
+ * tokens, they would become the charge. The figures of a message that has already stopped are final.
  */
 function omitOutput({ usage, ...message }: Fields): Fields {
   if (!isObject(usage)) return message;

@@ -9,10 +9,10 @@ import { decodeBlocks, keepForeign } from './decode-blocks.ts';
 import { UnsealedBlocks } from './sealed.ts';
 import * as Wire from './wire.ts';
 
-/** A number in an object or array that a double may not hold. */
+/** A number, in an object or array, that a double may not represent exactly. */
 const longNumber = /[:[,]\s*-?\d{16}/;
 
-/** Decodes all turns. Numbers of a tool's input that exceed a double are parsed again from the text. */
+/** Decodes all turns. Numbers in a tool's input that a double cannot hold are read from the text instead. */
 export function decodeTurns({ system, messages }: Wire.Request, text: string): Turn[] {
   const counts = messages.some(
     ({ content }) =>
@@ -38,7 +38,7 @@ export function decodeTurns({ system, messages }: Wire.Request, text: string): T
 }
 
 const roles = ['user', 'assistant', 'system'] as const;
-/** Marks a message with an unknown role, which is kept whole. */
+/** Marks a message of an unknown role, which is kept unchanged. */
 export const wholeMessage = 'message';
 
 function decodeMessage(message: Wire.Message, at: string, exact: unknown): Turn {
@@ -60,7 +60,7 @@ function readForm(content: Wire.Content): string[] {
   return typeof content === 'string' ? ['string'] : [];
 }
 
-/** `fromUser`: the content is not the model's own. */
+/** `fromUser`: the model did not write the content. */
 function decodeContent(content: Wire.Content, at: string, exact: unknown, fromUser: boolean): Block[] {
   if (typeof content === 'string') return [{ type: 'text', text: content, at }];
   const unsealed = new UnsealedBlocks();

@@ -1,7 +1,7 @@
 /**
- * A client's request to the canonical form: the system prompt as the first turn, then one turn for each
- * message, in order. What has no canonical name and how things were spelt is kept beside them, so that the
- * encoder of this protocol can restore the request.
+ * Decodes a client's request to the canonical form: the system prompt as the first turn, then one turn for
+ * each message, in order. Fields without a canonical name and notes on the client's spelling are kept, so
+ * that the encoder of this protocol can restore the request.
  */
 import type { HostedTool, CanonicalRequest, Tool, ToolChoice, Reasoning } from '../../../core/index.ts';
 import {
@@ -23,7 +23,7 @@ const readFields = splitNames(`
   thinking output_config metadata service_tier
 `);
 
-/** Whether the client wrote the format under the name it had in the beta. */
+/** Whether the client sent the format under its name from the beta. */
 function writesOlderFormat({ output_config: output, output_format: older }: Wire.Request): boolean {
   return !output?.format && older ? Wire.isSchemaFormat(older) : false;
 }
@@ -75,7 +75,7 @@ const tiers = new Map([
 ]);
 
 function collectLeftover(wire: Wire.Request): Fields {
-  // Beside thinking that is switched off, an effort says something only to this wire.
+  // An effort together with disabled thinking has a meaning only in this protocol.
   const effort = wire.thinking?.type === 'disabled' ? [] : ['effort'];
   const format = wire.output_config?.format;
   const read = !format || Wire.isSchemaFormat(format) ? ['format', ...effort] : effort;
@@ -87,7 +87,7 @@ function collectLeftover(wire: Wire.Request): Fields {
   };
 }
 
-/** An object without members, which the encoder restores. */
+/** Keeps an empty object, so that the encoder can restore it. */
 function keepEmpty(name: string, value: object | null | undefined): Fields {
   return value && Object.keys(value).length === 0 ? { [name]: {} } : {};
 }
@@ -99,7 +99,7 @@ const displays: ReadonlyMap<string, NonNullable<Reasoning['display']>> = new Map
 const unshown = new Set(['type', 'budget_tokens']);
 const thinkingFields = new Set([...unshown, 'display']);
 
-/** `thinking` switches reasoning on, `output_config.effort` sets its depth; a client may send only one. */
+/** `thinking` enables reasoning, `output_config.effort` sets its depth; a client may send only one. */
 function decodeThinking({ thinking, output_config: output }: Wire.Request): {
   readonly value: Reasoning | undefined;
   readonly rest: Fields;
@@ -117,7 +117,7 @@ function decodeThinking({ thinking, output_config: output }: Wire.Request): {
   return { value: { effort, budget, display }, rest, form: [`thinking-${thinking.type}`] };
 }
 
-/** Two fields hold the reasoning. If the client wrote only one, losses of either name that one. */
+/** Two fields hold the reasoning. If the client sent only one, losses of both are reported by its name. */
 function readNames({ form }: ReturnType<typeof decodeThinking>): Record<string, string> | undefined {
   if (form.includes('thinking-unset')) return { reasoning: 'output_config.effort' };
   return form.includes('thinking-disabled') ? { 'reasoning.effort': 'thinking' } : undefined;

@@ -1,4 +1,4 @@
-/** Describes requests, replies and listings of messages for `/openapi.json`. Unknown fields pass. */
+/** Describes the endpoints for the OpenAPI document. Fields that providers add pass too. */
 import { z } from 'zod';
 import type { CallDescription } from '../../../core/index.ts';
 import { count, describeListing, listedModel } from '../../shared/wire-kit/reply-schemas.ts';
@@ -113,7 +113,7 @@ const list = z
 export const { models, namedModels } = describeListing('messages', list, errorSchema, {
   summary: 'One model, or all of an owner',
   details:
-    'An id without a slash is an owner. The slash within the id of a model may be sent as it is, or as ' +
+    'An id without a slash is an owner. The slash within the id of a model may be sent unchanged, or as ' +
     '`%2F`.',
   reply: z.union([model, list]),
 });

@@ -1,6 +1,6 @@
 /**
- * Encodes canonical blocks as content blocks. Reports what this protocol cannot express, and refuses the call
- * if an answer without it would be worthless (a video, another vendor's file).
+ * Encodes canonical blocks as content blocks. A block that this protocol cannot express is reported as lost.
+ * If the answer would be worthless without it (a video, another vendor's file), the call is refused.
  */
 import type { Block, BlockOf } from '../../../core/index.ts';
 import { loseForeign, loseSeal, loseThoughts } from '../../shared/wire-kit/losses.ts';
@@ -11,7 +11,7 @@ import type { Encoding } from './encoding.ts';
 import { encodeMedia } from './media.ts';
 import { fitCallId, fitName } from './tool-names.ts';
 
-/** The wire blocks of a block: none if it is lost, several if it has several sealed states. */
+/** Usually returns one wire block. Returns none if the block is lost, and several if it has several seals. */
 export function encodeBlock(block: Block, path: string, encoding: Encoding): Fields[] {
   switch (block.type) {
     case 'text':
@@ -39,7 +39,7 @@ function addSides(block: Block, path: string, { mark }: Encoding, wire: Fields):
   return [overlay(bag.getFields(block), { ...wire, cache_control: mark(block.cache, path) })];
 }
 
-/** Anthropic seals reasoning only, so another vendor's state on any other block is lost. */
+/** Anthropic seals only reasoning, so the sealed state of any other block is lost. */
 function loseState(
   { opaque = [] }: BlockOf<'text' | 'media' | 'tool-call'>,
   path: string,
@@ -48,7 +48,7 @@ function loseState(
   if (opaque.length > 0) loseSeal(path, lose);
 }
 
-/** Leaves out empty and blank text, which Anthropic refuses. */
+/** Omits empty and blank text, because Anthropic refuses it. */
 function encodeText(block: BlockOf<'text'>, path: string, encoding: Encoding): Fields[] {
   loseState(block, path, encoding);
   const [form, name] = bag.getForm(block);
@@ -59,7 +59,7 @@ function encodeText(block: BlockOf<'text'>, path: string, encoding: Encoding): F
   return [];
 }
 
-/** Sends reasoning back to the vendor that sealed it. Anthropic refuses reasoning without its own seal. */
+/** Sends reasoning only to the vendor that sealed it. Anthropic refuses reasoning without its own seal. */
 function encodeReasoning(
   block: BlockOf<'reasoning'>,
   path: string,
@@ -90,7 +90,7 @@ function encodeCall(block: BlockOf<'tool-call'>, path: string, encoding: Encodin
   if (namespace !== undefined) lose(`${path}.namespace`, 'messages has no namespaces for tools');
   loseState(block, path, encoding);
   const parsed = custom ? { input: text } : parseArguments(text);
-  if (!parsed) lose(`${path}.arguments`, 'no JSON object; sent as text in "_raw"', 'approximated');
+  if (!parsed) lose(`${path}.arguments`, 'not a JSON object; sent as text in "_raw"', 'approximated');
   const caller = bag.getForm(block).includes('direct') ? { caller: { type: 'direct' } } : {};
   return {
     type: 'tool_use',
@@ -103,7 +103,7 @@ function encodeCall(block: BlockOf<'tool-call'>, path: string, encoding: Encodin
 
 function encodeResult(block: BlockOf<'tool-result'>, path: string, encoding: Encoding): Fields {
   const result = { type: 'tool_result', tool_use_id: fitCallId(block.callId), is_error: block.isError };
-  // If a part exists only in this protocol, the bag has the whole content.
+  // If only this protocol knows a part, the bag holds the complete content.
   if (bag.getFields(block).content) return result;
   const parts = block.content.flatMap((part, index) =>
     encodeBlock(part, `${path}.content[${index}]`, encoding),

@@ -10,7 +10,7 @@ import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { encodeStreamError } from './errors.ts';
 import { ReplyEvents } from './reply-events.ts';
 
-/** Anthropic's spelling, with its space. */
+/** Byte for byte as Anthropic sends it, with the space. */
 export const ping = 'event: ping\ndata: {"type": "ping"}\n\n';
 
 export class StreamEncoder implements EventEncoder {
@@ -35,7 +35,7 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
   const wire = new ReplyEvents(context, true);
   let message: Content = {};
   const content: Content[] = [];
-  /** The JSON text of arguments by the index of their block. */
+  /** The JSON text of arguments, by block index. */
   const inputs = new Map<number, string>();
   for (const event of events.flatMap((each) => wire.push(each))) {
     const index = Number(event.index);
@@ -54,7 +54,7 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
   return message;
 }
 
-/** Moves a final text to the end: Claude Code prints only a reply's last block, and only if it is text. */
+/** Moves a final text behind sealed state: Claude Code prints only the last block, and only if it is text. */
 function closeWithText(content: Content[]): void {
   const last = content.findLastIndex(({ type }) => type !== 'redacted_thinking');
   const text = content[last];

@@ -1,7 +1,7 @@
 /**
  * Encodes canonical turns as the system prompt and messages. A request of this protocol is restored turn by
  * turn. For other clients, consecutive turns of one role become one message with tool results first, because
- * Anthropic requires all results of a step in the message after it.
+ * Anthropic requires all results in the message right after their calls.
  */
 import type { Turn } from '../../../core/index.ts';
 import { makeCallIdsUnique, moveResultsToCalls } from '../../shared/wire-kit/calls-and-results.ts';
@@ -73,7 +73,7 @@ function gatherConversation(turns: readonly Turn[], encoding: Encoding): Convers
   const messages: Message[] = [];
   for (const [index, turn] of moveResultsToCalls(turns)) {
     if (turn.name !== undefined)
-      encoding.lose(`turns[${index}].name`, 'messages has no names of participants');
+      encoding.lose(`turns[${index}].name`, 'messages has no names for participants');
     const path = `turns[${index}]`;
     const content = encodeTurn(turn, index, encoding);
     if (content.length === 0) continue;
@@ -95,7 +95,7 @@ function gatherConversation(turns: readonly Turn[], encoding: Encoding): Convers
   return { system: encodeSystem(system, plain), messages: ordered };
 }
 
-/** Makes the first message the user's, as Anthropic requires. An instruction may become it. */
+/** Anthropic requires a user message first. Turns the last instruction into one, or adds one. */
 function beginWithUser(
   messages: Message[],
   system: Fields[],
@@ -108,12 +108,12 @@ function beginWithUser(
       refusePart(
         turns.at(-1) ?? {},
         'turns',
-        'The provider of this model does not answer a conversation without content.',
+        'The provider of this model refuses a conversation without content.',
       );
     messages.push({ role: 'user', content: [last] });
     lose(
       `turns[${turns.length - 1}].role`,
-      'sent as words of the user, who has to say something',
+      'sent as a user message, since the provider requires one',
       'approximated',
     );
   } else if (messages[0]?.role === 'assistant') {
@@ -123,15 +123,15 @@ function beginWithUser(
     });
     lose(
       `turns[${turns.findIndex(({ role }) => role === 'assistant')}]`,
-      'follows a marked text of the user, who has to speak first',
+      'follows a marked user message, since the provider requires one first',
       'approximated',
     );
   }
 }
 
 /**
- * Ends the conversation with the user. Newer models refuse to continue an answer. Older ones would continue
- * an answer that is followed by an empty text of the user.
+ * Ends the conversation with a user message. Newer models refuse to continue an answer. Older ones would
+ * continue an answer if only an empty user text followed it.
  */
 function endWithUser(messages: Message[], turns: readonly Turn[], { model, lose }: Encoding): void {
   const spoken = messages.findLast(({ role }) => role !== 'system');
@@ -147,20 +147,20 @@ function endWithUser(messages: Message[], turns: readonly Turn[], { model, lose 
     { type: 'text', text: `${opening}Go on from where the assistant stopped.${closing}` },
   ]);
   const reason = isBegun
-    ? 'comes before a marked text of the user, since the model does not go on with an answer that was begun'
-    : 'a marked text of the user follows, or the assistant would have the last word';
+    ? 'followed by a marked user message, since the model does not continue an answer'
+    : 'followed by a marked user message, since the provider requires one last';
   lose(`turns[${last}]`, reason, 'approximated');
 }
 
-/** Trims an answer that the model continues: Anthropic refuses one that ends in white space. */
+/** Trims an answer that the model is to continue: Anthropic refuses white space at its end. */
 function trimLast(messages: readonly Message[], last: number, { lose }: Encoding): void {
   const { role, content = [] } = messages.at(-1) ?? {};
-  const said = content.at(-1);
-  if (role !== 'assistant' || said?.type !== 'text') return;
-  const text = String(said.text);
+  const block = content.at(-1);
+  if (role !== 'assistant' || block?.type !== 'text') return;
+  const text = String(block.text);
   if (text.trimEnd() === text) return;
-  content.splice(-1, 1, { ...said, text: text.trimEnd() });
-  lose(`turns[${last}]`, 'sent without the space at its end', 'approximated');
+  content.splice(-1, 1, { ...block, text: text.trimEnd() });
+  lose(`turns[${last}]`, 'sent without the white space at its end', 'approximated');
 }
 
 function isInstruction({ role }: Turn): boolean {
@@ -181,7 +181,7 @@ function keepTexts(content: readonly Fields[], path: string, { lose }: Encoding)
 
 const media: ReadonlySet<unknown> = new Set(['image', 'document']);
 
-/** An assistant's message cannot contain media here, so the user shows its pictures. */
+/** An assistant's message cannot hold media here, so a user message shows it. */
 function addAnswer(
   messages: Message[],
   content: readonly Fields[],
@@ -189,8 +189,8 @@ function addAnswer(
   { lose }: Encoding,
 ): void {
   const shown = content.filter(({ type }) => media.has(type));
-  const said = content.filter(({ type }) => !media.has(type));
-  if (said.length > 0) appendContent(messages, 'assistant', said);
+  const others = content.filter(({ type }) => !media.has(type));
+  if (others.length > 0) appendContent(messages, 'assistant', others);
   if (shown.length === 0) return;
   for (const [position, { type }] of blocks.entries())
     if (type === 'media')
@@ -198,7 +198,7 @@ function addAnswer(
   appendContent(messages, 'user', [{ type: 'text', text: 'What the assistant showed:' }, ...shown]);
 }
 
-/** Adds instructions in mid-conversation: as system text if the model accepts it, else as the user's. */
+/** Adds later instructions: as a system message if the model accepts one there, or else as the user's. */
 function addInstructions(
   messages: Message[],
   content: readonly Fields[],
@@ -219,7 +219,7 @@ const closing = '\n</system>';
 function toUserText(content: readonly Fields[], index: number, { lose }: Encoding): Fields[] {
   lose(
     `turns[${index}].role`,
-    'the model takes no system text in mid-conversation; sent as a marked text of the user',
+    'the model accepts no system text within a conversation; sent as a marked user message',
     'approximated',
   );
   return content.map((block) =>

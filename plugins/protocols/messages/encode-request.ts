@@ -1,6 +1,6 @@
 /**
- * Encodes a canonical request as a body of messages, fitted to the model. It restores a request of this
- * protocol exactly, and reports what this protocol cannot express by its canonical path.
+ * Encodes a canonical request as a body that the model accepts. A request of this protocol is restored as the
+ * client wrote it. What this protocol cannot express is reported as lost, by its canonical path.
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
 import { startEncoding } from '../../shared/wire-kit/encoding.ts';
@@ -54,14 +54,14 @@ export function encodeRequest(
   };
 }
 
-/** The effort and the format, which goes back to the field that the client wrote it in. */
+/** Encodes the effort and the format. The format returns to the field that the client sent it in. */
 function encodeOutput(request: CanonicalRequest, effort: unknown, format: unknown): Fields {
   if (bag.getForm(request).includes(olderFormat))
     return { output_config: effort === undefined ? undefined : { effort }, [olderFormat]: format };
   return { output_config: effort === undefined && format === undefined ? undefined : { effort, format } };
 }
 
-/** The output limit, which this protocol requires: by default the model's own. */
+/** This protocol requires an output limit. The default is the model's own. */
 function fitOutputLimit(request: CanonicalRequest, granted: number | undefined, encoding: Encoding): number {
   // Zero is allowed here: it only fills the cache.
   return (
@@ -100,16 +100,16 @@ function encodeSampling(request: CanonicalRequest, thinks: boolean, { own, model
   for (const [path, field, value, disturbs] of rows) {
     if (value === undefined) continue;
     if (!takesField(model, field)) lose(path, 'the model does not accept it', 'model');
-    else if (disturbs && !own) lose(path, 'does not go with thinking');
+    else if (disturbs && !own) lose(path, 'not allowed together with thinking');
     else if (path === 'topP' && !own && fields.temperature !== undefined)
-      lose(path, 'the model takes a temperature or this, not both', 'model');
+      lose(path, 'the model accepts a temperature or this, not both', 'model');
     else fields[field] = value;
   }
   if (topK !== undefined && !Number.isInteger(topK) && fields.top_k !== undefined)
     lose('topK', 'sent as a whole number', 'approximated');
   if (temperature !== undefined && temperature > highestTemperature && fields.temperature !== undefined) {
     fields.temperature = highestTemperature;
-    lose('temperature', `sent as ${highestTemperature}, the highest there is`, 'approximated');
+    lose('temperature', `sent as ${highestTemperature}, the maximum`, 'approximated');
   }
   return fields;
 }
@@ -130,7 +130,7 @@ const longestUser = 256;
 
 function encodeUserAndTier({ user, serviceTier }: CanonicalRequest, { own, lose }: Encoding): Fields {
   const fits = user !== undefined && (own || user.length <= longestUser);
-  if (user !== undefined && !fits) lose('user', `messages takes ${longestUser} characters at most`);
+  if (user !== undefined && !fits) lose('user', `messages accepts at most ${longestUser} characters`);
   const tier = serviceTier === undefined ? undefined : tiers.get(serviceTier);
   if (serviceTier !== undefined && tier === undefined) lose('serviceTier', 'messages has no such tier');
   return { ...(fits ? { metadata: { user_id: user } } : {}), service_tier: tier };

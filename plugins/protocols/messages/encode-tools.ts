@@ -38,8 +38,8 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Enco
     tool && isAllowed(tool, allowed) ? encodeTool(tool, `tools[${index}]`, encoding) : [],
   );
   const choice = encodeChoice(request);
-  // Anthropic refuses a choice among no tools, or of a lost one. A client of this protocol gets that error
-  // itself.
+  // Anthropic refuses a choice without tools, or of a tool that was lost. A client of this protocol receives
+  // that error from its provider.
   const named = choice?.type === 'tool' ? choice.name : undefined;
   if (own || (tools.length > 0 && (named === undefined || tools.some(({ name }) => name === named))))
     return { tools, choice };
@@ -47,22 +47,22 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Enco
   return tools.length > 0 ? { tools, choice: encodeChoice({ ...request, toolChoice: undefined }) } : {};
 }
 
-/** Leaves out tools that are not allowed. Google's list of allowed tools does not cover hosted ones. */
+/** Whether the choice allows a tool. Google's list of allowed tools does not restrict hosted ones. */
 function isAllowed(tool: Tool, allowed: ReadonlySet<string> | undefined): boolean {
   return !allowed || (tool.type === 'hosted' ? tool.protocol === 'generate-content' : allowed.has(tool.name));
 }
 
 const goodProperty = /^[a-zA-Z0-9_.-]{1,64}$/;
 
-/** The schema of another protocol's tool. A strict one uses only keywords that Anthropic enforces. */
+/** Fits the schema of another protocol's tool. A strict one keeps only keywords that Anthropic enforces. */
 function fitInputSchema(tool: FunctionTool, path: string, strict: boolean, lose: Lose): Fields {
   const schema = toObjectSchema(tool.schema, (reason) => lose(`${path}.schema`, reason, 'approximated'));
   const named = isObject(schema.properties) ? Object.keys(schema.properties) : [];
   const strange = named.find((name) => !goodProperty.test(name));
   if (strange !== undefined) {
     const rule =
-      'The provider of this model takes names of arguments of letters, digits, "_", "." and "-" only, 64 ' +
-      'at most';
+      'The provider of this model accepts names of arguments with at most 64 letters, digits, "_", "." and ' +
+      '"-"';
     refusePart(tool, path, `${rule}; the tool "${tool.name}" has one called "${strange.slice(0, 64)}".`);
   }
   const fitted = strict ? tightenSchema(schema, path, lose) : schema;
@@ -84,7 +84,7 @@ function encodeTool(tool: Tool, path: string, encoding: Encoding): Fields[] {
   const isKept = own || (tool.strict && model.capabilities.structuredOutput);
   const strict = isKept ? (tool.strict ?? undefined) : undefined;
   if (tool.strict && !model.capabilities.structuredOutput)
-    lose(`${path}.strict`, 'the model does not promise to keep to a schema', 'model');
+    lose(`${path}.strict`, 'the model does not enforce schemas', 'model');
   return [
     overlay(fields, {
       type: bag.getForm(tool).includes('typed') ? 'custom' : undefined,

@@ -1,4 +1,4 @@
-/** What all parts of the request encoder share, and the flags of a model's messages endpoint. */
+/** The context that all parts of the request encoder share, and the flags of a model's messages endpoint. */
 import { z } from 'zod';
 import { createFlagReader } from '../../../core/index.ts';
 import type { Encoding as BaseEncoding } from '../../shared/wire-kit/encoding.ts';
@@ -10,7 +10,7 @@ export interface Encoding extends BaseEncoding {
 }
 
 export const flagsSchema = z.strictObject({
-  /** Whether system text may come in the middle of a conversation. */
+  /** Whether the model accepts system messages within a conversation. */
   midSystem: z.boolean().default(false),
   /** Whether the model continues an answer that the client has begun. */
   prefill: z.boolean().default(true),

@@ -1,4 +1,4 @@
-/** Translates errors in both directions. */
+/** Converts errors, in both directions. */
 import type { ErrorReply, GatewayError, EventOf } from '../../../core/index.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import {
@@ -28,7 +28,7 @@ const typesByStatus: ReadonlyMap<number, string> = new Map(
   Object.entries(statuses).map(([type, status]) => [status, type]),
 );
 
-/** This protocol's status of an overload differs from everyone else's. */
+/** For an overload, all other protocols use status 503. */
 function readStatus({ status }: GatewayError): number {
   return status === 503 ? statuses.overloaded_error : status;
 }
@@ -38,7 +38,7 @@ function readType(error: GatewayError): string {
   return typesByStatus.get(readStatus(error)) ?? otherwise;
 }
 
-/** Clients recognise a conversation that is too long by this text. */
+/** Clients recognize a conversation that is too long by this text. */
 const tooLong = 'prompt is too long';
 
 const family = 'messages';
@@ -58,7 +58,7 @@ function buildErrorBody(error: GatewayError, id: string | undefined): Fields {
   return { type: 'error', error: body, ...(id === undefined ? {} : { request_id: id }) };
 }
 
-/** The body has no member for the field at fault. Like Anthropic, we put it at the start of the message. */
+/** The body has no field for the name of a parameter. As with Anthropic, the message starts with it. */
 function buildMessage({ code, message, details: { param, vendor } }: GatewayError): string {
   if (code === 'context_length_exceeded')
     return message.toLowerCase().includes(tooLong) ? message : `${tooLong}: ${message}`;
@@ -72,7 +72,7 @@ export function encodeError(error: GatewayError, id?: string): ErrorReply {
   };
 }
 
-/** One frame, without a `message_stop`, which would make a broken reply look complete. */
+/** No `message_stop` follows: it would make a broken reply look complete. */
 export function encodeStreamError(error: GatewayError): string {
   return `event: error\ndata: ${JSON.stringify(buildErrorBody(error, undefined))}\n\n`;
 }

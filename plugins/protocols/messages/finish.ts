@@ -1,4 +1,4 @@
-/** Translates finish reasons. */
+/** Maps finish reasons, in both directions. */
 import type { FinishReason } from '../../../core/index.ts';
 import { considerCalls, lookUpReason } from '../../shared/wire-kit/finish-reason.ts';
 
@@ -30,7 +30,7 @@ const encoded: Readonly<Record<FinishReason, string>> = {
   other: 'end_turn',
 };
 
-/** `hasRefused`: the reply has a refusal as text. */
+/** `hasRefused`: the reply holds a refusal as text. */
 export function encodeFinish(reason: FinishReason, hasCalls: boolean, hasRefused: boolean): string {
   return hasRefused && reason === 'stop' ? 'refusal' : encoded[considerCalls(reason, hasCalls)];
 }

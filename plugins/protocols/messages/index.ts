@@ -1,4 +1,4 @@
-/** The messages protocol: its client side, its upstream side, its token count and its model listing. */
+/** Anthropic's messages protocol: client side, upstream side, token counts and the model listing. */
 import { z } from 'zod';
 import {
   definePlugin,
@@ -42,7 +42,7 @@ const fieldNames = {
   '.opaque': 'signature',
 };
 
-/** The version of translated requests: in it, older models still accept sampling parameters. */
+/** The version of translated requests: with it, older models still accept sampling parameters. */
 const ownVersion = '2023-06-01';
 
 const vendorHeader = /^anthropic-/;
@@ -50,7 +50,7 @@ const vendorHeader = /^anthropic-/;
 const accountHeader =
   /key|token|auth|secret|password|credential|cookie|session|organi[sz]ation|workspace|billing/;
 
-/** All headers of the vendor, because clients request new features with them. */
+/** Passes all headers of the vendor, because clients request new features with them. */
 function buildHeaders(client: ClientHeaders): Record<string, string> {
   const headers: Record<string, string> = { [versionHeader]: readVersion(client) ?? ownVersion };
   for (const name in client) {
@@ -105,7 +105,7 @@ export function createProtocol(mount: string): Protocol {
 export const messages = definePlugin({
   name: protocolName,
   options: z.strictObject({
-    /** The path prefix of the protocol, which clients have in their base URL. */
+    /** The path prefix of the protocol, as in the clients' base URL. */
     mount: z
       .string()
       .regex(/^(\/[\w.-]+)*$/, 'a path such as /alpha, without a slash at its end')

@@ -1,4 +1,4 @@
-/** Measures a request's input and its fees, for the cost that is reserved before the call. */
+/** Measures a request's input and its fees, to reserve their cost before the call. */
 import type { Fee, InputSize } from '../../../core/index.ts';
 import { writesBriefly } from '../../shared/wire-kit/cache-writes.ts';
 import { MediaMeter } from '../../shared/wire-kit/media-meter.ts';
@@ -7,18 +7,18 @@ import { isSearch } from './decode-request.ts';
 import type { OfferedTool } from './offered-tools.ts';
 import * as Wire from './wire.ts';
 
-/** The fee of a tool. Code execution has none: an organisation has free hours. */
+/** Returns the fee of a tool. Code execution has none: an organisation has free hours. */
 export function readFees({ tool, at }: OfferedTool): Fee[] {
   if (!isSearch(tool)) return [];
   const { max_uses: uses } = tool;
   return [{ name: 'webSearch', field: `${at}.type`, most: typeof uses === 'number' ? uses : Infinity }];
 }
 
-/** Types of tools that read only the request, or whose reading is limited elsewhere. */
+/** Types of tools that read only the request, or whose input is limited elsewhere. */
 const boundedTool =
   /^(bash|text_editor|memory|computer|code_execution|web_search|tool_search_tool|mcp_toolset)/;
 
-/** Whether a tool may make the vendor read any amount, so that the cost of a full context is reserved. */
+/** Whether a tool may add any amount of input. The gateway then reserves the cost of a full context. */
 function readsUnbounded(tool: Wire.Tool): boolean {
   return !Wire.isFunctionTool(tool) && !boundedTool.test(tool.type);
 }
@@ -29,7 +29,7 @@ const cacheMark = /"cache_control"|\\u/;
 /** Types of tools that the client runs; Anthropic runs all others. */
 const clientTool = /^(custom$|bash_|text_editor_|memory_|computer_|browser_)/;
 
-/** How often Anthropic reads the conversation again: after each use of its tools, and to compact it. */
+/** Counts how often Anthropic rereads the conversation: after each use of its tools, and to compact it. */
 function countRounds(
   { mcp_servers: servers, context_management: management }: Wire.Request,
   offered: readonly OfferedTool[],
@@ -48,7 +48,7 @@ function hasEntries(value: unknown): boolean {
   return Array.isArray(value) && value.length > 0;
 }
 
-/** An upper bound of the input. Media in base64 is counted as media, not as text. */
+/** Computes an upper bound of the input. Base64 media is counted as media, not as text. */
 export function measureInput(wire: Wire.Request, text: string, offered: readonly OfferedTool[]): InputSize {
   const { messages, tools, mcp_servers: servers } = wire;
   const meter = new MediaMeter();
@@ -79,7 +79,7 @@ export function measureInput(wire: Wire.Request, text: string, offered: readonly
 
 const nothing: readonly Wire.ResultContent[] = [];
 
-/** The blocks inside a tool result, or inside a document made of parts. */
+/** Returns the blocks inside a tool result, or inside a document made of parts. */
 function listInnerBlocks(block: Wire.KnownBlock): readonly Wire.ResultContent[] {
   const { type } = block;
   if (type === 'tool_result') return Array.isArray(block.content) ? block.content : nothing;

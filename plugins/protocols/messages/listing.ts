@@ -3,7 +3,7 @@ import { freePrice, toGatewayError, type Catalog, type Model, type Route } from 
 import { describeListed, formatPrices, buildListingRoutes } from '../../shared/wire-kit/model-listing.ts';
 import { encodeError } from './errors.ts';
 
-/** Cached input without a price of its own costs as much as other input. */
+/** Cached input without its own price costs as much as other input. */
 function formatPricing({ price = freePrice }: Model): Record<string, string> {
   const { input, output, cacheRead = input, cacheWrite30m = input, cacheWrite1h = input } = price;
   return formatPrices([
@@ -15,7 +15,7 @@ function formatPricing({ price = freePrice }: Model): Record<string, string> {
   ]);
 }
 
-/** What Anthropic's SDKs require of a model. The catalogue does not know each capability that they name. */
+/** Fields that Anthropic's SDKs require. The catalogue does not know every capability that they list. */
 function describeForSdks({ contextLength, outputLimit, expires }: Model): Record<string, unknown> {
   return {
     max_input_tokens: contextLength,
@@ -44,7 +44,7 @@ function describeModel(model: Model): Described {
   };
 }
 
-/** The only page. */
+/** Wraps all models as a single page. */
 function wrapPage(data: readonly Described[]): Record<string, unknown> {
   return { data, has_more: false, first_id: data.at(0)?.id ?? null, last_id: data.at(-1)?.id ?? null };
 }
@@ -55,7 +55,7 @@ export function buildModelRoutes(catalog: Catalog, mount: string): Route[] {
     path: `${mount}/v1/models`,
     parameter: 'id',
     encodeError: (error, id) => encodeError(toGatewayError(error), id),
-    // This protocol reaches models with text output alone.
+    // This protocol only reaches models with text output.
     listModels: () => catalog.listModels().filter(({ output }) => output.includes('text')),
     describeModel,
     wrap: wrapPage,

@@ -12,7 +12,7 @@ export function encodeMedia(block: MediaBlock, path: string, encoding: Encoding)
   return refusePart(block, path, `This model is called through a protocol that accepts no ${block.kind}.`);
 }
 
-/** A file or URL, which images and documents encode alike; undefined for other sources. */
+/** Encodes a file or URL, alike for images and documents. Returns undefined for other sources. */
 function encodeReference(block: MediaBlock, path: string, { own, model }: Encoding): Fields | undefined {
   const { source } = block;
   if (source.type === 'file') {
@@ -24,13 +24,13 @@ function encodeReference(block: MediaBlock, path: string, { own, model }: Encodi
     return refusePart(
       block,
       path,
-      'The provider of this model fetches no images; send the image itself as base64.',
+      'The provider of this model does not fetch images; send the image itself as base64.',
     );
   if (own || /^https:/i.test(source.url)) return { type: 'url', url: source.url };
   return refusePart(
     block,
     path,
-    'The provider of this model fetches https addresses only; send the content itself as base64.',
+    'The provider of this model only fetches https URLs; send the content itself as base64.',
   );
 }
 
@@ -90,7 +90,7 @@ function encodeDocumentSource(block: MediaBlock, path: string, own: boolean): Fi
   return refusePart(
     block,
     path,
-    'The provider of this model takes documents as PDF or text, and this is ' +
+    'The provider of this model accepts documents as PDF or text, and this one is ' +
       `${mediaType ?? 'of an unknown type'}.`,
   );
 }

@@ -1,4 +1,4 @@
-/** The tools that a request offers: those of `tools`, and those that a message adds to a conversation. */
+/** The tools that a request offers: those of `tools`, and those that messages add to the conversation. */
 import { readMember, readObjects } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import type * as Wire from './wire.ts';
@@ -21,7 +21,7 @@ export function listOfferedTools({ tools, messages }: Wire.Request): OfferedTool
   return offered;
 }
 
-/** The tool that a block adds by its definition, or those that a summary of the conversation kept. */
+/** Returns the tool that a block defines, or the tools that a summary of the conversation kept. */
 function listAddedTools(block: Fields): OfferedTool[] {
   if (block.type === 'tool_addition') {
     const tool = readMember(block.tool, 'definition');

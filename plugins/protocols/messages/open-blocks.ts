@@ -1,4 +1,4 @@
-/** The content blocks of a provider's reply while they are open, as canonical events. */
+/** Turns the open content blocks of a provider's reply into canonical events. */
 import type { BlockKind, ClientCall, Opaque } from '../../../core/index.ts';
 import { createToolFinder, unwrapInput, type FindTool } from '../../shared/wire-kit/offered-tools.ts';
 import type { BlockFacts, ReplyLog } from '../../shared/wire-kit/reply-log.ts';
@@ -12,12 +12,12 @@ import { fitName, makeCallId } from './tool-names.ts';
 
 interface OpenBlock {
   readonly block: number;
-  /** True for a custom tool offered as a function: at the end, its text is unwrapped from the arguments. */
+  /** Whether a custom tool was offered as a function: its text is unwrapped from the arguments at the end. */
   readonly custom: boolean;
   /** The arguments of a call; undefined for other blocks. */
   readonly pieces: ArgumentPieces | undefined;
   text: string;
-  /** Complete arguments in the block's start, as some relays send them. */
+  /** Complete arguments in the block's start. Some relays send them there. */
   readonly input: unknown;
   readonly opaque: Opaque[];
 }
@@ -28,7 +28,7 @@ export class OpenBlocks {
   readonly #findTool: FindTool;
   readonly #log: ReplyLog;
   readonly #open = new Map<unknown, OpenBlock>();
-  /** The id of the reply, from which calls without an id get one. */
+  /** The id of the reply. Missing call ids are derived from it. */
   replyId = '';
   calls = 0;
 
@@ -37,7 +37,7 @@ export class OpenBlocks {
     this.#log = log;
   }
 
-  /** True while a tool call is open, whose arguments need every event. */
+  /** True while a tool call is open. A skipped event would then break its arguments. */
   get hasCall(): boolean {
     return [...this.#open.values()].some(({ pieces }) => pieces);
   }
@@ -96,7 +96,7 @@ export class OpenBlocks {
     for (const index of this.#open.keys()) this.end(index);
   }
 
-  /** The vendor's tools and their results stay whole for its clients, except the input, which is text. */
+  /** Keeps the vendor's blocks for clients of this protocol. Only the input is emitted as text. */
   #startServerTool(index: unknown, wire: Fields): void {
     const { name, input } = wire;
     const hasInput = isObject(input) && Object.keys(input).length > 0;
@@ -145,7 +145,7 @@ export class OpenBlocks {
     });
   }
 
-  /** A call without arguments streams no text at all; in a whole reply it has an empty object. */
+  /** A call without arguments streams no text. In a JSON reply, its input is an empty object. */
   #endCall(open: OpenBlock, pieces: ArgumentPieces): void {
     const { input = null, custom } = open;
     const whole = open.text === '' && input !== null ? JSON.stringify(input) : undefined;

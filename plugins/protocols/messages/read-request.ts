@@ -1,6 +1,6 @@
 /**
- * Reads a client's request: checks its version, its schema and the rules that involve several fields, and
- * collects the facts that the gateway needs.
+ * Reads a client's request: checks its version, its schema and rules that span fields, and collects the facts
+ * that routing and billing need.
  */
 import { GatewayError, type ClientHeaders, type Match } from '../../../core/index.ts';
 import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
@@ -16,10 +16,10 @@ import { listOfferedTools, type OfferedTool } from './offered-tools.ts';
 import * as Wire from './wire.ts';
 
 export class MessagesCall extends ReadCall {
-  /** Whether the body has a `provider` object, which must not reach the provider. */
+  /** Whether the body has the gateway's own field `provider`, which must not be sent upstream. */
   readonly namesProvider: boolean;
   readonly isCount: boolean;
-  /** The client's thinking budget in tokens, which is less than its output limit. */
+  /** The client's thinking budget in tokens. */
   readonly budget: number | undefined;
   readonly #text: string;
 
@@ -31,7 +31,7 @@ export class MessagesCall extends ReadCall {
     this.#text = text;
   }
 
-  /** The requested cache lifetime: one hour only if all cache marks say so. */
+  /** The requested cache lifetime: one hour only if all marks request it. */
   get lifetime(): '5m' | '1h' {
     const marks = this.#text.match(/"cache_control"\s*:\s*\{/g)?.length ?? 0;
     const hours = this.#text.match(/"ttl"\s*:\s*"1h"/g)?.length ?? 0;
@@ -74,7 +74,7 @@ function readBudget({ thinking }: Wire.Request): number | undefined {
     : undefined;
 }
 
-/** Reasoning from a model that does not sign it, which Anthropic refuses. */
+/** Whether there is reasoning from a model that does not sign it. Anthropic refuses it. */
 function hasUnsignedThoughts({ messages }: Wire.Request): boolean {
   return messages.some(
     ({ content }) =>
@@ -83,7 +83,7 @@ function hasUnsignedThoughts({ messages }: Wire.Request): boolean {
   );
 }
 
-/** A tool loop that another model began without reasoning. Anthropic refuses it if thinking is enabled. */
+/** Whether another model began a tool loop without reasoning. Anthropic refuses it if thinking is enabled. */
 function lacksThoughtsInLoop({ messages, thinking }: Wire.Request): boolean {
   if (thinking?.type !== 'enabled') return false;
   const last = messages.at(-1)?.content;
@@ -93,7 +93,7 @@ function lacksThoughtsInLoop({ messages, thinking }: Wire.Request): boolean {
   return first !== undefined && first.type !== 'thinking' && first.type !== 'redacted_thinking';
 }
 
-/** Empty or blank answers of other models, which Anthropic refuses except as the last message. */
+/** Whether there are blank answers of other models. Anthropic refuses them except as the last message. */
 function hasBlankAnswers({ messages }: Wire.Request): boolean {
   return messages
     .slice(0, -1)
@@ -108,7 +108,7 @@ function isBlank(block: Wire.Block): boolean {
   return Wire.isKnownBlock(block) && block.type === 'text' && block.text.trim() === '';
 }
 
-/** Throws `invalid_request` naming the field, or the header, at fault. */
+/** Throws `invalid_request` or `unsupported_parameter`, with the name of the field or header. */
 export function readRequest(body: unknown, text: string, match: Match, headers: ClientHeaders): MessagesCall {
   checkVersion(headers);
   const isCount = match.operation === 'count';
@@ -129,8 +129,8 @@ function checkStateless({ thread }: Wire.Request): void {
   if (thread === undefined || thread === null) return;
   throw new GatewayError(
     'unsupported_parameter',
-    '"thread" needs a service that stores conversations, and the gateway is stateless: send the whole ' +
-      'conversation without it.',
+    '"thread" needs stored conversations, and the gateway stores none: leave it out, and send the entire ' +
+      'conversation as "messages".',
     { param: 'thread', vendor: { code: noThreads } },
   );
 }
@@ -142,7 +142,7 @@ function refuseAdvisors(offered: readonly OfferedTool[]): void {
   const param = `${advisor.at}.type`;
   throw new GatewayError(
     'unsupported_parameter',
-    `"${param}" calls a second model, for which this call is not priced: leave the tool out.`,
+    `"${param}" calls a second model, which this call has no price for: leave the tool out.`,
     { param },
   );
 }
@@ -152,7 +152,7 @@ export const versionHeader = 'anthropic-version';
 export const neutralVersionHeader = 'partner-version';
 export const betaHeader = 'anthropic-beta';
 
-/** The protocol version that a client states, in either header. */
+/** Returns the protocol version that a client sends, in either header. */
 export function readVersion(headers: ClientHeaders): string | undefined {
   const version = headers[versionHeader] ?? headers[neutralVersionHeader];
   return version === undefined ? undefined : String(version);
@@ -171,7 +171,7 @@ function checkVersion(headers: ClientHeaders): void {
 function checkCombinations(wire: Wire.Request, usesBetas: boolean): void {
   const { max_tokens: limit, tools, tool_choice: choice } = wire;
   const budget = readBudget(wire);
-  // With a beta the budget covers a whole loop of tool calls, and may exceed one reply.
+  // With a beta, the budget covers an entire loop of tool calls, and may exceed one reply.
   if (budget !== undefined && limit !== undefined && limit !== null && budget >= limit && !usesBetas) {
     const is = `is ${budget}, and "max_tokens" is ${limit}`;
     throw buildFieldError('thinking.budget_tokens', is, 'fewer tokens of thinking than "max_tokens"');
@@ -179,7 +179,7 @@ function checkCombinations(wire: Wire.Request, usesBetas: boolean): void {
   if ((choice?.type === 'any' || choice?.type === 'tool') && !tools?.length) {
     throw buildChoiceError(choice.type);
   }
-  // A tool set of the vendor contains tools with names of their own.
+  // A tool set of the vendor contains tools whose names the request does not hold.
   if (
     choice?.type === 'tool' &&
     tools?.every(Wire.isFunctionTool) &&

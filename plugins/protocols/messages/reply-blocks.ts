@@ -1,4 +1,4 @@
-/** The message and the blocks of a reply in this protocol, as its events start them. */
+/** Builds the message and the blocks of a reply as its events start them. */
 import type { Opaque, ReplyContext, EventOf } from '../../../core/index.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor } from './bag.ts';
@@ -6,7 +6,7 @@ import type { Owner } from './sealed.ts';
 
 type BlockStart = EventOf<'block-start'>;
 
-/** The message of `message_start`: complete, but without content and end. */
+/** Builds the message of `message_start`: without content and stop reason. */
 export function buildMessage(own: Fields, { id, model }: ReplyContext, usage: Fields): Fields {
   return {
     container: null,
@@ -32,7 +32,7 @@ export function buildBlock({ kind, id = '', name = '', vendor }: BlockStart): Fi
   return { type: 'tool_use', id, name, input: {}, caller: { type: 'direct' }, ...own };
 }
 
-/** What the sealed state after a block belongs to; undefined if nothing of the block was sent. */
+/** Returns the owner of the sealed state after a block, or undefined if nothing of the block was sent. */
 export function findOwner({ kind, id = '' }: BlockStart, isSent: boolean): Owner | undefined {
   if (kind === 'tool-call') return { call: id };
   if (kind === 'text') return 'text';
@@ -45,7 +45,7 @@ export function isShown(start: BlockStart): boolean {
   return shown.has(start.kind) || isOwn(start);
 }
 
-/** Whether a server tool came in this protocol. Only then is it kept whole. */
+/** Whether the block of a server tool came in this protocol. Only then is it sent unchanged. */
 export function isOwn({ vendor }: BlockStart): boolean {
   return bag.getFields({ vendor }).type !== undefined;
 }

@@ -1,7 +1,7 @@
 /**
- * Translates canonical events to this protocol's events, for streams and for whole replies. Only one block is
- * open at a time here: blocks that run in parallel with another (parallel calls of other vendors) wait until
- * it has ended.
+ * Translates canonical events to this protocol's events, for streams and for JSON replies. This protocol
+ * opens only one block at a time: a block that runs in parallel (another vendor's parallel call) waits until
+ * the open block has ended.
  */
 import type { CanonicalEvent, Opaque, ReplyContext, Usage, EventOf } from '../../../core/index.ts';
 import { loseForeignFields } from '../../shared/wire-kit/losses.ts';
@@ -27,7 +27,7 @@ type WireEventBody = Readonly<Record<string, unknown>> & { readonly type: string
 
 type BlockEvent = EventOf<'block-start' | 'block-delta' | 'block-end' | 'annotation'>;
 
-/** The open block. It starts with its first content, because the vendor refuses to take back an empty one. */
+/** The open block. It starts with its first content, because Anthropic refuses empty blocks sent back. */
 interface Current {
   readonly start: EventOf<'block-start'>;
   index: number | undefined;
@@ -35,7 +35,7 @@ interface Current {
 }
 
 const bytesPerToken = 4;
-/** Characters of an unknown finish reason that a loss quotes. */
+/** A reported loss quotes at most this many characters of an unknown finish reason. */
 const longestWord = 40;
 const tokensPerImage = 1600;
 
@@ -48,7 +48,7 @@ export class ReplyEvents {
   #start: EventOf<'response-start'> | undefined;
   #finish: EventOf<'finish'> | undefined;
   #current: Current | undefined;
-  /** Sealed state of the last text, which waits for another block to follow. */
+  /** Sealed state of the last text. It is sent before the next block: a text should stay last. */
   #held: (readonly [Current, Opaque])[] = [];
   #usage: Usage = {};
   #begun = false;
@@ -57,12 +57,12 @@ export class ReplyEvents {
   #calls = 0;
   #refused = false;
   #length = 0;
-  /** The answer so far: other vendors' citations give positions in it. */
+  /** The answer so far. Other vendors' citations refer to positions in it. */
   readonly #answer = new Transcript(longestCited);
-  /** Characters of it that citations may still quote. */
+  /** The number of its characters that citations may still quote. */
   #passages = longestPassages;
 
-  /** `whole`: the reply is not a stream, so that the state of its last text can precede the text. */
+  /** `whole`: the reply is not a stream, so the sealed state of its last text can precede the text. */
   constructor(context: ReplyContext, whole = false) {
     this.#context = context;
     this.#whole = whole;
@@ -96,7 +96,7 @@ export class ReplyEvents {
         this.#close();
         break;
       case 'logprobs':
-        this.#context.reportLoss?.('logprobs', 'messages has none');
+        this.#context.reportLoss?.('logprobs', 'messages has no log probabilities');
         break;
       case 'error':
         break;
@@ -172,11 +172,11 @@ export class ReplyEvents {
     if (annotation.citedText === undefined && ((annotation.end ?? 0) > text.length || this.#passages <= 0))
       this.#context.reportLoss?.(
         'annotations.citedText',
-        'the answer was too long to find the passage in it, or its passages are too many',
+        'the answer is too long to quote from it, or its passages are too many',
       );
     if (citation && current.start.kind === 'text')
       this.#emitDelta(current, { type: 'citations_delta', citation });
-    else this.#context.reportLoss?.(`annotations.${annotation.kind}`, 'messages cites with an address only');
+    else this.#context.reportLoss?.(`annotations.${annotation.kind}`, 'messages only cites web pages');
   }
 
   #emitDelta(current: Current, delta: Fields): void {
@@ -219,7 +219,7 @@ export class ReplyEvents {
     this.#openNext();
   }
 
-  /** Writes sealed state as a block of its own, in an envelope if it is another vendor's. */
+  /** Writes sealed state as a separate block, in an envelope if it is another vendor's. */
   #seal(
     current: Current,
     state: Opaque,
@@ -235,7 +235,7 @@ export class ReplyEvents {
     current.index ??= index;
   }
 
-  /** Starts the message with its first content: by then the provider may have reported its input tokens. */
+  /** Starts the message with its first content. By then the provider may have reported the input tokens. */
   #startMessage(): void {
     if (this.#begun) return;
     this.#begun = true;
@@ -244,7 +244,7 @@ export class ReplyEvents {
     this.#events.push({ type: 'message_start', message });
   }
 
-  /** An estimate of the input, which clients read at the start. The end corrects it. */
+  /** Estimates the input tokens, since clients read them at the start. The stream's end corrects them. */
   #estimate(): number {
     const { textBytes, images, mediaBytes } = this.#context.call.size;
     return Math.ceil((textBytes + mediaBytes) / bytesPerToken) + images * tokensPerImage;
@@ -258,7 +258,7 @@ export class ReplyEvents {
     else if (held.length > 0)
       this.#context.reportLoss?.(
         'text.opaque',
-        'a stream ends with its text, and has no room behind it for the state that seals it',
+        'a stream ends with its text, so the sealed state of the text cannot follow',
       );
   }
 
@@ -272,7 +272,7 @@ export class ReplyEvents {
     const { reason = { unified: 'other', raw: '' }, stopSequence = null, vendor } = this.#finish ?? {};
     const word = encodeFinish(reason.unified, this.#calls > 0, this.#refused);
     if (reason.unified === 'other' || reason.unified === 'error')
-      this.#context.reportLoss?.('finish', `messages has no word for "${reason.raw.slice(0, longestWord)}"`);
+      this.#context.reportLoss?.('finish', `messages has no name for "${reason.raw.slice(0, longestWord)}"`);
     const details = word === 'refusal' ? { type: 'refusal', category: null, explanation: null } : null;
     const usage = encodeUsage(this.#usage, {
       input: this.#estimate(),

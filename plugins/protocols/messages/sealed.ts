@@ -1,8 +1,8 @@
 /**
  * Carries another vendor's sealed state in the `data` of redacted_thinking blocks. The envelope names the
- * block that the state belongs to: a tool call by its id, anywhere in the message, because Claude Code moves
- * calls behind everything else; the last reasoning or text before it; or the next text. State without an
- * owner is a reasoning block by itself.
+ * owner of the state. This is a tool call by its id, anywhere in the message, because Claude Code moves calls
+ * to the end; the last reasoning or text before the envelope; or the next text. State without an owner is a
+ * reasoning block of its own.
  */
 import type { Block, Opaque } from '../../../core/index.ts';
 import { seal, unsealOwned } from '../../shared/wire-kit/envelope.ts';
@@ -17,11 +17,11 @@ export function writeEnvelope(opaque: Opaque, owner: Owner | undefined): string 
   return seal(opaque, typeof owner === 'object' ? ofCall + owner.call : owner);
 }
 
-/** The blocks of a message, indexed by owner: a search for each envelope would take quadratic time. */
+/** The blocks of a message, indexed by owner: a search for every envelope would take quadratic time. */
 export class UnsealedBlocks {
   readonly blocks: Block[] = [];
   readonly #owners = new Map<string, Extract<Block, { opaque?: unknown }>>();
-  /** State of calls and texts that follow later. */
+  /** State of calls and texts that follow after it. */
   readonly #early = new Map<string, Opaque[]>();
 
   add(block: Block): void {
@@ -40,12 +40,12 @@ export class UnsealedBlocks {
     this.#early.delete(owner);
   }
 
-  /** Returns the state of an envelope to its owner. Returns false if `data` is no envelope. */
+  /** Attaches the state in an envelope to its owner. Returns false if `data` is not an envelope. */
   open(data: string, at: string): boolean {
     const sealed = unsealOwned(data);
     if (!sealed) return false;
     const { opaque, owner } = sealed;
-    // Some clients send back the seal of reasoning without its text.
+    // Some clients send the seal of reasoning back without its text.
     if (owner === undefined || (owner === 'reasoning' && !this.#owners.has(owner))) {
       this.add({ type: 'reasoning', text: '', opaque: [opaque], at });
     } else {

@@ -10,33 +10,33 @@ import { isObject, overlay, type Fields, splitNames } from '../../shared/wire-ki
 import { bag } from './bag.ts';
 import type { Encoding } from './encoding.ts';
 
-/** The field, or what takes its place. */
+/** Returns the field, or an instruction in its place. */
 export function encodeFormat(
   { format }: CanonicalRequest,
   { own, model, lose }: Encoding,
 ): FormatInWords & { readonly format?: Fields } {
   if (!format || format.type === 'text') return {};
   if (format.type === 'json' || format.schema === undefined) {
-    lose('format', 'messages has no JSON mode; asked for in words', 'approximated');
+    lose('format', 'messages has no JSON mode; an instruction asks for it', 'approximated');
     return describeFormat({ type: 'json' });
   }
   if (own) return { format: overlay(bag.getFields(format), { type: 'json_schema', schema: format.schema }) };
   if (!model.capabilities.structuredOutput) {
-    lose('format', 'the model has no structured output; asked for in words', 'approximated');
+    lose('format', 'the model has no structured output; an instruction asks for it', 'approximated');
     return describeFormat(format);
   }
   const schema = isObject(format.schema) ? nameSchema(format, format.schema) : format.schema;
   return { format: { type: 'json_schema', schema: tightenSchema(schema, 'format', lose) } };
 }
 
-/** The schema as Anthropic enforces it. Reports a loss if that differs from the client's. */
+/** Returns the schema as Anthropic enforces it. Reports a loss if it differs from the client's. */
 export function tightenSchema(schema: unknown, path: string, lose: Lose): unknown {
   const fitted = fitSchema(schema);
-  const { $schema: _, ...asked } = isObject(schema) ? schema : {};
-  if (isObject(schema) && !isDeepStrictEqual(fitted, asked))
+  const { $schema: _, ...original } = isObject(schema) ? schema : {};
+  if (isObject(schema) && !isDeepStrictEqual(fitted, original))
     lose(
       `${path}.schema`,
-      'its objects are closed, and rules that the model does not enforce are in its descriptions',
+      'objects are closed, and rules that the model does not enforce are sent in descriptions',
       'approximated',
     );
   return fitted;

@@ -1,7 +1,7 @@
 /**
- * Encodes reasoning as the model's generation expects it: a budget of tokens, or an effort for a model that
- * decides itself. Thinking is left out if a tool is forced, or if the reasoning at the start of a tool loop
- * is missing.
+ * Encodes reasoning as the model's generation expects it: as a token budget, or as an effort for a model that
+ * decides itself. Thinking is omitted if a tool is forced, or if the reasoning at the start of a tool loop is
+ * missing.
  */
 import type { CanonicalRequest } from '../../../core/index.ts';
 import {
@@ -40,28 +40,28 @@ export function encodeThinking(
   const form = bag.getForm(request);
   const { style, budget: manual, canDisable = true } = encoding.model.capabilities.reasoning;
   const { effort, budget, display } = reasoning;
-  // The client wrote only the effort, or a kind of thinking that is in the bag.
+  // The client sent only the effort, or an unknown kind of thinking, which the bag holds.
   if (form.includes('thinking-unset') || form.includes('thinking-kept')) return { effort };
   const wanted = findWantedEffort(reasoning);
   if (style === 'none') {
     loseReasoning(reasoning, encoding.lose);
     return {};
   }
-  // A client of another protocol that only hides reasoning has not asked for any.
+  // A client of another protocol that only hides reasoning does not request any.
   if (!encoding.own && effort === undefined && budget === undefined && display === 'none') return {};
   if (wanted === 'none' && canDisable) return { thinking: { type: 'disabled' } };
   const budgeted = style === 'budget' || (form.includes('thinking-enabled') && manual !== undefined);
-  const asked = { ...reasoning, wanted, form };
-  return budgeted ? encodeBudget(asked, place, encoding) : encodeEffort(asked, encoding);
+  const goal = { ...reasoning, wanted, form };
+  return budgeted ? encodeBudget(goal, place, encoding) : encodeEffort(goal, encoding);
 }
 
-type Asked = NonNullable<CanonicalRequest['reasoning']> & {
+type RequestedReasoning = NonNullable<CanonicalRequest['reasoning']> & {
   readonly wanted: string | undefined;
   readonly form: readonly string[];
 };
 
 function encodeEffort(
-  { effort, budget, display, wanted, form }: Asked,
+  { effort, budget, display, wanted, form }: RequestedReasoning,
   { model, lose }: Encoding,
 ): EncodedThinking {
   const sent =
@@ -81,7 +81,7 @@ function encodeEffort(
 const adaptiveEfforts = ['low', 'medium', 'high', 'xhigh', 'max'];
 
 function encodeBudget(
-  { effort, budget, display, form }: Asked,
+  { effort, budget, display, form }: RequestedReasoning,
   place: ThinkingPlace,
   { own, lose }: Encoding,
 ): EncodedThinking {
@@ -90,20 +90,20 @@ function encodeBudget(
     lose('reasoning', `${reason}: the model answers without thinking`, 'model');
     return {};
   };
-  if (forced) return loseThinking('thinking does not go with a forced tool');
+  if (forced) return loseThinking('thinking is not allowed with a forced tool');
   if (!own && messages.at(-1)?.role === 'assistant')
-    return loseThinking('thinking does not go with an answer that was begun');
+    return loseThinking('thinking is not allowed if the model continues an answer');
   if (!beginsWithThoughts(messages))
-    return loseThinking('the thoughts that led to the tool calls are missing');
+    return loseThinking('the reasoning that led to the tool calls is missing');
   if (limit <= leastBudget)
     return loseThinking(`the output limit leaves no room for ${leastBudget} tokens of thinking`);
-  const asked = Math.max(leastBudget, budget !== undefined && budget > 0 ? budget : findBudget(effort));
-  const sent = asked < limit ? asked : Math.max(leastBudget, Math.floor((limit * 3) / 4));
+  const requested = Math.max(leastBudget, budget !== undefined && budget > 0 ? budget : findBudget(effort));
+  const sent = requested < limit ? requested : Math.max(leastBudget, Math.floor((limit * 3) / 4));
   if (effort !== undefined && !efforts.some(({ name }) => name === effort))
-    lose('reasoning.effort', 'no effort that is known; sent as that of a medium one', 'approximated');
+    lose('reasoning.effort', 'unknown effort; sent as the budget of "medium"', 'approximated');
   if (budget !== undefined && sent !== budget)
     lose('reasoning.budget', `sent as ${sent} tokens`, 'approximated');
-  else if (sent !== asked && Number.isFinite(asked))
+  else if (sent !== requested && Number.isFinite(requested))
     lose('reasoning.effort', `sent as a budget of ${sent} tokens, below the output limit`, 'approximated');
   return {
     thinking: { type: 'enabled', budget_tokens: sent, display: display && displays[display] },
@@ -111,7 +111,7 @@ function encodeBudget(
   };
 }
 
-/** The budget for an effort; without one, that of "medium". */
+/** Returns the budget for an effort: that of "medium" if the effort is missing or unknown. */
 function findBudget(effort = 'medium'): number {
   return efforts.find(({ name }) => name === effort)?.budget ?? findBudget();
 }

@@ -8,12 +8,12 @@ export function fitName(name: string): string {
   return fitNameByRule(name, rule);
 }
 
-/** The id itself if Anthropic accepts it, or else a digest of it. A call and its result get the same. */
+/** Returns the id itself if Anthropic accepts it, or else a hash of it: a call and its result stay paired. */
 export function fitCallId(id: string): string {
   return goodId.test(id) ? id : `toolu_${hashText(id)}`;
 }
 
-/** An id for a call without one, made from the id of the reply and the number of the block. */
+/** Makes the id of a call without one, from the id of the reply and the number of the block. */
 export function makeCallId(reply: string, block: number): string {
   return `toolu_${hashText(JSON.stringify([reply, block]))}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Translates token counts. Anthropic's `input_tokens` exclude cache reads and writes; canonical input
- * includes them. Unknown counts are null here, and absent in the canonical usage.
+ * Converts token counts, in both directions. Anthropic's `input_tokens` exclude cache reads and writes;
+ * canonical input includes them. Unknown counts are null here, and missing in the canonical usage.
  */
 import { toCount, type ClientCall, type Usage } from '../../../core/index.ts';
 import { sumCacheWrites } from '../../shared/wire-kit/cache-writes.ts';
@@ -15,8 +15,8 @@ type Lifetime = '5m' | '1h';
 type Split = Readonly<Record<Lifetime, number>>;
 
 /**
- * Merges a later report into an earlier one. The end of a stream reports cache writes as one number, so the
- * split by lifetime stays from its start.
+ * Merges a later report into an earlier one. The end of a stream reports cache writes as one number, so their
+ * split by lifetime is kept from its start.
  */
 export function mergeUsage(earlier: Fields, later: Fields): Fields {
   const stated = Object.fromEntries(Object.entries(later).filter(([, value]) => value !== null));
@@ -29,7 +29,7 @@ function readSplit({ cache_creation: split }: Fields): Split | undefined {
   return short === undefined && long === undefined ? undefined : { '5m': short ?? 0, '1h': long ?? 0 };
 }
 
-/** The split of a turn with hosted tools, by its rounds. Undefined if these do not add up to all writes. */
+/** Adds up the splits of rounds with hosted tools. Returns undefined if the sum is not all writes. */
 function splitByRounds({ iterations }: Fields, written: number): Split | undefined {
   const sum = { '5m': 0, '1h': 0 };
   for (const round of readObjects(iterations)) {
@@ -40,7 +40,7 @@ function splitByRounds({ iterations }: Fields, written: number): Split | undefin
   return sum['5m'] + sum['1h'] === written ? sum : undefined;
 }
 
-/** The cache lifetime that a call requests; undefined if the provider reports no cache writes. */
+/** Returns the cache lifetime that a call requests, or undefined if the provider reports no cache writes. */
 export function readLifetime(
   call: ClientCall,
   { cache_creation_input_tokens: written }: Fields,
@@ -50,38 +50,38 @@ export function readLifetime(
 }
 
 /**
- * Splits the writes by lifetime. A split that does not add up to them is the first round's. Later rounds
- * write after the request's last mark, and marks for an hour come first, so one for five minutes covers the
- * rest.
+ * Splits the writes by lifetime. A split that does not add up to all writes is that of the first round. Later
+ * rounds write with the lifetime of the request's last mark. Marks for an hour have to come first, so that is
+ * five minutes if any mark is for five minutes.
  */
-function readWrites(wire: Fields, asked: Lifetime): Partial<Split> {
+function readWrites(wire: Fields, requested: Lifetime): Partial<Split> {
   const written = toCount(wire.cache_creation_input_tokens);
   const first = readSplit(wire);
   if (written === undefined) return first ?? {};
   const rounds = splitByRounds(wire, written);
   if (rounds) return { '5m': rounds['5m'], ...(first || rounds['1h'] > 0 ? { '1h': rounds['1h'] } : {}) };
-  if (!first) return asked === '1h' ? { '5m': 0, '1h': written } : { '5m': written };
+  if (!first) return requested === '1h' ? { '5m': 0, '1h': written } : { '5m': written };
   const rest = written - first['5m'] - first['1h'];
   if (rest === 0) return first;
-  const [lifetime = asked] = (['5m', '1h'] as const).filter((each) => first[each] > 0);
+  const [lifetime = requested] = (['5m', '1h'] as const).filter((each) => first[each] > 0);
   if (rest < 0) return lifetime === '1h' ? { '5m': 0, '1h': written } : { '5m': written };
   return { ...first, [lifetime]: first[lifetime] + rest };
 }
 
-/** The canonical usage; undefined if no count is known. `asked` is the requested cache lifetime. */
-export function decodeUsage(wire: Fields, asked: Lifetime = '5m'): Usage | undefined {
+/** Returns undefined if no count is known. `requested` is the requested cache lifetime. */
+export function decodeUsage(wire: Fields, requested: Lifetime = '5m'): Usage | undefined {
   const counts: Record<string, number> = {};
-  // Compacting a conversation reads it once more, which Anthropic bills outside the totals.
+  // To compact a conversation, Anthropic reads it once more, and bills that outside the totals.
   const compactions = readObjects(wire.iterations).filter(({ type }) => type === 'compaction');
   for (const part of [wire, ...compactions]) {
-    for (const [name, count] of Object.entries(readCounts(part, asked)))
+    for (const [name, count] of Object.entries(readCounts(part, requested)))
       if (count !== undefined) counts[name] = (counts[name] ?? 0) + count;
   }
   return Object.keys(counts).length > 0 ? counts : undefined;
 }
 
-function readCounts(wire: Fields, asked: Lifetime): Readonly<Record<string, number | undefined>> {
-  const { '5m': cacheWrite5m, '1h': cacheWrite1h } = readWrites(wire, asked);
+function readCounts(wire: Fields, requested: Lifetime): Readonly<Record<string, number | undefined>> {
+  const { '5m': cacheWrite5m, '1h': cacheWrite1h } = readWrites(wire, requested);
   const cacheRead = toCount(wire.cache_read_input_tokens);
   const rest = toCount(wire.input_tokens);
   return {
@@ -96,7 +96,7 @@ function readCounts(wire: Fields, asked: Lifetime): Readonly<Record<string, numb
   };
 }
 
-/** The complete usage object. `unknown` replaces counts that the provider did not report. */
+/** Returns the complete usage object. `unknown` replaces counts that the provider did not report. */
 export function encodeUsage(
   usage: Usage,
   unknown: { readonly input: number; readonly output: number },

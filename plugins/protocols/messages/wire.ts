@@ -1,6 +1,6 @@
 /**
- * The schema of a request body: every documented field with its type and range. Unknown fields, values and
- * types pass at every depth, because clients use the vendor's betas.
+ * The request body as clients send it: every documented field with its type and range. Unknown fields, values
+ * and types pass at every depth, because clients use the vendor's betas.
  */
 import { z } from 'zod';
 import { buildOpenUnion, excludeTypes } from '../../shared/wire-kit/open-values.ts';
@@ -85,8 +85,8 @@ const resultContent = z.union([
 const toolResult = z.looseObject({
   type: z.literal('tool_result'),
   tool_use_id: z
-    .string('the id of the tool_use block this answers')
-    .min(1, 'the id of the tool_use block this answers'),
+    .string('the id of the tool_use block that it belongs to')
+    .min(1, 'the id of the tool_use block that it belongs to'),
   content: z.union([z.string(), z.array(resultContent)], 'a string, or an array of blocks').nullish(),
   is_error: z.boolean().nullish(),
   cache_control: cacheControl,
@@ -107,7 +107,7 @@ const content = z.union(
   [z.string(), z.array(quicken(z.union([knownBlock, otherBlock])))],
   'a string, or an array of content blocks',
 );
-const message = z.looseObject({ role: z.string('the role of who speaks'), content });
+const message = z.looseObject({ role: z.string('the role of the author'), content });
 
 const functionTool = z.looseObject({
   type: z.literal('custom').nullish(),
@@ -117,7 +117,7 @@ const functionTool = z.looseObject({
   strict: z.boolean().nullish(),
   cache_control: cacheControl,
 });
-/** Tools of a versioned type, which the vendor runs or at least defines itself. */
+/** Tools of a versioned type: the vendor defines them, and runs most of them. */
 const vendorType = z
   .string()
   .refine((type) => type !== 'custom', { abort: true, message: 'a type of the vendor' });
@@ -138,7 +138,7 @@ export const isKnownChoice = toolChoice.isKnown;
 
 const budget = 'a whole number of tokens, at least 1024';
 const display = z.string().nullish();
-/** Others are such as `between_tools`. */
+/** Other types are in use too, such as `between_tools`. */
 const thinkingConfig = buildOpenUnion(
   z.looseObject({ type: z.literal('enabled'), budget_tokens: z.int(budget).min(1024, budget), display }),
   z.looseObject({ type: z.literal('adaptive'), display }),
@@ -146,7 +146,7 @@ const thinkingConfig = buildOpenUnion(
 );
 export const isKnownThinking = thinkingConfig.isKnown;
 
-/** What `output_config.format` was called in its beta. */
+/** The name of `output_config.format` in its beta. */
 export const olderFormat = 'output_format';
 const outputFormat = buildOpenUnion(z.looseObject({ type: z.literal('json_schema'), schema: anyObject }));
 export const isSchemaFormat = outputFormat.isKnown;
@@ -177,7 +177,7 @@ const fields = {
   provider: providerObject.nullish(),
 };
 
-/** A limit of 0 is allowed: it fills the cache without an answer. */
+/** A limit of 0 is allowed: the provider then fills its cache without an answer. */
 const tokenLimit = z.int(limit).nonnegative(limit);
 export const request = quicken(z.looseObject({ ...fields, max_tokens: tokenLimit }));
 /** A count generates nothing, and needs no limit. */
@@ -208,7 +208,7 @@ export function isKnownBlock(block: Block | ResultContent): block is KnownBlock 
   return knownTypes.has(block.type);
 }
 
-/** Whether a part of a tool's result names a tool that was found. */
+/** Whether a part of a tool's result names a tool that a tool search found. */
 export function isToolReference(part: ResultContent): part is ToolReference {
   return part.type === 'tool_reference' && toolReference.safeParse(part).success;
 }

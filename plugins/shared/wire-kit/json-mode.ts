@@ -62,19 +62,23 @@ export function planFormat(request: CanonicalRequest, { own, model, lose }: Enco
   if (!format || format.type === 'text') return { mode: undefined };
   if (format.type === 'schema' && model.capabilities.structuredOutput) {
     if (own || hasObjectRoot(format)) return { mode: 'schema' };
-    lose('format.schema', 'it is not of an object; asked for in words', 'approximated');
+    lose('format.schema', 'it does not describe an object; an instruction asks for it', 'approximated');
     return { mode: 'words', ...describeFormat(format) };
   }
   if (!hasJsonMode(model, Boolean(request.tools?.length))) {
     lose(
       'format',
-      'the vendor does not keep to it for this model and request; asked for in words',
+      'the vendor does not enforce it for this model and request; an instruction asks for it',
       'approximated',
     );
     return { mode: 'words', ...describeFormat(format) };
   }
   if (format.type === 'json') return { mode: 'json', instruction: addJsonWord(request, own, lose) };
-  lose('format.schema', 'the model has JSON mode without schemas; asked for in words', 'approximated');
+  lose(
+    'format.schema',
+    'the model has JSON mode without schemas; an instruction asks for it',
+    'approximated',
+  );
   return { mode: hasObjectRoot(format) ? 'json' : 'words', ...describeFormat(format) };
 }
 
@@ -85,7 +89,7 @@ function addJsonWord({ turns }: CanonicalRequest, own: boolean, lose: Lose): str
     turns.some(({ blocks }) => blocks.some((block) => block.type === 'text' && /json/i.test(block.text)))
   )
     return undefined;
-  lose('format', 'asked for in words as well', 'approximated');
+  lose('format', 'an instruction asks for it as well', 'approximated');
   return 'Answer with one valid JSON object.';
 }
 
