@@ -193,4 +193,16 @@ describe('an envelope that a client sends back', () => {
     expect(JSON.stringify(body)).not.toMatch(/reasoning_|hm/);
     expect(lost).toEqual(['turns[1].blocks[0]']);
   });
+
+  it.each([
+    { vendor: 'deepseek', kind: 'signature', value: '' },
+    { vendor: 'deepseek', kind: 'encrypted', value: 'eHg=' },
+  ])('does not become a field of its call where a client put it there: %j', (state) => {
+    const { body, lost } = encode(
+      { turns: [ahoy, assistant(call('c1', 'f', { opaque: [state] })), tool(result('c1'))] },
+      makeModel({ id: 'deepseek/model' }),
+    );
+    expect(JSON.stringify(body)).not.toContain('extra_content');
+    expect(lost).toEqual(['turns[1].blocks[0].opaque']);
+  });
 });

@@ -140,8 +140,15 @@ export function encodeShown(placed: readonly Placed[], encoding: Encoding): Fiel
   return parts.length > 0 ? [{ type: 'text', text: 'What the assistant showed:' }, ...parts] : [];
 }
 
-function encodeSignatures(opaque: Opaque[] = [], path: string, { owner, lose }: Encoding): Fields {
-  const kept = opaque.filter(({ vendor }) => vendor === owner || vendor === '');
+/**
+ * Google seals calls and images. Clients of its protocol may put the state of reasoning there, as LangChain4j
+ * does. Other vendors refuse the field.
+ */
+function encodeSignatures(opaque: Opaque[] = [], path: string, { own, owner, lose }: Encoding): Fields {
+  const kept = opaque.filter(
+    ({ vendor, kind, value }) =>
+      (vendor === owner || vendor === '') && (own || (kind === 'signature' && value !== '')),
+  );
   if (kept.length < opaque.length) loseSeal(path, lose);
   return writeSignatures(kept, ({ value }) => value);
 }
