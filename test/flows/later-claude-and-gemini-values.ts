@@ -29,7 +29,13 @@ const giveClaudeResult = (...content: Fields[]): Fields => ({
   ],
 });
 
+const setMidway = (settings: Fields): Fields => ({
+  messages: [...answered, { role: 'system', ...settings }, { role: 'user', content: 'Go on.' }],
+});
+
 export const claude: readonly Later[] = [
+  ['messages[1].output_config', setMidway({ output_config: { effort: 'low' } })],
+  ['messages[1].clear_at', setMidway({ content: 'x', clear_at: 'next_user_message' })],
   [
     'messages[0].content[1]',
     sayToClaude({ type: 'audio', source: { type: 'base64', media_type: 'audio/wav', data: 'AAAA' } }),

@@ -16,7 +16,7 @@ const longNumber = /[:[,]\s*-?\d{16}/;
 export function decodeTurns({ system, messages }: Wire.Request, text: string): Turn[] {
   const counts = messages.some(
     ({ content }) =>
-      typeof content !== 'string' &&
+      typeof content === 'object' &&
       content.some(
         (block) => Wire.isKnownBlock(block) && block.type === 'tool_use' && containsNumber(block.input),
       ),
@@ -38,19 +38,19 @@ export function decodeTurns({ system, messages }: Wire.Request, text: string): T
 }
 
 const roles = ['user', 'assistant', 'system'] as const;
-/** Marks a message of an unknown role, which is kept unchanged. */
+/** Marks a message of an unknown role or without content, which is kept unchanged. */
 export const wholeMessage = 'message';
 
 function decodeMessage(message: Wire.Message, at: string, exact: unknown): Turn {
   const role = findKnown(message.role, roles);
-  if (role === undefined)
-    return {
-      role: 'user',
-      blocks: [keepForeign(message, `${at}.role`, true)],
-      at,
-      ...bag.keep({}, [wholeMessage]),
-    };
   const { content } = message;
+  if (role === undefined || content === undefined) {
+    const foreign =
+      role === undefined
+        ? keepForeign(message, `${at}.role`, true)
+        : keepForeign(message, `${at}.output_config`, false);
+    return { role: role ?? 'user', blocks: [foreign], at, ...bag.keep({}, [wholeMessage]) };
+  }
   const exactContent = readMember(exact, 'content');
   const blocks = decodeContent(content, `${at}.content`, exactContent, role !== 'assistant');
   return { role, blocks, at, ...bag.keep(pickUnread(message, ['role', 'content']), readForm(content)) };

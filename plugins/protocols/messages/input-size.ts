@@ -68,7 +68,7 @@ export function measureInput(wire: Wire.Request, text: string, offered: readonly
     else meter.addFile(length);
   };
   for (const { content } of messages)
-    if (typeof content !== 'string') for (const block of content) count(block);
+    if (typeof content === 'object') for (const block of content) count(block);
   return {
     ...meter.measure(text),
     rounds: countRounds(wire, offered) || undefined,

@@ -11,7 +11,7 @@ export interface OfferedTool {
 export function listOfferedTools({ tools, messages }: Wire.Request): OfferedTool[] {
   const offered = (tools ?? []).map((tool, index): OfferedTool => ({ tool, at: `tools[${index}]` }));
   for (const [index, { content }] of messages.entries()) {
-    if (typeof content === 'string') continue;
+    if (typeof content !== 'object') continue;
     for (const [position, block] of content.entries()) {
       if (block.type !== 'tool_addition' && block.type !== 'compaction') continue;
       for (const added of listAddedTools(block))

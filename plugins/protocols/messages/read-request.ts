@@ -9,6 +9,7 @@ import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
 import { buildChoiceError } from '../../shared/wire-kit/offered-tools.ts';
 import { readPreferences, refuseOtherModels } from '../../shared/wire-kit/provider-object.ts';
 import { ReadCall, type CallFacts } from '../../shared/wire-kit/read-call.ts';
+import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { decodeRequest } from './decode-request.ts';
 import { measureInput, readFees } from './input-size.ts';
@@ -78,7 +79,7 @@ function readBudget({ thinking }: Wire.Request): number | undefined {
 function hasUnsignedThoughts({ messages }: Wire.Request): boolean {
   return messages.some(
     ({ content }) =>
-      typeof content !== 'string' &&
+      typeof content === 'object' &&
       content.some((block) => Wire.isKnownBlock(block) && block.type === 'thinking' && !block.signature),
   );
 }
@@ -100,7 +101,7 @@ function hasBlankAnswers({ messages }: Wire.Request): boolean {
     .some(
       ({ role, content }) =>
         role === 'assistant' &&
-        (typeof content === 'string' ? content.trim() === '' : content.length === 0 || content.some(isBlank)),
+        (typeof content === 'string' ? content.trim() === '' : !content?.length || content.some(isBlank)),
     );
 }
 
@@ -113,6 +114,7 @@ export function readRequest(body: unknown, text: string, match: Match, headers: 
   checkVersion(headers);
   const isCount = match.operation === 'count';
   const wire = checkWire(isCount ? Wire.count : Wire.request, body);
+  checkContents(wire);
   checkStateless(wire);
   if (wire.fallbacks !== undefined && wire.fallbacks !== null) refuseOtherModels('fallbacks');
   const offered = listOfferedTools(wire);
@@ -120,6 +122,16 @@ export function readRequest(body: unknown, text: string, match: Match, headers: 
   const usesBetas = headers[betaHeader] !== undefined;
   checkCombinations(wire, usesBetas);
   return new MessagesCall(wire, text, isCount, offered);
+}
+
+/** Throws for a message without content, unless it sets the effort from there on. */
+function checkContents({ messages }: Wire.Request): void {
+  const empty = messages.findIndex(
+    ({ role, content, output_config: settings }) =>
+      content === undefined &&
+      !(role === 'system' && isObject(settings) && Object.values(settings).some((value) => value !== null)),
+  );
+  if (empty >= 0) throw buildFieldError(`messages[${empty}].content`, 'is missing', Wire.contentKinds);
 }
 
 /** The error code that makes the SDK's tool runner resend its thread as a whole conversation. */

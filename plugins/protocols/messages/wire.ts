@@ -103,11 +103,10 @@ const knownBlock = z.discriminatedUnion('type', [
   toolResult,
 ]);
 
-const content = z.union(
-  [z.string(), z.array(quicken(z.union([knownBlock, otherBlock])))],
-  'a string, or an array of content blocks',
-);
-const message = z.looseObject({ role: z.string('the role of the author'), content });
+export const contentKinds = 'a string, or an array of content blocks';
+const content = z.union([z.string(), z.array(quicken(z.union([knownBlock, otherBlock])))], contentKinds);
+/** Only a system message that sets the effort from then on needs no content. */
+const message = z.looseObject({ role: z.string('the role of the author'), content: content.optional() });
 
 const functionTool = z.looseObject({
   type: z.literal('custom').nullish(),
@@ -185,7 +184,7 @@ export const count = z.looseObject({ ...fields, max_tokens: tokenLimit.nullish()
 
 export type Request = z.output<typeof count>;
 export type Message = Request['messages'][number];
-export type Content = Message['content'];
+export type Content = NonNullable<Message['content']>;
 export type Block = Exclude<Content, string>[number];
 export type KnownBlock = z.output<typeof knownBlock>;
 export type Text = z.output<typeof text>;
