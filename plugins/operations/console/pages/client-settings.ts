@@ -56,9 +56,14 @@ const settings: readonly Setting[] = [
     protocol: 'messages',
     note: 'Environment variables; then start `claude`.',
     write: (base, key, model) =>
-      `export ANTHROPIC_BASE_URL=${base}\nexport ANTHROPIC_AUTH_TOKEN=${key}\n` +
-      `export ANTHROPIC_MODEL=${model}\n# The model of its small tasks.\n` +
-      `export ANTHROPIC_DEFAULT_HAIKU_MODEL=${model}`,
+      [
+        `ANTHROPIC_BASE_URL=${base}`,
+        `ANTHROPIC_AUTH_TOKEN=${key}`,
+        `ANTHROPIC_MODEL=${model}`,
+        ...['HAIKU', 'SONNET', 'OPUS', 'FABLE'].map((tier) => `ANTHROPIC_DEFAULT_${tier}_MODEL=${model}`),
+      ]
+        .map((variable) => `export ${variable}`)
+        .join('\n'),
   },
   {
     name: 'Codex',
