@@ -144,7 +144,7 @@ describe('chat-completions', () => {
     [
       'no words',
       [{ type: 'image_url', image_url: { url: `data:image/png;base64,${picture}` } }],
-      /no text that describes what to draw/,
+      /No text describes what to draw/,
     ],
   ])('cannot send %s', async (_, content, message) => {
     const response = await gallery.post(path, { model, messages: [{ role: 'user', content }] });
@@ -266,7 +266,7 @@ describe('messages', () => {
     });
     const answer: unknown = await response.json();
     expect([response.status, isObject(answer) && answer.type]).toEqual([400, 'error']);
-    expect(JSON.stringify(answer)).toContain('answers with pictures only');
+    expect(JSON.stringify(answer)).toContain('returns only pictures');
     expect(gallery.painter.requests).toHaveLength(before);
   });
 });
@@ -282,7 +282,7 @@ describe('images', () => {
       400,
       {
         error: expect.objectContaining({
-          message: 'The model "openai/gpt-5.5" makes no images.',
+          message: 'The model "openai/gpt-5.5" cannot create images.',
           param: 'model',
         }),
       },

@@ -74,7 +74,7 @@ describe('a call whose outcome is unknown', () => {
   it('fails with an error that says there was no image', async () => {
     gallery.painter.script('gpt-image-1.5', { reply: { status: 200, body: { created: 1, data: [] } } });
     for (const { text } of (await callEveryWay()).slice(0, 1))
-      expect(text).toContain('The provider answered without an image.');
+      expect(text).toContain('The provider sent a reply without an image.');
   });
 });
 
@@ -130,7 +130,7 @@ describe('a call with nothing to draw', () => {
       {
         error: expect.objectContaining({
           param: 'prompt',
-          message: 'There is no text that describes what to draw.',
+          message: 'No text describes what to draw: send a prompt.',
         }),
       },
     ]);

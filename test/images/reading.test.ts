@@ -74,10 +74,10 @@ describe('an edit', () => {
 
   it.each<[string, Record<string, string>, readonly (readonly [string, Uint8Array])[], RegExp]>([
     ['image', {}, [], /is missing: send a PNG or JPEG file/],
-    ['image', {}, [['image', Buffer.from('GIF89a and more')]], /no PNG or JPEG file/],
-    ['image', {}, [['image', Buffer.from('RIFF0000WEBPVP8 ')]], /no PNG or JPEG file/],
+    ['image', {}, [['image', Buffer.from('GIF89a and more')]], /not a PNG or JPEG file/],
+    ['image', {}, [['image', Buffer.from('RIFF0000WEBPVP8 ')]], /not a PNG or JPEG file/],
     ['image', {}, [['image', new Uint8Array(0)]], /an empty file/],
-    ['image[1]', {}, [image, ['image[]', Buffer.from('<svg/>')]], /no PNG or JPEG file/],
+    ['image[1]', {}, [image, ['image[]', Buffer.from('<svg/>')]], /not a PNG or JPEG file/],
     [
       'image',
       {},
@@ -85,7 +85,7 @@ describe('an edit', () => {
       /17 files: send 16 at most/,
     ],
     ['image', { image: 'https://example.com/a.png' }, [], /is a text: send a PNG or JPEG file, not a URL/],
-    ['mask', {}, [image, ['mask', jpegBytes]], /no PNG file/],
+    ['mask', {}, [image, ['mask', jpegBytes]], /not a PNG file/],
     ['mask', {}, [image, ['mask', makePng()], ['mask', makePng()]], /2 files: send one/],
     ['picture', {}, [image, ['picture', makePng()]], /is a file: send files as/],
     ['n', { n: 'two' }, [image], /1 to 10/],

@@ -38,7 +38,7 @@ describe('a form', () => {
       'that is no picture',
       () => buildEditForm({}, [['image', Buffer.from('hello'), 'a.png']]),
       400,
-      /no PNG or JPEG/,
+      /not a PNG or JPEG/,
     ],
     ['that lacks a field', () => buildEditForm({ prompt: undefined }), 400, /"prompt" is missing/],
     [

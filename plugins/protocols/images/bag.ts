@@ -1,4 +1,4 @@
-/** The protocol's name, and its slots in the canonical form. */
+/** The protocol's name, and its bag of vendor fields and notes in the canonical form. */
 import { createBag } from '../../shared/wire-kit/vendor-bag.ts';
 
 export const protocolName = 'images';

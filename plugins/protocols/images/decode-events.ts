@@ -1,6 +1,6 @@
 /**
- * Reads a provider's reply as canonical events. Each image is a candidate of its own, with one block that
- * holds it. What the provider states about it (size, quality) is in the block's bag.
+ * Decodes a provider's reply to canonical events. Each image is a separate candidate with one block. The
+ * block's bag holds the settings that the provider reports (size, quality).
  */
 import {
   GatewayError,
@@ -26,7 +26,7 @@ const replyFields = splitNames(`
   output_format partial_image_index sequence_number
 `);
 
-const withoutImage = 'The provider answered without an image.';
+const withoutImage = 'The provider sent a reply without an image.';
 
 function readPictureFacts(...sources: readonly Fields[]): Fields {
   const names = ['size', 'quality', 'background', 'output_format', 'revised_prompt', 'url'];
@@ -51,15 +51,15 @@ export class ReplyDecoder implements EventDecoder {
     return this.#log.take();
   }
 
-  /** A stream is only complete if an event states so. */
+  /** A stream is complete only with its `.completed` events. */
   end(): CanonicalEvent[] {
     return [];
   }
 
-  /** Reads a whole reply. Throws if there is no image. */
+  /** Decodes a reply that is not streamed. Throws if it holds no image. */
   decodeWhole(body: unknown): CanonicalEvent[] {
     if (!isObject(body))
-      throw new GatewayError('upstream_failed', 'The provider sent a reply that is no image result.');
+      throw new GatewayError('upstream_failed', 'The provider sent a reply that is not an image result.');
     if (body.error) this.#fail(body);
     const images = readObjects(body.data);
     if (!this.#over && images.length === 0) throw new GatewayError('upstream_failed', withoutImage);

@@ -1,5 +1,5 @@
 /**
- * Reads a client's call as a canonical request: one turn of the user, with the pictures to edit before the
+ * Decodes a client's call to a canonical request: one turn of the user, with the pictures to edit before the
  * prompt.
  */
 import type { Block, CanonicalRequest, ImageSettings } from '../../../core/index.ts';
@@ -8,8 +8,8 @@ import { bag } from './bag.ts';
 import type { Picture } from './read-form.ts';
 import type * as Wire from './wire.ts';
 
-/** Not kept: `response_format` asks for what is done anyway. */
-const readWhole = splitNames(`
+/** Fields that become canonical, and `response_format`, which only allows what the gateway does anyway. */
+const readFields = splitNames(`
   model prompt quality n size output_format output_compression background moderation input_fidelity stream
   partial_images response_format user
 `);
@@ -29,7 +29,7 @@ export function decodeRequest(wire: Wire.Request, pictures: readonly Picture[]):
     modalities: ['image'],
     image: decodeSettings(wire),
     user: wire.user ?? undefined,
-    ...bag.keep(pickOwnFields(wire, readWhole), wire.stream === false ? ['read', 'stream-false'] : ['read']),
+    ...bag.keep(pickOwnFields(wire, readFields), wire.stream === false ? ['read', 'stream-false'] : ['read']),
   };
 }
 
@@ -45,7 +45,7 @@ function decodePicture({ at, bytes, mediaType, mask }: Picture): Block {
   };
 }
 
-/** The settings in this protocol's fields, or in those of an image tool, which are the same. */
+/** Decodes the settings of a call, or of the image tool of responses, which has the same fields. */
 export function decodeSettings(wire: Wire.Settings): ImageSettings {
   const rows: readonly (readonly [name: keyof ImageSettings, value: string | number | null | undefined])[] = [
     ['size', wire.size],

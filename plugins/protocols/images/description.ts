@@ -1,4 +1,4 @@
-/** What images takes and returns, for the OpenAPI document. What providers add is allowed too. */
+/** Describes the endpoints for the OpenAPI document. Fields that providers add pass too. */
 import { z } from 'zod';
 import type { CallDescription } from '../../../core/index.ts';
 import { count, errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
@@ -11,7 +11,7 @@ const usage = z.looseObject({
     .nullish(),
   output_tokens: count,
   total_tokens: count,
-  num_input_images: count.optional().meta({ description: 'Of an edit.' }),
+  num_input_images: count.optional().meta({ description: 'The number of pictures in an edit.' }),
 });
 
 const result = z
@@ -43,21 +43,21 @@ const file = z.file();
 export function describeCalls(quality: 'required' | 'optional'): CallDescription[] {
   const isRequired = quality === 'required';
   const qualities = z.string().meta({
-    description: '`auto`, `low`, `medium`, `high`, `standard`, `hd`, or another that the model has.',
+    description: '`auto`, `low`, `medium`, `high`, `standard`, `hd`, or another that the model supports.',
     examples: ['auto', 'high'],
   });
   const settings = {
     size: z.string().optional().meta({
-      description: '`auto`, or a width and a height in pixels that the model makes, such as `1024x1024`.',
+      description: '`auto`, or a width and height in pixels that the model supports, such as `1024x1024`.',
     }),
     output_format: z
       .string()
       .optional()
-      .meta({ description: '`png`, `jpeg`, `webp`, or another that the model has.' }),
+      .meta({ description: '`png`, `jpeg`, `webp`, or another that the model supports.' }),
     background: z
       .string()
       .optional()
-      .meta({ description: '`transparent`, `opaque`, `auto`, or another that the model has.' }),
+      .meta({ description: '`transparent`, `opaque`, `auto`, or another that the model supports.' }),
   };
   const wire = Wire.request.extend({
     ...settings,
@@ -71,7 +71,7 @@ export function describeCalls(quality: 'required' | 'optional'): CallDescription
       quality: isRequired ? ofEdit.unwrap().unwrap() : ofEdit,
       image: z
         .union([file, z.array(file)])
-        .meta({ description: 'PNG or JPEG, 16 at most; also as `image[]`.' }),
+        .meta({ description: 'At most 16 PNG or JPEG files; several as `image[]`.' }),
       mask: file.optional().meta({ description: 'PNG with transparent parts.' }),
     })
     .meta({ title: 'ImageEditForm', examples: [{ ...example, prompt: 'At night', quality: 'low' }] });
@@ -84,13 +84,13 @@ export function describeCalls(quality: 'required' | 'optional'): CallDescription
     {
       ...shared,
       path: '/v1/images/generations',
-      summary: 'Make pictures',
+      summary: 'Create pictures',
       body: { 'application/json': generation },
     },
     {
       ...shared,
       path: '/v1/images/edits',
-      summary: 'Change pictures',
+      summary: 'Edit pictures',
       body: { 'multipart/form-data': edit },
     },
   ];

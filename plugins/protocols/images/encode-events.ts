@@ -1,5 +1,5 @@
 /**
- * Writes canonical events as a client's stream: unfinished pictures as they come, and the finished ones at
+ * Encodes canonical events as a client's stream: unfinished pictures as they arrive, and the finished ones at
  * the end.
  */
 import {
@@ -28,7 +28,7 @@ export class PictureEncoder implements EventEncoder {
         : 'image_generation';
   }
 
-  /** Throws at the end of a reply without pictures. */
+  /** At the end of the reply, throws if there is no picture. */
   push(event: CanonicalEvent): string {
     this.#pictures.push(event);
     if (event.type === 'partial-image') {
@@ -69,7 +69,7 @@ export class PictureEncoder implements EventEncoder {
   }
 }
 
-/** Throws if the reply has no picture. */
+/** Throws if the reply holds no picture. */
 export function encodeReply(events: readonly CanonicalEvent[], context: ReplyContext): unknown {
   const pictures = new Pictures(context);
   for (const event of events) pictures.push(event);

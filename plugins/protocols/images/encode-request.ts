@@ -1,6 +1,6 @@
 /**
- * Writes a canonical request as a call of this protocol: JSON to make a picture, or a form if there are
- * pictures to edit. What an image model does not take is reported as lost, by its canonical path.
+ * Encodes a canonical request as a call of this protocol: JSON to create a picture, or a form if there are
+ * pictures to edit. What an image model does not accept is reported as lost, by its canonical path.
  */
 import {
   Form,
@@ -45,15 +45,15 @@ export function encodeRequest(request: CanonicalRequest, model: Model): EncodedR
     : { body: fields, operation: 'generate', losses: all };
 }
 
-/** Several pictures are not streamed: OpenAI's events do not say which picture they belong to. */
+/** Several pictures are not streamed: OpenAI's events do not name the picture that they belong to. */
 function encodeStream(request: CanonicalRequest, { partials }: ImageSettings, lose: Lose): Fields {
   if (!request.stream) return { stream: bag.getForm(request).includes('stream-false') ? false : undefined };
   if ((request.candidates ?? 1) === 1) return { stream: true, partial_images: partials };
-  if (partials) lose('image.partials', 'unfinished pictures are only sent for a single one');
+  if (partials) lose('image.partials', 'unfinished versions are only sent for a single picture');
   return {};
 }
 
-/** Reads the settings of a responses client's image tool. This protocol has no other tools. */
+/** Reads the settings of the image tool in a responses request. All other tools are lost. */
 function readToolSettings({ tools = [] }: CanonicalRequest, lose: Lose): ImageSettings {
   let settings: ImageSettings = {};
   for (const [index, tool] of tools.entries()) {

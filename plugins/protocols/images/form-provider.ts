@@ -1,6 +1,7 @@
 /**
- * Reads the `provider` object of a form, which only holds texts. It is written as JSON, or with its members
- * in the names, as the official SDKs do: `provider[only][]=openai`, `provider[max_price][request]=0.1`.
+ * Reads the `provider` object of a form, whose fields are all text. Clients send the object as JSON, or its
+ * fields in the names, as the official SDKs do: `provider[only][]=openai`,
+ * `provider[max_price][request]=0.1`.
  */
 import type { Form } from '../../../core/index.ts';
 import { parseJson } from '../../shared/wire-kit/event-data.ts';
@@ -8,7 +9,7 @@ import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError } from '../../shared/wire-kit/wire-check.ts';
 
 const member = /^provider\[(\w+)\](?:\[(\w*)\])?$/;
-/** Matches the number of a list's item, which only some clients write. */
+/** Matches the index of a list item, which only some clients send. */
 const item = /^\d*$/;
 const switches: Readonly<Record<string, boolean>> = { true: true, false: false };
 
@@ -16,7 +17,7 @@ export function isProvider(name: string): boolean {
   return name === 'provider' || name.startsWith('provider[');
 }
 
-/** Undefined if the form has none. Throws `invalid_request`, naming a field that it cannot read. */
+/** Returns undefined if the form has none. Throws `invalid_request` with the name of an unreadable field. */
 export function readProvider(texts: Form['fields']): unknown {
   const own = texts.filter(([name]) => isProvider(name));
   const [first] = own;
@@ -40,7 +41,7 @@ export function readProvider(texts: Form['fields']): unknown {
   return own.length === 0 ? undefined : Object.fromEntries(members);
 }
 
-/** Text that is no JSON stays text, which the schema refuses. */
+/** Text that is not JSON stays text, which the schema refuses. */
 function readJson(text: string): unknown {
   const value = parseJson(text);
   return value === undefined ? text : value;

@@ -1,5 +1,5 @@
 /**
- * OpenAI's protocol for making and editing pictures: its client side, its upstream side, and which models it
+ * OpenAI's protocol to create and edit pictures: the client side, the upstream side, and the models that it
  * reaches.
  */
 import { z } from 'zod';
@@ -64,7 +64,7 @@ export function createProtocol({ quality }: { readonly quality: 'required' | 'op
 
 export const images = definePlugin({
   name: protocolName,
-  /** `optional` also accepts calls without `quality`, as OpenAI does. They get the quality `auto`. */
+  /** `optional` also accepts calls without `quality`, as OpenAI does. Their quality is `auto`. */
   options: z.strictObject({ quality: z.enum(['required', 'optional']).default('required') }),
   apply(host, options) {
     host.protocols.add(createProtocol(options));
@@ -72,7 +72,7 @@ export const images = definePlugin({
     host.addExample(example, 'image');
     // Runs after the taps that add targets.
     host.hooks.route.tap(
-      { name: protocolName, stage: 1, because: 'it does not make what the call asks for' },
+      { name: protocolName, stage: 1, because: 'it cannot produce the output of the call' },
       (targets, parsed) => keepReachable(targets, parsed),
     );
   },

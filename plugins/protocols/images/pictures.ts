@@ -1,6 +1,6 @@
 /**
- * Collects the pictures of a reply from its events, for streams and whole replies. A reply without pictures
- * becomes an error that explains why: an empty list is no use to the client of an image model.
+ * Collects the pictures of a reply from its events, for streams and JSON replies. A reply without pictures
+ * becomes an error that explains why: an empty list does not help the client of an image model.
  */
 import {
   GatewayError,
@@ -77,7 +77,7 @@ export class Pictures {
 
   #skip({ kind, block }: EventOf<'block-start'>): void {
     if (kind === 'text' || kind === 'refusal') this.#texts.add(block);
-    this.#context.reportLoss?.(kind, 'images only answers with pictures');
+    this.#context.reportLoss?.(kind, 'images returns only pictures');
   }
 
   get created(): number {
@@ -90,7 +90,7 @@ export class Pictures {
     return this.#usage && encodeUsage(this.#usage, edits ? call.inputImages : undefined);
   }
 
-  /** How a picture was made: as the provider states, or else as requested. */
+  /** Returns the settings of a picture as the provider reports them, or else as requested. */
   encodeSettings({ facts, mediaType }: Pick<Picture, 'facts' | 'mediaType'>): Fields {
     const { call, capabilities } = this.#context;
     const requested = call.decode().image ?? {};
@@ -111,12 +111,12 @@ export class Pictures {
     if (this.#filtered)
       throw new GatewayError(
         'content_policy_violation',
-        `The provider made no image: its safety rules do not allow this one${reason}.`,
+        `The provider refused to create the image because of its safety rules${reason}.`,
       );
     const quote = this.#text.slice(0, longestQuote).trim();
     throw new GatewayError(
       'upstream_failed',
-      `The provider answered without an image${reason}${quote === '' ? '.' : `; it wrote: ${quote}`}`,
+      `The provider sent a reply without an image${reason}${quote === '' ? '.' : `; it wrote: ${quote}`}`,
     );
   }
 }

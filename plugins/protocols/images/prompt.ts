@@ -1,6 +1,6 @@
 /**
- * Turns a conversation into what an image model takes: one prompt and some pictures. The texts of users and
- * operators become the prompt, in order; pictures of users and of the model are those to work on.
+ * Turns a conversation into the input of an image model: one prompt and some pictures. The texts of users and
+ * instructions become the prompt, in order; pictures of users and of the model are those to edit.
  */
 import { GatewayError, type FormFile, type Turn, type MediaBlock } from '../../../core/index.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
@@ -24,11 +24,11 @@ export function buildPrompt(turns: readonly Turn[], lose: Lose): Prompt {
   const images: Omit<FormFile, 'name'>[] = [];
   let mask: Prompt['mask'];
   for (const [index, turn] of turns.entries()) {
-    if (turn.name !== undefined) lose(`turns[${index}].name`, 'images has no names of participants');
+    if (turn.name !== undefined) lose(`turns[${index}].name`, 'images has no names for participants');
     for (const [place, block] of turn.blocks.entries()) {
       const path = `turns[${index}].blocks[${place}]`;
       if (block.type === 'text' && turn.role !== 'assistant' && turn.role !== 'tool') texts.push(block.text);
-      else if (block.type !== 'media') lose(path, 'an image model takes a prompt and pictures');
+      else if (block.type !== 'media') lose(path, 'an image model accepts only a prompt and pictures');
       else if (block.mask) mask = buildFile(block, path, 'mask');
       else images.push(buildFile(block, path, `image-${images.length + 1}`));
       if ('cache' in block && block.cache) lose(`${path}.cache`, 'images has no cache marks');
@@ -36,7 +36,7 @@ export function buildPrompt(turns: readonly Turn[], lose: Lose): Prompt {
   }
   const text = texts.filter((each) => each.trim() !== '').join('\n\n');
   if (text === '')
-    throw new GatewayError('invalid_request', 'There is no text that describes what to draw.', {
+    throw new GatewayError('invalid_request', 'No text describes what to draw: send a prompt.', {
       param: turns[0]?.at,
     });
   return { text, images, mask };
@@ -51,7 +51,7 @@ function buildFile({ kind, source, at }: MediaBlock, path: string, name: string)
   }
   throw new GatewayError(
     'unsupported_parameter',
-    'This model takes pictures as PNG, JPEG or WebP data, and nothing else besides its prompt.',
+    'This model accepts pictures as PNG, JPEG or WebP data, and nothing else besides its prompt.',
     { param: at ?? path },
   );
 }

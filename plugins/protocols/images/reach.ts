@@ -1,6 +1,6 @@
 /**
- * Keeps calls for pictures away from models that cannot make them, and other calls from models that only make
- * pictures.
+ * Keeps calls for pictures away from models that cannot create them, and calls for text away from models that
+ * only create pictures.
  */
 import { GatewayError, type Parsed, type Target } from '../../../core/index.ts';
 import { protocolName } from './bag.ts';
@@ -12,14 +12,14 @@ export function keepReachable(targets: readonly Target[], parsed: Parsed): reado
     return keepFitting(
       targets,
       ({ model }) => model.output.includes('text'),
-      `The model "${parsed.call.model}" answers with pictures only, which this protocol cannot show.`,
+      `The model "${parsed.call.model}" returns only pictures, which this protocol cannot show.`,
     );
   }
   if (parsed.protocol.name !== protocolName) return targets;
   const painters = keepFitting(
     targets,
     ({ model }) => model.output.includes('image'),
-    `The model "${parsed.call.model}" makes no images.`,
+    `The model "${parsed.call.model}" cannot create images.`,
   );
   if (parsed.operation === 'edit')
     return keepFitting(
@@ -31,7 +31,7 @@ export function keepReachable(targets: readonly Target[], parsed: Parsed): reado
   return keepFitting(
     painters,
     ({ protocol }) => protocol.name !== 'generate-content',
-    '"n" cannot be sent for this model, which always makes one image: leave it out.',
+    'This model does not support "n", because it always creates one image: leave it out.',
     'n',
   );
 }

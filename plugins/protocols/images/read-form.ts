@@ -1,6 +1,6 @@
 /**
- * Reads the form of an edit as fields and files. Texts of numbers and booleans are converted. A file must be
- * a picture by its first bytes, whatever its name is.
+ * Reads the form of an edit as fields and files, and converts texts of numbers and booleans. The first bytes
+ * of a file must be those of a picture, whatever its name is.
  */
 import { GatewayError, type Form, type FormFile } from '../../../core/index.ts';
 import { detectPictureType } from '../../shared/wire-kit/media.ts';
@@ -8,7 +8,7 @@ import { buildFieldError } from '../../shared/wire-kit/wire-check.ts';
 import { isProvider, readProvider } from './form-provider.ts';
 
 export interface Picture {
-  /** Its field: `image`, or `image[2]` if there are several. */
+  /** The field in errors: `image`, or `image[2]` if there are several. */
   readonly at: string;
   readonly bytes: Uint8Array;
   readonly mediaType: string;
@@ -26,7 +26,7 @@ const fileFields = new Set([...imageFields, 'mask', 'mask[]']);
 const numbers = new Set(['n', 'output_compression', 'partial_images']);
 const switches: Readonly<Record<string, boolean>> = { true: true, false: false };
 
-/** Throws `invalid_request`, naming the field. */
+/** Throws `invalid_request` with the name of the field. */
 export function readForm({ fields: texts, files }: Form): ReadForm {
   const fields: Record<string, unknown> = { provider: readProvider(texts) };
   for (const [name, text] of texts.filter(([each]) => !isProvider(each))) {
@@ -66,12 +66,12 @@ function checkPicture(at: string, bytes: Uint8Array, mask: boolean): Picture {
   const types = mask ? 'PNG' : 'PNG or JPEG';
   throw buildFieldError(
     at,
-    bytes.length === 0 ? 'is an empty file' : `is no ${types} file`,
+    bytes.length === 0 ? 'is an empty file' : `is not a ${types} file`,
     mask ? 'a PNG file with transparent parts' : 'a PNG or JPEG file',
   );
 }
 
-/** The error for a form instead of JSON, or JSON instead of a form. */
+/** Builds the error for a form instead of JSON, or JSON instead of a form. */
 export function buildBodyError(send: string): GatewayError {
   return new GatewayError('unsupported_media_type', `Send the body as ${send}.`);
 }

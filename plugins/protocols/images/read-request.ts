@@ -1,4 +1,4 @@
-/** Reads a client's call, and the facts that the gateway decides by. An edit comes as a form. */
+/** Reads a client's call, and collects the facts that routing and billing need. An edit is sent as a form. */
 import { Form, type Match, type Operation } from '../../../core/index.ts';
 import { readLabels } from '../../shared/wire-kit/labels.ts';
 import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
@@ -10,9 +10,9 @@ import * as Wire from './wire.ts';
 
 export class ImageCall extends ReadCall {
   readonly operation: Operation;
-  /** Whether the client stated the number of images, even if it was one. */
+  /** Whether the client sent the number of images, even if it is one. */
   readonly statesCount: boolean;
-  /** Number of pictures to edit, without the mask. */
+  /** The number of pictures to edit, without the mask. */
   readonly inputImages: number;
 
   constructor(operation: Operation, wire: Wire.Request, textBytes: number, pictures: readonly Picture[]) {
@@ -35,7 +35,7 @@ export class ImageCall extends ReadCall {
   }
 }
 
-/** Creates the reader, which throws `invalid_request`. `quality`: whether calls must have one. */
+/** Creates the reader, which throws `invalid_request`. `quality`: whether calls have to name a quality. */
 export function createReader(
   quality: 'required' | 'optional',
 ): (body: unknown, text: string, match: Match) => ImageCall {

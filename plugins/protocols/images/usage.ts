@@ -1,9 +1,9 @@
-/** Usage in both directions. If an endpoint does not break down its output tokens, they are image tokens. */
+/** Converts usage, in both directions. Output tokens without a breakdown are image tokens. */
 import { toCount, type Usage } from '../../../core/index.ts';
 import { readObject, keepKnown } from '../../shared/wire-kit/values.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
-/** Returns undefined if it holds no count. */
+/** Returns undefined if `wire` holds no counts. */
 export function decodeUsage(wire: Fields): Usage | undefined {
   const input = readObject(wire.input_tokens_details);
   const output = readObject(wire.output_tokens_details);
@@ -20,7 +20,7 @@ function subtract(whole: number | undefined, part: number | undefined): number |
   return whole === undefined ? undefined : Math.max(0, whole - (part ?? 0));
 }
 
-/** `inputImages` is the number of an edit's pictures. Only an edit reports those that went in. */
+/** `inputImages` is the number of pictures in an edit. Only edits report their input images. */
 export function encodeUsage(usage: Usage, inputImages: number | undefined): Fields {
   const { input, inputImage, cacheRead, output, outputImage } = usage;
   const edit = inputImages !== undefined;

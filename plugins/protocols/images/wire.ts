@@ -1,5 +1,5 @@
 /**
- * The fields of a call, which generations write as JSON and edits as the texts of a form: every documented
+ * The fields of a call, sent as JSON to create pictures and as form fields to edit them: every documented
  * field with its type and range. As with OpenAI, unknown fields pass and `null` means unset. The catalogue
  * lists each model's qualities, sizes, formats and backgrounds.
  */
@@ -8,9 +8,9 @@ import { providerObject } from '../../shared/wire-kit/provider-object.ts';
 import { allowInteger, modelId } from '../../shared/wire-kit/wire-check.ts';
 
 const size = '"auto", or a width and a height in pixels such as "1024x1024"';
-const asData = '"b64_json", or leave it out: this gateway answers with the image itself';
+const asData = '"b64_json", or leave it out: the gateway returns the image itself';
 
-/** The settings of a picture. The image tool of responses has the same. */
+/** The settings of a picture. The image tool of responses has the same fields. */
 export const settings = z.looseObject({
   quality: z.string().min(1).nullish(),
   size: z
