@@ -185,7 +185,7 @@ export class ChoiceParts {
         this.#ensureCandidate(candidate).length,
       );
       if (!written)
-        this.#context.reportLoss?.(`annotations.${annotation.kind}`, 'chat-completions cites web pages only');
+        this.#context.reportLoss?.(`annotations.${annotation.kind}`, 'chat-completions only cites web pages');
       return written ? [written] : [];
     });
   }

@@ -1,19 +1,19 @@
 /**
- * Pairs results with calls. Most of Google's own calls have no id, and a result answers the first open call
- * of its name. Other protocols know ids only, so every call gets one here.
+ * Pairs results with calls. Most of Google's own calls have no id, and a result belongs to the first open
+ * call of its name. Other protocols pair by id only, so every call gets an id here.
  */
 import { makeCallId } from './tool-names.ts';
 
 interface PendingCall {
   readonly id: string;
   readonly name: string;
-  /** True if we made the id: then a result can match only by name. */
+  /** True if the gateway made the id. A result can then only match by name. */
   readonly made: boolean;
 }
 
 interface Queue {
   readonly calls: PendingCall[];
-  /** The first call that may be open. Removing earlier ones would move all later ones each time. */
+  /** Index of the first call that may be open. To remove earlier calls would move all later ones. */
   first: number;
 }
 
@@ -23,7 +23,7 @@ export class CallPairs {
   readonly #answered = new Set<PendingCall>();
   #count = 0;
 
-  /** Records a call of the content with this index, and returns its id: the given one, or a new one. */
+  /** Adds a call of the content with this index. Returns its id, or a new one if it has none. */
   addCall(name: string, id: string | undefined, content: number): string {
     const pending = { id: id ?? makeCallId(content, this.#count, name), name, made: id === undefined };
     this.#count += 1;
@@ -35,7 +35,7 @@ export class CallPairs {
     return pending.id;
   }
 
-  /** Returns the id of the call that a result answers. */
+  /** Returns the id of the call that a result belongs to. */
   matchResult(name: string, id: string | undefined): string {
     const found =
       id === undefined

@@ -1,4 +1,4 @@
-/** Token counts on this wire: the request wraps a whole call, and the reply holds one number. */
+/** Counts the input tokens of a request. The count request wraps a complete call. */
 import { toCount, type CountSide } from '../../../core/index.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { encodeRequest } from './encode-request.ts';
@@ -16,7 +16,7 @@ export const count: CountSide = {
   },
   decodeReply(body) {
     const total = isObject(body) ? toCount(body.totalTokens) : undefined;
-    if (total === undefined) throw new TypeError('the count has no whole number "totalTokens"');
+    if (total === undefined) throw new Error('The provider sent a token count without "totalTokens".');
     return total;
   },
   encodeReply: (tokens) => ({ totalTokens: tokens }),

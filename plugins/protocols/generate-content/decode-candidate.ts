@@ -1,5 +1,5 @@
 /**
- * Decodes one candidate of a reply. Each chunk holds new parts only; a block ends when a part of another kind
+ * Decodes one candidate of a reply. Each chunk holds only new parts; a block ends when a part of another kind
  * begins.
  */
 import type { BlockKind, Opaque } from '../../../core/index.ts';
@@ -18,9 +18,9 @@ import { readSignature } from './signature.ts';
 
 export interface ReplyState {
   readonly log: ReplyLog;
-  /** Distinguishes this reply from others, for the ids we make. */
+  /** Identifies this reply, for call ids that have to be generated. */
   readonly makeKey: () => string;
-  /** The tools whose names the client spells in another way, by their names on this wire. */
+  /** Finds the client's tool if the gateway sent it under another name or in another form. */
   readonly findTool: FindTool;
 }
 
@@ -41,7 +41,7 @@ function isEmpty(value: unknown): boolean {
 export class CandidateDecoder {
   reason: string | undefined;
   finished = false;
-  /** Whether output followed the reason. Older models state one in every chunk. */
+  /** Whether output followed the reason. Older models send a reason in every chunk. */
   #continued = false;
   readonly #index: number;
   readonly #state: ReplyState;
@@ -59,7 +59,7 @@ export class CandidateDecoder {
     this.#calls = new FunctionCalls(index, state);
   }
 
-  /** Whether it is complete if nothing follows. */
+  /** Whether the candidate is complete if nothing follows. */
   get mayEnd(): boolean {
     return this.reason !== undefined && !this.#continued;
   }
@@ -93,7 +93,7 @@ export class CandidateDecoder {
     });
   }
 
-  /** Ends the candidate with its reply, whether it has a reason or not. */
+  /** Ends the candidate at the end of the reply, even without a finish reason. */
   end(): void {
     this.#calls.end();
     this.finish();
@@ -123,13 +123,13 @@ export class CandidateDecoder {
         { name: codeResult, ...bag.keep({ part }) },
         String(result.output ?? ''),
       );
-    // Other kinds of parts exist in this protocol alone. A picture among the thoughts is no answer either.
+    // Only this protocol has other kinds of parts. A picture among the thoughts is kept like them.
     if (Object.keys(part).length > 0) this.#addWhole('server-tool', bag.keep({ part }), '');
   }
 
   #addText(kind: 'text' | 'reasoning', text: string, opaque: readonly Opaque[]): void {
     if (text === '' && opaque.length === 0) return;
-    // Each signature covers a thought of its own.
+    // Each signature seals a separate thought.
     const isNextThought = kind === 'reasoning' && opaque.length > 0 && (this.#open?.opaque.length ?? 0) > 0;
     const open = this.#open?.kind === kind && !isNextThought ? this.#open : this.#openBlock(kind);
     if (kind === 'text') this.#answer.transcript.add(text);
@@ -141,7 +141,7 @@ export class CandidateDecoder {
     this.#closeBlock();
   }
 
-  /** Returns false if it is neither a picture nor sound. Pieces of raw sound are joined. */
+  /** Returns false if the data is neither an image nor audio. Joins pieces of raw audio. */
   #addMedia({ mimeType, data }: Fields, opaque: readonly Opaque[]): boolean {
     if (typeof mimeType !== 'string' || typeof data !== 'string') return false;
     const kind = (['image', 'audio'] as const).find((each) => mimeType.startsWith(`${each}/`));
@@ -199,7 +199,7 @@ export class CandidateDecoder {
   }
 }
 
-/** True for raw samples, whose pieces can be joined. Files with a header cannot. */
+/** Whether audio is raw samples. Their pieces can be joined; files with a header cannot. */
 function isSamples(mediaType: string): boolean {
   return /^audio\/(l16|pcm)\b/i.test(mediaType);
 }
@@ -207,7 +207,7 @@ function isSamples(mediaType: string): boolean {
 class Samples {
   #rest = Buffer.alloc(0);
 
-  /** Takes a piece in base64 and returns the base64 that is ready. */
+  /** Adds a piece of base64. Returns base64 of its bytes in whole groups of three, and keeps the rest. */
   add(data: string): string {
     const bytes = Buffer.concat([this.#rest, Buffer.from(data, 'base64')]);
     const whole = bytes.length - (bytes.length % 3);

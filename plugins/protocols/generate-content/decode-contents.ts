@@ -1,7 +1,7 @@
 /**
- * Decodes contents to canonical turns. A client that stores a stream chunk by chunk has one model content per
- * chunk. Adjacent model contents become one turn, because other protocols tie calls and reasoning to their
- * turn.
+ * Decodes contents to canonical turns. A client that stores a stream chunk by chunk sends one model content
+ * per chunk. Adjacent model contents become one turn, because other protocols require reasoning and calls in
+ * the same turn.
  */
 import type { Block, Turn } from '../../../core/index.ts';
 import { markUnknown, buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
@@ -21,7 +21,7 @@ const roles: ReadonlyMap<string, 'assistant' | 'user' | 'tool'> = new Map([
   ['function', 'tool'],
 ]);
 
-/** Returns the instructions as a system turn, then the contents. `text` is the body's JSON. */
+/** Returns the instructions as a system turn, then the contents. `text` is the JSON text of the body. */
 export function decodeTurns({ systemInstruction, contents }: Wire.Request, text: string): Turn[] {
   const calls = new CallPairs();
   const exact = findExactParts(contents, text);
@@ -52,12 +52,12 @@ export function decodeTurns({ systemInstruction, contents }: Wire.Request, text:
   return turns;
 }
 
-/** True for parts of unknown kinds. An answer that ignores a user's part would be worthless. */
+/** Whether a part is of an unknown kind. An answer that ignores a user's part would be worthless. */
 function isUnknownBlock(block: Block): boolean {
   return block.type === 'foreign' && Wire.isUnknownPart(block.value);
 }
 
-/** Keeps the content whole, because a role we do not know cannot be translated. */
+/** Keeps the content unchanged, because an unknown role cannot be translated. */
 function decodeUnknownRole(content: Wire.Content, at: string): Turn {
   const block = buildForeignBlock(protocolName, content, `${at}.role`, true);
   return { role: 'user', blocks: [block], at, ...bag.keep({}, ['whole']) };
@@ -79,8 +79,8 @@ function decodeInstruction(
 }
 
 /**
- * Finds parts with the digits that the client wrote in arguments and responses. The text is parsed again only
- * if it holds a number that JavaScript would change.
+ * Returns a lookup of parts with the exact digits that the client wrote in arguments and responses. Parses
+ * the text again only if it holds a number that JavaScript would change.
  */
 function findExactParts(
   contents: readonly Wire.Content[],
@@ -100,7 +100,7 @@ function findExactParts(
   };
 }
 
-/** Joins the pieces of streamed reasoning, because another vendor's seal covers the whole text. */
+/** Joins the pieces of streamed reasoning, because another vendor's seal covers the entire text. */
 function joinReasoning(blocks: readonly Block[]): Block[] {
   const joined: Block[] = [];
   for (const block of blocks) {

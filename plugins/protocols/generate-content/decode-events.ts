@@ -1,6 +1,6 @@
 /**
- * Decodes a vendor's reply to canonical events: chunk by chunk, or a whole reply as one chunk. Metering runs
- * this on every event of every stream, so the type guards are written by hand instead of with zod.
+ * Decodes a provider's reply to canonical events: a stream chunk by chunk, a JSON reply as one chunk. Every
+ * stream passes through here, if only to be metered, so the checks are written by hand for speed.
  */
 import {
   GatewayError,
@@ -66,7 +66,7 @@ export class ReplyDecoder implements EventDecoder {
     return this.#log.take();
   }
 
-  /** Decodes a whole reply, or an array of its chunks. Throws `upstream_failed` if it is none. */
+  /** Decodes a JSON reply, or an array of chunks. Throws `upstream_failed` if the body is neither. */
   decodeWhole(body: unknown): CanonicalEvent[] {
     const chunks: unknown[] = Array.isArray(body) ? body : [body];
     const isReply = readObjects(chunks).some(
@@ -118,12 +118,12 @@ export class ReplyDecoder implements EventDecoder {
     const candidate = this.#candidates.get(index) ?? new CandidateDecoder(index, this.#state);
     this.#candidates.set(index, candidate);
     const hasReason = candidate.read(wire);
-    // Older models send `STOP` in every chunk, so a translated reply finishes when the stream ends. The
-    // verbatim lane holds the bytes of the finish back, so there it has to be seen at once.
+    // Older models send `STOP` in every chunk, so a translated reply only finishes when the stream ends. The
+    // verbatim lane holds back the bytes of the finish, so it needs the event immediately.
     if (hasReason && this.#call instanceof GenerateCall) candidate.finish();
   }
 
-  /** Some relays send a whole reply without a finish reason. */
+  /** Some relays send a complete JSON reply without a finish reason. */
   #addReasons(): void {
     if (this.#log.blocks > 0) for (const candidate of this.#candidates.values()) candidate.reason ??= 'STOP';
   }

@@ -1,6 +1,6 @@
 /**
- * Decodes the parts of a content to canonical blocks, one for one. Code that the model ran, and parts of
- * unknown kinds, are kept whole.
+ * Decodes each part of a content to one canonical block. Code that the model ran and parts of unknown kinds
+ * are kept unchanged.
  */
 import type { Block, ToolResult, MediaBlock } from '../../../core/index.ts';
 import { readMember } from '../../shared/wire-kit/values.ts';
@@ -17,7 +17,7 @@ interface Place {
   readonly at: string;
   readonly content: number;
   readonly calls: CallPairs;
-  /** The part with all digits that the client wrote, if JavaScript would change them. */
+  /** The part with the exact digits that the client wrote, if JavaScript would change them. */
   readonly exact?: Fields | undefined;
 }
 
@@ -42,7 +42,7 @@ export function decodePart(part: Wire.Part, place: Place): Block {
     : decodeText(part, hasText, place.at);
 }
 
-/** A part without any content is an empty text: streams end with one that holds the last signature. */
+/** A part without content is an empty text: some streams end with one that holds the last signature. */
 function decodeText(part: Wire.Part, hasText: boolean, at: string): Block {
   const { form, ...opaque } = readSeal(part);
   const thought = part.thought === true;
@@ -51,7 +51,7 @@ function decodeText(part: Wire.Part, hasText: boolean, at: string): Block {
   return { type: thought ? 'reasoning' : 'text', text: part.text ?? '', ...opaque, at, ...sides };
 }
 
-/** `MEDIA_RESOLUTION_LOW` → `low`. */
+/** Returns `low` for `MEDIA_RESOLUTION_LOW`. */
 function readDetail({ mediaResolution }: Wire.Part): string | undefined {
   const level = /^MEDIA_RESOLUTION_([A-Z_]+)$/.exec(mediaResolution?.level ?? '')?.[1];
   return level === undefined || level === 'UNSPECIFIED' ? undefined : level.toLowerCase();
@@ -100,7 +100,7 @@ function decodeCall(part: Wire.Part, call: Wire.Call, { at, content, calls, exac
   };
 }
 
-/** The files of a result, or none if there is one that we cannot read: then they are kept as they are. */
+/** Decodes the files of a result. If one of them is unknown, returns none, and all are kept unchanged. */
 function decodeFiles(files: NonNullable<Wire.Result['parts']>, at: string): ResultContent[] {
   const media: ResultContent[] = [];
   for (const [index, file] of files.entries()) {
@@ -142,7 +142,7 @@ interface ReadResponse {
   readonly form: readonly Form[];
 }
 
-/** Google documents two fields of a response, `output` and `error`. Any other object is itself the output. */
+/** Google documents two fields of a response, `output` and `error`. Any other object is the output itself. */
 function readResponse(response: unknown): ReadResponse {
   if (!isObject(response)) return { text: undefined, isError: false, form: ['no-response'] };
   const [only, ...others] = Object.keys(response);

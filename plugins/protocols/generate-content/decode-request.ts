@@ -1,6 +1,6 @@
 /**
- * Decodes a client's request to the canonical form. Fields without a canonical name, and notes on how values
- * were written, go into `bag`, so that this protocol's encoder can restore the request.
+ * Decodes a client's request to the canonical form. Fields without a canonical name, and notes on how the
+ * client wrote the rest, are kept in the bag, so that the encoder of this protocol can restore the request.
  */
 import type { CanonicalRequest, Format, Reasoning } from '../../../core/index.ts';
 import { pickOwnFields, pickUnread, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
@@ -12,7 +12,7 @@ import { readOpenApi } from './openapi-schema.ts';
 import { createSpeller, type SpellingNote } from './spelling.ts';
 import type * as Wire from './wire.ts';
 
-/** What is known of a request apart from its parsed body. */
+/** The facts of a request that its parsed body does not hold. */
 interface RequestContext {
   readonly model: string;
   readonly stream: boolean;
@@ -23,7 +23,7 @@ interface RequestContext {
 const requestFields = splitNames(`
   contents systemInstruction tools toolConfig generationConfig serviceTier model
 `);
-/** Fields of `generationConfig` apart from `thinkingConfig`, the log probabilities and the format. */
+/** Fields of `generationConfig` except `thinkingConfig`, log probabilities and the format. */
 const generationFields = splitNames(`
   temperature topP topK candidateCount maxOutputTokens stopSequences presencePenalty frequencyPenalty seed
   responseModalities
@@ -86,13 +86,13 @@ export function decodeRequest(
   return spell ? spellPlaces(spell, request) : request;
 }
 
-/** Google's names of tiers that other protocols name differently. */
+/** Google's tiers that have other names in the canonical form. */
 const tiers = new Map([
   ['unspecified', 'auto'],
   ['standard', 'default'],
 ]);
 
-/** Names each member by its path, so that a loss names the exact field. */
+/** Names each field by its path, so that a loss names the exact field. */
 function flatten(name: string, fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).map(([member, value]) => [`${name}.${member}`, value]));
 }
@@ -118,7 +118,7 @@ function decodeFormat(config: Wire.Generation): DecodedField<Format> {
   return { value: { type: 'schema', schema: responseJsonSchema }, read: [...read, 'responseJsonSchema'] };
 }
 
-/** Keeps the level as it was written: SDKs use upper case, the documentation lower case. */
+/** Keeps the level as the client wrote it: SDKs use upper case, the documentation lower case. */
 function decodeThinking({
   thinkingConfig: config,
 }: Wire.Generation): DecodedField<Reasoning> & { readonly rest: Fields; readonly form: readonly Form[] } {
@@ -147,7 +147,7 @@ function decodeLogprobs({
   return { value: typeof top === 'number' ? { top } : {}, read: ['responseLogprobs', 'logprobs'] };
 }
 
-/** Keeps the modalities as they were written, if not in upper case. */
+/** Keeps the modalities as the client wrote them, if not in upper case. */
 function readModalityForm({ responseModalities: modalities }: Wire.Generation): Form[] {
   return modalities?.some((each) => each !== each.toUpperCase()) ? [`modalities:${modalities.join()}`] : [];
 }

@@ -1,6 +1,6 @@
 /**
- * Decodes tools and the tool choice. Google groups functions, and puts hosted tools into the same groups.
- * Here each function and hosted tool is a tool of its own, with a note of its group.
+ * Decodes tools and the tool choice. Google groups functions, and puts hosted tools into the same groups. In
+ * the canonical form, each function and each hosted tool is a separate tool with a note of its group.
  */
 import type { HostedTool, Tool, ToolChoice } from '../../../core/index.ts';
 import { pickUnread, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
@@ -46,7 +46,7 @@ export function decodeTools(tools: Wire.Request['tools']): Tool[] | undefined {
   });
 }
 
-/** Keeps a schema in Google's own form, which the encoder restores unless a plugin has changed the schema. */
+/** Notes a schema in Google's own form. The encoder restores it unless a plugin has changed the schema. */
 export function noteOpenApi(schema: unknown): Form {
   return `openapi:${JSON.stringify(schema)}`;
 }
@@ -69,7 +69,7 @@ function decodeFunction(declared: Wire.Declaration, at: string, group: Form): To
 const knownModes: ReadonlySet<string> = new Set(['AUTO', 'ANY', 'NONE', 'VALIDATED', 'MODE_UNSPECIFIED']);
 const callingFields = new Set(['mode', 'allowedFunctionNames']);
 
-/** The choice, and the fields without a canonical name. */
+/** Returns the choice, and the fields without a canonical name. */
 export function decodeToolConfig(config: Wire.Request['toolConfig']): {
   readonly choice: ToolChoice | undefined;
   readonly rest: Fields;
@@ -84,7 +84,7 @@ export function decodeToolConfig(config: Wire.Request['toolConfig']): {
   return { choice, rest: isKept ? { ...others, functionCallingConfig: inside } : others };
 }
 
-/** Keeps the mode as it was written, since several modes mean the same choice. */
+/** Keeps the mode as the client wrote it, since several modes mean the same choice. */
 function decodeChoice(mode: string, names: readonly string[] | undefined): ToolChoice {
   const note = `mode:${mode}` as const;
   const kept = { ...(names ? { names: [...names] } : {}), ...bag.keep({}, [note]) };
@@ -96,8 +96,8 @@ function decodeChoice(mode: string, names: readonly string[] | undefined): ToolC
       return names.length === 1 ? { mode: 'one', ...kept } : { mode: 'subset', required: true, ...kept };
     case 'VALIDATED':
       if (names?.length) return { mode: 'subset', required: false, ...kept };
-      // Without names it differs from `AUTO` in one way: calls match their schemas. Other protocols report
-      // that lost.
+      // Without names, it differs from `AUTO` only in that calls match their schemas. Other protocols report
+      // this as lost.
       return { mode: 'auto', ...kept, ...bag.keep({ mode }, [note]) };
     default:
       return { mode: 'auto', ...kept };

@@ -1,7 +1,4 @@
-/**
- * The requests and replies of generate-content for the OpenAPI document. Fields that vendors add pass
- * unchanged.
- */
+/** Describes the endpoints for the OpenAPI document. Fields that providers add pass too. */
 import { z } from 'zod';
 import type { CallDescription } from '../../../core/index.ts';
 import {
@@ -100,14 +97,14 @@ function describeMethods(models: string): CallDescription[] {
       path: `${models}/{model}:countTokens`,
       summary: 'Count the tokens of contents',
       details:
-        'If the vendor has no count, the reply is an estimate and has the header `x-tollgate-estimate`.',
+        'If the provider cannot count, the reply is an estimate and has the header `x-tollgate-estimate`.',
       body: { 'application/json': countRequest },
       replies: { 200: { 'application/json': tokens } },
     },
   ];
 }
 
-/** Clients may send the slash in a model's id as it is, or as `%2F`. */
+/** Clients may send the slash in a model's id unchanged, or as `%2F`. */
 export function describeCalls(mount: string): CallDescription[] {
   return ['v1beta', 'v1'].flatMap((version) => describeMethods(`${mount}/${version}/models`));
 }
@@ -135,6 +132,6 @@ const list = z.object({ models: z.array(model) }).meta({ title: 'GenerateContent
 
 export const { models, namedModels } = describeListing('generate-content', list, errorSchema, {
   summary: 'One model, or all of an owner',
-  details: 'A name without a slash is an owner. Send the slash in the id of a model as it is, or as `%2F`.',
+  details: 'A name without a slash is an owner. Send the slash in the id of a model unchanged, or as `%2F`.',
   reply: z.union([model, list]),
 });

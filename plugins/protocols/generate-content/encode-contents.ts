@@ -1,6 +1,6 @@
 /**
- * Encodes canonical turns as instructions and contents. Gemini wants one result for each call of a step, all
- * in the content after the calls. A request of this protocol keeps its own contents.
+ * Encodes canonical turns as instructions and contents. Gemini requires one result for each call of a step,
+ * all in the content after the calls. A request of this protocol keeps its own contents.
  */
 import type { Turn, ToolResult } from '../../../core/index.ts';
 import { makeCallIdsUnique, moveResultsToCalls } from '../../shared/wire-kit/calls-and-results.ts';
@@ -27,7 +27,7 @@ export function encodeTurns(
   const turns = encoding.own ? given : makeCallIdsUnique(given);
   const writer = new ContentWriter(turns, encoding);
   const firstSpoken = turns.findIndex(({ role }) => role !== 'system' && role !== 'developer');
-  // Gemini refuses a request without contents, so the last of several instructions becomes one.
+  // Gemini refuses a request without contents, so the last of several instructions becomes a content.
   const most = encoding.own ? turns.length : turns.length - 1;
   const leading = firstSpoken < 0 ? most : firstSpoken;
   const instructions: Fields[] = [];
@@ -44,7 +44,7 @@ export function encodeTurns(
     refusePart(
       last,
       `turns[${turns.length - 1}]`,
-      'The provider of this model needs something to answer: send a text that is not empty.',
+      'The provider of this model refuses a conversation without content: send a text that is not empty.',
     );
   }
   if (encoding.native && encoding.modern) writer.markUnsealedCalls();
@@ -86,7 +86,7 @@ class ContentWriter {
 
   loseName({ name }: Turn, index: number): void {
     if (name !== undefined)
-      this.#encoding.lose(`turns[${index}].name`, 'generate-content has no names of participants');
+      this.#encoding.lose(`turns[${index}].name`, 'generate-content has no names for participants');
   }
 
   add(turn: Turn, index: number): void {
@@ -110,7 +110,7 @@ class ContentWriter {
     });
   }
 
-  /** Instructions in mid-conversation stay there, as a marked text of the user. */
+  /** Later instructions keep their place in the conversation, as a marked user message. */
   #addInstruction(turn: Turn, index: number): void {
     const parts = this.encodeInstruction(turn, index).map(({ text }) => ({
       text: this.contents.length > 0 ? `<system>\n${String(text)}\n</system>` : text,
@@ -119,15 +119,15 @@ class ContentWriter {
     if (this.contents.length > 0)
       this.#encoding.lose(
         `turns[${index}].role`,
-        'generate-content takes no system text in mid-conversation; sent as a marked text of the user',
+        'generate-content has no system text within a conversation; sent as a marked user message',
         'approximated',
       );
     this.#put('user', 'user', parts);
   }
 
   /**
-   * The content to add to: the last one if it is of the same kind, otherwise a new one. Each turn of a client
-   * of this protocol gets a new one.
+   * Returns the last content if it is of the same kind, or else a new one. Each turn of a client of this
+   * protocol gets a new content.
    */
   #ensureContent(kind: Content['kind'], role: string | undefined, rest: Fields = {}): Content {
     const last = this.contents.at(-1);

@@ -1,6 +1,6 @@
 /**
  * Encodes canonical events as a client's stream of chunks: data frames, or elements of one JSON array. Only
- * the last chunk has the finish reasons, so a client that sees one has the whole reply.
+ * the last chunk has finish reasons, so a client that receives one has the complete reply.
  */
 import {
   GatewayError,
@@ -18,7 +18,7 @@ import { buildErrorBody } from './errors.ts';
 import { ReplyParts } from './reply-parts.ts';
 import { encodeUsage } from './usage.ts';
 
-/** The fields that every chunk and reply ends with, and those that the vendor added. */
+/** Builds the fields that every chunk and reply ends with, including those that the vendor added. */
 function buildReplyTail(
   { id, model }: ReplyContext,
   usageMetadata: Fields | undefined,
@@ -75,7 +75,7 @@ export class ChunkEncoder implements EventEncoder {
     }
   }
 
-  /** Builds the end of every chunk. It changes only when more is known of the reply. */
+  /** Builds the end of every chunk. It only changes with new facts about the reply. */
   #buildTail(): void {
     const tail = buildReplyTail(this.#context, this.#usageMetadata, this.#start);
     this.#tail = `,${JSON.stringify(tail).slice(1)}`;
@@ -114,7 +114,7 @@ function encodeFrame(json: string): string {
   return `data: ${json}\r\n\r\n`;
 }
 
-/** A chunk with the error, and the end of an array. Without a finish reason the reply looks broken. */
+/** Encodes a chunk with the error, and closes an array. Without a finish reason, the reply looks broken. */
 export function encodeStreamError(error: GatewayError, { framing }: ClientCall, begun: boolean): string {
   const json = JSON.stringify(buildErrorBody(error));
   if (framing !== 'array') return encodeFrame(json);

@@ -38,8 +38,8 @@ export function encodeGeneration(
 }
 
 /**
- * Whether a model takes a parameter. Models without sampling take few. A list of supported parameters is
- * complete except for `top_k`.
+ * Whether a model accepts a parameter. Models without sampling accept only `stop` and `seed`. A list of
+ * supported parameters is complete except for `top_k`.
  */
 function takesField(name: string, { own, model }: Encoding): boolean {
   if (own) return true;
@@ -51,7 +51,7 @@ function fitsSeed(seed: CanonicalRequest['seed']): boolean {
   return typeof seed === 'number' && Number.isInteger(seed) && Math.abs(seed) <= largestSeed;
 }
 
-/** Sends as many stop sequences as the model takes. The gateway watches the reply for the others. */
+/** Sends as many stop sequences as the model accepts. The gateway watches the reply for the others. */
 export function splitStops(
   { stop }: CanonicalRequest,
   encoding: Encoding,
@@ -69,7 +69,7 @@ export function splitStops(
 function encodeSampling(request: CanonicalRequest, encoding: Encoding): Fields {
   const { seed } = request;
   const { lose } = encoding;
-  if (seed !== undefined && !fitsSeed(seed)) lose('seed', 'generate-content takes seeds of 32 bits');
+  if (seed !== undefined && !fitsSeed(seed)) lose('seed', 'generate-content only accepts seeds of 32 bits');
   const rows = [
     ['temperature', 'temperature', 'temperature', request.temperature],
     ['topP', 'topP', 'top_p', request.topP],
@@ -94,7 +94,7 @@ function encodeLogprobs({ logprobs }: CanonicalRequest, encoding: Encoding): Fie
   return {};
 }
 
-/** The aspect ratios Gemini draws in. A size becomes the nearest. */
+/** The aspect ratios that Gemini supports. A size becomes the nearest of them. */
 const shapes = ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9'];
 
 function computeLogRatio(shape: string, between: string): number {
@@ -110,7 +110,7 @@ function findNearestShape(size: string): string | undefined {
   )[0];
 }
 
-/** Gemini takes only a picture's shape. `fitSettings` refuses some other settings; the rest are lost. */
+/** Gemini accepts only the aspect ratio. `fitSettings` refuses some other settings; the rest are lost. */
 function encodeImage({ image }: CanonicalRequest, { model, lose }: Encoding): Fields | undefined {
   if (!image) return undefined;
   const { size } = fitSettings(image, model.capabilities, lose);
@@ -120,7 +120,7 @@ function encodeImage({ image }: CanonicalRequest, { model, lose }: Encoding): Fi
 
 function encodeModalities(request: CanonicalRequest, encoding: Encoding): readonly string[] | undefined {
   const modalities = fitModalities(request, encoding.model, encoding);
-  // Google's speaking models have no other output.
+  // Google's models that output audio output nothing else.
   if (!encoding.own && modalities?.includes('audio')) return ['AUDIO'];
   const written = bag.findNote(request, 'modalities')?.split(',');
   const isUnchanged =
@@ -158,14 +158,14 @@ function restoreThinking(request: CanonicalRequest): Fields | undefined {
   };
 }
 
-/** -1 leaves the budget to the model. 0 turns thinking off, if the model allows that. */
+/** -1 leaves the budget to the model. 0 disables thinking, if the model allows that. */
 function fitBudget(wanted: number, { capabilities }: Model): number {
   const { budget: { min = 0, max = Infinity } = {}, canDisable = true } = capabilities.reasoning;
   if (wanted < 0) return -1;
   return wanted === 0 && canDisable ? 0 : Math.min(Math.max(wanted, min, 1), max);
 }
 
-/** The requested budget, or that of the requested effort, within the model's bounds. */
+/** Encodes the requested budget, or that of the requested effort, within the model's bounds. */
 function encodeBudget({ effort, budget }: Reasoning, { model, lose }: Encoding): Fields {
   const wanted = budget ?? efforts.find(({ name }) => name === effort)?.budget;
   if (wanted === undefined) {
@@ -194,13 +194,13 @@ function encodeLevel(
   }
   if (budget !== undefined && effort === undefined)
     lose('reasoning.budget', `sent as level "${level}"`, 'approximated');
-  else if (budget !== undefined) lose('reasoning.budget', 'the model takes a level', 'model');
+  else if (budget !== undefined) lose('reasoning.budget', 'the model accepts a level instead', 'model');
   if (effort !== undefined && level !== effort)
     lose('reasoning.effort', `sent as "${level}"`, 'approximated');
   return { thinkingLevel: level.toUpperCase() };
 }
 
-/** The fields of `generationConfig`, or what takes their place. */
+/** Returns the fields of `generationConfig`, or an instruction in their place. */
 export function encodeFormat(
   { format, tools }: CanonicalRequest,
   { own, model: { capabilities }, modern, lose }: Encoding,
@@ -229,6 +229,6 @@ export function encodeFormat(
   }
   if (format.type === 'json') return { format: json };
   const schema = fitSchema(format.schema, (reason) => lose('format.schema', reason, 'approximated'));
-  // This wire has no other field for the name of a schema.
+  // This protocol has no other field for the name of a schema.
   return { format: { ...json, responseJsonSchema: nameSchema(format, schema) } };
 }

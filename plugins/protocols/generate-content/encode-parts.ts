@@ -1,4 +1,4 @@
-/** Encodes canonical blocks as parts of a content. Whatever this wire cannot express is reported as lost. */
+/** Encodes canonical blocks as parts of a content. What this protocol cannot express is reported as lost. */
 import type {
   Block,
   Opaque,
@@ -18,9 +18,9 @@ import { writeMedia } from './media.ts';
 import { isNative, restoreSignature } from './signature.ts';
 import { fitName } from './tool-names.ts';
 
-export const noCacheMarks = 'Gemini finds what to cache by itself';
+export const noCacheMarks = 'Gemini caches without marks';
 
-/** The signature of a part. State that was sealed for another vendor is reported as lost. */
+/** Encodes the signature of a part. State that another vendor sealed is reported as lost. */
 function encodeSignature(
   block: { opaque?: Opaque[] | undefined } & Sides,
   path: string,
@@ -32,7 +32,7 @@ function encodeSignature(
   return restoreSignature(kept, block);
 }
 
-/** Encodes any block but a tool result. A named file takes two parts: a text with its name, and itself. */
+/** Encodes any block except a tool result. A named file becomes a text with its name, and the file. */
 export function encodeBlock(block: Exclude<Block, ToolResult>, path: string, encoding: Encoding): Fields[] {
   const { lose } = encoding;
   if (block.cache) lose(`${path}.cache`, noCacheMarks);
@@ -61,11 +61,11 @@ function encodeText(block: TextBlock, path: string, encoding: Encoding): Fields[
   return [overlay(bag.getFields(block), { text, thoughtSignature: signature })];
 }
 
-/** Reasoning only goes back to the vendor that sealed it, and never as unsealed text. */
+/** Sends reasoning only to the vendor that sealed it, and never as unsealed text. */
 function encodeReasoning(block: ReasoningBlock, path: string, { own, native, lose }: Encoding): Fields[] {
   const { opaque = [] } = block;
-  const isTheirs = opaque.every(isNative) && (opaque.length > 0 || own);
-  if (!native || !isTheirs) {
+  const isGoogles = opaque.every(isNative) && (opaque.length > 0 || own);
+  if (!native || !isGoogles) {
     if (block.text !== '' || opaque.length > 0) loseThoughts(path, lose);
     return [];
   }
@@ -110,7 +110,7 @@ function restoreCallId(block: ToolCall): string | undefined {
 
 function encodeCall(block: ToolCall, path: string, encoding: Encoding): Fields {
   const { name, arguments: text, custom, namespace } = block;
-  // Arguments that are no JSON object are sent as text, since they are worth more than nothing.
+  // Arguments that are not a JSON object are sent as text: that is better than losing them.
   const object = custom ? { input: text } : parseArguments(text);
   if (!object)
     encoding.lose(`${path}.arguments`, 'not a JSON object; sent as text in "_raw"', 'approximated');
@@ -130,7 +130,7 @@ interface EncodedResult {
   readonly files: Fields[];
 }
 
-/** `name` is the function that the result answers, `filesBefore` the number of files in earlier results. */
+/** `name` is the function that was called, `filesBefore` the number of files in earlier results. */
 export function encodeResult(
   block: ToolResult,
   path: string,
@@ -178,8 +178,8 @@ function loseDetail({ detail, ...rest }: MediaBlock, path: string, lose: Encodin
 }
 
 /**
- * Puts a tool's text into one of the two fields that Google documents. It never becomes an object of its own:
- * Google would take a `$ref` in it for a reference to a declared function.
+ * Puts a tool's text into one of the two fields that Google documents. Another client's text never becomes
+ * the object itself: Google would read a `$ref` in it as a reference to a declared function.
  */
 function encodeResponse(texts: readonly string[], block: ToolResult): unknown {
   if (bag.has(block, 'no-response') && texts.length === 0) return undefined;

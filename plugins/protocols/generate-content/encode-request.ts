@@ -1,6 +1,6 @@
 /**
- * Encodes a canonical request as a body of this wire, fitted to the model. A request that this protocol read
- * is restored as it was; whatever this wire cannot express is reported as lost, by its canonical path.
+ * Encodes a canonical request as a body that the model accepts. A request of this protocol is restored as the
+ * client wrote it. What this protocol cannot express is reported as lost, by its canonical path.
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
 import { startEncoding } from '../../shared/wire-kit/encoding.ts';
@@ -59,7 +59,7 @@ function addInstruction(
 
 const groups = ['generationConfig', 'toolConfig'];
 
-/** Puts members that were kept by their path back into their objects. */
+/** Puts fields that were kept by their path back into their objects. */
 function unflatten(fields: Fields): Fields {
   const whole: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields)) {
@@ -70,7 +70,7 @@ function unflatten(fields: Fields): Fields {
   return whole;
 }
 
-/** Google's names of tiers, by the names that other protocols use. */
+/** Google's names of tiers, by their canonical names. */
 const tiers: Readonly<Record<string, string>> = {
   default: 'standard',
   standard: 'standard',

@@ -1,4 +1,4 @@
-/** Encodes tools and the tool choice, with the groups and names of this wire. */
+/** Encodes tools and the tool choice, with the groups and names of this protocol. */
 import { isDeepStrictEqual } from 'node:util';
 import type { CanonicalRequest, Tool, HostedTool, ToolChoice, OwnTool } from '../../../core/index.ts';
 import {
@@ -29,7 +29,7 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
   const tools = own ? restoreGroups(request.tools, encoding) : groupTools(request, encoding);
   if (request.parallelToolCalls === false && tools?.length)
     lose('parallelToolCalls', 'generate-content cannot forbid parallel calls');
-  // Google refuses a choice among no functions. A client of this protocol gets that error from Google itself.
+  // Google refuses a choice without functions. A client of this protocol receives that error from Google.
   const choosable = own || request.tools?.some(({ type }) => type !== 'hosted');
   const calling = choosable ? encodeChoice(request, encoding) : undefined;
   if (!choosable) loseChoice(request, lose);
@@ -39,7 +39,7 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
   };
 }
 
-/** Restores the groups of a client of this protocol. Tools that were added since form one more group. */
+/** Restores the groups of a client of this protocol. Tools that a plugin added form one more group. */
 function restoreGroups(tools: CanonicalRequest['tools'], encoding: Encoding): Fields[] | undefined {
   if (!tools) return undefined;
   const groups = Map.groupBy([...tools.entries()], ([, tool]) => bag.findNote(tool, 'group'));
@@ -84,7 +84,7 @@ function encodeHosted(
   return replaceHosted(tool, path, encoding, {
     encodeSearch() {
       if (!hasFunctions) return { googleSearch: translateSearchOptions(tool, path, {}, lose) };
-      lose(path, 'Gemini does not search together with functions', 'model');
+      lose(path, 'Gemini does not support search together with functions', 'model');
       return undefined;
     },
     code: { codeExecution: {} },
@@ -99,7 +99,7 @@ function encodeFunction(tool: OwnTool, path: string, encoding: Encoding): Fields
     const { description, schema: parametersJsonSchema } = convertToFunction(tool, path, lose);
     return { name, description, parametersJsonSchema };
   }
-  if (tool.strict) lose(`${path}.strict`, 'generate-content has no such switch');
+  if (tool.strict) lose(`${path}.strict`, 'generate-content has no such field');
   return overlay(bag.getFields(tool), {
     name,
     description: tool.description,
@@ -131,7 +131,7 @@ function encodeParameters(
 }
 
 function fitMode({ mode, required }: ToolChoice): string {
-  // `VALIDATED` alone limits a model to some tools and still lets it call none.
+  // Only `VALIDATED` limits a model to some tools without forcing a call.
   if (mode === 'subset') return required ? 'ANY' : 'VALIDATED';
   return { auto: 'AUTO', none: 'NONE', required: 'ANY', one: 'ANY' }[mode];
 }

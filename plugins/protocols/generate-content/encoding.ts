@@ -1,17 +1,17 @@
-/** The facts that decide how one request is encoded. */
+/** The context that all parts of the request encoder share. */
 import type { Model } from '../../../core/index.ts';
 import type { Encoding as BaseEncoding } from '../../shared/wire-kit/encoding.ts';
 import { readOwner } from '../../shared/wire-kit/fit-to-model.ts';
 import { vendorName } from './bag.ts';
 
 export interface Encoding extends BaseEncoding {
-  /** The model is Google's own. Only Google can read the state that it sealed. */
+  /** Whether the model is Google's own. Only Google can read the state that it sealed. */
   readonly native: boolean;
-  /** The model is Gemini 3 or later. These check signatures, and take files inside tool results. */
+  /** Whether the model is Gemini 3 or later. These check signatures, and accept files inside tool results. */
   readonly modern: boolean;
 }
 
-/** A name without a version, such as `gemini-flash-latest`, is a modern model's. */
+/** A name without a version, such as `gemini-flash-latest`, means a modern model. */
 export function isModern({ upstream }: Model): boolean {
   const [, version] = /gemini-(?:[a-z]+-)*(\d+)?/.exec(upstream) ?? [];
   return upstream.includes('gemini') && Number(version ?? Infinity) >= 3;
@@ -21,7 +21,7 @@ export function isNative(model: Model): boolean {
   return readOwner(model) === vendorName;
 }
 
-/** True if the model refuses a call of the current turn without a signature. */
+/** Whether the model refuses tool calls of the current turn without a signature. */
 export function checksSignatures(model: Model): boolean {
   return isNative(model) && isModern(model);
 }

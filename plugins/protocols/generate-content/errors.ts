@@ -1,4 +1,4 @@
-/** Google's errors in both directions: a number, an RPC status, and details by type. */
+/** Converts Google's errors, in both directions: an HTTP status, an RPC status, and details by type. */
 import { GatewayError, type ErrorReply, type Match, type EventOf } from '../../../core/index.ts';
 import { parseJson } from '../../shared/wire-kit/event-data.ts';
 import { readObject, readList, readText } from '../../shared/wire-kit/values.ts';
@@ -42,7 +42,7 @@ function encodeDetails({ code, message, details: { param, retryAfter } }: Gatewa
   return [info, ...(param === undefined ? [] : [field]), ...(retryAfter === undefined ? [] : [retry])];
 }
 
-/** `{"error": …}`, as a whole reply or as a chunk of a stream. */
+/** Builds `{"error": …}`, for a JSON reply or for a chunk of a stream. */
 export function buildErrorBody(error: GatewayError): { error: Fields } {
   const {
     message,
@@ -58,7 +58,7 @@ export function buildErrorBody(error: GatewayError): { error: Fields } {
   return { error: { details: encodeDetails(error), ...vendor.body, code, message, status } };
 }
 
-/** If the stream would have been an array, the error is in one too. */
+/** If the client expects an array, the error is in an array too. */
 export function encodeError(error: GatewayError, match?: Match): ErrorReply {
   const body = buildErrorBody(error);
   return {
@@ -69,11 +69,11 @@ export function encodeError(error: GatewayError, match?: Match): ErrorReply {
 
 function readError(text: string): Fields {
   const body = parseJson(text);
-  const whole: unknown = Array.isArray(body) ? body[0] : body;
-  return readObject(readObject(whole).error);
+  const first: unknown = Array.isArray(body) ? body[0] : body;
+  return readObject(readObject(first).error);
 }
 
-/** `"34.4s"` → 34.4. */
+/** Returns 34.4 for `"34.4s"`. */
 function readSeconds(delay: unknown): number | undefined {
   return typeof delay === 'string' && /^\d+(\.\d+)?s$/.test(delay) ? Number(delay.slice(0, -1)) : undefined;
 }
@@ -83,7 +83,7 @@ function readField(error: Fields): string | undefined {
   return readText(readObject(first).field) || undefined;
 }
 
-/** Decodes a vendor's error. Returns what the client may see of it. */
+/** Turns a provider's status and error body into an error that is safe to show to the client. */
 export function decodeError(status: number, text: string): GatewayError {
   const error = decodeVendorError(protocolName, status, text);
   const wire = readError(text);

@@ -1,6 +1,6 @@
 /**
- * This protocol's names of canonical fields, and their spelling by clients that use snake_case. Losses name
- * fields by them.
+ * This protocol's names of canonical fields, for the paths of losses, and their spelling in requests that use
+ * snake_case.
  */
 import type { CanonicalRequest } from '../../../core/index.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -37,7 +37,7 @@ export const fieldNames: Readonly<Record<string, string>> = {
 
 type Spell = (path: string) => string;
 
-/** The names that differ for this client from the table, its own fields included. Undefined if none does. */
+/** Returns the names that this client spells differently, or undefined if there are none. */
 export function spellNames(
   spell: Spell,
   own: Fields,
@@ -52,7 +52,7 @@ export function spellNames(
   return other.length > 0 ? Object.fromEntries(other.map(([name, path]) => [name, spell(path)])) : undefined;
 }
 
-/** Rewrites the source path (`at`) of everything in a request to the client's spelling. */
+/** Rewrites the source paths (`at`) in a request to the client's spelling. */
 export function spellPlaces(spell: Spell, request: CanonicalRequest): CanonicalRequest {
   const respell = <Thing extends { at?: string | undefined }>(thing: Thing): Thing =>
     thing.at === undefined ? thing : { ...thing, at: spell(thing.at) };

@@ -1,6 +1,7 @@
 /**
- * Finish reasons in both directions. Gemini sends `STOP` after a call too, so only the calls show whether
- * tools were called. A cut, filtered or failed reply keeps its reason, since a call in it may be broken.
+ * Maps finish reasons, in both directions. Gemini sends `STOP` after a tool call too, so only the content
+ * shows whether tools were called. A cut, filtered or failed reply keeps its reason, since a call in it may
+ * be broken.
  */
 import type { FinishReason, EventOf } from '../../../core/index.ts';
 import { lookUpReason } from '../../shared/wire-kit/finish-reason.ts';
@@ -31,7 +32,7 @@ const reasons: Readonly<Record<string, FinishReason>> = {
 };
 
 export function decodeFinish(raw: string, calls: boolean): FinishReason {
-  // Only `STOP` is an end that the model chose: a word that is not known yet means a reply that broke off.
+  // Only `STOP` is an end that the model chose. An unknown reason is read as a reply that broke off.
   const reason = lookUpReason(reasons, raw, 'error');
   return calls && reason === 'stop' ? 'tool-calls' : reason;
 }
@@ -44,13 +45,13 @@ const wireReasons: Readonly<Record<FinishReason, string>> = {
   'tool-calls': 'STOP',
   'content-filter': 'SAFETY',
   refusal: 'SAFETY',
-  // Claude's `pause_turn`: the client should continue the turn. This wire has no such reason.
+  // Claude's `pause_turn` asks the client to continue the turn. This protocol has no such reason.
   pause: 'MAX_TOKENS',
   error: 'OTHER',
   other: 'OTHER',
 };
 
-/** The vendor's own reason if this wire has it with the same meaning. */
+/** Returns the vendor's own reason if this protocol has it with the same meaning. */
 export function encodeFinish({ unified, raw }: EventOf<'finish'>['reason']): string {
   return Object.hasOwn(reasons, raw) && reasons[raw] === unified ? raw : wireReasons[unified];
 }

@@ -1,7 +1,7 @@
 /**
- * Fits a JSON Schema to Gemini, which refuses a reference with siblings, and one to anywhere but `$defs`. We
- * inline references. One that leads back to itself stays, and its target becomes a definition, in which
- * references are inlined too.
+ * Fits a JSON Schema to Gemini, which refuses references with sibling keywords, and references to anything
+ * outside `$defs`. The gateway inlines references. A recursive reference stays, and its target becomes a
+ * definition, in which references are inlined too.
  */
 import { References } from '../../shared/wire-kit/object-schema.ts';
 import { isObject, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
@@ -25,7 +25,7 @@ function mapValues(
 class Inlining {
   readonly #root: Fields;
   readonly #references: References;
-  /** The names in `$defs` of the targets of references that stay. */
+  /** Targets of references that stay, with their names in `$defs`. */
   readonly #names = new Map<Fields, string>();
   readonly #taken = new Set<string>();
   /** True if a reference leads nowhere. */
@@ -36,7 +36,7 @@ class Inlining {
     this.#references = new References(root, mostReferences, () => mostText);
   }
 
-  /** `open` are the targets that are being inlined. */
+  /** `open` holds the targets that are being inlined. */
   inlineSchema(value: unknown, open: readonly Fields[]): unknown {
     if (Array.isArray(value)) return value.map((item: unknown) => this.inlineSchema(item, open));
     if (!isObject(value)) return value;
@@ -66,7 +66,7 @@ class Inlining {
     return name;
   }
 
-  /** The targets of references that stayed. The loop also visits those that a definition adds. */
+  /** Builds definitions for references that stayed. The loop also visits targets that a definition adds. */
   buildDefinitions(): Fields {
     const definitions: [string, unknown][] = [];
     for (const [target, name] of this.#names)
@@ -87,18 +87,18 @@ function omitDefinitions({ $defs: _named, definitions: _older, ...rest }: Fields
   return rest;
 }
 
-/** Fits any schema. Calls `lose` with the reason if some of it is lost. */
+/** Fits any schema. Calls `lose` with the reason if a part of it is lost. */
 export function fitSchema(schema: unknown, lose: (reason: string) => void): Record<string, unknown> {
   if (!isObject(schema)) return {};
   const inlining = new Inlining(schema);
   const fitted = inlining.inlineSchema(omitDefinitions(schema), [schema]);
   const $defs = inlining.buildDefinitions();
-  if (inlining.dangling) lose('it refers to a schema that is not part of it');
+  if (inlining.dangling) lose('it refers to a schema that it does not contain');
   if (!isObject(fitted)) return {};
   return Object.keys($defs).length > 0 ? { ...fitted, $defs } : fitted;
 }
 
-/** Fits the schema of a function's arguments, which is always that of an object. */
+/** Fits the schema of a function's arguments, which always are an object. */
 export function fitParameters(schema: unknown, lose: (reason: string) => void): Record<string, unknown> {
   return { properties: {}, ...fitSchema(schema, lose), type: 'object' };
 }

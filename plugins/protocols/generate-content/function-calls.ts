@@ -1,6 +1,6 @@
 /**
- * Decodes the function calls of one candidate. A part usually holds a whole call. Vertex may spread a call
- * over several parts: the first has the name, and all but the last have `willContinue`.
+ * Decodes the function calls of one candidate. A part usually holds a complete call. Vertex may spread a call
+ * over several parts: the first has the name, and all except the last have `willContinue`.
  */
 import type { Opaque } from '../../../core/index.ts';
 import { unwrapInput } from '../../shared/wire-kit/offered-tools.ts';
@@ -91,12 +91,12 @@ function getOwn(holder: object, key: Step): unknown {
   return Object.hasOwn(holder, key) ? Reflect.get(holder, key) : undefined;
 }
 
-/** Sets an own property, also when the name is `__proto__`. */
+/** Sets an own property, even if its name is `__proto__`. */
 function put(holder: object, key: Step, value: unknown): void {
   Object.defineProperty(holder, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
-/** The object or list under a key. A new one is a list if the next step is an index. */
+/** Returns the object or list under a key. Creates a list if the next step is an index, or else an object. */
 function descend(holder: object, key: Step, next: Step): object {
   const existing = getOwn(holder, key);
   if (typeof existing === 'object' && existing !== null) return existing;

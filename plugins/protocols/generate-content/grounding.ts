@@ -1,14 +1,14 @@
 /**
- * The sources of an answer. Google counts positions in bytes of UTF-8 and lists sources apart from the
- * passages that they support. Canonical annotations count characters of the whole answer, and each names its
- * source.
+ * Converts the sources of an answer, in both directions. Google counts positions in bytes of UTF-8, and lists
+ * sources separately from the passages that they support. Canonical annotations count characters of the
+ * entire answer, and each names its source.
  */
 import { GatewayError, type Annotation } from '../../../core/index.ts';
 import { longestPassages, type Transcript } from '../../shared/wire-kit/transcript.ts';
 import { readList, readMember, readObject, readObjects, readText } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
-/** Maps characters to bytes of UTF-8 and back. Built once: a text may have thousands of passages. */
+/** Maps characters to bytes of UTF-8 and back, in tables, since a text may have thousands of passages. */
 class BytePositions {
   readonly #bytes: Uint32Array;
   readonly #characters: Uint32Array;
@@ -50,10 +50,10 @@ export interface Answer {
   readonly starts: number[];
 }
 
-/** Most part positions that we keep. Citations cannot name later parts. */
+/** The most positions of parts that are kept. Citations of later parts have no position. */
 export const mostParts = 10_000;
 
-/** Converts bytes of a part to characters of the answer. Empty if beyond the text that we kept. */
+/** Converts bytes of a part to characters of the answer. Returns `{}` for bytes beyond the kept text. */
 function locate(
   segment: Fields,
   { transcript, starts }: Answer,
@@ -96,7 +96,7 @@ export function decodeGrounding(metadata: Fields, answer: Answer): Annotation[] 
   });
 }
 
-/** Passages that repeat published text. */
+/** Decodes citations of passages that repeat published text. */
 export function decodeCitations(metadata: Fields, answer: Answer): Annotation[] {
   const places = new BytePositions(answer.transcript.text);
   return readObjects(metadata.citationSources ?? metadata.citations).map((citation) => ({
@@ -107,7 +107,7 @@ export function decodeCitations(metadata: Fields, answer: Answer): Annotation[] 
   }));
 }
 
-/** True if a source has a URL. This wire has no others. */
+/** Whether a source has a URL. This protocol has no other sources. */
 export function isCited({ kind, url }: Annotation): boolean {
   return kind === 'url' && url !== undefined;
 }
@@ -139,7 +139,7 @@ export function encodeGrounding(annotations: readonly Annotation[], text: string
   };
 }
 
-/** Most queries that we count in one reply. Real replies have few. */
+/** The most queries that are counted in one reply. Real replies have few. */
 const mostQueries = 2000;
 
 /**
@@ -158,7 +158,7 @@ export class Searches {
     return this.#once ? Math.min(1, this.#queries.size) : this.#queries.size;
   }
 
-  /** Counts the queries in a candidate's `groundingMetadata`, if it has any. */
+  /** Adds the queries in a candidate's `groundingMetadata`. */
   note(grounding: unknown): void {
     for (const query of readList(readMember(grounding, 'webSearchQueries')).map(readText))
       if (query !== '' && this.#queries.size < mostQueries) this.#queries.add(query);

@@ -1,6 +1,4 @@
-/**
- * The generate-content protocol, Google's wire: client side, upstream side, token counts and model listing.
- */
+/** Google's generate-content protocol: client side, upstream side, token counts and the model listing. */
 import { z } from 'zod';
 import { definePlugin, type Protocol, type Match, type Edit, type Retarget } from '../../../core/index.ts';
 import { protocolName } from './bag.ts';
@@ -27,7 +25,7 @@ export function createProtocol(mount: string): Protocol {
       encodeReply,
       encodeError: (error, _id, match) => encodeError(error, match),
       encodeStreamError,
-      // Clients of this wire accept nothing between two chunks, so there is no heartbeat.
+      // Clients of this protocol accept nothing between two chunks, so there is no keep-alive.
       keepAlive: '',
     },
     upstream: {
@@ -72,19 +70,19 @@ const methods: Readonly<Record<string, Pick<Match, 'operation' | 'stream'>>> = {
   countTokens: { operation: 'count', stream: false },
 };
 
-/** The text of the 404 for anything else. */
+/** The hint in the 404 for any other path. */
 const servedMethods = `served here are models with the methods ${Object.keys(methods).join(', ')}`;
 
-/** A second version is no owner of a model: the client's base URL is wrong. */
+/** A second version is not the owner of a model, but the sign of a wrong base URL. */
 const callPath = /^\/(?:v1beta|v1)\/(?!v1(?:alpha|beta)?\d*\/)(?:models\/)?(.+):(\w+)$/s;
 
-/** A stream is a JSON array unless the client asks for events. */
+/** A stream is a JSON array unless the client requests events. */
 function readFraming(query: string | undefined): 'events' | 'array' {
   const parameters = new URLSearchParams(query);
   return (parameters.get('alt') ?? parameters.get('$alt')) === 'sse' ? 'events' : 'array';
 }
 
-/** Builds the function that recognises this protocol's calls below `mount`. */
+/** Creates the function that recognizes this protocol's calls below `mount`. */
 function createMatcher(mount: string): (method: string, path: string, query?: string) => Match | undefined {
   return (method, path, query) => {
     if (method !== 'POST' || !path.startsWith(`${mount}/`)) return undefined;

@@ -12,7 +12,7 @@ import { describeListed, formatPrices, buildListingRoutes } from '../../shared/w
 import { encodeError } from './errors.ts';
 import { joinWords } from './spelling.ts';
 
-/** Audio and cached input cost as much as input unless priced. A search without a price is free. */
+/** Audio and cached input without their own price cost as much as input. A search without a price is free. */
 function buildPricing({ price = freePrice }: Model): Record<string, string> {
   const {
     input,
@@ -35,10 +35,10 @@ function buildPricing({ price = freePrice }: Model): Record<string, string> {
 
 const generationMethods = ['generateContent', 'streamGenerateContent', 'countTokens'];
 
-/** A GET of a call's path comes here, because the listing takes any name. */
+/** A GET of a call's path arrives here, because the listing matches any name. */
 function refuseCall(name: string): GatewayError | undefined {
   if (!generationMethods.some((method) => name.endsWith(`:${method}`))) return undefined;
-  return new GatewayError('method_not_allowed', 'A method of a model does not take GET: send POST.', {
+  return new GatewayError('method_not_allowed', 'The methods of a model do not support GET: send POST.', {
     headers: { allow: 'POST' },
   });
 }
@@ -57,7 +57,7 @@ function describeModel(model: Model): Record<string, unknown> {
   };
 }
 
-/** The listing's routes below `mount`, for both versions that the SDKs call. */
+/** Builds the listing's routes below `mount`, for both versions that the SDKs call. */
 export function buildModelRoutes(catalog: Catalog, mount: string): Route[] {
   return ['v1beta', 'v1'].flatMap((version) =>
     buildListingRoutes(catalog, {

@@ -1,6 +1,6 @@
 /**
- * Log probabilities. This wire has two parallel lists, of chosen tokens and of alternatives. The canonical
- * form has one list of tokens, each with its alternatives.
+ * Converts log probabilities, in both directions. This protocol has two parallel lists, of chosen tokens and
+ * of alternatives. The canonical form has one list of tokens, each with its alternatives.
  */
 import { readList, readMember, readObject, readText } from '../../shared/wire-kit/values.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';

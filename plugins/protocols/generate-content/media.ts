@@ -1,4 +1,4 @@
-/** Media, as bytes or by URL, between this wire and canonical sources. */
+/** Converts media, as bytes or by URL, between this protocol and the canonical form. */
 import type { MediaBlock } from '../../../core/index.ts';
 import { refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
 import { detectBase64PictureType, nameText } from '../../shared/wire-kit/media.ts';
@@ -29,7 +29,7 @@ const byExtension: Readonly<Record<string, string>> = {
   md: 'text/markdown',
 };
 
-/** Google takes these without a media type. */
+/** Google accepts these URLs without a media type. */
 const videoPage = /^https?:\/\/((www\.|m\.)?youtube\.com|youtu\.be)\//i;
 /** Files stored at Google. Other vendors cannot read them. */
 const keptFile = /^(https:\/\/generativelanguage\.googleapis\.com\/|gs:\/\/|files\/)/i;
@@ -85,7 +85,7 @@ export function readFile(file: Wire.File): ReadMedia {
   return { block, form: [], rest: nestFields('fileData', pickUnread(file, fileFields)) };
 }
 
-/** The part that holds a medium: restored if `own`, otherwise fitted to Google. */
+/** Writes the part that holds a medium: restored if `own`, otherwise fitted to Google. */
 export function writeMedia(block: MediaBlock, own: boolean, path: string): Fields {
   const { source, mediaType, title, filename = title } = block;
   const displayName = own ? filename : undefined;
@@ -97,7 +97,7 @@ export function writeMedia(block: MediaBlock, own: boolean, path: string): Field
       return refusePart(
         block,
         path,
-        'The provider of this model needs the media type of this file: send it as a data URL that names one.',
+        'The provider of this model requires a media type: send the file as a data URL that names one.',
       );
     return { inlineData: { mimeType, data: writeBase64(source.data, bag.getForm(block)), displayName } };
   }

@@ -1,7 +1,7 @@
 /**
  * Converts Google's own schema format, a subset of OpenAPI's, to JSON Schema: types in lower case, `nullable`
- * as a type, counts as numbers. `parameters` and `responseSchema` use it. Every other protocol uses JSON
- * Schema.
+ * as a type, counts as numbers. Google's format is used in `parameters` and `responseSchema`. Every other
+ * protocol uses JSON Schema.
  */
 import { isObject, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 
@@ -12,7 +12,7 @@ const mapKeywords: ReadonlySet<string> = new Set(['properties', 'defs', '$defs']
 /** Keywords without an equivalent. The order of the properties replaces `propertyOrdering`. */
 const droppedKeywords: ReadonlySet<string> = new Set(['nullable', 'propertyOrdering', 'example']);
 
-/** Google takes keywords in snake_case too. */
+/** Google accepts keywords in snake_case too. */
 function toCamelCase(name: string): string {
   return name.replaceAll(/(?<=[a-z])_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
@@ -45,7 +45,7 @@ function allowNull(schema: Record<string, unknown>): Record<string, unknown> {
   };
 }
 
-/** Returns the same schema as JSON Schema. Other values stay as they are. */
+/** Converts a schema to JSON Schema. Returns any other value unchanged. */
 export function readOpenApi(schema: unknown): unknown {
   if (!isObject(schema)) return schema;
   const wire = Object.fromEntries(Object.entries(schema).map(([name, value]) => [toCamelCase(name), value]));

@@ -1,6 +1,6 @@
 /**
- * Reads a client's request: converts its spelling, checks it, and finds the facts that the gateway decides
- * by.
+ * Reads a client's request: converts its spelling, checks it, and collects the facts that routing and billing
+ * need.
  */
 import {
   GatewayError,
@@ -31,19 +31,19 @@ interface ReadBody extends CheckedBody {
 }
 
 export class GenerateCall extends ReadCall {
-  /** How the body was written, so that edits name its fields alike. */
+  /** How the client spelled the body, so that edits name its fields in the same way. */
   readonly spelling: readonly SpellingNote[];
-  /** The paths of `provider` objects, which no vendor may see. */
+  /** The paths of the gateway's own `provider` objects, which must not be sent upstream. */
   readonly providerPaths: readonly (readonly [string] | readonly [string, string])[];
   readonly modelPath: CheckedBody['modelPath'];
-  /** True if the current turn holds a call without a signature, made by another vendor or an older model. */
+  /** Whether the current turn holds a call without a signature, from another vendor or an older model. */
   readonly #hasUnsignedCall: boolean;
 
   constructor(read: ReadBody) {
     const { wire, text, spelling, modelPath } = read;
     const facts = readFacts(read);
     const { model, stream } = facts;
-    // If the request is inside the body of a count, the paths of the notes begin outside it.
+    // If a count body wraps the request, the paths of the notes begin at the wrapper and do not fit.
     const context = { model, stream, text, spelling: modelPath?.length === 2 ? [] : spelling };
     super(facts, () => decodeRequest(wire, context));
     this.spelling = spelling;
@@ -66,7 +66,7 @@ function readFacts({ wire, text, match, spelling }: ReadBody): CallFacts {
     candidates: config?.candidateCount ?? 1,
     effort: readEffort(wire),
     framing: match.framing ?? 'events',
-    // Every chunk of this wire reports its usage.
+    // Every chunk of this protocol reports the usage.
     usageWanted: true,
     size: measureInput(wire, text),
     fees: readFees(wire, spelling),
@@ -80,7 +80,7 @@ function readFacts({ wire, text, match, spelling }: ReadBody): CallFacts {
   };
 }
 
-/** Throws `invalid_request` with the path of the bad field, as the client wrote it. */
+/** Throws `invalid_request` with the path of the invalid field, as the client spelled it. */
 export function readRequest(body: unknown, text: string, match: Match): GenerateCall {
   const { body: converted, spelling } = readSpelling(body);
   try {
@@ -116,7 +116,7 @@ function findProvider(
   return modelPath?.length === 2 ? [['provider'], ['generateContentRequest', 'provider']] : [['provider']];
 }
 
-/** Searches have no limit, however many tools ask for them. The fee names the first such tool. */
+/** The number of searches has no limit, even with a single search tool. The fee names the first one. */
 function readFees({ tools }: Wire.Request, spelling: readonly SpellingNote[]): Fee[] {
   const [first] =
     tools?.flatMap((tool, place) => listSearches(tool).map((name) => `tools[${place}].${name}`)) ?? [];
@@ -126,8 +126,8 @@ function readFees({ tools }: Wire.Request, spelling: readonly SpellingNote[]): F
 }
 
 /**
- * Grounding that has a price per call, which no reply reports. The mode names the first tool that asks for
- * it. Searches in files stored at Google cost only their tokens.
+ * Returns modes for grounding that has a price per call, since no reply reports it. The mode names the first
+ * tool of its kind. Searches in files stored at Google cost only their tokens.
  */
 function readToolModes({ tools }: Wire.Request, spelling: readonly SpellingNote[]): Mode[] {
   return (['googleMaps', 'retrieval'] as const).flatMap((name): Mode[] => {
@@ -136,7 +136,7 @@ function readToolModes({ tools }: Wire.Request, spelling: readonly SpellingNote[
   });
 }
 
-/** Looks at the first call of each step in the current turn: Google signs no others. */
+/** Checks the first call of each step in the current turn: Google signs no other calls. */
 function hasUnsignedCall(contents: readonly Wire.Content[]): boolean {
   const current = contents.findLastIndex(
     ({ role, parts }) => role !== 'model' && !parts.some(({ functionResponse }) => functionResponse),
@@ -151,7 +151,7 @@ function hasUnsignedCall(contents: readonly Wire.Content[]): boolean {
 /** Tools that the client runs. Google runs all others. */
 const clientTools: ReadonlySet<string> = new Set(['functionDeclarations', 'computerUse']);
 
-/** An upper bound of the input. Media counts apart from the text that holds it. */
+/** Computes an upper bound of the input. Base64 media is counted as media, not as text. */
 function measureInput(
   { contents, systemInstruction, tools, cachedContent }: Wire.Request,
   text: string,
@@ -159,7 +159,7 @@ function measureInput(
   const meter = new MediaMeter();
   meter.fetched =
     (tools?.some((tool) => tool.urlContext || tool.fileSearch || tool.mcpServers) ?? false) ||
-    // We cannot know how much a vendor reads for a part of an unknown kind.
+    // How many tokens a provider reads for a part of an unknown kind is unknown.
     contents.some(({ role, parts }) => role !== 'model' && parts.some(Wire.isUnknownPart));
   const hasHostedTool = tools?.some((tool) =>
     Object.keys(tool).some((name) => tool[name] && !clientTools.has(name)),
@@ -185,18 +185,18 @@ function measureInput(
 
 interface CheckedBody {
   readonly wire: Wire.Request;
-  /** The path of the model in the body. Usually only the address names it. */
+  /** The path of the model in the body. Usually only the URL names the model. */
   readonly modelPath: readonly [string] | readonly [string, string] | undefined;
 }
 
-/** Throws `invalid_request` with the path of the first bad field, in camelCase. */
+/** Throws `invalid_request` with the path of the first invalid field, in camelCase. */
 function checkRequest(body: unknown): CheckedBody {
   const wire = checkWire(Wire.request, body);
   checkFields(wire, '');
   return { wire, modelPath: 'model' in wire ? ['model'] : undefined };
 }
 
-/** A count holds contents, with or without other fields of a request, or a whole request. */
+/** A count body holds contents, with or without other fields of a request, or a complete request. */
 function checkCount(body: unknown): CheckedBody {
   const { contents, generateContentRequest: inner, ...rest } = checkWire(Wire.count, body);
   if (inner) {
@@ -235,7 +235,7 @@ function checkParts(parts: readonly Wire.Part[], path: string): void {
   }
 }
 
-/** Calling modes that take no function names. */
+/** Calling modes that allow no function names. */
 const namelessModes: ReadonlySet<string> = new Set(['', 'AUTO', 'NONE', 'MODE_UNSPECIFIED']);
 
 function checkFields(wire: Wire.Request, path: string): void {

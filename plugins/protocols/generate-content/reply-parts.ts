@@ -1,6 +1,6 @@
 /**
- * Encodes canonical events as parts of a candidate's content, and collects the fields of its end. A stream
- * sends text as it arrives, a whole reply sends a block at a time. Both encoders share this class.
+ * Encodes canonical events as parts of a candidate's content, and collects the fields of its end. For a
+ * stream, text becomes a part as it arrives; for a JSON reply, each block becomes one part.
  */
 import type { CanonicalEvent, Opaque, ReplyContext, EventOf, Annotation } from '../../../core/index.ts';
 import { codeResult } from '../../shared/wire-kit/hosted-tools.ts';
@@ -24,22 +24,22 @@ interface Candidate {
 interface OpenBlock {
   readonly start: EventOf<'block-start'>;
   readonly from: number;
-  /** Citations without a position: they cover the whole block. */
-  readonly cited: Annotation[];
+  /** Citations without a position. They cover the entire block. */
+  readonly pendingCitations: Annotation[];
   readonly transcript: Transcript;
 }
 
 export class ReplyParts {
   readonly #context: ReplyContext;
-  /** Text is sent piece by piece. */
+  /** Whether text is sent piece by piece. */
   readonly #streamed: boolean;
-  /** The client does not want the model's thoughts. */
+  /** Whether the client requested no thoughts. */
   readonly #hidesThoughts: boolean;
   readonly #candidates = new Map<number, Candidate>();
   readonly #blocks = new Map<number, OpenBlock>();
-  /** The fields of each finished candidate other than its content. */
+  /** The fields of each finished candidate, except its content. */
   readonly endings = new Map<number, Fields>();
-  /** Set if the provider refused the prompt: then there are no candidates. */
+  /** Set if the provider refused the prompt. There are no candidates then. */
   promptFeedback: unknown;
 
   constructor(context: ReplyContext, streamed: boolean) {
@@ -57,7 +57,7 @@ export class ReplyParts {
         this.#blocks.set(event.block, {
           start: event,
           from: this.#ensureCandidate(event.candidate).transcript.length,
-          cited: [],
+          pendingCitations: [],
           transcript: new Transcript(),
         });
         if (event.kind === 'refusal') this.#ensureCandidate(event.candidate).refused = true;
@@ -93,7 +93,7 @@ export class ReplyParts {
 
   #cite({ candidate, block: number, annotation }: EventOf<'annotation'>): void {
     const block = this.#blocks.get(number);
-    if (block && annotation.start === undefined) block.cited.push(annotation);
+    if (block && annotation.start === undefined) block.pendingCitations.push(annotation);
     else this.#ensureCandidate(candidate).annotations.push(annotation);
   }
 
@@ -117,10 +117,11 @@ export class ReplyParts {
     const block = this.#blocks.get(number);
     if (!block) return [];
     this.#blocks.delete(number);
-    const { start, from, cited } = block;
+    const { start, from, pendingCitations } = block;
     const { text } = block.transcript;
     const { annotations, transcript: answer } = this.#ensureCandidate(start.candidate);
-    for (const annotation of cited) annotations.push({ ...annotation, start: from, end: answer.length });
+    for (const annotation of pendingCitations)
+      annotations.push({ ...annotation, start: from, end: answer.length });
     switch (start.kind) {
       case 'text':
       case 'refusal':
@@ -146,13 +147,16 @@ export class ReplyParts {
         if (isObject(part)) return [part];
         if (start.name === codeResult)
           return [{ codeExecutionResult: { outcome: 'OUTCOME_OK', output: text } }];
-        this.#context.reportLoss?.('server-tool', 'generate-content cannot show what another vendor ran');
+        this.#context.reportLoss?.(
+          'server-tool',
+          'generate-content cannot show tools that another vendor ran',
+        );
         return [];
       }
     }
   }
 
-  /** Hidden thoughts lose their seal with their text, which it covers. A seal without text is sent. */
+  /** A seal covers its text, so hidden thoughts lose both. A seal without text is sent. */
   #endSpeech(kind: string, text: string, opaque: readonly Opaque[]): Fields[] {
     const hidden = kind === 'reasoning' && this.#hidesThoughts && text !== '';
     if (hidden && opaque.length > 0)
@@ -184,7 +188,7 @@ export class ReplyParts {
     const hasOwnSources = 'groundingMetadata' in extras || 'citationMetadata' in extras;
     const grounding = hasOwnSources ? undefined : encodeGrounding(annotations, text);
     if (!hasOwnSources && !annotations.every(isCited))
-      this.#context.reportLoss?.('annotations', 'generate-content cites web pages only');
+      this.#context.reportLoss?.('annotations', 'generate-content only cites web pages');
     if (!hasOwnSources && annotations.some(({ start = 0 }) => start > text.length))
       this.#context.reportLoss?.('annotations.start', 'the answer is too long to locate all its citations');
     this.endings.set(index, {
@@ -204,7 +208,7 @@ function markThought(kind: string, part: Fields): Fields {
 
 const defaultTypes = { image: 'image/png', audio: 'audio/wav' } as const;
 
-/** Puts the first seal on the last part. Further seals get empty parts, as does one without any part. */
+/** Puts the first seal on the last part. Further seals, and a seal without any part, get empty parts. */
 function addSeals(parts: readonly Fields[], opaque: readonly Opaque[]): Fields[] {
   const [first, ...others] = opaque.map(writeSignature);
   if (first === undefined) return [...parts];

@@ -1,7 +1,7 @@
 /**
- * Sealed state in this wire's one field, `thoughtSignature`: Google's own as it is, another vendor's in an
- * envelope, which is base64 as well. Google documents placeholders for calls without a signature; they seal
- * nothing.
+ * Carries sealed state in the only field that this protocol has for it, `thoughtSignature`. Google's own
+ * state goes there unchanged, another vendor's in an envelope, which is base64 too. Google documents
+ * placeholders for calls without a signature; they seal nothing.
  */
 import type { Opaque } from '../../../core/index.ts';
 import { seal, unseal } from '../../shared/wire-kit/envelope.ts';
@@ -9,7 +9,7 @@ import type { Sides } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, vendorName, type Form, type Base64Form } from './bag.ts';
 
 const kind = 'signature';
-/** What Google takes in place of a signature. We send the first. */
+/** Google accepts these in place of a signature. The gateway sends the first. */
 export const placeholders = [
   'context_engineering_is_the_way_to_go',
   'skip_thought_signature_validator',
@@ -17,7 +17,7 @@ export const placeholders = [
 
 interface ReadSignature {
   readonly opaque: readonly Opaque[];
-  /** The placeholder, or how the base64 was written. */
+  /** The placeholder, or notes on how the base64 was written. */
   readonly form: readonly Form[];
 }
 
@@ -39,12 +39,12 @@ export function isNative(opaque: Opaque): boolean {
   return opaque.vendor === vendorName && opaque.kind === kind;
 }
 
-/** A reply's sealed state as `thoughtSignature` holds it. */
+/** Writes sealed state of a reply for the client. */
 export function writeSignature(opaque: Opaque): string {
   return isNative(opaque) ? opaque.value : seal(opaque);
 }
 
-/** The signature of a request's part: Google's own, or the placeholder that the client wrote, if any. */
+/** Returns the signature of a request's part: Google's own, or the placeholder that the client wrote. */
 export function restoreSignature(opaque: readonly Opaque[] | undefined, part: Sides): string | undefined {
   const notes = bag.listNotes(part, 'signature');
   const own = opaque?.find(isNative);
@@ -57,7 +57,7 @@ interface ReadBase64 {
   readonly form: readonly Base64Form[];
 }
 
-/** Converts text to the standard alphabet. Text that mixes both alphabets stays as it is. */
+/** Converts base64 to the standard alphabet. Text that mixes both alphabets stays unchanged. */
 export function readBase64(text: string): ReadBase64 {
   const isUrlSafe = text.includes('-') || text.includes('_');
   if (isUrlSafe && (text.includes('+') || text.includes('/'))) return { data: text, form: [] };

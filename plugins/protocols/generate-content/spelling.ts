@@ -1,13 +1,13 @@
 /**
- * Google takes every field in camelCase and in snake_case, and a single object in place of a list. We convert
- * a body to one spelling and keep notes on how it was written, so that the same body can be restored. A field
- * in both spellings is an error, because the vendor may read the one and we the other.
+ * Google accepts every field in camelCase and in snake_case, and a single object in place of a list. The
+ * gateway converts a body to one spelling, and keeps notes to restore the original. A field in both spellings
+ * is an error, because the vendor might read one of them and the gateway the other.
  */
 import { readMember } from '../../shared/wire-kit/values.ts';
 import { isObject, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError, formatPath } from '../../shared/wire-kit/wire-check.ts';
 
-/** The fields that we read. All others pass as they are written. */
+/** The fields that the gateway reads. All others keep their spelling. */
 const knownFields = splitNames(`
   systemInstruction toolConfig generationConfig generateContentRequest safetySettings cachedContent
   serviceTier inlineData mimeType displayName fileData fileUri functionCall functionResponse
@@ -19,26 +19,26 @@ const knownFields = splitNames(`
   responseModalities thinkingConfig includeThoughts thinkingBudget thinkingLevel speechConfig imageConfig
   audioTimestamp
 `);
-/** Fields whose content belongs to the client: its names are not ours to convert. */
+/** Fields whose content belongs to the client. The names inside are not converted. */
 const opaqueFields = splitNames(`
   args response parameters parametersJsonSchema responseSchema responseJsonSchema labels partMetadata
 `);
-/** Lists for which Google's documentation sometimes writes a single object. */
+/** Lists that Google's documentation sometimes writes as a single object. */
 const listFields = splitNames('contents parts tools functionDeclarations safetySettings');
 
 type Path = readonly (string | number)[];
 
-/** How one field was written: its path in camelCase, as JSON, after `snake:` or `one:`. */
+/** A note on how one field was written: after `snake:` or `one:`, its path in camelCase, as JSON. */
 export type SpellingNote = `${'snake' | 'one'}:${string}`;
 
 /**
- * Fields deeper than this, or below a longer name, pass as they are written. Each note repeats its whole
- * path, so without these limits the notes of a deep body would grow quadratically.
+ * Fields deeper than this, or below a longer name, keep their spelling. Each note repeats the complete path,
+ * so without these limits the notes of a deep body would grow quadratically.
  */
 const deepest = 16;
 const longestName = 64;
 
-/** `top_provider` → `topProvider`. */
+/** Returns `topProvider` for `top_provider`. */
 export function joinWords(name: string): string {
   return name.replaceAll(/_([a-z\d])/g, (_, letter: string) => letter.toUpperCase());
 }
@@ -47,14 +47,14 @@ function toSnakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** Converts the name of a known field from snake_case to camelCase. Any other name stays as it is. */
+/** Converts the name of a known field from snake_case to camelCase. Returns any other name unchanged. */
 function toCamelCase(name: string): string {
   if (!name.includes('_')) return name;
   const other = joinWords(name);
   return knownFields.has(other) && toSnakeCase(other) === name ? other : name;
 }
 
-/** The camelCase name of a field that its owner also has in snake_case, known to us or not. */
+/** Returns the camelCase name of any snake_case field, known or not, if its owner has both. */
 function findDuplicate(name: string, owner: Readonly<Record<string, unknown>>): string | undefined {
   if (!name.includes('_')) return undefined;
   const other = joinWords(name);
@@ -64,18 +64,18 @@ function findDuplicate(name: string, owner: Readonly<Record<string, unknown>>): 
 interface ReadSpelling {
   /** The body with known names in camelCase, and lists where the schema has lists. */
   readonly body: unknown;
-  /** How it was written, outermost field first. */
+  /** Notes on the original spelling, outermost field first. */
   readonly spelling: readonly SpellingNote[];
 }
 
-/** Converts a body to camelCase. Throws `invalid_request` if a field is there in both spellings. */
+/** Converts a body to camelCase. Throws `invalid_request` if a field occurs in both spellings. */
 export function readSpelling(body: unknown): ReadSpelling {
   if (isUsual(body)) return { body, spelling: [] };
   const spelling: SpellingNote[] = [];
   return { body: convert(body, [], spelling), spelling };
 }
 
-/** True if a body needs no conversion. Most need none, and this saves copying long ones. */
+/** Whether a body needs no conversion. Most bodies need none, so long ones need not be copied. */
 function isUsual(value: unknown): boolean {
   if (Array.isArray(value)) return value.every(isUsual);
   if (!isObject(value)) return true;
@@ -120,7 +120,7 @@ function isPath(value: unknown): value is Path {
   return Array.isArray(value) && value.every((part) => typeof part === 'string' || typeof part === 'number');
 }
 
-/** Restores the spelling of a body. Notes on fields that are no longer there are ignored. */
+/** Restores the spelling of a body. Ignores notes on fields that were removed. */
 export function writeSpelling(
   body: Record<string, unknown>,
   notes: readonly string[],
@@ -147,8 +147,8 @@ function rewrite(body: Record<string, unknown>, path: Path, rename: boolean): vo
 }
 
 /**
- * Spells paths whose notes are unknown: every name that the client wrote in snake_case once is in snake_case
- * everywhere. Undefined if the client wrote none so.
+ * Creates a speller for paths without a note: a name that the client wrote in snake_case anywhere is in
+ * snake_case everywhere. Returns undefined if the client wrote no such name.
  */
 export function createSpeller(notes: readonly SpellingNote[]): ((path: string) => string) | undefined {
   const names = new Set(notes.flatMap((note) => /^snake:.*"(\w+)"\]$/.exec(note)?.[1] ?? []));

@@ -1,7 +1,7 @@
 /**
- * Token counts of this wire. The candidates' count leaves out thoughts, the prompt's count leaves out what
- * Google's own tools read, and zeros are omitted. The total includes everything. Each chunk has the counts so
- * far.
+ * Converts token counts, in both directions. The candidates' count excludes thoughts, the prompt's count
+ * excludes the input of Google's own tools, and zeros are omitted. The total includes everything. Each chunk
+ * holds the counts so far.
  */
 import { toCount, type Usage } from '../../../core/index.ts';
 import { keepKnown, readObjects } from '../../shared/wire-kit/values.ts';
@@ -24,18 +24,18 @@ function readOutput(wire: Fields, prompt: number | undefined): number | undefine
   return Math.max(listed ?? 0, total - prompt);
 }
 
-/** The counts. Other fields, such as the counts by modality, are kept as they are. */
+/** Fields that hold the counts. Other fields, such as the counts by modality, are kept unchanged. */
 export const countFields = splitNames(`
   promptTokenCount cachedContentTokenCount candidatesTokenCount toolUsePromptTokenCount thoughtsTokenCount
   totalTokenCount
 `);
 
-/** An omitted count is zero if there are counts by modality, since clients want both together. */
+/** If there are counts by modality, an omitted count is zero, since clients expect both together. */
 function readWithMedia(media: readonly (number | undefined)[], count: unknown): number | undefined {
   return toCount(count) ?? (media.some((known) => known !== undefined) ? 0 : undefined);
 }
 
-/** Returns undefined if it holds no count. */
+/** Returns undefined if `wire` holds no counts. */
 export function decodeUsage(wire: Fields): Usage | undefined {
   const toolPrompt = toCount(wire.toolUsePromptTokenCount);
   const input = addCounts(toCount(wire.promptTokenCount), toolPrompt);
@@ -76,7 +76,7 @@ function encodeModalities(
   );
 }
 
-/** `vendorFields` are what a vendor of this wire reported beyond the counts. */
+/** `vendorFields` are the fields besides the counts, from a provider of this protocol. */
 export function encodeUsage(usage: Usage, vendorFields: Fields): Fields {
   const { input, output, reasoning, toolPrompt } = usage;
   const prompt = input === undefined ? undefined : Math.max(0, input - (toolPrompt ?? 0));

@@ -1,7 +1,6 @@
 /**
- * The request body of generate-content in camelCase, as `spelling.ts` returns it: every documented field with
- * its type and range. Unknown fields and values pass at every depth, and `null` means unset, as at the
- * vendor.
+ * The request body in camelCase, as `spelling.ts` returns it: every documented field with its type and range.
+ * Unknown fields and values pass at every depth, and `null` means unset, as with Google.
  */
 import { z } from 'zod';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
@@ -68,7 +67,7 @@ const toolConfig = z.looseObject({
     .nullish(),
 });
 
-/** Google takes five today. */
+/** Google accepts five today. The gateway watches the reply for the others. */
 const mostStops = 1000;
 const generationConfig = z.looseObject({
   temperature: allowNumber(0, 2).nullish(),
@@ -116,7 +115,7 @@ const fields = {
 };
 
 export const request = quicken(z.looseObject({ contents: z.array(content).min(1), ...fields }));
-/** The body of a count: the contents alone, or a whole request. */
+/** The body of a count: only the contents, or a complete request. */
 export const count = z.looseObject({
   contents: z.array(content).min(1).nullish(),
   generateContentRequest: request.nullish(),
@@ -146,12 +145,12 @@ export const partKinds = [
   'toolCall',
   'toolResponse',
 ] as const;
-/** Fields that accompany the content of a part. */
+/** Fields that may accompany the content of a part. */
 export const partAsides = splitNames(`
   thought thoughtSignature videoMetadata mediaResolution partMetadata mediaProcessing speechMetadata
 `);
 
-/** True if a part holds content of a kind that we do not know. */
+/** Whether a part holds content of an unknown kind. */
 export function isUnknownPart(part: Readonly<Record<string, unknown>>): boolean {
   const isSet = (name: string): boolean => part[name] !== undefined && part[name] !== null;
   return !partKinds.some(isSet) && Object.keys(part).some((name) => !partAsides.has(name) && isSet(name));

@@ -51,7 +51,7 @@ export class MessageEncoder {
 
   #writeAnnotation(part: OpenPart, annotation: Annotation): void {
     const wire = encodeAnnotation(annotation, part.textLength);
-    if (!wire) this.#context.reportLoss?.(`annotations.${annotation.kind}`, 'responses cites web pages only');
+    if (!wire) this.#context.reportLoss?.(`annotations.${annotation.kind}`, 'responses only cites web pages');
     else
       this.#writer.emit('response.output_text.annotation.added', {
         ...part.place,
