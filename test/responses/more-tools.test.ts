@@ -45,4 +45,25 @@ describe('tools in an item, for any provider', () => {
     expect(JSON.stringify(sent)).not.toMatch(/"role":"(assistant|model)"/);
     expect(JSON.parse(text)).toMatchObject({ output: [{ type: 'function_call', name: 'find' }] });
   });
+
+  it.each(wires)('in a namespace are called by their names on %s, as Codex needs it', async (wire) => {
+    const freeform = wire === 'chat-completions' || wire === 'responses';
+    const source = 'text("boats")';
+    quartet.vendors[wire].script(getModel(wire).upstream, {
+      toolCalls: [
+        { name: 'exec', freeform, arguments: freeform ? source : JSON.stringify({ input: source }) },
+      ],
+    });
+    const exec = {
+      type: 'custom',
+      name: 'exec',
+      format: { type: 'grammar', syntax: 'lark', definition: 'start: /.+/' },
+    };
+    const functions = { type: 'namespace', name: 'functions', description: '', tools: [exec, find] };
+    const { status, text } = await quartet.ask('responses', getModel(wire).id, offered(functions));
+    expect(status).toBe(200);
+    expect(JSON.parse(text)).toMatchObject({
+      output: [{ type: 'custom_tool_call', name: 'exec', namespace: 'functions', input: source }],
+    });
+  });
 });
