@@ -40,6 +40,21 @@ describe('models and prices of November 2026', () => {
     expect(costs).toEqual(['0.15', '0.3', '0.15', '0.3', '0.15', '0.15']);
   });
 
+  it('lists what each Gemini takes: sampling, and no penalties, which Google refuses', () => {
+    const written = ['google', 'google-vertex'].flatMap((vendor) =>
+      readCatalogue(getFileUrl(vendor)).filter(
+        ({ id, output }) => id.startsWith('google/gemini-') && output.join() === 'text',
+      ),
+    );
+    expect(written.length).toBeGreaterThan(20);
+    for (const { id, supportedParameters: listed } of written)
+      expect([id, listed.includes('temperature'), listed.includes('presence_penalty')]).toEqual([
+        id,
+        true,
+        false,
+      ]);
+  });
+
   it.each([
     ['gemini-4-argon', '2026-12-01', 'from-december', 4_000_000_000n, 20_000_000_000n],
     ['gemini-3.8-flash', '2027-01-01', 'from-2027', 1_500_000_000n, 7_500_000_000n],
