@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { RouteReply } from '../../core/index.ts';
+import type { Capabilities, RouteReply } from '../../core/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { formatUsdPerToken } from '../../plugins/shared/wire-kit/model-listing.ts';
 import { createHost, type TestHost } from '../support/host.ts';
@@ -93,6 +93,22 @@ describe('the model listing', () => {
         { id: 'vendor/family/model:free', owned_by: 'vendor', pricing: { prompt: '0', completion: '0' } },
       ],
     });
+  });
+
+  it.each<[Partial<Capabilities>, string]>([
+    [
+      { reasoning: { style: 'adaptive' }, sampling: false },
+      'include_reasoning max_tokens reasoning response_format stop structured_outputs tool_choice tools',
+    ],
+    [
+      { reasoning: { style: 'none' }, tools: false, structuredOutput: false },
+      'max_tokens stop temperature top_p',
+    ],
+  ])('says what a model takes whose vendor has no list, from its capabilities %j', async (flags, said) => {
+    const host = createHost([chatCompletions()]);
+    host.catalog.offer(provider, [makeModel({ id: 'a/b', capabilities: flags })]);
+    const { body } = await get(host, 'chat-model', { id: 'a/b' });
+    expect(JSON.parse(String(body)).supported_parameters.join(' ')).toBe(said);
   });
 
   it('returns one model by its id, which may hold slashes', async () => {

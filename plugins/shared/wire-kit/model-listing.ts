@@ -48,6 +48,20 @@ export function formatFees(price: Price | undefined): Record<string, string> {
   return formatPrices(fees, formatUsd);
 }
 
+/** The parameters that a model takes, as its vendor lists them, or else as its capabilities tell. */
+function listParameters({ supportedParameters, capabilities, output }: Model): readonly string[] {
+  if (supportedParameters.length > 0 || !output.includes('text')) return supportedParameters;
+  const { tools, structuredOutput, sampling, reasoning } = capabilities;
+  return [
+    'max_tokens',
+    'stop',
+    ...(reasoning.style === 'none' ? [] : ['include_reasoning', 'reasoning']),
+    ...(structuredOutput ? ['response_format', 'structured_outputs'] : []),
+    ...(sampling ? ['temperature', 'top_p'] : []),
+    ...(tools ? ['tool_choice', 'tools'] : []),
+  ].toSorted();
+}
+
 /** What all listings say of a model, as chat-completions and messages name it. */
 export function describeListed(model: Model): Record<string, unknown> {
   const { input, output } = model;
@@ -68,7 +82,7 @@ export function describeListed(model: Model): Record<string, unknown> {
       max_completion_tokens: model.outputLimit,
       is_moderated: model.moderated,
     },
-    supported_parameters: model.supportedParameters,
+    supported_parameters: listParameters(model),
     expiration_date: model.expires,
   };
 }
