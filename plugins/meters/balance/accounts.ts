@@ -14,11 +14,11 @@ import {
   type RecordOf,
 } from './rows.ts';
 
-/** A disabled account's keys are refused. A closed one stays closed, and gets no new keys. */
+/** The keys of a disabled account are refused. A closed account cannot be reopened or get new keys. */
 export const accountStates = ['open', 'disabled', 'closed'] as const;
 export type AccountState = (typeof accountStates)[number];
 
-/** Posted amounts, except `pending`, which is what reservations hold at the moment. */
+/** Posted amounts, except `pending`: the amount that reservations hold now. */
 const balanceFields = { total: readInteger, used: readInteger, pending: readInteger };
 export type Balance = RecordOf<typeof balanceFields>;
 export const readBalance = createReader(balanceFields);
@@ -26,7 +26,7 @@ export const readBalance = createReader(balanceFields);
 const accountFields = {
   ...balanceFields,
   name: readText,
-  /** The names of the accounts above it, nearest first. */
+  /** The names of the accounts above this account, nearest first. */
   line: readList,
   state: matchWord(accountStates),
   created: readCount,
@@ -36,7 +36,7 @@ export const readAccount = createReader(accountFields);
 
 export const creditKinds = ['top-up', 'bonus', 'gift-card'] as const;
 
-/** Later changes of what an account was credited. Each has a reason and an author. */
+/** Corrections of an account's credit. Each has a reason and an author. */
 export const correctionKinds = ['adjustment', 'refund', 'chargeback'] as const;
 export type CorrectionKind = (typeof correctionKinds)[number];
 export const creditSources = [...creditKinds, ...correctionKinds] as const;
@@ -55,11 +55,11 @@ export interface Credit {
   readonly amount: Nano;
   readonly kind: CreditSource;
   /**
-   * Where the credit comes from. The same reference is credited only once, even if it comes again for another
+   * Where the credit comes from. A reference is credited only once, even if it is sent again for another
    * account.
    */
   readonly reference: string | undefined;
-  /** Of corrections: why, and who made it. */
+  /** Only on corrections: why, and who made it. */
   readonly reason?: string | undefined;
   readonly author?: string | undefined;
   readonly at: number;
@@ -76,7 +76,7 @@ export type Credited = 'credited' | 'already_credited' | 'reference_taken' | 'no
 /** The most that one account can be credited in all: both databases keep amounts as 64-bit integers. */
 export const mostCredit: Nano = 2n ** 63n - 1n;
 
-/** An amount that is out of range itself is left to the database, which refuses it. */
+/** The database itself refuses a single amount that is out of range. */
 export function isTooMuch(total: Nano, amount: Nano): boolean {
   return amount <= mostCredit && (total + amount > mostCredit || total + amount < -mostCredit);
 }
@@ -84,17 +84,17 @@ export function isTooMuch(total: Nano, amount: Nano): boolean {
 /** What a key may do. Where a limit is undefined, the key may do what its account may. */
 const limitFields = {
   /**
-   * All it may ever spend. `reserve` checks this and `callsPerMinute`; the other limits are checked before it
-   * is called.
+   * The most that the key may ever spend. `reserve` checks this and `callsPerMinute`; callers check the
+   * other limits first.
    */
   spendCap: allowNull(readInteger),
-  /** The ids of the models it may call. */
+  /** The ids of the models that the key may call. */
   models: allowNull(readTexts),
-  /** Since when it is refused. */
+  /** Since when the key is refused. */
   expires: allowNull(readCount),
-  /** Calls are counted together with those of the keys that it replaced. */
+  /** Calls of the keys that this key replaced count towards the same limit. */
   callsPerMinute: allowNull(readCount),
-  /** Tags that all its calls have. */
+  /** Tags that every call of the key gets. */
   tags: readList,
   /** Whether an operator key may only read. */
   readOnly: readFlag,
@@ -104,7 +104,7 @@ export type KeyLimits = RecordOf<typeof limitFields>;
 const identityFields = {
   /** The start of its hash, which names it in every list and message. */
   id: readText,
-  /** SHA-256 of the secret, in hexadecimal digits. The secret itself is not kept anywhere. */
+  /** SHA-256 of the secret, in hexadecimal digits. The secret itself is not stored. */
   hash: readText,
   lastFour: readText,
   name: readText,
@@ -127,17 +127,17 @@ const keyFields = {
   /** The state of its account; `open` for operator keys. */
   accountState: matchWord(accountStates),
   created: readCount,
-  /** What its calls have cost, and what their reservations hold: both count against `spendCap`. */
+  /** What the key's calls have cost, and what their reservations hold. Both count against `spendCap`. */
   used: pickColumn('root_used', readInteger),
   pending: pickColumn('root_pending', readInteger),
-  /** The key that took its place, once it was rotated; this one works until it expires. */
+  /** After a rotation: the key that replaces this key, which works until it expires. */
   rotatedTo: allowNull(readText),
 };
 export type KeyRecord = RecordOf<typeof keyFields>;
 /** Reads a row of a key, joined with its root and its account. */
 export const readKey = createReader(keyFields);
 
-/** The changes to a key. What is not named stays as it is; null takes a limit away. */
+/** The changes to a key. Omitted fields stay as they are; null removes a limit. */
 export interface KeyChanges {
   readonly name?: string;
   readonly disabled?: boolean;

@@ -1,7 +1,7 @@
 /**
- * What a call may cost at worst, and how much of that an account can pay. Input is bounded by its bytes: no
- * tokeniser makes more tokens than bytes, and counting tokens takes too long. Output is bounded by its limit.
- * Where the balance is below the worst case, the limit is lowered instead of the call refused.
+ * What a call may cost at worst, and how much of that an account can pay. Input is bounded by its bytes:
+ * no tokeniser makes more tokens than bytes, and counting tokens takes too long. Output is bounded by its
+ * limit. If the balance is below the worst case, the limit is lowered instead of refusing the call.
  */
 import {
   computeAffordableOutput,
@@ -28,8 +28,8 @@ export interface Policy {
   /** The smallest output limit, in tokens, to which a call is lowered, unless its caller asked for less. */
   readonly leastOutput: number;
   /**
-   * Which target's cost is reserved: with the dearest, targets that cost more than the first stay in the
-   * grant.
+   * Which target's cost is reserved. With the dearest, the grant keeps targets that cost more than the
+   * first.
    */
   readonly reserve: 'first' | 'dearest';
 }
@@ -37,15 +37,16 @@ export interface Policy {
 type Granted = Extract<Reserved, { status: 'reserved' }>;
 
 /**
- * The smallest output worth calling for. A part of a picture is of no use, so all its tokens belong to it.
+ * The smallest output worth calling for. Part of a picture is useless, so it includes all tokens of a
+ * picture.
  */
 function computeLeastOutput({ leastOutput }: Policy, { call }: Planned, { model }: Target): number {
   return Math.max(leastOutput, countPictureTokens(call, model));
 }
 
 /**
- * The quotes, and before them some that reserve more for the first target: as much as each dearer target
- * could cost, the dearest first. So the dearest that the balance affords is taken.
+ * Puts quotes in front that reserve more for the first target: what each dearer target could cost, the
+ * dearest first. So the ledger takes the dearest that the balance affords.
  */
 function addDearerQuotes(quotes: readonly Quote[]): Quote[] {
   const [first] = quotes;
@@ -64,15 +65,15 @@ function pickLarger(first: Nano, second: Nano): Nano {
 }
 
 /**
- * What each target of a grant could cost, at least and at most, and what is owed for it if the call's end is
- * never known.
+ * What each target of a grant could cost, at least and at most, and what is owed for it if the gateway
+ * never learns how the call ended.
  */
 export function listQuotes({ targets, outputLimit }: Grant, planned: Planned, policy: Policy): Quote[] {
   const quotes = targets.map((target) => {
     const bound = boundUse(planned.call, target, outputLimit);
     const input = estimateInput(planned.call, target.model);
-    // At the price's own rates: where the call's end is not known, no one knows in which mode, or by which
-    // rule, it was served. A rule that is cheaper must still leave enough for that.
+    // At the price's own rates: if the call's end is unknown, so are the mode and the rule it was served
+    // by. A reservation under a cheaper rule must still cover that.
     const owed = computeCost({ input, output: 0 }, target.price);
     const most = pickLarger(owed, computeWorstCost(bound, target.price));
     const leastOutput = Math.min(bound.output, computeLeastOutput(policy, planned, target));
@@ -106,8 +107,8 @@ export function narrowGrant(
   const [first, ...rest] = grant.targets.slice(Math.max(0, quote - (quotes - grant.targets.length)));
   if (!first) throw new RangeError(`quote ${quote} was taken and there are ${grant.targets.length}`);
   const bound = boundUse(planned.call, first, grant.outputLimit);
-  // Where the balance is short, the sum is exact to the token, except that `least` is granted in full though
-  // it was rounded.
+  // If the balance is short, the sum is exact to the token, except that `least` is granted in full
+  // although it was rounded.
   const affordable =
     amount < computeWorstCost(bound, first.price)
       ? Math.max(
@@ -133,7 +134,7 @@ function describeNeed(quotes: readonly Quote[]): string {
   return `This call could cost ${formatUsd(needed)} USD, and`;
 }
 
-/** The error for a call of which no quote is affordable. */
+/** The error for a call that can afford none of its quotes. */
 export function buildBalanceError(
   quotes: readonly Quote[],
   { account, key }: Principal,
@@ -173,7 +174,7 @@ function formatMoment(at: number, zone: string): string {
   return `${new Intl.DateTimeFormat('sv-SE', format).format(at)} (${zone})`;
 }
 
-/** The error for a call that a budget refuses: which budget, what is left, and when it starts again. */
+/** The error for a call that a budget refuses: which budget, what is left, and when it resets. */
 export function buildBudgetError(
   quotes: readonly Quote[],
   { available, budget }: { readonly available: Nano; readonly budget: ShortBudget },

@@ -1,4 +1,4 @@
-/** What an auditor is given to read, what it knows, and what it reports. */
+/** What an auditor reads, remembers and reports. */
 import { priceSchema, usageSchema, type Nano, type Price, type Usage } from '../../../core/index.ts';
 import type { Entry } from './books.ts';
 import type { KnownBudgets } from './budgets/audit.ts';
@@ -9,7 +9,7 @@ export type Rule = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9' 
 
 export interface Finding {
   readonly rule: Rule;
-  /** The number of the wrong entry; undefined where the rule is not broken by a single one. */
+  /** The number of the wrong entry; undefined if no single entry breaks the rule. */
   readonly entry: number | undefined;
   readonly account: string | undefined;
   readonly message: string;
@@ -23,16 +23,16 @@ export interface About {
 
 export interface AuditReport {
   readonly ok: boolean;
-  /** How many were read, over all audits of this auditor. */
+  /** How many entries were read, over all audits of this auditor. */
   readonly entries: number;
   readonly accounts: number;
   readonly pending: number;
   readonly broken: number;
-  /** The first rules found broken; `broken` counts all. */
+  /** The first broken rules that were found; `broken` counts all of them. */
   readonly findings: readonly Finding[];
 }
 
-/** Rows of the kept sums, read right after the last entry that the auditor was given. */
+/** Rows of the stored sums, read right after the last entry that the auditor received. */
 export interface Kept {
   readonly accounts: Iterable<Row>;
   readonly keys: Iterable<Row>;
@@ -46,7 +46,7 @@ export interface Sums {
   available: Nano;
   reserved: Nano;
   revenue: Nano;
-  /** What was owed above reservations. An account may be below zero by this much. */
+  /** What was owed beyond reservations. The account's balance may be below zero by this amount. */
   excess: Nano;
 }
 
@@ -58,17 +58,14 @@ interface Open {
 }
 
 /**
- * What an auditor knows of the entries it was given: plain data, so that another one can continue from it
- * after the thread of the first has ended.
+ * What an auditor remembers of the entries it has read: plain data, so that another auditor can continue
+ * from it after the thread of the first has ended.
  */
 export interface Known {
   readonly accounts: Map<string, Sums>;
   readonly keys: Map<string, { used: Nano; pending: Nano }>;
   readonly open: Map<number, Open>;
-  /**
-   * Posts that took their whole reservation. Whether their cost is right is only known when no overage
-   * follows.
-   */
+  /** Posts that used up their reservation. Their cost can be checked only once no overage can follow. */
   readonly full: Map<number, { readonly cost: Nano; readonly entry: Entry }>;
   readonly adjusted: Set<number>;
   readonly budgets: KnownBudgets;
@@ -76,7 +73,7 @@ export interface Known {
   findings: Finding[];
   broken: number;
   entries: number;
-  /** The number of the last entry it was given. The next audit starts after it. */
+  /** The number of the last entry it received. The next audit starts after it. */
   last: number;
   /** How many audits it has reported. */
   audits: number;

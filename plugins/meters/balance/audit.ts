@@ -1,11 +1,11 @@
 /**
- * Reads the books and says where they break a rule. It computes everything from the entries, in their order,
- * and compares it with the kept sums; it uses none of the code that writes them. The rules have numbers. I1:
- * legs sum to zero. I2: kept sums are the sums of the entries. I3: no more is reserved than an account has.
- * I4: a reservation is pending, or has ended once. I5: a call is settled once. I6: an entry that ends a call
- * says why. I7: no more is posted than was reserved. I8: the charge is what the usage costs at the price of
- * that day. I9: totals only change by credits. I10 and I11 are about budgets, in `budgets/audit.ts`,
- * and I12 about roll-ups, in `calls/rollup-audit.ts`.
+ * Reads the books and reports where they break a rule. It computes everything from the entries, in their
+ * order, and compares the results with the stored sums; it shares no code with what writes them. The rules
+ * have numbers. I1: legs sum to zero. I2: stored sums are the sums of the entries. I3: no more is reserved
+ * than an account has. I4: a reservation is pending, or has ended once. I5: a call is settled once. I6: an
+ * entry that ends a call says why. I7: no more is posted than was reserved. I8: the charge is what the
+ * usage costs at the price of that day. I9: totals only change by credits. I10 and I11 are about budgets,
+ * in `budgets/audit.ts`, and I12 about roll-ups, in `calls/rollup-audit.ts`.
  */
 import { computeCost, formatUsd, type Nano } from '../../../core/index.ts';
 import { readAccount, isCorrection, fitsKind, readKey } from './accounts.ts';
@@ -65,7 +65,7 @@ export class Auditor {
     this.#rollups = new RollupAudit(known.rollups, (message) => this.#addFinding('I12', {}, message));
   }
 
-  /** To be called with the row of every entry, in the order of their numbers. */
+  /** Call it with the row of every entry, in the order of their numbers. */
   addEntry(row: Row): void {
     const entry = readEntry(row);
     const { number, account, credits, available, reserved, revenue } = entry;
@@ -89,7 +89,7 @@ export class Auditor {
     return this.#budgets.touched;
   }
 
-  /** Compares the kept sums with those of the entries, and returns everything found so far. */
+  /** Compares the stored sums with those of the entries, and returns everything found so far. */
   buildReport({ accounts, keys, pending, periods, rollups }: Kept): AuditReport {
     const before = { findings: this.known.findings, broken: this.known.broken };
     this.known.findings = [...before.findings];
@@ -126,8 +126,8 @@ export class Auditor {
       broken: this.known.broken,
       findings: this.known.findings,
     };
-    // Kept sums are compared again at the next audit, so those findings are not kept; entries are read only
-    // once.
+    // The next audit compares the stored sums again, so their findings are not remembered; entries are
+    // read only once.
     [this.known.findings, this.known.broken] = [before.findings, before.broken];
     return report;
   }
@@ -206,7 +206,7 @@ export class Auditor {
     sums.excess += entry.revenue;
   }
 
-  /** What an entry's own figures cost; undefined where it has none to compare. */
+  /** What an entry's own figures cost; undefined if it has none to compare. */
   #computeCost(entry: Entry): Nano | undefined {
     if (entry.price === undefined || entry.usage === undefined) return undefined;
     const [price, usage] = [this.#readPrice(entry.price), readUsage(entry.usage)];

@@ -1,11 +1,14 @@
 /**
  * Heartbeats from a separate thread. The event loop's own beats also record how far its calls have come.
- * While the event loop is blocked it sends none, and the thread sends them instead. So no other process takes
- * this one for dead while it lives, however long one turn of its loop takes. When the process dies, the
- * thread dies with it.
+ * While the event loop is blocked it sends none, and the thread sends them instead. So no other process
+ * takes this one for dead, however long one turn of its loop takes. When the process dies, the thread dies
+ * with it.
  */
 
-/** Looks for each lease. A beat comes after half a lease without one, so even the latest is well in time. */
+/**
+ * Checks per lease. The thread beats after half a lease without a beat, so even its latest beat is well in
+ * time.
+ */
 const looksPerLease = 6;
 
 export class BackupHeartbeat {
@@ -21,7 +24,7 @@ export class BackupHeartbeat {
     this.#beat = beat;
   }
 
-  /** Call it before a reservation: from then on heartbeats are needed. */
+  /** Call it before a reservation, which needs heartbeats. */
   begin(): void {
     this.#askedAt = performance.now();
     if (this.#timer) return;
@@ -45,10 +48,10 @@ export class BackupHeartbeat {
     if (now - this.#beatenAt < this.#lease / 2) return;
     this.#beatenAt = now;
     try {
-      // What was asked for just now may not be in the tables yet.
+      // A reservation requested a moment ago may not be in the tables yet.
       if (!(await this.#beat()) && now - this.#askedAt > this.#lease) this.stop();
     } catch {
-      // The ledger cannot be used. Every process sees that, and takes no other for dead meanwhile.
+      // The ledger is unavailable. Every process notices, and takes no other for dead meanwhile.
       this.#beatenAt = 0;
     }
   }

@@ -1,6 +1,6 @@
 /**
- * Copies of a SQLite ledger. `backup` copies a ledger while a gateway uses it; `restore` puts a copy in the
- * ledger's place, and keeps what was there.
+ * Copies of a SQLite ledger. `backup` copies a ledger while a gateway uses it; `restore` puts a copy in
+ * the ledger's place, and keeps the replaced ledger.
  */
 import { chmodSync, closeSync, copyFileSync, existsSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -45,7 +45,7 @@ function checkVersion(copy: string, from: string): void {
   }
 }
 
-/** Rejects unless the books are sound. The log of operators' actions in them gets the action. */
+/** Rejects unless the books are sound. Adds the action to their log of operators' actions. */
 async function auditCopy(file: string, action?: Action): Promise<number> {
   const copy = await openStore({ kind: 'sqlite', file }, '', { mustExist: true });
   try {
@@ -60,8 +60,8 @@ async function auditCopy(file: string, action?: Action): Promise<number> {
 }
 
 /**
- * Throws while any process has the ledger open: a gateway would go on writing to the file that was moved
- * away. SQLite removes its write-ahead log only if no other connection has the file open.
+ * Throws while any process has the ledger open: a gateway would continue to write to the file that was
+ * moved away. SQLite removes its write-ahead log only if no other connection has the file open.
  */
 function closeLog(file: string): void {
   const database = new DatabaseSync(file, { timeout: 100 });

@@ -34,7 +34,7 @@ const entryFields = {
   available: readInteger,
   reserved: readInteger,
   revenue: readInteger,
-  /** On all entries but credits: the id of the call, and of the key that pays. */
+  /** On all entries but credits: the ids of the call and of the key that pays. */
   call: pickColumn('call_id', allowNull(readText)),
   key: allowNull(readText),
   /** The number of the `reserve` entry that this one ends or follows. */
@@ -52,27 +52,27 @@ const entryFields = {
   ...consumedFields,
   usage: allowNull(readText),
   costs: allowNull(readText),
-  /** What the vendor bills; undefined if it is what was charged. */
+  /** What the vendor bills; undefined if it equals the charge. */
   vendor: allowNull(readInteger),
   /** The periods of budgets that the call counts in, as `readShares` reads them. */
   budgets: allowNull(readText),
   /**
-   * `recovered`: another process ended it. `late`: it came after a recovery or an expiry. `suspect`: figures
-   * were bounded, or their price is not known.
+   * `recovered`: another process ended the call. `late`: the entry came after a recovery or an expiry.
+   * `suspect`: figures were bounded, or their price is not known.
    */
   flags: readFlags,
 };
 /**
  * One immutable row of the books. Its legs move money between four books of one account and sum to zero:
- * `credits` (minus what was ever credited), `available`, `reserved`, and `revenue` (what was used).
+ * `credits` (minus everything ever credited), `available`, `reserved`, and `revenue` (what was used).
  */
 export type Entry = RecordOf<typeof entryFields>;
 /** Reads a row of an entry, joined with its account and the entry that reserved. */
 export const readEntry = createReader(entryFields);
 
 /**
- * Selects rows after the one numbered `after`, in the order in which they were written. Fields that are
- * undefined select nothing.
+ * Selects rows after the one numbered `after`, in the order in which they were written. Undefined fields
+ * do not filter.
  */
 export interface EntryQuery {
   readonly account?: string | undefined;
@@ -80,9 +80,9 @@ export interface EntryQuery {
   readonly call?: string | undefined;
   /** Of credits and their corrections. */
   readonly reference?: string | undefined;
-  /** Only these kinds; all of them where undefined. */
+  /** Only these kinds; all kinds if undefined. */
   readonly kinds?: readonly EntryKind[] | undefined;
-  /** From this moment on, and before that one. */
+  /** From `from` (inclusive) to `to` (exclusive). */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
   readonly after?: number | undefined;
@@ -98,7 +98,7 @@ export interface UsageQuery {
   readonly model?: string | undefined;
   readonly from?: number | undefined;
   readonly to?: number | undefined;
-  /** What to group by. Where it is empty, one row sums up everything. */
+  /** What to group by. If it is empty, one row sums up everything. */
   readonly by: readonly UsageGroup[];
 }
 
@@ -111,8 +111,8 @@ const usageFields = {
   vendor: readInteger,
 };
 /**
- * The sum of calls that were posted. Overages and adjustments are part of `cost`. It has the groups that were
- * asked for; a day is an ISO date in UTC.
+ * The sum of calls that were posted. Overages and adjustments are part of `cost`. It has the fields it is
+ * grouped by; a day is an ISO date in UTC.
  */
 export type UsageRow = RecordOf<typeof usageFields> & Readonly<Partial<Record<UsageGroup, string>>>;
 export const readSums = createReader(usageFields);
@@ -139,7 +139,7 @@ const pendingFields = {
   sent: readFlag,
   delivered: readCount,
 };
-/** A pending reservation, with what its owner's last beat said of the call. */
+/** A pending reservation, with what its owner's last beat reported of the call. */
 export type PendingRecord = RecordOf<typeof pendingFields>;
 /** Reads a row of a pending reservation, joined with its account. */
 export const readPending = createReader(pendingFields);
@@ -149,7 +149,7 @@ const totalFields = {
   keys: readCount,
   pendingCalls: readCount,
   pendingAmount: readInteger,
-  /** When the oldest pending reservation was made; undefined where there is none. */
+  /** When the oldest pending reservation was made; undefined if there is none. */
   oldestPending: allowNull(readCount),
 };
 export type Totals = RecordOf<typeof totalFields>;

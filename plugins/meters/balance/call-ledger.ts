@@ -1,7 +1,7 @@
 /**
- * Decides on reservations and their ends, whatever database keeps them. What the calls of one transaction
- * change is kept in memory, so that they are decided one after another and the sums are written once at the
- * end. A store gives the rows that it has read, and writes the entries.
+ * Decides on reservations and their ends, for either database. The changes of one transaction's calls stay
+ * in memory, so that calls are decided one after another and the sums are written once at the end. A store
+ * passes in the rows that it has read, and writes the entries.
  */
 import type { Nano } from '../../../core/index.ts';
 import type { Line, Sheet, Spender } from './budgets/sheet.ts';
@@ -37,18 +37,18 @@ export interface Change<Id> {
   readonly id: Id;
   used: Nano;
   pending: Nano;
-  /** Of a root whose calls were counted: when the minute began, and how many calls it has. */
+  /** Of a root with a rate limit: when the current minute began, and how many calls it counts. */
   minute: number | undefined;
   calls: number | undefined;
 }
 
-/** What is written of a reservation, besides its request. */
+/** What is stored of a reservation, besides its request. */
 export interface Reservation {
   readonly account: bigint;
   readonly root: string | undefined;
   readonly amount: Nano;
   readonly taken: Quote;
-  /** The periods of budgets that it counts in. */
+  /** The periods of budgets that the reservation counts in. */
   readonly budgets: string | undefined;
 }
 
@@ -61,7 +61,7 @@ export interface CallTables {
   };
   findAccount(name: string): FoundAccount | undefined;
   findKey(id: string): FoundKey | undefined;
-  /** The call that has a claim at this moment. */
+  /** The call that holds a claim now. */
   findHolder(claim: string, at: number): ClaimRecord | undefined;
   /** Returns a reservation that is pending, and removes it. */
   takePending(call: string): Pending | undefined;
@@ -137,7 +137,7 @@ export class CallLedger {
     return past ? this.#addEndings(past.held, endLate(past, settlement)) : { status: 'not_found' };
   }
 
-  /** Ends a pending call whose owner is dead. Undefined: it has ended meanwhile. */
+  /** Ends a pending call whose owner is dead. Returns undefined if it has ended meanwhile. */
   recover(progress: Progress, at: number): RecoveredCall | undefined {
     const { id, owed } = progress;
     const pending = this.#tables.takePending(id);
@@ -147,14 +147,14 @@ export class CallLedger {
     return { id, status: sent ? 'posted' : 'voided', amount: sent ? owed : 0n };
   }
 
-  /** Ends a pending call that is too old. False: it has ended meanwhile. */
+  /** Ends a pending call that is too old. Returns false if it has ended meanwhile. */
   expire(call: string, at: number): boolean {
     const pending = this.#tables.takePending(call);
     if (pending) this.#endPending(pending, expireReservation(pending.amount, at), 'free');
     return pending !== undefined;
   }
 
-  /** Forgets the changes, since they are written, or undone. */
+  /** Forgets the changes after they were written or rolled back. */
   forget(): void {
     this.accounts.clear();
     this.roots.clear();

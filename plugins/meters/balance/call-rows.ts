@@ -14,7 +14,7 @@ export interface FoundAccount {
 /** A key before this transaction changes anything. */
 export interface FoundKey {
   readonly root: string;
-  /** What is left of its cap; undefined where it has none. */
+  /** What is left of its cap; undefined if it has none. */
   readonly left: Nano | undefined;
   /** How many calls it may make in a minute, if that is limited, and how many it has made. */
   readonly rate: number | undefined;

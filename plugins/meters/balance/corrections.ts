@@ -12,7 +12,7 @@ const actionFields = {
   author: readText,
   /** The route or the verb. */
   action: readText,
-  /** What it was done to, as in the path or the arguments. */
+  /** What the action changed, as in the path or the arguments. */
   subject: readText,
   /** The body or the options, as JSON text; never a secret. */
   detail: readText,
@@ -22,7 +22,7 @@ export type ActionRecord = RecordOf<typeof actionFields>;
 export type Action = Omit<ActionRecord, 'number'>;
 export const readAction = createReader(actionFields);
 
-/** Whether the answer of an operation says that it changed anything. */
+/** Whether the result of an operation means that it changed anything. */
 export function isChange(answer: unknown): boolean {
   const status = typeof answer === 'object' && answer !== null && 'status' in answer ? answer.status : answer;
   return status === true || ['changed', 'moved', 'credited', 'created'].includes(String(status));

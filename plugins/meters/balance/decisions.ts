@@ -1,6 +1,6 @@
 /**
- * What an operation does to the books, whatever database keeps them: which quote a reservation takes, and
- * which entries end it. These functions are pure: the caller has read what they need, and writes what they
+ * What an operation does to the books, in either database: which quote a reservation takes, and which
+ * entries end it. These functions are pure: the caller has read what they need, and writes what they
  * return.
  */
 import type { Nano } from '../../../core/index.ts';
@@ -52,7 +52,7 @@ export function takeQuote(
   return { status: 'short', by: isCapped ? 'cap' : 'balance', available: affordable };
 }
 
-/** What an entry that ends a call, or follows its end, says of the call. */
+/** What an entry that ends a call, or follows its end, records of the call. */
 export type Facts = Consumption & Pick<Settlement, 'reason' | 'basis' | 'at' | 'vendor'>;
 
 /** The consumption of a call that was sent to no vendor. */
@@ -83,7 +83,7 @@ export interface Ended {
   readonly settled: Settled;
 }
 
-/** Ends a reservation: what is `owed` is posted, and the rest given back. Undefined voids it. */
+/** Ends a reservation: what is `owed` is posted, and the rest released. Undefined voids it. */
 export function endReservation(reserved: Nano, owed: Nano | undefined, facts: Facts, flags: string): Ended {
   if (owed === undefined) {
     return {
@@ -104,8 +104,8 @@ export function endReservation(reserved: Nano, owed: Nano | undefined, facts: Fa
   };
   const settled: Settled = { status: 'posted', posted, overage };
   if (overage === 0n) return { endings: [post], settled };
-  // An overage repeats who served the call, so that the same filters find it. The figures are on the post
-  // alone.
+  // An overage repeats who served the call, so that the same filters find it. Only the post has the
+  // figures.
   const { model, provider, price, reason, basis, at } = facts;
   const vendor = facts.vendor === undefined ? undefined : 0n;
   const above = { ...nothing, model, provider, price, reason, basis, at, vendor };
@@ -128,8 +128,8 @@ export function expireReservation(reserved: Nano, at: number): Ended {
 }
 
 /**
- * Whether a call whose owner is dead counts as sent. One that no beat reported does: it goes out as soon as
- * its reservation is durable, so the vendor may well have worked for it.
+ * Whether a call whose owner is dead counts as sent. A call that no beat reported does: it is sent as soon
+ * as its reservation is durable, so the vendor may well have worked on it.
  */
 export function wasSent({ sent, attempts }: Progress): boolean {
   return sent || attempts === 0;
@@ -187,7 +187,7 @@ export function findMinute(last: Minute, at: number): Minute {
   return Math.abs(at - last.began) < minute ? last : { began: at, calls: 0 };
 }
 
-/** Whether a call at this moment exceeds the key's rate, which is undefined where it has none. */
+/** Whether a call at this moment exceeds the key's rate. An undefined rate is no limit. */
 export function checkRate(
   rate: number | undefined,
   last: Minute,
@@ -198,7 +198,7 @@ export function checkRate(
   return calls < rate ? undefined : { status: 'limited', rate, wait: began + minute - at };
 }
 
-/** How a reservation ended that is not pending any more, and what was posted for it until then. */
+/** How a reservation ended, and what has been posted for it so far. */
 export interface Past {
   readonly kind: string;
   readonly flags: string;
@@ -207,8 +207,8 @@ export interface Past {
 }
 
 /**
- * Settles a call whose reservation has already ended. Where another process ended it, what its owner knows
- * better becomes an adjustment.
+ * Settles a call whose reservation has already ended. If another process ended it, the difference to what
+ * its owner knows becomes an adjustment.
  */
 export function endLate({ kind, flags, posted, isAdjusted }: Past, settlement: Settlement): Ended {
   const wasTaken = kind === 'expire' || flags.split(' ').includes('recovered');

@@ -84,7 +84,7 @@ const usage = z.object({ by: z.array(z.string()), data: z.array(usageRow) });
 
 const audit = z.looseObject({ ok: z.boolean(), entries: z.int(), findings: z.array(z.unknown()) });
 
-/** What a route does in words, and its reply; the rest is known from its handler. */
+/** A route's summary and reply; its handler defines the rest. */
 interface Described {
   readonly summary: string;
   readonly details?: string;

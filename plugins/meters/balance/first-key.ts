@@ -1,6 +1,6 @@
 /**
- * Gives a ledger without any key an account with a little credit, and a key to it, so that a new gateway can
- * be tried at once.
+ * Gives a ledger without any key an account with a little credit, and a key to it, so that a new gateway
+ * works immediately.
  */
 import { formatUsd, type Nano } from '../../../core/index.ts';
 import { issueKey } from './keys.ts';
@@ -9,8 +9,8 @@ import type { Store } from './store.ts';
 const account = 'default';
 
 /**
- * Returns the lines to print; undefined where there are keys already. Without credit no key is made: its
- * secret would stay in a log, unusable until credit is added.
+ * Returns the lines to print; undefined if there are keys already. Without credit no key is created: its
+ * secret would stay in a log, and work as soon as credit is added.
  */
 export async function makeFirstKey(store: Store, credit: Nano): Promise<string | undefined> {
   if (await store.hasKeys()) return undefined;

@@ -1,9 +1,9 @@
 /**
  * Sends heartbeats for this process, and settles the calls of dead ones. Each beat renews this process's
- * claim to its own reservations and records how far their calls have come. An owner that did not beat for the
- * length of its lease is dead: its reservations are ended by what its last beat recorded. That time is
- * measured by this process's own clock, between looks that succeeded one after the other. So a clock that
- * jumps, a machine that slept or a ledger that failed does not make a living process seem dead.
+ * claim to its own reservations and records how far their calls have come. An owner that did not beat for
+ * the length of its lease is dead: its reservations are ended by what its last beat recorded. That time is
+ * measured by this process's own clock, between successive reads that succeeded. So a clock that jumps, a
+ * machine that slept or a ledger that failed does not make a living process seem dead.
  */
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import { formatUsd, Running, type Host, type Planned } from '../../../core/index.ts';
@@ -16,11 +16,11 @@ export interface HeartbeatOptions {
   /** Milliseconds between two beats, and milliseconds without a beat after which an owner is dead. */
   readonly every: number;
   readonly lease: number;
-  /** Milliseconds after which any process gives a reservation back. */
+  /** Milliseconds after which any process releases a reservation. */
   readonly longestCall: number;
-  /** Called after each beat that succeeded. Rejects where the ledger fails meanwhile. */
+  /** Called after each beat that succeeded. Rejects if the ledger fails meanwhile. */
   onBeat(): Promise<void>;
-  /** Called after each round, with why the ledger failed in it. */
+  /** Called after each round, with the ledger's failure if there was one. */
   onRound(failure: unknown): void;
   /** Called with each call that was recovered. */
   onRecovered(call: RecoveredCall): void;
@@ -28,7 +28,7 @@ export interface HeartbeatOptions {
 
 /** Reservations that are ended in one transaction. */
 const part = 200;
-/** Beats between two looks for reservations that are too old. */
+/** Beats between two searches for reservations that are too old. */
 const expireEvery = 60;
 /**
  * Milliseconds that the wall clock may gain or lose between two beats. If it gains or loses more, it has
@@ -38,7 +38,7 @@ const mostUneven = 60_000;
 
 interface Live {
   readonly exchange: Planned;
-  /** What the last beat said of it, so that only what has changed is sent again. */
+  /** What the last beat reported, so that the next one sends only what has changed. */
   reported: string;
 }
 
@@ -142,8 +142,8 @@ export class Heartbeat {
    */
   async checkOwners(now: number): Promise<void> {
     const { store, every, lease } = this.#options;
-    // After a long gap this process may have slept, and the others with it. So a gap counts for little, or
-    // not at all.
+    // After a long gap this process may have slept, and the others with it. So a long gap counts for
+    // little or nothing.
     const gap = now - this.#lookedAt;
     const passed = gap > lease ? 0 : Math.min(gap, every * 1.5);
     this.#lookedAt = now;
@@ -154,7 +154,7 @@ export class Heartbeat {
       const before = this.#seen.get(other.owner);
       const isIdle = other.pending === 0;
       const still = before?.beat === other.beat && before.isIdle === isIdle ? before.still + passed : 0;
-      // An owner that never beat has stated no lease: ours is taken.
+      // An owner that never beat has stated no lease, so ours applies.
       if (still >= Math.max(other.lease, lease)) dead.push(other);
       else seen.set(other.owner, { beat: other.beat, isIdle, still });
     }
@@ -198,7 +198,7 @@ export class Heartbeat {
   }
 
   /**
-   * Gives back reservations that are too old. Ages are not known across a jump of the wall clock, or from
+   * Releases reservations that are too old. Ages cannot be measured across a jump of the wall clock, or
    * before this process began to watch it, so it first waits for the full time.
    */
   async #expireReservations(): Promise<void> {

@@ -9,12 +9,15 @@ import { GatewayError, type Parsed, type Replay } from '../../../core/index.ts';
 import type { Claim, ClaimRecord, Store } from './store.ts';
 
 export const idempotencyOptions = z.strictObject({
-  /** Seconds for which an outcome is kept. */
+  /** Seconds for which an outcome is stored. */
   ttl: z
     .int()
     .positive()
     .default(24 * 3600),
-  /** Bytes of a reply that are kept at most. A retry of a longer one gets the beginning and then an error. */
+  /**
+   * The most bytes of a reply that are stored. A retry of a longer stream gets its beginning and then an
+   * error.
+   */
   largest: z
     .int()
     .min(0)
@@ -25,10 +28,10 @@ export type IdempotencyOptions = z.output<typeof idempotencyOptions>;
 
 const header = 'idempotency-key';
 const longestKey = 255;
-/** Seconds after which the outcome of a running call may be asked for again. */
+/** Seconds after which a client may retry while the first call still runs. */
 const retryAfter = 1;
 
-/** Milliseconds between two sweeps of outcomes whose time is over, and how many go at once. */
+/** Milliseconds between two sweeps of expired outcomes, and how many one statement deletes. */
 const sweepEvery = 60_000;
 const sweepSize = 500;
 
@@ -36,15 +39,14 @@ async function sweepOutcomes(store: Store): Promise<void> {
   while ((await store.sweep({ at: Date.now(), limit: sweepSize })) === sweepSize);
 }
 
-/** Deletes outcomes whose time is over, from time to time. Returns a function that stops it. */
+/** Deletes expired outcomes from time to time. Returns a function that stops it. */
 export function keepSweeping(store: Store): () => void {
   const timer = setInterval(() => void sweepOutcomes(store).catch(() => undefined), sweepEvery).unref();
   return () => clearInterval(timer);
 }
 
 /**
- * The claim of a call; undefined where it sent no key. Throws `invalid_request` for a key that cannot be
- * meant.
+ * The claim of a call; undefined if the client sent no key. Throws `invalid_request` for a malformed key.
  */
 export function readClaim(parsed: Parsed, { ttl }: IdempotencyOptions): Claim | undefined {
   const key = parsed.headers[header];
@@ -64,7 +66,7 @@ export function readClaim(parsed: Parsed, { ttl }: IdempotencyOptions): Claim | 
 }
 
 /**
- * Of a JSON body the text is compared. The text of a form lacks its files, and boundaries differ each time,
+ * JSON bodies are compared as text. The text of a form lacks its files, and boundaries differ each time,
  * so a form is compared by what it decodes to.
  */
 function computeFingerprint({ protocol, operation, call, text, getRequest }: Parsed): string {
@@ -76,7 +78,7 @@ function computeFingerprint({ protocol, operation, call, text, getRequest }: Par
   return digest.digest('hex');
 }
 
-/** The error for a call that wants a claim which another call has. */
+/** The error for a call whose claim another call holds. */
 export function buildClaimError(held: ClaimRecord, wanted: Claim | undefined): GatewayError {
   if (held.fingerprint !== wanted?.fingerprint) {
     return new GatewayError(
@@ -93,8 +95,8 @@ export function buildClaimError(held: ClaimRecord, wanted: Claim | undefined): G
 }
 
 /**
- * The stored outcome to send again; undefined if no call holds the claim: this one is recorded. Throws if the
- * outcome cannot be sent.
+ * The stored outcome to send again; undefined if no call holds the claim, so this call's outcome will be
+ * stored. Throws if the outcome cannot be sent.
  */
 export async function findReplay(
   parsed: Parsed,
@@ -117,7 +119,7 @@ export async function findReplay(
   };
 }
 
-/** The part of a stream that was kept, which ends with a whole frame, followed by the error. */
+/** The stored beginning of a stream, which ends with a complete frame, followed by the error. */
 function appendError(body: Uint8Array, error: GatewayError, { protocol, call }: Parsed): Uint8Array {
   const kept = Buffer.from(body);
   const text = kept.toString('utf8');

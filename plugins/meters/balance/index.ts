@@ -1,7 +1,7 @@
 /**
- * Prepaid balance: what a call could cost is reserved before it is sent, and settled when it has ended, in a
- * ledger that also knows the keys. A call is not sent before its reservation is durable, and the last bytes
- * of its reply wait for the entry that settles it.
+ * Prepaid balance: what a call could cost is reserved before it is sent, and settled when it has ended, in
+ * a ledger that also stores the keys. A call is not sent before its reservation is durable, and the last
+ * bytes of its reply wait for the entry that settles it.
  */
 import { z } from 'zod';
 import { definePlugin, GatewayError, longestDeadline, usd, type Host } from '../../../core/index.ts';
@@ -32,14 +32,16 @@ import { topUpOptions, createTopUpRoute } from './top-ups.ts';
 export type * from './store.ts';
 
 const options = z.strictObject({
-  /** Where the ledger is kept. */
+  /** Where the ledger is stored. */
   store: storeOptions.prefault({ kind: 'sqlite' }),
   /**
    * What happens to a call whose worst case the balance does not cover: its output limit is lowered, or it is
    * refused.
    */
   whenShort: z.enum(['lower', 'refuse']).default('lower'),
-  /** Tokens of output a limit is never lowered below; 16 is the least that responses clients may ask for. */
+  /**
+   * The output limit in tokens is never lowered below this; 16 is the least that the responses API allows.
+   */
   leastOutput: z.int().positive().default(16),
   /**
    * What is reserved for a call: what the first of its targets could cost, or the dearest that the balance
@@ -54,15 +56,15 @@ const options = z.strictObject({
   settle: z.enum(['before-reply', 'after-reply']).default('before-reply'),
   /** What is charged above or below the vendors' prices. */
   markup: z.array(markupSchema).max(1000).default([]),
-  /** Where the balance endpoint answers. */
+  /** The paths of the balance endpoint. */
   addresses: z
     .array(z.string().startsWith('/'))
     .default(['/v1/user/balance', '/alpha/user/balance', '/beta/user/balance']),
-  /** USD of bonus credit that comes with the first key of a new ledger. With 0 no first key is made. */
+  /** USD of bonus credit that comes with the first key of a new ledger. With 0 no first key is created. */
   firstCredit: usd.refine((amount) => amount >= 0n, 'must not be negative').prefault('1'),
-  /** How long, and how much of, the outcome of a call with an `Idempotency-Key` is kept. */
+  /** How long and up to which size the outcome of a call with an `Idempotency-Key` is stored. */
   idempotency: idempotencyOptions.prefault({}),
-  /** The signed webhook that credits accounts; there is none unless its secret is given. */
+  /** The signed webhook that credits accounts; it is off unless its secret is set. */
   topUps: topUpOptions.optional(),
   budgets: z
     .strictObject({
@@ -72,11 +74,11 @@ const options = z.strictObject({
     .prefault({}),
   /** Seconds without a heartbeat after which a process is dead. The others then settle its calls. */
   lease: z.number().min(0.1).max(longestDeadline).default(3),
-  /** Hours after which a reservation is given back, even if its call never ended. */
+  /** Hours after which a reservation is released, even if its call never ended. */
   longestCall: z.number().positive().default(24),
-  /** Days for which ended calls are kept; 0: none are stored. */
+  /** Days for which ended calls are stored; 0 stores none. */
   retention: z.number().min(0).max(3650).default(30),
-  /** Seconds between two audits of new entries; 0: only `tollgate audit` audits. */
+  /** Seconds between two audits of new entries; with 0 only `tollgate audit` audits. */
   auditEvery: z.number().min(0).max(longestDeadline).default(60),
 });
 
@@ -143,7 +145,7 @@ function tapCalls(
     return claim && findReplay(parsed, claim, service().store, idempotency);
   });
 
-  // After all other taps, which choose by the vendors' prices.
+  // Runs after all other taps, which choose by the vendors' prices.
   hooks.route.tap({ name: 'balance', stage: 100 }, (targets, { principal }) =>
     markups.applyRules(targets, principal),
   );
@@ -164,7 +166,7 @@ function tapCalls(
     if (taken.status === 'claimed') throw buildClaimError(taken.claim, claim);
     reserved.add(planned.id);
     service().begin(planned);
-    // All of its only target is paid for.
+    // The reservation covers the worst case of the only target.
     if (quotes.length === 1 && taken.amount === quotes[0]?.most) return grant;
     return narrowGrant(grant, planned, { ...taken, quotes: quotes.length }, policy);
   });

@@ -1,7 +1,7 @@
 /**
- * Finds the key of a secret. The ledger is asked at most once a second for each key, so a disabled key is
- * refused within a second. Unknown secrets are remembered apart, and only a few: a flood of them must neither
- * reach the ledger each time nor push out the keys in use.
+ * Finds the key of a secret. Each key is looked up at most once a second, so a disabled key is refused
+ * within a second. Unknown secrets have a small cache of their own: a flood of them must neither reach the
+ * ledger each time nor push out the keys in use.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -11,12 +11,12 @@ import { limitEntries } from '../../shared/up-to.ts';
 import type { KeyRecord, Store } from './store.ts';
 
 /**
- * Milliseconds for which an answer holds, counted from the question: under a second, with room for the call
- * itself.
+ * Milliseconds for which a lookup stays valid, counted from its start: under a second, to leave time for
+ * the call itself.
  */
 const ttl = 900;
 
-/** A key as calls carry it: its account, and what it may do. */
+/** A key as a call's principal: its account, and what it may do. */
 function toHolder({ account = '', id: key, expires = Infinity, ...record }: KeyRecord) {
   const { kind, disabled, models, tags, accountState, readOnly } = record;
   return { kind, account, key, disabled, expires, models, tags, accountState, readOnly };
@@ -40,7 +40,7 @@ function checkInForce(holder: KeyHolder): KeyHolder {
 
 export function createKeyring(store: () => Store): Keyring {
   const unknown = new LRUCache<string, true>({ max: 1000, ttl });
-  // Cached by the whole hash: by a part of it, one key could be taken for another.
+  // Cached by the whole hash: with a part of it, one key could be taken for another.
   const known = new LRUCache<string, KeyHolder>({
     ...limitEntries(10_000),
     ttl,

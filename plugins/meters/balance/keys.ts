@@ -1,4 +1,4 @@
-/** Keys as the ledger knows them: by the start of their secret's hash, and never by the secret. */
+/** Keys as the ledger stores them: by their secret's hash, never by the secret. */
 import { createSecret, hashSecret, type SecretKind } from '../../shared/secret.ts';
 import type { KeyLimits, NewKey, Store } from './store.ts';
 
@@ -18,7 +18,7 @@ export const noLimits: KeyLimits = {
   readOnly: false,
 };
 
-/** A new secret, and the parts of it that may be kept. */
+/** A new secret, and the parts of it that may be stored. */
 export function createKeySecret(kind: SecretKind): {
   secret: string;
   kept: Pick<NewKey, 'id' | 'hash' | 'lastFour' | 'at'>;
@@ -32,11 +32,13 @@ export interface KeyOrder extends Partial<KeyLimits> {
   readonly name: string;
   /** Undefined for an operator key. */
   readonly account: string | undefined;
-  /** Makes the key only in a ledger that has none. */
+  /** Creates the key only in a ledger without keys. */
   readonly onlyFirst?: true;
 }
 
-/** Makes a key. Its secret is in this answer and nowhere else. Undefined where the store makes none. */
+/**
+ * Creates a key. Only the returned value contains its secret. Returns undefined if the store creates no key.
+ */
 export async function issueKey(
   store: Store,
   order: KeyOrder,

@@ -18,9 +18,9 @@ export interface LedgerServiceOptions {
   readonly lease: number;
   /** Milliseconds after which any process gives a reservation back. */
   readonly longestCall: number;
-  /** Milliseconds between two audits of what was written since the last one; 0: there are no such audits. */
+  /** Milliseconds between two audits of new entries; 0 turns them off. */
   readonly auditEvery: number;
-  /** Milliseconds for which ended calls are kept; 0: none are. */
+  /** Milliseconds for which ended calls are stored; 0 stores none. */
   readonly retention: number;
   readonly workers: Host['workers'];
 }
@@ -31,14 +31,17 @@ export type LastAudit = z.output<typeof lastAuditSchema>;
 
 const auditTopic = 'ledger-audit';
 
-/** So many that a process is not taken for dead when one beat or two come late. */
+/** Beats per lease: enough that a process is not taken for dead when one or two beats are late. */
 const beatsPerLease = 3;
-/** How many are remembered. In a longer outage the others are given back only when they expire. */
+/**
+ * How many lost reservations are remembered. In a longer outage the others are released only when they
+ * expire.
+ */
 const mostDoubtful = 100_000;
 
 export class LedgerService {
   readonly store: Store;
-  /** What ended calls leave behind. */
+  /** Stores the records of ended calls. */
   readonly calls: CallKeeper;
   #lastAudit: LastAudit | undefined;
   /** When this process made its last audit, by its own clock. */
@@ -49,7 +52,7 @@ export class LedgerService {
   readonly #settling = new Running<Promise<unknown>>();
   readonly #retrying: Retrying;
   #isDown = false;
-  /** Reservations whose callers were refused though they may have been made: the ledger's answer was lost. */
+  /** Reservations that may exist although their calls were refused, because the ledger's reply was lost. */
   readonly #doubtful = new Set<string>();
   readonly #auditing: NodeJS.Timeout | undefined;
   readonly #stopAnswering: () => void;
@@ -94,7 +97,7 @@ export class LedgerService {
     this.#heartbeat.begin(exchange);
   }
 
-  /** Resolves once the entry is durable, or was given up because the gateway stops. */
+  /** Resolves when the entry is durable, or was abandoned because the gateway stops. */
   settle(settlement: Settlement): Promise<void> {
     const settling = settleDurably(this.store, settlement, this.#retrying).then((settled) => {
       this.#settling.remove(place);
@@ -106,8 +109,8 @@ export class LedgerService {
   }
 
   /**
-   * Rejects where the ledger cannot be asked. If it reserved anything all the same, that is given back once
-   * it works again.
+   * Rejects if the ledger cannot be reached. If it reserved anything anyway, that is released when it
+   * works again.
    */
   async reserve(request: ReserveRequest): Promise<Reserved> {
     try {
@@ -123,7 +126,7 @@ export class LedgerService {
   }
 
   /**
-   * Gives back reservations whose answers were lost. It runs after each beat that succeeds: before, the
+   * Releases reservations whose replies were lost. It runs after each beat that succeeds: earlier, the
    * ledger would fail again.
    */
   async #giveBackDoubtful(): Promise<void> {
@@ -183,8 +186,8 @@ export class LedgerService {
   }
 
   /**
-   * Tries once more to write what waits, and closes the store. What could not be written, the next process
-   * recovers.
+   * Tries once more to write what waits, and closes the store. Another process recovers what could not be
+   * written.
    */
   async close(): Promise<void> {
     clearInterval(this.#auditing);

@@ -1,5 +1,6 @@
 /**
- * Which database keeps the ledger: a local file, a PostgreSQL that several machines share, or a custom store.
+ * Which database stores the ledger: a local file, a PostgreSQL that several machines share, or a custom
+ * store.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +23,7 @@ export const storeOptions = z.discriminatedUnion('kind', [
   }),
   z.strictObject({
     kind: z.literal('postgres'),
-    /** Read from `TOLLGATE_LEDGER_URL` unless given. No log and no error shows it. */
+    /** Read from `TOLLGATE_LEDGER_URL` unless given. It never appears in logs or errors. */
     url: z
       .string()
       .refine((url) => /^postgres(ql)?:/.test(url) && URL.canParse(url), addressed)
@@ -44,7 +45,7 @@ export const storeOptions = z.discriminatedUnion('kind', [
 
 export type StoreOptions = z.output<typeof storeOptions>;
 
-/** What a gateway's own ledger needs, and a command's does not. */
+/** Options of a gateway's ledger that a command's ledger does not need. */
 export interface Serving {
   readonly onGroup: GroupListener;
   /** Milliseconds within which the store's thread sends a heartbeat if the event loop does not. */
@@ -52,7 +53,7 @@ export interface Serving {
 }
 
 export interface OpenSettings extends Partial<Serving> {
-  /** Rejects if there is no ledger yet, so that a command that only reads never makes one. */
+  /** Rejects if there is no ledger yet, so that a command that only reads never creates one. */
   readonly mustExist?: boolean | undefined;
 }
 
