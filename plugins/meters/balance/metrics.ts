@@ -56,7 +56,7 @@ function registerAudit(metrics: Metrics): (broken: number) => void {
     '1 while the last audit found nothing wrong, 0 otherwise.',
     { together: 'min' },
   );
-  // Before the first audit nothing is known to be wrong.
+  // Until the first audit the gauge reports sound books.
   if (isNew) ok.set(1);
   const findings = defineGauge(
     metrics,

@@ -34,7 +34,8 @@ export type Operation<Name extends OperationName = OperationName> = {
     readonly name: One;
     readonly argument: Argument<One>;
     /**
-     * The operator's action that it is a part of: written in the same transaction, if it changes anything.
+     * The operator's action behind the operation. It is logged in the same transaction if anything
+     * changes.
      */
     readonly action?: Action;
   };
@@ -78,7 +79,7 @@ function recordOnce(ask: Ask, action: Action): Ask {
   };
 }
 
-/** A store that passes every operation to `ask`, with what no operation does. */
+/** A store that passes every operation to `ask`, and its members that are no operations. */
 export function createStore(ask: Ask, rest: Omit<Store, keyof typeof operations | 'withAction'>): Store {
   const store: Store = {
     ...createMethods(ask),
@@ -88,10 +89,10 @@ export function createStore(ask: Ask, rest: Omit<Store, keyof typeof operations 
   return store;
 }
 
-/** One operation's answer, or why it has none. `unavailable`: the database failed, and not the operation. */
+/** One operation's result or failure. `unavailable`: the database failed, not the operation. */
 export type Outcome = { readonly value: unknown } | { readonly error: Error; readonly unavailable: boolean };
 
-/** A thread's first message: it is open, or it cannot be, with the reason. */
+/** A thread's first message: it is open, or why it cannot open. */
 export interface Opened {
   readonly failure: Error | undefined;
 }

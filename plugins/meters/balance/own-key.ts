@@ -1,4 +1,4 @@
-/** What the holder of a key reads of it: its balance, limits and usage, and its own calls. */
+/** What a key's holder can read: its balance, limits and usage, and its own calls. */
 import { z } from 'zod';
 import { formatUsd, toGatewayError, type Principal, type Route } from '../../../core/index.ts';
 import { readInput } from '../../shared/operator-routes.ts';

@@ -1,5 +1,5 @@
 /**
- * Prices as the ledger keeps them: the rates as the catalogue writes them. Different rates have different
+ * Prices as the ledger stores them: the rates in the catalogue's form. Different rates have different
  * versions.
  */
 import { hash } from 'node:crypto';

@@ -1,7 +1,8 @@
 /**
- * The operations that wait for a thread, and those that the thread has. All of one turn travel as one message
- * and are answered by one. What is asked meanwhile waits and forms the next group. So under load more
- * operations share each commit, and none waits for more than the current commit and its own.
+ * The operations that wait for a thread, and those that it is working on. All operations of one turn
+ * travel in one message, and their results in another. Those added meanwhile wait and form the next group.
+ * So under load more operations share each commit, and none waits for more than the current commit and its
+ * own.
  */
 import { GatewayError } from '../../../core/index.ts';
 import type { Operation, Outcome } from './operations.ts';
@@ -23,15 +24,15 @@ interface Waiting<Asked> {
   reject(error: Error): void;
 }
 
-/** How a group was answered. */
+/** The outcome of a group. */
 export interface GroupAnswer {
   readonly operations: number;
   readonly seconds: number;
-  /** Why the database could not be used; undefined where it was. */
+  /** Why the database could not be used; undefined if it could. */
   readonly failure: Error | undefined;
 }
 
-/** Called with each group of writes when it is answered. */
+/** Called after each group of writes. */
 export type GroupListener = (group: GroupAnswer) => void;
 
 export class Queue<Asked extends Operation = Operation> {
@@ -54,7 +55,7 @@ export class Queue<Asked extends Operation = Operation> {
     return this.#waiting.length === 0 && this.#sent.length === 0;
   }
 
-  /** Resolves once everything that was added is answered. */
+  /** Resolves when every operation added so far has its result. */
   async waitUntilIdle(): Promise<void> {
     if (this.#isIdle) return;
     await new Promise<void>((resolve) => {
@@ -78,7 +79,7 @@ export class Queue<Asked extends Operation = Operation> {
     this.#held = true;
   }
 
-  /** Sends at the end of the turn, so that everything asked in it travels together. */
+  /** Sends at the end of the turn, so that all its operations travel together. */
   #schedule(): void {
     if (this.#scheduled || this.#held || this.#sent.length > 0 || this.#waiting.length === 0) return;
     this.#scheduled = true;

@@ -1,5 +1,6 @@
 /**
- * What a store is asked about calls, and what it answers: reservations, their ends, heartbeats and claims.
+ * The arguments and results of a store's operations on calls: reservations, their ends, heartbeats and
+ * claims.
  */
 import type { Charge, Nano } from '../../../core/index.ts';
 import type { ShortBudget } from './budgets/budget.ts';
@@ -18,7 +19,7 @@ import {
   type Row,
 } from './rows.ts';
 
-/** One target a call may go to, and what it could cost there. */
+/** A target that the call may go to, and what the call could cost there. */
 export interface Quote {
   readonly model: string;
   readonly provider: string;
@@ -29,7 +30,7 @@ export interface Quote {
   /** The worst case at the output limit asked for. */
   readonly most: Nano;
   /**
-   * Our estimate of its input in tokens, and what that costs. So much is owed where the call's end is never
+   * Our estimate of the call's input in tokens, and its cost, which is owed if the call's end is never
    * known.
    */
   readonly input: number;
@@ -51,7 +52,7 @@ export interface ReserveRequest {
   /** Quotes in the order in which the targets are tried. */
   readonly quotes: readonly Quote[];
   readonly claim?: Claim | undefined;
-  /** Its budgets count the call too. */
+  /** Tags whose budgets count the call too. */
   readonly tags?: readonly string[] | undefined;
   /** Milliseconds since the epoch; the same holds for all times below. */
   readonly at: number;
@@ -78,8 +79,8 @@ export type Reserved =
 /** What a call used. */
 export const consumedFields = {
   /**
-   * The target that was asked last, and the version of the price that was charged; undefined where no vendor
-   * was asked.
+   * The last target that was called, and the version of the price that was charged; undefined if no vendor
+   * was called.
    */
   model: allowNull(readText),
   provider: allowNull(readText),
@@ -91,7 +92,7 @@ export const consumedFields = {
 };
 
 /**
- * What a call used and what that costs. It is on the entry that ends the call, for reports and for the audit.
+ * What a call used and what that costs. The entry that ends the call stores it for reports and the audit.
  */
 export interface Consumption extends RecordOf<typeof consumedFields> {
   /** The figures that the charge is computed from, as JSON text of a `Usage`. */
@@ -107,10 +108,10 @@ const outcomeFields = {
   status: readCount,
   headers: readNamedTexts,
   body: readBytes,
-  /** False where only the beginning was kept. */
+  /** False if only the beginning was stored. */
   whole: readFlag,
 };
-/** A reply as it was sent, kept for a retry of its call. */
+/** A reply as it was sent, stored for retries of its call. */
 export type StoredOutcome = RecordOf<typeof outcomeFields>;
 const readOutcome = createReader(outcomeFields);
 
@@ -134,10 +135,10 @@ export interface Settlement extends Consumption {
 }
 
 /**
- * What settling did. `overage` is what was owed above the reservation, posted as another entry. `adjusted`:
- * the reservation had been recovered or had expired, and a flagged entry corrects what was posted `by` this
- * much (below zero where less is owed). `already_…`: the reservation had ended before, and nothing was
- * written.
+ * What settling did. `overage` is what was owed above the reservation, posted as another entry.
+ * `adjusted`: the reservation had been recovered or had expired, and a flagged entry corrects what was
+ * posted `by` this much (below zero where less is owed). `already_…`: the reservation had already ended,
+ * and nothing was written.
  */
 export type Settled =
   | { readonly status: 'posted'; readonly posted: Nano; readonly overage: Nano }
@@ -173,7 +174,7 @@ export interface Beat {
 const ownerFields = {
   owner: readText,
   /**
-   * Grows with each beat, also when an owner was recovered and comes back; 0 where it never beat. Any process
+   * Grows with each beat, also when an owner was recovered and comes back; 0 if it never beat. Any process
    * that sees no new beat for `lease` milliseconds of its own clock may recover the owner.
    */
   beat: readCount,
@@ -207,12 +208,12 @@ const claimFields = {
   name: readText,
   /** A digest of the body, which distinguishes a retry from a different call with the same key. */
   fingerprint: readText,
-  /** Until when its outcome is kept. While its call is pending the claim is kept anyway. */
+  /** Until when its outcome is stored. While its call is pending the claim does not expire. */
   expires: readCount,
   /** The id of the call. */
   call: readText,
   state: matchWord(['running', 'done']),
-  /** Undefined while the call runs, and where a process died before the outcome was kept. */
+  /** Undefined while the call runs, and if a process died before it stored the outcome. */
   outcome: (row: Row) => (row.body === null ? undefined : readOutcome(row)),
 };
 export type ClaimRecord = RecordOf<typeof claimFields>;

@@ -1,13 +1,13 @@
 /**
- * Reads columns of a database's rows, of the types that the tables say. Integers are BigInt from either
- * database. It does without zod, which would take 5 MB in the memory of the thread that writes.
+ * Reads columns of a database's rows by the types of the tables. Both databases return integers as BigInt.
+ * It avoids zod, which would take 5 MB of the writing thread's memory.
  */
 export type Row = Readonly<Record<string, unknown>>;
 type Read<Value> = (row: Row, column: string) => Value;
 
 /** The fields of a record by name, each with what reads it; `lastFour` is in the column `last_four`. */
 type Fields = Readonly<Record<string, Read<unknown>>>;
-/** A record as its fields say. */
+/** The record that these fields describe. */
 export type RecordOf<Shape extends Fields> = { readonly [Name in keyof Shape]: ReturnType<Shape[Name]> };
 
 export function toColumn(field: string): string {
@@ -61,7 +61,7 @@ export function matchWord<const Known extends string>(known: readonly Known[]): 
   };
 }
 
-/** What `read` returns for a column; undefined where the column is null. */
+/** What `read` returns for a column; undefined if the column is null. */
 export function readOptional<Value>(row: Row, column: string, read: Read<Value>): Value | undefined {
   return row[column] === null ? undefined : read(row, column);
 }
@@ -86,7 +86,7 @@ function isText(value: unknown): value is string {
   return typeof value === 'string';
 }
 
-/** A list of texts, kept as JSON. */
+/** A list of texts, stored as JSON. */
 export function readTexts(row: Row, column: string): string[] {
   const value: unknown = JSON.parse(readText(row, column));
   if (!Array.isArray(value) || !value.every(isText))
@@ -99,7 +99,7 @@ export function readList(row: Row, column: string): readonly string[] {
   return readOptional(row, column, readTexts) ?? [];
 }
 
-/** Texts by their names, kept as JSON. */
+/** Texts by their names, stored as JSON. */
 export function readNamedTexts(row: Row, column: string): Record<string, string> {
   const value: unknown = JSON.parse(readText(row, column));
   if (typeof value !== 'object' || value === null)

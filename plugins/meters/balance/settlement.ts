@@ -1,6 +1,6 @@
 /**
- * How a call's end becomes the one entry that settles it, and how that entry is tried again while the ledger
- * fails: it is kept in memory and tried with growing pauses. If the process dies first, the pending
+ * How a call's end becomes the one entry that settles it, and how that entry is retried while the ledger
+ * fails: it stays in memory and is retried after growing pauses. If the process dies first, the pending
  * reservation on disk is left to recover from.
  */
 import { setTimeout as pauseFor } from 'node:timers/promises';
@@ -22,7 +22,7 @@ import { nothing } from './decisions.ts';
 import { getPriceRecord } from './prices.ts';
 import type { Consumption, Progress, Settled, Settlement, Store } from './store.ts';
 
-/** What was used and what it comes to, as the ledger keeps it. */
+/** What a call used and what that costs, as the ledger stores it. */
 function buildConsumption(
   { usage, lines, rule }: Charge,
   { model, provider, price }: Target,
@@ -57,13 +57,13 @@ function encodeCosts(lines: readonly CostLine[]): string {
   return JSON.stringify(lines.map(({ kind, units, rate }) => [kind, Number(units), formatRate(rate)]));
 }
 
-/** The entry that gives back a reservation whose call was sent to no vendor. */
+/** The entry that releases a reservation whose call was not sent to any vendor. */
 export function buildUnsent(id: string, reason: string, at: number, attempts = 0): Settlement {
   return { ...nothing, id, attempts, at, amount: undefined, reason, suspect: false };
 }
 
 /**
- * How an ended call is settled. Where nothing is owed its reservation is voided, but a charge of 0 (a free
+ * How an ended call is settled. If nothing is owed its reservation is voided, but a charge of 0 (a free
  * model) is posted.
  */
 export function buildSettlement(end: Exclude<End, Replayed>, at: number): Settlement {
@@ -88,7 +88,7 @@ function isRouted(exchange: Planned | Routed): exchange is Routed {
   return 'attempt' in exchange && exchange.attempt !== undefined;
 }
 
-/** How far a running call has come; undefined while no vendor was asked. */
+/** How far a running call has come; undefined until a vendor is called. */
 export function findProgress(exchange: Planned): Progress | undefined {
   if (!isRouted(exchange) || !exchange.attempt.sent) return undefined;
   const { attempt, id } = exchange;
@@ -107,13 +107,13 @@ const longestPause = 10_000;
 
 export interface Retrying {
   readonly logger: Host['logger'];
-  /** Fires when the gateway stops. One last try is then made at once. */
+  /** Fires when the gateway stops. The entry is then tried one last time, without a pause. */
   readonly closing: AbortSignal;
 }
 
 /**
- * Resolves once the entry is durable. It never rejects: if the gateway stops first, the entry is given up,
- * and the log says so.
+ * Resolves when the entry is durable. It never rejects: if the gateway stops first, the entry is abandoned
+ * and the loss is logged.
  */
 export async function settleDurably(
   store: Store,
@@ -124,7 +124,7 @@ export async function settleDurably(
   for (let pause = firstPause; ; pause = Math.min(pause * 2, longestPause)) {
     try {
       const settled = await store.settle(settlement);
-      // After a failed try, "already" only means that the try succeeded and its answer was lost.
+      // After a failed try, "already" only means that the try succeeded and its reply was lost.
       const isStrange = settled.status.startsWith('already') || settled.status === 'not_found';
       if (isStrange && pause === firstPause) logger.error({ call, settled }, 'a call could not be settled');
       return settled;

@@ -1,10 +1,10 @@
 /**
- * The ledger as the plugin sees it, whatever database keeps it. `reserve` sets an amount aside before a call,
- * and the amount leaves the reservation once: it is posted, voided or expired. When a promise resolves, its
- * answer is on disk. A refusal is an answer with a status. A promise rejects with `ledger_unavailable` if the
- * database fails: then all of the operation was written or none of it, and the caller may ask again.
- * Operations asked in one turn of the event loop share a transaction, in that order, and each gets its own
- * answer.
+ * The ledger as the plugin sees it, with either database. `reserve` sets an amount aside before a call,
+ * and the amount leaves the reservation once: it is posted, voided or expired. When a promise resolves,
+ * its result is on disk. A refusal is a result with a status. A promise rejects with `ledger_unavailable`
+ * if the database fails: then all of the operation was written or none of it, and the caller may retry.
+ * Operations requested in one turn of the event loop share a transaction, in that order, and each gets its
+ * own result.
  */
 import type { Nano, StoredDocument } from '../../../core/index.ts';
 import type {
@@ -58,9 +58,9 @@ export type * from './export/lines.ts';
 export * from './reservations.ts';
 
 /**
- * Operations wait in four queues. Writes travel together and share a transaction. Upkeep writes too, but no
- * call waits for it, so it has transactions of its own. Reads are quick and need no transaction. Reports read
- * for long, so SQLite answers them in a thread of their own: it cannot write while it reads.
+ * Operations wait in four queues. Writes travel together and share a transaction. Upkeep writes too, but
+ * no call waits for it, so it has transactions of its own. Reads are quick and need no transaction.
+ * Reports take long, so SQLite runs them in a thread of their own: it cannot write while it reads.
  */
 export const queueNames = ['writes', 'upkeep', 'reads', 'reports'] as const;
 export type QueueName = (typeof queueNames)[number];
@@ -91,7 +91,7 @@ export interface BudgetQuery extends NumberPage {
 }
 
 /**
- * The one list of what a store can be asked. The types of both stores, of their threads and of `Store` follow
+ * The one list of a store's operations. The types of both stores, of their threads and of `Store` follow
  * from it.
  */
 export const operations = {
@@ -116,22 +116,22 @@ export const operations = {
   /** Deletes up to `limit` expired claims; returns how many. */
   sweep: defineWrite<(request: Readonly<{ at: number; limit: number }>) => number>(),
 
-  /** Makes an account; false if it exists. */
+  /** Creates an account; false if it exists. */
   createAccount: defineWrite<(account: Readonly<{ name: string; at: number }>) => boolean>(),
   /** Opens, disables or closes an account. */
   setAccountState:
     defineWrite<(change: Readonly<{ account: string; state: AccountState }>) => StateChanged>(),
   /** Moves an account, with all accounts below it, below another one or to the top. */
   moveAccount: defineWrite<(move: Move) => Moved>(),
-  /** Adds a credit; the answer says whether it was added now, or why not. */
+  /** Adds a credit; the result says whether it was added now, or why not. */
   addCredit: defineWrite<(credit: Credit) => Credited>(),
   /** Stores a new key; false if there is no such account, or it has to be the first and is not. */
   createKey: defineWrite<(key: NewKey) => boolean>(),
   /** Changes a key; false if there is no such key. */
   changeKey: defineWrite<(change: Readonly<{ id: string; changes: KeyChanges }>) => boolean>(),
   /**
-   * Replaces a key by another with the same name, account, limits and spending; the old one works `until`
-   * then. False if there is no such key, or it was replaced before.
+   * Replaces a key by another with the same name, account, limits and spending; the old one works until
+   * `until`. False if there is no such key, or it was replaced before.
    */
   rotateKey: defineWrite<(rotation: Readonly<{ id: string; until: number; key: KeySecret }>) => boolean>(),
   /** Deletes a key: it is refused and no longer listed. Its entries stay. False if there is no such key. */
@@ -147,10 +147,12 @@ export const operations = {
     defineWrite<(raise: Readonly<{ id: number; amount: Nano; until: number; at: number }>) => boolean>(),
   /** Deletes a budget; false if there is no such budget. */
   deleteBudget: defineWrite<(budget: Readonly<{ id: number; at: number }>) => boolean>(),
-  /** Takes warnings that are due, and counts a try of each. Until `until` no other caller gets them. */
+  /**
+   * Claims due warnings, and counts an attempt to deliver each. No other caller gets them until `until`.
+   */
   takeWarnings:
     defineWrite<(claim: Readonly<{ at: number; until: number; limit: number }>) => readonly Warning[]>(),
-  /** Notes that a warning is tried again when it is `due`; undefined: it is delivered, or given up. */
+  /** Schedules the next delivery of a warning at `due`; undefined: it is delivered, or abandoned. */
   endWarning: defineWrite<(warning: Readonly<{ id: number; due?: number | undefined }>) => void>(),
   /** Writes a document; false if another process wrote it since the version that it `replaces`, or 0. */
   writeDocument:
@@ -160,11 +162,14 @@ export const operations = {
 
   /** Stores ended calls, as JSON text. A call is stored once. */
   addCalls: defineUpkeep<(batch: Readonly<{ calls: readonly string[] }>) => void>(),
-  /** Adds up to `limit` numbers of each log to the roll-ups; says whether there are no more at the moment. */
+  /**
+   * Adds up to `limit` numbers of each log to the roll-ups; returns whether there are no more at the
+   * moment.
+   */
   fold: defineUpkeep<(request: Readonly<{ limit: number }>) => { readonly isDone: boolean }>(),
   /** Deletes up to `limit` calls that ended before a time, and old roll-ups. Returns how many calls. */
   sweepCalls: defineUpkeep<(request: Readonly<{ before: number; limit: number; at: number }>) => number>(),
-  /** Adds gaps that were found to the roll-ups; false if there was another repair since. */
+  /** Adds missing amounts to the roll-ups; false if there was another repair since they were found. */
   closeGaps: defineUpkeep<(request: RollupGaps & { readonly at: number }) => boolean>(),
 
   /** A document by its name; undefined if it was never written. */
@@ -229,7 +234,7 @@ type Functions<Table> = {
     : never;
 };
 
-/** The functions of a table as methods that answer later. */
+/** The functions of a table as methods that return promises. */
 export type Methods<Table> = {
   [Name in keyof Table]: Functions<Table>[Name] extends (...asked: infer Asked) => infer Answer
     ? (...asked: Asked) => Promise<Answer>
@@ -239,12 +244,15 @@ export type Methods<Table> = {
 export interface Store extends Methods<typeof operations> {
   /** Marks reservations as this store's. Every process has another. */
   readonly owner: string;
-  /** Reads the books at one moment, and says where they break a rule. Later audits read only what is new. */
+  /**
+   * Reads the books as of one moment, and reports where they break a rule. Later audits read only what is
+   * new.
+   */
   audit(): Promise<AuditReport>;
   /** The store with an operator's action, written with the first change and in its transaction. */
   withAction(action: Action): Store;
   /** Undefined if the last write succeeded, otherwise why it failed. */
   findFault(): Error | undefined;
-  /** Finishes what was asked and closes the database. Everything asked later is refused. */
+  /** Finishes the operations requested so far and closes the database. Later ones are refused. */
   close(): Promise<void>;
 }

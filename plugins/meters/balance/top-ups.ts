@@ -1,8 +1,8 @@
 /**
- * The top-up webhook: the service that takes the money says so in a signed message, and the account is
- * credited. The signature is an HMAC-SHA256 over the time of sending and the body as it was sent. A message
- * that is too old, or not signed with the shared secret, changes nothing; one that comes again is credited
- * only once.
+ * The top-up webhook: the payment service reports a payment in a signed message, and the account is
+ * credited. The signature is an HMAC-SHA256 over the time of sending and the body as it was sent. A
+ * message that is too old, or not signed with the shared secret, changes nothing; a repeated message is
+ * credited only once.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
@@ -32,7 +32,7 @@ export const topUpOptions = z.strictObject({
 
 export type TopUpOptions = z.output<typeof topUpOptions>;
 
-/** The reference is required: without one a message that comes again could not be recognised. */
+/** The reference is required: without it a repeated message could not be recognised. */
 const message = creditOrder.extend({ reference });
 
 const header = 'tollgate-signature';

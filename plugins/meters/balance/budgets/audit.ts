@@ -1,7 +1,7 @@
 /**
- * The part of an audit that is about budgets. I10: the kept sums of each period are those of its entries, and
- * a call counts in a period that it was reserved in. I11: no reservation exceeds what a hard budget allowed
- * at that moment.
+ * The part of an audit that is about budgets. I10: the stored sums of each period are those of its
+ * entries, and a call counts in a period that it was reserved in. I11: no reservation exceeds what a hard
+ * budget allowed at that moment.
  */
 import { formatUsd, type Nano } from '../../../../core/index.ts';
 import type { About } from '../audit-report.ts';
@@ -23,7 +23,7 @@ function splitName(name: string): readonly [number, number] {
   return [Number(budget), Number(start)];
 }
 
-/** What it knows of the periods that entries count in. */
+/** What the auditor remembers of the periods that entries count in. */
 export interface KnownBudgets {
   readonly periods: Map<string, Booked>;
   /** Periods that may have changed since they were found sound; undefined before the first comparison. */
@@ -59,15 +59,15 @@ export class BudgetAudit {
     }
   }
 
-  /** The periods to compare, each as budget and start; undefined: all that are kept. */
+  /** The periods to compare, each as budget and start; undefined: all stored ones. */
   get touched(): readonly (readonly [budget: number, start: number])[] | undefined {
     return this.#known.touched && [...this.#known.touched].map(splitName);
   }
 
-  /** Compares the kept periods that were asked for with those of the entries. */
+  /** Compares the requested stored periods with those of the entries. */
   comparePeriods(kept: Iterable<PeriodRecord>): void {
     const wrong = new Set<string>();
-    // Free calls count in periods that no other call made the ledger keep.
+    // A period with only free calls has no row in the ledger.
     const left = new Set(
       (this.#known.touched ?? this.#known.periods).keys().filter((name) => {
         const { used = 0n, pending = 0n } = this.#known.periods.get(name) ?? {};
@@ -103,7 +103,7 @@ export class BudgetAudit {
       wrong.add(name);
       this.#reportFinding('I10', {}, `entries count in the period ${name} of a budget, which is not kept`);
     }
-    // What is wrong is compared again, so that the next audit says so too.
+    // A wrong period is compared again, so that the next audit reports it too.
     this.#known.touched = wrong;
   }
 }

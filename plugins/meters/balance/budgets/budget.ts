@@ -47,12 +47,12 @@ const termFields = {
   limit: pickColumn('allowed', readInteger),
   /** Whether calls beyond the limit are refused. A soft budget only warns. */
   hard: readFlag,
-  /** Percentages of the limit; a warning is given when use reaches them. */
+  /** Percentages of the limit at which a warning is written. */
   thresholds: readPercentages,
 };
 export type Terms = RecordOf<typeof termFields>;
 
-/** What a budget counts. Nothing of this can be changed: its periods would not fit any more. */
+/** What a budget counts. None of this can change: the budget's periods would no longer match. */
 const countedFields = {
   scope: matchWord(scopes),
   /** The id of the first of a line of rotated keys, the name of an account, or a tag. */
@@ -87,12 +87,12 @@ export const readBudget = createReader(budgetFields);
 const periodFields = {
   budget: readCount,
   start: readCount,
-  /** `never` where it does not end. */
+  /** `never` if it does not end. */
   ends: readCount,
   /** What calls of the period have cost, and what those that run have reserved. */
   used: readInteger,
   pending: readInteger,
-  /** The highest threshold that a warning was given for, and whether one was given for a refusal. */
+  /** The highest threshold that was warned of, and whether a refusal was. */
   warned: readCount,
   exhausted: readFlag,
 };
@@ -105,9 +105,9 @@ export const never = Number.MAX_SAFE_INTEGER;
 
 /** A budget in its current period. */
 export interface BudgetRecord extends Budget, Pick<PeriodRecord, 'used' | 'pending' | 'start'> {
-  /** When its next period begins; undefined where it never ends. */
+  /** When its next period begins; undefined if this one never ends. */
   readonly resets: number | undefined;
-  /** The limit with the raises of the moment. */
+  /** The limit with its current raises. */
   readonly allowed: Nano;
 }
 
@@ -129,12 +129,12 @@ const warningFields = {
   allowed: readInteger,
   start: readCount,
   at: readCount,
-  /** How often its delivery was tried, and when the next try is due; undefined once it is delivered. */
+  /** How often its delivery was tried, and when the next try is due; undefined after it was delivered. */
   attempts: readCount,
   due: allowNull(readCount),
 };
 /**
- * What became known of a budget: its use reached a threshold, or it refused a call for the first time in its
+ * A warning about a budget: its use reached a threshold, or it refused a call for the first time in its
  * period. Written in the transaction of the call, and delivered later.
  */
 export type Warning = RecordOf<typeof warningFields>;
@@ -149,7 +149,7 @@ export function computeAllowed({ limit, raises }: Pick<Budget, 'limit' | 'raises
   return raises.reduce((sum, { amount, until }) => (at < until ? sum + amount : sum), limit);
 }
 
-/** The highest of the thresholds that this use has reached; 0 where it has reached none. */
+/** The highest of the thresholds that this use has reached; 0 if it has reached none. */
 export function findReached(thresholds: readonly number[], used: Nano, allowed: Nano): number {
   if (used <= 0n) return 0;
   return thresholds.reduce(
@@ -165,7 +165,7 @@ export interface Share {
   readonly allowed: Nano | undefined;
 }
 
-/** Shares as the entries and the pending reservation of a call hold them; undefined where it has none. */
+/** Shares as the entries and the pending reservation of a call hold them; undefined if it has none. */
 export function encodeShares(shares: readonly Share[]): string | undefined {
   if (shares.length === 0) return undefined;
   return JSON.stringify(
@@ -177,7 +177,7 @@ export function encodeShares(shares: readonly Share[]): string | undefined {
   );
 }
 
-/** Throws where the text was not written by `encodeShares`. */
+/** Throws if the text was not written by `encodeShares`. */
 export function readShares(text: string | undefined): Share[] {
   if (text === undefined) return [];
   const packed: readonly (readonly [budget: number, start: number, allowed: string | null])[] =
@@ -194,7 +194,7 @@ export function findStart({ per, zone }: Counted, at: number): number {
   return getCurrentPeriod(per, zone, at).start;
 }
 
-/** A budget at a moment, with the sums of the period, which is undefined where nothing was counted in it. */
+/** A budget at a moment, with the sums of its period, which is undefined if nothing was counted in it. */
 export function buildRecord(budget: Budget, period: PeriodRecord | undefined, at: number): BudgetRecord {
   const { start, ends = never } = period ?? getCurrentPeriod(budget.per, budget.zone, at);
   return {

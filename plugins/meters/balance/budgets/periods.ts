@@ -1,6 +1,6 @@
 /**
- * The periods after which budgets start again: hours, days, weeks from Monday and months from the first, by
- * the clocks of an IANA time zone. Each moment belongs to exactly one period. A period starts at the first
+ * The periods after which budgets reset: hours, days, weeks from Monday and months from the first, by the
+ * clocks of an IANA time zone. Each moment belongs to exactly one period. A period starts at the first
  * moment whose local date has come, so it is shorter or longer where clocks are set forward or back, also
  * where that happens at midnight. An hour ends early where the clocks change within it.
  */
@@ -8,7 +8,9 @@
 export const periodNames = ['hour', 'day', 'week', 'month', 'total'] as const;
 export type PeriodName = (typeof periodNames)[number];
 
-/** Milliseconds since the epoch. `ends` is the first moment after it; undefined where it never ends. */
+/**
+ * Milliseconds since the epoch. `ends` is the first moment after the period; undefined if it never ends.
+ */
 export interface Period {
   readonly start: number;
   readonly ends: number | undefined;
@@ -37,7 +39,9 @@ function getFormatter(zone: string): Intl.DateTimeFormat {
   return made;
 }
 
-/** Whether it names a zone, as `Europe/Berlin`, and not an offset, which knows no daylight saving. */
+/**
+ * Whether it names a zone, such as `Europe/Berlin`, and not an offset, which has no daylight saving time.
+ */
 export function isZone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
@@ -127,7 +131,7 @@ export function findStartOfDate(zone: string, date: string): number {
   return findFirstMoment(zone, Date.parse(date));
 }
 
-/** The last period found for each name and zone: nearly all calls of a period ask for the same one. */
+/** The last period found for each name and zone: nearly all calls of a period need the same one. */
 const lastFound = new Map<string, Period>();
 
 /** The same as `findPeriod`, and quick for moments of the period that was found last. */

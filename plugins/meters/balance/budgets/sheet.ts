@@ -69,7 +69,7 @@ export class Sheet {
     });
   }
 
-  /** How much the hard budgets among them leave; undefined where there is none. */
+  /** How much the hard budgets among them leave; undefined if there is none. */
   findTightest(lines: readonly Line[], at: number): Tightest | undefined {
     let tightest: Tightest | undefined;
     for (const { budget, found, used, pending } of lines) {
@@ -108,7 +108,7 @@ export class Sheet {
     }
   }
 
-  /** Notes that a budget refused a call, once in each period. */
+  /** Records that a budget refused a call, once in each period. */
   noteRefusal(lines: readonly Line[], { id }: ShortBudget, at: number): void {
     const line = lines.find(({ budget }) => budget.id === id);
     if (!line || line.exhausted) return;
@@ -131,7 +131,7 @@ export class Sheet {
     return this.#warnings;
   }
 
-  /** Forgets what was read, since the transaction is over or undone. */
+  /** Forgets what was read, because the transaction has ended or was rolled back. */
   forget(): void {
     this.#lines.clear();
     this.#warnings = [];

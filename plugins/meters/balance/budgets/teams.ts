@@ -1,7 +1,9 @@
-/** The tree of accounts: each account keeps the line of accounts above it, so that a call reads one row. */
+/**
+ * The tree of accounts: each account stores the line of accounts above it, so that a call reads one row.
+ */
 import { deepestTeam } from './budget.ts';
 
-/** A place of an account in the tree: below `parent`, or at the top where it is undefined. */
+/** A place of an account in the tree: below `parent`, or at the top if it is undefined. */
 export interface Move {
   readonly account: string;
   readonly parent: string | undefined;
@@ -13,8 +15,8 @@ export type Moved = 'moved' | 'not_found' | 'no_parent' | 'cycle' | 'deep';
 type Lines = ReadonlyMap<string, readonly string[]>;
 
 /**
- * The new lines of an account and of all accounts below it, or why it cannot move. `lines` has those of the
- * account, the parent, and all accounts below the account; others do no harm.
+ * The new lines of an account and of all accounts below it, or why it cannot move. `lines` has those of
+ * the account, the parent, and all accounts below the account; extra lines do no harm.
  */
 export function moveLines(lines: Lines, { account, parent }: Move): Lines | Exclude<Moved, 'moved'> {
   if (!lines.has(account)) return 'not_found';

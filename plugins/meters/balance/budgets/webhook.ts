@@ -1,7 +1,8 @@
 /**
  * Delivers warnings: each is logged and counted once, and sent to the operator's webhook if there is one,
- * again after growing pauses until it is accepted. The ledger keeps what is due, so a warning survives a
- * restart, and one process at a time delivers it. A receiver may get a warning twice; its `id` says so.
+ * with growing pauses until the receiver accepts it. The ledger stores what is due, so a warning survives
+ * a restart, and one process at a time delivers it. A receiver may get a warning twice, with the same
+ * `id`.
  */
 import { createHmac } from 'node:crypto';
 import { z } from 'zod';
@@ -16,7 +17,7 @@ export const webhookOptions = z.strictObject({
   url: z.url({ protocol: /^https?$/ }),
   /** Signs each message. */
   secret: sharedSecret,
-  /** Seconds to wait for an answer. */
+  /** Seconds to wait for a response. */
   timeout: z.number().min(0.1).max(60).default(10),
 });
 
@@ -25,13 +26,13 @@ export interface Delivery {
   readonly logger: Host['logger'];
   readonly metrics: LedgerMetrics;
   readonly webhook: z.output<typeof webhookOptions> | undefined;
-  /** Milliseconds between two looks, and before the first retry. */
+  /** Milliseconds between two checks, and before the first retry. */
   readonly every?: number;
   readonly firstPause?: number;
 }
 
 const longestPause = 3_600_000;
-/** Milliseconds after which an undelivered warning is given up. */
+/** Milliseconds after which an undelivered warning is abandoned. */
 const longestTry = 24 * 3_600_000;
 const together = 20;
 
@@ -41,7 +42,7 @@ function signBody(body: string, secret: string): Record<string, string> {
   return { 'content-type': 'application/json', 'tollgate-signature': `t=${time},v1=${signature}` };
 }
 
-/** Rejects with the reason where the receiver does not accept it. */
+/** Rejects with the reason if the receiver does not accept it. */
 async function sendWarning(
   warning: Warning,
   { url, secret, timeout }: z.output<typeof webhookOptions>,
@@ -54,7 +55,7 @@ async function sendWarning(
     redirect: 'error',
     signal: AbortSignal.timeout(timeout * 1000),
   });
-  // Only its status is of interest, and its body may be of any size.
+  // Only the status matters, and the body may be of any size.
   await response.body?.cancel();
   if (!response.ok) throw new Error(`it answered ${response.status}`);
 }

@@ -1,9 +1,9 @@
 /**
- * Keeps ended calls: it queues them behind the calls, stores them in batches, adds them to the roll-ups, and
- * deletes them after their time. No call waits for any of it, and when the database is away for long, calls
- * are lost and counted, never memory. A batch, and a fold, touch about as many pages for one call as for
- * hundreds, so both wait for more calls. Readers still see every call: they flush first, and a query adds
- * what the roll-ups lack.
+ * Stores the records of ended calls: it queues them, writes them in batches, adds them to the roll-ups,
+ * and deletes them after their time. No call waits for any of it. If the database is away for long,
+ * records are lost and counted, so that the queue never fills the memory. A batch, and a fold, touch about
+ * as many pages for one call as for hundreds, so both wait for more calls. Readers still see every call:
+ * they flush first, and a query adds what the roll-ups lack.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isGatewayError, type End, type Host } from '../../../../core/index.ts';
@@ -13,7 +13,7 @@ import type { Store } from '../store.ts';
 export interface CallKeeperOptions {
   readonly store: Store;
   readonly logger: Host['logger'];
-  /** Milliseconds for which calls are kept; 0: none are stored. */
+  /** Milliseconds for which calls are stored; 0 stores none. */
   readonly retention: number;
   /** Counts calls that could not be stored. */
   onLost(calls: number): void;
@@ -24,7 +24,7 @@ const pause = 3000;
 /** Pauses between two folds, and calls that are stored at most between them. */
 const pausesPerFold = 4;
 const callsPerFold = 2500;
-/** Milliseconds between two looks for old calls, and for entries that no call of this process made. */
+/** Milliseconds between two searches for old calls, and for entries that no call of this process made. */
 const idlePause = 60_000;
 /** Calls of one batch, and numbers of one fold: so few that the ledger's writes wait for milliseconds. */
 const batchSize = 250;
@@ -45,7 +45,7 @@ function isOutage(error: unknown): boolean {
 export class CallKeeper {
   readonly #options: CallKeeperOptions;
   readonly #closing = new AbortController();
-  /** Records as JSON texts, which a thread takes as they are. */
+  /** Records as JSON texts, which need no cloning for a thread. */
   #waiting: string[] = [];
   #characters = 0;
   #lost = 0;
@@ -65,7 +65,7 @@ export class CallKeeper {
 
   start(): void {
     this.#idle = setInterval(() => this.#enqueueWork(() => this.#sweep()), idlePause).unref();
-    // What another process or version left is folded at once.
+    // What another process or version left is folded immediately.
     this.#schedule();
   }
 
@@ -83,7 +83,10 @@ export class CallKeeper {
     this.#schedule();
   }
 
-  /** Stores what waits. Rejects never: what could not be stored waits on, or is lost and counted. */
+  /**
+   * Stores the waiting calls. Never rejects: calls that could not be stored keep waiting, or are lost and
+   * counted.
+   */
   flush(): Promise<void> {
     return (this.#flushing ??= this.#flush().finally(() => {
       this.#flushing = undefined;
@@ -124,7 +127,7 @@ export class CallKeeper {
   /** Runs one piece of work at a time; a failure is logged, and the next turn tries again. */
   #enqueueWork(work: () => Promise<void>): void {
     this.#working = this.#working.then(work).catch((error: unknown) => {
-      // An outage is reported by readiness and by the calls that it refuses.
+      // Readiness and refused calls already report an outage.
       if (!this.#closing.signal.aborted && !isOutage(error))
         this.#options.logger.warn({ error }, 'stored calls could not be summed up; it is tried again');
     });
@@ -139,7 +142,7 @@ export class CallKeeper {
         this.#storedSinceFold += batch.length;
       } catch (error) {
         this.#isOpen = !isOutage(error);
-        // They wait for the database, and are lost only when too many do.
+        // They wait for the database, and are lost only if too many wait.
         if (!this.#isOpen) return;
         this.#reportLost(batch.length, error);
       }
@@ -164,7 +167,7 @@ export class CallKeeper {
     for (let slice = 0; slice < mostSlices && !this.#closing.signal.aborted; slice += 1) {
       const began = performance.now();
       if ((await this.#options.store.fold({ limit: foldSize })).isDone) return;
-      // A long history is summed up in half of the time, so that calls do not wait for it.
+      // A long history is summed up half of the time, so that calls do not wait for it.
       await sleep(performance.now() - began);
     }
     // There is much more: the next turn continues.

@@ -39,7 +39,7 @@ const rowFields = {
   /** Undefined: the sum of all other series. */
   name: allowNull(readText),
   start: readCount,
-  /** The place of the series, the largest first. */
+  /** The rank of the series, the largest first. */
   place: readCount,
   /** How many series there are, with those that are summed up in one. */
   names: readCount,
@@ -75,7 +75,7 @@ const filters = ['account', 'key', 'model', 'provider'] as const;
 const sums = figures.map((figure) => `CAST(sum(${figure}) AS bigint) AS ${figure}`).join(', ');
 const all = figures.join(', ');
 
-/** Parts of a range, each in the longest steps that it has whole. */
+/** Parts of a range, each in the longest steps that fit into it completely. */
 function splitRange({ from, to, unit }: OverviewQuery): [length: number, from: number, to: number][] {
   const length = units[unit];
   const longer = unit === '5m' ? units['1h'] : units['1d'];
@@ -89,8 +89,8 @@ function splitRange({ from, to, unit }: OverviewQuery): [length: number, from: n
 }
 
 /**
- * Finds the largest series from few and narrow rows, then reads only those, step by step. What is not in them
- * is the sum of all less theirs: every call has one provider, and there are few of these, so theirs sum to
+ * Finds the largest series from few and narrow rows, then reads only those, step by step. The rest is the
+ * sum of all less these. Every call has one provider and there are few providers, so their sums add up to
  * all.
  */
 function buildSeriesSql(query: OverviewQuery): Asked {

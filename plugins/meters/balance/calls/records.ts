@@ -1,4 +1,4 @@
-/** Stored calls: what a query can ask for, and the rows it answers with. */
+/** Stored calls: the filters of a query, and the rows it returns. */
 import {
   toColumn,
   readCount,
@@ -63,7 +63,7 @@ export interface CallCursor {
   readonly number: number;
 }
 
-/** Selects stored calls, newest first. Fields that are undefined select nothing. */
+/** Selects stored calls, newest first. Undefined fields do not filter. */
 export interface CallQuery {
   readonly call?: string | undefined;
   readonly account?: string | undefined;
@@ -83,7 +83,7 @@ export interface CallQuery {
   readonly limit: number;
 }
 
-/** A range of cost with up to so many calls is read by its own index, any other in order of time. */
+/** A range of cost with at most this many calls is read by its own index, any other in order of time. */
 export const fewCalls = 100_000;
 
 const isError = `outcome IN (${errorOutcomes.map((outcome) => `'${outcome}'`).join(', ')})`;

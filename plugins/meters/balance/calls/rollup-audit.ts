@@ -8,7 +8,7 @@ import { readInteger, type Row } from '../rows.ts';
 import { units, type Dimension, type Unit } from './figures.ts';
 import { entriesBeyond } from './rollup-sql.ts';
 
-/** A query for kept sums, and how its groups are named. */
+/** A query for stored sums, and how its groups are named. */
 export interface RollupCheck {
   readonly table: string;
   /** The length of the steps it groups by; undefined: it groups by account, key, model and provider. */

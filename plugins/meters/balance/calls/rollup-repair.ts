@@ -1,7 +1,7 @@
 /**
- * Finds sums of roll-ups that differ from the entries, and corrects them while calls go on. What is found are
- * differences, which stay right while folds add to the same sums. Entries know only money, so the counts of
- * calls and tokens stay as they are.
+ * Finds sums of roll-ups that differ from the entries, and corrects them while calls continue. It stores
+ * differences, which stay right while folds add to the same sums. Entries contain only money, so the
+ * counts of calls and tokens stay as they are.
  */
 import { readCount, readInteger, readText, type Row } from '../rows.ts';
 import { kept } from '../sql/kept.ts';

@@ -45,7 +45,7 @@ function buildCallsSql(range: string): string {
   return `SELECT account, key, model, provider, calls.ended AS at, ${callFigures} FROM calls WHERE ${range}`;
 }
 
-/** One row for each tag of a call. Entries know no tags, so the money is that of the call. */
+/** One row for each tag of a call. Entries have no tags, so the money is that of the call. */
 function buildTagsSql(range: string): string {
   return `SELECT tag, calls.ended AS at, cost, margin, ${callFigures}
     FROM calls JOIN call_tags ON call_tags.number = calls.number WHERE ${range}`;

@@ -91,7 +91,7 @@ export class SliceSums {
       ...(readCount(row, 'cached') > 0 ? [[hits, 1] as const] : []),
       ...(first === undefined ? [] : [[(firstBucket ?? 0) + findBucket(first), 1] as const]),
     ];
-    // The money of a call is in its entries, which know no tags.
+    // The money of a call is in its entries, which have no tags.
     this.#addRow(row, none, counts);
     if (row.tags === '{}') return;
     for (const [name, value] of Object.entries(readNamedTexts(row, 'tags')))

@@ -1,6 +1,6 @@
 /**
- * What an export says of an entry, and how rows become lines of CSV or JSON. SQLite's thread does this too,
- * so the event loop gets finished text from it. Amounts are exact decimal strings in USD.
+ * The columns of an exported entry, and how rows become lines of CSV or JSON. SQLite's thread does this
+ * too, so the event loop gets finished text from it. Amounts are exact decimal strings in USD.
  */
 import { formatUsd } from '../../../../core/index.ts';
 import type { EntryKind, EntryQuery } from '../books.ts';
@@ -13,8 +13,8 @@ export const exportFormats = ['csv', 'jsonl'] as const;
 type ExportFormat = (typeof exportFormats)[number];
 
 /**
- * A slice of the entries' numbers: above `after`, up to `last`. However few match, it takes no longer. Fields
- * that are undefined select nothing.
+ * A slice of the entries' numbers: above `after`, up to `last`. Its cost does not depend on how few
+ * entries match. Undefined fields do not filter.
  */
 export interface ExportSlice extends Pick<EntryQuery, 'account' | 'key' | 'from' | 'to'> {
   readonly kind?: EntryKind | undefined;
@@ -92,7 +92,7 @@ function readRule(usage: unknown): string | undefined {
   return typeof rule === 'string' ? rule : undefined;
 }
 
-/** The value of a column; undefined where there is none. */
+/** The value of a column; undefined if there is none. */
 function formatValue(kind: Kind, value: unknown): string | undefined {
   if (kind === 'rule') return readRule(value);
   if (value === null || value === undefined) return undefined;

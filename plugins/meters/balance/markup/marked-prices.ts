@@ -47,7 +47,7 @@ function matchesCall({ account, key, model }: Markup, principal: Principal, id: 
   );
 }
 
-/** How much a rule says: a key more than an account, and that more than any model. */
+/** How specific a rule is: a key counts more than an account, and an account more than any model. */
 function computeWeight({ account, key, model }: Markup): number {
   const ofModel = model?.endsWith('*') ? model.length : 1000;
   return (
@@ -57,7 +57,7 @@ function computeWeight({ account, key, model }: Markup): number {
   );
 }
 
-/** The rule for a call: the one that says most, and among equals the first. */
+/** The rule for a call: the most specific one, and the first among equals. */
 export function findMarkup(
   rules: readonly Markup[],
   principal: Principal,

@@ -20,7 +20,7 @@ const documentName = 'markups';
 const mostRules = 10_000;
 const mostTries = 20;
 
-/** The rules are kept as they were written, since they are read by the same schema. */
+/** The rules are stored as they were written, since they are read by the same schema. */
 const storedSchema = z.array(z.custom<MarkupInput>((rule) => markupSchema.safeParse(rule).success));
 
 async function readStored(store: Store): Promise<{ version: number; rules: MarkupInput[] }> {
@@ -80,7 +80,7 @@ export async function keepFollowing(
   logger: Host['logger'],
 ): Promise<() => void> {
   let seen = await followRules(store, markups, -1);
-  // An outage is in the log once.
+  // An outage is logged only once.
   let isAway = false;
   const lookAgain = async (): Promise<void> => {
     try {

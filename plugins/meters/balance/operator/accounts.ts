@@ -1,4 +1,4 @@
-/** How operators make accounts, look at them and add credit to them. */
+/** How operators create and list accounts, and add credit. */
 import { z } from 'zod';
 import { formatUsd, type GatewayError, type Nano } from '../../../../core/index.ts';
 import {
@@ -130,9 +130,7 @@ export async function listAccounts(store: Store, query: z.output<typeof page>) {
   return buildPage(await store.listAccounts(query), query.limit, describeRecord, ({ name }) => name);
 }
 
-/**
- * Adds credit, once for each reference. An order that comes again changes nothing, and the answer says so.
- */
+/** Adds credit, once for each reference. A repeated order changes nothing, and the reply says so. */
 export async function addCredit(store: Store, order: z.output<typeof creditOrder>) {
   const status = await store.addCredit({ ...order, reference: order.reference, at: Date.now() });
   if (status === 'not_found') throw buildAccountError(order.account);

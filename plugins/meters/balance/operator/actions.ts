@@ -11,10 +11,10 @@ export const actionQuery = z.strictObject({
   limit: buildNumberSchema(1, 1000).default(100),
 });
 
-/** Characters that are kept of a body or of options. */
+/** Characters of a body or of options that are stored. */
 const longestDetail = 4000;
 
-/** Orders hold no secrets: those of keys are made here, and shown only in the reply. */
+/** Orders hold no secrets: the gateway creates the secrets of keys, and shows them only in the reply. */
 function shortenDetail(detail: unknown): string {
   return (JSON.stringify(detail) ?? '{}').slice(0, longestDetail);
 }

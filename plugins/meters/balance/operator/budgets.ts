@@ -1,4 +1,4 @@
-/** How operators make, look at, change and raise budgets, and what they are warned of. */
+/** How operators create, list, change and raise budgets, and read their warnings. */
 import { z } from 'zod';
 import { formatUsd, type GatewayError } from '../../../../core/index.ts';
 import { findReached, scopes, type BudgetRecord, type Warning } from '../budgets/budget.ts';
@@ -100,7 +100,10 @@ export async function findBudget(store: Store, wanted: unknown): Promise<ShownBu
 
 type BudgetOrder = z.output<typeof budgetOrder>;
 
-/** Makes a budget. If there is one of this subject and period, `exists` is its number and nothing changes. */
+/**
+ * Creates a budget. If this subject already has one for the period, `exists` is its number and nothing
+ * changes.
+ */
 async function storeBudget(store: Store, order: BudgetOrder): Promise<{ id: number; exists: boolean }> {
   const { scope } = order;
   const subject = scope === 'key' ? (await findKey(store, order.subject)).id : order.subject;
@@ -126,7 +129,7 @@ export async function createBudget(store: Store, order: BudgetOrder): Promise<Sh
   return findBudget(store, id);
 }
 
-/** Makes a budget, or changes the one of the same subject and period. Its time zone cannot change. */
+/** Creates a budget, or changes the one of the same subject and period. Its time zone cannot change. */
 export async function setBudget(
   store: Store,
   order: BudgetOrder,

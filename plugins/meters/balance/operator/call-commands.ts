@@ -41,11 +41,13 @@ const runList: Work = async ({ store }, _, { limit, ...options }) => {
   };
 };
 
-/** Milliseconds between two looks, and how far back each looks: calls are stored a little after they end. */
+/**
+ * Milliseconds between two queries, and how far back each goes: calls are stored a little after they end.
+ */
 const pause = 1000;
 const lookBack = 10_000;
 
-/** The calls that were stored since the last look, the oldest first. */
+/** The calls that were stored since the last query, the oldest first. */
 async function listNew(store: Store, options: Options, seen: Set<string>): Promise<ListedCall[]> {
   const from = new Date(Date.now() - lookBack).toISOString();
   const { data } = await listCalls(store, readInput(callQuery, { ...options, from, limit: 1000 }));

@@ -1,4 +1,4 @@
-/** What operators read of stored calls: pages of them, and one with all that is known of it. */
+/** What operators read of stored calls: pages of them, and one with all its details. */
 import { z } from 'zod';
 import { usd } from '../../../../core/index.ts';
 import {

@@ -1,4 +1,4 @@
-/** Writes rows as RFC 4180 wants them. Text that a spreadsheet would run as a formula is made harmless. */
+/** Writes rows as CSV of RFC 4180. Text that a spreadsheet would run as a formula is made harmless. */
 
 export type Cell = string | number | null | undefined;
 

@@ -37,7 +37,7 @@ async function* readLines(store: Store, { after, ...query }: Query, last: number
   const readSlice = (start: number): Promise<string> | undefined => {
     if (start >= last) return undefined;
     const slice = store.exportEntries({ ...query, after: start, last: Math.min(start + sliceSize, last) });
-    // A client that leaves never asks for it.
+    // A client that disconnects never reads it.
     slice.catch(() => undefined);
     return slice;
   };

@@ -13,7 +13,7 @@ import { budgetQuery, listBudgets } from './budgets.ts';
 import * as keys from './keys.ts';
 import { readAll, toNumeric, type Options, type Verb, type Work } from './verbs.ts';
 
-/** `none` takes a limit away; a limit that is not given stays. */
+/** `none` removes a limit; an omitted limit stays. */
 function readLimits({ spendCap, models, expires, callsPerMinute }: Options): Record<string, unknown> {
   const patterns = typeof models === 'string' && models !== 'none' ? models.split(',') : models;
   const stated = { spendCap, models: patterns, expires, callsPerMinute: toNumeric(callsPerMinute) };

@@ -1,4 +1,4 @@
-/** How operators make, look at and change keys. A secret is shown only in the answer that makes it. */
+/** How operators create, list and change keys. Only the reply that creates a secret shows it. */
 import { z } from 'zod';
 import { formatUsd } from '../../../../core/index.ts';
 import { issueKey, createKeySecret } from '../keys.ts';
@@ -9,7 +9,7 @@ import { accountName, amount, budgetTerms, label, limits, page, keepStated, tags
 import { toIso, buildPage, buildRefusal, toUsdOrNull } from './replies.ts';
 
 export const keyOrder = z.strictObject({
-  /** The account it belongs to, which is made where no account has this name yet. */
+  /** The account that the key belongs to, which is created if no account has this name yet. */
   account: accountName.optional(),
   /** `operator` keys use the admin API, belong to no account and spend nothing. */
   kind: z.enum(['user', 'operator']).default('user'),
@@ -18,7 +18,7 @@ export const keyOrder = z.strictObject({
   readOnly: z.boolean().default(false),
   limits: limits.default({}),
   credit: amount.optional(),
-  /** Tags that all its calls have. */
+  /** Tags that every call of the key gets. */
   tags: tags.default([]),
   budgets: z.array(budgetTerms).max(10).default([]),
 });
@@ -80,7 +80,7 @@ export async function findKey(store: Store, wanted: string): Promise<ShownKey> {
 }
 
 /**
- * Throws where limits are set that an operator key cannot have. It spends nothing and calls no model, so only
+ * Throws if limits are set that an operator key cannot have. It spends nothing and calls no model, so only
  * an expiry makes sense.
  */
 function checkOperatorKey(
@@ -103,7 +103,7 @@ function checkOperatorKey(
 }
 
 /**
- * What to do about an account whose calls are all refused, since it has no credit; undefined where it has
+ * What to do about an account whose calls are all refused because it has no credit; undefined if it has
  * some.
  */
 async function adviseCredit(store: Store, account: string): Promise<string | undefined> {
@@ -182,8 +182,8 @@ export async function changeKey(
 }
 
 /**
- * A new secret with the account, the limits and the spending of the old one, which works on until the overlap
- * is over.
+ * A new secret with the account, the limits and the spending of the old one, which works until the overlap
+ * ends.
  */
 export async function rotateKey(
   store: Store,

@@ -25,7 +25,7 @@ const runAudit: Work = async ({ store }) => {
   return { json: report, text, failed: !ok };
 };
 
-/** So many are corrected in one transaction: calls wait for it in SQLite. */
+/** How many sums one transaction corrects: calls wait for it in SQLite. */
 const mostAtOnce = 5000;
 const mostShown = 20;
 

@@ -38,7 +38,7 @@ export const moment = z
   )
   .transform((text) => Date.parse(text));
 
-/** Since when a key is refused. A time that is over must be a mistake: the key would never work. */
+/** Since when a key is refused. A time in the past must be a mistake: the key would never work. */
 const expiry = moment.refine(
   (time) => time > Date.now(),
   'that time is over (a day is meant from its first moment on, in UTC); name one to come, or disable the key',
@@ -49,7 +49,7 @@ const modelPattern = z
   .string()
   .regex(/^[\w.-]+\/[^\s*]*\*?$/, 'a model is named <owner>/<name>, or <owner>/* for all of an owner');
 
-/** Limits as operators write them; null takes a limit away. */
+/** Limits as operators write them; null removes a limit. */
 export const limits = z.strictObject({
   spendCap: amount.nullable().optional(),
   models: z.array(modelPattern).min(1).max(200).nullable().optional(),
@@ -69,7 +69,7 @@ export function buildNumberSchema(least: number, most = Number.MAX_SAFE_INTEGER)
   return z.coerce.number(message).int(message).min(least, message).max(most, message);
 }
 
-/** The fields that were stated: zod keeps the others with the value undefined. */
+/** The fields that were sent: zod keeps the others with the value undefined. */
 export function keepStated<Fields extends object>(fields: Fields) {
   const stated = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(stated) as { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
@@ -82,7 +82,7 @@ export const page = z.strictObject({
   limit: buildNumberSchema(1, largestPage).default(100),
 });
 
-/** Nothing at all may be spent where it is 0. */
+/** With 0 nothing may be spent at all. */
 export const budgetLimit = usd.refine(
   (nano) => nano >= 0n && nano <= largestAmount,
   `a limit is from 0 to ${formatUsd(largestAmount)} USD`,
@@ -93,7 +93,7 @@ export const thresholds = z
   .max(10)
   .transform((each) => [...new Set(each)].toSorted((one, other) => one - other));
 
-/** A budget of what is being made: without its scope and subject. */
+/** The budget of a new key: without a scope and subject. */
 export const budgetTerms = z.strictObject({
   limit: budgetLimit,
   per: z.enum(periodNames, `a budget is per ${periodNames.join(', ')}`).default('month'),

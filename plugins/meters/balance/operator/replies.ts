@@ -1,7 +1,7 @@
 /** What replies to operators share: pages of lists, times, and refusals. */
 import { formatUsd, GatewayError, type Nano } from '../../../../core/index.ts';
 
-/** A page of a list; `next` is where the following one begins, and null after the last. */
+/** A page of a list; `next` is where the next page begins, and null on the last. */
 export function buildPage<Row, Shown, Place>(
   rows: readonly Row[],
   limit: number,
@@ -22,7 +22,7 @@ export function toUsdOrNull(amount: Nano | undefined): string | null {
   return amount === undefined ? null : formatUsd(amount);
 }
 
-/** The error for an order that cannot be met; `param` is the field that is wrong. */
+/** The error for an order that cannot be carried out; `param` is the field that is wrong. */
 export function buildRefusal(
   code: 'invalid_request' | 'not_found' | 'conflict',
   message: string,

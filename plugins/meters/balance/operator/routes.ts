@@ -1,6 +1,6 @@
 /**
- * The ledger's routes for operators: JSON in and out, amounts as decimal strings in USD, lists in pages (the
- * next page is asked for with `after`, which is the last page's `next`), and errors in one shape.
+ * The ledger's routes for operators: JSON in and out, amounts as decimal strings in USD, lists in pages
+ * (`after` of the next page is the `next` of the last one), and errors in one shape.
  */
 import type { z } from 'zod';
 import type { Route, RouteReply } from '../../../../core/index.ts';
@@ -32,7 +32,7 @@ interface Asked {
   readonly author: string;
 }
 
-/** What a route does, and what the OpenAPI document has of it: its query, its body and its statuses. */
+/** A route's handler, and what the OpenAPI document shows of it: query, body and statuses. */
 export interface Handler {
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
@@ -56,7 +56,7 @@ function handleList<Query extends z.ZodObject>(
   };
 }
 
-/** Makes or changes what the body says; new corrections and credits are answered with 201. */
+/** Creates or changes what the body describes; new corrections and credits reply with 201. */
 function handleOrder<Body extends z.ZodType>(
   body: Body,
   run: (store: Store, order: z.output<Body>, asked: Asked) => Promise<object>,
@@ -106,7 +106,7 @@ function handleSheet<Query extends z.ZodObject, Found extends object>(
   };
 }
 
-/** Stores first what ended in this process, so that it shows up at once. */
+/** First stores the calls that ended in this process, so that the reply contains them. */
 function flushFirst(handler: Handler): Handler {
   return {
     ...handler,

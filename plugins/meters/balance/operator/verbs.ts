@@ -6,7 +6,7 @@ export type Options = Readonly<Record<string, string | boolean | undefined>>;
 
 export interface Bench {
   readonly store: Store;
-  /** The ids of the models on offer, as far as the configuration alone tells. */
+  /** The ids of the models on offer, as far as the configuration defines them. */
   readonly listModels: () => readonly string[];
   /** Prints a line before the result. */
   readonly print: (line: string) => void;
@@ -20,7 +20,7 @@ export interface Verb extends Omit<Command, 'run'> {
   readonly run: Work;
   /** Whether it changes the ledger: the log of operators' actions has it. */
   readonly changes?: true;
-  /** Whether it may make the ledger. Other verbs fail without one. */
+  /** Whether it may create the ledger. Other verbs fail without one. */
   readonly creates?: true;
 }
 

@@ -43,7 +43,7 @@ class Reading {
   /** The snapshot of the last audit; undefined before the first. */
   #seen: string | undefined;
   /**
-   * The highest number that each audit saw, oldest first. Where an audit is old enough, no entry up to its
+   * The highest number that each audit saw, oldest first. Once an audit is old enough, no entry up to its
    * number can still appear.
    */
   #highest: { readonly at: number; readonly number: number }[] = [];

@@ -1,7 +1,8 @@
 /**
- * Reservations and their ends, for all such operations of a batch that follow one another. They are decided
- * in memory, in the order in which they were asked, and then written by a few statements. So however many
- * calls an account makes at a time, they wait for its lock once for each batch, and not once for each call.
+ * Reservations and their ends, for all such operations of a batch that follow one another. They are
+ * decided in memory, in the order of their requests, and then written by a few statements. So however many
+ * calls an account makes at a time, they wait for its lock once for each batch, and not once for each
+ * call.
  */
 import { CallLedger, type CallTables, type Reservation } from '../call-ledger.ts';
 import type { FoundAccount, FoundKey, Held, PastCall, Pending } from '../call-rows.ts';
@@ -81,7 +82,7 @@ export class CallBatch implements CallTables {
     return claim && !isOver(claim, at) ? claim : undefined;
   }
 
-  /** How far a pending call has come; undefined where it is not pending any more. */
+  /** How far a pending call has come; undefined if it is no longer pending. */
   getProgress(call: string): Progress | undefined {
     return this.#found.pending.get(call)?.progress;
   }
@@ -133,7 +134,7 @@ export class CallBatch implements CallTables {
     this.#claimWrites.push(() => runSteps(this.#query, settleClaim(name, outcome)));
   }
 
-  /** Sends everything that was decided. The caller may wait for all answers at the end. */
+  /** Sends everything that was decided. The caller may wait for all results at the end. */
   sendWrites(): Promise<unknown>[] {
     const made = [...this.#made.values()];
     const accounts = [...this.calls.accounts.values()];

@@ -1,5 +1,5 @@
 /**
- * What the store asks of one connection: statements whose plans the server keeps, and the meaning of their
+ * One connection of the store: statements whose plans the server caches, and the meaning of their
  * failures.
  */
 import { DatabaseError, type ClientBase } from 'pg';
@@ -14,7 +14,7 @@ export type Query = (statement: Statement, values?: readonly unknown[]) => Promi
 /** A statement or its connection failed. Errors of the store itself are of other classes. */
 export class QueryError extends Error {
   override readonly name = 'QueryError';
-  /** The SQLSTATE; undefined where the server could not answer. */
+  /** The SQLSTATE; undefined if the server sent no reply. */
   readonly code: string | undefined;
 
   constructor(cause: unknown) {
@@ -23,7 +23,7 @@ export class QueryError extends Error {
   }
 }
 
-/** The SQLSTATE of a failure, where the server gave one. */
+/** The SQLSTATE of a failure, if the server sent one. */
 export function getCode(error: unknown): string | undefined {
   return error instanceof DatabaseError || error instanceof QueryError ? error.code : undefined;
 }

@@ -24,13 +24,14 @@ async function readNumber(query: Query, name: 'taken' | 'horizon' | 'safe'): Pro
   return row ? readCount(row, 'number') : 0;
 }
 
-/** Milliseconds between two looks, and how often it looks. */
+/** Milliseconds between two checks, and the number of checks. */
 const pause = 25;
 const mostLooks = 40;
 
 /**
- * Entries take their numbers before they are committed. So it waits until all transactions that have taken
- * one are over; if one takes long, it is the number that the roll-ups know to be safe.
+ * Entries take their numbers before they are committed. So this waits until all transactions that have
+ * taken one are over. If one takes too long, the result is the number up to which the roll-ups are known
+ * to be complete.
  */
 export async function findLastEntry(query: Query): Promise<number> {
   const taken = await readNumber(query, 'taken');

@@ -1,6 +1,6 @@
 /**
- * The thread that beats for a process whose event loop is blocked, by a connection of its own that is only
- * opened then.
+ * The thread that beats for a process whose event loop is blocked, over its own connection, which it opens
+ * only then.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Client } from 'pg';

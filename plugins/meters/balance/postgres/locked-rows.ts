@@ -1,8 +1,8 @@
 /**
- * Everything that the calls of a batch need, locked and read in one round trip. Accounts are locked first, in
- * the order of their ids, so that two batches never wait for each other. All else belongs to an account and
- * is read after its lock, by further statements: one that had itself waited for a lock would see the rest as
- * it was before.
+ * Locks and reads everything that the calls of a batch need, in one round trip. Accounts are locked first,
+ * in the order of their ids, so that two batches never wait for each other. All else belongs to an account
+ * and is read after its lock, by further statements: a statement that itself waited for a lock would read
+ * the rest as it was before the wait.
  */
 import { readFoundAccount, readFoundKey, readPending, readPast, type Pending } from '../call-rows.ts';
 import { readClaim, readProgress, type Progress } from '../reservations.ts';

@@ -50,7 +50,7 @@ const migrations: Migrations = { first: 9, steps: [before + buildAllTables(diale
 const lock = 7_461_188_901;
 
 /**
- * Brings the tables up to date, in one transaction. Throws where a newer version of the program wrote them.
+ * Brings the tables up to date, in one transaction. Throws if a newer version of the program wrote them.
  */
 export async function migrate(client: ClientBase): Promise<void> {
   await client.query('BEGIN');

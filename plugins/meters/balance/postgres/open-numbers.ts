@@ -1,7 +1,7 @@
 /**
- * Tells when no lower number can still appear. A transaction takes its id before it takes numbers from a
- * sequence, and holds a lock on the sequence until it ends. `pg_snapshot_xmin` would wait for transactions of
- * every database on the server.
+ * Checks that no lower number can still appear. A transaction takes its id before it takes numbers from a
+ * sequence, and holds a lock on the sequence until it ends. `pg_snapshot_xmin` would wait for transactions
+ * of every database on the server.
  */
 
 /**

@@ -37,8 +37,8 @@ export interface PostgresOptions extends Address {
   readonly connections?: number;
   readonly onGroup?: GroupListener;
   /**
-   * Milliseconds. Where given, a thread beats within each such time while the event loop is blocked and
-   * something is reserved.
+   * Milliseconds. If set, a thread beats at least this often while the event loop is blocked and anything
+   * is reserved.
    */
   readonly lease?: number | undefined;
   /** Rejects if the database holds no ledger yet. */
@@ -79,10 +79,7 @@ async function runRead(query: Query, operation: Operation<Read>): Promise<unknow
   return answer;
 }
 
-/**
- * Brings the tables up to date. Throws where commits are not durable, since the ledger's promises depend on
- * that.
- */
+/** Brings the tables up to date. Throws if commits are not durable, since the ledger depends on that. */
 async function prepareTables(address: Address, mustExist: boolean): Promise<void> {
   const client = new Client(buildMigrationConfig(address));
   // When the connection is lost, the statement fails anyway. But an `error` event without a listener would
@@ -109,8 +106,8 @@ class Readers {
     this.#pool = new Pool(buildReaderConfig(address, connections));
     // A connection that is lost while it is idle is replaced when one is needed.
     this.#pool.on('error', () => undefined);
-    // The pool does not listen to a connection in use, which may be lost between an answer and the next
-    // question.
+    // The pool does not listen to a connection in use, which may be lost between a reply and the next
+    // statement.
     this.#pool.on('connect', (client) => client.on('error', () => undefined));
   }
 
@@ -140,7 +137,7 @@ function formatAddress(url: string): string {
   return host + pathname;
 }
 
-/** Rejects with the reason where the database cannot be used. The reason never contains the password. */
+/** Rejects with the reason if the database cannot be used. The reason never contains the password. */
 export async function openPostgres({
   url,
   owner = createOwner(),

@@ -48,7 +48,7 @@ export function buildMigrationConfig(address: Address): ClientConfig {
 const planOnce = ' -c plan_cache_mode=force_generic_plan';
 
 /**
- * For the one connection that writes: it sends statements without waiting for the answers to those before.
+ * For the one connection that writes: it sends statements without waiting for the results of earlier ones.
  */
 export function buildWriterConfig(
   address: Address,

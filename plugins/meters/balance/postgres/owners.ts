@@ -41,7 +41,7 @@ export async function beat(query: Query, { lease, progress }: Beat, owner: strin
     ]);
 }
 
-/** Beats only while something is reserved; false where nothing is. */
+/** Beats only while something is reserved; returns false otherwise. */
 export async function beatWhilePending(query: Query, owner: string, lease: number): Promise<boolean> {
   const rows = await query(sql.beatWhilePending, [owner, lease]);
   return rows.length > 0;

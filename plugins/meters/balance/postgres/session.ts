@@ -1,9 +1,9 @@
 /**
  * The one connection that writes. If it is lost, the session reconnects in the background. Meanwhile it
- * refuses every write at once, unless the server itself ended the connection: then writes wait for the first
- * try to reconnect. A batch may have been under way on the lost connection. So the next one is used only when
- * the server has finished with the last: what is asked again then finds whatever was written, and nothing is
- * written late.
+ * refuses every write immediately, unless the server itself ended the connection: then writes wait for the
+ * first try to reconnect. A batch may have been under way on the lost connection. So the next connection
+ * is used only after the server has finished with the lost one: a retry then finds whatever was written,
+ * and nothing is written late.
  */
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -16,7 +16,7 @@ import { runTransaction, Undone, type Write } from './transaction.ts';
 
 const sql = nameStatements('session', {
   self: 'SELECT pg_backend_pid() AS process, pg_is_in_recovery() AS standby',
-  // Ends what the server still does for the connection before this one, and waits for the end.
+  // Cancels what the server still does for the previous connection, and waits until it has ended.
   endLast: `
     SELECT pg_terminate_backend(pid, 2000) AS ended FROM pg_stat_activity
     WHERE pid = $1 AND application_name = $2 AND pid <> pg_backend_pid()`,
@@ -33,7 +33,7 @@ const canceled = '57014';
 const idled = '25P03';
 /** An administrator, a restart or a proxy ended the connection. */
 const dismissed = '57P01';
-/** How often a batch is tried that conflicts with others, and one that waits too long for a lock. */
+/** How often a batch that conflicts with others is tried, and one that waits too long for a lock. */
 const mostTries = 5;
 const mostWaits = 2;
 
@@ -83,7 +83,7 @@ export class Session {
     this.#failure = undefined;
   }
 
-  /** What became of each operation of a group; never rejects. */
+  /** The outcome of each operation of a group; never rejects. */
   async write(operations: readonly Write[]): Promise<Outcome[]> {
     for (let attempt = 1; ; attempt += 1) {
       if (attempt > 1 || this.#isReturning) await this.#returning;
@@ -123,7 +123,10 @@ export class Session {
     await client?.end();
   }
 
-  /** Writes the two halves apart, so that one operation that breaks a rule does not make the others fail. */
+  /**
+   * Writes the two halves separately, so that an operation that breaks a rule does not make the others
+   * fail.
+   */
   async #writeHalves(operations: readonly Write[]): Promise<Outcome[]> {
     const middle = operations.length >> 1;
     return [
@@ -133,8 +136,8 @@ export class Session {
   }
 
   /**
-   * Whether a batch that met the database's failure is certainly undone, and may succeed at once if it is
-   * tried again.
+   * Whether a batch that failed with the database was certainly rolled back, and may succeed if it is
+   * retried immediately.
    */
   #canRetry(client: Client, thrown: unknown, error: Error, attempt: number): boolean {
     const isLost = this.#client !== client;

@@ -1,5 +1,5 @@
 /**
- * Runs the operations of one turn in one transaction, in the order in which they were asked. Reservations and
+ * Runs the operations of one turn in one transaction, in the order of their requests. Reservations and
  * ends that follow one another are done together; rarer operations are done one by one.
  */
 import type { Client } from 'pg';
@@ -92,7 +92,7 @@ async function runAll(query: Query, owner: string, operations: readonly Write[])
   return answers;
 }
 
-/** A transaction failed before its COMMIT was sent, so the database undoes it in any case. */
+/** A transaction failed before its COMMIT was sent, so the database rolls it back in any case. */
 export class Undone extends Error {
   override readonly name = 'Undone';
 
@@ -102,8 +102,8 @@ export class Undone extends Error {
 }
 
 /**
- * Returns the answers, in the order of the operations. Throws the first failure, as `Undone` if no COMMIT was
- * sent: everything sent after it fails only because of it.
+ * Returns the results, in the order of the operations. Throws the first failure, as `Undone` if no COMMIT
+ * was sent: everything sent after it fails only because of it.
  */
 export async function runTransaction(
   client: Client,
@@ -112,7 +112,8 @@ export async function runTransaction(
 ): Promise<unknown[]> {
   const send = createQuery(client);
   const sent: Promise<unknown>[] = [];
-  // Statements are sent without waiting for the answers to those before; all are waited for at the end.
+  // Statements are sent without waiting for the results of earlier ones; all results are awaited at the
+  // end.
   const query: Query = (statement, values) => {
     const answer = send(statement, values);
     answer.catch(() => undefined);

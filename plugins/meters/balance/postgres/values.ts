@@ -1,6 +1,5 @@
 /**
- * How values cross between PostgreSQL and the store: whole numbers as BigInt, many rows as one parameter of
- * JSON.
+ * How values cross between PostgreSQL and the store: integers as BigInt, many rows as one JSON parameter.
  */
 import { types, type CustomTypesConfig } from 'pg';
 

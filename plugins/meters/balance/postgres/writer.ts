@@ -1,6 +1,6 @@
 /**
- * Asks the session for writes. Those of one turn travel together; what is asked while they are on their way
- * travels next.
+ * Passes writes to the session. Those of one turn travel together; those requested meanwhile form the next
+ * group.
  */
 import type { Answer } from '../operations.ts';
 import { Queue, buildOutageError, type GroupListener } from '../queue.ts';
@@ -20,7 +20,7 @@ export class Writer {
     this.#queue.release();
   }
 
-  /** Asks for one operation; rejects with `ledger_unavailable` where the database cannot be used. */
+  /** Requests one operation; rejects with `ledger_unavailable` if the database cannot be used. */
   ask<Name extends Write['name']>(operation: Write & { readonly name: Name }): Promise<Answer<Name>> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) return reject(buildOutageError(new Error('it was closed')));

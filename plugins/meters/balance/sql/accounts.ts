@@ -108,7 +108,7 @@ export const accounts = {
     const page = `${keyRows} ${conditions.where} ORDER BY keys.id LIMIT ${conditions.addValue(limit)}`;
     return (yield* askRows({ text: page }, ...conditions.values)).map(readKey);
   },
-  /** Changes a key; what is undefined stays as it is. */
+  /** Changes a key; undefined fields stay as they are. */
   *changeKey({ id, changes }) {
     const { name, disabled, spendCap, models, expires, callsPerMinute, tags } = changes;
     const columns: Readonly<Record<string, Value | undefined>> = {

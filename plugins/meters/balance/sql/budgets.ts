@@ -43,7 +43,7 @@ const sql = nameStatements('budget operations', {
     ${warningRows} WHERE budget_warnings.due <= $1 ORDER BY budget_warnings.due LIMIT $2
     FOR UPDATE OF budget_warnings SKIP LOCKED`,
   claim: 'UPDATE budget_warnings SET due = $2, attempts = attempts + 1 WHERE id = $1',
-  // Looks at the oldest only, however many there are.
+  // Reads only the oldest, however many there are.
   forget: `
     DELETE FROM budget_warnings WHERE id IN (
       SELECT id FROM (SELECT id, at, due FROM budget_warnings ORDER BY id LIMIT 100) AS oldest
@@ -51,14 +51,14 @@ const sql = nameStatements('budget operations', {
   ended: 'UPDATE budget_warnings SET due = $2 WHERE id = $1',
 });
 
-/** The subject as budgets know it; undefined where there is no such key or account. */
+/** The subject as budgets store it; undefined if there is no such key or account. */
 function* findSubject(scope: Scope, named: string): Steps<string | undefined> {
   if (scope === 'tag') return named;
   const [row] = yield* askRows(scope === 'key' ? sql.root : sql.account, named);
   return row && readText(row, 'subject');
 }
 
-/** Changes a budget, and marks in its current period which warnings the new limit still has to give. */
+/** Changes a budget, and marks in its current period which warnings the new limit can still cause. */
 function* editBudget(id: number, at: number, changing: (budget: Budget) => Budget): Steps<boolean> {
   const [row] = yield* askRows(sql.lock, id);
   if (!row) return false;

@@ -30,8 +30,8 @@ export function* takeClaim({ name, fingerprint, expires }: Claim, call: string):
 }
 
 /**
- * Ends a claim: with its call's outcome, with `undefined` where no outcome could be kept, or with `free`, so
- * that it can be taken again.
+ * Ends a claim: with its call's outcome, with `undefined` if no outcome could be stored, or with `free`,
+ * so that it can be taken again.
  */
 export function* settleClaim(name: string, outcome: StoredOutcome | 'free' | undefined): Steps<void> {
   if (outcome === 'free') yield* askRows(sql.free, name);

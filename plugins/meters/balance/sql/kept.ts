@@ -1,4 +1,4 @@
-/** What the ledger keeps besides money: documents, prices, and the log of operators' actions. */
+/** What the ledger stores besides money: documents, prices, and the log of operators' actions. */
 import { readAction } from '../corrections.ts';
 import { readDocument } from '../documents.ts';
 import { askRows, nameStatements, type Operations } from './steps.ts';

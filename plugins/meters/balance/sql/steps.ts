@@ -1,12 +1,13 @@
 /**
- * Operations that both databases run. Each is a generator: it yields statements and is given their rows. So
- * SQLite runs it at once on its thread, and PostgreSQL runs it over a connection. The statements are
- * PostgreSQL's. `sqlite/statements.ts` leaves out the words that SQLite does not know and need not know.
+ * Operations that both databases run. Each is a generator that yields statements and receives their rows.
+ * So SQLite runs it synchronously on its thread, and PostgreSQL asynchronously over a connection. The
+ * statements are PostgreSQL's. `sqlite/statements.ts` leaves out the words that SQLite does not know and
+ * need not know.
  */
 import type { Answer, Argument, StoreOperationName } from '../operations.ts';
 import type { Row } from '../rows.ts';
 
-/** A statement. Where it has a name, the database keeps its plan. */
+/** A statement. If it has a name, the database caches its plan. */
 export interface Statement {
   readonly name?: string;
   readonly text: string;
@@ -45,12 +46,12 @@ export function nameStatements<const Name extends string>(
   return Object.fromEntries(named) as Readonly<Record<Name, Statement>>;
 }
 
-/** The conditions of a query that are stated, and the values of its parameters. */
+/** The conditions that a query states, and the values of their parameters. */
 export class Conditions {
   readonly values: Value[] = [];
   readonly texts: string[] = [];
 
-  /** Conditions as `name =`, each with its value; one that is undefined is not stated. */
+  /** Conditions as `name =`, each with its value; those with an undefined value are left out. */
   constructor(stated: Readonly<Record<string, Value | undefined>> = {}) {
     for (const [condition, value] of Object.entries(stated)) this.add(condition, value);
   }

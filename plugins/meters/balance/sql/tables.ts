@@ -1,7 +1,7 @@
 /**
- * The tables of a ledger, for both databases. Each entry is one row, with its legs in columns, and is never
- * changed. What does change is kept apart and can be computed from the entries: the sums of accounts, keys
- * and budgets, the roll-ups, and the pending reservations.
+ * The tables of a ledger, for both databases. Each entry is one row, with its legs in columns, and is
+ * never changed. What changes is stored separately and can be computed from the entries: the sums of
+ * accounts, keys and budgets, the roll-ups, and the pending reservations.
  */
 import { creditSources } from '../accounts.ts';
 import { entryKinds } from '../books.ts';
@@ -11,7 +11,7 @@ import { buildCallTables, buildRollupTables } from './call-tables.ts';
 
 /** How a database spells what the tables need. */
 export interface Dialect {
-  /** A primary key of numbers, none of which is given twice. */
+  /** A primary key of numbers, none of which is ever reused. */
   readonly identity: string;
   readonly integer: string;
   readonly small: string;
@@ -25,7 +25,7 @@ export interface Dialect {
   readonly keyed: string;
   /** Leaves room in the pages of a table whose rows often change. */
   readonly buildFill: (percent: number) => string;
-  /** A condition that the database checks with each row, where that costs little. */
+  /** A condition that the database checks with each row, if that costs little. */
   readonly buildCheck: (condition: string) => string;
   /** What the account of an entry refers to, and the columns and indexes that only this database has. */
   readonly ofAccount: string;
@@ -86,7 +86,7 @@ CREATE INDEX keys_of_account ON keys (account, id);
 CREATE INDEX keys_by_last_four ON keys (last_four);`;
 }
 
-/** What a call used: kept with its reservation while it runs, and then on the entry that ends it. */
+/** What a call used: stored with its reservation while it runs, and then on the entry that ends it. */
 function buildConsumptionColumns({ integer, small, text }: Dialect, usage = '', costs = ''): string {
   return `
   model ${text},
@@ -143,7 +143,7 @@ CREATE INDEX credits_of_account ON entries (account, at) WHERE credits <> 0;
 ${buildGuard('entries', 'entries')}`;
 }
 
-/** Reservations that have not ended; what is known of their calls is written by their owners' beats. */
+/** Reservations that have not ended. Their owners' beats record how far their calls have come. */
 function buildRunningTables(dialect: Dialect): string {
   const { integer, small, flag, text, sorted, bytes, table, keyed, buildFill, buildCheck } = dialect;
   return `

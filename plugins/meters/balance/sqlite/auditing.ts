@@ -1,7 +1,7 @@
 /**
- * Feeds the books to an auditor, in parts, so that a long audit does not keep those waiting who want a
- * report. Entries are never changed, so it does not matter when they are read. The kept sums are read in one
- * transaction with the last entries, so that both are of the same moment.
+ * Feeds the books to an auditor, in parts, so that reports do not have to wait for a long audit. Entries
+ * are never changed, so it does not matter when they are read. The stored sums are read in one transaction
+ * with the last entries, so that both are of the same moment.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { deserialize, serialize } from 'node:v8';

@@ -42,7 +42,7 @@ export class Budgets {
     });
   }
 
-  /** The periods that a call counts in; none where there are no budgets. */
+  /** The periods that a call counts in; none if there are no budgets. */
   getLines({ account, line, root, tags }: Spender, at: number): readonly Line[] {
     this.#any ??= this.#sql.any.get() !== undefined;
     if (!this.#any) return [];
@@ -64,7 +64,7 @@ export class Budgets {
     this.forget();
   }
 
-  /** Forgets what was read, since the transaction is over, undone, or changes budgets. */
+  /** Forgets what was read, because the transaction has ended, was rolled back, or changes budgets. */
   forget(): void {
     this.#any = undefined;
     this.#byId.clear();

@@ -109,7 +109,7 @@ export class CallTransaction implements CallTables {
     this.forget();
   }
 
-  /** Forgets what was read, since the transaction is over or undone and it need not be true any more. */
+  /** Forgets what was read, which may be out of date after a commit or a rollback. */
   forget(): void {
     this.budgets.forget();
     this.calls.forget();

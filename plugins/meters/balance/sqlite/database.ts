@@ -9,7 +9,7 @@ import { migrations } from './migrations.ts';
  */
 const cached = 1000;
 
-/** Throws where the file cannot be opened, is not a database, or was written by a newer version. */
+/** Throws if the file cannot be opened, is not a database, or was written by a newer version. */
 export function openDatabase(file: string, busyTimeout: number): DatabaseSync {
   const database = new DatabaseSync(file, { timeout: busyTimeout, readBigInts: true });
   keepLog(database, performance.now() + busyTimeout);
@@ -32,8 +32,8 @@ const busy = 5;
 const pause = 10;
 
 /**
- * Switches the file to its write-ahead log. Two processes that do so at once on a new file fail without
- * waiting, so it is tried again.
+ * Switches the file to its write-ahead log. Two processes that switch a new file at the same time fail
+ * without waiting, so this retries.
  */
 function keepLog(database: DatabaseSync, deadline: number): void {
   for (;;) {

@@ -24,13 +24,13 @@ function refuseReport(): never {
 
 export interface Connection {
   readonly handlers: Handlers;
-  /** What the calls of one transaction share: written before its end, forgotten where it is undone. */
+  /** What the calls of one transaction share: written before its end, forgotten if it is rolled back. */
   readonly calls: CallTransaction;
 }
 
 /**
- * The shared operations as handlers. One that writes comes after the sums that are kept in memory: it reads
- * and changes rows that they belong to.
+ * The shared operations as handlers. Before one that writes, the sums in memory are written: it reads and
+ * changes the same rows.
  */
 function createSharedHandlers(statements: Statements, calls: CallTransaction): Pick<Handlers, SharedName> {
   const createHandler = (name: SharedName): ((argument: never) => unknown) => {

@@ -1,6 +1,6 @@
 /**
- * The SQLite store: one file, which any number of processes on one machine can open. Each has a thread that
- * writes, and while reports are read another one for them.
+ * The SQLite store: one file, which any number of processes on one machine can open. Each process has a
+ * thread that writes, and another one for reports while they are requested.
  */
 import { accessSync, closeSync, constants, openSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -20,13 +20,16 @@ export interface SqliteOptions {
   /** Milliseconds to wait while another process holds the file's lock. */
   readonly busyTimeout?: number;
   /**
-   * Milliseconds. Where given, the thread that writes beats within each such time while the event loop is
-   * blocked and something is reserved.
+   * Milliseconds. If set, the writing thread beats at least this often while the event loop is blocked and
+   * anything is reserved.
    */
   readonly lease?: number | undefined;
-  /** Whether threads serve it; true unless given. Without them, every operation blocks the event loop. */
+  /**
+   * Whether threads run the operations; true unless given. Without them, every operation blocks the event
+   * loop.
+   */
   readonly threads?: boolean;
-  /** Milliseconds after its last answer until the thread for reports ends. */
+  /** Milliseconds after its last reply until the thread for reports ends. */
   readonly patience?: number;
 }
 
@@ -34,7 +37,7 @@ const worker = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './work
 const defaultBusyTimeout = 2500;
 const defaultPatience = 10_000;
 
-/** Advice for a file that cannot be opened, from a look at its folder: SQLite does not say why. */
+/** Advice for a file that cannot be opened, from a check of its folder: SQLite does not report why. */
 function describeRemedy(file: string, error: unknown): string {
   if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
     return '; choose another folder, since none can be made there';
@@ -47,13 +50,13 @@ function describeRemedy(file: string, error: unknown): string {
   }
 }
 
-/** Makes the file, or removes other users' rights to it. SQLite gives its log files the same rights. */
+/** Creates the file, or removes other users' rights to it. SQLite gives its log files the same rights. */
 function makePrivate(file: string): void {
   makeFolder(dirname(file));
   try {
     closeSync(openSync(file, 'wx', fileMode));
   } catch {
-    // It already exists, or cannot be made: then SQLite fails to open it, and says why.
+    // The file already exists, or cannot be created: then SQLite fails to open it, and reports why.
   }
   for (const each of [file, `${file}-wal`, `${file}-shm`]) restrictAccess(each);
 }
@@ -62,7 +65,7 @@ function startThread(workerData: WorkerData, name: string): Side {
   return new Worker(worker, { name, workerData });
 }
 
-/** Rejects with the reason where the file cannot be opened. */
+/** Rejects with the reason if the file cannot be opened. */
 export async function openSqlite({
   file,
   owner = createOwner(),

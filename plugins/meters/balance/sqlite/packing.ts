@@ -1,7 +1,7 @@
 /**
- * How groups travel between threads. What every call asks, and its answers, become one JSON text of flat
- * lists. A structured clone of the objects takes the event loop 10.6 µs a call in place of 7.9
- * (`test/bench/ledger.ts`). Rarer operations are cloned beside the text, which holds their positions.
+ * How groups travel between threads. The operations of every call, and their results, become one JSON text
+ * of flat lists. A structured clone of the objects takes the event loop 10.6 µs a call instead of 7.9
+ * (`test/bench/ledger.ts`). Rarer operations are cloned next to the text, which holds their positions.
  */
 import type { Nano } from '../../../../core/index.ts';
 import type { Operation, Outcome } from '../operations.ts';
@@ -11,7 +11,7 @@ import type { QueueName, Quote, Reserved, ReserveRequest, Settled, Settlement } 
 export interface Parcel<Whole> {
   readonly queue: QueueName;
   /**
-   * JSON of a list. It holds a flat list for each item that is packed, and for every other its place in
+   * JSON of a list. It holds a flat list for each packed item, and for every other item its index in
    * `whole`.
    */
   readonly text: string;
@@ -145,7 +145,7 @@ export function unpackGroup(parcel: Parcel<Operation>): Operation[] {
   return unpack(parcel, unpackOperation);
 }
 
-/** The outcome of an operation; `answer` is its value again, if that may have a packed form. */
+/** The outcome of an operation; `answer` repeats its value if that may have a packed form. */
 export type Finished = Outcome & { readonly answer?: Reserved | Settled };
 
 export function packOutcomes(queue: QueueName, outcomes: readonly Finished[]): Parcel<Outcome> {

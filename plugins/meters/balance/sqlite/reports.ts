@@ -1,13 +1,14 @@
 /**
- * The thread for reports and audits. It takes 40 MB, so it starts when first asked, and ends when nothing was
- * asked for a while. What its auditor knows stays as bytes, with which the next thread's audit continues.
+ * The thread for reports and audits. It takes 40 MB, so it starts with the first request and ends when it
+ * has been idle for a while. Its auditor's state is stored as bytes, so that the next thread's audit can
+ * continue.
  */
 import { stat } from 'node:fs/promises';
 import type { AuditReport } from '../audit-report.ts';
 import type { Answer, Operation, OperationName } from '../operations.ts';
 import { Thread, type Side } from './thread.ts';
 
-/** Milliseconds within which two writes may leave the same time at the file. */
+/** Milliseconds within which two writes may leave the same modification time. */
 const sameTime = 1000;
 
 export class Reports {
@@ -18,9 +19,9 @@ export class Reports {
   #asked = 0;
   #ending: NodeJS.Timeout | undefined;
   #ended: Promise<void> = Promise.resolve();
-  /** What the auditor of the last thread knew. */
+  /** The state of the last thread's auditor. */
   #audited: Uint8Array | undefined;
-  /** The last report, and when the file had last been written to before. */
+  /** The last report, and when the file was last written before it. */
   #last: { readonly report: AuditReport; readonly written: number } | undefined;
 
   constructor(file: string, start: (audited: Uint8Array | undefined) => Side, patience: number) {
@@ -42,7 +43,7 @@ export class Reports {
     }
   }
 
-  /** Returns the last report again while nothing was written to the file since. */
+  /** Returns the last report again if nothing was written to the file since. */
   async audit(): Promise<AuditReport> {
     const written = await this.#readWritten();
     if (this.#last && this.#last.written === written) return this.#last.report;
@@ -78,7 +79,7 @@ export class Reports {
     await this.#ended;
   }
 
-  /** When any process last wrote to the log; undefined while another write could leave the same time. */
+  /** When any process last wrote to the log; undefined if another write could still leave the same time. */
   async #readWritten(): Promise<number | undefined> {
     const { mtimeMs } = await stat(`${this.#file}-wal`);
     return Date.now() - mtimeMs > sameTime ? mtimeMs : undefined;

@@ -1,7 +1,7 @@
 /**
- * Serves one connection to the ledger. The writes of a group share one transaction and are answered once it
- * is committed. An operation that breaks a rule of the tables must not make the others fail: the group is
- * undone, and each operation is done again in a transaction of its own.
+ * Serves one connection to the ledger. The writes of a group share one transaction, and their results are
+ * sent after its commit. An operation that breaks a constraint must not make the others fail: the group is
+ * rolled back, and each operation runs again in a transaction of its own.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import type { MessagePort } from 'node:worker_threads';
@@ -77,7 +77,7 @@ function createWriter(
   return write;
 }
 
-/** Returns a function that beats while this store has something reserved, and else returns false. */
+/** Returns a function that beats if this store has anything reserved, and returns false otherwise. */
 function createBeat(
   database: DatabaseSync,
   { handlers }: Connection,
@@ -101,7 +101,7 @@ async function loadReadingParts(
   return { auditing: createAudit(database, audited), exports: new Exports(database) };
 }
 
-/** Answers what the port brings, until it brings `close`. */
+/** Serves the port's messages until `close` arrives. */
 export async function serve(
   port: MessagePort,
   { file, owner, busyTimeout, audits, audited, lease }: WorkerData,

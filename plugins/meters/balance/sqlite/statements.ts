@@ -4,8 +4,8 @@ import type { Row } from '../rows.ts';
 import type { Statement, Steps, Value } from '../sql/steps.ts';
 
 /**
- * What SQLite does not know and need not know: it locks the whole file and not rows, it compares texts by
- * their bytes by default, and it numbers entries by itself.
+ * Words that SQLite does not know and does not need: it locks the whole file and not rows, it compares
+ * texts by their bytes by default, and it numbers entries by itself.
  */
 const needless = /\sFOR (?:NO KEY )?UPDATE(?: OF \w+)?(?: SKIP LOCKED)?| COLLATE "C"/g;
 const nextNumber = /nextval\('\w+'\)/g;

@@ -1,6 +1,7 @@
 /**
- * The event loop's side of a thread. If a thread dies, what it was asked is refused as unavailable, so that
- * callers can ask again. Another thread takes its place: the first time at once, then after growing pauses.
+ * The event loop's side of a thread. If a thread dies, its pending operations fail as unavailable, so that
+ * callers can retry. Another thread takes its place: the first time immediately, then after growing
+ * pauses.
  */
 import type { EventEmitter } from 'node:events';
 import {
@@ -26,7 +27,7 @@ export class Thread {
   readonly #queues: Readonly<Record<QueueName, Queue>>;
   readonly #onGroup: GroupListener;
   #worker: Side | undefined;
-  /** Why the thread cannot be asked: it failed and another one starts, or it was closed. */
+  /** Why the thread cannot be used: it failed and another one starts, or it was closed. */
   #down: Error | undefined;
   #closed = false;
   #pause = firstPause;
@@ -46,14 +47,14 @@ export class Thread {
     };
   }
 
-  /** Why nothing can be asked at the moment. */
+  /** Why operations are refused at the moment. */
   get down(): Error | undefined {
     return this.#down;
   }
 
   /**
-   * Resolves when the thread is open, and rejects with the reason where it cannot be. What is asked before
-   * then waits.
+   * Resolves when the thread is open; rejects with the reason if it cannot open. Operations wait until
+   * then.
    */
   open(): Promise<void> {
     const worker = this.#start();
@@ -85,8 +86,7 @@ export class Thread {
   }
 
   /**
-   * Asks the thread for one operation; rejects with `ledger_unavailable` where the database or the thread
-   * fails.
+   * Sends the thread one operation; rejects with `ledger_unavailable` if the database or the thread fails.
    */
   ask<Name extends OperationName>(operation: Operation & { readonly name: Name }): Promise<Answer<Name>> {
     return new Promise((resolve, reject) => {
@@ -95,7 +95,7 @@ export class Thread {
     });
   }
 
-  /** Lets everything that was asked finish, then ends the thread. */
+  /** Lets pending operations finish, then ends the thread. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#restart);
@@ -119,7 +119,7 @@ export class Thread {
     }
   }
 
-  /** Starts another thread, unless one was started already or this one was meant to end. */
+  /** Starts another thread, unless one has already started or this one was meant to end. */
   #startAgain(ended: Side): void {
     if (this.#closed || this.#worker !== ended) return;
     this.#restart = setTimeout(() => void this.open().catch(() => undefined), this.#pause).unref();

@@ -12,7 +12,7 @@ export function serveHere(data: WorkerData): Side {
   const side = new EventEmitter();
   const { port1, port2 } = new MessageChannel();
   port1.on('message', (message) => side.emit('message', message));
-  // Not that of the other port, which may come before the last message.
+  // Not `close` of the other port, which may come before the last message.
   port1.on('close', () => side.emit('exit', 0));
   void serve(port2, data).then((opened) => {
     port2.postMessage(opened, []);

@@ -18,7 +18,7 @@ function collectGarbage(): void {
 }
 
 if (parentPort) parentPort.postMessage(await serve(parentPort, workerData), []);
-// Node keeps what it read from the compile cache until it writes it back.
+// Node holds what it read from the compile cache in memory until it writes it back.
 flushCompileCache();
-// Not while the gateway starts and asks for its first writes.
+// Not while the gateway starts and requests its first writes.
 setTimeout(collectGarbage, 1000).unref();
