@@ -17,7 +17,7 @@ function hasStream(logger: Host['logger']): logger is Host['logger'] & Streaming
   return symbols.streamSym in logger;
 }
 
-/** The text with a line feed. To join them as texts would copy a kilobyte to V8's heap. */
+/** The text with a line feed. Concatenating strings would copy a kilobyte to V8's heap. */
 function buildLine(text: string): Buffer {
   const line = Buffer.allocUnsafe(Buffer.byteLength(text) + 1);
   line.writeUInt8(lineFeed, line.write(text));

@@ -1,9 +1,9 @@
 /**
- * `GET /v1/calls/{id}`: what became of a call, for the key that made it; the id is what its reply carried in
- * `x-request-id`. It lists every attempt and everything that was lost, which a header may have no room for.
- * The last calls are kept in memory, and for longer where an archive keeps them, such as the ledger; prompts
- * and replies are never kept. Where several workers share the port, each keeps its own calls and asks the
- * others for those it does not know.
+ * `GET /v1/calls/{id}`: the record of a call, for the key that made it. The id is the reply's
+ * `x-request-id`. It lists every attempt and everything that was lost, which a header may have no room
+ * for. The last calls are stored in memory, and for longer if there is an archive, such as the ledger;
+ * prompts and replies are never stored. If several workers share the port, each stores its own calls and
+ * asks the others for those it does not have.
  */
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
@@ -33,8 +33,8 @@ const keptSchema = z.object({
   /** The key that made the call. */
   key: z.string(),
   /**
-   * Its record as JSON text: the garbage collector need not walk through one string, but through ten thousand
-   * objects it would.
+   * The record as JSON text: the garbage collector does not have to trace a string, but would trace ten
+   * thousand objects.
    */
   body: z.string(),
 });
@@ -43,7 +43,7 @@ type Kept = z.output<typeof keptSchema>;
 
 interface Memory {
   readonly calls: LRUCache<string, Kept>;
-  /** Stops answering other workers that ask for these calls. */
+  /** Stops serving these calls to other workers. */
   close(): void;
 }
 
@@ -59,7 +59,7 @@ function createMemory(most: number, workers: Workers): Memory {
   };
 }
 
-/** Asks memory first, then the other workers, then what keeps calls for longer. */
+/** Looks in memory first, then asks the other workers, then the archive. */
 async function findCall(
   memory: Memory | undefined,
   id: string,
@@ -69,7 +69,7 @@ async function findCall(
   let kept: Kept | undefined =
     memory?.calls.get(id) ?? keptSchema.safeParse(await workers.askOthers('calls', id)).data;
   for (const archive of archives.list()) kept ??= await archive.find(id);
-  // Another key's call gets the same answer as one that never was, so that ids cannot be probed.
+  // A call of another key gets the same reply as an unknown id, so that ids cannot be probed.
   if (kept?.key === key) return kept;
   throw new GatewayError('not_found', `No call "${id.slice(0, 100)}" of this key is remembered.`, {
     param: 'id',

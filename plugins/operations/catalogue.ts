@@ -1,6 +1,6 @@
 /**
- * The models and their prices: `models` lists them, `prices diff` compares new facts with the catalogue, and
- * `prices update` applies new prices, which a feed can also do by itself.
+ * The models and their prices: `models` lists them, `prices diff` compares new facts with the catalogue,
+ * and `prices update` applies new prices, which a feed can also do automatically.
  */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
@@ -108,7 +108,7 @@ function comparePrices(catalog: Catalog, file: string, vendor: string | undefine
 const options = z.strictObject({
   prices: z
     .strictObject({
-      /** A file or URL whose prices are applied by themselves. */
+      /** A file or URL whose prices are applied automatically. */
       feed: z.string().min(1).optional(),
       /** Seconds between two reads. */
       every: z.int().min(60).max(longestDeadline).default(21_600),
@@ -142,7 +142,7 @@ export const catalogue = definePlugin({
     watchPriceDates(host, prices.maxAge);
     for (const command of createPriceCommands(work)) commands.add(command);
     for (const route of createCatalogueRoutes(work, () => void service.look())) host.routes.add(route);
-    // After the plugin that keeps documents has opened its store.
+    // Runs after the plugin that stores documents has opened its store.
     hooks.ready.tapPromise({ name: 'catalogue', stage: 10 }, async () => {
       if (documents.list().next().done !== true) await service.start();
     });

@@ -77,7 +77,7 @@ export function testAccountPages(): void {
     await choose('Rotate');
     await dialog().getByLabel('The old secret works for another').selectOption('3600');
     await dialog().getByRole('button', { name: 'Rotate' }).click();
-    await dialog().getByText('This is the only time it is shown.').waitFor();
+    await dialog().getByText('it will not be shown again').waitFor();
     await dialog().getByRole('button', { name: 'Close' }).click();
     await expect.poll(() => rows('Keys').count()).toBe(2);
     const texts = await rows('Keys').allTextContents();
@@ -107,7 +107,7 @@ export function testAccountPages(): void {
     await button('Keys').click();
     await expect.poll(() => rows('Keys').count()).toBe(3);
     await button('Operator keys').click();
-    await page.getByText('There is no key yet.').waitFor();
+    await page.getByText('No keys yet.').waitFor();
     await button('New operator key').click();
     await dialog().getByLabel('Name').fill('deputy');
     await dialog().getByRole('button', { name: 'Create key' }).click();
@@ -123,7 +123,7 @@ export function testAccountPages(): void {
     await dialog().getByRole('button', { name: 'Close' }).click();
     const { page: other } = await openPage();
     await signInOn(other, { ...open, secret: reader });
-    await other.getByText('This key may only read.').waitFor();
+    await other.getByText('This key is read-only.').waitFor();
     await other.goto(`${open.adminUrl}/#/accounts/acme`);
     await other.getByRole('region', { name: 'Keys', exact: true }).locator('tbody tr').first().waitFor();
     expect(await other.getByRole('button', { name: /New key|Actions|Add credit/ }).count()).toBe(0);
@@ -133,7 +133,7 @@ export function testAccountPages(): void {
   it('creates, changes, raises and deletes a budget', async () => {
     await go('accounts/acme');
     await button('Budgets').click();
-    await page.getByText('There is no budget.').waitFor();
+    await page.getByText('No budgets yet.').waitFor();
     await button('New budget').click();
     await dialog().getByLabel('For each').selectOption('day');
     await dialog().getByLabel('Limit in USD').fill('2.5');
@@ -154,7 +154,7 @@ export function testAccountPages(): void {
     await expect.poll(() => rows('Budgets').count()).toBe(1);
     await choose('Delete');
     await dialog().getByRole('button', { name: 'Delete' }).click();
-    await page.getByText('There is no budget.').waitFor();
+    await page.getByText('No budgets yet.').waitFor();
   });
 
   it('warns of a budget that is used up', async () => {
@@ -171,6 +171,6 @@ export function testAccountPages(): void {
     await expect.poll(() => rows('Budgets').first().textContent()).toContain('100 % reached');
     await choose('Delete');
     await dialog().getByRole('button', { name: 'Delete' }).click();
-    await page.getByText('There is no budget.').waitFor();
+    await page.getByText('No budgets yet.').waitFor();
   });
 }

@@ -86,7 +86,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     await page.getByRole('button', { name: 'openai/gpt-4o-mini', exact: true }).click();
     const text = (await dialog().textContent()) ?? '';
     expect(text).toMatch(/Price checked.*20\d\d-\d\d-\d\d/);
-    expect(text).toContain('Providers, in the order they are asked');
+    expect(text).toContain('Providers, in the order they are tried');
     expect(text).toContain('Example: 1,000 tokens in, 500 out');
     await page.keyboard.press('Escape');
     await expect.poll(() => dialog().count()).toBe(0);
@@ -123,7 +123,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
 
   it('says so when a page or an account does not exist, and stops loading', async () => {
     await page.goto(`${open.adminUrl}/#/nowhere`);
-    await page.getByText('There is no such page.').waitFor();
+    await page.getByText('Page not found.').waitFor();
     await go('accounts/nobody');
     await page.getByText('there is no account "nobody"').waitFor();
   });

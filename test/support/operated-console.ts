@@ -126,7 +126,7 @@ export const until = `async (isSo) => {
 
 /** Shows a place of the console with its data. Another place comes first, so nothing old is seen. */
 export async function showPlace(page: Page, place: string): Promise<void> {
-  const missing = 'There is no such page';
+  const missing = 'Page not found';
   await page.evaluate(`(async () => {
     const until = ${until};
     const isMissing = () => document.body.textContent.includes(${JSON.stringify(missing)});

@@ -14,7 +14,7 @@ import { createSecret } from '../../shared/secret.ts';
 const options = z.strictObject({
   host: z.string().min(1).default('127.0.0.1'),
   port: z.int().min(0).max(65_535).default(8788),
-  /** Where the secret is kept; `operator-secret` in the data folder unless given. */
+  /** The file of the secret; `operator-secret` in the data folder unless given. */
   secretFile: z.string().min(1).optional(),
 });
 
@@ -44,8 +44,8 @@ function digest(text: string): Buffer {
 }
 
 /**
- * Digests are compared instead of texts: they have the same length, and the time to compare them says nothing
- * about the secret.
+ * Digests are compared instead of texts: they have the same length, and the time of the comparison reveals
+ * nothing about the secret.
  */
 function createKeyring(kept: () => Buffer | undefined): Keyring {
   return {
@@ -60,7 +60,7 @@ function createKeyring(kept: () => Buffer | undefined): Keyring {
 
 const wildcards = new Set(['0.0.0.0', '::']);
 
-/** Throws if the gateway itself listens there: this listener would never open. */
+/** Throws if the gateway's public listener has this port: the admin listener would never open. */
 function checkOwnPort({ host, port }: Address, listener: Address): void {
   const isSameHost = host === listener.host || wildcards.has(host) || wildcards.has(listener.host);
   if (port === 0 || port !== listener.port || !isSameHost) return;

@@ -12,7 +12,7 @@ import { describeCall } from '../../shared/calls/shown.ts';
 const batchEvery = 250;
 const commentEvery = 15_000;
 const renewEvery = 5000;
-/** Milliseconds for which a worker that was asked passes on its events. */
+/** Milliseconds for which a worker passes on its events after a request. */
 const leaseTime = 12_000;
 /** Characters that a client may be behind, and events that a batch has. */
 const mostBehind = 4 * 1024 * 1024;
@@ -56,7 +56,7 @@ export class LiveCalls {
     return this.#isAsked || this.#streams.size > 0;
   }
 
-  /** Opens a stream for one client. Throws `overloaded` where there are too many. */
+  /** Opens a stream for one client. Throws `overloaded` if there are too many. */
   open(): Readable {
     if (this.#streams.size >= mostStreams)
       throw new GatewayError('overloaded', `At most ${mostStreams} clients can follow calls; close one.`);

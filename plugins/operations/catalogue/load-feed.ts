@@ -35,7 +35,7 @@ export const publicKeySchema = z.string().transform((text, context) => {
 
 export interface Feed {
   readonly text: string;
-  /** Its place without query and credentials, for lists and logs. */
+  /** The feed's location without query and credentials, for lists and logs. */
   readonly name: string;
 }
 
@@ -43,7 +43,7 @@ function isAddress(source: string): boolean {
   return /^https?:\/\//i.test(source);
 }
 
-/** The place of a feed as it may be shown: an address can hold a password or a token. */
+/** The location of a feed without secrets: an address can hold a password or a token. */
 export function formatSource(source: string): string {
   if (!isAddress(source)) return source;
   const { origin, pathname } = new URL(source);
@@ -108,7 +108,7 @@ async function readSignature(source: string): Promise<Buffer> {
   }
 }
 
-/** Why a place could not be read. `fetch` throws a TypeError, whose cause says it. */
+/** Why a location could not be read. `fetch` throws a TypeError whose cause has the reason. */
 function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return (error instanceof TypeError && error.cause instanceof Error ? error.cause : error).message;

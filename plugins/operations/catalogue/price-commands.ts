@@ -24,7 +24,7 @@ import { readSnapshot } from './snapshot.ts';
 export interface PriceWork {
   readonly catalog: Catalog;
   readonly publicKey: PublicKey | undefined;
-  /** Throws if no plugin keeps documents. */
+  /** Throws if no plugin stores documents. */
   use<Result>(work: (documents: Documents) => Promise<Result>): Promise<Result>;
 }
 

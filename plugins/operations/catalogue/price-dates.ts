@@ -39,14 +39,14 @@ export function findHolidayEnds(catalog: Catalog, now: number) {
 }
 
 interface Watched<Found extends { readonly provider: string; readonly days: number }> {
-  /** Of the examination. */
+  /** The day of the check. */
   readonly name: string;
   readonly metric: readonly [name: string, help: string, together: 'min' | 'max'];
   readonly warning: string;
   readonly remedy: string;
   find(catalog: Catalog, now: number): Found[];
   isDue(days: number): boolean;
-  /** What to say of those that are due, of all that were found; undefined if there is nothing to say. */
+  /** The warning about those that are due; undefined if none is. */
   buildMessage(due: readonly Found[], all: readonly Found[]): string | undefined;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Follows the shared history of prices in a running gateway, and reads the automatic feed. Each process looks
- * at the history every few seconds, so that a change reaches all workers and machines without a restart. One
- * of them reads the feed when it is due.
+ * Follows the shared history of prices in a running gateway, and reads the automatic feed. Each process
+ * reads the history every few seconds, so that a change reaches all workers and machines without a
+ * restart. One of the processes reads the feed when it is due.
  */
 import { getMessage, type Catalog, type Documents, type Host } from '../../../core/index.ts';
 import { defineCounter, defineGauge } from '../../shared/metric.ts';
@@ -21,7 +21,7 @@ export interface PriceServiceOptions {
   readonly publicKey: PublicKey | undefined;
 }
 
-/** Milliseconds between two looks at the history. */
+/** Milliseconds between two reads of the history. */
 const lookEvery = 2000;
 
 type Use = <Result>(work: (documents: Documents) => Promise<Result>) => Promise<Result>;
@@ -56,7 +56,7 @@ export class PriceService {
   #version = -1;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
-  /** Whether the history could not be read the last time: an outage is in the log once. */
+  /** Whether the history could not be read the last time: an outage is logged only once. */
   #isAway = false;
 
   constructor(
@@ -72,7 +72,7 @@ export class PriceService {
     this.#metrics.ok.set(1);
   }
 
-  /** Rejects if the prices in effect are unknown: the catalogue's could be wrong. */
+  /** Rejects if the prices in effect cannot be read: the catalogue's prices could be out of date. */
   async start(): Promise<void> {
     await this.#look();
     this.#timer = setInterval(() => void this.look(), lookEvery).unref();
@@ -84,7 +84,7 @@ export class PriceService {
     await this.#running;
   }
 
-  /** Follows the history, and reads the feed if it is due. One look at a time. */
+  /** Reads the history, and the feed if it is due. Only one read runs at a time. */
   look(): Promise<void> {
     this.#running ??= this.#lookAndRead()
       .then(() => void (this.#isAway = false))

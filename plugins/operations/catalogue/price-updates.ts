@@ -174,7 +174,7 @@ function findById(id: number): (history: PriceHistory) => PriceUpdate {
   };
 }
 
-/** Applies an update that was held back: from its time on, or from now on if that is over. */
+/** Applies an update that was held back: from its time on, or from now on if that time has passed. */
 export function confirmUpdate(documents: Documents, id: number, by: string): Promise<PriceUpdate> {
   return replaceUpdate(documents, findById(id), (update) => {
     if (update.state !== 'held')

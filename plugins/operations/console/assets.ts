@@ -1,7 +1,8 @@
 /**
- * The files of the console's pages: our own TypeScript, with its types stripped by Node, and small libraries
- * from `node_modules` as they are. They are read and stripped once, and each is compressed when it is first
- * asked for. Their path holds a hash of all of them, so browsers keep them until the gateway changes.
+ * The files of the console's pages: our own TypeScript, with its types stripped by Node, and small
+ * libraries from `node_modules` as they are. They are read and stripped once, and each is compressed on
+ * its first request. Their path holds a hash of all of them, so browsers keep them until the gateway
+ * changes.
  */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -49,7 +50,7 @@ export interface Assets {
 
 const folder = join(import.meta.dirname, 'pages');
 
-/** Node warns that stripping is experimental, which is no concern of who starts the gateway. */
+/** Hides Node's warning that stripping is experimental, which does not concern operators. */
 function stripTypes(code: string): string {
   const { emitWarning } = process;
   process.emitWarning = () => undefined;

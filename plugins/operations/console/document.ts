@@ -16,15 +16,15 @@ interface Document {
   /** The file that starts the page. */
   readonly entry: string;
   /**
-   * What is painted before any script has come. The scripts draw the same over it, so nothing moves. Inputs
-   * work once the scripts are there.
+   * What is painted before any script has loaded. The scripts draw the same over it, so nothing moves.
+   * Inputs work after the scripts have loaded.
    */
   readonly shell: string;
   /**
-   * The file of the page that most visits begin with. It is loaded at once, not when the entry asks for it.
+   * The file of the page that most visits begin with. It is preloaded, not only when the entry imports it.
    */
   readonly first?: string;
-  /** What the entry asks for at once. */
+  /** What the entry requests immediately. */
   readonly asks?: string;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The console in a browser: pages for operators at `/` of the admin listener, and one for key holders at `/`
- * of the public listener. The pages use the HTTP endpoints that everybody can use. Nothing is built, and
- * nothing is loaded from other hosts.
+ * The console in a browser: pages for operators at `/` of the admin listener, and one for key holders at
+ * `/` of the public listener. The pages use only the public HTTP endpoints. Nothing is built, and nothing
+ * is loaded from other hosts.
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ function readKey(file: string): Buffer {
   return Buffer.from(text, 'hex');
 }
 
-/** Made with the first page, because many gateways never show one. */
+/** Created with the first page, because many gateways never show one. */
 const loaded = new Map<'assets', Promise<Assets>>();
 
 function loadOnce(): Promise<Assets> {
@@ -89,7 +89,7 @@ async function buildDocumentReply(
 
 const publicPage = buildRoute('GET /', {}, ({ headers }) => buildDocumentReply('holders', headers));
 
-/** What pages of both listeners say about the gateway. */
+/** What pages of both listeners show about the gateway. */
 function buildFactsRoute({ addresses, listener }: Host, url: string | undefined): Route {
   return buildRoute('GET /console/facts', { everywhere: true }, async () => ({
     status: 200,
@@ -129,7 +129,9 @@ export const webConsole = definePlugin({
     let sessions: Sessions | undefined;
     const requireSessions = (): Sessions => {
       if (sessions) return sessions;
-      throw new GatewayError('overloaded', 'The console is not open yet; try again soon.', { retryAfter: 1 });
+      throw new GatewayError('overloaded', 'The console is still starting. Try again in a moment.', {
+        retryAfter: 1,
+      });
     };
     const signIn = { keyrings, logger, hosts, requireSessions };
 
@@ -141,8 +143,8 @@ export const webConsole = definePlugin({
       });
     });
 
-    // For the playground: a page may not call the public listener, which is another origin. The cookie says
-    // nothing there; calls need a key and are paid as always.
+    // For the playground: a page may not call the public listener, which is another origin. The cookie
+    // does not authorize them; calls need a key and are charged as usual.
     host.serveCalls('/console/calls');
     host.credentials.add({ name: 'console', openapi: {} });
     hooks.authenticate.tapPromise('console', ({ access, headers, method }) =>

@@ -1,6 +1,4 @@
-/**
- * Returns what was made for a key before, or makes it. What fails is made again when it is next asked for.
- */
+/** Caches the value of each key. A value that failed is created again on the next request. */
 export function keep<Key, Made>(
   kept: Map<Key, Promise<Made>>,
   key: Key,

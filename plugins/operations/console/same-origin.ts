@@ -26,8 +26,8 @@ export function checkHost({ host }: Headers, hosts: readonly string[]): void {
 }
 
 /**
- * Throws `forbidden` for a request that another origin makes, another port of this host included. Browsers
- * send `Origin` with everything but GET and HEAD.
+ * Throws `forbidden` for a request from another origin, including another port of this host. Browsers send
+ * `Origin` with everything but GET and HEAD.
  */
 export function checkOrigin(headers: Headers, method: string): void {
   const { origin, host, 'sec-fetch-site': site } = headers;

@@ -1,8 +1,9 @@
 /**
  * Sessions of signed-in operators. The cookie holds the operator's secret, encrypted with a key that only
- * this gateway has, so each request is checked like one that sends the secret itself: a key that is disabled
- * or expires ends its sessions within a second, in every worker. Only sessions that were ended early are
- * listed, in a file next to the key: each process that can decrypt a cookie sees there that it was ended.
+ * this gateway has, so each request is checked like one that sends the secret itself: a key that is
+ * disabled or expires ends its sessions within a second, in every worker. Only sessions that were ended
+ * early are listed, in a file next to the key: each process that can decrypt a cookie sees there whether
+ * the session was ended.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { appendFileSync, readFileSync, statSync } from 'node:fs';

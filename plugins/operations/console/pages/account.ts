@@ -30,7 +30,7 @@ function openCredit(account: string, onDone: () => void): void {
         name: 'reference',
         label: 'Reference',
         placeholder: 'invoice-7',
-        hint: 'A reference is credited once only, even if it is sent twice.',
+        hint: 'The same reference is credited only once.',
       },
     ],
     submit: 'Add credit',
@@ -48,7 +48,7 @@ function UsageOf({ account }: { readonly account: string }) {
     columns: buildUsageColumns((model) => buildHref('calls', { account, model })),
     ...state,
     rows: rows?.toReversed(),
-    empty: 'No call in the last 30 days.',
+    empty: 'No calls in the last 30 days.',
   });
 }
 

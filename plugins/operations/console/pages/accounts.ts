@@ -38,7 +38,7 @@ function openNewAccount(): void {
         name: 'name',
         label: 'Name',
         isRequired: true,
-        hint: 'Letters, digits and . _ - @ : + ; it cannot be changed.',
+        hint: 'Letters, digits and . _ - @ : + are allowed. The name cannot be changed later.',
       },
       { name: 'amount', label: 'Credit to add in USD', hint: 'Optional.' },
     ],
@@ -61,7 +61,7 @@ function Accounts() {
     ...accounts,
     reload,
     getKey: ({ account }) => account,
-    empty: html`<p>There is no account yet. An account has a prepaid balance, from which its keys spend.</p>
+    empty: html`<p>No accounts yet. An account has a prepaid balance that its keys spend.</p>
       ${create}`,
   });
 }

@@ -1,6 +1,6 @@
 /**
- * Calls to the admin API. The session is a cookie, which the browser adds. A refused session brings back the
- * page to sign in on.
+ * Calls to the admin API. The session is a cookie, which the browser adds. If the session is refused, the
+ * sign-in page appears.
  */
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -14,12 +14,12 @@ export interface Session {
 /** Undefined until the first reply shows whether the operator is signed in. */
 export const session = signal<Session | undefined>(undefined);
 
-/** Brings back the page to sign in on. */
+/** Shows the sign-in page. */
 export function endSession(): void {
   session.value = { signedIn: false, readOnly: false };
 }
 
-/** Whether what changes something is shown: the gateway would refuse it from a key that may only read. */
+/** Whether to show controls that change something: the gateway refuses changes by a read-only key. */
 export const mayChange = (): boolean => !session.value?.readOnly;
 
 export class ApiError extends Error {
@@ -36,7 +36,7 @@ export class ApiError extends Error {
 
 export type Params = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-/** A path with its query. Parameters that are empty are left out. */
+/** A path with its query. Empty parameters are left out. */
 export function buildAddress(path: string, params: Params = {}): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(params))
@@ -64,7 +64,7 @@ export async function send(path: string, wanted: Wanted = {}): Promise<Response>
       body: body === undefined ? null : JSON.stringify(body),
     });
   } catch {
-    throw new ApiError(0, 'The gateway cannot be reached. Is it running?', null);
+    throw new ApiError(0, 'Cannot reach the gateway. Is it running?', null);
   }
   if (response.ok) return response;
   const text = await response.text();
@@ -76,9 +76,9 @@ function readError(status: number, text: string): ApiError {
     const { error } = JSON.parse(text);
     if (typeof error?.message === 'string') return new ApiError(status, error.message, error.param ?? null);
   } catch {
-    // The reply is no JSON: some proxy has answered.
+    // The reply is not JSON: it came from some proxy.
   }
-  return new ApiError(status, `The gateway answered with status ${status}.`, null);
+  return new ApiError(status, `The gateway returned status ${status}.`, null);
 }
 
 async function ask<T>(path: string, wanted?: Wanted): Promise<T> {
@@ -100,7 +100,7 @@ export const api = {
 };
 
 export interface Loaded<T> {
-  /** The last answer. It stays while the next one is on its way, so that the page does not jump. */
+  /** The last reply. It stays until the next one arrives, so that the page does not jump. */
   readonly data: T | undefined;
   readonly error: Error | undefined;
   readonly loading: boolean;
@@ -153,12 +153,12 @@ export function useData<T>(path: string | undefined, params?: Params, loading: L
 
 export interface List<Row> {
   readonly data: readonly Row[];
-  /** What `after` of the next page is; missing in lists without pages. */
+  /** The next page's `after`; missing in lists without pages. */
   readonly next?: string | number | null;
 }
 
 export interface LoadedList<Row> extends Omit<Loaded<List<Row>>, 'data'> {
-  /** Undefined until the first page has come. */
+  /** Undefined until the first page has loaded. */
   readonly rows: readonly Row[] | undefined;
   /** Loads the next page. Undefined at the end. */
   readonly loadMore: (() => void) | undefined;

@@ -22,9 +22,9 @@ function buildTermFields({ limit = '', hard = true, thresholds = [50, 80, 100] }
       label: 'Refuse calls beyond it',
       type: 'checkbox',
       value: hard ? 'on' : '',
-      hint: 'Otherwise it only warns.',
+      hint: 'Otherwise the budget only warns.',
     },
-    { name: 'thresholds', label: 'Warn at per cent', value: thresholds.join(', ') },
+    { name: 'thresholds', label: 'Warn at (%)', value: thresholds.join(', ') },
   ];
 }
 
@@ -34,7 +34,12 @@ function readTerms({ limit, hard, thresholds }: Values): object {
 
 const ofWhom: readonly Field[] = [
   { name: 'scope', label: 'Whose', type: 'select', options: ['account', 'key', 'team', 'tag'] },
-  { name: 'subject', label: 'Name', isRequired: true, hint: 'Of the account, team or tag; a key by its id.' },
+  {
+    name: 'subject',
+    label: 'Name',
+    isRequired: true,
+    hint: 'The name of the account, team or tag, or the id of the key.',
+  },
 ];
 const periods = ['hour', 'day', 'week', 'month', 'total'];
 
@@ -45,7 +50,7 @@ function openNew(account: string | undefined, onDone: () => void): void {
     fields: [
       ...(account === undefined ? ofWhom : []),
       { name: 'per', label: 'For each', type: 'select', value: 'month', options: periods },
-      { name: 'zone', label: 'Time zone of its periods', value: zone, isRequired: true },
+      { name: 'zone', label: 'Time zone', value: zone, isRequired: true },
       ...buildTermFields({}),
     ],
     submit: 'Create budget',
@@ -91,7 +96,7 @@ function renderActions(budget: Budget, onDone: () => void) {
   const remove = (): void =>
     confirmAction({
       title: `Delete budget ${budget.id}?`,
-      text: 'Calls are no longer counted against it.',
+      text: 'Calls will no longer count against this budget.',
       button: 'Delete',
       act: () => api.delete(buildPath(budget)).then(onDone),
     });
@@ -132,6 +137,6 @@ export function Budgets({ account }: { readonly account?: string }) {
     rows: rows?.filter(({ deleted }) => deleted === null),
     getKey: ({ id }) => String(id),
     tools: mayChange() && html`<button onClick=${() => openNew(account, state.reload)}>New budget</button>`,
-    empty: 'There is no budget. A budget limits what may be spent in a period, besides the balance.',
+    empty: 'No budgets yet. A budget limits spending in a period, in addition to the balance.',
   });
 }

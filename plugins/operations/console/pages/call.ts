@@ -75,7 +75,7 @@ const lossColumns: readonly Column<Loss>[] = [
   buildColumn('Why', ({ reason }) => reason),
 ];
 
-/** Those of the call and of its attempts, which mostly are the same. */
+/** Losses of the call and of its attempts, which are usually the same. */
 function listLosses({ losses, attempts }: CallDetail): Loss[] {
   const all = [...losses, ...attempts.flatMap((attempt) => attempt.losses)];
   return [
@@ -168,7 +168,7 @@ function renderSections(call: CallDetail) {
       'Nothing was lost: the provider got everything that the client sent.',
     ),
   )}
-  ${omitted !== undefined && html`<p class="dim">${omitted} more are not kept.</p>`}
+  ${omitted !== undefined && html`<p class="dim">${omitted} more were not stored.</p>`}
   ${renderPart('Routing', html`<section class="card">${renderRouting(call)}</section>`)}`;
 }
 

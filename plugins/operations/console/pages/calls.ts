@@ -27,7 +27,7 @@ const filters: Readonly<Record<string, string>> = {
   maxCost: 'Most cost in USD',
 };
 
-/** A moment of the query as an input of local time takes it. */
+/** A moment of the query in the format of a `datetime-local` input. */
 function bindMoment(name: string): State {
   const state = bindQuery(name);
   return {
@@ -66,9 +66,7 @@ function Past({ query }: { readonly query: Readonly<Record<string, string>> }) {
       tools: html`<button class="quiet" disabled=${isUnfiltered} onClick=${clear}>Clear</button>
         <button class="quiet" disabled=${list.loading} onClick=${list.reload}>Reload</button>
         <a class="button" href=${csv} download>1000 calls as CSV</a>`,
-      empty:
-        'No stored call has these properties. ' +
-        'Calls are kept for 30 days unless the configuration says otherwise.',
+      empty: 'No stored calls match these filters. Calls are stored for 30 days unless configured otherwise.',
     })}`;
 }
 

@@ -59,7 +59,7 @@ export function CapabilityTable() {
       rows,
       error,
       reload,
-      empty: 'Nothing was measured for this protocol.',
+      empty: 'There are no measurements for this protocol.',
       tools: renderChoice('Protocol of the client', wires, state),
     })}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Charts as SVG: stacked bars over time, of which every segment can be a link, and lines. A tooltip lists the
- * values at the pointer. The table beside a chart has the same figures for those who cannot see it.
+ * Charts as SVG: stacked bars over time, of which every segment can be a link, and lines. A tooltip lists
+ * the values at the pointer. The table beside a chart has the same figures for people who cannot see it.
  */
 import { type ComponentChildren, html, useSignal } from './kit.ts';
 
@@ -22,7 +22,7 @@ export interface Series {
 
 interface ChartProps {
   readonly label: string;
-  /** What each bucket is called. */
+  /** The name of each bucket. */
   readonly buckets: readonly string[];
   readonly series: readonly Series[];
   format(value: number): string;

@@ -5,7 +5,7 @@ import { renderCode } from './parts.ts';
 
 /** What the gateway says about itself; `/console/facts` answers it on both listeners. */
 export interface Facts {
-  /** Where clients reach the public listener, if the configuration says so. */
+  /** Where clients reach the public listener, if configured. */
   readonly url: string | null;
   readonly port: number;
   /** Base addresses of SDKs, below the gateway's own. */
@@ -151,7 +151,8 @@ export function ClientSettings(props: {
   const offered = settings.filter(({ protocol }) => paths.has(protocol));
   const chosen = useSignal(offered[0]?.name ?? '');
   const setting = offered.find(({ name }) => name === chosen.value);
-  if (!setting) return html`<p class="dim">No protocol of this gateway has a client with known settings.</p>`;
+  if (!setting)
+    return html`<p class="dim">There are no client settings for the protocols of this gateway.</p>`;
   const { protocol, note, write } = setting;
   const names = offered.map(({ name }) => name);
   return html`<div class="settings">

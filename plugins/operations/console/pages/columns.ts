@@ -17,7 +17,7 @@ export interface Column<Row> {
 
 type Cell<Row> = (row: Row) => ComponentChildren;
 
-/** Builds a column. The columns of times, figures and actions below have their forms. */
+/** Builds a column. Times, figures and actions have builders of their own below. */
 export function buildColumn<Row>(
   title: string,
   getValue: (row: Row) => Value,

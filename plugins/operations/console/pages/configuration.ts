@@ -68,11 +68,11 @@ function renderChanges({ changes, warnings, waiting }: ConfigCheck) {
     changed.map(({ plugin: name, options }) => ({ name, options })),
   );
   const isSame = rows.length === 0 && added.length === 0 && removed.length === 0 && !isReordered;
-  return html`${isSame && html`<p>The file says what is in force. A reload would change nothing.</p>`}
+  return html`${isSame && html`<p>The file matches the running configuration. A reload changes nothing.</p>`}
   ${renderFacts([
     ['Plugins added', added.join(', ')],
     ['Plugins removed', removed.join(', ')],
-    ['Order', isReordered && 'The plugins are in another order.'],
+    ['Order', isReordered && 'The plugins are in a different order.'],
     ['Waits for a restart', waiting.join(', ')],
     ['Warnings', warnings.join(' ')],
   ])}
@@ -109,7 +109,7 @@ function Reload({ onDone }: { readonly onDone: () => void }) {
     the gateway keep their code until a restart.
   </p>`;
   const fault = html`<div class="problem" role="alert">
-    <p>The file cannot be used. What is in force stays.</p>
+    <p>The file is invalid. The running configuration stays in force.</p>
     <pre class="whole">${check.value?.fault}</pre>
   </div>`;
   return html`<section class="card" aria-label="Reload">

@@ -7,7 +7,7 @@ export interface State<Value = string> {
   value: Value;
 }
 
-/** A part of the query, which is left out while it has its usual value. */
+/** A part of the query, which is left out while it has its default value. */
 export function bindQuery(name: string, usual = ''): State {
   return {
     get value() {
@@ -31,7 +31,7 @@ export function renderOptions(options: Options, chosen: string) {
   );
 }
 
-/** A row of choices of which one is in force. */
+/** A row of choices, one of which is active. */
 export function renderChoice(label: string, options: Options, state: State) {
   return html`<div class="choice" role="group" aria-label=${label}>
     ${toPairs(options).map(
@@ -59,7 +59,7 @@ interface InputOptions {
   readonly placeholder?: string;
   /** Values to choose from; others can be typed too. */
   readonly suggest?: readonly string[] | undefined;
-  /** Takes each letter instead of what is typed when the input is left. */
+  /** Updates with every letter instead of when the input loses focus. */
   readonly isLive?: boolean;
   /** With rows it is a field of several lines, live. */
   readonly rows?: number;

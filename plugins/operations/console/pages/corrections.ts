@@ -6,7 +6,7 @@ const reason: Field = {
   name: 'reason',
   label: 'Reason',
   isRequired: true,
-  hint: 'It stays in the books, with your name.',
+  hint: 'Stored in the books with your name.',
 };
 const buildAmountField = (more: Partial<Field>): Field => ({
   name: 'amount',

@@ -22,7 +22,7 @@ import { setQuery, type Place } from './router.ts';
 
 const protocols = Object.keys(exampleRequests);
 const formatExample = (protocol: string): string => JSON.stringify(exampleRequests[protocol] ?? {}, null, 2);
-/** Milliseconds after the last key before the preview is asked for. */
+/** Milliseconds between the last keystroke and the request for a preview. */
 const pause = 400;
 
 const buildKey = ({ provider, model, wire }: Crossing): string => [provider, model, wire].join(' ');
@@ -66,7 +66,7 @@ function renderCrossing(of: Crossing, isShown: boolean, show: () => void) {
     ${renderLosses(losses)} ${error && renderError(error)}
     ${
       lane === 'estimated' &&
-      html`<p>The provider counts no tokens; the gateway answers with an estimate.</p>`
+      html`<p>The provider does not count tokens, so the gateway returns an estimate.</p>`
     }
     ${request && renderRequest(request, `Body for ${name}`)}
   </section>`;
@@ -105,7 +105,7 @@ interface Order {
   readonly everyWire: boolean;
 }
 
-/** Asks the gateway for a preview a moment after the last change; a later change discards the answer. */
+/** Requests a preview a moment after the last change; a later change discards the reply. */
 function usePreview(order: Order | undefined) {
   const preview = useSignal<{ readonly of: CrossingPreview; readonly text: string } | undefined>(undefined);
   const fault = useSignal<string | undefined>(undefined);
@@ -166,7 +166,7 @@ function Editor({ place: { query } }: { readonly place: Place }) {
       text.value = formatExample(next);
     },
   };
-  // Without the catalogue there are no names to suggest, which is no fault.
+  // Without the catalogue there are no names to suggest, which is not an error.
   const isMissing = error instanceof ApiError && error.status === 404;
   return html`<div class="order">
       ${renderSelect('Protocol', protocols, chosen)}

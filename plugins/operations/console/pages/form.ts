@@ -12,7 +12,7 @@ import {
 } from './kit.ts';
 
 export interface Field {
-  /** As the API calls it, so that its errors find it. */
+  /** The API's name of the field, so that its errors appear next to it. */
   readonly name: string;
   readonly label: string;
   readonly hint?: string;
@@ -29,7 +29,7 @@ interface FormProps {
   readonly fields: readonly Field[];
   readonly submit: string;
   readonly isDangerous?: boolean;
-  /** Receives trimmed texts; a checkbox is `on` or empty. What it throws is shown in the form. */
+  /** Receives trimmed texts; a checkbox is `on` or empty. Errors that it throws are shown in the form. */
   send(values: Values): Promise<unknown>;
 }
 
@@ -121,7 +121,7 @@ interface FormDialog extends FormProps {
   onDone?(): void;
 }
 
-/** A form that closes the dialog around it, unless what it sends has opened another one. */
+/** A form that closes the dialog around it, unless submitting has opened another one. */
 export function renderDialogForm({ send, onDone, ...props }: Omit<FormDialog, 'title' | 'intro' | 'more'>) {
   return renderForm({
     ...props,
@@ -148,7 +148,7 @@ export function splitWords(text = ''): string[] {
   return text.split(/[\s,]+/).filter(Boolean);
 }
 
-/** A moment as an input of local time takes it, with seconds. */
+/** A moment in the format of a `datetime-local` input, with seconds. */
 export function toLocalTime(iso: string | null | undefined): string {
   const date = new Date(iso ?? '');
   if (Number.isNaN(date.getTime())) return '';

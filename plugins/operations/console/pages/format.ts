@@ -10,7 +10,7 @@ export function formatCount(value: number | null | undefined): string {
 
 /** `12.3K` from 100,000 on. */
 export function formatShort(value: number): string {
-  // Small amounts keep two digits that say something, and no exponent.
+  // Small amounts have two significant digits and no exponent.
   if (value !== 0 && Math.abs(value) < 0.1)
     return value
       .toFixed(12)

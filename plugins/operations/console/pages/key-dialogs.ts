@@ -15,7 +15,7 @@ function buildLimitFields(kind: Key['kind'], limits?: Key['limits']): Field[] {
     label: 'Expires',
     type: 'datetime-local',
     value: toLocalTime(limits?.expires),
-    hint: 'Local time. Empty: never.',
+    hint: 'Local time. Leave empty for a key that never expires.',
   };
   if (!isUser[kind]) return [expiry];
   return [
@@ -23,21 +23,21 @@ function buildLimitFields(kind: Key['kind'], limits?: Key['limits']): Field[] {
       name: 'spendCap',
       label: 'Spend cap in USD',
       value: limits?.spendCap ?? '',
-      hint: 'All that the key may ever spend. Empty: what the account has.',
+      hint: 'The most the key may ever spend. Leave empty for no cap.',
     },
     {
       name: 'models',
       label: 'Models',
       value: limits?.models?.join(', ') ?? '',
       placeholder: 'openai/*, anthropic/claude-sonnet-5',
-      hint: 'Ids, or the beginning of ids and a star. Empty: all models.',
+      hint: 'Model ids, or prefixes such as openai/*. Leave empty for all models.',
     },
     {
       name: 'callsPerMinute',
       label: 'Calls per minute',
       type: 'number',
       value: String(limits?.callsPerMinute ?? ''),
-      hint: 'Empty: no limit.',
+      hint: 'Leave empty for no limit.',
     },
     expiry,
   ];
@@ -48,10 +48,10 @@ const buildTagField = (tags: readonly string[] = []): Field => ({
   label: 'Tags',
   value: tags.join(', '),
   placeholder: 'team:search, research',
-  hint: 'All its calls have them, in budgets and the overview.',
+  hint: 'Added to every call of the key, for budgets and the overview.',
 });
 
-/** Limits as the API takes them; null takes one away. */
+/** Limits in the API's form; null removes one. */
 function readLimits(kind: Key['kind'], values: Values): object {
   const { spendCap = '', models = '', callsPerMinute = '', expires = '' } = values;
   const patterns = splitWords(models);
@@ -85,7 +85,7 @@ async function showSecret(made: NewKey): Promise<void> {
   const models = facts ? await listModels(made) : [];
   openDialog(
     'Copy the secret now',
-    html`<p>This is the only time it is shown. The gateway keeps only its hash.</p>
+    html`<p>Copy it now: it will not be shown again. The gateway stores only its hash.</p>
       ${renderCode(made.key, 'Copy secret')} ${made.warning && html`<p class="hint">${made.warning}</p>`}
       ${
         facts &&
@@ -104,7 +104,7 @@ const accountField: Field = {
   name: 'account',
   label: 'Account',
   isRequired: true,
-  hint: 'Made if there is none with this name.',
+  hint: 'Created if it does not exist.',
 };
 
 export function openNewKey(account: string | undefined, onDone: () => void): void {
@@ -112,8 +112,12 @@ export function openNewKey(account: string | undefined, onDone: () => void): voi
     title: 'Create a key',
     fields: [
       ...(account === undefined ? [accountField] : []),
-      { name: 'name', label: 'Name', placeholder: 'laptop', hint: 'Tells your keys apart.' },
-      { name: 'credit', label: 'Credit to add in USD', hint: 'Optional: added to the account.' },
+      { name: 'name', label: 'Name', placeholder: 'laptop', hint: 'Helps you tell your keys apart.' },
+      {
+        name: 'credit',
+        label: 'Credit to add in USD',
+        hint: 'Optional. Added to the balance of the account.',
+      },
       ...buildLimitFields('user'),
       buildTagField(),
     ],
@@ -136,14 +140,14 @@ export function openNewKey(account: string | undefined, onDone: () => void): voi
 export function openNewOperatorKey(onDone: () => void): void {
   openForm({
     title: 'Create an operator key',
-    intro: 'It opens this console and the admin API. It calls no models and spends nothing.',
+    intro: 'It gives access to this console and the admin API. It cannot call models or spend credit.',
     fields: [
-      { name: 'name', label: 'Name', hint: 'Whose key it is.' },
+      { name: 'name', label: 'Name', hint: 'Who uses the key.' },
       {
         name: 'readOnly',
         label: 'May only read',
         type: 'checkbox',
-        hint: 'Sees everything and changes nothing.',
+        hint: 'Can see everything and change nothing.',
       },
       ...buildLimitFields('operator'),
     ],

@@ -21,7 +21,7 @@ function renderActions(key: Key, onDone: () => void) {
   const disable = (): void =>
     confirmAction({
       title: `Disable the key …${key.lastFour}?`,
-      text: 'It is refused within a second. Running calls finish. You can enable it again.',
+      text: 'Calls with this key are refused within a second. Running calls finish. You can enable it again.',
       button: 'Disable',
       done: 'The key is disabled.',
       act: () => setDisabled(true),
@@ -29,7 +29,7 @@ function renderActions(key: Key, onDone: () => void) {
   const remove = (): void =>
     confirmAction({
       title: `Delete the key …${key.lastFour}?`,
-      text: 'It is refused within a second and no longer listed. Its calls and entries stay.',
+      text: 'Its calls are refused within a second, and it is no longer listed. Its calls and entries stay.',
       button: 'Delete',
       done: 'The key is deleted.',
       act: () => api.delete(buildPath(key)).then(onDone),
@@ -101,7 +101,7 @@ function buildColumns({ withAccount = false, areOperators = false, onDone }: Key
 
 export function renderKeys({ onDone, ...props }: KeysProps) {
   const about = props.areOperators
-    ? 'An operator key opens this console and the admin API; one that may only read changes nothing.'
+    ? 'An operator key opens this console and the admin API. A read-only key cannot change anything.'
     : 'A key lets a program call models and spends from an account.';
   return renderTable({
     ...props,
@@ -109,6 +109,6 @@ export function renderKeys({ onDone, ...props }: KeysProps) {
     columns: buildColumns({ ...props, onDone }),
     getKey: ({ id }) => id,
     getClass: (key) => (getState(key) === 'active' ? undefined : 'off'),
-    empty: `There is no key yet. ${about}`,
+    empty: `No keys yet. ${about}`,
   });
 }

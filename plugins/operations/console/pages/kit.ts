@@ -29,7 +29,7 @@ export function closeDialog(): void {
   dialog.value = undefined;
 }
 
-/** A line at the bottom of the page that goes by itself, read aloud by screen readers. */
+/** A line at the bottom of the page that disappears after a while; screen readers read it aloud. */
 export const notice = signal<{ readonly text: string; readonly isError: boolean } | undefined>(undefined);
 /** Characters. A message may repeat what was typed, and would cover the page. */
 const longestNotice = 400;
@@ -45,7 +45,7 @@ export function getMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Copies text, and says so. */
+/** Copies text, and confirms it. */
 export async function copyText(text: string, what = 'Copied'): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);

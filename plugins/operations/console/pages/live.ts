@@ -1,6 +1,6 @@
 /**
- * Follows calls as they start and end. The list has a limit, so that a page that is left open does not grow,
- * and the page is drawn at most once a frame, however many calls come.
+ * Follows calls as they start and end. The list has a limit, so that an open page does not grow. The page
+ * is drawn at most once a frame, however many calls arrive.
  */
 import type { Call } from './call-columns.ts';
 
@@ -15,7 +15,7 @@ export interface Live {
 }
 
 export const mostLive = 200;
-/** Milliseconds until another connection is tried. */
+/** Milliseconds until the next attempt to connect. */
 const pause = 2000;
 
 type Started = Pick<Call, 'id' | 'account' | 'protocol' | 'stream' | 'model' | 'provider'> & {
@@ -37,7 +37,7 @@ function toCall({ at, ...call }: Started): Call {
   };
 }
 
-/** Connects, again and again if the connection is lost, until the result is called. */
+/** Connects, and reconnects when the connection is lost. Returns a function that stops it. */
 function connect(turn: (state: Live['state']) => void, listen: (source: EventSource) => void): () => void {
   let source: EventSource | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -61,7 +61,7 @@ function connect(turn: (state: Live['state']) => void, listen: (source: EventSou
   };
 }
 
-/** Follows until the result is called. `before` are calls that were shown already. */
+/** Follows calls. Returns a function that stops it. `before` are calls that are already shown. */
 export function follow(show: (live: Live) => void, before: readonly Call[]): () => void {
   const calls = new Map(before.toReversed().map((call) => [call.id, call]));
   const counts: Pick<Live, 'state' | 'ended' | 'omitted'> = { state: 'connecting', ended: 0, omitted: 0 };

@@ -111,7 +111,7 @@ function Current() {
   // Read, so that the page is drawn again once it is loaded.
   void turn.value;
   if (!page)
-    return html`<p class="empty">There is no such page. <a href=${buildHref('')}>Go to the overview.</a></p>`;
+    return html`<p class="empty">Page not found. <a href=${buildHref('')}>Go to the overview.</a></p>`;
   const view = loaded.get(page.path);
   if (fault.value !== undefined) return renderProblem(fault.value);
   return (
@@ -140,7 +140,7 @@ function Navigation() {
       <button class="quiet" onClick=${openPalette}>Go to … <kbd>Ctrl K</kbd></button>
       <button class="quiet" onClick=${switchTheme}>Theme: ${theme}</button>
       <button class="quiet" onClick=${signOut}>Sign out</button>
-      ${session.value?.readOnly && html`<p class="dim">This key may only read.</p>`}
+      ${session.value?.readOnly && html`<p class="dim">This key is read-only.</p>`}
     </div>
   </nav>`;
 }

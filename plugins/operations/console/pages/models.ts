@@ -80,7 +80,7 @@ function openModel(model: Model, example: string): void {
       <h3>Price in USD</h3>
       ${rates.length > 0 ? renderFacts(rates) : html`<p>Free of charge.</p>`}
       ${Object.keys(further).length > 0 && renderCode(JSON.stringify(further, null, 2))}
-      <h3>Providers, in the order they are asked</h3>
+      <h3>Providers, in the order they are tried</h3>
       ${renderTable({ name: 'Providers', columns: offerColumns, rows: model.offers, isPlain: true })}
       <p><a href=${buildHref('calls', { model: model.id })}>Calls of this model</a></p>`,
   );
@@ -164,7 +164,7 @@ export function Page({ place: { query } }: { readonly place: Place }) {
       error,
       reload,
       getKey: ({ id }) => id,
-      empty: html`No model is on offer. Set the key of a provider, such as <code>OPENAI_API_KEY</code>, and
+      empty: html`No models are available. Set the key of a provider, such as <code>OPENAI_API_KEY</code>, and
         restart.`,
     })}`;
 }

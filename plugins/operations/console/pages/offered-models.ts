@@ -50,7 +50,7 @@ const columns: readonly Column<ListedModel>[] = [
 ];
 
 export function renderModels(rows: readonly ListedModel[] | undefined) {
-  const empty = 'No model is on offer.';
+  const empty = 'No models are available.';
   return html`<p class="dim">Prices are in USD per million tokens.</p>
     ${renderTable({ name: 'Models', columns, rows, getKey: ({ id }) => id, empty })}`;
 }

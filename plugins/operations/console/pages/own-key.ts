@@ -63,7 +63,7 @@ export function KeyView({ apiKey }: { readonly apiKey: string }) {
       name: 'Usage',
       columns: ownUsage,
       rows: usage ?? (error && []),
-      empty: !error && 'No call in the last 30 days.',
+      empty: !error && 'No calls in the last 30 days.',
     })}
     <h2>Calls</h2>
     ${renderTable({
@@ -71,6 +71,6 @@ export function KeyView({ apiKey }: { readonly apiKey: string }) {
       columns: ownColumns,
       ...calls,
       getKey: ({ id }) => id,
-      empty: 'This key has made no call yet.',
+      empty: 'This key has not made any calls yet.',
     })}`;
 }

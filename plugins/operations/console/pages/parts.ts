@@ -1,4 +1,6 @@
-/** Small parts that many pages show. They are plain functions, so that TypeScript checks what they get. */
+/**
+ * Small parts that many pages show. They are plain functions, so that TypeScript checks their arguments.
+ */
 import {
   type ComponentChildren,
   closeDialog,
@@ -82,7 +84,7 @@ export function renderNotice() {
   </div>`;
 }
 
-/** Runs what a button asks for, and reports how it went. */
+/** Runs a button's action, and shows its success or failure. */
 export async function runAction(action: () => Promise<unknown>, done?: string): Promise<void> {
   try {
     await action();
@@ -100,7 +102,7 @@ interface Question {
   act(): Promise<unknown>;
 }
 
-/** Asks before something that cannot be taken back. */
+/** Asks for confirmation before an action that cannot be undone. */
 export function confirmAction({ title, text, button, done, act }: Question): void {
   openDialog(
     title,
@@ -113,7 +115,7 @@ export function confirmAction({ title, text, button, done, act }: Question): voi
 }
 
 interface MenuProps {
-  /** What is done to, with its name: `the key laptop`. */
+  /** The subject of the actions: `the key laptop`. */
   readonly of: string;
   /** Tells this menu from the others of the page. */
   readonly id: string;

@@ -37,7 +37,13 @@ export function KeyChooser() {
   const names = accounts.data?.data.map(({ account }) => account) ?? [];
   const paste = {
     fields: [
-      { name: 'key', label: 'Key', type: 'password', isRequired: true, hint: 'It stays in this page.' },
+      {
+        name: 'key',
+        label: 'Key',
+        type: 'password',
+        isRequired: true,
+        hint: 'Never stored: it stays in this page.',
+      },
     ],
     submit: 'Use this key',
     send: pasteKey,

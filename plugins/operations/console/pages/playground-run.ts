@@ -115,7 +115,7 @@ export function startRun(
   async function send(): Promise<void> {
     const response = await fetch(at.base + path, {
       method: 'POST',
-      // The cookie says nothing here. The key pays.
+      // The cookie does not authorize calls. The key pays.
       credentials: 'omit',
       headers: { ...headers, 'content-type': 'application/json', authorization: `Bearer ${key}` },
       body: JSON.stringify(body),

@@ -20,7 +20,7 @@ export function openRest(provider: string, part: Part, onDone: () => void): void
   const what = [provider, part.key && `key ${part.key}`, part.model].filter(Boolean).join(', ');
   openForm({
     title: `Take out of service: ${what}`,
-    intro: 'It gets no calls until the time is over, also after a restart. Running calls finish.',
+    intro: 'It gets no calls until the time is over, even after a restart. Running calls finish.',
     fields: [
       { name: 'seconds', label: 'For', type: 'select', value: '3600', options: rests },
       { name: 'reason', label: 'Reason', hint: 'Shown here to other operators.' },

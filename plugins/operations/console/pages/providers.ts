@@ -151,7 +151,7 @@ export function Page() {
   ${!data && !error && html`<p class="empty" aria-busy="true">Loading …</p>`}
   ${
     data?.providers.length === 0 &&
-    html`<p class="empty">No provider is on. Set the key of one, such as <code>OPENAI_API_KEY</code>.</p>`
+    html`<p class="empty">No providers are on. Set a provider's key, such as <code>OPENAI_API_KEY</code>.</p>`
   }
   ${shown.map((each) => html`<${Card} key=${each.provider} of=${each} reload=${reload} />`)}`;
 }

@@ -1,7 +1,6 @@
 /**
- * The page for key holders: what this gateway is, where its clients point, and what it offers. With a key,
- * which stays in the memory of the page, it shows the key's balance, limits, usage and calls, and makes
- * calls.
+ * The page for key holders: what this gateway is, its base URLs, and its models. With a key, which stays
+ * in the memory of the page, it shows the key's balance, limits, usage and calls, and makes calls.
  */
 import { send, useData } from './api.ts';
 import { ClientSettings, type Facts } from './client-settings.ts';
@@ -27,7 +26,7 @@ function renderAddresses({ facts, url, models = [] }: Offer) {
   const texts = models.filter(writesText).map(({ id }) => id);
   const apiKey = key.value || '<your key>';
   return html`<section class="card">
-    <h2>Where your client points</h2>
+    <h2>Base URLs</h2>
     <p class="dim">
       Any client reaches any model. Set the base address of its SDK, and send your key as it sends its own.
     </p>

@@ -30,7 +30,7 @@ function bindZone(): State {
     },
     set value(text) {
       if (isZone(text.trim())) setQuery({ zone: text.trim() });
-      else notify(`There is no time zone “${text}”. A time zone is written Europe/Berlin.`, true);
+      else notify(`Unknown time zone “${text}”. Use a name such as Europe/Berlin.`, true);
     },
   };
 }

@@ -8,9 +8,9 @@ interface TableProps<Row> {
   /** Names the table for screen readers, and its file. */
   readonly name: string;
   readonly columns: readonly Column<Row>[];
-  /** Undefined until they have come. */
+  /** Undefined until they have loaded. */
   readonly rows: readonly Row[] | undefined;
-  /** Why they did not come. */
+  /** Why they could not be loaded. */
   readonly error?: Error | undefined;
   /** Loads them again after an error. */
   readonly reload?: () => void;
@@ -39,7 +39,7 @@ function compare(one: Value, other: Value): number {
   return a.localeCompare(b, 'en', { numeric: true });
 }
 
-/** A cell of CSV. Text that a spreadsheet would run as a formula is made harmless. */
+/** A CSV cell. Text that a spreadsheet would run as a formula is made harmless. */
 function toCsvCell(value: Value): string {
   const text = toText(value);
   const safe = /^[=+@\t\r]|^-(?!\d+(\.\d+)?$)/.test(text) ? `'${text}` : text;
@@ -128,7 +128,7 @@ function renderCells<Row>(row: Row, columns: readonly Column<Row>[]) {
   });
 }
 
-/** What a table says that shows no row. */
+/** What a table without visible rows shows. */
 function renderEmpty<Row>({ rows, error, empty }: TableProps<Row>, filter: string) {
   if (rows === undefined && error) return null;
   if (rows === undefined) return html`<p class="empty" aria-busy="true">Loading …</p>`;
