@@ -48,7 +48,7 @@ export function answerUnserved(
   const wanted = methods.filter((each) => each !== 'HEAD').join(' or ');
   const error =
     methods.length > 0
-      ? new GatewayError('method_not_allowed', `${path} does not take ${method}: send ${wanted}.`)
+      ? new GatewayError('method_not_allowed', `${path} does not support ${method}: send ${wanted}.`)
       : new GatewayError('not_found', `There is nothing at ${method} ${path}${right || served}.`);
   const headers = methods.length > 0 ? { allow: methods.join(', ') } : {};
   const protocol = base && protocols.find(base.protocol);

@@ -6,7 +6,7 @@ const buildPlugin = (name: string, rest: string): string => `{ name: '${name}', 
 const buildRoute = (rest: string): string =>
   buildPlugin(
     'mine',
-    "apply: ({ routes }) => routes.add({ name: 'r', method: 'GET', access: 'public', errors: " +
+    "apply: ({ routes }) => routes.add({ name: 'r', method: 'GET', access: 'public', encodeError: " +
       `() => ({ status: 500, body: '' }), handle: async () => ({ status: 200, body: '' }), ${rest} })`,
   );
 

@@ -23,9 +23,9 @@ beforeAll(async () => {
        name: 'greeter',
        options: z.strictObject({}),
        apply({ routes }) {
-         const errors = () => ({ status: 500, body: 'no' });
+         const encodeError = () => ({ status: 500, body: 'no' });
          routes.add({
-           name: 'words', method: 'GET', path: '/words', access: 'public', errors, handle: async () => reply,
+           name: 'words', method: 'GET', path: '/words', access: 'public', encodeError, handle: async () => reply,
          });
        },
      });`,

@@ -138,7 +138,7 @@ describe('a path without a route', () => {
     const response = await fetch(gateway.url + path, { method });
     const reply = JSON.stringify(await response.json());
     expect([response.status, response.headers.get('allow')]).toEqual([405, allow]);
-    expect(reply).toContain(`does not take ${method}: send ${allow.split(',')[0]}.`);
+    expect(reply).toContain(`does not support ${method}: send ${allow.split(',')[0]}.`);
     expect(reply).toContain(
       { openai: '"code":"method_not_allowed"', anthropic: '"type":"error"', google: '"code":405' }[family],
     );

@@ -38,7 +38,7 @@ const generationMethods = ['generateContent', 'streamGenerateContent', 'countTok
 /** A GET of a call's path arrives here, because the listing matches any name. */
 function refuseCall(name: string): GatewayError | undefined {
   if (!generationMethods.some((method) => name.endsWith(`:${method}`))) return undefined;
-  return new GatewayError('method_not_allowed', 'The methods of a model do not support GET: send POST.', {
+  return new GatewayError('method_not_allowed', 'A method of a model does not support GET: send POST.', {
     headers: { allow: 'POST' },
   });
 }
