@@ -45,8 +45,8 @@ describe('a request of another protocol', () => {
     ['user', { user: 'ann' }, small, 'user'],
     ['log probabilities', { logprobs: {} }, small, 'logprobs'],
     ['log probabilities', { logprobs: {} }, llama, 'logprobs'],
-    ['names of participants', { turns: [{ ...user('Ahoy'), name: 'ann' }] }, small, 'turns[0].name'],
-    ['names of participants', { turns: [{ ...user('Ahoy'), name: 'ann' }] }, llama, 'turns[0].name'],
+    ['participant names', { turns: [{ ...user('Ahoy'), name: 'ann' }] }, small, 'turns[0].name'],
+    ['participant names', { turns: [{ ...user('Ahoy'), name: 'ann' }] }, llama, 'turns[0].name'],
   ])('reports its %s as lost', (_, request, model, path) => {
     const { body, lost } = encode(request, model);
     expect(lost).toEqual([path]);

@@ -46,7 +46,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
   it('shows what crosses between the protocols', async () => {
     await go('crossing');
     await button('Capabilities').click();
-    await region('Capabilities').getByText('developer text').waitFor();
+    await region('Capabilities').getByText('developer message').waitFor();
     await button('messages').click();
     await region('Capabilities').getByText('document of plain text').waitFor();
     expect(await findBarriers(page)).toEqual([]);

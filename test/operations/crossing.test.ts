@@ -240,7 +240,7 @@ describe('the capabilities', () => {
           name: 'conversation',
           capabilities: expect.arrayContaining([
             {
-              name: 'developer text',
+              name: 'developer message',
               cells: expect.objectContaining({
                 responses: expect.objectContaining({ messages: 'approximated' }),
               }),

@@ -29,7 +29,7 @@ export const conversations: readonly Capability[] = [
     shown: spoken,
   },
   {
-    name: 'system text first',
+    name: 'system prompt',
     ask: {
       'chat-completions': {
         messages: [
@@ -49,7 +49,7 @@ export const conversations: readonly Capability[] = [
     },
   },
   {
-    name: 'developer text',
+    name: 'developer message',
     ask: {
       'chat-completions': {
         messages: [
@@ -74,7 +74,7 @@ export const conversations: readonly Capability[] = [
     },
   },
   {
-    name: 'system text in mid-conversation',
+    name: 'system message in mid-conversation',
     model: 'thinking',
     ask: {
       'chat-completions': {
@@ -126,7 +126,7 @@ export const conversations: readonly Capability[] = [
     },
   },
   {
-    name: 'an answer that was begun',
+    name: 'prefilled answer',
     ask: spellTurns({ user: 'Ahoy' }, { assistant: 'Aye, and' }),
     got: {
       'chat-completions': has({ messages: [{ role: 'user' }, { role: 'assistant', content: 'Aye, and' }] }),
@@ -138,12 +138,12 @@ export const conversations: readonly Capability[] = [
     possible: (client, wire) => client !== 'responses' && wire !== 'responses',
   },
   {
-    name: 'names of participants',
+    name: 'participant names',
     ask: { 'chat-completions': { messages: [{ role: 'user', name: 'Ada', content: 'Ahoy' }] } },
     got: { 'chat-completions': holds({ role: 'user', name: 'Ada' }) },
   },
   {
-    name: 'cache marks',
+    name: 'cache breakpoints',
     model: 'thinking',
     ask: {
       'chat-completions': {
@@ -173,7 +173,7 @@ export const conversations: readonly Capability[] = [
     },
   },
   {
-    name: 'cache marks of an hour',
+    name: 'cache breakpoints for an hour',
     model: 'thinking',
     ask: { messages: markPrompt('1h') },
     got: { messages: holds({ cache_control: { type: 'ephemeral', ttl: '1h' } }) },
@@ -183,7 +183,7 @@ export const conversations: readonly Capability[] = [
     },
   },
   {
-    name: 'cache key',
+    name: 'prompt cache key',
     ask: { 'chat-completions': { prompt_cache_key: 'harbour' }, responses: { prompt_cache_key: 'harbour' } },
     got: {
       'chat-completions': has({ prompt_cache_key: 'harbour' }),
@@ -191,7 +191,7 @@ export const conversations: readonly Capability[] = [
     },
   },
   {
-    name: 'a text in several parts',
+    name: 'text in several parts',
     ask: {
       'chat-completions': {
         messages: [{ role: 'user', content: [...userContent, { type: 'text', text: 'there' }] }],

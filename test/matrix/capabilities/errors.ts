@@ -135,7 +135,7 @@ export const errors: readonly Capability[] = [
       `${client} to ${wire}: ${status} ${text}`,
     );
   }),
-  check('streams that are cut', async (quartet, client, wire) => {
+  check('cut streams', async (quartet, client, wire) => {
     const { status, text } = await run(
       quartet,
       client,
@@ -148,7 +148,7 @@ export const errors: readonly Capability[] = [
       `${client} to ${wire}: ${status} ${text}`,
     );
   }),
-  check('a stream that comes as JSON', async (quartet, client, wire) => {
+  check('JSON in place of a stream', async (quartet, client, wire) => {
     const { status, text } = await run(quartet, client, wire, { ...words, shape: 'json' }, true);
     return expectThat(
       status === 200 && text.includes('five') && !brokenStreams[client](text, readData(text)),

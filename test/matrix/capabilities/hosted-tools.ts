@@ -35,7 +35,7 @@ export const hostedTools: readonly Capability[] = [
     },
   },
   {
-    name: "a shell of the vendor's defining",
+    name: "Anthropic's shell tool",
     ask: { messages: { tools: [{ type: 'bash_20250124', name: 'bash' }] } },
     got: { messages: holds({ type: 'bash_20250124', name: 'bash' }) },
     instead: {
@@ -49,7 +49,7 @@ export const hostedTools: readonly Capability[] = [
     shown: { messages: holds({ type: 'tool_use', name: 'bash', input: { command: 'ls' } }) },
   },
   {
-    name: 'tools of the vendor alone',
+    name: 'tools that one vendor has',
     model: 'thinking',
     ask: {
       responses: { tools: [{ type: 'mcp', server_label: 'charts', server_url: 'https://charts.example' }] },
@@ -57,7 +57,7 @@ export const hostedTools: readonly Capability[] = [
     got: { responses: holds({ type: 'mcp' }) },
   },
   {
-    name: 'search of kept files',
+    name: 'file search',
     model: 'thinking',
     ask: {
       responses: { tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] },

@@ -5,7 +5,7 @@ import { png, sound, spoken } from './samples.ts';
 /** What the model makes. */
 export const repliedMedia: readonly Capability[] = [
   {
-    name: 'image in the reply',
+    name: 'image in a reply',
     model: 'drawing',
     got: {
       responses: holds({ type: 'image_generation' }),
@@ -28,7 +28,7 @@ export const repliedMedia: readonly Capability[] = [
     shownInstead: { 'chat-completions': mentions(png) },
   },
   {
-    name: 'image of its own over turns',
+    name: "the model's own image in later turns",
     model: 'drawing',
     ask: {
       'chat-completions': {
@@ -60,7 +60,7 @@ export const repliedMedia: readonly Capability[] = [
     instead: { 'chat-completions': mentions(png), responses: mentions(png), messages: mentions(png) },
   },
   {
-    name: 'sound in the reply',
+    name: 'audio in a reply',
     model: 'speaking',
     ask: {
       'chat-completions': { modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'pcm16' } },

@@ -127,7 +127,7 @@ export const media: readonly Capability[] = [
     },
   },
   {
-    name: 'what is said of a document',
+    name: 'document title and context',
     ask: askAbout({
       messages: {
         type: 'document',
@@ -143,7 +143,7 @@ export const media: readonly Capability[] = [
     },
   },
   {
-    name: 'document of plain text',
+    name: 'plain-text document',
     ask: askAbout({
       messages: {
         type: 'document',
@@ -185,7 +185,7 @@ export const media: readonly Capability[] = [
     got: { 'generate-content': holds({ inlineData: { mimeType: 'video/mp4', data: mp4 } }) },
   },
   {
-    name: 'file kept by the vendor',
+    name: 'uploaded file by its id',
     ask: askAbout({
       'chat-completions': { type: 'file', file: { file_id: 'file-abc' } },
       responses: { type: 'input_file', file_id: 'file-abc' },

@@ -94,7 +94,7 @@ export const reasoning: readonly Capability[] = [
     },
   },
   {
-    name: 'reasoning switched off',
+    name: 'reasoning disabled',
     ask: {
       messages: { thinking: { type: 'disabled' } },
       'generate-content': { generationConfig: { thinkingConfig: { thinkingBudget: 0 } } },
@@ -123,7 +123,7 @@ export const reasoning: readonly Capability[] = [
     shown: shows('The moon decides.'),
   },
   {
-    name: 'sealed reasoning over turns',
+    name: 'encrypted reasoning in later turns',
     model: 'thinking',
     ask: mergeParts(high, offerTools(tide)),
     follow: Object.fromEntries(wires.map((wire) => [wire, continueCall(wire)])),
@@ -132,7 +132,7 @@ export const reasoning: readonly Capability[] = [
     does: { responses: called, messages: called, 'generate-content': called },
   },
   {
-    name: 'hidden reasoning over turns',
+    name: 'redacted reasoning in later turns',
     model: 'thinking',
     ask: mergeParts(high, offerTools(tide)),
     follow: Object.fromEntries(wires.map((wire) => [wire, continueCall(wire)])),

@@ -38,7 +38,7 @@ const citation = { url: 'https://tides.example/whitby', title: 'Tide tables', te
 
 export const replies: readonly Capability[] = [
   {
-    name: 'end by the output limit',
+    name: 'stop at the output limit',
     ask: {
       'chat-completions': { max_completion_tokens: 16 },
       responses: { max_output_tokens: 16 },
@@ -115,7 +115,7 @@ export const replies: readonly Capability[] = [
     },
   },
   {
-    name: 'code that was run',
+    name: 'executed code',
     model: 'thinking',
     ask: asked,
     does: {

@@ -134,7 +134,7 @@ export const settings: readonly Capability[] = [
     shown: says('{"at":"noon"}'),
   },
   {
-    name: 'structured output of a list',
+    name: 'structured output of an array',
     ask: {
       'generate-content': config({
         responseMimeType: 'application/json',

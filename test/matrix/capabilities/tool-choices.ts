@@ -107,7 +107,7 @@ export const toolChoices: readonly Capability[] = [
     },
   },
   {
-    name: 'one call at a time',
+    name: 'no parallel calls',
     ask: offerChoice({
       'chat-completions': { parallel_tool_calls: false },
       responses: { parallel_tool_calls: false },

@@ -103,7 +103,7 @@ export const tools: readonly Capability[] = [
     shown: calls(['Hull', 'Whitby', 'Oslo'].map((harbour) => ['tide_at', { harbour }])),
   },
   {
-    name: 'a text before a call',
+    name: 'text before a call',
     ask: offered,
     does: fillWires({ text: 'I look. ', toolCalls: [{ name: 'tide_at', arguments: '{"harbour":"Hull"}' }] }),
     shown: Object.fromEntries(
@@ -172,7 +172,7 @@ export const tools: readonly Capability[] = [
     },
   },
   {
-    name: 'failed tools',
+    name: 'failed tool results',
     ask: failTool('no such harbour'),
     got: {
       messages: holds({ type: 'tool_result', is_error: true }),
@@ -241,7 +241,7 @@ export const tools: readonly Capability[] = [
     instead: { messages: mentions('start: "x"'), 'generate-content': mentions('start: "x"') },
   },
   {
-    name: 'namespaces of tools',
+    name: 'tool namespaces',
     model: 'thinking',
     ask: {
       responses: {
