@@ -37,8 +37,6 @@ export interface Core {
   readonly bodies: BodyBudget;
   /** Memory for replies. */
   readonly replies: ReplyBudget;
-  /** Where the files of a form are kept while it is read. */
-  readonly uploadFolder: string;
   /** Milliseconds of provider silence after which a stream gets a keep-alive. */
   readonly keepAliveEvery: number;
   /** Milliseconds a client may read nothing before it is disconnected. */

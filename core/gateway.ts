@@ -3,7 +3,6 @@
  * closes. The HTTP server and the proxy are loaded only to check or open it: they take a fifth of the time of
  * a command.
  */
-import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { Catalog } from './catalog.ts';
@@ -33,7 +32,6 @@ import { createConfiguration, noService, createTools } from './host/tools.ts';
 import { BodyBudget } from './http/bodies.ts';
 import { Routes } from './http/routes.ts';
 import { RunningCalls } from './http/running-calls.ts';
-import { sweepUploads } from './http/uploads.ts';
 import {
   type Credential,
   type Guard,
@@ -92,12 +90,11 @@ function createAdminOpener(
 
 type Settings = Pick<
   Core,
-  'uploadFolder' | 'keepAliveEvery' | 'longestStall' | 'trustedProxies' | 'rejectsLoss' | 'getTimeouts'
+  'keepAliveEvery' | 'longestStall' | 'trustedProxies' | 'rejectsLoss' | 'getTimeouts'
 >;
 
-function buildSettings({ dataFolder, loss, server, timeouts }: Config): Settings {
+function buildSettings({ loss, server, timeouts }: Config): Settings {
   return {
-    uploadFolder: join(dataFolder, 'uploads'),
     keepAliveEvery: timeouts.keepAlive,
     longestStall: timeouts.write,
     trustedProxies: server.trustedProxies,
@@ -225,7 +222,7 @@ export function createGateway(config: Config, logger: Logger, control: Control =
     check: () => checkServed(core, config.file),
     async open() {
       await checkServed(core, config.file);
-      await prepareData(config, core);
+      tightenFolder(config.dataFolder);
       const { createDispatcher } = await import('./dispatch.ts');
       dispatcher = createDispatcher(config.timeouts);
       hooks.dispatch.tapPromise({ name: 'proxy', stage: Number.MAX_SAFE_INTEGER }, dispatcher.dispatch);
@@ -251,11 +248,6 @@ function logInternalErrors({ hooks, logger }: Core): void {
     if (end.type !== 'replayed' && end.error?.code === 'internal')
       logger.error({ call: end.exchange.id, error: end.error }, 'a call failed within the gateway');
   });
-}
-
-async function prepareData({ dataFolder }: Config, { uploadFolder }: Core): Promise<void> {
-  tightenFolder(dataFolder);
-  await sweepUploads(uploadFolder);
 }
 
 /** Checks what only all plugins together can get wrong. */

@@ -195,7 +195,7 @@ function checkBodyType({ headers }: IncomingMessage, { protocol, match }: Call):
 async function readForm(core: Core, context: Koa.Context, share: BodyShare): Promise<ReadBody> {
   // The size of a form's files is known only after it is read, so the content length counts.
   share.take(Math.min(Number(context.req.headers['content-length'] ?? Infinity), core.bodies.limit));
-  const form = await readUpload(context, core.bodies.limit, core.uploadFolder);
+  const form = await readUpload(context, core.bodies.limit);
   const text = JSON.stringify(form.fields);
   return { bytes: Buffer.from(text), text, value: form };
 }

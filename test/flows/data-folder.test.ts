@@ -65,11 +65,11 @@ it('a start and the doctor report a folder that cannot be made, as below /proc',
 it('a start closes an open data folder and all its files to others', async () => {
   await runVerb(['keys', 'create'], buildEnvironment());
   writeFileSync(join(folder, 'notes.csv'), 'kept');
-  mkdirSync(join(folder, 'uploads'));
-  for (const name of readdirSync(folder)) chmodSync(join(folder, name), name === 'uploads' ? 0o755 : 0o644);
+  mkdirSync(join(folder, 'inner'));
+  for (const name of readdirSync(folder)) chmodSync(join(folder, name), name === 'inner' ? 0o755 : 0o644);
   chmodSync(folder, 0o755);
   const gateway = await startProcess(buildEnvironment());
-  expect(readModes()).toMatchObject({ ...closed, 'notes.csv': '600', uploads: '700' });
+  expect(readModes()).toMatchObject({ ...closed, 'notes.csv': '600', inner: '700' });
   await gateway.stop('SIGTERM');
 });
 

@@ -1,6 +1,6 @@
 /** The example that makes a picture, and the commands of the README, as a newcomer runs them. */
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -33,7 +33,6 @@ it('the example saves a real picture of the requested size, and another after th
   );
   expect(made).toMatchObject({ width: 1024, height: 1024, channels: 1, depth: 8 });
   expect(made?.palette).not.toEqual(changed?.palette);
-  expect(readdirSync(join(data, 'uploads'))).toEqual([]);
 });
 
 it('the gateway answers the commands of the README that make and edit a picture', async () => {

@@ -1,21 +1,11 @@
-import { readdirSync, readlinkSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { onLinux } from '../support/available.ts';
-import { buildEditForm, jpegBytes, makePng } from './gallery.ts';
-import { edits, openUploads, type UploadGallery } from './upload-gallery.ts';
+import { buildEditForm, jpegBytes, makePng, openGallery, type Gallery } from './gallery.ts';
 
-/** The path that a descriptor is open on. */
-function readTarget(descriptor: string): string {
-  try {
-    return readlinkSync(`/proc/self/fd/${descriptor}`);
-  } catch {
-    return '';
-  }
-}
+const edits = '/v1/images/edits';
 
-let gallery: UploadGallery;
-beforeAll(async () => void (gallery = await openUploads()));
+let gallery: Gallery;
+beforeAll(async () => void (gallery = await openGallery({ settings: { server: { bodyLimit: 1_000_000 } } })));
 afterAll(() => gallery.close());
 
 describe('a form', () => {
@@ -52,7 +42,6 @@ describe('a form', () => {
     const response = await fetch(gallery.gateway.url + edits, { method: 'POST', headers, body });
     expect(response.status).toBe(200);
     expect(String(gallery.painter.requests.at(-1)?.body)).toContain('Nacht – 夜');
-    await gallery.expectNothingLeft();
   });
 
   it.each(['application/octet-stream', 'image/png'])(
@@ -81,38 +70,18 @@ describe('a form', () => {
     },
   );
 
-  it.each(['no form at all', '--there\r\nContent-Disposition: form-data; name="model"\r\n\r\nx', ''])(
-    'is refused as broken: %j',
-    async (body) => {
-      const headers = {
-        authorization: `Bearer ${gallery.key}`,
-        'content-type': 'multipart/form-data; boundary=there',
-      };
-      const response = await fetch(gallery.gateway.url + edits, { method: 'POST', headers, body });
-      expect(response.status).toBe(400);
-      await gallery.expectNothingLeft();
-    },
-  );
-
-  it.runIf(onLinux)('that breaks off within a file leaves none open', async () => {
-    const body = Buffer.concat([
-      Buffer.from(
-        '--there\r\nContent-Disposition: form-data; name="image"; filename="a.png"\r\n' +
-          'Content-Type: image/png\r\n\r\n',
-      ),
-      makePng(),
-    ]);
+  it.each([
+    'no form at all',
+    '--there\r\nContent-Disposition: form-data; name="model"\r\n\r\nx',
+    '--there\r\nContent-Disposition: form-data; name="image"; filename="a.png"\r\n\r\nx',
+    '',
+  ])('is refused as broken: %j', async (body) => {
     const headers = {
       authorization: `Bearer ${gallery.key}`,
       'content-type': 'multipart/form-data; boundary=there',
     };
-    for (let round = 0; round < 20; round += 1)
-      expect((await fetch(gallery.gateway.url + edits, { method: 'POST', headers, body })).status).toBe(400);
-    const listOpen = (): string[] =>
-      readdirSync('/proc/self/fd')
-        .map(readTarget)
-        .filter((target) => target.includes(gallery.uploads));
-    await expect.poll(listOpen).toEqual([]);
+    const response = await fetch(gallery.gateway.url + edits, { method: 'POST', headers, body });
+    expect(response.status).toBe(400);
   });
 
   it.each([
@@ -179,7 +148,6 @@ describe('a form', () => {
         status,
         { error: { message: expect.stringMatching(message) } },
       ]);
-      await gallery.expectNothingLeft();
     },
   );
 
@@ -226,14 +194,12 @@ describe('a form', () => {
       ]);
       expect(gallery.painter.requests.length).toBe(requestCount);
     }
-    await gallery.expectNothingLeft();
   });
 
   it('does not touch the prototype of objects', async () => {
     const response = await gallery.post(edits, buildEditForm({ ['__proto__']: 'x' }));
     expect(response.status).toBe(400);
     expect({}).not.toHaveProperty('0');
-    await gallery.expectNothingLeft();
   });
 
   it('is not read without a key', async () => {
@@ -243,6 +209,5 @@ describe('a form', () => {
       body: buildEditForm(),
     });
     expect(response.status).toBe(401);
-    await gallery.expectNothingLeft();
   });
 });
