@@ -7,10 +7,10 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { MessagePort } from 'node:worker_threads';
 import { BackupHeartbeat } from '../backup-heartbeat.ts';
 import { isChange } from '../corrections.ts';
-import type { Handlers, Opened, Operation, OperationName, WorkerData } from '../operations.ts';
+import type { Handlers, Opened, Operation, OperationName, Outcome, WorkerData } from '../operations.ts';
 import { openDatabase, getResultCode } from './database.ts';
 import { createConnection, type Connection, type ReadingParts } from './handlers.ts';
-import { packOutcomes, unpackGroup, type Finished, type Parcel } from './packing.ts';
+import type { Parcel } from './thread.ts';
 
 const brokenConstraint = 19;
 
@@ -18,7 +18,7 @@ const brokenConstraint = 19;
  * A broken constraint or a bad argument is the operation's own fault. Every other error of SQLite concerns
  * the database.
  */
-function describeFailure(thrown: unknown): Extract<Finished, { error: Error }> {
+function describeFailure(thrown: unknown): Extract<Outcome, { error: Error }> {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   const code = getResultCode(error);
   return { error, unavailable: code !== undefined && code !== brokenConstraint };
@@ -31,21 +31,13 @@ function callHandler<Name extends OperationName>(
   return handlers[name](argument);
 }
 
-function runOperation(handlers: Handlers, operation: Operation): Finished {
-  if (operation.name === 'reserve') {
-    const value = handlers.reserve(operation.argument);
-    return { value, answer: value };
-  }
-  if (operation.name === 'settle') {
-    const value = handlers.settle(operation.argument);
-    return { value, answer: value };
-  }
+function runOperation(handlers: Handlers, operation: Operation): Outcome {
   const value = callHandler(handlers, operation);
   if (operation.action && isChange(value)) handlers.recordAction(operation.action);
   return { value };
 }
 
-function runRead({ handlers }: Connection, operation: Operation): Finished {
+function runRead({ handlers }: Connection, operation: Operation): Outcome {
   try {
     return runOperation(handlers, operation);
   } catch (thrown) {
@@ -57,9 +49,9 @@ function runRead({ handlers }: Connection, operation: Operation): Finished {
 function createWriter(
   database: DatabaseSync,
   { handlers, calls }: Connection,
-): (operations: readonly Operation[]) => Finished[] {
+): (operations: readonly Operation[]) => Outcome[] {
   const [begin, commit] = [database.prepare('BEGIN IMMEDIATE'), database.prepare('COMMIT')];
-  const write = (operations: readonly Operation[]): Finished[] => {
+  const write = (operations: readonly Operation[]): Outcome[] => {
     try {
       begin.run();
       const outcomes = operations.map((operation) => runOperation(handlers, operation));
@@ -122,16 +114,16 @@ export async function serve(
         port.close();
         return;
       }
-      const operations = unpackGroup(parcel);
-      for (const { name } of operations) {
+      const { queue, group } = parcel;
+      for (const { name } of group) {
         if (name === 'reserve') heartbeat?.begin();
         else if (name === 'beat') heartbeat?.noteBeat();
       }
       const outcomes =
-        parcel.queue === 'writes' || parcel.queue === 'upkeep'
-          ? write(operations)
-          : operations.map((operation) => runRead(connection, operation));
-      port.postMessage(packOutcomes(parcel.queue, outcomes), []);
+        queue === 'writes' || queue === 'upkeep'
+          ? write(group)
+          : group.map((operation) => runRead(connection, operation));
+      port.postMessage({ queue, group: outcomes } satisfies Parcel<Outcome>, []);
     });
     return { failure: undefined };
   } catch (thrown) {

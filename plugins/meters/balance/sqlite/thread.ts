@@ -14,7 +14,12 @@ import {
 } from '../operations.ts';
 import { Queue, buildOutageError, type GroupListener } from '../queue.ts';
 import { queueNames, type QueueName } from '../store.ts';
-import { packGroup, unpackOutcomes, type Parcel } from './packing.ts';
+
+/** A group of operations, or the outcomes of one in the same order. */
+export interface Parcel<Each> {
+  readonly queue: QueueName;
+  readonly group: readonly Each[];
+}
 
 /** What serves a connection: a thread, or the event loop itself. */
 export type Side = Pick<EventEmitter, 'on' | 'once'> & { postMessage(message: unknown, transfer: []): void };
@@ -38,7 +43,7 @@ export class Thread {
     this.#start = start;
     this.#onGroup = onGroup;
     const send = (queue: QueueName, operations: readonly Operation[]): void =>
-      this.#worker?.postMessage(packGroup(queue, operations), []);
+      this.#worker?.postMessage({ queue, group: operations } satisfies Parcel<Operation>, []);
     this.#queues = {
       writes: new Queue('writes', send),
       upkeep: new Queue('upkeep', send),
@@ -107,7 +112,7 @@ export class Thread {
   }
 
   #onAnswers(parcel: Parcel<Outcome>): void {
-    const group = this.#queues[parcel.queue].settleGroup(unpackOutcomes(parcel));
+    const group = this.#queues[parcel.queue].settleGroup(parcel.group);
     if (parcel.queue === 'writes') this.#onGroup(group);
   }
 
