@@ -127,7 +127,7 @@ export function testKeys({ account, store }: Bench): void {
       ]);
     });
 
-    it('lists keys by id, of one account, or by id or last four', async () => {
+    it('lists keys by id, of one account or kind, or by id or last four', async () => {
       const name = await account(0n);
       for (const id of ['00000000000000b2', '00000000000000b1', '00000000000000b3'])
         await store().createKey(newKey(id, name));
@@ -137,6 +137,11 @@ export function testKeys({ account, store }: Bench): void {
       expect(await listIds({ account: name, after: '00000000000000b2', limit: 2 })).toEqual([
         '00000000000000b3',
       ]);
+      await store().createKey(newKey('00000000000000b4', undefined));
+      const after = '00000000000000b2';
+      expect(await listIds({ kind: 'operator', after, limit: 1 })).toEqual(['00000000000000b4']);
+      expect(await listIds({ kind: 'user', after, limit: 1 })).toEqual(['00000000000000b3']);
+      expect(await listIds({ kind: 'operator', account: name, limit: 1 })).toEqual([]);
       expect(await listIds({ wanted: '00b3', limit: 9 })).toEqual(['00000000000000b3']);
       expect(await listIds({ wanted: '00000000000000b1', limit: 9 })).toEqual(['00000000000000b1']);
       expect(await listIds({ after: '00000000000000b1', limit: 1 })).toEqual(['00000000000000b2']);

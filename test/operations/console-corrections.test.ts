@@ -32,6 +32,8 @@ describe.runIf(hasBrowser)('corrections in the console', () => {
     await dialog().getByRole('button', { name: 'Adjust', exact: true }).click();
     await page.getByText('3.75').first().waitFor();
     expect(await open.harness.gateway.verb('balance', ['corrected'])).toMatchObject({ balance: '3.75' });
+    await go('accounts/corrected?show=statement');
+    await page.getByText('adjustment: a slip').waitFor();
   });
 
   it('refund a call from its page, once', async () => {

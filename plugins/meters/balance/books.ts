@@ -125,6 +125,7 @@ export interface Page {
 
 export interface KeyPage extends Page {
   readonly account?: string | undefined;
+  readonly kind?: 'user' | 'operator' | undefined;
   /** An id, or the last four characters of a key. */
   readonly wanted?: string | undefined;
 }

@@ -22,7 +22,10 @@ export const keyOrder = z.strictObject({
   tags: tags.default([]),
   budgets: z.array(budgetTerms).max(10).default([]),
 });
-export const keyQuery = page.extend({ account: accountName.optional() });
+export const keyQuery = page.extend({
+  account: accountName.optional(),
+  kind: z.enum(['user', 'operator']).optional(),
+});
 export const keyChanges = z.strictObject({
   name: label.optional(),
   disabled: z.boolean().optional(),

@@ -74,12 +74,9 @@ async function listUsageLines(store: Store, account: string, range: Range): Prom
 
 async function listCreditLines(store: Store, account: string, { from, to, zone }: Range): Promise<Line[]> {
   const lines: Line[] = [];
-  for await (const { at, source, reference = null, credits } of readAllCredits(store, {
-    account,
-    from,
-    to,
-  })) {
-    const text = source ?? 'credit';
+  const credited = readAllCredits(store, { account, from, to });
+  for await (const { at, source = 'credit', reason, reference = null, credits } of credited) {
+    const text = reason === undefined ? source : `${source}: ${reason}`;
     const what = { kind: 'credit', text, reference, calls: null, amount: -credits } as const;
     lines.push({ day: findDay(zone, at), at, ...what });
   }

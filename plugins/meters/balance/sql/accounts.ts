@@ -98,8 +98,12 @@ export const accounts = {
   *hasKeys() {
     return (yield* askRows(sql.anyKey)).length > 0;
   },
-  *listKeys({ after = '', limit, account, wanted }) {
-    const conditions = new Conditions({ 'keys.id >': after, 'accounts.name =': account });
+  *listKeys({ after = '', limit, account, kind, wanted }) {
+    const conditions = new Conditions({
+      'keys.id >': after,
+      'accounts.name =': account,
+      'keys.kind =': kind,
+    });
     conditions.texts.push('keys.deleted IS NULL');
     if (wanted !== undefined) {
       const place = conditions.addValue(wanted);
