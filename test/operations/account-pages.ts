@@ -25,6 +25,72 @@ export function testAccountPages(): void {
     await expect.poll(readAvailable).toBe('$12.12345679');
   });
 
+  it('creates an account once if its credit is refused, and says so without the names of the API', async () => {
+    await go('accounts');
+    await button('New account').click();
+    await dialog().getByLabel('Name').fill('typed');
+    await dialog().getByLabel('Credit to add in USD').fill('1,5');
+    await dialog().getByRole('button', { name: 'Create account' }).click();
+    const fault = dialog().locator('.field .fault');
+    await fault.waitFor();
+    expect(await fault.textContent()).toMatch(/^not an amount in USD/);
+    await dialog().getByLabel('Credit to add in USD').fill('1.5');
+    await dialog().getByRole('button', { name: 'Create account' }).click();
+    await page.getByRole('heading', { name: 'typed' }).waitFor();
+  });
+
+  it('shows the fault of a word of a list beside its field', async () => {
+    await go('accounts/typed');
+    await button('New key').click();
+    for (const [label, text, message] of [
+      ['Models', 'demo/echo, nope', 'a model is named <owner>/<name>'],
+      ['Tags', 'fine, no!', 'a tag has 1 to 128 letters'],
+    ] as const) {
+      await dialog().getByLabel(label).fill(text);
+      await dialog().getByRole('button', { name: 'Create key' }).click();
+      const field = dialog().locator('.field', { has: page.getByLabel(label) });
+      await field.getByText(message).waitFor();
+      await dialog().getByLabel(label).fill('');
+    }
+    await page.keyboard.press('Escape');
+  });
+
+  it('says that a reference was credited before', async () => {
+    for (let time = 0; time < 2; time += 1) {
+      await go('accounts/typed');
+      await button('Add credit').click();
+      await dialog().getByLabel('Amount in USD').fill('2');
+      await dialog().getByLabel('Reference').fill('invoice-7');
+      await dialog().getByRole('button', { name: 'Add credit' }).click();
+      await dialog().waitFor({ state: 'detached' });
+    }
+    await page.getByText('Nothing was added: this reference was credited before').waitFor();
+    await page.locator('.tile', { hasText: 'Available' }).getByText('$3.50').waitFor();
+  });
+
+  it('makes a key by the keyboard alone, with its new account in the list behind it', async () => {
+    await go('accounts');
+    await button('New key').focus();
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('typist');
+    await page.keyboard.press('Enter');
+    await dialog().getByText('it will not be shown again').waitFor();
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Tab');
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.keyboard.press('Enter');
+    await page.getByText('Copied').waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/^sk-/);
+    await page.keyboard.press('Escape');
+    await rows('Accounts').filter({ hasText: 'typist' }).waitFor();
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('New key');
+  });
+
+  it('shows the first view for a link that names none of them', async () => {
+    await go('accounts?show=nonsense');
+    await rows('Accounts').first().waitFor();
+  });
+
   it('creates a key, shows its secret once with settings, and the key works', async () => {
     await go('accounts/acme');
     await button('New key').click();
@@ -105,9 +171,9 @@ export function testAccountPages(): void {
   it('lists all keys and operator keys, and makes one of those', async () => {
     await go('accounts');
     await button('Keys').click();
-    await expect.poll(() => rows('Keys').count()).toBe(3);
+    await expect.poll(() => rows('Keys').count()).toBe(4);
     await button('Operator keys').click();
-    await page.getByText('No keys yet.').waitFor();
+    await page.getByText('No operator keys yet.').waitFor();
     await button('New operator key').click();
     await dialog().getByLabel('Name').fill('deputy');
     await dialog().getByRole('button', { name: 'Create key' }).click();

@@ -126,6 +126,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     await page.getByText('Page not found.').waitFor();
     await go('accounts/nobody');
     await page.getByText('there is no account "nobody"').waitFor();
+    expect(await page.locator('.tile, .table').count()).toBe(0);
   });
 
   it('has an accessible command palette', async () => {

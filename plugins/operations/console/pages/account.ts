@@ -1,13 +1,13 @@
 /** One account: its balance, keys, credits, budgets, statement and usage. */
 import type { AccountDetails, Key } from '../../../shared/replies/accounts.ts';
-import { api, mayChange, useData, useList } from './api.ts';
+import { api, largestPage, mayChange, useData, useList } from './api.ts';
 import { Budgets } from './budgets.ts';
-import { renderChoice, bindQuery } from './controls.ts';
+import { bindQuery, chooseView } from './controls.ts';
 import { openAdjustment, openState } from './corrections.ts';
 import { openForm, keepTyped } from './form.ts';
 import { openNewKey } from './key-dialogs.ts';
 import { renderKeys } from './keys.ts';
-import { html } from './kit.ts';
+import { html, notify } from './kit.ts';
 import { renderUsd } from './money.ts';
 import { renderBadge, renderHead, renderProblem, renderTiles } from './parts.ts';
 import { buildHref } from './router.ts';
@@ -34,8 +34,11 @@ function openCredit(account: string, onDone: () => void): void {
       },
     ],
     submit: 'Add credit',
-    send: ({ amount, kind, reference }) =>
-      api.post('/admin/credits', { account, amount, kind, ...keepTyped('reference', reference) }),
+    async send({ amount, kind, reference }) {
+      const order = { account, amount, kind, ...keepTyped('reference', reference) };
+      const { status } = await api.post<{ readonly status: string }>('/admin/credits', order);
+      if (status === 'already_credited') notify('Nothing was added: this reference was credited before');
+    },
     onDone,
   });
 }
@@ -52,26 +55,36 @@ function UsageOf({ account }: { readonly account: string }) {
   });
 }
 
+function renderChanges(account: string, { state }: AccountDetails, onDone: () => void) {
+  return (
+    mayChange() &&
+    html`<button onClick=${() => openState(account, state, onDone)}>Set state</button>
+      <button onClick=${() => openAdjustment(account, onDone)}>Adjust</button>
+      <button onClick=${() => openCredit(account, onDone)}>Add credit</button>
+      <button class="primary" onClick=${() => openNewKey(account, onDone)}>New key</button>`
+  );
+}
+
 export function Account({ account }: { readonly account: string }) {
   const path = `/admin/accounts/${encodeURIComponent(account)}`;
   const { data, error, reload } = useData<AccountDetails>(path);
-  const keys = useList<Key>('/admin/keys', { account });
-  const show = bindQuery('show', 'keys');
+  const keys = useList<Key>('/admin/keys', { account, limit: largestPage });
   const reloadAll = () => {
     reload();
     keys.reload();
   };
-  const credits = Object.entries(data?.credits ?? {}).filter(([, amount]) => amount !== '0');
+  const { choice, render } = chooseView(bindQuery('show', 'keys'), [
+    ['keys', 'Keys', () => renderKeys({ name: 'Keys', ...keys, onDone: reloadAll })],
+    ['budgets', 'Budgets', () => html`<${Budgets} account=${account} />`],
+    ['statement', 'Statement', () => html`<${StatementOf} account=${account} />`],
+    ['usage', 'Usage', () => html`<${UsageOf} account=${account} />`],
+  ]);
   const title = html`${account} ${renderState(data?.state)}`;
-  const changes =
-    mayChange() &&
-    data &&
-    html`<button onClick=${() => openState(account, data.state, reloadAll)}>Set state</button>
-      <button onClick=${() => openAdjustment(account, reloadAll)}>Adjust</button>
-      <button onClick=${() => openCredit(account, reloadAll)}>Add credit</button>
-      <button class="primary" onClick=${() => openNewKey(account, reloadAll)}>New key</button>`;
+  if (!data && error) return html`${renderHead(title)} ${renderProblem(error, reloadAll)}`;
+  const credits = Object.entries(data?.credits ?? {}).filter(([, amount]) => amount !== '0');
   const links = html`<a class="button" href=${buildHref('calls', { account })}>Calls</a>`;
-  return html`${renderHead(title, html`${links}${changes}`)} ${renderProblem(error, reloadAll)}
+  return html`${renderHead(title, html`${links}${data && renderChanges(account, data, reloadAll)}`)}
+    ${renderProblem(error, reloadAll)}
     ${renderTiles(
       ['Available', renderUsd(data?.available), 'for new calls'],
       ['Held', renderUsd(data?.pending), 'by running calls'],
@@ -82,20 +95,6 @@ export function Account({ account }: { readonly account: string }) {
         credits.map(([kind, amount], index) => html`${index > 0 && ', '}${kind} ${renderUsd(amount)}`),
       ],
     )}
-    <p>
-      ${renderChoice(
-        'Show',
-        [
-          ['keys', 'Keys'],
-          ['budgets', 'Budgets'],
-          ['statement', 'Statement'],
-          ['usage', 'Usage'],
-        ],
-        show,
-      )}
-    </p>
-    ${show.value === 'keys' && renderKeys({ name: 'Keys', ...keys, onDone: reloadAll })}
-    ${show.value === 'budgets' && html`<${Budgets} account=${account} />`}
-    ${show.value === 'statement' && html`<${StatementOf} account=${account} />`}
-    ${show.value === 'usage' && html`<${UsageOf} account=${account} />`}`;
+    <p>${choice}</p>
+    ${render()}`;
 }

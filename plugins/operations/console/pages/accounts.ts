@@ -1,10 +1,10 @@
 /** Accounts with their balances, and all keys. */
 import type { Key, ListedAccount } from '../../../shared/replies/accounts.ts';
 import { Account, renderState } from './account.ts';
-import { api, mayChange, useList } from './api.ts';
+import { api, largestPage, mayChange, useList, type LoadedList } from './api.ts';
 import { Budgets } from './budgets.ts';
 import { buildAmountColumn, buildColumn, buildTimeColumn, type Column } from './columns.ts';
-import { renderChoice, bindQuery } from './controls.ts';
+import { bindQuery, chooseView } from './controls.ts';
 import { openForm } from './form.ts';
 import { openNewKey, openNewOperatorKey } from './key-dialogs.ts';
 import { renderKeys } from './keys.ts';
@@ -31,6 +31,8 @@ const columns: readonly Column<ListedAccount>[] = [
 ];
 
 function openNewAccount(): void {
+  /** Is not created again if only its credit was refused. */
+  let created: string | undefined;
   openForm({
     title: 'Create an account',
     fields: [
@@ -44,22 +46,21 @@ function openNewAccount(): void {
     ],
     submit: 'Create account',
     async send({ name = '', amount }) {
-      await api.post('/admin/accounts', { name });
+      if (name !== created) await api.post('/admin/accounts', { name });
+      created = name;
       if (amount) await api.post('/admin/credits', { account: name, amount });
       go(['accounts', name]);
     },
   });
 }
 
-function Accounts() {
-  const { reload, ...accounts } = useList<ListedAccount>('/admin/accounts');
+function renderAccounts(accounts: LoadedList<ListedAccount>) {
   const create =
     mayChange() && html`<button class="primary" onClick=${openNewAccount}>Create the first account</button>`;
   return renderTable({
     name: 'Accounts',
     columns,
     ...accounts,
-    reload,
     getKey: ({ account }) => account,
     empty: html`<p>No accounts yet. An account has a prepaid balance that its keys spend.</p>
       ${create}`,
@@ -67,44 +68,34 @@ function Accounts() {
 }
 
 function All() {
-  const show = bindQuery('show', 'accounts');
-  const areOperators = show.value === 'operators';
-  const keys = useList<Key>(show.value === 'keys' || areOperators ? '/admin/keys' : undefined);
-  const kind = areOperators ? 'operator' : 'user';
-  return html`${renderHead(
-      'Accounts and keys',
-      mayChange() &&
-        html`${
-            areOperators
-              ? html`<button onClick=${() => openNewOperatorKey(keys.reload)}>New operator key</button>`
-              : html`<button onClick=${openNewAccount}>New account</button>`
-          }<button class="primary" onClick=${() => openNewKey(undefined, keys.reload)}>New key</button>`,
-    )}
-    <p>
-      ${renderChoice(
-        'Show',
-        [
-          ['accounts', 'Accounts'],
-          ['keys', 'Keys'],
-          ['operators', 'Operator keys'],
-          ['budgets', 'Budgets'],
-        ],
-        show,
-      )}
-    </p>
-    ${show.value === 'accounts' && html`<${Accounts} />`}
-    ${
-      (show.value === 'keys' || areOperators) &&
-      renderKeys({
-        name: areOperators ? 'Operator keys' : 'Keys',
-        ...keys,
-        rows: keys.rows?.filter((key) => key.kind === kind),
-        withAccount: !areOperators,
-        areOperators,
-        onDone: keys.reload,
-      })
-    }
-    ${show.value === 'budgets' && html`<${Budgets} />`}`;
+  const { view, choice, render } = chooseView(bindQuery('show', 'accounts'), [
+    ['accounts', 'Accounts', () => renderAccounts(accounts)],
+    ['keys', 'Keys', () => renderKeys({ name: 'Keys', ...keys, withAccount: true, onDone: keys.reload })],
+    [
+      'operators',
+      'Operator keys',
+      () => renderKeys({ name: 'Operator keys', ...keys, areOperators: true, onDone: keys.reload }),
+    ],
+    ['budgets', 'Budgets', () => html`<${Budgets} />`],
+  ]);
+  const kind = { keys: 'user', operators: 'operator' }[view];
+  const limit = largestPage;
+  const accounts = useList<ListedAccount>(view === 'accounts' ? '/admin/accounts' : undefined, { limit });
+  const keys = useList<Key>(kind && '/admin/keys', { kind, limit });
+  const reload = (): void => {
+    accounts.reload();
+    keys.reload();
+  };
+  const create =
+    view === 'operators'
+      ? html`<button onClick=${() => openNewOperatorKey(reload)}>New operator key</button>`
+      : html`<button onClick=${openNewAccount}>New account</button>`;
+  const newKey = html`<button class="primary" onClick=${() => openNewKey(undefined, reload)}>
+    New key
+  </button>`;
+  return html`${renderHead('Accounts and keys', mayChange() && html`${create}${newKey}`)}
+    <p>${choice}</p>
+    ${render()}`;
 }
 
 export function Page({ place: { path } }: { readonly place: Place }) {

@@ -164,6 +164,9 @@ export interface LoadedList<Row> extends Omit<Loaded<List<Row>>, 'data'> {
   readonly loadMore: (() => void) | undefined;
 }
 
+/** Rows of the API's largest page, for lists in which people look for a name. */
+export const largestPage = 1000;
+
 /** A list of the API: its first page is loaded like other data, the others on demand. */
 export function useList<Row>(path: string | undefined, params?: Params, loading?: Loading): LoadedList<Row> {
   const { data: first, ...state } = useData<List<Row>>(path, params, loading);

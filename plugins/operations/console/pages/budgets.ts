@@ -1,6 +1,6 @@
 /** Budgets: what a key, an account, a team or a tag may spend in a period, and how much of it is left. */
 import type { Budget } from '../../../shared/replies/budgets.ts';
-import { api, mayChange, useList } from './api.ts';
+import { api, largestPage, mayChange, useList } from './api.ts';
 import {
   buildActionsColumn,
   buildAmountColumn,
@@ -84,10 +84,15 @@ function openChange(budget: Budget, onDone: () => void): void {
   });
 }
 
-/** How much of what is allowed is used or held. */
-function renderUse({ current: { used, pending, allowed, reached } }: Budget) {
+/** How many per cent of what is allowed are used or held. */
+function computeShare({ current: { used, pending, allowed } }: Budget): number {
   const all = parseUsd(allowed);
-  const share = all === 0n ? 100 : Number(((parseUsd(used) + parseUsd(pending)) * 100n) / all);
+  return all === 0n ? 100 : Number(((parseUsd(used) + parseUsd(pending)) * 100n) / all);
+}
+
+function renderUse(budget: Budget) {
+  const share = computeShare(budget);
+  const { reached } = budget.current;
   return html`<meter min="0" max="100" high="80" value=${share} aria-label=${`${share} % used`}></meter>
     ${` ${share} % `}${reached > 0 && renderBadge(`${reached} % reached`, reached < 100 ? 'warn' : 'bad')}`;
 }
@@ -122,21 +127,21 @@ const buildColumns = (onDone: () => void): Column<Budget>[] => [
   buildAmountColumn('Used', ({ current }) => current.used),
   buildAmountColumn('Held', ({ current }) => current.pending),
   buildAmountColumn('Left', ({ current }) => current.left),
-  buildColumn('Use', ({ current }) => current.used, renderUse),
+  buildColumn('Use', computeShare, renderUse),
   buildTimeColumn('Resets', ({ current }) => current.resets),
   buildActionsColumn((budget) => renderActions(budget, onDone)),
 ];
 
 export function Budgets({ account }: { readonly account?: string }) {
   const whose = account === undefined ? {} : { scope: 'account', subject: account };
-  const { rows, ...state } = useList<Budget>('/admin/budgets', whose);
+  const budgets = useList<Budget>('/admin/budgets', { ...whose, limit: largestPage });
+  const { reload } = budgets;
   return renderTable({
     name: 'Budgets',
-    columns: buildColumns(state.reload),
-    ...state,
-    rows: rows?.filter(({ deleted }) => deleted === null),
+    columns: buildColumns(reload),
+    ...budgets,
     getKey: ({ id }) => String(id),
-    tools: mayChange() && html`<button onClick=${() => openNew(account, state.reload)}>New budget</button>`,
+    tools: mayChange() && html`<button onClick=${() => openNew(account, reload)}>New budget</button>`,
     empty: 'No budgets yet. A budget limits spending in a period, in addition to the balance.',
   });
 }

@@ -1,5 +1,5 @@
 /** Controls for what a person chooses or types, bound to a signal or to the query of the page's address. */
-import { html, takeText } from './kit.ts';
+import { html, takeText, type ComponentChildren } from './kit.ts';
 import { place, setQuery } from './router.ts';
 
 /** What a control shows and changes: a signal, or `bindQuery`. */
@@ -41,6 +41,23 @@ export function renderChoice(label: string, options: Options, state: State) {
         </button>`,
     )}
   </div>`;
+}
+
+type View = readonly [key: string, title: string, render: () => ComponentChildren];
+
+/** Views of a page, of which `render` shows one: the first unless the state names another. */
+export function chooseView(state: State, views: readonly [View, ...View[]]) {
+  const [view, , render] = views.find(([key]) => key === state.value) ?? views[0];
+  const shown = {
+    get value() {
+      return view;
+    },
+    set value(next: string) {
+      state.value = next;
+    },
+  };
+  const titles = views.map(([key, title]) => [key, title] as const);
+  return { view, choice: renderChoice('Show', titles, shown), render };
 }
 
 /** A list to choose from, with its name. */

@@ -38,6 +38,14 @@ interface Fault {
   readonly field: string | undefined;
 }
 
+/** An error beside its field does not repeat what the API calls the field. */
+function readFault(error: unknown, fields: readonly Field[]): Fault {
+  const param = error instanceof ApiError ? (error.param ?? '') : '';
+  const field = fields.find(({ name }) => param.split('.').includes(name))?.name;
+  const text = getMessage(error);
+  return { text: field === undefined ? text : text.replace(`${param}: `, ''), field };
+}
+
 let forms = 0;
 
 function renderControl(field: Field, id: string, isWrong: boolean) {
@@ -81,9 +89,7 @@ function Form({ fields, submit, isDangerous = false, send }: FormProps) {
     try {
       await send(Object.fromEntries(fields.map(({ name }) => [name, String(data.get(name) ?? '').trim()])));
     } catch (error) {
-      const param = error instanceof ApiError ? error.param : null;
-      const field = fields.find(({ name }) => name === param || name === param?.split('.').at(-1))?.name;
-      fault.value = { text: getMessage(error), field };
+      fault.value = readFault(error, fields);
     } finally {
       isBusy.value = false;
     }

@@ -100,15 +100,15 @@ function buildColumns({ withAccount = false, areOperators = false, onDone }: Key
 }
 
 export function renderKeys({ onDone, ...props }: KeysProps) {
-  const about = props.areOperators
-    ? 'An operator key opens this console and the admin API. A read-only key cannot change anything.'
-    : 'A key lets a program call models and spends from an account.';
+  const empty = props.areOperators
+    ? 'No operator keys yet. They open this console and the admin API. A read-only one cannot change anything.'
+    : 'No keys yet. A key lets a program call models and spends from an account.';
   return renderTable({
     ...props,
     key: props.name,
     columns: buildColumns({ ...props, onDone }),
     getKey: ({ id }) => id,
     getClass: (key) => (getState(key) === 'active' ? undefined : 'off'),
-    empty: `No keys yet. ${about}`,
+    empty,
   });
 }

@@ -54,8 +54,11 @@ function Dialog() {
   const element = useRef<HTMLDialogElement>(null);
   const open = dialog.value;
   useLayoutEffect(() => {
-    if (open && !element.current?.open) element.current?.showModal();
-    if (!open) element.current?.close();
+    if (!open) return element.current?.close();
+    if (!element.current?.open) element.current?.showModal();
+    // Also in a dialog that was open: the focus is lost with the form that it had.
+    const field = element.current?.querySelector<HTMLElement>('form :is(input, select)');
+    (field ?? element.current?.querySelector('button'))?.focus();
   }, [open]);
   return html`<dialog
     ref=${element}
