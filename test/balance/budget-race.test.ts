@@ -7,9 +7,9 @@ import { openFresh } from './postgres-database.ts';
 
 it.each([
   ['SQLite', 1, openTemporary],
-  ['SQLite', 4, openTemporary],
+  ['SQLite', 2, openTemporary],
   ['PostgreSQL', 1, openFresh],
-  ['PostgreSQL', 4, openFresh],
+  ['PostgreSQL', 2, openFresh],
 ] as const)(
   'a budget in %s that covers one call admits one of many that processes ask for at once: %i',
   { timeout: 120_000 },
@@ -17,8 +17,8 @@ it.each([
     const { wrong, audit } = await runBudgetRace({
       opened: await open(),
       processes,
-      rounds: 12,
-      calls: 80,
+      rounds: 6,
+      calls: 40,
       draw: createDrawer(20 + processes),
     });
     expect(wrong).toEqual([]);

@@ -12,7 +12,7 @@ it('killed gateways lose nothing acknowledged and leave nothing pending; live on
     asked: requestCount,
     reserved,
     ...verdict
-  } = await runKills({ cycles: 2, streams: 25, living: 3, longest: 900, lease: 1, draw: createDrawer(7) });
+  } = await runKills({ cycles: 2, streams: 25, living: 1, longest: 900, lease: 1, draw: createDrawer(7) });
   expect(verdict).toMatchObject({
     wrong: [],
     overcharged: [],

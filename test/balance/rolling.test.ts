@@ -5,7 +5,7 @@ import { runRolling } from './rolling.ts';
 
 it('gateways replaced one by one, old and new on one ledger, fail no call and charge each once', async () => {
   const { completed, failed, wrong, codes, flagged, audit } = await runRolling({
-    restarts: 2,
+    restarts: 1,
     every: 800,
     lanes: 8,
     draw: createDrawer(11),

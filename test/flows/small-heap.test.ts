@@ -194,7 +194,7 @@ describe('a gateway with a heap of 96 MB', () => {
     'survives providers that only ever open their streams: %s for a client of %s',
     async (word, client, model) => {
       for (const { status, text } of await Promise.all(
-        Array.from({ length: 4 }, () => call(client, model, word, true, 2000)),
+        Array.from({ length: 4 }, () => call(client, model, word, true, 1000)),
       ))
         expect([0, 200, 502, 503, 529], text).toContain(status);
       await expectService();

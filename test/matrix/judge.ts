@@ -113,7 +113,10 @@ function selectWorse(one: Outcome, other: Outcome): Outcome {
   return outcomes.indexOf(one) > outcomes.indexOf(other) ? one : other;
 }
 
-/** The outcome of both forms of a call; throws `Broken` where something was lost in silence. */
+/**
+ * The outcome of both forms of a call, or of the whole one where nothing in the reply matters; throws
+ * `Broken` where something was lost in silence.
+ */
 export async function judge(
   quartet: Quartet,
   capability: Capability,
@@ -121,8 +124,9 @@ export async function judge(
   wire: Wire,
 ): Promise<Outcome> {
   if (capability.judge) return capability.judge(quartet, client, wire);
+  const isShown = capability.shown !== undefined && capability.does?.[wire] !== undefined;
   const judged: Outcome[] = [];
-  for (const stream of [false, true]) {
+  for (const stream of isShown ? [false, true] : [false]) {
     judged.push(
       judgeOnce(capability, client, wire, await cross(quartet, capability, client, wire, stream), stream),
     );
