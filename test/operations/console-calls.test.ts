@@ -154,6 +154,30 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
     await page.getByText('"input"').waitFor();
   });
 
+  it('says of a refused call that no provider was called, and nothing of its cost', async () => {
+    await go(`calls?outcome=refused`);
+    await rows('Calls').first().getByRole('link').first().click();
+    await page.getByRole('heading', { name: 'Losses and approximations' }).waitFor();
+    expect(await page.getByText('No provider was called.').count()).toBe(2);
+    expect(
+      await page
+        .locator('dt', { hasText: /^Cost$/ })
+        .locator('+ dd')
+        .textContent(),
+    ).toBe('$0.00 ');
+  });
+
+  it('shows both waiting times of a model in its colour', async () => {
+    await go('?show=ttft');
+    const lines = page.locator('.plot polyline');
+    await lines.first().waitFor({ state: 'attached' });
+    const colours = await lines.evaluateAll((all) => all.map((each) => each.getAttribute('class')));
+    expect(colours.slice(0, 2).map((each) => /series-\d/.exec(each ?? '')?.[0])).toEqual([
+      'series-0',
+      'series-0',
+    ]);
+  });
+
   it('says so when a call is not stored', async () => {
     await go('calls/req_unknown');
     await page.getByRole('alert').waitFor();
@@ -215,6 +239,15 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
     expect(page.url()).toContain('zone=Pacific%2FKiritimati');
     await page.getByRole('button', { name: 'Usage' }).click();
     await page.getByRole('link', { name: model }).first().waitFor();
+  });
+
+  it('asks to sign in again if the session ended while calls were watched', async () => {
+    await go('');
+    await page.evaluate("fetch('/console/session', { method: 'DELETE' })");
+    await page.evaluate("location.hash = '/calls?show=live'");
+    await page.getByLabel('Operator secret or key').fill(open.secret);
+    await page.keyboard.press('Enter');
+    await page.getByText('Live', { exact: true }).last().waitFor();
   });
 
   it('violates no rule of its own content security policy', () => {

@@ -48,27 +48,35 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     await button('Capabilities').click();
     await region('Capabilities').getByText('developer message').waitFor();
     await button('messages').click();
-    await region('Capabilities').getByText('document of plain text').waitFor();
+    await region('Capabilities').getByText('plain-text document').waitFor();
     expect(await findBarriers(page)).toEqual([]);
   });
 
   it('takes a provider out of service and puts it back', async () => {
     await go('providers');
     const card = region('demo');
-    await card.getByRole('button', { name: 'Rest' }).first().click();
+    await card.getByRole('button', { name: 'Take out' }).first().click();
     await dialog().getByLabel('Reason').fill('maintenance <b>');
     await dialog().getByRole('button', { name: 'Take out' }).click();
     await card.getByText('maintenance <b>').waitFor();
     expect(await card.getByText('taken out', { exact: true }).count()).toBe(1);
-    await card.getByRole('button', { name: 'Wake' }).first().click();
+    await card.getByRole('button', { name: 'Put back' }).first().click();
     await card.getByText('maintenance <b>').waitFor({ state: 'detached' });
     await region('vendor').or(page.locator('section.card').nth(1)).first().waitFor();
     expect(await findBarriers(page)).toEqual([]);
   });
 
+  it('finds providers by their name, and says so if none has it', async () => {
+    await go('providers');
+    await page.getByLabel('Filter providers').fill('DEM');
+    await region('demo').waitFor();
+    await page.getByLabel('Filter providers').fill('nobody');
+    await page.getByText('No provider contains “nobody”.').waitFor();
+  });
+
   it('refuses a reason of 20 kB with a message', async () => {
     await go('providers');
-    await region('demo').getByRole('button', { name: 'Rest' }).first().click();
+    await region('demo').getByRole('button', { name: 'Take out' }).first().click();
     await dialog().getByLabel('Reason').fill(hostile);
     await dialog().getByRole('button', { name: 'Take out' }).click();
     await dialog().getByText(/200/).waitFor();
@@ -85,6 +93,18 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     await button('What would change?').click();
     await page.getByText('This process serves no calls.').waitFor();
     expect(await findBarriers(page)).toEqual([]);
+  });
+
+  it('names only what a reload would change', async () => {
+    const none = { settings: [], added: ['news'], removed: [], isReordered: false, changed: [] };
+    await page.route('**/admin/config/check', (route) =>
+      route.fulfill({ json: { ok: true, changes: none, warnings: [], waiting: [] } }),
+    );
+    await go('configuration');
+    await button('What would change?').click();
+    await page.getByText('news', { exact: true }).waitFor();
+    expect(await region('Reload').locator('dt').allTextContents()).toEqual(['Plugins added']);
+    await page.unroute('**/admin/config/check');
   });
 
   it('asked no other host for anything, and the browser found no fault', () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { checkAvailable } from '../support/available.ts';
 import { isBrowserPresent, missingBrowser } from '../support/browser.ts';
-import { signInOn, findBarriers } from '../support/operated-console.ts';
+import { findBarriers, openPage, signInOn } from '../support/operated-console.ts';
 import { testAccountPages } from './account-pages.ts';
 import { button, dialog, download, go, hostile, open, openPages, page, rows, watched } from './pages.ts';
 
@@ -54,6 +54,17 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     await signInOn(page, open);
   });
 
+  it('says what is missing while there is nothing yet', async () => {
+    await go('calls');
+    await page.getByText('No calls yet.').waitFor();
+    await go('calls?account=nobody');
+    await page.getByText('No stored calls match these filters.').waitFor();
+    await go('?by=tag&tag=team');
+    await page.getByText('No calls in this range have the tag “team”.').waitFor();
+    await go('models?owner=nobody');
+    await page.getByText('No models of “nobody”.').waitFor();
+  });
+
   testAccountPages();
 
   it('sorts, filters, copies and exports tables', async () => {
@@ -83,6 +94,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
 
   it('shows all facts of a model, with the date and source of its price', async () => {
     await go('models?search=gpt-4o-mini');
+    expect(await page.getByLabel('Filter models').inputValue()).toBe('gpt-4o-mini');
     await page.getByRole('button', { name: 'openai/gpt-4o-mini', exact: true }).click();
     const text = (await dialog().textContent()) ?? '';
     expect(text).toMatch(/Price checked.*20\d\d-\d\d-\d\d/);
@@ -100,12 +112,14 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     await page.getByRole('heading', { name: 'Models' }).waitFor();
     await page.keyboard.press('Control+k');
     await page.keyboard.type('acme');
-    await page.keyboard.press('ArrowUp');
-    await page.keyboard.press('ArrowUp');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'acme' }).waitFor();
     await page.goBack();
     await page.getByRole('heading', { name: 'Models' }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('01a214d2-4fc6');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Call 01a214d2-4fc6' }).waitFor();
   });
 
   it('keeps the chosen theme', async () => {
@@ -121,12 +135,55 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     await button('Theme: dark').click();
   });
 
+  it('writes durations in one unit more before the smaller one is full', async () => {
+    const folder = await page.evaluate(
+      `document.querySelector('[src$="/main.ts"]').src.replace('main.ts', '')`,
+    );
+    expect(
+      await page.evaluate(`import('${String(folder)}format.ts').then(({ formatDuration }) =>
+        [0.04, 9.94, 999.4, 999.6, 9996, 59_949, 59_960, 119_700].map(formatDuration))`),
+    ).toEqual(['< 0.1 ms', '9.9 ms', '999 ms', '1.00 s', '10.0 s', '59.9 s', '1 min 0 s', '2 min 0 s']);
+  });
+
+  it('has room for the columns of a key, and for a long name', async () => {
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await go('accounts?show=keys');
+    const excess = `[...document.querySelectorAll('.scroll')].map((each) => each.scrollWidth - each.clientWidth)`;
+    expect(await page.evaluate(excess)).toEqual([0]);
+    const model = `openai/${'x'.repeat(190)}`;
+    await (await open.harness.post({ model, messages: [{ role: 'user', content: 'Hello!' }] })).text();
+    const listCalls = () => open.harness.gateway.verb('calls list').then((calls) => JSON.stringify(calls));
+    await expect.poll(listCalls).toContain(model);
+    await go('calls');
+    await rows('Calls').getByText(model).waitFor();
+    expect(await page.evaluate(excess)).toEqual([0]);
+  });
+
   it('says so when a page or an account does not exist, and stops loading', async () => {
     await page.goto(`${open.adminUrl}/#/nowhere`);
     await page.getByText('Page not found.').waitFor();
     await go('accounts/nobody');
     await page.getByText('there is no account "nobody"').waitFor();
     expect(await page.locator('.tile, .table').count()).toBe(0);
+  });
+
+  it('loads a page again once the gateway is back, or asks for a reload after an update', async () => {
+    const other = await openPage();
+    await signInOn(other.page, open);
+    const away = /playground\.ts|session/;
+    await other.page.route(away, (route) => route.abort());
+    await other.page.goto(`${open.adminUrl}/#/playground`);
+    await other.page.getByText('Cannot reach the gateway. Is it running?').waitFor();
+    await other.page.unroute(away);
+    await other.page.getByRole('button', { name: 'Try again' }).click();
+    await other.page.getByRole('heading', { name: 'Playground' }).waitFor();
+    await other.page.route('**/configuration.ts', (route) => route.fulfill({ status: 404 }));
+    await other.page.goto(`${open.adminUrl}/#/configuration`);
+    await other.page.getByText('The gateway was updated since you opened the console.').waitFor();
+    await other.page.unroute('**/configuration.ts');
+    await other.page.getByRole('button', { name: 'Try again' }).click();
+    await other.page.getByRole('heading', { name: 'Configuration' }).waitFor();
+    await other.page.close();
   });
 
   it('has an accessible command palette', async () => {

@@ -87,6 +87,8 @@ describe.runIf(hasBrowser)('the playground', () => {
     expect(await code.textContent()).toContain("import OpenAI from 'openai'");
     expect(await send()).toContain('Calls get_weather');
     await page.getByLabel('Tools (JSON)').fill('');
+    await send();
+    await expect.poll(() => page.getByLabel('Pictures').inputValue()).toBe('');
   });
 
   it('shows pictures that a model makes', async () => {

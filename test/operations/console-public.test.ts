@@ -44,6 +44,8 @@ describe.runIf(hasBrowser)('the page for key holders', () => {
 
   it('says where clients point, and what models cost', async () => {
     await page.getByText(`${open.harness.gateway.url}/v1`, { exact: true }).first().waitFor();
+    const addresses = await page.locator('.card pre').allTextContents();
+    expect(addresses).toEqual([...new Set(addresses)]);
     await rows('Models').first().waitFor();
     const listed = await rows('Models').allTextContents();
     expect(listed.find((text) => text.startsWith('openai/gpt-4o-mini'))).toContain('$0.15');

@@ -19,6 +19,12 @@ export function endSession(): void {
   session.value = { signedIn: false, readOnly: false };
 }
 
+/** Asks whether the operator is still signed in, for what cannot tell a refusal from a lost connection. */
+export async function checkSession(): Promise<void> {
+  const now = await api.get<Session>('/console/session').catch(() => undefined);
+  if (now && !now.signedIn) endSession();
+}
+
 /** Whether to show controls that change something: the gateway refuses changes by a read-only key. */
 export const mayChange = (): boolean => !session.value?.readOnly;
 

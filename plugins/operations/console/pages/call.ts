@@ -107,7 +107,7 @@ function renderCallFacts(call: CallDetail) {
     ['Key', renderLink('key', call.key)],
     ['Protocol', `${call.protocol}, ${call.operation}${call.stream ? ', streamed' : ''}`],
     ['Model asked for', renderLink('model', call.model)],
-    ['Answered by', call.answered_by],
+    [call.outcome === 'failed' ? 'Last tried' : 'Answered by', call.answered_by],
     ['Provider', renderLink('provider', call.provider)],
     [
       'Tags',
@@ -119,9 +119,15 @@ function renderCallFacts(call: CallDetail) {
   ]);
 }
 
+/** Where the figures of the cost come from. */
+const bases: Readonly<Record<string, string>> = {
+  usage: "by the provider's figures",
+  estimate: 'estimated from the text',
+};
+
 function renderFigures(call: CallDetail) {
   return html`${renderFacts([
-      ['Cost', html`${renderUsd(call.cost)} <span class="dim">by ${call.cost_basis}</span>`],
+      ['Cost', html`${renderUsd(call.cost)} <span class="dim">${bases[call.cost_basis]}</span>`],
       ['Vendor', renderUsd(call.vendor_cost)],
       ['Margin', renderUsd(call.margin)],
       ['Input tokens', formatCount(call.input)],
@@ -165,7 +171,9 @@ function renderSections(call: CallDetail) {
       'Losses',
       lossColumns,
       listLosses(call),
-      'Nothing was lost: the provider got everything that the client sent.',
+      attempts.length === 0
+        ? 'No provider was called.'
+        : 'Nothing was lost: the provider got everything that the client sent.',
     ),
   )}
   ${omitted !== undefined && html`<p class="dim">${omitted} more were not stored.</p>`}

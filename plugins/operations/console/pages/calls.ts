@@ -2,7 +2,7 @@
 import { buildAddress, useList, type Params } from './api.ts';
 import { callColumns, type Call } from './call-columns.ts';
 import { CallDetail } from './call.ts';
-import { renderChoice, bindQuery, renderInput, renderSelect, type State } from './controls.ts';
+import { bindQuery, chooseView, renderInput, renderSelect, type State } from './controls.ts';
 import { toLocalTime } from './form.ts';
 import { formatCount } from './format.ts';
 import { html, useEffect, useSignal } from './kit.ts';
@@ -66,7 +66,9 @@ function Past({ query }: { readonly query: Readonly<Record<string, string>> }) {
       tools: html`<button class="quiet" disabled=${isUnfiltered} onClick=${clear}>Clear</button>
         <button class="quiet" disabled=${list.loading} onClick=${list.reload}>Reload</button>
         <a class="button" href=${csv} download>1000 calls as CSV</a>`,
-      empty: 'No stored calls match these filters. Calls are stored for 30 days unless configured otherwise.',
+      empty: `${
+        isUnfiltered ? 'No calls yet.' : 'No stored calls match these filters.'
+      } Calls are stored for 30 days unless configured otherwise.`,
     })}`;
 }
 
@@ -108,15 +110,12 @@ function Following() {
     })}`;
 }
 
-const shown = [
-  ['past', 'Past'],
-  ['live', 'Live'],
-] as const;
-
 export function Page({ place: { path, query } }: { readonly place: Place }) {
   const [, id] = path;
   if (id !== undefined) return html`<${CallDetail} key=${id} id=${id} />`;
-  const show = bindQuery('show', 'past');
-  return html`${renderHead('Calls', renderChoice('Show', shown, show))}
-  ${show.value === 'live' ? html`<${Following} />` : html`<${Past} query=${query} />`}`;
+  const { choice, render } = chooseView(bindQuery('show', 'past'), [
+    ['past', 'Past', () => html`<${Past} query=${query} />`],
+    ['live', 'Live', () => html`<${Following} />`],
+  ]);
+  return html`${renderHead('Calls', choice)} ${render()}`;
 }

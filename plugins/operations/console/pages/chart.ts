@@ -16,6 +16,9 @@ export interface Series {
   readonly values: readonly number[];
   /** The values as they are shown, if they are more than numbers. */
   readonly texts?: readonly string[];
+  /** The number of its colour. */
+  readonly colour: number;
+  readonly isDashed?: boolean;
   /** Where the segment of a bucket leads. */
   buildHref?(bucket: number): string;
 }
@@ -57,7 +60,7 @@ function renderBars({ series, buckets }: ChartProps, top: number) {
       const { from = 0, to = 0 } = parts[index] ?? {};
       if (to <= from) return null;
       const rect = html`<rect
-        class=${getColourClass(index)}
+        class=${getColourClass(each.colour)}
         x=${bucket + 0.1}
         width="0.8"
         y=${(1 - to) * height}
@@ -72,13 +75,14 @@ function renderBars({ series, buckets }: ChartProps, top: number) {
 }
 
 function renderLines({ series }: ChartProps, top: number) {
-  return series.map(({ values }, index) => {
+  return series.map(({ values, colour, isDashed }) => {
     const points = values.flatMap((value, bucket) =>
       Number.isFinite(value) ? [`${bucket + 0.5},${(1 - value / top) * height}`] : [],
     );
     // A single point is drawn twice: round ends make it a dot.
     const drawn = points.length === 1 ? [...points, ...points] : points;
-    return html`<polyline class=${`line ${getColourClass(index)}`} points=${drawn.join(' ')} />`;
+    const style = `line ${isDashed ? 'dashed' : ''} ${getColourClass(colour)}`;
+    return html`<polyline class=${style} points=${drawn.join(' ')} />`;
   });
 }
 
@@ -105,9 +109,9 @@ function Tip({ props, bucket }: { readonly props: ChartProps; readonly bucket: n
     ${rows
       .slice(0, 12)
       .map(
-        ({ name, values, texts }) =>
+        ({ name, values, texts, colour }) =>
           html`<div>
-            <i class=${getColourClass(series.findIndex((each) => each.name === name))}></i><span>${name}</span
+            <i class=${getColourClass(colour)}></i><span>${name}</span
             ><b>${texts?.[bucket] ?? format(values[bucket] ?? 0)}</b>
           </div>`,
       )}

@@ -153,5 +153,5 @@ export function Page() {
     ${data && renderGateway(data)}
     <${Reload} onDone=${reload} />
     ${data && renderPlugins(data.plugins)}
-    ${renderTable({ name: 'Options', columns, rows, empty: 'No options.' })}`;
+    ${(data || !error) && renderTable({ name: 'Options', columns, rows, empty: 'No options.' })}`;
 }

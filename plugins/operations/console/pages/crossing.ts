@@ -6,14 +6,7 @@ import type { Crossing, CrossingPreview } from '../../../shared/replies/crossing
 import type { ModelList } from '../../../shared/replies/models.ts';
 import { ApiError, api, useData } from './api.ts';
 import { CapabilityTable } from './capabilities.ts';
-import {
-  renderCheckbox,
-  renderChoice,
-  bindQuery,
-  renderInput,
-  renderSelect,
-  type State,
-} from './controls.ts';
+import { renderCheckbox, bindQuery, chooseView, renderInput, renderSelect, type State } from './controls.ts';
 import { exampleRequests } from './example-requests.ts';
 import { html, getMessage, useEffect, useSignal } from './kit.ts';
 import { renderLosses, renderJson, parseJson, placeLosses } from './marked-json.ts';
@@ -146,7 +139,7 @@ function Editor({ place: { query } }: { readonly place: Place }) {
   const operation = useSignal('generate');
   const everyWire = useSignal(true);
   const model = bindQuery('model', models?.data[0]?.id);
-  const { preview, fault } = usePreview(
+  const order =
     model.value === ''
       ? undefined
       : {
@@ -155,8 +148,8 @@ function Editor({ place: { query } }: { readonly place: Place }) {
           model: model.value,
           operation: operation.value,
           everyWire: everyWire.value,
-        },
-  );
+        };
+  const { preview, fault } = usePreview(order);
   const chosen: State = {
     get value() {
       return protocol;
@@ -168,28 +161,22 @@ function Editor({ place: { query } }: { readonly place: Place }) {
   };
   // Without the catalogue there are no names to suggest, which is not an error.
   const isMissing = error instanceof ApiError && error.status === 404;
-  return html`<div class="order">
+  return html`<p class="dim">What would be sent for a request. Nothing is sent, reserved or charged.</p>
+    <div class="order">
       ${renderSelect('Protocol', protocols, chosen)}
       ${renderInput('Model', model, { suggest: models?.data.map(({ id }) => id) })}
       ${renderSelect('Operation', protocol === 'images' ? operations.slice(0, 1) : operations, operation)}
       ${renderCheckbox('Every wire, also those the provider does not speak', everyWire)}
     </div>
     ${renderInput('Request body (JSON)', text, { rows: 14 })} ${!isMissing && renderProblem(error)}
-    ${renderProblem(fault)} ${preview && html`<${Result} preview=${preview.of} text=${preview.text} />`}`;
+    ${renderProblem(fault)} ${preview && html`<${Result} preview=${preview.of} text=${preview.text} />`}
+    ${order && !preview && !fault && html`<p class="empty" aria-busy="true">Loading …</p>`}`;
 }
 
-const views = [
-  ['request', 'A request'],
-  ['capabilities', 'Capabilities'],
-] as const;
-
 export function Page({ place }: { readonly place: Place }) {
-  const view = bindQuery('view', 'request');
-  return html`${renderHead('Crossing', renderChoice('View', views, view))}
-  ${
-    view.value === 'capabilities'
-      ? html`<${CapabilityTable} />`
-      : html`<p class="dim">What would be sent for a request. Nothing is sent, reserved or charged.</p>
-          <${Editor} place=${place} />`
-  }`;
+  const { choice, render } = chooseView(bindQuery('view', 'request'), [
+    ['request', 'A request', () => html`<${Editor} place=${place} />`],
+    ['capabilities', 'Capabilities', () => html`<${CapabilityTable} />`],
+  ]);
+  return html`${renderHead('Crossing', choice)} ${render()}`;
 }

@@ -24,9 +24,10 @@ export function formatDuration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return '–';
   if (ms > 0 && ms < 0.1) return '< 0.1 ms';
   if (ms < 10 && !Number.isInteger(ms)) return `${ms.toFixed(1)} ms`;
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
-  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+  if (ms < 999.5) return `${Math.round(ms)} ms`;
+  if (ms < 59_950) return `${(ms / 1000).toFixed(ms < 9995 ? 2 : 1)} s`;
+  const seconds = Math.round(ms / 1000);
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
 export function formatPercent(part: number, all: number): string {

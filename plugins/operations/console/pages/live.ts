@@ -2,6 +2,7 @@
  * Follows calls as they start and end. The list has a limit, so that an open page does not grow. The page
  * is drawn at most once a frame, however many calls arrive.
  */
+import { checkSession } from './api.ts';
 import type { Call } from './call-columns.ts';
 
 export interface Live {
@@ -47,6 +48,7 @@ function connect(turn: (state: Live['state']) => void, listen: (source: EventSou
     const reconnect = () => {
       opened.close();
       turn('lost');
+      void checkSession();
       timer = setTimeout(open, pause);
     };
     opened.addEventListener('open', () => turn('open'));

@@ -91,6 +91,13 @@ class Guarded extends Component<{ children: unknown; at: string }> {
   }
 }
 
+const outdated = 'The gateway was updated since you opened the console.';
+
+/** Why a page could not be loaded: the gateway is away, or a newer version has other files. */
+function explainMissing(): Promise<string> {
+  return api.get('/console/session').then(() => outdated, getMessage);
+}
+
 type View = (props: { readonly place: Place }) => unknown;
 const loaded = new Map<string, View>();
 
@@ -108,15 +115,17 @@ function Current() {
         loaded.set(page.path, view);
         turn.value += 1;
       },
-      (error: unknown) => (fault.value = getMessage(error)),
+      async () => (fault.value = await explainMissing()),
     );
-  }, [page]);
-  // Read, so that the page is drawn again once it is loaded.
-  void turn.value;
+  }, [page, turn.value]);
   if (!page)
     return html`<p class="empty">Page not found. <a href=${buildHref('')}>Go to the overview.</a></p>`;
   const view = loaded.get(page.path);
-  if (fault.value !== undefined) return renderProblem(fault.value);
+  const retry = (): void => {
+    if (fault.value === outdated) window.location.reload();
+    else turn.value += 1;
+  };
+  if (fault.value !== undefined) return renderProblem(fault.value, retry);
   return (
     view && html`<${Guarded} at=${page.path} key=${page.path}><${view} place=${place.value} /></${Guarded}>`
   );

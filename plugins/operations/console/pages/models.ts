@@ -7,7 +7,7 @@ import { formatCount, formatShort } from './format.ts';
 import { html, openDialog, useMemo } from './kit.ts';
 import { renderUsd } from './money.ts';
 import { renderBadge, renderCode, renderFacts, renderHead } from './parts.ts';
-import { buildHref, setQuery, type Place } from './router.ts';
+import { buildHref, type Place } from './router.ts';
 import { renderTable } from './table.ts';
 
 /** Days after which a price should be checked again. */
@@ -130,20 +130,12 @@ export function Page({ place: { query } }: { readonly place: Place }) {
     [models],
   );
   const { search = '', owner = '' } = query;
-  const rows = useMemo(() => {
-    const word = search.toLowerCase();
-    const isShown = ({ id, name }: Model): boolean =>
-      (owner === '' || id.startsWith(`${owner}/`)) && `${id} ${name}`.toLowerCase().includes(word);
-    return models?.filter(isShown);
-  }, [models, search, owner]);
+  const rows = useMemo(
+    () => models?.filter(({ id }) => id.startsWith(owner && `${owner}/`)),
+    [models, owner],
+  );
   const old = models?.filter(({ offers }) => offers.some(isOld)) ?? [];
-  const forget = html`<button onClick=${() => setQuery({ search: undefined })}>
-    Contains “${search}” ✕
-  </button>`;
-  return html`${renderHead(
-      'Models',
-      html`${search !== '' && forget} ${renderSelect('Owner', [['', 'all'], ...owners], bindQuery('owner'))}`,
-    )}
+  return html`${renderHead('Models', renderSelect('Owner', [['', 'all'], ...owners], bindQuery('owner')))}
     ${
       old.length > 0 &&
       html`<p class="hint">
@@ -159,12 +151,16 @@ export function Page({ place: { query } }: { readonly place: Place }) {
     ${renderTable({
       name: 'Models',
       key: search,
+      search,
       columns,
       rows,
       error,
       reload,
       getKey: ({ id }) => id,
-      empty: html`No models are available. Set the key of a provider, such as <code>OPENAI_API_KEY</code>, and
-        restart.`,
+      empty:
+        models?.length === 0
+          ? html`No models are available. Set the key of a provider, such as <code>OPENAI_API_KEY</code>, and
+              restart.`
+          : `No models of “${owner}”.`,
     })}`;
 }

@@ -57,7 +57,7 @@ function listValues(series: OverviewSeries, measure: Measure): number[] {
 }
 
 function buildSeries(data: Overview, measure: Measure): Series[] {
-  return data.series.map((each) => {
+  return data.series.map((each, colour) => {
     const { name } = each;
     const error = measure === 'errors' ? { outcome: 'error' } : {};
     // No filter finds calls without a name, or all but some: their segments lead to all calls of that time.
@@ -65,6 +65,7 @@ function buildSeries(data: Overview, measure: Measure): Series[] {
     return {
       name: name === '' ? 'none' : (name ?? `${data.others} others`),
       values: listValues(each, measure),
+      colour,
       ...(measure === 'cost' ? { texts: each.cost.map(formatDollars) } : {}),
       buildHref: (bucket) => buildHref('calls', { ...filter, ...error, ...computeRange(data, bucket) }),
     };
@@ -87,10 +88,12 @@ export function MainChart({ data, measure }: { readonly data: Overview; readonly
   const label = measures.find(([key]) => key === measure)?.[1] ?? '';
   const series = useMemo(() => {
     if (measure !== 'ttft') return buildSeries(data, measure);
-    return data.series.flatMap(({ name, p50, p95 }) =>
-      (['p50', 'p95'] as const).map((which) => ({
-        name: `${name ?? 'others'} ${which}`,
-        values: { p50, p95 }[which].map((value) => value ?? Number.NaN),
+    return data.series.flatMap(({ name, p50, p95 }, colour) =>
+      [p50, p95].map((values, index) => ({
+        name: `${name ?? 'others'} ${index === 0 ? 'p50' : 'p95'}`,
+        values: values.map((value) => value ?? Number.NaN),
+        colour,
+        isDashed: index === 1,
       })),
     );
   }, [data, measure]);
@@ -140,7 +143,7 @@ export function buildColumns(data: Overview): Column<OverviewSeries>[] {
       ({ totals }) => totals.cached,
       ({ totals: { cached, input } }) => formatPercent(cached, input),
     ),
-    buildDurationColumn('p50', ({ totals }) => totals.first_event_ms.p50),
-    buildDurationColumn('p95', ({ totals }) => totals.first_event_ms.p95),
+    buildDurationColumn('First token p50', ({ totals }) => totals.first_event_ms.p50),
+    buildDurationColumn('First token p95', ({ totals }) => totals.first_event_ms.p95),
   ];
 }

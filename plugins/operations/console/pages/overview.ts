@@ -108,6 +108,12 @@ function renderGrouping({ by, tag = '' }: Readonly<Record<string, string>>) {
   return html`${renderSelect('By', groups, bindQuery('by', 'model'))} ${by === 'tag' && name}`;
 }
 
+function describeNothing({ tag }: ReturnType<typeof readParams>['params']): string {
+  return tag === undefined
+    ? 'No calls in this range. Create a key and make the first one.'
+    : `No calls in this range have the tag “${tag}”.`;
+}
+
 function renderExports({ from, to }: Overview) {
   const usage = buildAddress('/admin/usage', { from, to, format: 'csv' });
   const entries = buildAddress('/admin/entries/export', { from, to });
@@ -150,7 +156,11 @@ export function Page({ place: { query } }: { readonly place: Place }) {
         ${renderChoice('Figure', measures, bindQuery('show', 'cost'))}
         <div class="actions">${renderGrouping(query)}</div>
       </div>
-      ${data ? html`<${MainChart} data=${data} measure=${measure} />` : html`<div class="chart-space"></div>`}
+      ${
+        data && !isUnnamed
+          ? html`<${MainChart} data=${data} measure=${measure} />`
+          : html`<div class="chart-space"></div>`
+      }
     </section>
     ${renderTable({
       name: 'Breakdown',
@@ -158,8 +168,6 @@ export function Page({ place: { query } }: { readonly place: Place }) {
       rows: isUnnamed ? [] : (data?.series ?? (error && [])),
       getKey: ({ name }) => String(name),
       tools: data && renderExports(data),
-      empty: isUnnamed
-        ? 'Name the tag to group by.'
-        : !error && 'No calls in this range. Create a key and make the first one.',
+      empty: isUnnamed ? 'Name the tag to group by.' : !error && describeNothing(params),
     })}`;
 }

@@ -22,11 +22,12 @@ function listSuggestions(text: string): Command[] {
   const suggest = (path: string, title: string, to: () => void) => {
     if (pages.some((page) => page.path === path)) found.push({ title, run: to });
   };
-  suggest('calls', `Open the call “${text}”`, () => go(['calls', text]));
-  suggest('calls', `Calls of the model “${text}”`, () => go('calls', { model: text }));
   suggest('accounts', `Open the account “${text}”`, () => go(['accounts', text]));
+  suggest('calls', `Calls of the model “${text}”`, () => go('calls', { model: text }));
   suggest('models', `Models that contain “${text}”`, () => go('models', { search: text }));
-  return found;
+  suggest('calls', `Open the call “${text}”`, () => go(['calls', text]));
+  // First what the text looks like.
+  return /^[\da-f]{8}-/.test(text) ? found.toReversed() : found;
 }
 
 function listCommands(text: string): Command[] {

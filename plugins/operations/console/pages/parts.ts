@@ -58,7 +58,11 @@ export function renderCode(text: string, label = 'Copy') {
 
 function isEmpty(value: ComponentChildren): boolean {
   return (
-    value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
+    value === undefined ||
+    value === null ||
+    value === false ||
+    value === '' ||
+    (Array.isArray(value) && value.length === 0)
   );
 }
 

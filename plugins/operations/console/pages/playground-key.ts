@@ -3,7 +3,7 @@ import { api, mayChange, useData } from './api.ts';
 import { renderChoice } from './controls.ts';
 import { renderForm, keepTyped, type Values } from './form.ts';
 import { html, notify, signal, useSignal } from './kit.ts';
-import { renderBadge } from './parts.ts';
+import { renderBadge, renderProblem } from './parts.ts';
 
 export const playgroundKey = signal('');
 
@@ -58,7 +58,7 @@ export function KeyChooser() {
   } as const;
   return html`<section class="card" aria-label="Key">
     <p>Calls of the playground are real: they need a key, and its account pays.</p>
-    ${mayChange() && renderChoice('Key', ways, way)}
+    ${renderProblem(accounts.error, accounts.reload)} ${mayChange() && renderChoice('Key', ways, way)}
     ${way.value === 'paste' ? renderForm(paste, 'paste') : renderForm(create, `create ${names.length}`)}
   </section>`;
 }

@@ -161,7 +161,11 @@ export function Stage({ facts, url, models, at, chooser, isLinked = false }: Sta
       <div>
         ${chooser} ${renderConversation(turns.value, () => (turns.value = []))}
         ${renderSettings(draft, protocol !== 'images')} ${renderInput('Prompt', draft.prompt, { rows: 5 })}
-        ${protocol !== 'images' && html`<${Pictures} play=${play} />`} ${renderFault(wrong)}
+        ${
+          // Another one after each answer, since nothing else empties its field.
+          protocol !== 'images' && html`<${Pictures} key=${turns.value.length} play=${play} />`
+        }
+        ${renderFault(wrong)}
         <div class="row start">
           <button
             class="primary"

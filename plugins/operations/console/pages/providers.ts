@@ -41,10 +41,14 @@ async function wake(provider: string, part: Part, reload: () => void): Promise<v
 function renderRestButtons(provider: string, part: Part, state: string, reload: () => void) {
   const kind = part.model === undefined ? undefined : 'quiet';
   const isAsleep = state !== 'well' && state !== 'idle';
-  return html`<button class=${kind} onClick=${() => openRest(provider, part, reload)}>Rest</button>${
-      isAsleep && html`<button class=${kind} onClick=${() => wake(provider, part, reload)}>Wake</button>`
+  return html`<button class=${kind} onClick=${() => openRest(provider, part, reload)}>Take out</button>${
+      isAsleep && html`<button class=${kind} onClick=${() => wake(provider, part, reload)}>Put back</button>`
     }`;
 }
+
+/** Until when a target gets no calls. After a failure the first call from then on tests it. */
+const renderUntil = (until: string) =>
+  Date.parse(until) > Date.now() ? html`until ${renderTime(until, 'exact')}` : 'the next call tests it';
 
 function buildColumns(provider: string, reload: () => void): Column<TargetHealth>[] {
   return [
@@ -58,8 +62,9 @@ function buildColumns(provider: string, reload: () => void): Column<TargetHealth
       'State',
       ({ state }) => state,
       ({ state, until, reason }) =>
-        html`${renderState(state)} ${until && html`<span class="dim">until ${renderTime(until)}</span>`}
-        ${reason && html`<div class="dim">${reason.message}</div>`}`,
+        html`${renderState(state)}
+          <span class="dim">${until && renderUntil(until)}</span>
+          ${reason && html`<div class="dim">${reason.message}</div>`}`,
     ),
     buildCountColumn('Attempts', ({ attempts }) => attempts),
     buildFigureColumn(
@@ -111,7 +116,7 @@ function Card({ of, reload }: { readonly of: Provider; readonly reload: () => vo
     ${renderTiles(
       ['Attempts', formatCount(attempts), undefined, buildHref('calls', { provider })],
       ['Failed', formatPercent(failed, attempts), `${formatCount(failed)} attempts`],
-      ['Retries', attempts === 0 ? '–' : `${(of.retryShare * 100).toFixed(1)} %`, 'of its attempts'],
+      ['Retries', attempts === 0 ? '–' : formatPercent(of.retryShare, 1), 'of its attempts'],
       [
         'First event',
         formatDuration(firstEventMs.p50),
@@ -135,7 +140,7 @@ export function Page() {
   const { data, error, reload } = useData<ProviderHealth>('/admin/providers', undefined, { every: refresh });
   const isMissing = error instanceof ApiError && error.status === 404;
   const word = filter.value.trim().toLowerCase();
-  const shown = data?.providers.filter(({ provider }) => provider.includes(word)) ?? [];
+  const shown = data?.providers.filter(({ provider }) => provider.toLowerCase().includes(word)) ?? [];
   const search = html`<input
     type="search"
     placeholder="Filter"
@@ -152,6 +157,12 @@ export function Page() {
   ${
     data?.providers.length === 0 &&
     html`<p class="empty">No providers are on. Set a provider's key, such as <code>OPENAI_API_KEY</code>.</p>`
+  }
+  ${
+    data &&
+    data.providers.length > 0 &&
+    shown.length === 0 &&
+    html`<p class="empty">No provider contains “${filter}”.</p>`
   }
   ${shown.map((each) => html`<${Card} key=${each.provider} of=${each} reload=${reload} />`)}`;
 }

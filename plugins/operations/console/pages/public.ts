@@ -4,7 +4,7 @@
  */
 import { send, useData } from './api.ts';
 import { ClientSettings, type Facts } from './client-settings.ts';
-import { renderChoice } from './controls.ts';
+import { chooseView } from './controls.ts';
 import { renderForm } from './form.ts';
 import { html, render, useSignal } from './kit.ts';
 import { renderModels, toPerMillion, writesText, type ListedModel } from './offered-models.ts';
@@ -25,15 +25,19 @@ interface Offer {
 function renderAddresses({ facts, url, models = [] }: Offer) {
   const texts = models.filter(writesText).map(({ id }) => id);
   const apiKey = key.value || '<your key>';
+  /** The address of a client, with all protocols that it speaks there. */
+  const renderAddress = (same: Facts['addresses']) =>
+    html`<h3>
+        ${same[0]?.client} <span class="dim">${same.map(({ protocol }) => protocol).join(', ')}</span>
+      </h3>
+      ${renderCode(url + (same[0]?.path ?? ''))}`;
   return html`<section class="card">
     <h2>Base URLs</h2>
     <p class="dim">
       Any client reaches any model. Set the base address of its SDK, and send your key as it sends its own.
     </p>
-    ${facts.addresses.map(
-      ({ client, path }) =>
-        html`<h3>${client}</h3>
-          ${renderCode(url + path)}`,
+    ${[...Map.groupBy(facts.addresses, ({ client, path }) => `${client} ${path}`).values()].map(
+      renderAddress,
     )}
     <details>
       <summary>Settings for clients</summary>
@@ -57,13 +61,6 @@ function renderKeyForm() {
   </section>`;
 }
 
-const views = [
-  ['key', 'My key'],
-  ['playground', 'Playground'],
-  ['models', 'Models'],
-  ['addresses', 'Addresses'],
-] as const;
-
 function Holder({ facts, url, models }: Offer) {
   const view = useSignal<string>('key');
   const playable = models?.map(({ id, pricing }) => ({
@@ -76,18 +73,22 @@ function Holder({ facts, url, models }: Offer) {
     base: '',
     find: async (id) => (await send(`/v1/calls/${encodeURIComponent(id)}`, { headers })).json(),
   };
-  const shown = {
-    key: () => html`<${KeyView} apiKey=${key.value} />`,
-    playground: () => html`<${Stage} facts=${facts} url=${url} models=${playable} at=${at} />`,
-    models: () => renderModels(models),
-    addresses: () => renderAddresses({ facts, url, models }),
-  }[view.value];
+  const { choice, render } = chooseView(view, [
+    ['key', 'My key', () => html`<${KeyView} apiKey=${key.value} />`],
+    [
+      'playground',
+      'Playground',
+      () => html`<${Stage} facts=${facts} url=${url} models=${playable} at=${at} />`,
+    ],
+    ['models', 'Models', () => renderModels(models)],
+    ['addresses', 'Addresses', () => renderAddresses({ facts, url, models })],
+  ]);
   return html`<div class="row start tabs">
-      ${renderChoice('Show', views, view)}
+      ${choice}
       <span class="space"></span>
       <button onClick=${() => (key.value = '')}>Forget the key</button>
     </div>
-    ${shown?.()}`;
+    ${render()}`;
 }
 
 function Public() {

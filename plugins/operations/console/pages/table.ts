@@ -22,6 +22,8 @@ interface TableProps<Row> {
   readonly getClass?: (row: Row) => string | undefined;
   /** Buttons and inputs beside the filter. */
   readonly tools?: ComponentChildren;
+  /** The text of the filter at first. */
+  readonly search?: string;
   /** Without it the table only shows rows. */
   readonly isPlain?: boolean;
 }
@@ -110,10 +112,10 @@ function Exports<Row>({ name, columns, rows }: Required<Pick<TableProps<Row>, 'n
   const file = `${name.toLowerCase().replaceAll(/\W+/g, '-')}.csv`;
   const formatTable = (separator: string, cell: (value: Value) => string): string =>
     joinRows(columns, rows ?? [], separator, cell);
-  return html`<button class="quiet" onClick=${() => copyText(formatTable('\t', toPlainCell), 'Table copied')}>
-      Copy
-    </button>
-    <button class="quiet" onClick=${() => saveFile(file, formatTable(',', toCsvCell))}>CSV</button>`;
+  const copy = () => copyText(formatTable('\t', toPlainCell), 'Table copied');
+  const save = () => saveFile(file, formatTable(',', toCsvCell));
+  return html`<button class="quiet" title="Copy these rows" onClick=${copy}>Copy</button>
+    <button class="quiet" title="Save these rows" onClick=${save}>CSV</button>`;
 }
 
 function describeCount(shown: number, all: number, hasMore: boolean): string {
@@ -129,10 +131,11 @@ function renderCells<Row>(row: Row, columns: readonly Column<Row>[]) {
 }
 
 /** What a table without visible rows shows. */
-function renderEmpty<Row>({ rows, error, empty }: TableProps<Row>, filter: string) {
+function renderEmpty<Row>({ rows, error, empty, loadMore }: TableProps<Row>, filter: string) {
   if (rows === undefined && error) return null;
   if (rows === undefined) return html`<p class="empty" aria-busy="true">Loading …</p>`;
-  return html`<div class="empty">${rows.length === 0 ? empty : `No row contains “${filter}”.`}</div>`;
+  const missing = `${loadMore ? 'No loaded row' : 'No row'} contains “${filter}”.`;
+  return html`<div class="empty">${rows.length === 0 ? empty : missing}</div>`;
 }
 
 const renderButton = (title: string, act: () => void) =>
@@ -163,9 +166,9 @@ function Tools<Row>({ name, columns, rows, loadMore, tools, shown, filter }: Too
 }
 
 function Table<Row>(props: TableProps<Row>) {
-  const { name, columns, rows, error, reload, loadMore, getKey, getClass, isPlain = false } = props;
+  const { name, columns, rows, error, reload, loadMore, getKey, getClass, search, isPlain } = props;
   const sorting = useSignal<Sorting | undefined>(undefined);
-  const filter = useSignal('');
+  const filter = useSignal(search ?? '');
   const most = useSignal(firstRows);
   const shown = useMemo(
     () => sortRows(filterRows(rows ?? [], columns, filter.value), columns, sorting.value),
