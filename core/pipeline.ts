@@ -86,13 +86,12 @@ export function runCall(core: Core, received: Received, client: Client): Promise
 async function runToEnd(core: Core, received: Received, client: Client): Promise<End> {
   let meter: Meter | undefined;
   try {
-    const known = core.hooks.authenticate.promise(received);
-    const principal = requireAccess(known instanceof Promise ? await known : known, 'user', received.method);
+    const known = await core.hooks.authenticate.promise(received);
+    const principal = requireAccess(known, 'user', received.method);
     mark(received, 'authenticated');
     const parsed = parseCall(advance(received, { principal }), await client.readBody(), client);
     mark(parsed, 'read');
-    const stored = core.hooks.replay.promise(parsed);
-    const replay = stored instanceof Promise ? await stored : stored;
+    const replay = await core.hooks.replay.promise(parsed);
     mark(parsed, 'replayed');
     if (replay) {
       const [asked] = core.findTargets(parsed.call.model, parsed.protocol);
@@ -102,8 +101,7 @@ async function runToEnd(core: Core, received: Received, client: Client): Promise
       client.reply.finish(replay.body);
       return { type: 'replayed', exchange: parsed, replay, ...buildEndFacts(parsed, []) };
     }
-    const targets = routeCall(core, parsed);
-    const planned = advance(parsed, { targets: targets instanceof Promise ? await targets : targets });
+    const planned = advance(parsed, { targets: await routeCall(core, parsed) });
     mark(planned, 'routed');
     meter = createMeter(core, planned);
     const grant = await core.hooks.authorize.promise({ targets: planned.targets }, planned);
@@ -137,11 +135,9 @@ export function parseCall(
 }
 
 /** The targets of a call, in the order to try. */
-export function routeCall(core: Core, parsed: Parsed): readonly Target[] | Promise<readonly Target[]> {
-  const targets = core.hooks.route.promise(core.findTargets(parsed.call.model, parsed.protocol), parsed);
-  return targets instanceof Promise
-    ? targets.then((found) => allowTargets(core, parsed, found))
-    : allowTargets(core, parsed, targets);
+export async function routeCall(core: Core, parsed: Parsed): Promise<readonly Target[]> {
+  const found = core.findTargets(parsed.call.model, parsed.protocol);
+  return allowTargets(core, parsed, await core.hooks.route.promise(found, parsed));
 }
 
 /**
@@ -226,8 +222,7 @@ async function sendRequest(
 ): Promise<StartedReply> {
   const { routed, tally } = running;
   const { target } = routed.attempt;
-  const body = encodeCall(core, routed, shortened);
-  const encoded = body instanceof Promise ? await body : body;
+  const encoded = await encodeCall(core, routed, shortened);
   refuseLosses(core, routed, encoded.losses);
   const losses = encoded.losses.concat(boundLosses(shortened?.losses ?? []), reportLoweredLimit(routed));
   routed.attempt.losses = losses;
@@ -257,17 +252,15 @@ async function sendRequest(
 }
 
 /** The body for an attempt's target, in one of the two lanes. */
-export function encodeCall(
+export async function encodeCall(
   { hooks }: Pick<Core, 'hooks'>,
   routed: Routed,
   shortened?: Shortened,
-): EncodedBody | Promise<EncodedBody> {
+): Promise<EncodedBody> {
   if (routed.operation === 'generate' && !shortened) checkContext(routed);
   if (!shortened && isVerbatim(hooks, routed)) return encodeVerbatim(routed);
-  const request = hooks.transformRequest.promise(shortened?.request ?? routed.getRequest(), routed);
-  return request instanceof Promise
-    ? request.then((changed) => encodeTranslated(routed, changed))
-    : encodeTranslated(routed, request);
+  const asked = shortened?.request ?? routed.getRequest();
+  return encodeTranslated(routed, await hooks.transformRequest.promise(asked, routed));
 }
 
 /** The `transformStream` hook for one reply; undefined if no tap applies, so that it can stay verbatim. */

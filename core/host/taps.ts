@@ -1,12 +1,12 @@
 /**
  * The tapping side of the hooks, made for one plugin each. It puts around a tap what its hook needs:
- * conditions and isolation. `call-taps.ts` calls the taps and checks their answers.
+ * conditions and isolation. `call-taps.ts` calls the taps and checks their results.
  */
 import type { Logger } from 'pino';
 import type { End, Parsed, Routed, Target } from '../exchange.ts';
 import type { AsyncTap, ConditionalTapPlace, CoreHooks, Hooks, TapPlace } from '../hooks.ts';
 import { toPluginError } from '../plugin.ts';
-import { checkAnswer, isPromise, nameError, requireSyncResult } from './call-taps.ts';
+import { isPromise, nameError, requireSyncResult } from './call-taps.ts';
 
 const appliesAlways = (): boolean => true;
 const conditions = new WeakMap<object, (exchange: Routed) => boolean>();
@@ -26,7 +26,7 @@ interface Tapped<Args extends unknown[], Result> {
   tap(place: string | TapPlace, tap: (...args: Args) => Result): void;
 }
 
-/** The answers of these hooks are checked, and their errors named, by the loop that calls the taps. */
+/** The results of these hooks are checked, and their errors named, by the loop that calls the taps. */
 function wrapHook<Args extends unknown[], Result>(hook: Tapped<Args, Result>): Tapped<Args, Result> {
   return {
     tapPromise: (place, tap) => hook.tapPromise(toPlace(place), tap),
@@ -160,9 +160,7 @@ function wrapTransforms({
           transformStream.tap(toPlace(place), (events, exchange) => {
             if (!applies(exchange)) return events;
             try {
-              const changed = requireSyncResult(tap(events, exchange), 'transformStream', place.name);
-              checkAnswer(changed, events, 'transformStream', place.name);
-              return changed;
+              return requireSyncResult(tap(events, exchange), 'transformStream', place.name);
             } catch (error) {
               throw nameError(error, 'transformStream', place.name);
             }
