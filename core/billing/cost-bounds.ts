@@ -89,30 +89,14 @@ export function boundUse(
   granted: number | undefined,
   unlimited: number = unlimitedUses.expected,
 ): UseBound {
-  const { size, fees, candidates } = call;
+  const { size, candidates } = call;
   const {
     model,
     protocol: {
       upstream: { caching },
     },
   } = target;
-  const { brief, uncached: unmarked } = size;
-  const uncached = unmarked === true && caching === 'marked';
-  const rules = target.schedule?.listPossibleRules(Date.now());
-  const output = boundOutput(call, model, granted);
   const sent = boundInput(call, model);
-  const mode = getAskedMode(call);
-  if (!fees?.length && !size.rounds && !size.fetched && !size.cached) {
-    return {
-      input: sent,
-      output,
-      candidates,
-      mode,
-      rules,
-      ...(uncached ? { uncached } : {}),
-      ...(brief ? { brief } : {}),
-    };
-  }
   const [webSearches, fileSearches] = [
     countUses(call, 'webSearch', unlimited),
     countUses(call, 'fileSearch', unlimited),
@@ -130,15 +114,15 @@ export function boundUse(
   return {
     input,
     cached,
-    output,
+    output: boundOutput(call, model, granted),
     candidates,
-    mode,
+    mode: getAskedMode(call),
     fileSearches,
     webSearches: model.capabilities.searchesBilled === 'once' ? Math.min(1, webSearches) : webSearches,
     containers: countUses(call, 'container', unlimited),
-    uncached,
-    brief: brief ?? false,
-    rules,
+    uncached: size.uncached === true && caching === 'marked',
+    brief: size.brief ?? false,
+    rules: target.schedule?.listPossibleRules(Date.now()),
   };
 }
 

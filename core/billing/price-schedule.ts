@@ -1,7 +1,6 @@
 /**
  * When a price rule applies: between two moments, at hours of the day, on days of the week, and not on
- * holidays, all in a time zone. Rules change at whole minutes, so each minute is looked at once and its
- * answer is shared by all calls of that minute.
+ * holidays, all in a time zone. Rules change at whole minutes, so all calls of a minute share one answer.
  */
 import { z } from 'zod';
 
@@ -166,11 +165,9 @@ export class PriceSchedule {
   readonly #rules: readonly { readonly name: string; readonly matches: (at: number) => boolean }[];
   /** Minutes that a call may last. */
   readonly #longest: number;
+  /** The rule of the minute that was looked at last, and the rules that calls of a minute can meet. */
   #now: { readonly minute: number; readonly rule: string | undefined } | undefined;
-  /** The minutes looked at so far, and the last of them at which each rule applied. */
-  #seen = { first: 0, last: -1 };
-  readonly #lastMet = new Map<string | undefined, number>();
-  #within: readonly (string | undefined)[] = [];
+  #within: { readonly minute: number; readonly rules: readonly (string | undefined)[] } | undefined;
 
   /** `longest` is how many milliseconds a call may last. */
   constructor(rules: readonly ScheduledRule[], longest: number) {
@@ -189,18 +186,12 @@ export class PriceSchedule {
   listPossibleRules(now: number): readonly (string | undefined)[] {
     if (this.#longest > longestLook) return [undefined, ...this.#rules.map(({ name }) => name)];
     const first = Math.floor(now / minute);
-    if (first === this.#seen.first && this.#seen.last >= first) return this.#within;
-    if (first < this.#seen.first || first > this.#seen.last) {
-      this.#lastMet.clear();
-      this.#seen.last = first - 1;
-    }
+    if (this.#within?.minute === first) return this.#within.rules;
+    const met = new Set<string | undefined>();
     // One minute more, because a call that must end is looked for every second.
-    const last = first + this.#longest + 1;
-    for (let place = this.#seen.last + 1; place <= last; place += 1)
-      this.#lastMet.set(this.#find(place), place);
-    this.#seen = { first, last };
-    this.#within = [...this.#lastMet].flatMap(([rule, met]) => (met >= first ? [rule] : []));
-    return this.#within;
+    for (let place = first; place <= first + this.#longest + 1; place += 1) met.add(this.#find(place));
+    this.#within = { minute: first, rules: [...met] };
+    return this.#within.rules;
   }
 
   #find(place: number): string | undefined {

@@ -88,51 +88,34 @@ interface Dearest {
   readonly output: bigint;
 }
 
-/**
- * Cache of the highest rates by rates, number of reachable tiers, and cache writes. Every reservation reads
- * it; a catalogue has few prices, which live as long as it does.
- */
-const dearestOf = new WeakMap<Rates, Map<string, Dearest>>();
-
 /** The tiers that this much input can reach. A call that stays below a tier never pays its rates. */
 function filterTiers({ tiers }: Table, { input, cached = 0 }: Omit<UseBound, 'output'>): readonly Tier[] {
   return tiers?.length ? tiers.filter(({ above }) => input + cached > above) : [];
 }
 
-/** The cache writes that a call may be billed for. */
-function classifyWrites({ uncached, brief }: Pick<UseBound, 'uncached' | 'brief'>): keyof typeof kindsOf {
-  if (uncached) return 'none';
-  return brief ? 'brief' : 'any';
+/** The kinds of input that a call may be billed for. */
+function listInputKinds({ uncached, brief }: Pick<UseBound, 'uncached' | 'brief'>): readonly (keyof Rates)[] {
+  if (uncached) return readKinds;
+  return brief ? briefKinds : inputKinds;
 }
 
 /** Whether a mode is granted is known at the end, so its rates and the usual ones count. */
 function getDearest(terms: Terms, bound: Omit<UseBound, 'output'>): Dearest {
   const served = getModeRates(terms, bound.mode) ?? terms;
-  const tiers = filterTiers(terms, bound);
   const own = served === terms ? [] : [served, ...filterTiers(served, bound)];
-  const writes = classifyWrites(bound);
-  let known = dearestOf.get(served);
-  if (!known) dearestOf.set(served, (known = new Map()));
-  const place = `${tiers.length} ${own.length} ${writes}`;
-  let found = known.get(place);
-  if (!found) known.set(place, (found = computeDearest([terms, ...tiers, ...own], kindsOf[writes])));
-  return found;
-}
-
-const readKinds = ['input', 'cacheRead', 'cacheReadAudio', 'inputAudio', 'inputImage'] as const;
-const briefKinds = [...readKinds, 'cacheWrite5m', 'cacheWrite30m'] as const;
-const inputKinds = [...briefKinds, 'cacheWrite1h', 'cacheWrite12h'] as const;
-const kindsOf = { none: readKinds, brief: briefKinds, any: inputKinds };
-const outputKinds = ['output', 'reasoning', 'outputAudio', 'outputImage'] as const;
-
-function computeDearest(all: readonly Rates[], kinds: readonly (keyof Rates)[]): Dearest {
-  const input = computeHighest(all, kinds);
+  const all: readonly Rates[] = [terms, ...filterTiers(terms, bound), ...own];
+  const input = computeHighest(all, listInputKinds(bound));
   // If one of them has no cached rate, cached input costs what other input does.
   const cached = all.every(({ cacheRead }) => cacheRead !== undefined)
     ? computeHighest(all, ['cacheRead', 'cacheReadAudio'])
     : input;
   return { input, cached, output: computeHighest(all, outputKinds) };
 }
+
+const readKinds = ['input', 'cacheRead', 'cacheReadAudio', 'inputAudio', 'inputImage'] as const;
+const briefKinds = [...readKinds, 'cacheWrite5m', 'cacheWrite30m'] as const;
+const inputKinds = [...briefKinds, 'cacheWrite1h', 'cacheWrite12h'] as const;
+const outputKinds = ['output', 'reasoning', 'outputAudio', 'outputImage'] as const;
 
 function computeHighest(all: readonly Rates[], kinds: readonly (keyof Rates)[]): bigint {
   let most = 0n;

@@ -4,9 +4,9 @@
  * over an alias of the same name. The reply names the model that answers.
  */
 import { z } from 'zod';
-import { definePlugin, type Target } from '../../core/index.ts';
+import { definePlugin, type Parsed, type Target } from '../../core/index.ts';
+import { hashConversation, readSession } from '../shared/routing/conversation.ts';
 import { stages } from '../shared/routing/ranking.ts';
-import { chooseFirst } from './aliases/split.ts';
 
 const oneStar = /^[^*]*\*?[^*]*$/;
 const name = z.string().min(1).max(200).regex(oneStar, 'may have one *');
@@ -47,6 +47,30 @@ function findModels(aliases: readonly Alias[], asked: string): Split | undefined
       return models.map(({ model, weight }) => ({ model: model.replace('*', () => star), weight }));
   }
   return undefined;
+}
+
+/** Conversations of fewer bytes are in no vendor's cache. */
+const shortest = 4096;
+
+/**
+ * A number from 0 to 1 for the call. A conversation that a vendor may have cached stays with its model: the
+ * number follows from its digest, so that all workers and machines draw the same one.
+ */
+function draw(parsed: Parsed): number {
+  const isSticky = parsed.call.size.textBytes >= shortest || readSession(parsed) !== undefined;
+  return isSticky
+    ? Buffer.from(hashConversation(parsed), 'base64').readUIntBE(0, 6) / 2 ** 48
+    : Math.random();
+}
+
+/** The same models, the chosen one first. The others follow as fallbacks. */
+function chooseFirst<Each extends { readonly weight: number }>(
+  models: readonly Each[],
+  parsed: Parsed,
+): readonly Each[] {
+  let left = draw(parsed) * models.reduce((sum, { weight }) => sum + weight, 0);
+  const chosen = models.find(({ weight }) => (left -= weight) < 0) ?? models.at(-1);
+  return chosen ? [chosen, ...models.filter((each) => each !== chosen)] : models;
 }
 
 /** Printable, and short: part of a name comes from the client. */

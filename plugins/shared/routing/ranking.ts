@@ -77,22 +77,10 @@ function rankRest(group: readonly Target[], parsed: Parsed, rank: Rank): readonl
   return [...named, ...(rest.length < 2 ? rest : rank(rest, parsed))];
 }
 
-/** The same items, lowest figure first: sorted by insertion, since few items are sorted for each call. */
+/** The same items, lowest figure first. */
 export function sortLowestFirst<Each>(targets: readonly Each[], figure: (target: Each) => number): Each[] {
-  const sorted: Each[] = [];
-  const figures: number[] = [];
-  for (const target of targets) {
-    const value = figure(target);
-    let place = sorted.length;
-    for (; place > 0; place -= 1) {
-      const before = sorted[place - 1];
-      const other = figures[place - 1];
-      if (before === undefined || other === undefined || other <= value) break;
-      sorted[place] = before;
-      figures[place] = other;
-    }
-    sorted[place] = target;
-    figures[place] = value;
-  }
-  return sorted;
+  return targets
+    .map((target) => ({ target, value: figure(target) }))
+    .toSorted((one, other) => one.value - other.value)
+    .map(({ target }) => target);
 }
