@@ -125,10 +125,9 @@ const expectations: Readonly<Record<string, { readonly what: string; suits(field
 function checkResult(result: unknown, isNeeded: boolean, hook: string, tap: string): void {
   const expected = expectations[hook];
   if (result === undefined ? !isNeeded : !expected || (hasFields(result) && expected.suits(result))) return;
-  throw new TypeError(
-    `the tap "${tap}" on "${hook}" returned ${result === undefined ? 'nothing' : 'something else'}` +
-      (expected ? `; it has to return ${expected.what}` : ''),
-  );
+  const returned = result === undefined ? 'nothing' : 'something else';
+  const remedy = expected ? `; it has to return ${expected.what}` : '';
+  throw new TypeError(`the tap "${tap}" on "${hook}" returned ${returned}${remedy}`);
 }
 
 /**
