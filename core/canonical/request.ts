@@ -11,7 +11,12 @@ import { opaqueSchema, vendorBagSchema } from './events.ts';
  * with one text). The values are defined by each protocol. Losing them changes no meaning.
  */
 const formSchema = z.record(z.string(), z.array(z.string()));
-const bag = { vendor: vendorBagSchema.optional(), form: formSchema.optional() };
+const bag = {
+  vendor: vendorBagSchema.optional(),
+  form: formSchema.optional(),
+  /** Fields that the client wrote and that change nothing (`stream: false`), by protocol. */
+  written: vendorBagSchema.optional(),
+};
 /** A mark up to which the prompt may be cached, for the stated time or the provider's default. */
 const cacheSchema = z.strictObject({ ttl: z.enum(['5m', '30m', '1h']).optional() });
 /** The path in the client's request (`messages[0].content[1]`), by which losses are reported. */

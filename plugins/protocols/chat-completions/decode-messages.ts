@@ -1,6 +1,6 @@
 /** Turns each message into one canonical turn, with its blocks in reading order. */
 import type { Block, Turn, TextBlock } from '../../../core/index.ts';
-import { markUnknown, buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
+import { buildForeignBlock, unknownForm } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { readForm, decodeContent, decodeGeneratedImage } from './decode-parts.ts';
@@ -43,7 +43,7 @@ function noteCalls(message: Wire.AssistantMessage, index: number, calls: Earlier
 function keepMessage(message: Fields, at: string): Turn {
   return {
     role: 'user',
-    blocks: [buildForeignBlock(protocolName, message, `${at}.role`, true)],
+    blocks: [buildForeignBlock(protocolName, message, `${at}.role`, [unknownForm])],
     at,
     ...bag.keep({}, [wholeMessage]),
   };
@@ -122,8 +122,7 @@ function decodeAssistant(message: Wire.AssistantMessage, index: number): Turn {
 }
 
 function keepCall(call: Fields, at: string): Block {
-  const form = [...bag.getForm(markUnknown(protocolName)), wholeCall];
-  return { ...buildForeignBlock(protocolName, call, at, false), ...bag.keep({}, form) };
+  return buildForeignBlock(protocolName, call, at, [unknownForm, wholeCall]);
 }
 
 function decodeFunctionCall(

@@ -2,7 +2,7 @@
 import type { Block, MediaBlock } from '../../../core/index.ts';
 import { decodeCache, readCacheLeftover } from '../../shared/wire-kit/cache-breakpoint.ts';
 import { toAudioType, isUrl, readFileData, readUrl, type ReadMedium } from '../../shared/wire-kit/media.ts';
-import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
+import { buildForeignBlock, unknownForm } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { thinkingForm } from './reasoning.ts';
@@ -27,7 +27,7 @@ export function decodeContent(content: Wire.Content, at: string, isInput: boolea
     const place = `${at}[${index}]`;
     return Wire.isKnownPart(part)
       ? { ...decodePart(part), at: place }
-      : buildForeignBlock(protocolName, part, place, isInput);
+      : buildForeignBlock(protocolName, part, place, isInput ? [unknownForm] : []);
   });
 }
 

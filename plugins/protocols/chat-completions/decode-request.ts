@@ -6,6 +6,7 @@
 import type { CanonicalRequest, Format } from '../../../core/index.ts';
 import {
   splitNames,
+  pickEmpty,
   pickOwnFields,
   pickUnread,
   nestFields,
@@ -58,7 +59,10 @@ export function decodeRequest(wire: Wire.Request, text: string): CanonicalReques
     serviceTier: wire.service_tier ?? undefined,
     cacheKey: wire.prompt_cache_key ?? undefined,
     names: readNames(wire, hasForeignMarks(turns), tools?.some(isForeign)),
-    ...bag.keep(rest, ['read', ...readSpelling(wire), ...form, ...reasoning.form]),
+    ...bag.keep(rest, ['read', ...readSpelling(wire), ...form, ...reasoning.form], {
+      ...pickEmpty(wire, ['stream', 'logprobs', wire.logprobs ? '' : 'top_logprobs']),
+      ...reasoning.written,
+    }),
   };
 }
 
@@ -104,10 +108,7 @@ function hasOnlySafetyIdentifier({ user, safety_identifier: safety }: Wire.Reque
 /** Flags for spellings that mean the same as others; the encoder restores them. */
 function readSpelling(wire: Wire.Request): string[] {
   const form: string[] = [];
-  if (wire.stream === false) form.push('stream-false');
   if (typeof wire.stop === 'string') form.push('stop-string');
-  if (wire.logprobs === false) form.push('logprobs-false');
-  if (wire.top_logprobs === 0 && !wire.logprobs) form.push('top-logprobs-zero');
   if (hasOnlySafetyIdentifier(wire)) form.push('safety-identifier');
   return form;
 }
@@ -166,6 +167,7 @@ export function decodeReasoning({ reasoning_effort: stated, reasoning }: Wire.Re
   readonly value: CanonicalRequest['reasoning'];
   readonly rest: Fields;
   readonly form: readonly string[];
+  readonly written?: Fields;
 } {
   const value = stated ? { effort: stated } : undefined;
   if (!reasoning || value) return { value, rest: reasoning ? { reasoning } : {}, form: [] };
@@ -174,14 +176,16 @@ export function decodeReasoning({ reasoning_effort: stated, reasoning }: Wire.Re
   // OpenRouter uses medium effort for reasoning that is only enabled.
   const usual = enabled && budget === undefined ? 'medium' : undefined;
   const effort = reasoning.effort ?? (enabled === false ? 'none' : usual);
-  const form = ['reasoning-object'];
-  if (!reasoning.effort) form.push('no-effort');
-  if (exclude === false) form.push('exclude-false');
-  if (typeof enabled === 'boolean') form.push(`enabled-${enabled}`);
   return {
     value: { effort, budget, display: exclude ? 'none' : undefined },
     rest: nestFields('reasoning', pickUnread(reasoning, ['effort', 'max_tokens', 'exclude', 'enabled'])),
-    form,
+    form: ['reasoning-object', ...(reasoning.effort ? [] : ['no-effort'])],
+    written: {
+      reasoning: {
+        ...pickEmpty(reasoning, ['exclude']),
+        ...(typeof enabled === 'boolean' ? { enabled } : {}),
+      },
+    },
   };
 }
 

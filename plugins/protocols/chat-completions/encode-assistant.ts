@@ -69,7 +69,7 @@ function addBlock(draft: Draft, { block, path }: Placed, encoding: Encoding): vo
       addRefusal(draft, block, encoding);
       break;
     case 'tool-call':
-      if (bag.getForm(block).includes('function'))
+      if (bag.has(block, 'function'))
         draft.fields.function_call = overlay(bag.getFields(block), {
           name: block.name,
           arguments: block.arguments,
@@ -81,7 +81,7 @@ function addBlock(draft: Draft, { block, path }: Placed, encoding: Encoding): vo
       break;
     case 'foreign':
       if (!isOwnForeign(block)) loseForeign(block, path, encoding.lose);
-      else (bag.getForm(block).includes(wholeCall) ? draft.calls : draft.content).push(block.value);
+      else (bag.has(block, wholeCall) ? draft.calls : draft.content).push(block.value);
       break;
     default:
       encoding.lose(path, 'an assistant message cannot hold it');
@@ -89,7 +89,7 @@ function addBlock(draft: Draft, { block, path }: Placed, encoding: Encoding): vo
 }
 
 function addReasoning(draft: Draft, { block, path }: Placed<ReasoningBlock>, encoding: Encoding): void {
-  const isPart = bag.getForm(block).includes(thinkingForm);
+  const isPart = bag.has(block, thinkingForm);
   if (isPart && takesThinkingParts(encoding.model)) draft.content.push(encodeThinking(block));
   else if (!isPart && isReplayable(block, encoding)) draft.reasoning.push(block);
   else loseThoughts(path, encoding.lose);
@@ -98,7 +98,7 @@ function addReasoning(draft: Draft, { block, path }: Placed<ReasoningBlock>, enc
 function addRefusal(draft: Draft, block: Refusal, { model, own, extras }: Encoding): void {
   const { text } = block;
   const isRefused = refuses(model, 'refusal');
-  if (!isRefused && (bag.getForm(block).includes('field') || (!own && extras))) draft.fields.refusal = text;
+  if (!isRefused && (bag.has(block, 'field') || (!own && extras))) draft.fields.refusal = text;
   else if (!isRefused && own) draft.content.push(encodeRefusal(block));
   else draft.content.push({ type: 'text', text });
 }
@@ -119,7 +119,7 @@ export function isOwnForeign(block: Block): block is BlockOf<'foreign'> {
 
 /** Whether an image goes back into `images`, where the decoder read it. */
 function isGenerated(block: MediaBlock, { own, model }: Encoding): boolean {
-  return own && bag.getForm(block).includes(generatedImage) && !refusesExtensions(model);
+  return own && bag.has(block, generatedImage) && !refusesExtensions(model);
 }
 
 function encodeGenerated({ block, path }: Placed<MediaBlock>, encoding: Encoding): Fields {

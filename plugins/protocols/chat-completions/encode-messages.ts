@@ -61,7 +61,7 @@ class MessageList {
       return;
     }
     const placed = placeBlocks(steps);
-    if (bag.getForm(turn).includes(wholeMessage)) {
+    if (bag.has(turn, wholeMessage)) {
       for (const { block } of placed) if (block.type === 'foreign') this.#messages.push(block.value);
       return;
     }

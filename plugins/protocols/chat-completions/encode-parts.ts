@@ -80,8 +80,7 @@ function encodeImage(block: MediaBlock, path: string, { own, lose, flags }: Enco
     lose(path, 'chat-completions cannot carry this image');
     return undefined;
   }
-  if (flags.shortForms && bag.getForm(block).includes(shortForm))
-    return { type: 'image_url', image_url: url };
+  if (flags.shortForms && bag.has(block, shortForm)) return { type: 'image_url', image_url: url };
   if (own || details.has(block.detail))
     return { type: 'image_url', image_url: { url, detail: block.detail } };
   lose(`${path}.detail`, 'chat-completions has no such level of detail');

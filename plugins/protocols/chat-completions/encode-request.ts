@@ -75,7 +75,7 @@ export function encodeRequest(
 }
 
 function encodeStream(request: CanonicalRequest, model: Model): Fields {
-  if (!request.stream) return { stream: bag.getForm(request).includes('stream-false') ? false : undefined };
+  if (!request.stream) return {};
   return {
     stream: true,
     stream_options: refuses(model, 'stream_options') ? undefined : { include_usage: true },
@@ -110,7 +110,6 @@ function dropRefused(fields: Fields, { model, lose }: Encoding): Fields {
 }
 
 function encodeSampling(request: CanonicalRequest, { own, model, flags, lose }: Encoding): Fields {
-  const form = bag.getForm(request);
   const { logprobs, seed } = request;
   const rows = [
     ['temperature', 'temperature', request.temperature],
@@ -119,8 +118,8 @@ function encodeSampling(request: CanonicalRequest, { own, model, flags, lose }: 
     ['frequencyPenalty', 'frequency_penalty', request.frequencyPenalty],
     ['presencePenalty', 'presence_penalty', request.presencePenalty],
     ['seed', 'seed', typeof seed === 'string' ? JSON.rawJSON(seed) : seed],
-    ['logprobs', 'logprobs', logprobs !== undefined || (form.includes('logprobs-false') ? false : undefined)],
-    ['logprobs.top', 'top_logprobs', logprobs?.top ?? (form.includes('top-logprobs-zero') ? 0 : undefined)],
+    ['logprobs', 'logprobs', logprobs && true],
+    ['logprobs.top', 'top_logprobs', logprobs?.top],
   ] as const;
   const fields: Record<string, unknown> = {};
   for (const [path, field, value] of rows) {
@@ -150,15 +149,21 @@ function encodeStop(
   { own }: Encoding,
 ): string | readonly string[] | undefined {
   if (sent.length === 0) return own && request.stop?.length === 0 ? [] : undefined;
-  return bag.getForm(request).includes('stop-string') && sent.length === 1 ? sent[0] : sent;
+  return bag.has(request, 'stop-string') && sent.length === 1 ? sent[0] : sent;
 }
 
 function encodeReasoning(request: CanonicalRequest, { own, model, flags, lose }: Encoding): Fields {
   const { reasoning } = request;
   if (!reasoning) return {};
   const { effort, budget, display } = reasoning;
-  if (bag.getForm(request).includes('reasoning-object'))
-    return { reasoning: restoreReasoning(reasoning, bag.getForm(request)) };
+  if (bag.has(request, 'reasoning-object'))
+    return {
+      reasoning: {
+        effort: bag.has(request, 'no-effort') ? undefined : effort,
+        max_tokens: budget,
+        exclude: display === 'none' || undefined,
+      },
+    };
   const { style, efforts, canDisable = true } = model.capabilities.reasoning;
   const wanted = findWantedEffort(reasoning);
   if (style === 'none') {
@@ -179,19 +184,6 @@ function encodeReasoning(request: CanonicalRequest, { own, model, flags, lose }:
   return { reasoning_effort: sent };
 }
 
-/** Restores OpenRouter's object as the client wrote it. */
-function restoreReasoning(
-  { effort, budget, display }: NonNullable<CanonicalRequest['reasoning']>,
-  form: readonly string[],
-): Fields {
-  return {
-    effort: form.includes('no-effort') ? undefined : effort,
-    max_tokens: budget,
-    exclude: display === 'none' || (form.includes('exclude-false') ? false : undefined),
-    enabled: form.includes('enabled-true') || (form.includes('enabled-false') ? false : undefined),
-  };
-}
-
 function encodeFormat(
   { format }: CanonicalRequest,
   { mode }: FormatPlan,
@@ -201,7 +193,7 @@ function encodeFormat(
   if (mode === 'json') return { type: 'json_object' };
   if (mode !== 'schema' || format?.type !== 'schema') return undefined;
   const { name = 'answer', description, schema, strict } = format;
-  if (bag.getForm(format).includes(bareSchema)) return { type: 'json_object', schema };
+  if (bag.has(format, bareSchema)) return { type: 'json_object', schema };
   const kept = own ? strict : fitStrict(format, schema, 'format', lose);
   return {
     type: 'json_schema',

@@ -40,7 +40,7 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
     const path = `tools[${index}]`;
     if (!tool || (tool.type !== 'hosted' && allowed?.has(tool.name) === false)) continue;
     if (tool.type !== 'hosted') tools.push(encodeTool(tool, path, encoding));
-    else if (tool.protocol === protocolName && bag.getForm(tool).includes('options')) search = tool.value;
+    else if (tool.protocol === protocolName && bag.has(tool, 'options')) search = tool.value;
     else if (tool.protocol === protocolName) tools.push(tool.value);
     else if (tool.kind === 'web-search' && model.supportedParameters.includes('web_search_options'))
       search = translateSearchOptions(tool, path, searchWords, lose);

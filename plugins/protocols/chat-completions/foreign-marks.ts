@@ -46,7 +46,7 @@ function liftMark(from: Sides, to: Markable, flag: string): boolean {
   if (!cache) return false;
   from.vendor = bag.keep(rest).vendor;
   to.cache = cache;
-  to.form = bag.keep({}, [...bag.getForm(to), flag]).form;
+  Object.assign(to, bag.add(to, {}, [flag]));
   return true;
 }
 
@@ -73,11 +73,11 @@ export function isForeign(thing: Markable): boolean {
 
 /** Restores a mark that was on the block or tool itself. */
 export function encodeOwnMark(thing: Markable): Fields {
-  return bag.getForm(thing).includes(field) ? { [field]: { type: 'ephemeral', ...thing.cache } } : {};
+  return bag.has(thing, field) ? { [field]: { type: 'ephemeral', ...thing.cache } } : {};
 }
 
 /** Restores a mark that was on the message of these blocks. */
 export function encodeMessageMark(blocks: readonly Block[]): Fields {
-  const marked = blocks.find((block) => bag.getForm(block).includes(byMessage));
+  const marked = blocks.find((block) => bag.has(block, byMessage));
   return marked ? { [field]: { type: 'ephemeral', ...marked.cache } } : {};
 }

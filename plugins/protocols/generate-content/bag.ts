@@ -2,7 +2,7 @@
  * The protocol's name, its vendor, and its typed bag on canonical values. The bag keeps the vendor's fields
  * that have no canonical name, and notes on how the client wrote a value. The encoder restores both.
  */
-import { createBag, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
+import { createBag } from '../../shared/wire-kit/vendor-bag.ts';
 
 export const protocolName = 'generate-content';
 /** The owner of the models that can read this protocol's signatures and files. */
@@ -12,11 +12,8 @@ export const vendorName = 'google';
 type Flag =
   /** The request was read in this protocol. */
   | 'read'
-  /** The request had this field, even if it was empty. */
+  /** The body named the model. */
   | 'model'
-  | 'thinking'
-  | 'toolConfig'
-  | 'generationConfig'
   /** The content had no role. */
   | 'no-role'
   /** The content is kept unchanged, because its role is unknown. */
@@ -42,7 +39,6 @@ type Note =
   | 'tier'
   | 'level'
   | 'modalities'
-  | 'role'
   | 'mode'
   | 'id'
   /** The index of the group that held the tool. */
@@ -57,19 +53,4 @@ type Note =
 
 export type Form = Flag | `${Note}:${string}`;
 
-const untyped = createBag(protocolName);
-
-export const bag = {
-  getFields: untyped.getFields,
-  getForm: untyped.getForm,
-  keep: (fields: Fields, form?: readonly Form[]): Sides => untyped.keep(fields, form),
-  /** Adds a flag to the fields and notes of a value. */
-  mark: (thing: Sides, flag: Flag): Sides =>
-    untyped.keep(untyped.getFields(thing), [...untyped.getForm(thing), flag]),
-  has: (thing: Sides | undefined, flag: Flag): boolean => untyped.getForm(thing).includes(flag),
-  listNotes: (thing: Sides | undefined, name: Note): string[] =>
-    untyped
-      .getForm(thing)
-      .flatMap((each) => (each.startsWith(`${name}:`) ? [each.slice(name.length + 1)] : [])),
-  findNote: (thing: Sides | undefined, name: Note): string | undefined => bag.listNotes(thing, name)[0],
-};
+export const bag = createBag<Form>(protocolName);

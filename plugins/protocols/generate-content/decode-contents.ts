@@ -4,7 +4,7 @@
  * the same turn.
  */
 import type { Block, Turn } from '../../../core/index.ts';
-import { markUnknown, buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
+import { buildForeignBlock, unknownForm } from '../../shared/wire-kit/open-values.ts';
 import { containsNumber, hasPlainNumbers, parseExactly } from '../../shared/wire-kit/tool-arguments.ts';
 import { readMember } from '../../shared/wire-kit/values.ts';
 import { isObject, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -38,12 +38,12 @@ export function decodeTurns({ systemInstruction, contents }: Wire.Request, text:
       decodePart(part, { at: `${at}.parts[${place}]`, content: index, calls, exact: exact(index, place) }),
     );
     if (role !== 'assistant')
-      for (const block of blocks) if (isUnknownBlock(block)) Object.assign(block, markUnknown(protocolName));
+      for (const block of blocks) if (isUnknownBlock(block)) block.form = { [protocolName]: [unknownForm] };
     const previous = turns.at(-1);
     const rest = pickUnread(content, ['role', 'parts']);
     if (role === 'assistant' && previous?.role === 'assistant' && Object.keys(rest).length === 0) {
       for (const [place, block] of blocks.entries())
-        previous.blocks.push(place === 0 ? { ...block, ...bag.mark(block, 'content') } : block);
+        previous.blocks.push(place === 0 ? { ...block, ...bag.add(block, {}, ['content']) } : block);
     } else {
       turns.push({ role, blocks, at, ...bag.keep(rest, content.role ? [] : ['no-role']) });
     }
@@ -59,14 +59,15 @@ function isUnknownBlock(block: Block): boolean {
 
 /** Keeps the content unchanged, because an unknown role cannot be translated. */
 function decodeUnknownRole(content: Wire.Content, at: string): Turn {
-  const block = buildForeignBlock(protocolName, content, `${at}.role`, true);
+  const block = buildForeignBlock(protocolName, content, `${at}.role`, [unknownForm]);
   return { role: 'user', blocks: [block], at, ...bag.keep({}, ['whole']) };
 }
 
 function decodeInstruction(
-  { parts, role, ...rest }: NonNullable<Wire.Request['systemInstruction']>,
+  instruction: NonNullable<Wire.Request['systemInstruction']>,
   calls: CallPairs,
 ): Turn {
+  const { parts, role } = instruction;
   const blocks = parts.map((part, place) =>
     decodePart(part, { at: `systemInstruction.parts[${place}]`, content: -1, calls }),
   );
@@ -74,7 +75,7 @@ function decodeInstruction(
     role: 'system',
     blocks,
     at: 'systemInstruction',
-    ...bag.keep(role === null ? { role, ...rest } : rest, role ? [`role:${role}`] : []),
+    ...bag.keep(pickUnread(instruction, ['role', 'parts']), [], role ? { role } : {}),
   };
 }
 

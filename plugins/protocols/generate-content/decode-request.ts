@@ -3,7 +3,14 @@
  * client wrote the rest, are kept in the bag, so that the encoder of this protocol can restore the request.
  */
 import type { CanonicalRequest, Format, Reasoning } from '../../../core/index.ts';
-import { pickOwnFields, pickUnread, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
+import {
+  nestFields,
+  pickEmpty,
+  pickOwnFields,
+  pickUnread,
+  type Fields,
+  splitNames,
+} from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, type Form } from './bag.ts';
 import { decodeTurns } from './decode-contents.ts';
 import { decodeToolConfig, decodeTools, noteOpenApi } from './decode-tools.ts';
@@ -40,12 +47,10 @@ export function decodeRequest(
   const logprobs = decodeLogprobs(config);
   const known = new Set([...generationFields, ...format.read, ...thinking.read, ...logprobs.read]);
   const generation = { ...pickUnread(config, known), ...thinking.rest };
-  const groups = (['generationConfig', 'toolConfig'] as const).filter((name) => wire[name]);
   const form: Form[] = [
     'read',
     ...spelling,
     ...thinking.form,
-    ...groups,
     ...('model' in wire ? (['model'] as const) : []),
     ...readModalityForm(config),
     ...(wire.serviceTier ? [`tier:${wire.serviceTier}` as const] : []),
@@ -81,7 +86,10 @@ export function decodeRequest(
       own,
       config.responseSchema ? 'generationConfig.responseSchema' : 'generationConfig.responseJsonSchema',
     ),
-    ...bag.keep(own, form),
+    ...bag.keep(own, form, {
+      ...pickEmpty(wire, ['generationConfig', 'toolConfig']),
+      ...thinking.written,
+    }),
   };
   return spell ? spellPlaces(spell, request) : request;
 }
@@ -119,9 +127,11 @@ function decodeFormat(config: Wire.Generation): DecodedField<Format> {
 }
 
 /** Keeps the level as the client wrote it: SDKs use upper case, the documentation lower case. */
-function decodeThinking({
-  thinkingConfig: config,
-}: Wire.Generation): DecodedField<Reasoning> & { readonly rest: Fields; readonly form: readonly Form[] } {
+function decodeThinking({ thinkingConfig: config }: Wire.Generation): DecodedField<Reasoning> & {
+  readonly rest: Fields;
+  readonly form: readonly Form[];
+  readonly written?: Fields;
+} {
   if (!config) return { value: undefined, read: [], form: [], rest: {} };
   const { includeThoughts: shown, thinkingBudget: budget, thinkingLevel: level } = config;
   const effort = level && level !== 'THINKING_LEVEL_UNSPECIFIED' ? level.toLowerCase() : undefined;
@@ -131,11 +141,13 @@ function decodeThinking({
     ...(typeof shown === 'boolean' ? { display: shown ? ('summary' as const) : ('none' as const) } : {}),
   };
   const rest = pickUnread(config, ['includeThoughts', 'thinkingBudget', 'thinkingLevel']);
+  const isSet = Object.keys(value).length > 0;
   return {
-    value: Object.keys(value).length > 0 ? value : undefined,
+    value: isSet ? value : undefined,
     read: ['thinkingConfig'],
-    form: ['thinking', ...(typeof level === 'string' ? [`level:${level}` as const] : [])],
-    rest: Object.keys(rest).length > 0 ? { thinkingConfig: rest } : {},
+    form: typeof level === 'string' ? [`level:${level}`] : [],
+    rest: nestFields('thinkingConfig', rest),
+    written: isSet ? {} : { 'generationConfig.thinkingConfig': config },
   };
 }
 

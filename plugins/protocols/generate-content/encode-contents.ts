@@ -35,7 +35,7 @@ export function encodeTurns(
   for (const [index, turn] of turns.slice(0, leading).entries()) {
     writer.loseName(turn, index);
     for (const part of writer.encodeInstruction(turn, index)) instructions.push(part);
-    rest = overlay({ ...rest, ...bag.getFields(turn) }, { role: bag.findNote(turn, 'role') });
+    rest = { ...rest, ...bag.getFields(turn) };
   }
   for (const [index, turn] of encoding.own ? turns.entries() : moveResultsToCalls(turns))
     if (index >= leading) writer.add(turn, index);

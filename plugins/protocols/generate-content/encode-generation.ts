@@ -147,8 +147,8 @@ function encodeThinking(request: CanonicalRequest, encoding: Encoding): Fields |
 }
 
 function restoreThinking(request: CanonicalRequest): Fields | undefined {
-  if (!request.reasoning && !bag.has(request, 'thinking')) return undefined;
-  const { effort, budget, display } = request.reasoning ?? {};
+  if (!request.reasoning) return undefined;
+  const { effort, budget, display } = request.reasoning;
   const written = bag.findNote(request, 'level');
   const isUnchanged = effort === undefined || written?.toLowerCase() === effort;
   return {

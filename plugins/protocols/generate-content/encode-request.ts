@@ -31,9 +31,8 @@ export function encodeRequest(
     contents,
     systemInstruction: addInstruction(systemInstruction, instruction),
     tools,
-    toolConfig: toolConfig ?? (bag.has(request, 'toolConfig') ? {} : undefined),
-    generationConfig:
-      Object.keys(generation).length > 0 || bag.has(request, 'generationConfig') ? generation : undefined,
+    toolConfig,
+    generationConfig: Object.keys(generation).length > 0 ? generation : undefined,
     serviceTier: encodeTier(request, encoding),
   });
   for (const name of ['user', 'metadata', 'cacheKey', 'verbosity'] as const) {

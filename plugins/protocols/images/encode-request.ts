@@ -47,7 +47,7 @@ export function encodeRequest(request: CanonicalRequest, model: Model): EncodedR
 
 /** Several pictures are not streamed: OpenAI's events do not name the picture that they belong to. */
 function encodeStream(request: CanonicalRequest, { partials }: ImageSettings, lose: Lose): Fields {
-  if (!request.stream) return { stream: bag.getForm(request).includes('stream-false') ? false : undefined };
+  if (!request.stream) return {};
   if ((request.candidates ?? 1) === 1) return { stream: true, partial_images: partials };
   if (partials) lose('image.partials', 'unfinished versions are only sent for a single picture');
   return {};

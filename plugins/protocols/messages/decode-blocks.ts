@@ -1,10 +1,11 @@
 /** Decodes the content blocks of messages: text, media, reasoning, tool calls and their results. */
 import type { Block, MediaBlock, TextBlock } from '../../../core/index.ts';
 import { unseal } from '../../shared/wire-kit/envelope.ts';
-import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
+import { buildForeignBlock, unknownForm } from '../../shared/wire-kit/open-values.ts';
 import { readMember } from '../../shared/wire-kit/values.ts';
 import {
   isObject,
+  pickEmpty,
   pickUnread,
   nestFields,
   type Fields,
@@ -21,7 +22,7 @@ import * as Wire from './wire.ts';
  */
 export function keepForeign(value: Readonly<Record<string, unknown>>, at: string, fromUser: boolean): Block {
   const isState = typeof value.type === 'string' && Wire.isVendorState(value.type);
-  return buildForeignBlock(protocolName, value, at, fromUser && !isState);
+  return buildForeignBlock(protocolName, value, at, fromUser && !isState ? [unknownForm] : []);
 }
 
 /** Records the path of a new block in the client's body. */
@@ -93,9 +94,15 @@ function decodeCall(block: Wire.ToolUse, input: unknown): Block {
   const caller: unknown = block.caller;
   // The model made the call, not code that it wrote: other protocols only have such calls.
   const isDirect = isObject(caller) && caller.type === 'direct' && Object.keys(caller).length === 1;
-  const read = ['id', 'name', 'input'];
-  const sides = isDirect ? keepSides(block, [...read, 'caller'], {}, ['direct']) : keepSides(block, read);
-  return { type: 'tool-call', id, name, arguments: JSON.stringify(input), ...sides };
+  const written = isDirect ? { caller } : {};
+  return {
+    type: 'tool-call',
+    id,
+    name,
+    arguments: JSON.stringify(input),
+    ...keepSides(block, ['id', 'name', 'input', ...Object.keys(written)]),
+    ...bag.keep({}, [], written),
+  };
 }
 
 const untypedSource = ['type', 'data', 'url', 'file_id', 'content'];
@@ -171,13 +178,9 @@ function decodeThinking(block: Wire.Thinking): Block {
     return { type: 'reasoning', text: '', opaque, ...keepSides(block, ['data']) };
   }
   const { thinking: text, signature } = block;
-  const sides = keepSides(
-    block,
-    ['thinking', 'signature'],
-    signature === null ? { signature } : {},
-    signature === '' ? ['empty-signature'] : [],
-  );
-  if (!signature) return { type: 'reasoning', text, ...sides };
+  const sides = keepSides(block, ['thinking', 'signature']);
+  if (!signature)
+    return { type: 'reasoning', text, ...sides, ...bag.keep({}, [], pickEmpty(block, ['signature'])) };
   return {
     type: 'reasoning',
     text,

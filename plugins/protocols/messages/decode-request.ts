@@ -5,6 +5,7 @@
  */
 import type { HostedTool, CanonicalRequest, Tool, ToolChoice, Reasoning } from '../../../core/index.ts';
 import {
+  pickEmpty,
   pickOwnFields,
   pickUnread,
   nestFields,
@@ -60,12 +61,11 @@ export function decodeRequest(wire: Wire.Request, text: string): CanonicalReques
     user: wire.metadata?.user_id ?? undefined,
     serviceTier: wire.service_tier ? (tiers.get(wire.service_tier) ?? wire.service_tier) : undefined,
     names: isOlder ? { ...readNames(thinking), format: Wire.olderFormat } : readNames(thinking),
-    ...bag.keep(rest, [
-      'read',
-      ...(wire.stream === false ? ['stream-false'] : []),
-      ...(isOlder ? [Wire.olderFormat] : []),
-      ...thinking.form,
-    ]),
+    ...bag.keep(
+      rest,
+      ['read', ...(isOlder ? [Wire.olderFormat] : []), ...thinking.form],
+      pickEmpty(wire, ['stream', 'metadata', 'output_config']),
+    ),
   };
 }
 
@@ -82,14 +82,7 @@ function collectLeftover(wire: Wire.Request): Fields {
   return {
     ...nestFields('metadata', pickUnread(wire.metadata ?? {}, ['user_id'])),
     ...nestFields('output_config', pickUnread(wire.output_config ?? {}, read)),
-    ...keepEmpty('metadata', wire.metadata),
-    ...keepEmpty('output_config', wire.output_config),
   };
-}
-
-/** Keeps an empty object, so that the encoder can restore it. */
-function keepEmpty(name: string, value: object | null | undefined): Fields {
-  return value && Object.keys(value).length === 0 ? { [name]: {} } : {};
 }
 
 const displays: ReadonlyMap<string, NonNullable<Reasoning['display']>> = new Map([
@@ -159,7 +152,7 @@ function decodeTool(tool: Wire.Tool): Tool {
     schema: tool.input_schema,
     strict: tool.strict ?? undefined,
     ...decodeMark(tool),
-    ...bag.keep(rest, tool.type === 'custom' ? ['typed'] : []),
+    ...bag.keep(rest, [], tool.type === 'custom' ? { type: tool.type } : {}),
   };
 }
 

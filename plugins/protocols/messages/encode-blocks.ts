@@ -74,10 +74,7 @@ function encodeReasoning(
     loseThoughts(path, lose);
     return [];
   }
-  if (opaque.length === 0) {
-    const signature = bag.getForm(block).includes('empty-signature') ? '' : undefined;
-    return [overlay(fields, { type: 'thinking', thinking: text, signature })];
-  }
+  if (opaque.length === 0) return [overlay(fields, { type: 'thinking', thinking: text })];
   return opaque.map(({ kind, value }) => {
     if (kind === 'encrypted') return overlay(fields, { type: 'redacted_thinking', data: value });
     return overlay(fields, { type: 'thinking', thinking: text, signature: value });
@@ -91,14 +88,7 @@ function encodeCall(block: BlockOf<'tool-call'>, path: string, encoding: Encodin
   loseState(block, path, encoding);
   const parsed = custom ? { input: text } : parseArguments(text);
   if (!parsed) lose(`${path}.arguments`, 'not a JSON object; sent as text in "_raw"', 'approximated');
-  const caller = bag.getForm(block).includes('direct') ? { caller: { type: 'direct' } } : {};
-  return {
-    type: 'tool_use',
-    id: fitCallId(id),
-    name: fitName(name),
-    input: parsed ?? { _raw: text },
-    ...caller,
-  };
+  return { type: 'tool_use', id: fitCallId(id), name: fitName(name), input: parsed ?? { _raw: text } };
 }
 
 function encodeResult(block: BlockOf<'tool-result'>, path: string, encoding: Encoding): Fields {

@@ -36,7 +36,7 @@ export function encodeRequest(
     max_tokens: limit,
     system: addInstruction(system, instruction),
     messages,
-    stream: request.stream || (bag.getForm(request).includes('stream-false') ? false : undefined),
+    stream: request.stream || undefined,
     tools,
     tool_choice: choice,
     thinking,
@@ -56,7 +56,7 @@ export function encodeRequest(
 
 /** Encodes the effort and the format. The format returns to the field that the client sent it in. */
 function encodeOutput(request: CanonicalRequest, effort: unknown, format: unknown): Fields {
-  if (bag.getForm(request).includes(olderFormat))
+  if (bag.has(request, olderFormat))
     return { output_config: effort === undefined ? undefined : { effort }, [olderFormat]: format };
   return { output_config: effort === undefined && format === undefined ? undefined : { effort, format } };
 }

@@ -79,7 +79,7 @@ function encodeTool(tool: Tool, path: string, encoding: Encoding): Fields[] {
     const { description, schema } = convertToFunction(tool, path, lose);
     return [overlay(fields, { name, description, input_schema: schema, cache_control })];
   }
-  if (bag.getForm(tool).includes('built-in')) return [overlay(fields, { name, cache_control })];
+  if (bag.has(tool, 'built-in')) return [overlay(fields, { name, cache_control })];
   const { description, schema } = tool;
   const isKept = own || (tool.strict && model.capabilities.structuredOutput);
   const strict = isKept ? (tool.strict ?? undefined) : undefined;
@@ -87,7 +87,6 @@ function encodeTool(tool: Tool, path: string, encoding: Encoding): Fields[] {
     lose(`${path}.strict`, 'the model does not enforce schemas', 'model');
   return [
     overlay(fields, {
-      type: bag.getForm(tool).includes('typed') ? 'custom' : undefined,
       name,
       description,
       input_schema: own && isObject(schema) ? schema : fitInputSchema(tool, path, strict ?? false, lose),

@@ -23,7 +23,7 @@ export const count: CountSide = {
   buildAddress: (calls) => calls.replace(/(?=\?|$)/, '/input_tokens'),
   encodeRequest(request, model) {
     const { body, losses } = encodeRequest(request, model, undefined);
-    if (!isObject(body) || bag.getForm(request).includes('read')) return { body, losses };
+    if (!isObject(body) || bag.has(request, 'read')) return { body, losses };
     const fields: Fields = body;
     return {
       body: Object.fromEntries(

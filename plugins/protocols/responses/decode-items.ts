@@ -5,11 +5,10 @@
  * one.
  */
 import type { Block, Opaque, Turn, MediaBlock, TextBlock } from '../../../core/index.ts';
-import { buildEchoBlock, buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
+import { buildForeignBlock, echoForm, unknownForm } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { decodeContent } from './decode-parts.ts';
-import { noteHead, headNames } from './item-notes.ts';
 import type { ReadItem } from './read-items.ts';
 import { readSealed, findSealer, type Sealed } from './sealed.ts';
 import type { ToolNames } from './tool-names.ts';
@@ -129,7 +128,7 @@ function decodeItem(read: ReadItem, at: string, reading: Reading): Turn | undefi
       return buildAssistantTurn(decodeCall(read.item, at, reading), at);
     case 'call-output':
       if (reading.foreignCalls.has(read.item.call_id))
-        return buildAssistantTurn(buildForeignBlock(protocolName, read.item, at, false), at);
+        return buildAssistantTurn(buildForeignBlock(protocolName, read.item, at), at);
       return { role: 'tool', blocks: [decodeOutput(read.item, at)], at };
     case 'reasoning': {
       const block = decodeReasoning(read.item, at, reading.sealer);
@@ -138,16 +137,29 @@ function decodeItem(read: ReadItem, at: string, reading: Reading): Turn | undefi
     case 'image-call':
       return buildAssistantTurn(decodeImageCall(read.item, at), at);
     case 'more-tools':
-      return buildAssistantTurn(buildEchoBlock(protocolName, read.item, at), at);
+      return buildAssistantTurn(buildForeignBlock(protocolName, read.item, at, [echoForm]), at);
     case 'other':
       return read.unknownRole
-        ? { role: 'user', blocks: [buildForeignBlock(protocolName, read.item, `${at}.role`, true)], at }
-        : buildAssistantTurn(buildForeignBlock(protocolName, read.item, at, false), at);
+        ? {
+            role: 'user',
+            blocks: [buildForeignBlock(protocolName, read.item, `${at}.role`, [unknownForm])],
+            at,
+          }
+        : buildAssistantTurn(buildForeignBlock(protocolName, read.item, at), at);
   }
 }
 
 function buildAssistantTurn(block: Block, at: string): Turn {
   return { role: 'assistant', blocks: [block], at };
+}
+
+/** An item's type (which clients may omit), id and status. They mean nothing to another provider. */
+export const headNames = ['type', 'id', 'status'];
+
+function readHead(item: Fields): Fields {
+  return Object.fromEntries(
+    headNames.flatMap((name) => (typeof item[name] === 'string' ? [[name, item[name]]] : [])),
+  );
 }
 
 const knownStatuses = new Set(['in_progress', 'completed', 'incomplete']);
@@ -157,14 +169,13 @@ function decodeMessage(message: Wire.Message, at: string): Turn {
   const blocks: Block[] = decodeContent(content, `${at}.content`, role);
   const isUsual =
     message.status === undefined || message.status === null || knownStatuses.has(message.status);
-  const head = isUsual ? headNames : (['type', 'id'] as const);
-  const rest = pickUnread(message, [...head, 'role', 'content']);
-  const form = [...noteHead(message, head), ...(typeof content === 'string' ? ['string'] : [])];
+  const rest = pickUnread(message, [...(isUsual ? headNames : ['type', 'id']), 'role', 'content']);
+  const head = readHead(message);
+  const form = typeof content === 'string' ? ['string'] : [];
   const [first, ...others] = blocks;
-  if (role !== 'assistant' || !first) return { role, blocks, at, ...bag.keep(rest, form) };
-  const fields = { ...bag.getFields(first), ...nestFields('item', rest) };
-  const opening = { ...first, ...bag.keep(fields, ['message', ...form, ...bag.getForm(first)]) };
-  return { role, blocks: [opening, ...others], at };
+  if (role !== 'assistant' || !first) return { role, blocks, at, ...bag.keep(rest, form, head) };
+  const sides = bag.add(first, nestFields('item', rest), ['message', ...form], nestFields('item', head));
+  return { role, blocks: [{ ...first, ...sides }, ...others], at };
 }
 
 function decodeCall(item: WireCall, at: string, { names, sealed }: Reading): Block {
@@ -172,7 +183,6 @@ function decodeCall(item: WireCall, at: string, { names, sealed }: Reading): Blo
   const name = names.toCanonical({ name: item.name, namespace });
   const opaque = sealed.get(item) ?? [];
   const custom = item.type === 'custom_tool_call';
-  const form = [...noteHead(item), ...(name === item.name ? [] : [`name=${item.name}`])];
   return {
     type: 'tool-call',
     id: item.call_id,
@@ -182,7 +192,11 @@ function decodeCall(item: WireCall, at: string, { names, sealed }: Reading): Blo
     namespace,
     ...(opaque.length > 0 ? { opaque: [...opaque] } : {}),
     at,
-    ...bag.keep(pickUnread(item, [...headNames, 'call_id', 'name', 'namespace', 'arguments', 'input']), form),
+    ...bag.keep(
+      pickUnread(item, [...headNames, 'call_id', 'name', 'namespace', 'arguments', 'input']),
+      name === item.name ? [] : [`name:${item.name}`],
+      readHead(item),
+    ),
   };
 }
 
@@ -193,7 +207,7 @@ function decodeOutput(item: Wire.CallOutput, at: string): Block {
     if (block.type === 'refusal') return [{ type: 'text', text: block.text, at: block.at }];
     return block.type === 'foreign' ? [] : [block];
   });
-  const form = [...noteHead(item), ...(typeof output === 'string' ? ['string'] : [])];
+  const form = typeof output === 'string' ? ['string'] : [];
   // If only this protocol knows a part, the complete output is kept.
   const read = [...headNames, 'call_id', ...(content.length < parts.length ? [] : ['output'])];
   return {
@@ -202,7 +216,7 @@ function decodeOutput(item: Wire.CallOutput, at: string): Block {
     content,
     ...(item.type === 'custom_tool_call_output' ? { custom: true } : {}),
     at,
-    ...bag.keep(pickUnread(item, read), form),
+    ...bag.keep(pickUnread(item, read), form, readHead(item)),
   };
 }
 
@@ -224,10 +238,9 @@ function decodeReasoning(item: Wire.Reasoning, at: string, sealer: string): Bloc
     ...(raw && summary?.length === 0 ? ['summary'] : []),
   ];
   const form = [
-    ...noteHead(item),
     ...(raw ? ['content'] : []),
-    ...(summary ? [`summary=${summary.length}`] : []),
-    `parts=${texts.map(({ length }) => length).join()}`,
+    ...(summary ? ['summary'] : []),
+    `parts:${texts.map(({ length }) => length).join()}`,
   ];
   const left = parts.map((part) => pickUnread(part, ['type', 'text']));
   const typeless = parts.some(({ type }) => type === undefined) ? ['typeless'] : [];
@@ -241,20 +254,22 @@ function decodeReasoning(item: Wire.Reasoning, at: string, sealer: string): Bloc
     ...(raw ? {} : { summary: true }),
     ...(sealed ? { opaque: [sealed.opaque] } : {}),
     at,
-    ...bag.keep(rest, [...form, ...typeless]),
+    ...bag.keep(rest, [...form, ...typeless], readHead(item)),
   };
 }
 
 /** Decodes an image from an earlier response that the client sends back. */
 function decodeImageCall(item: Wire.ImageCall, at: string): Block {
   const format = item.output_format ?? undefined;
-  const form = ['image-call', ...noteHead(item), ...(format ? [`format=${format}`] : [])];
   return {
     type: 'media',
     kind: 'image',
     source: { type: 'base64', data: item.result ?? '' },
     mediaType: `image/${format ?? 'png'}`,
     at,
-    ...bag.keep(pickUnread(item, [...headNames, 'result', 'output_format']), form),
+    ...bag.keep(pickUnread(item, [...headNames, 'result', 'output_format']), ['image-call'], {
+      ...readHead(item),
+      ...(format ? { output_format: format } : {}),
+    }),
   };
 }

@@ -11,8 +11,7 @@ import { isObject, pickUnread, type Fields } from '../../shared/wire-kit/vendor-
 import { decodeAnnotation } from './annotations.ts';
 import { bag } from './bag.ts';
 import { decodeHostedItem, decodePartialImage } from './decode-hosted-items.ts';
-import { partBreak } from './decode-items.ts';
-import { headNames } from './item-notes.ts';
+import { headNames, partBreak } from './decode-items.ts';
 import { readSealed } from './sealed.ts';
 import type { ToolNames } from './tool-names.ts';
 

@@ -2,8 +2,8 @@
 import type { MediaBlock, BlockOf, TextBlock } from '../../../core/index.ts';
 import { decodeCache, readCacheLeftover } from '../../shared/wire-kit/cache-breakpoint.ts';
 import { toAudioType, readFileData, readUrl, type ReadMedium } from '../../shared/wire-kit/media.ts';
-import { markUnknown } from '../../shared/wire-kit/open-values.ts';
-import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { unknownForm } from '../../shared/wire-kit/open-values.ts';
+import { pickEmpty, pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import * as Wire from './wire.ts';
 
@@ -20,16 +20,9 @@ export function getTextType(role: string): 'input_text' | 'output_text' {
 /** Note on a foreign block that was a part of a message and not an item. */
 export const partNote = 'part';
 
-/** Marks an unknown part of a user's message: without it, another provider's answer would be worthless. */
 function keepForeign(value: Fields, at: string, role: string): ForeignPart {
-  const notes = role === 'assistant' ? [] : bag.getForm(markUnknown(protocolName));
-  return {
-    type: 'foreign',
-    protocol: protocolName,
-    value,
-    at,
-    form: { [protocolName]: [...notes, partNote] },
-  };
+  const form = role === 'assistant' ? [partNote] : [unknownForm, partNote];
+  return { type: 'foreign', protocol: protocolName, value, at, form: { [protocolName]: form } };
 }
 
 /** `at` is the path of the content in the client's body. */
@@ -78,7 +71,7 @@ function pickRest(part: object, known: readonly string[]): Fields {
 }
 
 function noteTextType(kind: string, role: string): string[] {
-  return kind === getTextType(role) ? [] : [`kind=${kind}`];
+  return kind === getTextType(role) ? [] : [`kind:${kind}`];
 }
 
 function decodeInputText(part: Extract<Wire.Part, { type: 'input_text' }>, role: string): TextBlock {
@@ -88,14 +81,11 @@ function decodeInputText(part: Extract<Wire.Part, { type: 'input_text' }>, role:
   return { type: 'text', text: part.text, ...decodeCache(part), ...sides };
 }
 
-/** Clients send parts of replies back with empty lists. As notes, these are not reported as lost. */
+/** Clients send parts of replies back with empty lists. */
 function decodeOutputText(part: Extract<Wire.Part, { type: 'output_text' }>, role: string): TextBlock {
-  const empty = (['annotations', 'logprobs'] as const).filter((name) => part[name]?.length === 0);
-  return {
-    type: 'text',
-    text: part.text,
-    ...bag.keep(pickRest(part, ['text', ...empty]), [...noteTextType(part.type, role), ...empty]),
-  };
+  const empty = pickEmpty(part, ['annotations', 'logprobs']);
+  const rest = pickRest(part, ['text', ...Object.keys(empty)]);
+  return { type: 'text', text: part.text, ...bag.keep(rest, noteTextType(part.type, role), empty) };
 }
 
 type MediaPart = Extract<Wire.Part, { type: 'input_image' | 'input_file' }>;

@@ -4,6 +4,7 @@
  */
 import type { CanonicalRequest, Turn, Format } from '../../../core/index.ts';
 import {
+  pickEmpty,
   pickOwnFields,
   pickUnread,
   nestFields,
@@ -26,7 +27,7 @@ const readFields = splitNames(`
 
 export const encryptedReasoning = 'reasoning.encrypted_content';
 export const textLogprobs = 'message.output_text.logprobs';
-/** Values of `include` that are canonical, or that the encoder adds itself. */
+/** Values of `include` that are canonical, or that the encoder adds itself. Any other is lost elsewhere. */
 const knownIncludes = new Set([encryptedReasoning, textLogprobs]);
 
 export function decodeRequest({ wire, items, tools: readTools }: ReadRequest): CanonicalRequest {
@@ -54,7 +55,11 @@ export function decodeRequest({ wire, items, tools: readTools }: ReadRequest): C
     serviceTier: wire.service_tier ?? undefined,
     cacheKey: wire.prompt_cache_key ?? undefined,
     names: readNames(wire),
-    ...bag.keep(collectLeftover(wire, toolChoice !== undefined), ['read', ...collectNotes(wire)]),
+    ...bag.keep(
+      collectLeftover(wire, toolChoice !== undefined),
+      ['read', ...collectNotes(wire)],
+      collectWritten(wire),
+    ),
   };
   return { ...head, turns: [...decodeInstructions(wire), ...decodeInput(wire, items, new ToolNames(head))] };
 }
@@ -86,24 +91,24 @@ function hasOnlySafetyIdentifier({ user, safety_identifier: safety }: Wire.Reque
   return typeof user !== 'string' && typeof safety === 'string';
 }
 
-/** Collects notes on the client's spelling, and on fields about storage, which other protocols lack. */
 function collectNotes(wire: Wire.Request): string[] {
   const form: string[] = [];
-  if (wire.stream === false) form.push('stream-false');
-  if (wire.background === false) form.push('background-false');
-  if (wire.instructions === '') form.push('instructions-empty');
   if (wire.input === undefined) form.push('no-input');
   if (wire.top_logprobs === 0) form.push('top-logprobs-zero');
-  if (typeof wire.store === 'boolean') form.push(`store=${wire.store}`);
-  if (wire.truncation) form.push(`truncation=${wire.truncation}`);
   if (hasOnlySafetyIdentifier(wire)) form.push('safety-identifier');
-  if (wire.include) form.push('include');
-  for (const name of wire.include ?? []) form.push(`include=${name}`);
-  if (wire.reasoning) form.push('reasoning');
-  if (wire.reasoning?.summary) form.push(`summary=${wire.reasoning.summary}`);
-  if (wire.text) form.push('text');
-  if (wire.text?.format?.type === 'text') form.push('format-text');
+  if (wire.reasoning?.summary) form.push(`summary:${wire.reasoning.summary}`);
   return form;
+}
+
+/** Collects fields about storage, which other protocols lack, and those that mean the same as none. */
+function collectWritten(wire: Wire.Request): Fields {
+  const { store, truncation, include } = wire;
+  return {
+    ...pickEmpty(wire, ['stream', 'background', 'instructions', 'reasoning', 'text']),
+    ...(typeof store === 'boolean' ? { store } : {}),
+    ...(truncation ? { truncation } : {}),
+    ...(include ? { include } : {}),
+  };
 }
 
 const truncations = new Set(['auto', 'disabled']);
@@ -114,11 +119,11 @@ const reasoningFields = new Set([...effortAlone, 'summary']);
 function collectLeftover(wire: Wire.Request, choiceRead: boolean): Fields {
   const known = new Set(readFields);
   if (choiceRead) known.add('tool_choice');
-  const include = wire.include?.filter((name) => !knownIncludes.has(name)) ?? [];
+  const { include } = wire;
   const truncates = wire.truncation && !truncations.has(wire.truncation);
   return {
     ...pickOwnFields(wire, known),
-    ...(include.length > 0 ? { include } : {}),
+    ...(include?.every((name) => knownIncludes.has(name)) === false ? { include } : {}),
     ...nestFields(
       'reasoning',
       pickUnread(wire.reasoning ?? {}, isUsualSummary(wire) ? reasoningFields : effortAlone),

@@ -71,7 +71,7 @@ function decodeTool(tool: Wire.FlatTool, place: ToolPlace, taken: Set<string>): 
     ...pickUnread(tool, tool.type === 'function' ? functionFields : customFields),
     ...nestFields('namespace', about),
   };
-  const allNotes = name === wireName ? notes : [...notes, `name=${wireName}`];
+  const allNotes = name === wireName ? notes : [...notes, `name:${wireName}`];
   const common = {
     name,
     description: description ?? undefined,

@@ -5,14 +5,13 @@
 import type { Block, Turn, BlockOf } from '../../../core/index.ts';
 import { encodeCache } from '../../shared/wire-kit/cache-breakpoint.ts';
 import { loseForeign, loseSeal, loseThoughts } from '../../shared/wire-kit/losses.ts';
-import { readList, readObject } from '../../shared/wire-kit/values.ts';
+import { readList, readObject, readText } from '../../shared/wire-kit/values.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { partBreak } from './decode-items.ts';
 import { partNote, type ForeignPart, type ContentBlock } from './decode-parts.ts';
 import { encodeParts, joinParts } from './encode-parts.ts';
 import type { Encoding } from './encoding.ts';
-import { restoreHead, readNote } from './item-notes.ts';
 import { isGatewayId } from './response-object.ts';
 import { fitName, hashShort } from './tool-names.ts';
 
@@ -43,7 +42,7 @@ export function encodeItems(turns: readonly Turn[], encoding: Encoding): Fields[
     );
   }
   return turns.flatMap((turn, index) =>
-    bag.getForm(turn).includes('instructions') ? [] : encodeTurn(turn, `turns[${index}]`, encoding),
+    bag.has(turn, 'instructions') ? [] : encodeTurn(turn, `turns[${index}]`, encoding),
   );
 }
 
@@ -64,13 +63,12 @@ function encodeTurn(turn: Turn, at: string, encoding: Encoding): Fields[] {
     // Gemini ends a stream with an empty text, even after tool calls.
     if (block.type === 'text' && block.text === '' && turn.role === 'assistant' && !encoding.own) continue;
     if (isSpoken(block)) {
-      if (!open || bag.getForm(block).includes('message')) {
+      if (!open || bag.has(block, 'message')) {
         open = startMessage(turn, block);
         entries.push({ path, message: open });
       }
       const parts = encodeParts(block, turn.role, path, encoding);
-      for (const part of parts)
-        open.parts.push(bag.getForm(block).includes('message') ? omitItem(part) : part);
+      for (const part of parts) open.parts.push(bag.has(block, 'message') ? omitItem(part) : part);
       continue;
     }
     open = undefined;
@@ -81,16 +79,16 @@ function encodeTurn(turn: Turn, at: string, encoding: Encoding): Fields[] {
   return dropTrailingReasoning(entries, encoding).map((entry) => {
     if ('item' in entry) return entry.item;
     const { parts, fields, form } = entry.message;
-    return overlay(fields, { ...restoreHead(form), role, content: joinParts(parts, form, encoding.own) });
+    return overlay(fields, { role, content: joinParts(parts, form, encoding.own) });
   });
 }
 
 function isSpoken(block: Block): block is ContentBlock | ForeignPart {
-  if (block.type === 'foreign') return bag.getForm(block).includes(partNote);
+  if (block.type === 'foreign') return bag.has(block, partNote);
   return (
     block.type === 'text' ||
     block.type === 'refusal' ||
-    (block.type === 'media' && !bag.getForm(block).includes('image-call'))
+    (block.type === 'media' && !bag.has(block, 'image-call'))
   );
 }
 
@@ -144,8 +142,6 @@ function encodeBlock(
     case 'media':
       return overlay(bag.getFields(block), {
         type: 'image_generation_call',
-        ...restoreHead(bag.getForm(block)),
-        output_format: readNote(bag.getForm(block), 'format'),
         result: block.source.type === 'base64' ? block.source.data : undefined,
       });
     case 'foreign':
@@ -168,12 +164,10 @@ function encodeCall(block: BlockOf<'tool-call'>, path: string, { own, names, los
     name: own ? block.name : fitName(block.name),
     namespace: block.namespace,
   };
-  const form = bag.getForm(block);
   const called = {
-    name: readNote(form, 'name') ?? name,
+    name: bag.findNote(block, 'name') ?? name,
     namespace: own ? block.namespace : namespace,
     call_id: fitCallId(block.id, own),
-    ...restoreHead(form),
   };
   if (block.custom)
     return overlay(bag.getFields(block), { type: 'custom_tool_call', ...called, input: block.arguments });
@@ -187,7 +181,6 @@ function encodeCall(block: BlockOf<'tool-call'>, path: string, { own, names, los
 function encodeResult(block: BlockOf<'tool-result'>, path: string, encoding: Encoding): Fields {
   const { own, customCalls, lose } = encoding;
   if (block.isError) lose(`${path}.isError`, 'responses cannot mark a failed tool result');
-  const form = bag.getForm(block);
   // If only this protocol knew a part, the complete output was kept.
   const { output } = bag.getFields(block);
   const parts = block.content.flatMap((part, position) =>
@@ -199,9 +192,8 @@ function encodeResult(block: BlockOf<'tool-result'>, path: string, encoding: Enc
   const custom = block.custom ?? (!own && customCalls.has(block.callId));
   return overlay(bag.getFields(block), {
     type: custom ? 'custom_tool_call_output' : 'function_call_output',
-    ...restoreHead(form),
     call_id: fitCallId(block.callId, own),
-    output: output ?? joinParts(parts, form, own),
+    output: output ?? joinParts(parts, bag.getForm(block), own),
   });
 }
 
@@ -213,30 +205,29 @@ function encodeReasoning(
 ): Fields | undefined {
   const { opaque = [], text } = block;
   const [sealed] = opaque;
-  const isMadeHere = !sealed && isGatewayId(readNote(bag.getForm(block), 'id') ?? '');
+  const { parts: unread, ...fields } = bag.getFields(block);
+  const isMadeHere = !sealed && isGatewayId(readText(fields.id));
   if (opaque.some(({ vendor }) => vendor !== owner) || (!own && !sealed) || isMadeHere) {
     loseThoughts(path, lose);
     return undefined;
   }
   const form = bag.getForm(block);
-  const { parts: unread, ...fields } = bag.getFields(block);
   const unreadFields = readList(unread);
   const raw = form.includes('content');
   const type = raw ? 'reasoning_text' : 'summary_text';
-  const texts = splitText(text, readNote(form, 'parts'));
+  const texts = splitText(text, bag.findNote(block, 'parts'));
   const parts = texts.map((part, index): Fields =>
     overlay(readObject(unreadFields[index]), {
       type: form.includes('typeless') ? undefined : type,
       text: part,
     }),
   );
-  const summary = readNote(form, 'summary');
+  const hasSummary = form.includes('summary');
   return overlay(fields, {
     type: 'reasoning',
-    ...restoreHead(form),
     ...(raw
-      ? { summary: summary === undefined ? undefined : [], content: parts }
-      : { summary: own && summary === undefined ? undefined : parts }),
+      ? { summary: hasSummary ? [] : undefined, content: parts }
+      : { summary: own && !hasSummary ? undefined : parts }),
     encrypted_content: sealed?.value,
   });
 }

@@ -3,7 +3,7 @@
  * cannot express is reported as lost. If the answer would be worthless without it (a video, another vendor's
  * file), the call is refused.
  */
-import type { MediaBlock, TextBlock } from '../../../core/index.ts';
+import type { MediaBlock } from '../../../core/index.ts';
 import { encodeCache } from '../../shared/wire-kit/cache-breakpoint.ts';
 import { refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
 import {
@@ -18,7 +18,6 @@ import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { getTextType, type ForeignPart, type ContentBlock } from './decode-parts.ts';
 import type { Encoding } from './encoding.ts';
-import { readNote } from './item-notes.ts';
 
 /** Usually returns one part. Returns none if it is lost, and two if a document has a context text. */
 export function encodeParts(
@@ -43,22 +42,11 @@ function encodeContent(
   path: string,
   encoding: Encoding,
 ): Fields | undefined {
-  if (block.type === 'text') return encodeText(block, role);
+  if (block.type === 'text')
+    return { type: bag.findNote(block, 'kind') ?? getTextType(role), text: block.text };
   if (block.type === 'refusal') return { type: 'refusal', refusal: block.text };
   if (block.type === 'foreign') return block.value;
   return encodeMedia(block, path, encoding);
-}
-
-function encodeText(block: TextBlock, role: string): Fields {
-  const form = bag.getForm(block);
-  const empty = form
-    .filter((word) => word === 'annotations' || word === 'logprobs')
-    .map((name) => [name, []]);
-  return {
-    type: readNote(form, 'kind') ?? getTextType(role),
-    text: block.text,
-    ...Object.fromEntries(empty),
-  };
 }
 
 function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Fields | undefined {

@@ -36,7 +36,6 @@ import { encryptedReasoning, textLogprobs } from './decode-request.ts';
 import { encodeItems, findCustomCallIds } from './encode-items.ts';
 import { encodeTools } from './encode-tools.ts';
 import { type Encoding, readFlags } from './encoding.ts';
-import { readNote } from './item-notes.ts';
 import { ToolNames } from './tool-names.ts';
 
 export function encodeRequest(
@@ -46,7 +45,6 @@ export function encodeRequest(
 ): EncodedRequest {
   const { losses, ...facts } = startEncoding(original, model, bag);
   const { own, lose } = facts;
-  const form = bag.getForm(original);
   const request = own ? original : { ...original, turns: [...makeCallIdsUnique(original.turns)] };
   const encoding: Encoding = {
     ...facts,
@@ -63,7 +61,7 @@ export function encodeRequest(
     {
       model: model.upstream,
       ...encodeConversation(request, plan, encoding),
-      stream: request.stream || (form.includes('stream-false') ? false : undefined),
+      stream: request.stream || undefined,
       max_output_tokens: fitLimit(outputLimit ?? request.outputLimit, model, {
         own,
         least: leastLimit,
@@ -99,17 +97,16 @@ function checkStops({ stop = [] }: CanonicalRequest): readonly string[] {
 }
 
 function encodeConversation(request: CanonicalRequest, plan: FormatPlan, encoding: Encoding): Fields {
-  const instructions = request.turns.find((turn) => bag.getForm(turn).includes('instructions'));
+  const instructions = request.turns.find((turn) => bag.has(turn, 'instructions'));
   const spoken = request.turns.filter((turn) => turn !== instructions);
   return {
-    instructions: encodeInstructions(instructions, bag.getForm(request)),
+    instructions: encodeInstructions(instructions),
     input: encodeInput(request, spoken, plan, encoding),
   };
 }
 
-function encodeInstructions(turn: Turn | undefined, form: readonly string[]): string | undefined {
-  if (!turn) return form.includes('instructions-empty') ? '' : undefined;
-  return turn.blocks.map((block) => (block.type === 'text' ? block.text : '')).join('\n\n');
+function encodeInstructions(turn: Turn | undefined): string | undefined {
+  return turn?.blocks.map((block) => (block.type === 'text' ? block.text : '')).join('\n\n');
 }
 
 /** Encodes the input as items, or as the single text (or nothing) that a client of this protocol wrote. */
@@ -120,10 +117,9 @@ function encodeInput(
   encoding: Encoding,
 ): unknown {
   const [block, ...more] = only?.blocks ?? [];
-  const isText =
-    others.length === 0 && more.length === 0 && block?.type === 'text' && bag.getForm(only).includes('input');
+  const isText = others.length === 0 && more.length === 0 && block?.type === 'text' && bag.has(only, 'input');
   if (isText && plan.instruction === undefined) return block.text;
-  if (bag.getForm(request).includes('no-input') || bag.getFields(request).input === null) return undefined;
+  if (bag.has(request, 'no-input') || bag.getFields(request).input === null) return undefined;
   return [...buildInstructionMessage(plan), ...encodeItems(request.turns, encoding)];
 }
 
@@ -149,7 +145,7 @@ function encodeSampling(request: CanonicalRequest, { own, model, lose }: Encodin
     if (request[path] !== undefined) lose(path, 'responses has no such field');
   if ((request.candidates ?? 1) > 1) lose('candidates', 'responses gives one answer to a call');
   fitModalities(request, { output: ['text'] }, { own, lose });
-  const isZero = bag.getForm(request).includes('top-logprobs-zero');
+  const isZero = bag.has(request, 'top-logprobs-zero');
   const top = request.logprobs?.top ?? (isZero ? 0 : undefined);
   const rows = [
     ['temperature', 'temperature', request.temperature],
@@ -167,8 +163,7 @@ function encodeSampling(request: CanonicalRequest, { own, model, lose }: Encodin
 
 function encodeReasoning(request: CanonicalRequest, { own, model, lose }: Encoding): Fields | undefined {
   const { reasoning } = request;
-  const form = bag.getForm(request);
-  if (!reasoning) return form.includes('reasoning') ? {} : undefined;
+  if (!reasoning) return undefined;
   const { budget, display } = reasoning;
   const { style, efforts } = model.capabilities.reasoning;
   const wanted = findWantedEffort(reasoning);
@@ -182,7 +177,7 @@ function encodeReasoning(request: CanonicalRequest, { own, model, lose }: Encodi
   else if (sent !== wanted) lose('reasoning.effort', `sent as "${sent}"`, 'approximated');
   // Other protocols return reasoning by default; here the request has to ask for it.
   const shown = own ? display === 'summary' || display === 'full' : display !== 'none' && sent !== 'none';
-  return { effort: sent, summary: readNote(form, 'summary') ?? (shown ? 'auto' : undefined) };
+  return { effort: sent, summary: bag.findNote(request, 'summary') ?? (shown ? 'auto' : undefined) };
 }
 
 function encodeText(request: CanonicalRequest, plan: FormatPlan, encoding: Encoding): Fields | undefined {
@@ -190,9 +185,7 @@ function encodeText(request: CanonicalRequest, plan: FormatPlan, encoding: Encod
     format: encodeFormat(request, plan, encoding),
     verbosity: fitVerbosity(request, encoding),
   };
-  return Object.values(fields).some((value) => value !== undefined) || bag.getForm(request).includes('text')
-    ? fields
-    : undefined;
+  return Object.values(fields).some((value) => value !== undefined) ? fields : undefined;
 }
 
 function encodeFormat(
@@ -256,19 +249,7 @@ function fitUser(user: string | undefined): string | undefined {
  * gateway requests sealed reasoning, except from models that do not reason: they refuse that.
  */
 function encodeState(request: CanonicalRequest, { own, model }: Encoding): Fields {
-  const form = bag.getForm(request);
-  if (own) {
-    const store = readNote(form, 'store');
-    const include = form
-      .filter((word) => word.startsWith('include='))
-      .map((word) => word.slice('include='.length));
-    return {
-      include: form.includes('include') ? include : undefined,
-      store: store === undefined ? undefined : store === 'true',
-      truncation: readNote(form, 'truncation'),
-      background: form.includes('background-false') ? false : undefined,
-    };
-  }
+  if (own) return {};
   const include = [
     ...(model.capabilities.reasoning.style === 'none' ? [] : [encryptedReasoning]),
     ...(request.logprobs && takesLogprobs(model) ? [textLogprobs] : []),

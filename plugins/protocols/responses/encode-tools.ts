@@ -69,7 +69,7 @@ function encodeToolList(tools: readonly Tool[], words: SearchWriters, encoding: 
       written.push(encodeTool(tool, path, encoding));
       continue;
     }
-    if (space?.name !== tool.namespace || bag.getForm(tool).includes('namespace')) {
+    if (space?.name !== tool.namespace || bag.has(tool, 'namespace')) {
       space = { name: tool.namespace, tools: [] };
       const about = bag.getFields(tool).namespace;
       written.push(overlay(readObject(about), { type: 'namespace', ...space }));

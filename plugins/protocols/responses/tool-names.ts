@@ -6,7 +6,6 @@
 import { createHash } from 'node:crypto';
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
 import { bag } from './bag.ts';
-import { readNote } from './item-notes.ts';
 
 export interface WireName {
   readonly name: string;
@@ -40,14 +39,14 @@ export class ToolNames {
   readonly #fromWire = new Map<string, string>();
 
   constructor(request: CanonicalRequest) {
-    const own = bag.getForm(request).includes('read');
+    const own = bag.has(request, 'read');
     for (const tool of request.tools ?? []) if (tool.type !== 'hosted') this.#add(tool, own);
   }
 
   #add(tool: Exclude<Tool, { type: 'hosted' }>, own: boolean): void {
     const { name: canonical, namespace } = tool;
     const wire = {
-      name: readNote(bag.getForm(tool), 'name') ?? (own ? canonical : fitName(canonical)),
+      name: bag.findNote(tool, 'name') ?? (own ? canonical : fitName(canonical)),
       namespace,
     };
     if (!this.#toWire.has(canonical)) this.#toWire.set(canonical, wire);

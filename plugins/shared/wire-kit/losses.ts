@@ -10,7 +10,8 @@ import {
   type ReplyContext,
   type EventOf,
 } from '../../../core/index.ts';
-import { isEcho } from './open-values.ts';
+import { echoForm } from './open-values.ts';
+import { createBag } from './vendor-bag.ts';
 
 /** Reports a loss: its canonical path, a reason, and its kind (by default the wire has no such field). */
 export type Lose = (path: string, reason: string, code?: LossCode) => void;
@@ -33,7 +34,7 @@ export function loseThoughts(path: string, lose: Lose): void {
 
 /** Reports a block that only its own protocol has, unless the request says the same in another form. */
 export function loseForeign(block: BlockOf<'foreign'>, path: string, lose: Lose): void {
-  if (!isEcho(block)) lose(path, `only ${block.protocol} has it`, 'vendor');
+  if (!createBag(block.protocol).has(block, echoForm)) lose(path, `only ${block.protocol} has it`, 'vendor');
 }
 
 /** Fields of a whole reply that a client may need. The others concern our account, or repeat the request. */

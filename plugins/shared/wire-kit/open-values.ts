@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { GatewayError, type Block, type BlockOf } from '../../../core/index.ts';
 import { readMember } from './values.ts';
-import { createBag, isObject, type Sides, type Fields } from './vendor-bag.ts';
+import { createBag, isObject, type Fields } from './vendor-bag.ts';
 
 /** A schema for objects whose `type` is not in `known`. */
 export function excludeTypes(known: ReadonlySet<unknown>): z.ZodObject<{ type: z.ZodString }, z.core.$loose> {
@@ -68,32 +68,19 @@ export function refuseUnknownWord(name: string, value: unknown, protocol: string
   );
 }
 
-const unknownForm = 'unknown';
+/** Flag of content without which an answer of a provider that does not know it is worthless. */
+export const unknownForm = 'unknown';
+/** Flag of content that the canonical request also holds in another form. */
+export const echoForm = 'echo';
 
-/** Marks content of a user's message that has no meaning outside its protocol. */
-export function markUnknown(protocol: string): Sides {
-  return createBag(protocol).keep({}, [unknownForm]);
-}
-
-/** Content that only its protocol has. `isInput`: without it, an answer of another provider is worthless. */
+/** Content that only its protocol has, with its flags. */
 export function buildForeignBlock(
   protocol: string,
   value: Fields,
   at: string,
-  isInput: boolean,
+  form: readonly string[] = [],
 ): BlockOf<'foreign'> {
-  return { type: 'foreign', protocol, value, at, ...(isInput ? markUnknown(protocol) : {}) };
-}
-
-const echoForm = 'echo';
-
-/** Content that only its protocol has, and that the canonical request also holds in another form. */
-export function buildEchoBlock(protocol: string, value: Fields, at: string): BlockOf<'foreign'> {
-  return { ...buildForeignBlock(protocol, value, at, false), ...createBag(protocol).keep({}, [echoForm]) };
-}
-
-export function isEcho(block: BlockOf<'foreign'>): boolean {
-  return createBag(block.protocol).getForm(block).includes(echoForm);
+  return { type: 'foreign', protocol, value, at, ...createBag(protocol).keep({}, form) };
 }
 
 /** Throws if a user's message has content without a meaning here: an answer would be worthless. */
@@ -101,7 +88,7 @@ export function refuseUnknown(block: Block, protocol: string, path: string): voi
   if (
     block.type !== 'foreign' ||
     block.protocol === protocol ||
-    !createBag(block.protocol).getForm(block).includes(unknownForm)
+    !createBag(block.protocol).has(block, unknownForm)
   )
     return;
   const { type } = block.value;
