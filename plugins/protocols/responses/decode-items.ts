@@ -6,6 +6,7 @@
  */
 import type { Block, Opaque, Turn, MediaBlock, TextBlock } from '../../../core/index.ts';
 import { buildForeignBlock, echoForm, unknownForm } from '../../shared/wire-kit/open-values.ts';
+import { readText } from '../../shared/wire-kit/values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { decodeContent } from './decode-parts.ts';
@@ -222,6 +223,12 @@ function decodeOutput(item: Wire.CallOutput, at: string): Block {
 
 /** Separates the parts of a summary in the canonical text. */
 export const partBreak = '\n\n';
+/** The field that tells of unknown fields in parts of reasoning, for the losses alone. */
+export const unreadParts = 'parts';
+
+export function joinReasoning(parts: readonly Fields[]): string {
+  return parts.map(({ text }) => readText(text)).join(partBreak);
+}
 
 /** Returns undefined if the item only holds the sealed state of a tool call. */
 function decodeReasoning(item: Wire.Reasoning, at: string, sealer: string): Block | undefined {
@@ -230,31 +237,22 @@ function decodeReasoning(item: Wire.Reasoning, at: string, sealer: string): Bloc
   if (typeof sealed?.owner === 'object') return undefined;
   const raw = !summary?.length && content?.length;
   const parts = (raw ? content : summary) ?? [];
-  const texts = parts.map(({ text }) => text);
   const known = [
     ...headNames,
     raw ? 'content' : 'summary',
     ...(encrypted ? ['encrypted_content'] : []),
     ...(raw && summary?.length === 0 ? ['summary'] : []),
   ];
-  const form = [
-    ...(raw ? ['content'] : []),
-    ...(summary ? ['summary'] : []),
-    `parts:${texts.map(({ length }) => length).join()}`,
-  ];
-  const left = parts.map((part) => pickUnread(part, ['type', 'text']));
-  const typeless = parts.some(({ type }) => type === undefined) ? ['typeless'] : [];
-  const rest: Fields = {
-    ...pickUnread(item, known),
-    ...(left.some((fields) => Object.keys(fields).length > 0) ? { parts: left } : {}),
-  };
+  const hasMore = parts.some((part) => Object.keys(pickUnread(part, ['type', 'text'])).length > 0);
+  const rest = { ...pickUnread(item, known), ...(hasMore ? { [unreadParts]: true } : {}) };
+  const written = { ...(summary ? { summary } : {}), ...(content ? { content } : {}) };
   return {
     type: 'reasoning',
-    text: texts.join(partBreak),
+    text: joinReasoning(parts),
     ...(raw ? {} : { summary: true }),
     ...(sealed ? { opaque: [sealed.opaque] } : {}),
     at,
-    ...bag.keep(rest, [...form, ...typeless], readHead(item)),
+    ...bag.keep(rest, [], { ...readHead(item), ...written }),
   };
 }
 

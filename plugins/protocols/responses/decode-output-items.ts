@@ -23,25 +23,32 @@ interface Part {
   ended: boolean;
 }
 
-interface Item {
+class Item {
   readonly type: string;
-  /** If it is a message: its parts by index. */
-  readonly parts: Map<number, Part>;
-  /** If it is a message: the part that began last. A new part ends it. */
-  latest: Part | undefined;
   /** If it is a message: its own fields. Its first block carries them. */
   readonly head: Fields;
-  /** If it is reasoning: the number of characters emitted of each part, by list and index. */
-  readonly reasoningSent: Map<string, number>;
   /** If it is reasoning: its id. Its sealed state is valid only with this id. */
   readonly reasoningId: BlockFacts;
+  /** If it is a message: its parts by index. */
+  readonly parts = new Map<number, Part>();
+  /** If it is a message: the part that began last. A new part ends it. */
+  latest: Part | undefined;
+  /** If it is reasoning: the number of characters emitted of each part, by list and index. */
+  readonly reasoningSent = new Map<string, number>();
   /** If it is reasoning or a call: its only block, as soon as that has begun. */
   block: number | undefined;
-  sent: number;
+  sent = 0;
   /** If it is a function call: its arguments. */
-  readonly pieces: ArgumentPieces;
+  readonly pieces = new ArgumentPieces();
   callId: string | undefined;
-  ended: boolean;
+  ended = false;
+
+  constructor(type: string, wire: Fields, followsMessage: boolean) {
+    this.type = type;
+    const rest = type === 'message' ? pickUnread(wire, [...headNames, 'role', 'content']) : {};
+    this.head = followsMessage || Object.keys(rest).length > 0 ? { item: rest } : {};
+    this.reasoningId = type === 'reasoning' && readText(wire.id) !== '' ? bag.keep({ id: wire.id }) : {};
+  }
 }
 
 export class OutputItemDecoder {
@@ -75,23 +82,9 @@ export class OutputItemDecoder {
     const known = this.#items.get(index);
     if (known) return known;
     const type = readText(wire.type);
-    const rest = type === 'message' ? pickUnread(wire, [...headNames, 'role', 'content']) : {};
-    const followsMessage = this.#latestType === 'message';
+    const item = new Item(type, wire, this.#latestType === 'message');
     this.#latestIndex = index;
     this.#latestType = type;
-    const item: Item = {
-      type,
-      parts: new Map(),
-      latest: undefined,
-      head: followsMessage || Object.keys(rest).length > 0 ? { item: rest } : {},
-      reasoningSent: new Map(),
-      reasoningId: type === 'reasoning' && readText(wire.id) !== '' ? bag.keep({ id: wire.id }) : {},
-      block: undefined,
-      sent: 0,
-      pieces: new ArgumentPieces(),
-      callId: undefined,
-      ended: false,
-    };
     this.#items.set(index, item);
     if (isCall(type)) this.#startCall(item, wire);
     return item;

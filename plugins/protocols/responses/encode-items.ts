@@ -5,10 +5,10 @@
 import type { Block, Turn, BlockOf } from '../../../core/index.ts';
 import { encodeCache } from '../../shared/wire-kit/cache-breakpoint.ts';
 import { loseForeign, loseSeal, loseThoughts } from '../../shared/wire-kit/losses.ts';
-import { readList, readObject, readText } from '../../shared/wire-kit/values.ts';
+import { readObject, readObjects, readText } from '../../shared/wire-kit/values.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
-import { partBreak } from './decode-items.ts';
+import { joinReasoning, unreadParts } from './decode-items.ts';
 import { partNote, type ForeignPart, type ContentBlock } from './decode-parts.ts';
 import { encodeParts, joinParts } from './encode-parts.ts';
 import type { Encoding } from './encoding.ts';
@@ -205,41 +205,21 @@ function encodeReasoning(
 ): Fields | undefined {
   const { opaque = [], text } = block;
   const [sealed] = opaque;
-  const { parts: unread, ...fields } = bag.getFields(block);
+  const { [unreadParts]: _more, ...fields } = bag.getFields(block);
   const isMadeHere = !sealed && isGatewayId(readText(fields.id));
   if (opaque.some(({ vendor }) => vendor !== owner) || (!own && !sealed) || isMadeHere) {
     loseThoughts(path, lose);
     return undefined;
   }
-  const form = bag.getForm(block);
-  const unreadFields = readList(unread);
-  const raw = form.includes('content');
-  const type = raw ? 'reasoning_text' : 'summary_text';
-  const texts = splitText(text, bag.findNote(block, 'parts'));
-  const parts = texts.map((part, index): Fields =>
-    overlay(readObject(unreadFields[index]), {
-      type: form.includes('typeless') ? undefined : type,
-      text: part,
-    }),
-  );
-  const hasSummary = form.includes('summary');
+  const [field, type] =
+    block.summary || fields.content === undefined
+      ? ['summary', 'summary_text']
+      : ['content', 'reasoning_text'];
+  const isUnchanged = own && joinReasoning(readObjects(fields[field])) === text;
+  const parts = text === '' ? [] : [{ type, text }];
   return overlay(fields, {
     type: 'reasoning',
-    ...(raw
-      ? { summary: hasSummary ? [] : undefined, content: parts }
-      : { summary: own && !hasSummary ? undefined : parts }),
+    [field]: isUnchanged ? undefined : parts,
     encrypted_content: sealed?.value,
   });
-}
-
-/** Splits a text into the parts it was joined from. Returns one part if the text has changed. */
-function splitText(text: string, lengths: string | undefined): string[] {
-  const parts: string[] = [];
-  let at = 0;
-  for (const length of lengths ? lengths.split(',') : []) {
-    parts.push(text.slice(at, at + Number(length)));
-    at += Number(length) + partBreak.length;
-  }
-  if (parts.join(partBreak) === text) return parts;
-  return text === '' ? [] : [text];
 }

@@ -116,7 +116,7 @@ function encodeTool(tool: OwnTool, path: string, { own, names, lose }: Encoding)
   // OpenAI treats a tool without `strict` as strict.
   const type = 'function';
   if (own) return overlay(fields, { type, name, description, parameters: tool.schema, strict: tool.strict });
-  const parameters = toObjectSchema(tool.schema, (reason) => lose(`${path}.schema`, reason, 'approximated'));
+  const parameters = toObjectSchema(tool.schema, path, lose);
   return { type, name, description, parameters, strict: fitStrict(tool, parameters, path, lose) ?? false };
 }
 

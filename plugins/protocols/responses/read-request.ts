@@ -14,13 +14,12 @@ import {
 import { writesBriefly } from '../../shared/wire-kit/cache-writes.ts';
 import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
 import { isPriced } from '../../shared/wire-kit/hosted-tools.ts';
-import { readLabels } from '../../shared/wire-kit/labels.ts';
 import { MediaMeter } from '../../shared/wire-kit/media-meter.ts';
 import { measureBase64 } from '../../shared/wire-kit/media.ts';
 import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
 import { buildChoiceError } from '../../shared/wire-kit/offered-tools.ts';
 import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
-import { ReadCall, type CallFacts } from '../../shared/wire-kit/read-call.ts';
+import { ReadCall, readLabels, type CallFacts } from '../../shared/wire-kit/read-call.ts';
 import { isObject, type Fields, splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { nativeVendor } from './bag.ts';
