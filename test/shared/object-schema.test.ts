@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { resolvePointer } from '../../core/index.ts';
+import { collectLosses } from '../../plugins/shared/wire-kit/losses.ts';
 import { fitStrict, toObjectSchema } from '../../plugins/shared/wire-kit/object-schema.ts';
 import { expectLinear } from '../support/linear.ts';
 
 function fitSchema(schema: unknown): { readonly schema: unknown; readonly reasons: number } {
-  const reasons: string[] = [];
-  return { schema: toObjectSchema(schema, (reason) => reasons.push(reason)), reasons: reasons.length };
+  const { losses, lose } = collectLosses();
+  return { schema: toObjectSchema(schema, 'tools[0]', lose), reasons: losses.length };
 }
 
 const text = { type: 'string' };

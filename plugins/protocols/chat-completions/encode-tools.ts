@@ -70,9 +70,7 @@ function encodeTool(tool: OwnTool, path: string, { own, extras, lose }: Encoding
   const name = own ? tool.name : fitName(tool.name);
   if (tool.type === 'function') {
     const isKept = own || tool.schema === undefined;
-    const parameters = isKept
-      ? tool.schema
-      : toObjectSchema(tool.schema, (reason) => lose(`${path}.schema`, reason, 'approximated'));
+    const parameters = isKept ? tool.schema : toObjectSchema(tool.schema, path, lose);
     const strict = own ? tool.strict : fitStrict(tool, parameters, path, lose);
     return overlay(fields, { type: 'function', function: { name, description, parameters, strict } });
   }

@@ -1,26 +1,26 @@
 /** Maps finish reasons, in both directions. */
 import type { FinishReason } from '../../../core/index.ts';
-import { considerCalls, lookUpReason } from '../../shared/wire-kit/finish-reason.ts';
+import { considerCalls } from '../../shared/wire-kit/finish-reason.ts';
 
-const decoded: Readonly<Record<string, FinishReason>> = {
-  stop: 'stop',
-  end_turn: 'stop',
-  eos: 'stop',
-  stop_sequence: 'stop-sequence',
-  length: 'length',
-  max_tokens: 'length',
+const decoded: ReadonlyMap<string, FinishReason> = new Map([
+  ['stop', 'stop'],
+  ['end_turn', 'stop'],
+  ['eos', 'stop'],
+  ['stop_sequence', 'stop-sequence'],
+  ['length', 'length'],
+  ['max_tokens', 'length'],
   // Mistral: the context is full.
-  model_length: 'context-length',
-  tool_calls: 'tool-calls',
-  function_call: 'tool-calls',
-  content_filter: 'content-filter',
+  ['model_length', 'context-length'],
+  ['tool_calls', 'tool-calls'],
+  ['function_call', 'tool-calls'],
+  ['content_filter', 'content-filter'],
   // OpenRouter: the provider failed. DeepSeek: it is out of capacity.
-  error: 'error',
-  insufficient_system_resource: 'error',
-};
+  ['error', 'error'],
+  ['insufficient_system_resource', 'error'],
+]);
 
 export function decodeFinish(raw: string, calls: boolean): FinishReason {
-  return considerCalls(lookUpReason(decoded, raw), calls);
+  return considerCalls(decoded.get(raw) ?? 'other', calls);
 }
 
 /** A paused or failed turn is unfinished. `length` is this protocol's only reason for that. */

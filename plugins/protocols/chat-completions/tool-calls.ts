@@ -25,41 +25,44 @@ export interface ReplySink {
   readonly findTool: FindTool;
 }
 
-interface Call {
+class Call {
   readonly ordinal: number;
+  readonly custom: boolean;
   /** Undefined until the name is known, since the start of a call's block holds it. */
   block: number | undefined;
-  id: string;
-  name: string;
-  custom: boolean;
+  id = '';
+  name = '';
   /** Whether a custom tool was offered as a function, so that its input is unwrapped at the end. */
-  isWrapped: boolean;
-  readonly transcript: Transcript;
+  isWrapped = false;
+  readonly transcript = new Transcript();
   /** Arguments that are not emitted yet. */
-  pending: string;
-  readonly end: JsonEnd;
+  pending = '';
+  readonly opaque: Opaque[] = [];
+  readonly #end = new JsonEnd();
   /** Whether the arguments are a complete object; undefined until `isWhole` parses them. */
-  isObject: boolean | undefined;
-  readonly opaque: Opaque[];
+  #isObject: boolean | undefined;
+
+  constructor(ordinal: number, custom: boolean) {
+    this.ordinal = ordinal;
+    this.custom = custom;
+  }
+
+  addText(text: string): void {
+    this.transcript.add(text);
+    this.pending += text;
+    this.#end.add(text);
+    this.#isObject = undefined;
+  }
+
+  /** Whether the arguments are a complete object. Parses them only if all brackets are closed. */
+  get isWhole(): boolean {
+    return this.#end.closed && (this.#isObject ??= isObject(parseJson(this.transcript.text)));
+  }
 }
 
 /** Arguments should be JSON text, but some providers send the object itself. */
 function readArguments(value: unknown): string {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : readText(value);
-}
-
-function addText(call: Call, text: string): void {
-  call.transcript.add(text);
-  call.pending += text;
-  call.end.add(text);
-  call.isObject = undefined;
-}
-
-/** Whether a call's arguments are a complete object. Parses them only if all brackets are closed. */
-function isWhole(call: Call): boolean {
-  if (!call.end.closed) return false;
-  call.isObject ??= isObject(parseJson(call.transcript.text));
-  return call.isObject;
 }
 
 export class ToolCalls {
@@ -81,9 +84,7 @@ export class ToolCalls {
 
   /** Whether the arguments of every open call look complete. */
   get whole(): boolean {
-    return this.#calls.every(
-      (call) => call.custom || isEmptyArguments(call.transcript.text) || isWhole(call),
-    );
+    return this.#calls.every((call) => call.custom || isEmptyArguments(call.transcript.text) || call.isWhole);
   }
 
   /** Adds a fragment to its call. The position in the chunk replaces a missing index. */
@@ -97,34 +98,17 @@ export class ToolCalls {
     // Snowflake and some relays send an empty call along with plain text.
     if (!call && id === '' && name === '' && text === '') return;
     if (!call || startsAnother(call, id, name, text)) {
-      call = this.#open(id, name, isObject(fragment.custom));
+      call = new Call(this.#count, isObject(fragment.custom));
+      this.#count += 1;
+      this.#calls.push(call);
       (this.#byIndex ??= new Map()).set(index, call);
     }
     call.id ||= id;
     call.name ||= name;
-    if (text !== '') addText(call, text);
+    if (text !== '') call.addText(text);
     if (fragment.extra_content !== undefined)
       for (const state of readSignatures(fragment.extra_content).opaque) call.opaque.push(state);
     if (call.name !== '') this.#emit(call);
-  }
-
-  #open(id: string, name: string, custom: boolean): Call {
-    const call: Call = {
-      ordinal: this.#count,
-      block: undefined,
-      id,
-      name,
-      custom,
-      isWrapped: false,
-      transcript: new Transcript(),
-      pending: '',
-      end: new JsonEnd(),
-      isObject: undefined,
-      opaque: [],
-    };
-    this.#count += 1;
-    this.#calls.push(call);
-    return call;
   }
 
   end(): void {
@@ -173,5 +157,5 @@ export function readFunctionCall(call: unknown): unknown[] {
 /** Whether a fragment begins another call: it has another id, or it follows complete arguments. */
 function startsAnother(call: Call, id: string, name: string, text: string): boolean {
   if (id !== '' && call.id !== '') return id !== call.id;
-  return name !== '' && (text !== '' || name !== call.name) && isWhole(call);
+  return name !== '' && (text !== '' || name !== call.name) && call.isWhole;
 }

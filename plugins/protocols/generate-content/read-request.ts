@@ -11,11 +11,10 @@ import {
   type Model,
 } from '../../../core/index.ts';
 import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
-import { readLabels } from '../../shared/wire-kit/labels.ts';
 import { MediaMeter } from '../../shared/wire-kit/media-meter.ts';
 import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
 import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
-import { ReadCall, type CallFacts } from '../../shared/wire-kit/read-call.ts';
+import { ReadCall, readLabels, type CallFacts } from '../../shared/wire-kit/read-call.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { decodeRequest } from './decode-request.ts';
 import { listSearches } from './decode-tools.ts';

@@ -1,8 +1,7 @@
 /** Reads a client's call, and collects the facts that routing and billing need. An edit is sent as a form. */
 import { Form, type Match, type Operation } from '../../../core/index.ts';
-import { readLabels } from '../../shared/wire-kit/labels.ts';
 import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
-import { ReadCall, type CallFacts } from '../../shared/wire-kit/read-call.ts';
+import { ReadCall, readLabels, type CallFacts } from '../../shared/wire-kit/read-call.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { decodeRequest } from './decode-request.ts';
 import { readForm, buildBodyError, type Picture } from './read-form.ts';

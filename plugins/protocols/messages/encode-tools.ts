@@ -56,7 +56,7 @@ const goodProperty = /^[a-zA-Z0-9_.-]{1,64}$/;
 
 /** Fits the schema of another protocol's tool. A strict one keeps only keywords that Anthropic enforces. */
 function fitInputSchema(tool: FunctionTool, path: string, strict: boolean, lose: Lose): Fields {
-  const schema = toObjectSchema(tool.schema, (reason) => lose(`${path}.schema`, reason, 'approximated'));
+  const schema = toObjectSchema(tool.schema, path, lose);
   const named = isObject(schema.properties) ? Object.keys(schema.properties) : [];
   const strange = named.find((name) => !goodProperty.test(name));
   if (strange !== undefined) {

@@ -1,19 +1,19 @@
 /** Maps finish reasons, in both directions. */
 import type { FinishReason } from '../../../core/index.ts';
-import { considerCalls, lookUpReason } from '../../shared/wire-kit/finish-reason.ts';
+import { considerCalls } from '../../shared/wire-kit/finish-reason.ts';
 
-const decoded: Readonly<Record<string, FinishReason>> = {
-  end_turn: 'stop',
-  max_tokens: 'length',
-  stop_sequence: 'stop-sequence',
-  tool_use: 'tool-calls',
-  pause_turn: 'pause',
-  refusal: 'refusal',
-  model_context_window_exceeded: 'context-length',
-};
+const decoded: ReadonlyMap<string, FinishReason> = new Map([
+  ['end_turn', 'stop'],
+  ['max_tokens', 'length'],
+  ['stop_sequence', 'stop-sequence'],
+  ['tool_use', 'tool-calls'],
+  ['pause_turn', 'pause'],
+  ['refusal', 'refusal'],
+  ['model_context_window_exceeded', 'context-length'],
+]);
 
 export function decodeFinish(raw: string, hasCalls: boolean): FinishReason {
-  return considerCalls(lookUpReason(decoded, raw), hasCalls);
+  return considerCalls(decoded.get(raw) ?? 'other', hasCalls);
 }
 
 /** An error becomes `max_tokens`, because clients read `end_turn` as a complete answer. */

@@ -4,11 +4,10 @@
  */
 import { GatewayError, type ClientHeaders, type Match } from '../../../core/index.ts';
 import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
-import { readLabels } from '../../shared/wire-kit/labels.ts';
 import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
 import { buildChoiceError } from '../../shared/wire-kit/offered-tools.ts';
 import { readPreferences, refuseOtherModels } from '../../shared/wire-kit/provider-object.ts';
-import { ReadCall, type CallFacts } from '../../shared/wire-kit/read-call.ts';
+import { ReadCall, readLabels, type CallFacts } from '../../shared/wire-kit/read-call.ts';
 import { isObject } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { decodeRequest } from './decode-request.ts';

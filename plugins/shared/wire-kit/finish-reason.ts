@@ -10,12 +10,3 @@ const replacedByCalls: ReadonlySet<FinishReason> = new Set(['stop', 'stop-sequen
 export function considerCalls(reason: FinishReason, hasCalls: boolean): FinishReason {
   return hasCalls && replacedByCalls.has(reason) ? 'tool-calls' : reason;
 }
-
-/** The reason that a vendor's word stands for; `unknown` if the table lacks the word. */
-export function lookUpReason(
-  words: Readonly<Record<string, FinishReason>>,
-  raw: string,
-  unknown: FinishReason = 'other',
-): FinishReason {
-  return Object.hasOwn(words, raw) ? (words[raw] ?? unknown) : unknown;
-}

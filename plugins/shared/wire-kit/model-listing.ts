@@ -114,18 +114,7 @@ interface Listing<Described> {
  * limited to some models sees only those.
  */
 export function buildListingRoutes<Described>(catalog: Catalog, listing: Listing<Described>): Route[] {
-  const {
-    names,
-    path,
-    parameter,
-    encodeError,
-    listModels,
-    describeModel,
-    wrap,
-    byOwner,
-    refuseName,
-    describe,
-  } = listing;
+  const { names, path, parameter, encodeError, listModels, describeModel, wrap, describe } = listing;
   const listings = new Listings(catalog);
   const shared = { method: 'GET', access: 'public', personal: true, encodeError } as const;
   const listAllowed = (principal: Principal | undefined): readonly Model[] =>
@@ -133,9 +122,10 @@ export function buildListingRoutes<Described>(catalog: Catalog, listing: Listing
   const describeNamed = (name: string, models: readonly Model[]): unknown => {
     const model = findById(catalog, models, name);
     if (model) return describeModel(model);
-    const owned = byOwner && !name.includes('/') ? models.filter((each) => readOwner(each) === name) : [];
+    const owned =
+      listing.byOwner && !name.includes('/') ? models.filter((each) => readOwner(each) === name) : [];
     if (owned.length > 0) return wrap(owned.map(describeModel));
-    throw refuseName?.(name) ?? catalog.buildMissingError(name);
+    throw listing.refuseName?.(name) ?? catalog.buildMissingError(name);
   };
   return [
     {

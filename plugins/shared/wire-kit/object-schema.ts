@@ -110,16 +110,17 @@ function collectMembers(schema: Fields, references: References, left = deepestCh
   return { properties, required };
 }
 
-/** The schema with an object as its root. Calls `lose` with the reason of each loss. */
-export function toObjectSchema(schema: unknown, lose: (reason: string) => void): Fields {
+/** The schema with an object as its root. `path` is that of its tool. */
+export function toObjectSchema(schema: unknown, path: string, lose: Lose): Fields {
   if (!isObject(schema)) return { type: 'object', properties: {} };
   if (isPlainObject(schema)) return schema;
   const references = new References(schema, mostReferences, (length) => mostTimes * length);
   const { anyOf, oneOf, allOf, ...whole } = resolveReference(schema, references);
   const choice = anyOf ?? oneOf ?? allOf;
-  if (whole.type !== undefined && whole.type !== 'object') lose('the arguments of a tool are an object');
+  if (whole.type !== undefined && whole.type !== 'object')
+    lose(`${path}.schema`, 'the arguments of a tool are an object', 'approximated');
   if (choice === undefined) return { properties: {}, ...whole, type: 'object' };
-  lose('the choices at its root are sent as one object');
+  lose(`${path}.schema`, 'the choices at its root are sent as one object', 'approximated');
   const { properties, required } = collectMembers({ ...whole, anyOf, oneOf, allOf }, references);
   // A closed root would refuse the members of the branches, which are now its own.
   const { additionalProperties: _, ...open } = whole;

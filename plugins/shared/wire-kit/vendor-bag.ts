@@ -1,7 +1,8 @@
 /**
  * Keeps what the canonical form has no field for. Each canonical thing can carry a protocol's own fields
- * (`vendor`), fields that change nothing (`written`), and which of several spellings the client used (`form`),
- * all under the protocol's name. The same protocol restores them; every other one reports `vendor` as lost.
+ * (`vendor`), fields that change nothing (`written`), and which of several spellings the client used
+ * (`form`), all under the protocol's name. The same protocol restores them, any other reports `vendor` as
+ * lost.
  */
 import type { VendorBag } from '../../../core/index.ts';
 
@@ -95,7 +96,7 @@ export function overlay(rest: Fields, wire: Fields): Record<string, unknown> {
 
 /** One protocol's access to the three slots. `Form` are its flags, and its notes such as `id:call_1`. */
 export interface Bag<Form extends string = string> {
-  /** Returns the slots to spread into a canonical thing: its fields, its spelling, and what changes nothing. */
+  /** Returns the slots to spread into a canonical thing. */
   keep(fields: Fields, form?: readonly Form[], written?: Fields): Sides;
   /** Returns the same with what a thing already keeps. */
   add(thing: Sides, fields: Fields, form?: readonly Form[], written?: Fields): Sides;
