@@ -111,27 +111,6 @@ describe('the model listing', () => {
     expect(JSON.parse(String(body)).supported_parameters.join(' ')).toBe(said);
   });
 
-  it('returns one model by its id, which may hold slashes', async () => {
-    const { status, body } = await get(offerModels(), 'chat-model', { id: 'vendor/family/model:free' });
-    expect([status, JSON.parse(String(body))]).toMatchObject([
-      200,
-      { id: 'vendor/family/model:free', object: 'model' },
-    ]);
-  });
-
-  it('answers an unknown model with an error of this protocol', async () => {
-    expect(await get(offerModels(), 'chat-model', { id: 'openai/none' })).toMatchObject({
-      status: 404,
-      body: {
-        error: {
-          type: 'invalid_request_error',
-          code: 'model_not_found',
-          message: expect.stringContaining('openai/none'),
-        },
-      },
-    });
-  });
-
   it('is not sent again to a client that has cached it', async () => {
     const host = offerModels();
     const tag = String((await get(host, 'chat-models')).headers?.etag);

@@ -1,23 +1,10 @@
 /**
- * A conversation that changes providers in the middle of a tool loop, and returns: what one of them handed
- * out is kept for it and kept from the other, and no provider receives what it would refuse.
+ * Tool loops with providers that are strict about what they handed out before. In `wandering.test.ts` a
+ * conversation changes providers.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { wires, type Wire } from '../support/replaying-vendor.ts';
+import { wires } from '../support/replaying-vendor.ts';
 import { openVendorHarness, readWire, type VendorHarness } from '../support/vendor-harness.ts';
-
-/**
- * One model of each wire and kind, each strict about what it gave: reasoning, signatures, encrypted
- * reasoning.
- */
-const models = [
-  'deepseek/deepseek-v4-flash',
-  'openai/gpt-4o-mini',
-  'openai/gpt-5.5-pro',
-  'anthropic/claude-sonnet-4-5',
-  'google/gemini-3-flash-preview',
-] as const;
-type Model = (typeof models)[number];
 
 const tools = [
   {
@@ -32,43 +19,11 @@ const tools = [
   { name: 'now', schema: { type: 'object', properties: {} } },
 ];
 
-/** A model without reasoning is not asked for any on the wire that would refuse the request. */
-function mayThink(client: Wire, model: Model): boolean {
-  return model !== 'openai/gpt-4o-mini' || client === 'messages' || client === 'generate-content';
-}
-
 let harness: VendorHarness;
 beforeAll(async () => {
   harness = await openVendorHarness();
 });
 afterAll(() => harness.close());
-
-async function moveThereAndBack(client: Wire, first: Model, second: Model, thinks: boolean): Promise<void> {
-  const form = thinks ? 'streamed' : 'whole';
-  const talk = harness.clients[client]({ text: 'Look around.', system: 'Be brief.', tools, thinks });
-  expect((await talk.ask(first, form)).calls, 'the first asks').toHaveLength(2);
-  talk.answer(['Whitby', 'noon']);
-  expect((await talk.ask(second, form)).text, 'the second answers').toContain('said: Whitby');
-  talk.say('Once more.');
-  expect((await talk.ask(second, form)).calls, 'the second asks').toHaveLength(2);
-  talk.answer(['Hull', 'dusk']);
-  expect((await talk.ask(first, form)).text, 'the first answers').toContain('said: Hull');
-  talk.say('And again.');
-  expect((await talk.ask(first, form)).calls, 'the first asks again').toHaveLength(2);
-}
-
-/** Each pair once: a conversation moves there and back. `wandering.test.ts` starts at each wire. */
-const moves = models.flatMap((first, at) =>
-  models.slice(at + 1).map((second): [Model, Model] => [first, second]),
-);
-
-describe.each(wires)('a conversation of a %s client', (client) => {
-  it.concurrent.each(moves)('moves from %s to %s and back', async (first, second) => {
-    await moveThereAndBack(client, first, second, false);
-    if (mayThink(client, first) && mayThink(client, second))
-      await moveThereAndBack(client, first, second, true);
-  });
-});
 
 /**
  * The assistant's reasoning, by each of its messages in the last request to a provider of chat-completions.

@@ -2,16 +2,14 @@
  * The gateway as an operator runs it: a process of its own, its admin API, and the command line beside it.
  */
 import { createHmac } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { z } from 'zod';
-import { runVerb, startProcess, type RunningGateway } from '../support/process.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { runVerb } from '../support/process.ts';
 import {
   addAcme,
   callAdmin,
   environment,
   gateway,
   made,
-  createKey,
   openProcess,
   soon,
   fetchStatus,
@@ -26,109 +24,6 @@ async function runJson(...words: string[]): Promise<unknown> {
   if (code !== 0) throw new Error(errors);
   return JSON.parse(output);
 }
-
-describe('a second process on the same ledger', () => {
-  let second: RunningGateway;
-  beforeAll(async () => {
-    second = await startProcess(environment);
-  });
-  afterAll(async () => void (await second.stop('SIGKILL')));
-
-  const body = JSON.stringify({
-    model: 'demo/echo',
-    max_tokens: 20,
-    messages: [{ role: 'user', content: 'Hello!' }],
-  });
-
-  function callAt({ url }: { readonly url: string }, key: string): Promise<Response> {
-    const headers = {
-      authorization: `Bearer ${key}`,
-      'content-type': 'application/json',
-      'idempotency-key': 'order-1',
-    };
-    return fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body });
-  }
-
-  it('shares idempotency keys: of 50 equal calls at both, one is made and charged', async () => {
-    const { key, id } = await createKey({ account: 'acme' });
-    const replies = await Promise.all(
-      Array.from({ length: 50 }, async (_, index) => {
-        const response = await callAt(index % 2 === 0 ? gateway : second, key);
-        return {
-          status: response.status,
-          replayed: response.headers.has('idempotent-replayed'),
-          text: await response.text(),
-        };
-      }),
-    );
-    expect(replies.filter(({ status, replayed }) => status === 200 && !replayed)).toHaveLength(1);
-    expect(new Set(replies.filter(({ status }) => status === 200).map(({ text }) => text)).size).toBe(1);
-    expect(replies.every(({ status }) => status === 200 || status === 409)).toBe(true);
-    expect(await callAdmin('GET', `/usage?key=${id}&by=key`)).toMatchObject({
-      body: { data: [{ calls: 1 }] },
-    });
-  });
-
-  it('shares the rate limit of a key with the first', async () => {
-    const { key } = await createKey({ account: 'acme', limits: { callsPerMinute: 3 } });
-    const ask = async ({ url }: { readonly url: string }): Promise<number> => {
-      const response = await fetch(`${url}/v1/chat/completions`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-        body,
-      });
-      await response.text();
-      return response.status;
-    };
-    const statuses = await Promise.all(
-      Array.from({ length: 10 }, (_, index) => ask(index % 2 === 0 ? gateway : second)),
-    );
-    expect(statuses.toSorted()).toEqual([200, 200, 200, ...Array.from({ length: 7 }, () => 429)]);
-  });
-
-  it('refuses a key within a second after the first disabled it', async () => {
-    const { key, id } = await createKey({ account: 'acme' });
-    expect((await callAt(second, key)).status).toBeLessThan(500);
-    await callAdmin('PATCH', `/keys/${id}`, { disabled: true });
-    await expect.poll(async () => (await callAt(second, key)).status, soon).toBe(401);
-  });
-
-  // The last one, since the process is killed.
-  it('leaves an idempotency key that others resolve if it is killed: the call is charged once', async () => {
-    const { key, id } = await createKey({ account: 'acme' });
-    const body = JSON.stringify({
-      model: 'demo/echo',
-      stream: true,
-      messages: [{ role: 'user', content: 'word '.repeat(5000) }],
-    });
-    const ask = ({ url }: { readonly url: string }): Promise<Response> => {
-      const headers = {
-        authorization: `Bearer ${key}`,
-        'content-type': 'application/json',
-        'idempotency-key': 'killed',
-      };
-      return fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body });
-    };
-    const reading = ask(second)
-      .then((response) => response.text())
-      .catch(() => 'cut');
-    const readReservations = async (): Promise<unknown> => (await callAdmin('GET', '/reservations')).body;
-    await expect.poll(readReservations).toMatchObject({ data: [{ key: id, sent: true }] });
-    await second.stop('SIGKILL');
-    expect(await reading).toBe('cut');
-    // It is not made again.
-    expect((await ask(gateway)).status).toBe(409);
-    const fetchCode = async (): Promise<unknown> =>
-      z.object({ error: z.object({ code: z.string() }) }).parse(await (await ask(gateway)).json()).error.code;
-    await expect.poll(fetchCode, { interval: 200 }).toBe('outcome_not_kept');
-    expect(await callAdmin('GET', `/usage?key=${id}&by=key`)).toMatchObject({
-      body: { data: [{ calls: 1 }] },
-    });
-    expect(await callAdmin('GET', `/entries?key=${id}`)).toMatchObject({
-      body: { data: [{ kind: 'reserve' }, { kind: 'post', reason: 'recovered', flags: 'recovered' }] },
-    });
-  });
-});
 
 describe('the command line beside it', () => {
   it('manages accounts, keys, limits, credit and usage like the API', async () => {

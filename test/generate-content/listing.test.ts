@@ -97,18 +97,4 @@ describe('the model listing', () => {
       expirationDate: null,
     });
   });
-
-  it('lists the models of one owner if the path names only an owner', async () => {
-    expect(await getJson('generate-model-v1beta', { name: 'vendor' })).toMatchObject({
-      models: [{ name: 'models/vendor/family/model:free' }],
-    });
-  });
-
-  it.each(['google/none', 'none', 'google/'])(
-    "replies to %s, which does not exist, with a 404 in Google's format",
-    async (name) => {
-      const { status, body } = await get('generate-model-v1beta', { name });
-      expect([status, body]).toMatchObject([404, { error: { code: 404, status: 'NOT_FOUND' } }]);
-    },
-  );
 });

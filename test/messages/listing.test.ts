@@ -130,19 +130,4 @@ describe('the listing in the messages style', () => {
       },
     });
   });
-
-  it("lists one owner's models by the owner's name, and one model by its whole id", async () => {
-    expect(await getIds('messages-model', 'vendor')).toMatchObject({ data: ['vendor/family/model:free'] });
-    expect(await getIds('messages-model', 'vendor/family/model:free')).toBe('vendor/family/model:free');
-  });
-
-  it.each(['nobody', 'vendor/nothing', 'vendor/painter'])(
-    'lists nothing under %s, and says so in its own format',
-    async (id) => {
-      expect(await get('messages-model', id)).toMatchObject({
-        status: 404,
-        body: { type: 'error', error: { type: 'not_found_error' } },
-      });
-    },
-  );
 });
