@@ -12,7 +12,7 @@ import type { Dispatcher } from './dispatch.ts';
 import { createHooks } from './hooks.ts';
 import type { Archive } from './host/archive.ts';
 import { Commands } from './host/commands.ts';
-import type { Control } from './host/configuration.ts';
+import { createConfiguration, noService, type Control } from './host/configuration.ts';
 import type { Examination } from './host/diagnostics.ts';
 import type { DocumentStore } from './host/documents.ts';
 import { metrics, scrape } from './host/metrics.ts';
@@ -28,7 +28,6 @@ import {
 import { Registry } from './host/registry.ts';
 import { Resources } from './host/resources.ts';
 import { freezeTaps, wrapHooks } from './host/taps.ts';
-import { createConfiguration, noService, createTools } from './host/tools.ts';
 import { BodyBudget } from './http/bodies.ts';
 import { Routes } from './http/routes.ts';
 import { RunningCalls } from './http/running-calls.ts';
@@ -69,6 +68,49 @@ export interface Gateway extends Core {
   close(): Promise<void>;
 }
 
+/** What plugins add for each other, by name. */
+function createRegistries() {
+  return {
+    protocols: new Registry<Protocol>('protocol'),
+    providers: new Registry<Provider>('provider'),
+    keyrings: new Registry<Keyring>('keyring'),
+    archives: new Registry<Archive>('archive'),
+    credentials: new Registry<Credential>('credential'),
+    guards: new Registry<Guard>('guard'),
+    documents: new Registry<DocumentStore>('document store'),
+    examinations: new Registry<Examination>('examination'),
+    readiness: new Registry<Readiness>('readiness check'),
+  };
+}
+
+type Registries = ReturnType<typeof createRegistries>;
+
+function createCore(config: Config, notes: PluginNotes, logger: Logger): Core & Registries {
+  const { loss, server, timeouts } = config;
+  const registries = createRegistries();
+  const catalog = new Catalog(timeouts.call);
+  return {
+    ...registries,
+    hooks: createHooks(),
+    routes: new Routes(),
+    commands: new Commands(),
+    catalog,
+    logger,
+    findTargets: createTargetFinder(catalog, registries.protocols),
+    addresses: notes.addresses,
+    callPaths: new Set(),
+    calls: new RunningCalls(),
+    bodies: new BodyBudget(server),
+    replies: new ReplyBudget(server),
+    retries: new Retries(config.retries),
+    keepAliveEvery: timeouts.keepAlive,
+    longestStall: timeouts.write,
+    trustedProxies: server.trustedProxies,
+    rejectsLoss: loss === 'reject',
+    getTimeouts: (parsed, target) => computeTimeouts(parsed, target, timeouts),
+  };
+}
+
 /** A reload finds the listener open and switches its routes once all of the configuration is ready. */
 function createAdminOpener(
   core: Core,
@@ -88,150 +130,83 @@ function createAdminOpener(
   };
 }
 
-type Settings = Pick<
-  Core,
-  'keepAliveEvery' | 'longestStall' | 'trustedProxies' | 'rejectsLoss' | 'getTimeouts'
->;
-
-function buildSettings({ loss, server, timeouts }: Config): Settings {
+/** What all plugins get alike. */
+function createSharedHost(config: Config, core: Core & Registries, notes: PluginNotes, control: Control) {
+  const { protocols, providers, keyrings, archives, credentials, guards, documents, examinations } = core;
+  const { routes, catalog, findTargets, addresses, calls, callPaths } = core;
   return {
-    keepAliveEvery: timeouts.keepAlive,
-    longestStall: timeouts.write,
-    trustedProxies: server.trustedProxies,
-    rejectsLoss: loss === 'reject',
-    getTimeouts: (parsed, target) => computeTimeouts(parsed, target, timeouts),
-  };
-}
-
-/** What plugins add for each other, by name. */
-function createRegistries() {
-  return {
-    protocols: new Registry<Protocol>('protocol'),
-    providers: new Registry<Provider>('provider'),
-    keyrings: new Registry<Keyring>('keyring'),
-    archives: new Registry<Archive>('archive'),
-    credentials: new Registry<Credential>('credential'),
-    guards: new Registry<Guard>('guard'),
-    documents: new Registry<DocumentStore>('document store'),
-    examinations: new Registry<Examination>('examination'),
-  };
-}
-
-/** What the gateway holds besides what its calls need. */
-interface Parts {
-  readonly config: Config;
-  readonly registries: ReturnType<typeof createRegistries>;
-  readonly commands: Commands;
-  readonly readiness: Registry<Readiness>;
-  readonly catalog: Catalog;
-  readonly resources: Resources;
-  readonly notes: PluginNotes;
-  readonly adminServers: Set<GatewayServer>;
-}
-
-function createParts(config: Config): Parts {
-  return {
-    config,
-    registries: createRegistries(),
-    commands: new Commands(),
-    readiness: new Registry<Readiness>('readiness check'),
-    catalog: new Catalog(config.timeouts.call),
-    resources: new Resources(),
-    notes: createNotes(),
-    adminServers: new Set(),
-  };
-}
-
-function createCore(
-  { config, registries, commands, readiness, catalog, notes }: Parts,
-  logger: Logger,
-): Core {
-  const { protocols, guards } = registries;
-  return {
-    hooks: createHooks(),
     protocols,
-    routes: new Routes(),
-    commands,
-    readiness,
+    providers,
+    keyrings,
+    archives,
+    credentials,
     guards,
+    documents,
+    examinations,
+    plugins: new Set(config.plugins.map(({ name }) => name)),
+    getFamily: (route) => routes.getOwner(route),
     catalog,
-    logger,
-    findTargets: createTargetFinder(catalog, protocols),
-    addresses: notes.addresses,
-    callPaths: new Set(),
-    calls: new RunningCalls(),
-    bodies: new BodyBudget(config.server),
-    replies: new ReplyBudget(config.server),
-    retries: new Retries(config.retries),
-    ...buildSettings(config),
-  };
-}
-
-/** Returns what makes the host of a plugin: its view of the gateway, with its own name on what it adds. */
-function createHosts(core: Core, parts: Parts, control: Control): (plugin: Plugin) => Host {
-  const { config, registries, commands, readiness, catalog, resources, notes, adminServers } = parts;
-  const { hooks, routes } = core;
-  const plugins = new Set(config.plugins.map(({ name }) => name));
-  const openAdminListener = createAdminOpener(core, resources, adminServers);
-  const configuration = createConfiguration(config, control, { ...registries, hooks }, notes.off);
-  return (plugin) => {
-    const logger = core.logger.child({ plugin: plugin.name });
-    return {
-      hooks: wrapHooks(hooks, logger),
-      plugins,
-      ...registries,
-      routes: routes.createView(plugin.name),
-      getFamily: (route) => routes.getOwner(route),
-      commands: commands.createView(plugin.name),
-      readiness: readiness.createView(plugin.name),
-      catalog,
-      metrics,
-      scrape,
-      workers,
-      logger,
-      dataFolder: config.dataFolder,
-      openResource: resources.open,
-      openAdminListener,
-      ...createTools(core, config.server, configuration),
-      ...takeNotes(notes, plugin, config.file, logger),
-      discoverModels: (provider, source) =>
-        watchListing({ hooks, catalog, logger, open: resources.open }, provider, source),
-    };
-  };
+    findTargets,
+    addresses,
+    listener: config.server,
+    running: calls,
+    serveCalls: (path) => void callPaths.add(path),
+    preview: async (request) => (await import('./preview.ts')).previewCall(core, request),
+    configuration: createConfiguration(config, control, core, notes.off),
+    metrics,
+    scrape,
+    workers,
+    dataFolder: config.dataFolder,
+  } satisfies Partial<Host>;
 }
 
 /** Applies the plugins in order. Throws a `ConfigError` that names the file and the plugin that failed. */
 export function createGateway(config: Config, logger: Logger, control: Control = noService): Gateway {
-  const parts = createParts(config);
-  const { registries, resources, notes, adminServers } = parts;
-  const core = createCore(parts, logger);
-  const { hooks } = core;
-  const createHost = createHosts(core, parts, control);
+  const { file, timeouts } = config;
+  const notes = createNotes();
+  const core = createCore(config, notes, logger);
+  const { hooks, routes, commands, readiness, catalog } = core;
+  const resources = new Resources();
+  const adminServers = new Set<GatewayServer>();
+  const shared = createSharedHost(config, core, notes, control);
+  const openAdminListener = createAdminOpener(core, resources, adminServers);
+  const createHost = (plugin: Plugin): Host => {
+    const ownLogger = logger.child({ plugin: plugin.name });
+    return {
+      ...shared,
+      ...takeNotes(notes, plugin, file, ownLogger),
+      hooks: wrapHooks(hooks, ownLogger),
+      routes: routes.createView(plugin.name),
+      commands: commands.createView(plugin.name),
+      readiness: readiness.createView(plugin.name),
+      logger: ownLogger,
+      openResource: resources.open,
+      openAdminListener,
+      discoverModels: (provider, source) =>
+        watchListing({ hooks, catalog, logger: ownLogger, open: resources.open }, provider, source),
+    };
+  };
   logInternalErrors(core);
   for (const plugin of config.plugins)
-    runNamed(plugin, 'apply', config.file, () => plugin.apply(createHost(plugin)));
-  checkTogether(core, notes, config.file);
+    runNamed(plugin, 'apply', file, () => plugin.apply(createHost(plugin)));
+  for (const check of notes.checks) check();
+  checkFlags(core, file);
   let dispatcher: Dispatcher | undefined;
   let ending: NodeJS.Timeout | undefined;
   return {
     ...core,
     ...notes,
-    providers: registries.providers,
-    keyrings: registries.keyrings,
-    examinations: registries.examinations,
-    check: () => checkServed(core, config.file),
+    check: () => checkServed(core, file),
     async open() {
-      await checkServed(core, config.file);
+      await checkServed(core, file);
       tightenFolder(config.dataFolder);
       const { createDispatcher } = await import('./dispatch.ts');
-      dispatcher = createDispatcher(config.timeouts);
+      dispatcher = createDispatcher(timeouts);
       hooks.dispatch.tapPromise({ name: 'proxy', stage: Number.MAX_SAFE_INTEGER }, dispatcher.dispatch);
-      await hooks.ready
-        .promise()
-        .catch((error: unknown) => Promise.reject(toConfigError(config.file, error)));
+      await hooks.ready.promise().catch((error: unknown) => Promise.reject(toConfigError(file, error)));
       freezeTaps(hooks);
       for (const server of adminServers) server.serve(core);
-      ending = setInterval(() => core.calls.endOlderThan(config.timeouts.call), 1000).unref();
+      ending = setInterval(() => core.calls.endOlderThan(timeouts.call), 1000).unref();
     },
     async close() {
       clearInterval(ending);
@@ -250,16 +225,6 @@ function logInternalErrors({ hooks, logger }: Core): void {
   });
 }
 
-/** Checks what only all plugins together can get wrong. */
-function checkTogether(core: Core, { checks }: PluginNotes, file: string): void {
-  for (const check of checks) check();
-  try {
-    checkFlags(core);
-  } catch (error) {
-    throw toConfigError(file, error);
-  }
-}
-
 async function checkServed(core: Core, file: string): Promise<void> {
   const { checkRoutes } = await import('./server.ts');
   try {
@@ -269,10 +234,17 @@ async function checkServed(core: Core, file: string): Promise<void> {
   }
 }
 
-/** A protocol without a schema allows no flags: what it does not know, it could not honour. */
-function checkFlags({ catalog, protocols }: Core): void {
+/**
+ * Checks models' flags once all protocols are known. A protocol without a schema allows none: what it does
+ * not know, it could not honour.
+ */
+function checkFlags({ catalog, protocols }: Core, file: string): void {
   const none = z.strictObject({});
-  catalog.checkFlags(
-    new Map([...protocols.list()].map(({ name, capabilities = none }) => [name, capabilities])),
-  );
+  try {
+    catalog.checkFlags(
+      new Map([...protocols.list()].map(({ name, capabilities = none }) => [name, capabilities])),
+    );
+  } catch (error) {
+    throw toConfigError(file, error);
+  }
 }

@@ -1,6 +1,8 @@
 /** The configuration as operators see it: what is in force, what a reload would change, and the reload. */
-import type { Config } from '../config.ts';
-import { settingsSchema } from '../config.ts';
+import { settingsSchema, type Config } from '../config.ts';
+import { GatewayError } from '../errors.ts';
+import { listShortcomings, listWarnings } from '../process/config-warnings.ts';
+import { readOwnVersion } from '../process/peer-versions.ts';
 import {
   compareOptions,
   showOptions,
@@ -76,26 +78,40 @@ function getSettings({ given }: Config): GivenOptions {
 
 const nothing: GivenOptions = { schema: settingsSchema.pick({}), given: {} };
 
-export function viewConfig(
+/** The configuration as operators see it. `off` says what switches on each plugin that is off. */
+export function createConfiguration(
   config: Config,
-  facts: Pick<ConfigView, 'version' | 'readAt' | 'warnings' | 'workers'> & {
-    readonly off: ReadonlyMap<string, string>;
-  },
-): ConfigView {
-  const { off, ...others } = facts;
+  { workers, ...control }: Control,
+  parts: Parameters<typeof listShortcomings>[0],
+  off: ReadonlyMap<string, string>,
+): Configuration {
+  const readAt = Date.now();
   return {
-    ...others,
-    file: config.file,
-    dataFolder: config.dataFolder,
-    node: process.version,
-    settings: showOptions(getSettings(config)),
-    plugins: config.plugins.map(({ name, options = nothing }) => ({
-      name,
-      off: off.get(name),
-      options: showOptions(options),
-    })),
+    ...control,
+    view: () => ({
+      file: config.file,
+      dataFolder: config.dataFolder,
+      version: readOwnVersion(),
+      node: process.version,
+      workers,
+      readAt,
+      settings: showOptions(getSettings(config)),
+      plugins: config.plugins.map(({ name, options = nothing }) => ({
+        name,
+        off: off.get(name),
+        options: showOptions(options),
+      })),
+      warnings: [...listShortcomings(parts), ...listWarnings(config)],
+    }),
   };
 }
+
+/** Without a service, nothing can be reloaded. */
+export const noService: Control = {
+  workers: 1,
+  check: () => Promise.reject(new GatewayError('not_found', 'This process serves no calls.')),
+  reload: () => Promise.reject(new GatewayError('not_found', 'This process serves no calls.')),
+};
 
 export function compareConfigs(before: Config, after: Config): ConfigChanges {
   const [old, next] = [before, after].map(

@@ -6,7 +6,7 @@ import { Registry as MetricsRegistry } from 'prom-client';
 import { Catalog } from '../../core/catalog.ts';
 import { checkConfig } from '../../core/config.ts';
 import { createHooks, type CoreHooks } from '../../core/hooks.ts';
-import { viewConfig } from '../../core/host/configuration.ts';
+import { createConfiguration, noService } from '../../core/host/configuration.ts';
 import { Registry } from '../../core/host/registry.ts';
 import { wrapHooks } from '../../core/host/taps.ts';
 import type {
@@ -48,6 +48,11 @@ export function createHost(
   const logger = pino({ level: 'silent' });
   const discoveries: Discovery[] = [];
   const resources = new Map<string, unknown>();
+  const registries = {
+    protocols: new Registry<Protocol>('protocol'),
+    providers: new Registry<Provider>('provider'),
+    keyrings: new Registry<Keyring>('keyring'),
+  };
   const host: TestHost = {
     calls,
     discoveries,
@@ -55,9 +60,7 @@ export function createHost(
     metrics,
     hooks: wrapHooks(calls, logger),
     plugins: new Set(plugins.map(({ name }) => name)),
-    protocols: new Registry<Protocol>('protocol'),
-    providers: new Registry<Provider>('provider'),
-    keyrings: new Registry<Keyring>('keyring'),
+    ...registries,
     archives: new Registry<Archive>('archive'),
     credentials: new Registry<Credential>('credential'),
     routes: new Registry<Route>('route'),
@@ -76,18 +79,12 @@ export function createHost(
     dataFolder: '/nowhere',
     findTargets: () => [],
     serveCalls: () => undefined,
-    configuration: {
-      view: () =>
-        viewConfig(checkConfig({ plugins: [] }, 'test'), {
-          version: '',
-          readAt: 0,
-          warnings: [],
-          workers: 1,
-          off: new Map(),
-        }),
-      check: async () => Promise.reject(new Error('a host for tests has no configuration')),
-      reload: async () => Promise.reject(new Error('a host for tests has no configuration')),
-    },
+    configuration: createConfiguration(
+      checkConfig({ plugins: [] }, 'test'),
+      noService,
+      { hooks: calls, ...registries },
+      new Map(),
+    ),
     preview: async () => Promise.reject(new Error('a host for tests shows no previews')),
     onApplied: () => undefined,
     async openResource<Options extends object, Thing>(
