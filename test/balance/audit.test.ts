@@ -115,7 +115,7 @@ describe('an audit', () => {
       'a reservation that is pending and has ended',
       [
         `INSERT INTO pending (call, number, account, amount, owner, created)
-        SELECT 'cheap', number, account, 80, 'o', 1 FROM entries WHERE call = 'cheap'`,
+        SELECT call, number, account, 80, 'o', 1 FROM entries WHERE call = 'cheap' AND kind = 'reserve'`,
       ],
       /cheap is kept as pending/,
     ],
@@ -124,8 +124,8 @@ describe('an audit', () => {
       'a call that was posted twice',
       [
         'DROP INDEX one_end',
-        `INSERT INTO entries (kind, account, at, available, reserved, revenue, key, reservation, reason)
-        SELECT kind, account, at, available, reserved, revenue, key, reservation, reason
+        `INSERT INTO entries (kind, account, at, available, reserved, revenue, call, key, reservation, reason)
+        SELECT kind, account, at, available, reserved, revenue, call, key, reservation, reason
         FROM entries WHERE ${post}`,
       ],
       /a post of cheap, whose reservation is not open/,

@@ -37,15 +37,13 @@ export function readBooks(file: string): Books {
   return withDatabase(file, (database) => {
     const entries = database
       .prepare(`
-        SELECT entries.*, accounts.name, coalesce(entries.call, made.call) AS call_id FROM entries
-        JOIN accounts ON accounts.id = entries.account
-        LEFT JOIN entries made ON made.number = entries.reservation
-        ORDER BY entries.number`)
+        SELECT entries.*, accounts.name FROM entries
+        JOIN accounts ON accounts.id = entries.account ORDER BY entries.number`)
       .all()
       .map((row) => ({
         kind: readText(row, 'kind'),
         account: readText(row, 'name'),
-        call: readOptional(row, 'call_id', readText),
+        call: readOptional(row, 'call', readText),
         reason: readOptional(row, 'reason', readText),
         flags: readText(row, 'flags'),
         credits: readInteger(row, 'credits'),

@@ -4,7 +4,9 @@ import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { selectSteps, computeNewest } from '../../plugins/meters/balance/versions.ts';
+import { request } from '../contract/store.ts';
 import { openDatabase } from '../support/database.ts';
+import { price, settlement } from './calls.ts';
 import { makeTemporaryFolder, withDatabase } from './ledger-file.ts';
 import { queryDatabase } from './postgres-database.ts';
 
@@ -79,4 +81,31 @@ it.each([
   expect(await again.readBalance('acme')).toMatchObject({ total: 0n });
   await again.close();
   await ledger.remove();
+});
+
+it('a SQLite ledger of version 11, with calls on reservations alone, gets them on all entries', async () => {
+  const folder = makeTemporaryFolder();
+  const file = `${folder.path}/ledger.db`;
+  const first = await openSqlite({ file });
+  await first.definePrice(price);
+  await first.createAccount({ name: 'a', at: 1 });
+  await first.addCredit({ account: 'a', amount: 1000n, kind: 'bonus', reference: undefined, at: 1 });
+  await first.reserve(request('call', 'a'));
+  await first.settle(settlement('call', 8n));
+  const before = await first.listEntries({ limit: 10 });
+  await first.close();
+  withDatabase(file, (database) =>
+    database.exec(`
+      DROP TRIGGER entries_stay; UPDATE entries SET call = NULL WHERE kind <> 'reserve';
+      CREATE TRIGGER entries_stay BEFORE UPDATE ON entries BEGIN SELECT 1; END; PRAGMA user_version = 11`),
+  );
+  const second = await openSqlite({ file });
+  expect(await second.listEntries({ limit: 10 })).toEqual(before);
+  expect(before.map(({ call }) => call)).toEqual([undefined, 'call', 'call']);
+  expect(await second.audit()).toMatchObject({ ok: true, entries: 3 });
+  await second.close();
+  expect(() => withDatabase(file, (database) => database.exec('UPDATE entries SET at = 2'))).toThrow(
+    'entries are never changed',
+  );
+  folder.remove();
 });

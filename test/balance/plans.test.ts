@@ -5,10 +5,10 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { Client } from 'pg';
 import { describe, expect, it, vi } from 'vitest';
-import { CallBatch } from '../../plugins/meters/balance/postgres/call-batch.ts';
-import type { Query } from '../../plugins/meters/balance/postgres/connection.ts';
+import { runSteps, type Query } from '../../plugins/meters/balance/postgres/connection.ts';
+import { runWrites, type Write } from '../../plugins/meters/balance/sql/writes.ts';
 import { openDatabase } from '../../plugins/meters/balance/sqlite/database.ts';
-import { createConnection } from '../../plugins/meters/balance/sqlite/handlers.ts';
+import { Statements } from '../../plugins/meters/balance/sqlite/statements.ts';
 import type { OpenedStore } from '../contract/books.ts';
 import { newBudget } from '../contract/made-budgets.ts';
 import { request } from '../contract/store.ts';
@@ -37,6 +37,9 @@ async function fill({ store }: OpenedStore): Promise<void> {
 const buildRequest = (id: string) =>
   request(id, 'a', { key, tags: ['t'], claim: { name: `claim ${id}`, fingerprint: 'f', expires: 9e15 } });
 
+const reserve = (id: string): Write => ({ name: 'reserve', argument: buildRequest(id) });
+const settle = (id: string): Write => ({ name: 'settle', argument: settlement(id, 8n) });
+
 describe('a reservation and its end', () => {
   it('scan no table in SQLite, with budgets, a cap, a rate and a claim', async () => {
     const opened = await openTemporary();
@@ -55,13 +58,14 @@ describe('a reservation and its end', () => {
       }
       return statement;
     });
-    const { handlers, calls } = createConnection(database, 'o', undefined);
-    for (const id of ['first', 'second'])
-      expect(handlers.reserve(buildRequest(id))).toMatchObject({ status: 'reserved' });
-    calls.writeChanges();
-    expect(handlers.settle(settlement('first', 8n))).toMatchObject({ status: 'posted' });
-    calls.writeChanges();
-    expect(handlers.settle(settlement('first', 8n))).toMatchObject({ status: 'already_posted' });
+    const statements = new Statements(database);
+    const reserved = { status: 'reserved' };
+    expect(statements.run(runWrites('o', [reserve('first'), reserve('second')]))).toMatchObject([
+      reserved,
+      reserved,
+    ]);
+    for (const status of ['posted', 'already_posted'])
+      expect(statements.run(runWrites('o', [settle('first')]))).toMatchObject([{ status }]);
     database.close();
     expect(run.size).toBeGreaterThan(15);
     const plans = withDatabase(opened.file, (other: DatabaseSync) =>
@@ -72,8 +76,12 @@ describe('a reservation and its end', () => {
           .map(({ detail }) => `${String(detail)}: ${sql.trim()}`),
       ),
     );
-    // Whether there is any budget is read from the first row of an index.
-    const scans = plans.filter((plan) => plan.startsWith('SCAN') && !plan.endsWith('LIMIT 1'));
+    // Whether there is any budget is read from one row.
+    const scans = plans.filter(
+      (plan) =>
+        /^SCAN (entries|made|ended|pending|accounts|keys|root|claims|budget)/.test(plan) &&
+        !plan.endsWith('LIMIT 1'),
+    );
     expect(scans).toEqual([]);
     expect(plans.some((plan) => plan.includes('SEARCH entries') || plan.includes('SEARCH made'))).toBe(true);
     await opened.dispose();
@@ -90,17 +98,8 @@ describe('a reservation and its end', () => {
       run.push({ text, values });
       return queryDatabase(opened.url, text, [...values]);
     };
-    const batch = await CallBatch.readBatch(recordQuery, 'o', {
-      accounts: ['a'],
-      keys: [key],
-      claims: ['claim third'],
-      tags: ['t'],
-      moments: [1000],
-      calls: ['first', 'second'],
-    });
-    expect(batch.calls.reserve(buildRequest('third'))).toMatchObject({ status: 'reserved' });
-    expect(batch.calls.settle(settlement('first', 8n))).toMatchObject({ status: 'posted' });
-    await Promise.all(batch.sendWrites());
+    const answers = await runSteps(recordQuery, runWrites('o', [reserve('third'), settle('first')]));
+    expect(answers).toMatchObject([{ status: 'reserved' }, { status: 'posted' }]);
     expect(run.length).toBeGreaterThan(12);
     const scans: string[] = [];
     for (const { text, values } of run) {

@@ -61,7 +61,7 @@ async function write(file: string, turns: number, draw: (below: number) => numbe
 function countSoundEntries(file: string): number {
   const database = openDatabase(file, 1000);
   try {
-    const report = createAudit(database, undefined).auditPart(undefined);
+    const report = createAudit(database, undefined).auditPart();
     if (!report?.ok) throw new Error(JSON.stringify(report?.findings));
   } finally {
     database.close();

@@ -35,7 +35,7 @@ const entryFields = {
   reserved: readInteger,
   revenue: readInteger,
   /** On all entries but credits: the ids of the call and of the key that pays. */
-  call: pickColumn('call_id', allowNull(readText)),
+  call: allowNull(readText),
   key: allowNull(readText),
   /** The number of the `reserve` entry that this one ends or follows. */
   reservation: allowNull(readCount),

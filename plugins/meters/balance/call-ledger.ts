@@ -1,11 +1,10 @@
 /**
- * Decides on reservations and their ends, for either database. The changes of one transaction's calls stay
- * in memory, so that calls are decided one after another and the sums are written once at the end. A store
- * passes in the rows that it has read, and writes the entries.
+ * Decides on reservations and their ends. The changes of one batch stay in memory, so that calls are decided
+ * one after another and the sums are written once at the end. `sql/call-batch.ts` has the rows that were
+ * read, and those to write.
  */
 import type { Nano } from '../../../core/index.ts';
-import type { Line, Sheet, Spender } from './budgets/sheet.ts';
-import type { FoundAccount, FoundKey, Held, PastCall, Pending } from './call-rows.ts';
+import type { FoundKey, Held, Pending } from './call-rows.ts';
 import {
   endReservation,
   endLate,
@@ -16,12 +15,10 @@ import {
   takeQuote,
   wasSent,
   type Ended,
-  type Ending,
   type Minute,
 } from './decisions.ts';
+import type { CallBatch } from './sql/call-batch.ts';
 import type {
-  Claim,
-  ClaimRecord,
   Progress,
   Quote,
   RecoveredCall,
@@ -52,27 +49,6 @@ export interface Reservation {
   readonly budgets: string | undefined;
 }
 
-/** The tables that calls need, as one transaction of a store reads and writes them. */
-export interface CallTables {
-  readonly budgets: {
-    readonly sheet: Sheet;
-    /** The periods that a call counts in. */
-    getLines(spender: Spender, at: number): readonly Line[];
-  };
-  findAccount(name: string): FoundAccount | undefined;
-  findKey(id: string): FoundKey | undefined;
-  /** The call that holds a claim now. */
-  findHolder(claim: string, at: number): ClaimRecord | undefined;
-  /** Returns a reservation that is pending, and removes it. */
-  takePending(call: string): Pending | undefined;
-  /** A reservation that has ended. */
-  findPast(call: string): PastCall | undefined;
-  addReservation(request: ReserveRequest, reservation: Reservation): void;
-  addEnd(held: Held, ending: Ending): void;
-  takeClaim(claim: Claim, call: string): void;
-  settleClaim(name: string, outcome: StoredOutcome | 'free' | undefined): void;
-}
-
 function getChange<Id>(changes: Map<Id, Change<Id>>, id: Id): Change<Id> {
   const known = changes.get(id);
   if (known) return known;
@@ -90,23 +66,23 @@ export class CallLedger {
   /** What this transaction changes, by the ids of accounts and of keys' roots. */
   readonly accounts = new Map<bigint, Change<bigint>>();
   readonly roots = new Map<string, Change<string>>();
-  readonly #tables: CallTables;
+  readonly #batch: CallBatch;
 
-  constructor(tables: CallTables) {
-    this.#tables = tables;
+  constructor(batch: CallBatch) {
+    this.#batch = batch;
   }
 
   reserve(request: ReserveRequest): Reserved {
     const { id, account: name, key, quotes, claim, tags = [], at } = request;
-    const account = this.#tables.findAccount(name);
+    const account = this.#batch.findAccount(name);
     if (!account) return { status: 'short', by: 'balance', available: 0n };
-    const paying = this.#tables.findKey(key);
+    const paying = this.#batch.findKey(key);
     const tooMany = paying && checkRate(paying.rate, this.#getMinute(paying), at);
     if (tooMany) return tooMany;
-    const holder = claim && this.#tables.findHolder(claim.name, at);
+    const holder = claim && this.#batch.findHolder(claim.name, at);
     if (holder) return { status: 'claimed', claim: holder };
     const root = paying?.root;
-    const { budgets } = this.#tables;
+    const { budgets } = this.#batch;
     const lines = budgets.getLines({ account: name, line: account.line, root, tags }, at);
     const found = takeQuote(quotes, computeLeft(account.available, this.accounts.get(account.id)), {
       leftOfCap:
@@ -119,28 +95,28 @@ export class CallLedger {
     }
     const { quote, amount, taken } = found;
     const shares = budgets.sheet.holdAmount(lines, amount, at);
-    this.#tables.addReservation(request, { account: account.id, root, amount, taken, budgets: shares });
+    this.#batch.addReservation(request, { account: account.id, root, amount, taken, budgets: shares });
     this.#addSpending(account.id, root, 0n, amount);
     if (paying?.rate !== undefined) this.#countCall(paying, at);
-    if (claim) this.#tables.takeClaim(claim, id);
+    if (claim) this.#batch.takeClaim(claim, id);
     return { status: 'reserved', quote, amount };
   }
 
   settle(settlement: Settlement): Settled {
     const { id, amount: owed, suspect, outcome } = settlement;
-    const pending = this.#tables.takePending(id);
+    const pending = this.#batch.takePending(id);
     if (pending) {
       const ended = endReservation(pending.amount, owed, settlement, suspect ? 'suspect' : '');
       return this.#endPending(pending, ended, owed === undefined ? 'free' : outcome);
     }
-    const past = this.#tables.findPast(id);
-    return past ? this.#addEndings(past.held, endLate(past, settlement)) : { status: 'not_found' };
+    const past = this.#batch.findPast(id);
+    return past ? this.#addEndings(past, endLate(past, settlement)) : { status: 'not_found' };
   }
 
   /** Ends a pending call whose owner is dead. Returns undefined if it has ended meanwhile. */
   recover(progress: Progress, at: number): RecoveredCall | undefined {
     const { id, owed } = progress;
-    const pending = this.#tables.takePending(id);
+    const pending = this.#batch.takePending(id);
     if (!pending) return undefined;
     const sent = wasSent(progress);
     this.#endPending(pending, recoverReservation(pending.amount, progress, at), sent ? undefined : 'free');
@@ -149,28 +125,22 @@ export class CallLedger {
 
   /** Ends a pending call that is too old. Returns false if it has ended meanwhile. */
   expire(call: string, at: number): boolean {
-    const pending = this.#tables.takePending(call);
+    const pending = this.#batch.takePending(call);
     if (pending) this.#endPending(pending, expireReservation(pending.amount, at), 'free');
     return pending !== undefined;
   }
 
-  /** Forgets the changes after they were written or rolled back. */
-  forget(): void {
-    this.accounts.clear();
-    this.roots.clear();
-  }
-
   #endPending(pending: Pending, ended: Ended, outcome: StoredOutcome | 'free' | undefined): Settled {
-    if (pending.claim !== undefined) this.#tables.settleClaim(pending.claim, outcome);
+    if (pending.claim !== undefined) this.#batch.settleClaim(pending.claim, outcome);
     return this.#addEndings(pending, ended);
   }
 
   #addEndings(held: Held, { endings, settled }: Ended): Settled {
     for (const ending of endings) {
       const { revenue, reserved, facts } = ending;
-      this.#tables.addEnd(held, ending);
+      this.#batch.addEnd(held, ending);
       this.#addSpending(held.account, held.root, revenue, reserved);
-      this.#tables.budgets.sheet.addSpending(held.budgets, revenue, reserved, facts.at);
+      this.#batch.budgets.sheet.addSpending(held.budgets, revenue, reserved, facts.at);
     }
     return settled;
   }

@@ -5,6 +5,7 @@
  */
 import type { Nano } from '../../../core/index.ts';
 import type { Tightest } from './budgets/sheet.ts';
+import type { PastCall } from './call-rows.ts';
 import type {
   ClaimRecord,
   Consumption,
@@ -198,19 +199,11 @@ export function checkRate(
   return calls < rate ? undefined : { status: 'limited', rate, wait: began + minute - at };
 }
 
-/** How a reservation ended, and what has been posted for it so far. */
-export interface Past {
-  readonly kind: string;
-  readonly flags: string;
-  readonly posted: Nano;
-  readonly isAdjusted: boolean;
-}
-
 /**
  * Settles a call whose reservation has already ended. If another process ended it, the difference to what
  * its owner knows becomes an adjustment.
  */
-export function endLate({ kind, flags, posted, isAdjusted }: Past, settlement: Settlement): Ended {
+export function endLate({ kind, flags, posted, isAdjusted }: PastCall, settlement: Settlement): Ended {
   const wasTaken = kind === 'expire' || flags.split(' ').includes('recovered');
   if (!wasTaken)
     return { endings: [], settled: { status: kind === 'post' ? 'already_posted' : 'already_voided' } };

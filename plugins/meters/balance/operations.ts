@@ -26,9 +26,6 @@ export type NameIn<Queue extends QueueName> = {
   [Name in StoreOperationName]: (typeof operations)[Name]['queue'] extends Queue ? Name : never;
 }[StoreOperationName];
 
-/** The operations as a thread runs them: each is done when it returns. */
-export type Handlers = { readonly [Name in OperationName]: (argument: Argument<Name>) => Answer<Name> };
-
 export type Operation<Name extends OperationName = OperationName> = {
   [One in Name]: {
     readonly name: One;
@@ -45,7 +42,7 @@ export function getQueue(name: OperationName): QueueName {
   return all[name].queue;
 }
 
-export function isWrite(operation: StoreOperation): operation is Operation<NameIn<'writes'>> {
+export function isWrite(operation: Operation): operation is Operation<NameIn<'writes'>> {
   return getQueue(operation.name) === 'writes';
 }
 

@@ -55,7 +55,7 @@ export interface Tightest {
 export class Sheet {
   readonly #source: Source;
   readonly #lines = new Map<string, Line>();
-  #warnings: NewWarning[] = [];
+  readonly warnings: NewWarning[] = [];
 
   constructor(source: Source) {
     this.#source = source;
@@ -127,16 +127,6 @@ export class Sheet {
     return changed;
   }
 
-  get warnings(): readonly NewWarning[] {
-    return this.#warnings;
-  }
-
-  /** Forgets what was read, because the transaction has ended or was rolled back. */
-  forget(): void {
-    this.#lines.clear();
-    this.#warnings = [];
-  }
-
   #getLine(budget: Budget, start: number, ends?: number): Line {
     const name = `${budget.id} ${start}`;
     const known = this.#lines.get(name);
@@ -167,6 +157,6 @@ export class Sheet {
   #addWarning({ budget, found, used }: Line, event: Warning['event'], threshold: number, at: number): void {
     const allowed = computeAllowed(budget, at);
     const { start } = found;
-    this.#warnings.push({ budget: budget.id, event, threshold, used: found.used + used, allowed, start, at });
+    this.warnings.push({ budget: budget.id, event, threshold, used: found.used + used, allowed, start, at });
   }
 }

@@ -5,10 +5,10 @@
  */
 import { readCount, readInteger, readText, type Row } from '../rows.ts';
 import { kept } from '../sql/kept.ts';
-import { askRows, nameStatements, type Operations } from '../sql/steps.ts';
+import { askAll, askRecords, askRows, nameStatements, type Operations } from '../sql/steps.ts';
 import { booked, dimensions, figures, units } from './figures.ts';
 import { foldedEntries } from './rollup-sql.ts';
-import { buildAddRowSql, rollupKey, seriesKey } from './slice-sums.ts';
+import { buildAddSql, rollupKey, seriesKey } from './slice-sums.ts';
 
 /** What has to be added to one sum of a roll-up: its place and its money. */
 export interface RollupGap {
@@ -72,8 +72,8 @@ const sql = nameStatements('repair', {
   gaps,
   // Folds lock it too, and write the same sums in another order.
   lock: 'SELECT last FROM folds ORDER BY log FOR UPDATE',
-  rollups: buildAddRowSql('rollups', rollupKey, booked),
-  series: buildAddRowSql('series', seriesKey, booked),
+  rollups: buildAddSql('rollups', rollupKey, booked),
+  series: buildAddSql('series', seriesKey, booked),
   emptyRollups: buildDeleteEmptySql('rollups', rollupKey),
   emptySeries: buildDeleteEmptySql('series', seriesKey),
 });
@@ -104,7 +104,10 @@ export const repair = {
     const body = JSON.stringify({ at: new Date(at).toISOString(), sums: found.length });
     if (!(yield* kept.writeDocument({ name: 'rollup-repairs', text: body, replaces: repairs }))) return false;
     for (const { table, place, money: added } of found) {
-      yield* askRows(sql[table], ...place, ...added);
+      const values = [...place, ...added];
+      const names = [...(table === 'rollups' ? rollupKey : seriesKey), ...booked];
+      const record = Object.fromEntries(names.map((name, index) => [name, values[index]]));
+      yield* askAll([askRecords(sql[table], [record])]);
       if (added.some((amount) => amount < 0n))
         yield* askRows(table === 'rollups' ? sql.emptyRollups : sql.emptySeries, ...place);
     }

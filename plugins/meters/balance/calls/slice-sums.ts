@@ -4,34 +4,66 @@
  */
 import { formatTag } from '../../../shared/calls/tag-text.ts';
 import { readCount, readInteger, readOptional, readNamedTexts, readText, type Row } from '../rows.ts';
+import {
+  ask,
+  askAll,
+  askRecords,
+  askRows,
+  nameStatements,
+  selectRecords,
+  type Statement,
+  type Steps,
+} from '../sql/steps.ts';
 import { bucketBounds, dimensions, errorOutcomes, figures, units, type Dimension } from './figures.ts';
-import { buildEntriesSql } from './rollup-sql.ts';
-
-/** What a fold reads of either log, above $1 and up to $2. */
-export const sliceSql = {
-  entries: buildEntriesSql('entries.number > $1 AND entries.number <= $2'),
-  calls: `
-    SELECT account, key, model, provider, ended AS at, outcome, input, output, cached, reasoning, cost,
-      margin, first_event, tags
-    FROM calls WHERE number > $1 AND number <= $2`,
-} as const;
+import { buildEntriesSql, type Log } from './rollup-sql.ts';
 
 type Columns = readonly string[];
 export const rollupKey: Columns = ['account', 'key', 'hour', 'model', 'provider'];
 export const seriesKey: Columns = ['dimension', 'unit', 'start', 'name'];
 
-/** Adds rows to a table of sums; `rows` selects or lists them. */
-export function buildAddSql(table: string, key: Columns, rows: string, added = figures): string {
+/** Adds records to a table of sums. */
+export function buildAddSql(table: string, key: Columns, added = figures): string {
+  const columns = [...key, ...added].join(', ');
   const sums = added.map((figure) => `${figure} = ${table}.${figure} + excluded.${figure}`);
   return `
-    INSERT INTO ${table} (${[...key, ...added].join(', ')}) ${rows}
+    INSERT INTO ${table} (${columns}) ${selectRecords(table, columns)} WHERE true
     ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${sums.join(', ')}`;
 }
 
-/** The same for one row of parameters. */
-export function buildAddRowSql(table: string, key: Columns, added = figures): string {
-  const places = [...key, ...added].map((_, index) => `$${index + 1}`);
-  return buildAddSql(table, key, `VALUES (${places.join(', ')})`, added);
+const sql = nameStatements('folds', {
+  addRollups: buildAddSql('rollups', rollupKey),
+  addSeries: buildAddSql('series', seriesKey),
+  folded: 'UPDATE folds SET last = $2 WHERE log = $1',
+});
+
+/** What a fold reads of either log, above $1 and up to $2. */
+const slices: Readonly<Record<Log, Statement>> = nameStatements('slices', {
+  entries: buildEntriesSql('entries.number > $1 AND entries.number <= $2'),
+  calls: `
+    SELECT account, key, model, provider, ended AS at, outcome, input, output, cached, reasoning, cost,
+      margin, first_event, tags
+    FROM calls WHERE number > $1 AND number <= $2`,
+});
+
+/** The numbers of a log above `last` and up to `to`. */
+export interface Slice {
+  readonly log: Log;
+  readonly last: number;
+  readonly to: number;
+}
+
+/** Adds slices to the roll-ups, and notes how far each log is summed up. */
+export function* addSlices(wanted: readonly Slice[]): Steps<void> {
+  const sums = new SliceSums();
+  for (const { log, last, to } of wanted)
+    for (const row of yield* askRows(slices[log], last, to))
+      if (log === 'entries') sums.addEntry(row);
+      else sums.addCall(row);
+  yield* askAll([
+    askRecords(sql.addRollups, sums.listRollups()),
+    askRecords(sql.addSeries, sums.listSeries()),
+    ...wanted.map(({ log, to }) => ask(sql.folded, log, to)),
+  ]);
 }
 
 interface Money {
@@ -74,7 +106,7 @@ function readMoney(row: Row): Money {
   return { cost: readInteger(row, 'cost'), margin: readInteger(row, 'margin') };
 }
 
-export class SliceSums {
+class SliceSums {
   readonly #rollups = new Map<string, Sums>();
   readonly #series = new Map<string, Sums>();
 
@@ -98,13 +130,12 @@ export class SliceSums {
       this.#addSeries(['tag', formatTag(name, value), readCount(row, 'at')], readMoney(row), counts);
   }
 
-  /** Rows of the table of roll-ups: its key and its figures. */
-  listRollups(): (string | number | bigint)[][] {
-    return listValues(this.#rollups);
+  listRollups(): object[] {
+    return listRecords(this.#rollups, rollupKey);
   }
 
-  listSeries(): (string | number | bigint)[][] {
-    return listValues(this.#series);
+  listSeries(): object[] {
+    return listRecords(this.#series, seriesKey);
   }
 
   #addRow(row: Row, money: Money, counts: Additions): void {
@@ -144,8 +175,12 @@ function addToGroup(
 }
 
 /** In the order of their keys, so that two processes that write the same rows lock them in the same order. */
-function listValues(groups: Map<string, Sums>): (string | number | bigint)[][] {
+function listRecords(groups: Map<string, Sums>, columns: Columns): object[] {
+  const names = [...columns, ...figures];
   return [...groups]
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
-    .map(([, { key, cost, margin, counts: summed }]) => [...key, cost, margin, ...summed]);
+    .map(([, { key, cost, margin, counts: summed }]) => {
+      const values = [...key, cost, margin, ...summed];
+      return Object.fromEntries(names.map((name, index) => [name, values[index]]));
+    });
 }

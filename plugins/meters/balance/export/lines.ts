@@ -7,7 +7,7 @@ import type { EntryKind, EntryQuery } from '../books.ts';
 import { readShares } from '../budgets/budget.ts';
 import { formatCsvCell } from '../operator/csv.ts';
 import type { Row } from '../rows.ts';
-import { Conditions } from '../sql/steps.ts';
+import { askRows, Conditions, type Steps } from '../sql/steps.ts';
 
 export const exportFormats = ['csv', 'jsonl'] as const;
 type ExportFormat = (typeof exportFormats)[number];
@@ -32,7 +32,7 @@ const columns: readonly (readonly [name: string, kind: Kind, sql: string])[] = [
   ['kind', 'text', 'entries.kind'],
   ['account', 'text', 'accounts.name'],
   ['key', 'text', 'entries.key'],
-  ['call', 'text', 'CALL'],
+  ['call', 'text', 'entries.call'],
   ['model', 'text', 'entries.model'],
   ['provider', 'text', 'entries.provider'],
   ['credits', 'usd', 'entries.credits'],
@@ -59,31 +59,6 @@ export const headOf: Readonly<Record<ExportFormat, string>> = {
   csv: `${columnNames.join(',')}\r\n`,
   jsonl: '',
 };
-
-/**
- * The query of a slice. `call` is the id of an entry's call, and `join` what it needs, in the database's
- * words.
- */
-export function buildSliceSql(
-  { account, key, kind, from, to, after, last }: ExportSlice,
-  { call, join }: { readonly call: string; readonly join: string },
-) {
-  const conditions = new Conditions({
-    'entries.number >': after,
-    'entries.number <=': last,
-    'accounts.name =': account,
-    'entries.key =': key,
-    'entries.kind =': kind,
-    'entries.at >=': from,
-    'entries.at <': to,
-  });
-  const selected = columns.map(([name, , sql]) => `${sql === 'CALL' ? call : sql} AS "${name}"`);
-  const text = `
-    SELECT ${selected.join(', ')}, entries.costs, entries.budgets
-    FROM entries JOIN accounts ON accounts.id = entries.account ${join}
-    ${conditions.where} ORDER BY entries.number`;
-  return { text, values: conditions.values };
-}
 
 /** The rule that priced a call, out of its usage. Most have none, and are not parsed. */
 function readRule(usage: unknown): string | undefined {
@@ -134,9 +109,22 @@ function formatBudgets(text: string): string {
   return JSON.stringify(shares);
 }
 
-export function formatLines(rows: Iterable<Row>, format: ExportFormat): string {
+export function* exportEntries(slice: ExportSlice): Steps<string> {
+  const { account, key, kind, from, to, after, last, format } = slice;
+  const conditions = new Conditions({
+    'entries.number >': after,
+    'entries.number <=': last,
+    'accounts.name =': account,
+    'entries.key =': key,
+    'entries.kind =': kind,
+    'entries.at >=': from,
+    'entries.at <': to,
+  });
+  const text = `
+    SELECT ${columns.map(([name, , sql]) => `${sql} AS "${name}"`).join(', ')}, entries.costs, entries.budgets
+    FROM entries JOIN accounts ON accounts.id = entries.account ${conditions.where} ORDER BY entries.number`;
   const write = format === 'csv' ? formatCsvLine : formatJsonLine;
-  let text = '';
-  for (const row of rows) text += write(row);
-  return text;
+  let lines = '';
+  for (const row of yield* askRows({ text }, ...conditions.values)) lines += write(row);
+  return lines;
 }

@@ -7,10 +7,10 @@ import type { AuditReport } from '../audit-report.ts';
 import { Auditor } from '../audit.ts';
 import { selectChecks, type CheckedRollups } from '../calls/rollup-audit.ts';
 import { readCount, readText, type Row } from '../rows.ts';
+import { findPeriods } from '../sql/call-budgets.ts';
 import { accountRows, keyRows, pendingRows } from '../sql/selects.ts';
 import { nameStatements } from '../sql/steps.ts';
-import { findPeriods } from './budgets.ts';
-import type { Query } from './connection.ts';
+import { runSteps, type Query } from './connection.ts';
 
 const sql = nameStatements('audit', {
   // An audit may read for longer than any other statement.
@@ -20,7 +20,7 @@ const sql = nameStatements('audit', {
   snapshot: 'SELECT pg_current_snapshot()::text AS snapshot',
   prices: 'SELECT version, rates FROM prices',
   entries: `
-    SELECT entries.*, entries.call AS call_id, accounts.name AS account_name FROM entries
+    SELECT entries.*, accounts.name AS account_name FROM entries
     LEFT JOIN accounts ON accounts.id = entries.account
     WHERE entries.number > $1
       AND ($2::pg_snapshot IS NULL OR NOT pg_visible_in_snapshot(entries.written, $2))
@@ -80,7 +80,7 @@ class Reading {
 
   async #readPeriods(query: Query): Promise<readonly Row[]> {
     const wanted = this.#auditor.periods;
-    return wanted ? findPeriods(query, wanted) : query(sql.everyPeriod);
+    return wanted ? runSteps(query, findPeriods(wanted)) : query(sql.everyPeriod);
   }
 
   #findFloor(): number {

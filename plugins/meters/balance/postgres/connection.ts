@@ -3,10 +3,9 @@
  * failures.
  */
 import { DatabaseError, type ClientBase } from 'pg';
-import type { Answer, Operation } from '../operations.ts';
 import type { Row } from '../rows.ts';
-import { shared, type SharedName } from '../sql/shared.ts';
-import type { Statement, Steps, StepsOf } from '../sql/steps.ts';
+import type { Statement, Steps } from '../sql/steps.ts';
+import { encodeRecords } from './values.ts';
 
 /** Sends a statement and returns its rows. */
 export type Query = (statement: Statement, values?: readonly unknown[]) => Promise<readonly Row[]>;
@@ -46,16 +45,14 @@ export function createQuery(client: ClientBase): Query {
 /** Runs an operation that both databases share. */
 export async function runSteps<Answer>(query: Query, steps: Steps<Answer>): Promise<Answer> {
   let step = steps.next();
-  while (!step.done) step = steps.next(await query(step.value.statement, step.value.values));
+  while (!step.done) {
+    const { asked, isAnswered } = step.value;
+    const sent = asked.map(({ statement, values, records }) =>
+      query(statement, records ? [encodeRecords(records)] : values),
+    );
+    step = steps.next(isAnswered ? await Promise.all(sent) : []);
+  }
   return step.value;
-}
-
-export function runShared<Name extends SharedName>(
-  query: Query,
-  { name, argument }: Operation<Name>,
-): Promise<Answer<Name>> {
-  const operation: StepsOf<Name> = shared[name];
-  return runSteps(query, operation(argument));
 }
 
 /**

@@ -1,6 +1,5 @@
-/** Exports from a PostgreSQL ledger. */
+/** Where an export from a PostgreSQL ledger ends. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { formatLines, buildSliceSql, type ExportSlice } from '../export/lines.ts';
 import { readCount, readFlag } from '../rows.ts';
 import { nameStatements } from '../sql/steps.ts';
 import type { Query } from './connection.ts';
@@ -13,11 +12,6 @@ const sql = nameStatements('exports', {
   ended: `SELECT ${buildNoneOpenSql("'entry_numbers'", '$1::bigint')} AS ended`,
   safe: "SELECT safe AS number FROM folds WHERE log = 'entries'",
 });
-
-export async function exportEntries(query: Query, slice: ExportSlice): Promise<string> {
-  const { text, values } = buildSliceSql(slice, { call: 'entries.call', join: '' });
-  return formatLines(await query({ text }, values), slice.format);
-}
 
 async function readNumber(query: Query, name: 'taken' | 'horizon' | 'safe'): Promise<number> {
   const [row] = await query(sql[name]);

@@ -6,7 +6,6 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { Client } from 'pg';
 import { BackupHeartbeat } from '../backup-heartbeat.ts';
 import type { Address } from './options.ts';
-import { beatWhilePending } from './owners.ts';
 
 /** What the event loop sends the thread: a reservation follows, or the loop has sent its own heartbeat. */
 export type HeartbeatMessage = 'begin' | 'beaten';
@@ -35,8 +34,9 @@ function createHeartbeat({ url, owner, lease }: HeartbeatData): BackupHeartbeat 
 
   return new BackupHeartbeat(lease, async () => {
     connection ??= await connect();
-    const { createQuery } = await import('./connection.ts');
-    return beatWhilePending(createQuery(connection), owner, lease);
+    const { createQuery, runSteps } = await import('./connection.ts');
+    const { beatWhilePending } = await import('../sql/owners.ts');
+    return runSteps(createQuery(connection), beatWhilePending(owner, lease));
   });
 }
 

@@ -4,6 +4,7 @@
  */
 import { Client, Pool, type PoolClient } from 'pg';
 import { getMessage } from '../../../../core/index.ts';
+import { exportEntries } from '../export/lines.ts';
 import {
   isWrite,
   getQueue,
@@ -16,14 +17,14 @@ import {
   type StoreOperationName,
 } from '../operations.ts';
 import { buildOutageError, type GroupListener } from '../queue.ts';
-import { isSharedOperation, type SharedName } from '../sql/shared.ts';
+import { isSharedOperation, runShared, type SharedName } from '../sql/shared.ts';
 import { nameStatements } from '../sql/steps.ts';
 import type { Store } from '../store.ts';
 import { NoLedger } from '../versions.ts';
 import { createAudit } from './auditing.ts';
-import * as calls from './calls.ts';
-import { classifyFault, createQuery, runShared, type Query } from './connection.ts';
-import * as exports from './exports.ts';
+import { addCalls, fold } from './calls.ts';
+import { classifyFault, createQuery, runSteps, type Query } from './connection.ts';
+import { findLastEntry } from './exports.ts';
 import { HeartbeatThread } from './heartbeat-thread.ts';
 import { migrate } from './migrations.ts';
 import { buildMigrationConfig, buildReaderConfig, type Address } from './options.ts';
@@ -56,8 +57,10 @@ type Read = Exclude<StoreOperationName, NameIn<'writes'>>;
 type ReadHandler<Name extends Read> = (query: Query, argument: Argument<Name>) => Promise<Answer<Name>>;
 
 const handlers: { readonly [Name in Exclude<Read, SharedName>]: ReadHandler<Name> } = {
-  ...calls,
-  ...exports,
+  addCalls: (query, argument) => runSteps(query, addCalls(argument)),
+  fold: (query, argument) => runSteps(query, fold(argument)),
+  exportEntries: (query, argument) => runSteps(query, exportEntries(argument)),
+  findLastEntry,
 };
 
 async function runOwn<Name extends keyof typeof handlers>(
@@ -69,11 +72,11 @@ async function runOwn<Name extends keyof typeof handlers>(
 }
 
 /** Upkeep writes, in transactions of its own, on the connections that read: no call waits for it. */
-async function runRead(query: Query, operation: Operation<Read>): Promise<unknown> {
+async function runRead(query: Query, operation: Operation<Read>, owner: string): Promise<unknown> {
   const isUpkeep = getQueue(operation.name) === 'upkeep';
   if (isUpkeep) await query(sql.begin);
   const answer = await (isSharedOperation(operation)
-    ? runShared(query, operation)
+    ? runSteps(query, runShared(operation, owner))
     : runOwn(query, operation));
   if (isUpkeep) await query(sql.commit);
   return answer;
@@ -161,7 +164,7 @@ export async function openPostgres({
   const audit = createAudit();
   const heartbeat = lease === undefined ? undefined : new HeartbeatThread({ url, owner, lease });
   const ask = (operation: Operation<StoreOperationName>): Promise<unknown> =>
-    isWrite(operation) ? writer.ask(operation) : readers.read((query) => runRead(query, operation));
+    isWrite(operation) ? writer.ask(operation) : readers.read((query) => runRead(query, operation, owner));
   const store = createStore(ask, {
     owner,
     audit: () => readers.read(audit),

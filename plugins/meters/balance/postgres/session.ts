@@ -10,9 +10,10 @@ import { Client } from 'pg';
 import type { Outcome } from '../operations.ts';
 import { readCount, readFlag } from '../rows.ts';
 import { nameStatements } from '../sql/steps.ts';
+import type { Write } from '../sql/writes.ts';
 import { getCode, classifyFault, createQuery, type Query } from './connection.ts';
 import { buildWriterConfig, type Address } from './options.ts';
-import { runTransaction, Undone, type Write } from './transaction.ts';
+import { runTransaction, Undone } from './transaction.ts';
 
 const sql = nameStatements('session', {
   self: 'SELECT pg_backend_pid() AS process, pg_is_in_recovery() AS standby',

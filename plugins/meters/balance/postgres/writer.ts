@@ -4,8 +4,8 @@
  */
 import type { Answer } from '../operations.ts';
 import { Queue, buildOutageError, type GroupListener } from '../queue.ts';
+import type { Write } from '../sql/writes.ts';
 import type { Session } from './session.ts';
-import type { Write } from './transaction.ts';
 
 export class Writer {
   readonly #session: Session;

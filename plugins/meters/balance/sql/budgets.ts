@@ -13,7 +13,8 @@ import {
   type Scope,
 } from '../budgets/budget.ts';
 import { moveLines } from '../budgets/teams.ts';
-import { readCount, readList, readText, type Row } from '../rows.ts';
+import { readCount, readList, readText } from '../rows.ts';
+import { findPeriods } from './call-budgets.ts';
 import { askRows, Conditions, nameStatements, type Operations, type Steps } from './steps.ts';
 
 const warningRows = `
@@ -33,6 +34,8 @@ const sql = nameStatements('budget operations', {
   mark: 'UPDATE budget_periods SET warned = $3, exhausted = false WHERE budget = $1 AND start = $2',
   remove: 'UPDATE budgets SET deleted = $2 WHERE id = $1 AND deleted IS NULL RETURNING id',
   period: 'SELECT * FROM budget_periods WHERE budget = $1 AND start = $2',
+  // Only one account moves at a time, or two moves could make a cycle together.
+  lockMoves: 'SELECT pg_advisory_xact_lock(7461188902)',
   // The lines that name $3 are those that change when it is cut out of them.
   lines: `
     SELECT name, line FROM accounts WHERE name = $1 OR name = $2 OR replace(line, $3, '') <> line
@@ -74,17 +77,6 @@ function* editBudget(id: number, at: number, changing: (budget: Budget) => Budge
   return true;
 }
 
-/** The rows of periods by their budgets and starts, in one statement. */
-function* findPeriods(wanted: readonly (readonly [budget: number, start: number])[]): Steps<readonly Row[]> {
-  if (wanted.length === 0) return [];
-  const rows = wanted.map(([budget, start]) => `(${budget}, ${start})`);
-  const text = `
-    WITH wanted (budget, start) AS (VALUES ${rows.join(', ')})
-    SELECT budget_periods.* FROM wanted
-    JOIN budget_periods ON budget_periods.budget = wanted.budget AND budget_periods.start = wanted.start`;
-  return yield* askRows({ text });
-}
-
 export const budgets = {
   *createBudget(budget) {
     const { scope, per, zone, limit, hard, thresholds, at } = budget;
@@ -109,6 +101,7 @@ export const budgets = {
     return (yield* askRows(sql.remove, id, at)).length > 0;
   },
   *moveAccount({ account, parent }) {
+    yield* askRows(sql.lockMoves);
     const rows = yield* askRows(sql.lines, account, parent ?? account, JSON.stringify(account));
     const lines = new Map(rows.map((row) => [readText(row, 'name'), readList(row, 'line')]));
     const moved = moveLines(lines, { account, parent });

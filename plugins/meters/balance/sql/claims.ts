@@ -2,7 +2,7 @@
 import { isOver } from '../decisions.ts';
 import type { Argument } from '../operations.ts';
 import { readClaim, type Claim, type ClaimRecord, type StoredOutcome } from '../reservations.ts';
-import { askRows, nameStatements, type Steps } from './steps.ts';
+import { ask, askRows, nameStatements, type Asked, type Steps } from './steps.ts';
 
 const sql = nameStatements('claims', {
   find: 'SELECT * FROM claims WHERE name = $1',
@@ -25,21 +25,18 @@ export function* findClaim({ name, at }: Argument<'findClaim'>): Steps<ClaimReco
   return claim && !isOver(claim, at) ? claim : undefined;
 }
 
-export function* takeClaim({ name, fingerprint, expires }: Claim, call: string): Steps<void> {
-  yield* askRows(sql.take, name, fingerprint, expires, call);
+export function takeClaim({ name, fingerprint, expires }: Claim, call: string): Asked {
+  return ask(sql.take, name, fingerprint, expires, call);
 }
 
 /**
  * Ends a claim: with its call's outcome, with `undefined` if no outcome could be stored, or with `free`,
  * so that it can be taken again.
  */
-export function* settleClaim(name: string, outcome: StoredOutcome | 'free' | undefined): Steps<void> {
-  if (outcome === 'free') yield* askRows(sql.free, name);
-  else if (!outcome) yield* askRows(sql.done, name, null, null, null, null);
-  else {
-    const { status, headers, body, whole } = outcome;
-    yield* askRows(sql.done, name, status, JSON.stringify(headers), Buffer.from(body), whole);
-  }
+export function settleClaim(name: string, outcome: StoredOutcome | 'free' | undefined): Asked {
+  if (outcome === 'free') return ask(sql.free, name);
+  const { status, headers, body, whole } = outcome ?? {};
+  return ask(sql.done, name, status, headers && JSON.stringify(headers), body && Buffer.from(body), whole);
 }
 
 export function* sweep({ at, limit }: Argument<'sweep'>): Steps<number> {

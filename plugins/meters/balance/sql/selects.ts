@@ -7,11 +7,9 @@ export const keyRows = `
     coalesce(accounts.state, 'open') AS account_state
   FROM keys JOIN keys root ON root.id = keys.root LEFT JOIN accounts ON accounts.id = keys.account`;
 
-/** SQLite stores a call's id with its reservation only. */
 export const entryRows = `
-  SELECT entries.*, accounts.name AS account_name, coalesce(entries.call, made.call) AS call_id
-  FROM entries JOIN accounts ON accounts.id = entries.account
-    LEFT JOIN entries made ON made.number = entries.reservation`;
+  SELECT entries.*, accounts.name AS account_name
+  FROM entries JOIN accounts ON accounts.id = entries.account`;
 
 export const pendingRows = `
   SELECT call, number, amount, accounts.name AS account_name

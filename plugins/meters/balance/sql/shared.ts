@@ -1,19 +1,21 @@
 /** All operations that both databases run, by their names. */
 import { repair } from '../calls/rollup-repair.ts';
-import type { Operation } from '../operations.ts';
+import type { Answer, Operation } from '../operations.ts';
 import { accounts } from './accounts.ts';
 import { budgets } from './budgets.ts';
 import { calls } from './calls.ts';
 import { findClaim, sweep } from './claims.ts';
 import { kept } from './kept.ts';
+import { owners } from './owners.ts';
 import { reports } from './reports.ts';
-import type { StepsOf } from './steps.ts';
+import type { Steps, StepsOf } from './steps.ts';
 
 const all = {
   ...accounts,
   ...budgets,
   ...calls,
   ...kept,
+  ...owners,
   ...reports,
   ...repair,
   findClaim,
@@ -22,10 +24,17 @@ const all = {
 
 export type SharedName = keyof typeof all;
 
-export const shared: { readonly [Name in SharedName]: StepsOf<Name> } = all;
-
-export const sharedNames = Object.keys(shared).filter((name): name is SharedName => name in shared);
+const shared: { readonly [Name in SharedName]: StepsOf<Name> } = all;
 
 export function isSharedOperation(operation: Operation): operation is Operation<SharedName> {
   return operation.name in shared;
+}
+
+/** Runs an operation for the store of an owner. */
+export function runShared<Name extends SharedName>(
+  { name, argument }: Operation<Name>,
+  owner: string,
+): Steps<Answer<Name>> {
+  const run: StepsOf<Name> = shared[name];
+  return run(argument, owner);
 }

@@ -1,8 +1,7 @@
 /**
  * Operations that both databases run. Each is a generator that yields statements and receives their rows.
  * So SQLite runs it synchronously on its thread, and PostgreSQL asynchronously over a connection. The
- * statements are PostgreSQL's. `sqlite/statements.ts` leaves out the words that SQLite does not know and
- * need not know.
+ * statements are PostgreSQL's; `sqlite/statements.ts` spells them for SQLite.
  */
 import type { Answer, Argument, StoreOperationName } from '../operations.ts';
 import type { Row } from '../rows.ts';
@@ -13,25 +12,70 @@ export interface Statement {
   readonly text: string;
 }
 
-export type Value = string | number | bigint | boolean | Uint8Array | null;
+export type Value = string | number | bigint | boolean | Uint8Array | null | readonly string[];
 
 export interface Asked {
   readonly statement: Statement;
   readonly values: readonly Value[];
+  /** The rows of a statement with `selectRecords`, instead of values. */
+  readonly records?: readonly object[];
 }
 
-export type Steps<Answer> = Generator<Asked, Answer, readonly Row[]>;
+/** Statements that travel together. If nobody reads their rows, the next ones need not wait for them. */
+export interface Request {
+  readonly asked: readonly Asked[];
+  readonly isAnswered: boolean;
+}
 
-/** The store's operations as such generators; a database runs some of them in its own way. */
-export type StepsOf<Name extends StoreOperationName> = (argument: Argument<Name>) => Steps<Answer<Name>>;
+export type Steps<Answer> = Generator<Request, Answer, readonly (readonly Row[])[]>;
+
+/** The store's operations as such generators; `owner` is the store's own. */
+export type StepsOf<Name extends StoreOperationName> = (
+  argument: Argument<Name>,
+  owner: string,
+) => Steps<Answer<Name>>;
 export type Operations = { readonly [Name in StoreOperationName]: StepsOf<Name> };
 
-/** Runs a statement. Undefined is stored as null. */
+/** Undefined is stored as null. */
+export function ask(statement: Statement, ...values: readonly (Value | undefined)[]): Asked {
+  return { statement, values: values.map((value) => value ?? null) };
+}
+
+/** A statement with `selectRecords`. */
+export function askRecords(statement: Statement, records: readonly object[]): Asked {
+  return { statement, values: [], records };
+}
+
+/** Whether a statement is about no rows: its records, or its only list, are empty. */
+function isEmpty({ values, records }: Asked): boolean {
+  const [list] = values;
+  return records ? records.length === 0 : values.length === 1 && Array.isArray(list) && list.length === 0;
+}
+
+/** Runs statements that travel together. */
+export function* askAll(asked: readonly Asked[]): Steps<(readonly Row[])[]> {
+  const sent = asked.filter((each) => !isEmpty(each));
+  const found = sent.length > 0 ? yield { asked: sent, isAnswered: true } : [];
+  return asked.map((each) => found[sent.indexOf(each)] ?? []);
+}
+
+/** Runs a statement. */
 export function* askRows(
   statement: Statement,
   ...values: readonly (Value | undefined)[]
 ): Steps<readonly Row[]> {
-  return yield { statement, values: values.map((value) => value ?? null) };
+  const [rows = []] = yield* askAll([ask(statement, ...values)]);
+  return rows;
+}
+
+/** Writes within a transaction, whose rows nobody reads. A failure fails the transaction. */
+export function* sendAll(asked: readonly Asked[]): Steps<void> {
+  yield { asked: asked.filter((each) => !isEmpty(each)), isAnswered: false };
+}
+
+/** Selects what a statement gets as records. SQLite runs the statement for each of them. */
+export function selectRecords(table: string, columns: string): string {
+  return `SELECT ${columns} FROM json_populate_recordset(NULL::${table}, $1)`;
 }
 
 /** The statements of a table. Each is named by its place in it. */

@@ -112,7 +112,6 @@ CREATE TABLE entries (
   available ${integer} NOT NULL DEFAULT 0,
   reserved ${integer} NOT NULL DEFAULT 0,
   revenue ${integer} NOT NULL DEFAULT 0,
-  -- SQLite has the call of a reserve entry only; what follows it names it by its number.
   call ${sorted}${buildCheck("(call IS NULL) = (kind = 'credit')")},
   key ${sorted},
   reservation ${integer}${buildCheck("(reservation IS NULL) = (kind IN ('credit', 'reserve'))")},

@@ -8,7 +8,6 @@ import { deserialize, serialize } from 'node:v8';
 import type { AuditReport } from '../audit-report.ts';
 import { Auditor } from '../audit.ts';
 import { selectChecks, type CheckedRollups } from '../calls/rollup-audit.ts';
-import type { Handlers } from '../operations.ts';
 import { readText, type Row } from '../rows.ts';
 import { accountRows, entryRows, keyRows, pendingRows } from '../sql/selects.ts';
 
@@ -19,10 +18,7 @@ const part = 20_000;
  * `auditPart` audits a part of what was not audited before, and returns undefined while there is more.
  * `getAuditState` returns what the auditor knows by now, with which another thread can continue.
  */
-export function createAudit(
-  database: DatabaseSync,
-  state: Uint8Array | undefined,
-): Pick<Handlers, 'auditPart' | 'getAuditState'> {
+export function createAudit(database: DatabaseSync, state: Uint8Array | undefined) {
   const rates = database.prepare('SELECT rates FROM prices WHERE version = ?');
   const entries = database.prepare(`${entryRows} WHERE entries.number > ? ORDER BY entries.number LIMIT ?`);
   const everyPeriod = database.prepare('SELECT * FROM budget_periods');
@@ -64,5 +60,5 @@ export function createAudit(
       database.exec('COMMIT');
     }
   }
-  return { auditPart, getAuditState: () => serialize(auditor.known) };
+  return { auditPart, getAuditState: (): Uint8Array => serialize(auditor.known) };
 }

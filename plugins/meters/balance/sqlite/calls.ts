@@ -1,75 +1,76 @@
-/** Adds stored calls and roll-ups, on one SQLite connection. */
+/** How SQLite stores calls, and finds what is new of both logs: one transaction writes at a time. */
 import { formatTag } from '../../../shared/calls/tag-text.ts';
 import { callColumns } from '../calls/records.ts';
 import { logs, type Log } from '../calls/rollup-sql.ts';
-import { buildAddRowSql, rollupKey, seriesKey, sliceSql, SliceSums } from '../calls/slice-sums.ts';
+import { addSlices } from '../calls/slice-sums.ts';
 import type { Answer, Argument } from '../operations.ts';
 import { readCount } from '../rows.ts';
-import { nameStatements, type Statement, type Value } from '../sql/steps.ts';
-import type { Statements } from './statements.ts';
+import {
+  askRows,
+  nameStatements,
+  selectRecords,
+  sendAll,
+  askRecords,
+  type Statement,
+  type Steps,
+} from '../sql/steps.ts';
 
-const sql = nameStatements('roll-ups', {
-  addCall: `
-    INSERT INTO calls (${callColumns.join(', ')}, body) VALUES (${callColumns.map(() => '?').join(', ')}, ?)
-    ON CONFLICT (call) DO NOTHING`,
-  addTag: 'INSERT INTO call_tags (tag, ended, number) VALUES ($1, $2, $3)',
-  addRollup: buildAddRowSql('rollups', rollupKey),
-  addSeries: buildAddRowSql('series', seriesKey),
+const sql = nameStatements('stored calls of SQLite', {
+  add: `
+    INSERT INTO calls (${callColumns.join(', ')}, body)
+    VALUES (${[...callColumns, 'body'].map((_, index) => `$${index + 1}`).join(', ')})
+    ON CONFLICT (call) DO NOTHING RETURNING number`,
+  addTag: `INSERT INTO call_tags (tag, ended, number) ${selectRecords('call_tags', 'tag, ended, number')}`,
   folded: 'SELECT last AS number FROM folds WHERE log = $1',
-  fold: 'UPDATE folds SET last = $2 WHERE log = $1',
 });
 
-const newest = nameStatements('newest', {
+const newest: Readonly<Record<Log, Statement>> = nameStatements('newest', {
   entries: 'SELECT coalesce(max(number), 0) AS number FROM entries',
   calls: 'SELECT coalesce(max(number), 0) AS number FROM calls',
 });
-const slices: Readonly<Record<Log, Statement>> = nameStatements('slices', sliceSql);
 
 /** The columns of a call as its record has them. */
 type Columns = Readonly<Record<(typeof callColumns)[number], string | number | null>> & {
   readonly tags: Readonly<Record<string, string>>;
 };
 
-export class StoredCalls {
-  readonly #statements: Statements;
-
-  constructor(statements: Statements) {
-    this.#statements = statements;
+export function* addCalls({ calls }: Argument<'addCalls'>): Steps<void> {
+  for (const body of calls) {
+    const call: Columns = JSON.parse(body);
+    const { ended, tags } = call;
+    const values = callColumns.map((column) => (column === 'tags' ? JSON.stringify(tags) : call[column]));
+    const [added] = yield* askRows(sql.add, ...values, body);
+    if (!added) continue;
+    const number = readCount(added, 'number');
+    const rows = Object.entries(tags).map(([name, value]) => ({
+      tag: formatTag(name, value),
+      ended,
+      number,
+    }));
+    yield* sendAll([askRecords(sql.addTag, rows)]);
   }
+}
 
-  readonly addCalls = ({ calls }: Argument<'addCalls'>): void => {
-    for (const record of calls) {
-      const call: Columns = JSON.parse(record);
-      const values = callColumns.map((column) =>
-        column === 'tags' ? JSON.stringify(call.tags) : call[column],
-      );
-      const number = this.#statements.write(sql.addCall, [...values, record]);
-      if (number === undefined) continue;
-      for (const [name, value] of Object.entries(call.tags))
-        this.#statements.write(sql.addTag, [formatTag(name, value), call.ended, number]);
-    }
-  };
+function* readNumber(statement: Statement, ...values: readonly string[]): Steps<number> {
+  const [row] = yield* askRows(statement, ...values);
+  return row ? readCount(row, 'number') : 0;
+}
 
-  readonly fold = ({ limit }: Argument<'fold'>): Answer<'fold'> => {
-    const ranges = logs.map((log) => {
-      const last = this.#readNumber(sql.folded, [log]);
-      const end = this.#readNumber(newest[log]);
-      return { log, last, to: Math.max(last, Math.min(last + limit, end)), end };
-    });
-    if (ranges.every(({ last, to }) => to === last)) return { isDone: true };
-    const sums = new SliceSums();
-    for (const { log, last, to } of ranges)
-      for (const row of this.#statements.readRows(slices[log], [last, to]))
-        if (log === 'entries') sums.addEntry(row);
-        else sums.addCall(row);
-    for (const values of sums.listRollups()) this.#statements.write(sql.addRollup, values);
-    for (const values of sums.listSeries()) this.#statements.write(sql.addSeries, values);
-    for (const { log, to } of ranges) this.#statements.write(sql.fold, [log, to]);
-    return { isDone: ranges.every(({ to, end }) => to >= end) };
-  };
-
-  #readNumber(statement: Statement, values: readonly Value[] = []): number {
-    const [row] = this.#statements.readRows(statement, values);
-    return row ? readCount(row, 'number') : 0;
+export function* fold({ limit }: Argument<'fold'>): Steps<Answer<'fold'>> {
+  let isDone = true;
+  const slices = [];
+  for (const log of logs) {
+    const last = yield* readNumber(sql.folded, log);
+    const end = yield* readNumber(newest[log]);
+    const to = Math.max(last, Math.min(last + limit, end));
+    if (to > last) slices.push({ log, last, to });
+    isDone &&= to >= end;
   }
+  yield* addSlices(slices);
+  return { isDone };
+}
+
+/** Entries appear in the order of their numbers. */
+export function findLastEntry(): Steps<number> {
+  return readNumber(newest.entries);
 }

@@ -25,4 +25,12 @@ CREATE TRIGGER ${rows}_remain BEFORE DELETE ON ${table}
   BEGIN SELECT RAISE(ABORT, '${rows} are never deleted'); END;`,
 };
 
-export const migrations: Migrations = { first: 11, steps: [buildAllTables(dialect)] };
+/** Version 11 stored the call of a reserve entry only. */
+const fillCalls = `
+DROP TRIGGER entries_stay;
+UPDATE entries SET call = made.call FROM entries made
+  WHERE entries.call IS NULL AND made.number = entries.reservation;
+CREATE TRIGGER entries_stay BEFORE UPDATE ON entries
+  BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END;`;
+
+export const migrations: Migrations = { first: 11, steps: [buildAllTables(dialect), fillCalls] };

@@ -6,13 +6,29 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { MessagePort } from 'node:worker_threads';
 import { BackupHeartbeat } from '../backup-heartbeat.ts';
-import { isChange } from '../corrections.ts';
-import type { Handlers, Opened, Operation, OperationName, Outcome, WorkerData } from '../operations.ts';
+import {
+  isWrite,
+  type Answer,
+  type Argument,
+  type Opened,
+  type Operation,
+  type OperationName,
+  type Outcome,
+  type WorkerData,
+} from '../operations.ts';
+import { beatWhilePending } from '../sql/owners.ts';
+import { isSharedOperation, runShared, type SharedName } from '../sql/shared.ts';
+import { runWrites, type Write } from '../sql/writes.ts';
+import { addCalls, findLastEntry, fold } from './calls.ts';
 import { openDatabase, getResultCode } from './database.ts';
-import { createConnection, type Connection, type ReadingParts } from './handlers.ts';
+import { Statements } from './statements.ts';
 import type { Parcel } from './thread.ts';
 
 const brokenConstraint = 19;
+
+/** The operations that SQLite runs in its own way. */
+type OwnName = Exclude<OperationName, SharedName | Write['name']>;
+type Handlers = { readonly [Name in OwnName]: (argument: Argument<Name>) => Answer<Name> };
 
 /**
  * A broken constraint or a bad argument is the operation's own fault. Every other error of SQLite concerns
@@ -24,89 +40,94 @@ function describeFailure(thrown: unknown): Extract<Outcome, { error: Error }> {
   return { error, unavailable: code !== undefined && code !== brokenConstraint };
 }
 
-function callHandler<Name extends OperationName>(
+function refuseReport(): never {
+  throw new Error('this thread reads no reports');
+}
+
+/** Loaded only by the thread for reports: they load the prices' schemas, which take memory. */
+async function loadReports(
+  database: DatabaseSync,
+  statements: Statements,
+  audited: Uint8Array | undefined,
+): Promise<Pick<Handlers, 'auditPart' | 'getAuditState' | 'exportEntries'>> {
+  const { createAudit } = await import('./auditing.ts');
+  const { exportEntries } = await import('../export/lines.ts');
+  return {
+    ...createAudit(database, audited),
+    exportEntries: (slice) => statements.run(exportEntries(slice)),
+  };
+}
+
+function runOwn<Name extends keyof Handlers>(
   handlers: Handlers,
   { name, argument }: Operation<Name>,
 ): unknown {
-  return handlers[name](argument);
+  const handle: Handlers[Name] = handlers[name];
+  return handle(argument);
 }
 
-function runOperation(handlers: Handlers, operation: Operation): Outcome {
-  const value = callHandler(handlers, operation);
-  if (operation.action && isChange(value)) handlers.recordAction(operation.action);
-  return { value };
-}
-
-function runRead({ handlers }: Connection, operation: Operation): Outcome {
+/** Runs the operations of a group together, or each in a transaction of its own if one of them fails. */
+function runGroup<Each>(
+  statements: Statements,
+  group: readonly Each[],
+  run: (group: readonly Each[]) => unknown[],
+): Outcome[] {
   try {
-    return runOperation(handlers, operation);
+    return statements.runTransaction(() => run(group)).map((value) => ({ value }));
+  } catch (thrown) {
+    const outcome = describeFailure(thrown);
+    if (outcome.unavailable || group.length === 1) return group.map(() => outcome);
+    return group.flatMap((each) => runGroup(statements, [each], run));
+  }
+}
+
+function runRead<Each>(operation: Each, run: (operation: Each) => unknown): Outcome {
+  try {
+    return { value: run(operation) };
   } catch (thrown) {
     return describeFailure(thrown);
   }
 }
 
-/** Returns a function that writes a group. */
-function createWriter(
+/** Returns a function that runs a group of one queue. */
+async function createRunner(
   database: DatabaseSync,
-  { handlers, calls }: Connection,
-): (operations: readonly Operation[]) => Outcome[] {
-  const [begin, commit] = [database.prepare('BEGIN IMMEDIATE'), database.prepare('COMMIT')];
-  const write = (operations: readonly Operation[]): Outcome[] => {
-    try {
-      begin.run();
-      const outcomes = operations.map((operation) => runOperation(handlers, operation));
-      calls.writeChanges();
-      commit.run();
-      return outcomes;
-    } catch (thrown) {
-      calls.forget();
-      if (database.isTransaction) database.exec('ROLLBACK');
-      const outcome = describeFailure(thrown);
-      if (outcome.unavailable || operations.length === 1) return operations.map(() => outcome);
-      return operations.flatMap((operation) => write([operation]));
-    }
+  statements: Statements,
+  { owner, audits, audited }: WorkerData,
+): Promise<(parcel: Parcel<Operation>) => Outcome[]> {
+  const handlers: Handlers = {
+    addCalls: (argument) => statements.run(addCalls(argument)),
+    fold: (argument) => statements.run(fold(argument)),
+    findLastEntry: () => statements.run(findLastEntry()),
+    ...(audits
+      ? await loadReports(database, statements, audited)
+      : { exportEntries: refuseReport, auditPart: refuseReport, getAuditState: refuseReport }),
   };
-  return write;
-}
-
-/** Returns a function that beats if this store has anything reserved, and returns false otherwise. */
-function createBeat(
-  database: DatabaseSync,
-  { handlers }: Connection,
-  { owner, lease }: { readonly owner: string; readonly lease: number },
-): () => boolean {
-  const pending = database.prepare('SELECT 1 FROM pending WHERE owner = ? LIMIT 1');
-  return () => {
-    if (!pending.get(owner)) return false;
-    handlers.beat({ lease, progress: [] });
-    return true;
+  const runOne = (operation: Exclude<Operation, Write>): unknown =>
+    isSharedOperation(operation) ? statements.run(runShared(operation, owner)) : runOwn(handlers, operation);
+  return ({ queue, group }) => {
+    if (queue === 'writes')
+      return runGroup(statements, group.filter(isWrite), (writes) =>
+        statements.run(runWrites(owner, writes)),
+      );
+    const others = group.filter((operation) => !isWrite(operation));
+    return queue === 'upkeep'
+      ? runGroup(statements, others, (upkeep) => upkeep.map(runOne))
+      : others.map((operation) => runRead(operation, runOne));
   };
-}
-
-/** Loaded only by the thread for reports: they load the prices' schemas, which take memory. */
-async function loadReadingParts(
-  database: DatabaseSync,
-  audited: Uint8Array | undefined,
-): Promise<ReadingParts> {
-  const { createAudit } = await import('./auditing.ts');
-  const { Exports } = await import('./exports.ts');
-  return { auditing: createAudit(database, audited), exports: new Exports(database) };
 }
 
 /** Serves the port's messages until `close` arrives. */
-export async function serve(
-  port: MessagePort,
-  { file, owner, busyTimeout, audits, audited, lease }: WorkerData,
-): Promise<Opened> {
+export async function serve(port: MessagePort, data: WorkerData): Promise<Opened> {
   try {
+    const { file, owner, busyTimeout, lease } = data;
     const database = openDatabase(file, busyTimeout);
-    const parts = audits ? await loadReadingParts(database, audited) : undefined;
-    const connection = createConnection(database, owner, parts);
+    const statements = new Statements(database);
+    const run = await createRunner(database, statements, data);
     const heartbeat =
       lease === undefined
         ? undefined
-        : new BackupHeartbeat(lease, createBeat(database, connection, { owner, lease }));
-    const write = createWriter(database, connection);
+        : new BackupHeartbeat(lease, () => statements.run(beatWhilePending(owner, lease)));
     port.on('message', (parcel: Parcel<Operation> | 'close') => {
       if (parcel === 'close') {
         heartbeat?.stop();
@@ -114,16 +135,11 @@ export async function serve(
         port.close();
         return;
       }
-      const { queue, group } = parcel;
-      for (const { name } of group) {
+      for (const { name } of parcel.group) {
         if (name === 'reserve') heartbeat?.begin();
         else if (name === 'beat') heartbeat?.noteBeat();
       }
-      const outcomes =
-        queue === 'writes' || queue === 'upkeep'
-          ? write(group)
-          : group.map((operation) => runRead(connection, operation));
-      port.postMessage({ queue, group: outcomes } satisfies Parcel<Outcome>, []);
+      port.postMessage({ queue: parcel.queue, group: run(parcel) } satisfies Parcel<Outcome>, []);
     });
     return { failure: undefined };
   } catch (thrown) {

@@ -1,55 +1,106 @@
 /** Statements on one SQLite connection, and the operations that both databases share. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import type { Row } from '../rows.ts';
-import type { Statement, Steps, Value } from '../sql/steps.ts';
+import type { Asked, Statement, Steps } from '../sql/steps.ts';
 
-/**
- * Words that SQLite does not know and does not need: it locks the whole file and not rows, it compares
- * texts by their bytes by default, and it numbers entries by itself.
- */
-const needless = /\sFOR (?:NO KEY )?UPDATE(?: OF \w+)?(?: SKIP LOCKED)?| COLLATE "C"/g;
-const nextNumber = /nextval\('\w+'\)/g;
+/** What SQLite spells otherwise, or does not know and does not need: it locks the whole file and not rows. */
+const spellings: readonly (readonly [postgres: RegExp, sqlite: string])[] = [
+  [/\sFOR (?:NO KEY )?UPDATE(?: OF \w+)?(?: SKIP LOCKED)?| COLLATE "C"|::bigint/g, ''],
+  [
+    /nextval\('entry_numbers'\) AS number FROM generate_series\(1, (\$\d+)::integer\)/g,
+    'coalesce(max(number), 0) + 1 AS number FROM entries WHERE $1 > 0',
+  ],
+  [/nextval\('\w+'\)|pg_advisory_xact_lock\(\d+\)/g, 'NULL'],
+  [/\(extract\(epoch FROM clock_timestamp\(\)\) \* 1000\)/g, "CAST(unixepoch('subsec') * 1000 AS INTEGER)"],
+  [/= ANY\((\$\d+)::text\[\]\)/g, 'IN (SELECT value FROM json_each($1))'],
+  [/json_array_elements(?:_text)?\(([\w.]+)::json\)/g, 'json_each($1)'],
+  [/\$(\d+)/g, '?$1'],
+];
 
 function toSqlite(text: string): string {
-  return text
-    .replaceAll(needless, '')
-    .replaceAll(nextNumber, 'NULL')
-    .replaceAll(/\$(\d+)/g, '?$1');
+  return spellings.reduce((spelled, [postgres, sqlite]) => spelled.replaceAll(postgres, sqlite), text);
 }
 
-export function toBound(value: Value): SQLInputValue {
-  return typeof value === 'boolean' ? Number(value) : value;
+/** What `selectRecords` selects, and what names it in a statement that has more tables. */
+const selected = /SELECT ([\w,\s]+) FROM json_populate_recordset\(NULL::\w+, \$1\)/;
+const joined = /(?:\sFROM|,) \(SELECT [\w,\s]+ FROM json_populate_recordset\([^)]+\)\) (\w+)/;
+
+interface Prepared {
+  readonly made: StatementSync;
+  /** The fields of the records that it is run for, one by one. */
+  readonly columns: readonly string[];
+}
+
+function toBound(value: unknown): SQLInputValue {
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') return value;
+  if (typeof value === 'boolean') return Number(value);
+  if (Array.isArray(value)) return JSON.stringify(value);
+  return value instanceof Uint8Array ? value : null;
 }
 
 export class Statements {
   readonly #database: DatabaseSync;
+  readonly #begin: StatementSync;
+  readonly #commit: StatementSync;
   /** By the names of the statements. */
-  readonly #prepared = new Map<string, StatementSync>();
+  readonly #prepared = new Map<string, Prepared>();
 
   constructor(database: DatabaseSync) {
     this.#database = database;
+    this.#begin = database.prepare('BEGIN IMMEDIATE');
+    this.#commit = database.prepare('COMMIT');
   }
 
-  readonly readRows = (statement: Statement, values: readonly Value[] = []): Row[] =>
-    this.#prepareStatement(statement).all(...values.map(toBound));
-
-  /** Runs a statement that returns no rows, which is cheaper. Returns the number of the row that it added. */
-  write(statement: Statement, values: readonly SQLInputValue[]): bigint | number | undefined {
-    const { changes, lastInsertRowid } = this.#prepareStatement(statement).run(...values);
-    return Number(changes) === 0 ? undefined : lastInsertRowid;
+  /** Runs what writes; nothing is written if it throws. */
+  runTransaction<Result>(work: () => Result): Result {
+    try {
+      this.#begin.run();
+      const result = work();
+      this.#commit.run();
+      return result;
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+      throw error;
+    }
   }
 
   run<Answer>(steps: Steps<Answer>): Answer {
     let step = steps.next();
-    while (!step.done) step = steps.next(this.readRows(step.value.statement, step.value.values));
+    while (!step.done) {
+      const { asked, isAnswered } = step.value;
+      step = steps.next(asked.map((each) => this.#runOne(each, isAnswered)));
+    }
     return step.value;
   }
 
-  #prepareStatement({ name, text }: Statement): StatementSync {
+  #runOne({ statement, values, records }: Asked, isAnswered: boolean): Row[] {
+    const { made, columns } = this.#prepareStatement(statement);
+    const rows: Row[] = [];
+    const each = records?.map((record) => columns.map((column): unknown => Reflect.get(record, column)));
+    for (const bound of each ?? [values])
+      // A run that returns no rows is cheaper.
+      if (isAnswered) rows.push(...made.all(...bound.map(toBound)));
+      else made.run(...bound.map(toBound));
+    return rows;
+  }
+
+  #prepareStatement({ name, text }: Statement): Prepared {
     const known = name === undefined ? undefined : this.#prepared.get(name);
     if (known) return known;
-    const made = this.#database.prepare(toSqlite(text));
-    if (name !== undefined) this.#prepared.set(name, made);
-    return made;
+    const columns = selected.exec(text)?.[1]?.split(/,\s+/) ?? [];
+    const [table, alias] = joined.exec(text) ?? [];
+    const places = columns.map((_, index) => `?${index + 1}`);
+    const spelled =
+      table === undefined
+        ? text.replace(selected, `SELECT ${places.join(', ')}`)
+        : columns.reduce(
+            (changed, column, index) =>
+              changed.replaceAll(new RegExp(`\\b${alias}\\.${column}\\b`, 'g'), `?${index + 1}`),
+            text.replace(table, ''),
+          );
+    const made = this.#database.prepare(toSqlite(spelled));
+    const prepared = { made, columns };
+    if (name !== undefined) this.#prepared.set(name, prepared);
+    return prepared;
   }
 }
