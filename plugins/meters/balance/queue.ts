@@ -5,7 +5,7 @@
  * own.
  */
 import { GatewayError } from '../../../core/index.ts';
-import type { Operation, Outcome } from './operations.ts';
+import type { Answer, Operation, Outcome } from './operations.ts';
 import type { QueueName } from './store.ts';
 
 /** Seconds after which a client may try again when the database has failed. */
@@ -44,6 +44,7 @@ export class Queue<Asked extends Operation = Operation> {
   #scheduled = false;
   /** Whether operations wait because the thread is not open. */
   #held = true;
+  #isClosed = false;
   #drained: (() => void) | undefined;
 
   constructor(queue: QueueName, send: (queue: QueueName, operations: readonly Asked[]) => void) {
@@ -55,17 +56,21 @@ export class Queue<Asked extends Operation = Operation> {
     return this.#waiting.length === 0 && this.#sent.length === 0;
   }
 
-  /** Resolves when every operation added so far has its result. */
-  async waitUntilIdle(): Promise<void> {
+  /** Refuses further operations. Resolves when those added so far have their results. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
     if (this.#isIdle) return;
     await new Promise<void>((resolve) => {
       this.#drained = resolve;
     });
   }
 
-  add(waiting: Waiting<Asked>): void {
-    this.#waiting.push(waiting);
-    this.#schedule();
+  ask<Name extends Asked['name']>(operation: Asked & { readonly name: Name }): Promise<Answer<Name>> {
+    return new Promise((resolve, reject) => {
+      if (this.#isClosed) return reject(buildOutageError(new Error('it was closed')));
+      this.#waiting.push({ operation, resolve, reject });
+      this.#schedule();
+    });
   }
 
   /** Sends what waits: the thread is open. */

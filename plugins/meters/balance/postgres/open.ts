@@ -16,9 +16,10 @@ import {
   type Operation,
   type StoreOperationName,
 } from '../operations.ts';
-import { buildOutageError, type GroupListener } from '../queue.ts';
+import { buildOutageError, Queue, type GroupListener } from '../queue.ts';
 import { isSharedOperation, runShared, type SharedName } from '../sql/shared.ts';
 import { nameStatements } from '../sql/steps.ts';
+import type { Write } from '../sql/writes.ts';
 import type { Store } from '../store.ts';
 import { NoLedger } from '../versions.ts';
 import { createAudit } from './auditing.ts';
@@ -29,7 +30,6 @@ import { HeartbeatThread } from './heartbeat-thread.ts';
 import { migrate } from './migrations.ts';
 import { buildMigrationConfig, buildReaderConfig, type Address } from './options.ts';
 import { Session } from './session.ts';
-import { Writer } from './writer.ts';
 
 export interface PostgresOptions extends Address {
   /** Marks the reservations made here; random unless given. */
@@ -159,18 +159,22 @@ export async function openPostgres({
       cause: error,
     });
   }
-  const writer = new Writer(session, onGroup);
+  const writes: Queue<Write> = new Queue('writes', (_, group) => {
+    void session.write(group).then((outcomes) => onGroup(writes.settleGroup(outcomes)));
+  });
+  writes.release();
   const readers = new Readers({ url }, connections);
   const audit = createAudit();
   const heartbeat = lease === undefined ? undefined : new HeartbeatThread({ url, owner, lease });
   const ask = (operation: Operation<StoreOperationName>): Promise<unknown> =>
-    isWrite(operation) ? writer.ask(operation) : readers.read((query) => runRead(query, operation, owner));
+    isWrite(operation) ? writes.ask(operation) : readers.read((query) => runRead(query, operation, owner));
   const store = createStore(ask, {
     owner,
     audit: () => readers.read(audit),
     findFault: () => session.failure,
     async close() {
-      await writer.close();
+      await writes.close();
+      await session.close();
       await heartbeat?.close();
       await readers.close();
     },

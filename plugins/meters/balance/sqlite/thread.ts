@@ -94,10 +94,9 @@ export class Thread {
    * Sends the thread one operation; rejects with `ledger_unavailable` if the database or the thread fails.
    */
   ask<Name extends OperationName>(operation: Operation & { readonly name: Name }): Promise<Answer<Name>> {
-    return new Promise((resolve, reject) => {
-      if (this.#down) return reject(buildOutageError(this.#down));
-      this.#queues[getQueue(operation.name)].add({ operation, resolve, reject });
-    });
+    return this.#down
+      ? Promise.reject(buildOutageError(this.#down))
+      : this.#queues[getQueue(operation.name)].ask<Name>(operation);
   }
 
   /** Lets pending operations finish, then ends the thread. */
@@ -106,7 +105,7 @@ export class Thread {
     clearTimeout(this.#restart);
     const wasDown = this.#down !== undefined;
     this.#down ??= new Error('it was closed');
-    await Promise.all(queueNames.map((name) => this.#queues[name].waitUntilIdle()));
+    await Promise.all(queueNames.map((name) => this.#queues[name].close()));
     if (!wasDown) this.#worker?.postMessage('close', []);
     await this.#exited;
   }
