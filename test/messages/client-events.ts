@@ -6,7 +6,12 @@ import { isObject } from '../support/json.ts';
 import { makeCall, protocol } from './bodies.ts';
 
 export const { client } = protocol;
-export const context = { id: 'k7', model: 'openai/gpt-5.5', created: 1_790_000_000, call: makeCall() };
+export const context = {
+  id: 'k7',
+  model: 'openai/gpt-5.5',
+  created: 1_790_000_000,
+  call: makeCall({ thinking: { type: 'adaptive' } }),
+};
 
 export function encodeFrames(events: readonly CanonicalEvent[]): string {
   const encoder = client.encodeEvents(context);

@@ -90,6 +90,48 @@ describe('encrypted state of another provider', () => {
     expect([frames.includes('redacted_thinking'), lost]).toEqual([false, ['text.opaque']]);
   });
 
+  it('is left out, and reported, if the caller neither asked for thinking nor offered tools', () => {
+    const signed = [
+      start(0, 'reasoning'),
+      end(0, [state()]),
+      start(1, 'text'),
+      delta(1, 'Well.'),
+      end(1, [{ vendor: 'google', kind: 'signature', value: 't' }]),
+      ...last,
+    ];
+    const encodeFor = (fields: Record<string, unknown>): unknown => {
+      const lost: string[] = [];
+      const calling = {
+        ...context,
+        call: makeCall(fields),
+        reportLoss: (kind: string) => void lost.push(kind),
+      };
+      const body = client.encodeReply(signed, calling);
+      const content = isObject(body) && Array.isArray(body.content) ? body.content : [];
+      const stream = new StreamEncoder(calling);
+      const frames = signed.map((event) => stream.push(event)).join('');
+      return {
+        whole: content.map((block: unknown) => isObject(block) && block.type),
+        streamed: frames.split('"redacted_thinking"').length - 1,
+        lost,
+      };
+    };
+    const plain = {
+      whole: ['text'],
+      streamed: 0,
+      lost: ['reasoning.opaque', 'text.opaque', 'reasoning.opaque', 'text.opaque'],
+    };
+    expect(encodeFor({})).toEqual(plain);
+    expect(encodeFor({ thinking: { type: 'disabled' } })).toEqual(plain);
+    const kept = {
+      whole: ['redacted_thinking', 'redacted_thinking', 'text'],
+      streamed: 1,
+      lost: ['text.opaque'],
+    };
+    expect(encodeFor({ thinking: { type: 'adaptive' } })).toEqual(kept);
+    expect(encodeFor({ tools: [{ name: 'look', input_schema: { type: 'object' } }] })).toEqual(kept);
+  });
+
   it('is reported as lost by its position', () => {
     const data = seal({ vendor: 'openai', kind: 'encrypted', value: 'x' });
     const request = makeCall({

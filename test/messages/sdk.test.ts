@@ -9,7 +9,12 @@ import { makeCall, protocol } from './bodies.ts';
 const golden = new URL('../golden/messages/', import.meta.url);
 const cases = readdirSync(golden).filter((name) => existsSync(new URL(`${name}/reply.sse`, golden)));
 const { client, upstream } = protocol;
-const context = { id: 'k7', model: 'anthropic/claude-test', created: 1_790_000_000, call: makeCall() };
+const context = {
+  id: 'k7',
+  model: 'anthropic/claude-test',
+  created: 1_790_000_000,
+  call: makeCall({ thinking: { type: 'adaptive' } }),
+};
 const request = {
   model: 'anthropic/claude-test',
   max_tokens: 100,

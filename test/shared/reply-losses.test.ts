@@ -10,7 +10,12 @@ import { families, readCall, wires, type Wire } from '../support/families.ts';
 const plain: Readonly<Record<Wire, object>> = {
   'chat-completions': { model: 'a/b', messages: [{ role: 'user', content: 'Hello' }] },
   responses: { model: 'a/b', input: 'Hello' },
-  messages: { model: 'a/b', max_tokens: 20, messages: [{ role: 'user', content: 'Hello' }] },
+  messages: {
+    model: 'a/b',
+    max_tokens: 20,
+    thinking: { type: 'adaptive' },
+    messages: [{ role: 'user', content: 'Hello' }],
+  },
   'generate-content': { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] },
 };
 

@@ -22,7 +22,12 @@ const reply = {
 const opening: Readonly<Record<Wire, object>> = {
   'chat-completions': { model: 'google/g', messages: [{ role: 'user', content: 'Hi' }] },
   responses: { model: 'google/g', input: [{ role: 'user', content: 'Hi' }] },
-  messages: { model: 'google/g', max_tokens: 90, messages: [{ role: 'user', content: 'Hi' }] },
+  messages: {
+    model: 'google/g',
+    max_tokens: 90,
+    thinking: { type: 'adaptive' },
+    messages: [{ role: 'user', content: 'Hi' }],
+  },
   'generate-content': { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] },
 };
 

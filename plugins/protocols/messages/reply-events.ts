@@ -226,6 +226,10 @@ export class ReplyEvents {
     owner = findOwner(current.start, current.index !== undefined),
   ): void {
     const { kind } = current.start;
+    if (this.#context.call.sealsWanted === false) {
+      this.#context.reportLoss?.(`${kind}.opaque`, 'the caller neither asked for thinking nor offered tools');
+      return;
+    }
     const native = kind === 'reasoning' && state.vendor === nativeVendor;
     const index = this.#begin({
       type: 'redacted_thinking',
