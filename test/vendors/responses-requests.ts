@@ -4,7 +4,7 @@ import { createCaller, type Caller } from '../support/vendor/call.ts';
 import { startResponsesVendor, type ResponsesRequest } from '../support/vendor/responses.ts';
 import type { Stage } from '../support/vendor/stage.ts';
 
-export const model = 'gpt-4o';
+const model = 'gpt-4o';
 export const user = { role: 'user', content: 'Hello!' };
 export const good = { model, input: [user] };
 

@@ -39,14 +39,3 @@ export function createCaller(
     return { status: response.status, headers: response.headers, text, json: () => JSON.parse(text) };
   };
 }
-
-/** The events of a stream, named or not, with any line ends. */
-export function readEvents(stream: string): { readonly name: string | undefined; readonly data: string }[] {
-  return stream
-    .split(/\r?\n\r?\n/)
-    .filter((block) => block !== '')
-    .map((block) => ({
-      name: /^event: (.*)$/m.exec(block)?.[1],
-      data: /^data: (.*)$/m.exec(block)?.[1] ?? '',
-    }));
-}
