@@ -10,6 +10,7 @@ import { createRequire, stripTypeScriptTypes } from 'node:module';
 import { dirname, extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
+import { buildDocuments } from './document.ts';
 import { keep } from './keep.ts';
 
 const types: Readonly<Record<string, string>> = {
@@ -42,10 +43,7 @@ export interface Asset {
 export interface Assets {
   readonly hash: string;
   readonly files: ReadonlyMap<string, Asset>;
-  /** An import map: names of libraries, and the files that they are. */
-  readonly importMap: string;
-  /** The files that a page loads first: its own, and all that it imports. */
-  listNeeded(file: string): readonly string[];
+  readonly documents: ReturnType<typeof buildDocuments>;
 }
 
 const folder = join(import.meta.dirname, 'pages');
@@ -115,6 +113,7 @@ function createAsset(name: string, text: string): Asset {
 /** Names in `import … from '…'` and `export … from '…'`. Dynamic imports are loaded when they are needed. */
 const imported = /(?:^|[;}\s])(?:import|export)\b[^'"();]*?(?:from)?\s*["']([^'"]+)["']/g;
 
+/** The files that a page loads first: its own, and all that it imports. */
 function listNeeded(texts: ReadonlyMap<string, string>, file: string): string[] {
   const needed = new Set([file]);
   for (const each of needed)
@@ -139,10 +138,11 @@ export async function loadAssets(): Promise<Assets> {
   const imports = Object.fromEntries(
     Object.keys(libraries).map((name) => [name, `/console/${path}/${toFileName(name)}`]),
   );
-  return {
-    hash: path,
-    files,
+  const documents = buildDocuments({
+    folder: `/console/${path}/`,
     importMap: JSON.stringify({ imports }),
-    listNeeded: (file) => listNeeded(texts, file),
-  };
+    // A built package has JavaScript.
+    listNeeded: (file) => listNeeded(texts, texts.has(file) ? file : file.replace(/\.ts$/, '.js')),
+  });
+  return { hash: path, files, documents };
 }

@@ -3,9 +3,7 @@
  * inline style, and of inline scripts only the import map, by its hash.
  */
 import { createHash } from 'node:crypto';
-import { extname } from 'node:path';
 import { buildPageHeaders } from '../../shared/page-headers.ts';
-import type { Assets } from './assets.ts';
 
 function hashText(text: string): string {
   return createHash('sha256').update(text).digest('base64');
@@ -66,27 +64,25 @@ folder, or with an operator key.</p>
   },
 } satisfies Readonly<Record<string, Document>>;
 
-export type DocumentName = keyof typeof documents;
-
-/** A document with its headers. */
-export interface BuiltDocument {
-  readonly html: string;
-  readonly headers: Readonly<Record<string, string>>;
+interface Site {
+  /** Where the files are. */
+  readonly folder: string;
+  /** Names of libraries, and the files that they are. */
+  readonly importMap: string;
+  /** The files that a page loads first, its own before the others. */
+  listNeeded(file: string): readonly string[];
 }
 
-export function buildDocument(
-  { hash, importMap, listNeeded, files }: Assets,
-  name: DocumentName,
-): BuiltDocument {
-  const { title, entry, shell, first, asks }: Document = documents[name];
-  // A built package has JavaScript.
-  const resolveFile = (name: string): string => (files.has(name) ? name : name.replace(/\.ts$/, '.js'));
-  const script = resolveFile(entry);
-  const buildUrl = (name: string): string => `/console/${hash}/${name}`;
-  const needed = [script, ...(first === undefined ? [] : [resolveFile(first)])].flatMap(listNeeded);
-  const preloads = [...new Set(needed)]
-    .filter((name) => extname(name) !== '.css')
-    .map((name) => `<link rel="modulepreload" href="${buildUrl(name)}">`);
+/** A document with its headers. */
+function buildDocument(
+  { folder, importMap, listNeeded }: Site,
+  { title, entry, shell, first, asks }: Document,
+) {
+  const needed = listNeeded(entry);
+  const [script] = needed;
+  const preloads = [...new Set([...needed, ...(first === undefined ? [] : listNeeded(first))])].map(
+    (name) => `<link rel="modulepreload" href="${folder}${name}">`,
+  );
   if (asks !== undefined)
     preloads.unshift(`<link rel="preload" href="${asks}" as="fetch" crossorigin="anonymous">`);
   const html = `<!doctype html>
@@ -97,22 +93,29 @@ export function buildDocument(
 <meta name="color-scheme" content="light dark">
 <title>${title}</title>
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="${buildUrl('style.css')}">
+<link rel="stylesheet" href="${folder}style.css">
 <script type="importmap">${importMap}</script>
 ${preloads.join('\n')}
 </head>
 <body>
 <noscript>This page needs JavaScript.</noscript>
 <div id="app">${shell}</div>
-<script type="module" src="${buildUrl(script)}"></script>
+<script type="module" src="${folder}${script}"></script>
 </body>
 </html>
 `;
+  const headers: Readonly<Record<string, string>> = {
+    ...buildPageHeaders(`'sha256-${hashText(importMap)}'`),
+    etag: `"${hashText(html).slice(0, 22)}"`,
+  };
+  return { html, headers };
+}
+
+export function buildDocuments(site: Site) {
+  const { operators, returners, holders } = documents;
   return {
-    html,
-    headers: {
-      ...buildPageHeaders(`'sha256-${hashText(importMap)}'`),
-      etag: `"${hashText(html).slice(0, 22)}"`,
-    },
+    operators: buildDocument(site, operators),
+    returners: buildDocument(site, returners),
+    holders: buildDocument(site, holders),
   };
 }

@@ -9,7 +9,6 @@ import { z } from 'zod';
 import { definePlugin, GatewayError, type Host, type Route, type RouteReply } from '../../../core/index.ts';
 import { readPrivateFile } from '../../shared/private-file.ts';
 import type { Asset, Assets, Packing } from './assets.ts';
-import type { BuiltDocument, DocumentName } from './document.ts';
 import { keep } from './keep.ts';
 import { checkHost } from './same-origin.ts';
 import { createSessions, keyBytes, type Sessions } from './sessions.ts';
@@ -69,22 +68,13 @@ async function buildAssetReply(asset: Asset, encoding: Packing | undefined): Pro
   };
 }
 
-const built = new Map<DocumentName, Promise<BuiltDocument>>();
-
-function buildOnce(document: DocumentName): Promise<BuiltDocument> {
-  return keep(built, document, async () => {
-    const [{ buildDocument }, all] = await Promise.all([import('./document.ts'), loadOnce()]);
-    return buildDocument(all, document);
-  });
-}
-
 async function buildDocumentReply(
-  document: DocumentName,
-  headers: Readonly<Record<string, unknown>>,
+  name: keyof Assets['documents'],
+  sent: Readonly<Record<string, unknown>>,
 ): Promise<RouteReply> {
-  const page = await buildOnce(document);
-  const isKnown = headers['if-none-match'] === page.headers['etag'];
-  return { status: isKnown ? 304 : 200, headers: page.headers, body: isKnown ? null : page.html };
+  const { html, headers } = (await loadOnce()).documents[name];
+  const isKnown = sent['if-none-match'] === headers['etag'];
+  return { status: isKnown ? 304 : 200, headers, body: isKnown ? null : html };
 }
 
 const publicPage = buildRoute('GET /', {}, ({ headers }) => buildDocumentReply('holders', headers));

@@ -3,7 +3,7 @@ import { signal } from '@preact/signals';
 import htm from 'htm';
 import { h, type ComponentChildren } from 'preact';
 
-export { batch, computed, effect, signal, useComputed, useSignal, type Signal } from '@preact/signals';
+export { effect, signal, useSignal, type Signal } from '@preact/signals';
 export { render, type ComponentChildren } from 'preact';
 export { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 
@@ -16,13 +16,18 @@ export function takeText(take: (text: string) => void) {
     take(currentTarget.value);
 }
 
-/** The dialog that is open, if any. */
-export const dialog = signal<{ readonly title: string; readonly body: ComponentChildren } | undefined>(
-  undefined,
-);
+interface Dialog {
+  readonly title: string;
+  readonly body: ComponentChildren;
+  /** The palette shows neither its title nor a button that closes it. */
+  readonly style: 'titled' | 'palette';
+}
 
-export function openDialog(title: string, body: ComponentChildren): void {
-  dialog.value = { title, body };
+/** The dialog that is open, if any. */
+export const dialog = signal<Dialog | undefined>(undefined);
+
+export function openDialog(title: string, body: ComponentChildren, style: Dialog['style'] = 'titled'): void {
+  dialog.value = { title, body, style };
 }
 
 export function closeDialog(): void {

@@ -28,7 +28,7 @@ import {
   useSignal,
 } from './kit.ts';
 import { type Page, pages } from './navigation.ts';
-import { openPalette, Palette } from './palette.ts';
+import { openPalette } from './palette.ts';
 import { renderNotice, renderProblem } from './parts.ts';
 import { buildHref, place, type Place } from './router.ts';
 import { switchTheme, theme } from './theme.ts';
@@ -57,22 +57,22 @@ function Dialog() {
     if (!open) return element.current?.close();
     if (!element.current?.open) element.current?.showModal();
     // Also in a dialog that was open: the focus is lost with the form that it had.
-    const field = element.current?.querySelector<HTMLElement>('form :is(input, select)');
+    const field = element.current?.querySelector<HTMLElement>('input, select');
     (field ?? element.current?.querySelector('button'))?.focus();
   }, [open]);
+  const header =
+    open?.style === 'titled' &&
+    html`<header>
+      <h2>${open.title}</h2>
+      <button class="quiet" aria-label="Close" onClick=${closeDialog}>✕</button>
+    </header>`;
   return html`<dialog
     ref=${element}
+    class=${open?.style}
     onClose=${() => !element.current?.open && closeDialog()}
-    aria-labelledby="dialog-title"
+    aria-label=${open?.title}
   >
-    ${
-      open &&
-      html`<header>
-          <h2 id="dialog-title">${open.title}</h2>
-          <button class="quiet" aria-label="Close" onClick=${closeDialog}>✕</button>
-        </header>
-        ${open.body}`
-    }
+    ${header} ${open?.body}
   </dialog>`;
 }
 
@@ -183,8 +183,7 @@ function Shell() {
           >Skip to the page</a
         >
         <${Navigation} />
-        <main class="page" id="content" tabindex="-1"><${Current} /></main>
-        <${Palette} />`
+        <main class="page" id="content" tabindex="-1"><${Current} /></main>`
     : renderSignIn();
   return html`${inner}<${Dialog} />${renderNotice()}`;
 }

@@ -1,5 +1,5 @@
 /** The command palette: type a few letters, and go to a page, a call, an account or a model. */
-import { html, signal, useLayoutEffect, useRef, useSignal } from './kit.ts';
+import { closeDialog, dialog, html, openDialog, takeText, useSignal } from './kit.ts';
 import { pages } from './navigation.ts';
 import { go, buildHref } from './router.ts';
 import { switchTheme } from './theme.ts';
@@ -7,12 +7,6 @@ import { switchTheme } from './theme.ts';
 interface Command {
   readonly title: string;
   run(): void;
-}
-
-const isOpen = signal(false);
-
-export function openPalette(): void {
-  isOpen.value = true;
 }
 
 /** Places that the text could name, besides the pages. */
@@ -66,29 +60,19 @@ function CommandList({ commands, at, run }: ListProps) {
   </ul>`;
 }
 
-export function Palette() {
-  const element = useRef<HTMLDialogElement>(null);
+function Palette() {
   const text = useSignal('');
   const chosen = useSignal(0);
-  useLayoutEffect(() => {
-    if (isOpen.value && !element.current?.open) {
-      text.value = '';
-      chosen.value = 0;
-      element.current?.showModal();
-    }
-    if (!isOpen.value) element.current?.close();
-  }, [isOpen.value]);
-  if (!isOpen.value) return html`<dialog class="palette" ref=${element}></dialog>`;
   const commands = listCommands(text.value);
   const at = Math.min(chosen.value, Math.max(0, commands.length - 1));
   const run = (command: Command | undefined) => {
-    isOpen.value = false;
+    closeDialog();
     command?.run();
   };
-  // The event comes later, when the palette may be open again.
-  const onClose = () => {
-    if (!element.current?.open) isOpen.value = false;
-  };
+  const take = takeText((typed) => {
+    text.value = typed;
+    chosen.value = 0;
+  });
   const onKey = (event: KeyboardEvent) => {
     const step = steps[event.key];
     if (step !== undefined) {
@@ -99,8 +83,7 @@ export function Palette() {
       run(commands[at]);
     }
   };
-  return html`<dialog class="palette" ref=${element} onClose=${onClose} aria-label="Go to">
-    <input
+  return html`<input
       type="text"
       role="combobox"
       aria-expanded="true"
@@ -108,16 +91,16 @@ export function Palette() {
       aria-activedescendant=${`palette-${at}`}
       aria-label="Page, call, account or model"
       placeholder="Page, call, account or model"
-      autofocus
       autocomplete="off"
       spellcheck=${false}
       value=${text}
-      onInput=${(event: { currentTarget: HTMLInputElement }) => {
-        text.value = event.currentTarget.value;
-        chosen.value = 0;
-      }}
+      onInput=${take}
       onKeyDown=${onKey}
     />
-    <${CommandList} commands=${commands} at=${at} run=${run} />
-  </dialog>`;
+    <${CommandList} commands=${commands} at=${at} run=${run} />`;
+}
+
+/** Opens the palette, unless a dialog is open, which may hold what was typed. */
+export function openPalette(): void {
+  if (!dialog.value) openDialog('Go to', html`<${Palette} />`, 'palette');
 }
