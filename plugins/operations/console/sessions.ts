@@ -29,16 +29,9 @@ const sessionSchema = z.object({
 
 export type Session = z.output<typeof sessionSchema>;
 
-export interface Sessions {
-  /** Starts a session and returns it with its cookie value. */
-  start(secret: string): { readonly session: Session; readonly sealed: string };
-  /** Reads a cookie value. Undefined if it is not ours, has expired, or its operator has signed out. */
-  read(sealed: string): Session | undefined;
-  /** Ends a session: its cookie is refused from now on. */
-  end(id: string): void;
-}
+export type Sessions = ReturnType<typeof createSessions>;
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly key: Buffer;
   /** Milliseconds until a session ends by itself. */
   readonly duration: number;
@@ -48,7 +41,7 @@ export interface SessionOptions {
 
 const mostEnded = 10_000;
 
-export function createSessions({ key, duration, endedFile }: SessionOptions): Sessions {
+export function createSessions({ key, duration, endedFile }: SessionOptions) {
   /** Ids of sessions that were ended before they expired. */
   const ended = new LRUCache<string, true>({ ...limitEntries(mostEnded), ttl: duration });
   let sizeRead = 0;
@@ -77,21 +70,24 @@ export function createSessions({ key, duration, endedFile }: SessionOptions): Se
   }
 
   return {
-    start(secret) {
+    /** Starts a session and returns it with its cookie value. */
+    start(secret: string): { readonly session: Session; readonly sealed: string } {
       const session = { id: randomBytes(16).toString('hex'), secret, expires: Date.now() + duration };
       const iv = randomBytes(ivBytes);
       const cipher = createCipheriv(algorithm, key, iv, { authTagLength: tagBytes });
       const text = Buffer.concat([cipher.update(JSON.stringify(session)), cipher.final()]);
       return { session, sealed: Buffer.concat([iv, text, cipher.getAuthTag()]).toString('base64url') };
     },
-    read(sealed) {
+    /** Reads a cookie value. Undefined if it is not ours, has expired, or its operator has signed out. */
+    read(sealed: string): Session | undefined {
       if (sealed.length > longestCookie) return undefined;
       const session = decrypt(sealed);
       if (!session || session.expires <= Date.now()) return undefined;
       readEnded();
       return ended.has(session.id) ? undefined : session;
     },
-    end(id) {
+    /** Ends a session: its cookie is refused from now on. */
+    end(id: string): void {
       ended.set(id, true);
       appendFileSync(endedFile, `${id}\n`, { mode: fileMode });
     },

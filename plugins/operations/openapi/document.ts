@@ -39,6 +39,10 @@ const callHeaders: Readonly<Record<string, string>> = {
   'x-tollgate-dropped': 'Parts of the request that the model that answered could not be sent.',
 };
 
+const headerReferences = Object.fromEntries(
+  Object.keys(callHeaders).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+);
+
 function describeContent(schemas: Schemas, content: Content, direction: Direction): Json {
   return Object.fromEntries(
     Object.entries(content).map(([type, schema]) => [type, { schema: schemas.use(schema, direction) }]),
@@ -95,26 +99,19 @@ function toIdentifier(name: string): string {
   return name.replace(/\W+/g, '-').replace(/^-|-$/g, '');
 }
 
-function describeOperation(
-  schemas: Schemas,
-  id: string,
-  path: string,
-  description: Partial<Description>,
-): Json {
+function describeOperation(schemas: Schemas, id: string, path: string, description: Partial<Description>) {
   const { summary = id, details, body, replies = { 200: {} }, error = errorSchema } = description;
+  const failure = {
+    description: 'What went wrong.',
+    content: describeContent(schemas, { 'application/json': error }, 'output'),
+  };
   return {
     operationId: toIdentifier(id),
     summary,
     ...(details === undefined ? {} : { description: details }),
     parameters: listParameters(schemas, path, description),
     ...describeBody(schemas, body),
-    responses: {
-      ...describeReplies(schemas, replies, {}),
-      default: {
-        description: 'What went wrong.',
-        content: describeContent(schemas, { 'application/json': error }, 'output'),
-      },
-    },
+    responses: { ...describeReplies(schemas, replies, {}), default: failure },
   };
 }
 
@@ -132,19 +129,13 @@ function describeCall(
   protocol: Protocol,
   description: CallDescription,
 ): Operation {
-  const { method, path, replies, error } = description;
-  const item = describeOperation(schemas, `${protocol.name} ${method} ${path}`, path, description);
-  const content = describeContent(schemas, { 'application/json': error }, 'output');
+  const { method, path, replies } = description;
+  const id = `${protocol.name} ${method} ${path}`;
+  const { parameters, responses, ...item } = describeOperation(schemas, id, path, description);
   const failures = [...groupErrors(protocol)].map(([status, codes]) => [
     status,
-    { description: `${codes.join(', ')}.`, content },
+    { ...responses.default, description: `${codes.join(', ')}.` },
   ]);
-  const headers = {
-    headers: Object.fromEntries(
-      Object.keys(callHeaders).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
-    ),
-  };
-  const parameters = listParameters(schemas, path, description);
   const isKept = host.plugins.has('balance') && protocol.client.match(method, path)?.operation !== 'count';
   return {
     method,
@@ -154,7 +145,10 @@ function describeCall(
       tags: [protocol.name],
       security: listCredentials(host, protocol.name),
       parameters: [...parameters, ...headerParameters, ...(isKept ? [idempotencyKey] : [])],
-      responses: { ...describeReplies(schemas, replies, headers), ...Object.fromEntries(failures) },
+      responses: {
+        ...describeReplies(schemas, replies, { headers: headerReferences }),
+        ...Object.fromEntries(failures),
+      },
     },
   };
 }

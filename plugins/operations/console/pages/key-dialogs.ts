@@ -7,8 +7,6 @@ import { toLocalTime, openForm, keepTyped, splitWords, type Field, type Values }
 import { html, openDialog } from './kit.ts';
 import { renderCode } from './parts.ts';
 
-const isUser = { user: true, operator: false };
-
 function buildLimitFields(kind: Key['kind'], limits?: Key['limits']): Field[] {
   const expiry: Field = {
     name: 'expires',
@@ -17,7 +15,7 @@ function buildLimitFields(kind: Key['kind'], limits?: Key['limits']): Field[] {
     value: toLocalTime(limits?.expires),
     hint: 'Local time. Leave empty for a key that never expires.',
   };
-  if (!isUser[kind]) return [expiry];
+  if (kind === 'operator') return [expiry];
   return [
     {
       name: 'spendCap',
@@ -56,7 +54,7 @@ function readLimits(kind: Key['kind'], values: Values): object {
   const { spendCap = '', models = '', callsPerMinute = '', expires = '' } = values;
   const patterns = splitWords(models);
   const expiry = { expires: expires === '' ? null : new Date(expires).toISOString() };
-  if (!isUser[kind]) return expiry;
+  if (kind === 'operator') return expiry;
   return {
     ...expiry,
     spendCap: spendCap === '' ? null : spendCap,
@@ -123,11 +121,10 @@ export function openNewKey(account: string | undefined, onDone: () => void): voi
     ],
     submit: 'Create key',
     async send({ name, credit, tags, ...values }) {
-      const limits = Object.entries(readLimits('user', values)).filter(([, value]) => value !== null);
       const order = {
         account: account ?? values['account'],
         name,
-        limits: Object.fromEntries(limits),
+        limits: readLimits('user', values),
         tags: splitWords(tags),
         ...keepTyped('credit', credit),
       };
@@ -152,9 +149,9 @@ export function openNewOperatorKey(onDone: () => void): void {
       ...buildLimitFields('operator'),
     ],
     submit: 'Create key',
-    async send({ name, readOnly, expires }) {
-      const limits = expires ? readLimits('operator', { expires }) : {};
-      const order = { kind: 'operator', name, limits, ...(readOnly === 'on' ? { readOnly: true } : {}) };
+    async send({ name, readOnly, ...values }) {
+      const limits = readLimits('operator', values);
+      const order = { kind: 'operator', name, limits, readOnly: readOnly === 'on' };
       await showSecret(await api.post<NewKey>('/admin/keys', order));
     },
     onDone,
@@ -165,12 +162,13 @@ export const buildPath = ({ id }: Key): string => `/admin/keys/${encodeURICompon
 
 export function openLimits(key: Key, onDone: () => void): void {
   const before: Readonly<Record<string, unknown>> = { ...key.limits };
+  const isUser = key.kind === 'user';
   openForm({
     title: `Change the key …${key.lastFour}`,
     fields: [
       { name: 'name', label: 'Name', value: key.name },
       ...buildLimitFields(key.kind, key.limits),
-      ...(isUser[key.kind] ? [buildTagField(key.tags)] : []),
+      ...(isUser ? [buildTagField(key.tags)] : []),
     ],
     submit: 'Save',
     send({ name, tags, ...values }) {
@@ -180,7 +178,7 @@ export function openLimits(key: Key, onDone: () => void): void {
       return api.patch(buildPath(key), {
         name,
         ...(changed.length > 0 ? { limits: Object.fromEntries(changed) } : {}),
-        ...(isUser[key.kind] ? { tags: splitWords(tags) } : {}),
+        ...(isUser ? { tags: splitWords(tags) } : {}),
       });
     },
     onDone,

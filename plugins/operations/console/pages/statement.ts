@@ -2,38 +2,15 @@
 import type { Statement } from '../../../shared/replies/spending.ts';
 import { buildAddress, useData } from './api.ts';
 import { buildAmountColumn, buildColumn, buildCountColumn, type Column } from './columns.ts';
-import { bindQuery, renderInput, renderSelect, type State } from './controls.ts';
-import { html, notify, useMemo } from './kit.ts';
+import { bindQuery, renderSelect } from './controls.ts';
+import { html, useMemo } from './kit.ts';
 import { renderUsd } from './money.ts';
 import { renderTiles } from './parts.ts';
-import { setQuery } from './router.ts';
 import { renderTable } from './table.ts';
 
 const local = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 const zones = [...new Set([local, 'UTC', ...Intl.supportedValuesOf('timeZone')])];
-
-function isZone(zone: string): boolean {
-  try {
-    return Intl.DateTimeFormat('en', { timeZone: zone }).format() !== '';
-  } catch {
-    return false;
-  }
-}
-
-/** The time zone of the query, if the browser knows it. */
-function bindZone(): State {
-  const zone = bindQuery('zone');
-  return {
-    get value() {
-      return isZone(zone.value) ? zone.value : local;
-    },
-    set value(text) {
-      if (isZone(text.trim())) setQuery({ zone: text.trim() });
-      else notify(`Unknown time zone “${text}”. Use a name such as Europe/Berlin.`, true);
-    },
-  };
-}
 
 /** The last twelve months of a zone, the current one first: `2026-11`. */
 function listMonths(zone: string): string[] {
@@ -64,8 +41,8 @@ function buildColumns(zone: string): Column<Statement['lines'][number]>[] {
 
 export function StatementOf({ account }: { readonly account: string }) {
   const path = `/admin/accounts/${encodeURIComponent(account)}/statement`;
-  const zoneState = bindZone();
-  const zone = zoneState.value;
+  const zoneState = bindQuery('zone', local);
+  const zone = zones.find((each) => each === zoneState.value) ?? local;
   const listed = useMemo(() => listMonths(zone), [zone]);
   const monthState = bindQuery('month', listed[0]);
   const month = monthState.value;
@@ -84,8 +61,7 @@ export function StatementOf({ account }: { readonly account: string }) {
     rows: data?.lines,
     error,
     reload,
-    tools: html`${renderSelect('Month', listed, monthState)}
-      ${renderInput('Time zone', zoneState, { suggest: zones })}
+    tools: html`${renderSelect('Month', listed, monthState)} ${renderSelect('Time zone', zones, zoneState)}
       <a class="button" href=${csv} download>Statement as CSV</a>`,
     empty: 'Nothing was credited or spent in this month.',
   })}`;
