@@ -25,7 +25,7 @@ export function testAccountPages(): void {
     await expect.poll(readAvailable).toBe('$12.12345679');
   });
 
-  it('creates an account once if its credit is refused, and says so without the names of the API', async () => {
+  it('creates an account once if its credit is refused, and says why in plain words', async () => {
     await go('accounts');
     await button('New account').click();
     await dialog().getByLabel('Name').fill('typed');

@@ -148,7 +148,8 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
   it('has room for the columns of a key, and for a long name', async () => {
     await page.setViewportSize({ width: 1280, height: 800 });
     await go('accounts?show=keys');
-    const excess = `[...document.querySelectorAll('.scroll')].map((each) => each.scrollWidth - each.clientWidth)`;
+    const excess = `[...document.querySelectorAll('.scroll')]
+      .map((each) => each.scrollWidth - each.clientWidth)`;
     expect(await page.evaluate(excess)).toEqual([0]);
     const model = `openai/${'x'.repeat(190)}`;
     await (await open.harness.post({ model, messages: [{ role: 'user', content: 'Hello!' }] })).text();

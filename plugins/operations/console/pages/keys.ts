@@ -101,7 +101,7 @@ function buildColumns({ withAccount = false, areOperators = false, onDone }: Key
 
 export function renderKeys({ onDone, ...props }: KeysProps) {
   const empty = props.areOperators
-    ? 'No operator keys yet. They open this console and the admin API. A read-only one cannot change anything.'
+    ? 'No operator keys yet. They open this console and the admin API. A read-only one changes nothing.'
     : 'No keys yet. A key lets a program call models and spends from an account.';
   return renderTable({
     ...props,

@@ -121,11 +121,11 @@ function Current() {
   if (!page)
     return html`<p class="empty">Page not found. <a href=${buildHref('')}>Go to the overview.</a></p>`;
   const view = loaded.get(page.path);
-  const retry = (): void => {
+  const tryAgain = (): void => {
     if (fault.value === outdated) window.location.reload();
     else turn.value += 1;
   };
-  if (fault.value !== undefined) return renderProblem(fault.value, retry);
+  if (fault.value !== undefined) return renderProblem(fault.value, tryAgain);
   return (
     view && html`<${Guarded} at=${page.path} key=${page.path}><${view} place=${place.value} /></${Guarded}>`
   );
