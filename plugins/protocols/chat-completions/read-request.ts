@@ -29,13 +29,6 @@ export class ChatCall extends ReadCall {
   readonly limits: Readonly<Record<LimitField, number | undefined>>;
   /** Whether the body has the gateway's own field `provider`. */
   readonly statesProvider: boolean;
-  /** Whether an assistant message has what OpenAI refuses: reasoning, images, or an empty `tool_calls`. */
-  readonly #isExtended: boolean;
-  readonly #thinksInContent: boolean;
-  /** Whether tool results hold media, which the encoder moves to a user message. */
-  readonly #showsResults: boolean;
-  /** Whether the request uses short forms that only Mistral accepts. */
-  readonly #short: boolean;
   readonly #wire: Wire.Request;
 
   constructor(wire: Wire.Request, text: string) {
@@ -44,29 +37,24 @@ export class ChatCall extends ReadCall {
     this.limits = { max_tokens: older ?? undefined, max_completion_tokens: current ?? undefined };
     this.soundFormat = wire.audio?.format;
     this.statesProvider = wire.provider !== undefined;
-    const known = wire.messages.filter(WireMessages.isKnownMessage);
-    this.#isExtended = known.some(isExtended);
-    this.#thinksInContent = known.some(
-      ({ role, content }) =>
-        role === 'assistant' && Array.isArray(content) && content.some(({ type }) => type === 'thinking'),
-    );
-    this.#short = usesShortForms(wire);
-    this.#showsResults = known.some((message) => message.role === 'tool' && listMedia(message).length > 0);
     this.#wire = wire;
   }
 
   suits(model: Model): boolean {
+    const wire = this.#wire;
+    const { messages } = wire;
     const flags = chatFlags(model.capabilities);
-    if (!supportsFormat(this.#wire, model)) return false;
-    if (this.#isExtended && refusesExtensions(model)) return false;
-    if (this.#thinksInContent && !takesThinkingParts(model)) return false;
-    if (this.#short && !flags.shortForms) return false;
-    if (flags.thinkingMode && !isReasoningOff(this.#wire) && lacksReasoning(this.#wire.messages))
-      return false;
-    if (this.#showsResults || !hasAcceptedFields(this.#wire, model)) return false;
+    const known = messages.filter(WireMessages.isKnownMessage);
     return (
-      flags.callIds === 'any' ||
-      this.#wire.messages.flatMap(listCallIds).every((id) => takesCallId(id, model.capabilities))
+      supportsFormat(wire, model) &&
+      (!refusesExtensions(model) || !known.some(isExtended)) &&
+      (takesThinkingParts(model) || !known.some(thinksInContent)) &&
+      (flags.shortForms || !usesShortForms(wire)) &&
+      (!flags.thinkingMode || isReasoningOff(wire) || !lacksReasoning(messages)) &&
+      !known.some(showsResult) &&
+      hasAcceptedFields(wire, model) &&
+      (flags.callIds === 'any' ||
+        known.flatMap(listCallIds).every((id) => takesCallId(id, model.capabilities)))
     );
   }
 
@@ -163,14 +151,23 @@ function readPluginModes({ plugins }: Wire.Request): Mode[] {
   });
 }
 
-function listCallIds(message: WireMessages.AnyMessage): readonly string[] {
-  if (!WireMessages.isKnownMessage(message)) return [];
+function listCallIds(message: WireMessages.Message): readonly string[] {
   if (message.role === 'tool') return [message.tool_call_id];
   return message.role === 'assistant'
     ? (message.tool_calls?.filter(WireMessages.isKnownCall).map(({ id }) => id) ?? [])
     : [];
 }
 
+/** Whether a tool's result holds media, which the encoder moves to a user message. */
+function showsResult(message: WireMessages.Message): boolean {
+  return message.role === 'tool' && listMedia(message).length > 0;
+}
+
+function thinksInContent({ role, content }: WireMessages.Message): boolean {
+  return role === 'assistant' && Array.isArray(content) && content.some(({ type }) => type === 'thinking');
+}
+
+/** Whether an assistant message has what OpenAI refuses: reasoning, images, or an empty `tool_calls`. */
 function isExtended(message: WireMessages.Message): boolean {
   if (message.role !== 'assistant') return false;
   return (
@@ -184,6 +181,7 @@ export function readRequest(body: unknown, text: string): ChatCall {
   return new ChatCall(checkRequest(body), text);
 }
 
+/** Whether the request uses short forms that only Mistral accepts. */
 function usesShortForms({ messages, tools, tool_choice: choice }: Wire.Request): boolean {
   return (
     choice === 'any' ||

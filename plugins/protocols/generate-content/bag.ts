@@ -43,8 +43,6 @@ type Note =
   | 'id'
   /** The index of the group that held the tool. */
   | 'group'
-  /** A schema in Google's own form, as JSON. */
-  | 'openapi'
   /** A placeholder for a signature, or the `Base64Form` of a signature. */
   | 'signature'
   /** The JSON path of a field in snake_case, or of a single object in place of a list. */

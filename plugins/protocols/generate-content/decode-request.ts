@@ -13,7 +13,7 @@ import {
 } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, type Form } from './bag.ts';
 import { decodeTurns } from './decode-contents.ts';
-import { decodeToolConfig, decodeTools, noteOpenApi } from './decode-tools.ts';
+import { decodeToolConfig, decodeTools } from './decode-tools.ts';
 import { spellNames, spellPlaces } from './field-names.ts';
 import { readOpenApi } from './openapi-schema.ts';
 import { createSpeller, type SpellingNote } from './spelling.ts';
@@ -117,7 +117,7 @@ function decodeFormat(config: Wire.Generation): DecodedField<Format> {
   if (type === 'text/plain') return { value: { type: 'text' }, read };
   if (type !== 'application/json') return { value: undefined, read: [] };
   if (responseSchema) {
-    const sides = bag.keep({}, [noteOpenApi(responseSchema)]);
+    const sides = bag.keep({}, [], { responseSchema });
     const value: Format = { type: 'schema', schema: readOpenApi(responseSchema), ...sides };
     return { value, read: [...read, 'responseSchema'] };
   }

@@ -46,11 +46,6 @@ export function decodeTools(tools: Wire.Request['tools']): Tool[] | undefined {
   });
 }
 
-/** Notes a schema in Google's own form. The encoder restores it unless a plugin has changed the schema. */
-export function noteOpenApi(schema: unknown): Form {
-  return `openapi:${JSON.stringify(schema)}`;
-}
-
 function decodeFunction(declared: Wire.Declaration, at: string, group: Form): Tool {
   const { name, description, parameters, parametersJsonSchema } = declared;
   return {
@@ -59,10 +54,11 @@ function decodeFunction(declared: Wire.Declaration, at: string, group: Form): To
     description: description ?? undefined,
     schema: parametersJsonSchema ?? (parameters ? readOpenApi(parameters) : undefined),
     at,
-    ...bag.keep(pickUnread(declared, ['name', 'description', 'parameters', 'parametersJsonSchema']), [
-      group,
-      ...(parameters ? [noteOpenApi(parameters)] : []),
-    ]),
+    ...bag.keep(
+      pickUnread(declared, ['name', 'description', 'parameters', 'parametersJsonSchema']),
+      [group],
+      parameters ? { parameters } : {},
+    ),
   };
 }
 

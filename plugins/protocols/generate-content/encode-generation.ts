@@ -11,9 +11,9 @@ import {
 } from '../../shared/wire-kit/reasoning-effort.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
-import { restoreOpenApi } from './encode-tools.ts';
 import type { Encoding } from './encoding.ts';
 import { fitSchema } from './fit-schema.ts';
+import { isSameSchema } from './openapi-schema.ts';
 
 const mostStops = 5;
 const largestSeed = 2147483647;
@@ -210,12 +210,11 @@ export function encodeFormat(
   const json = { responseMimeType: 'application/json' };
   if (own) {
     if (format.type === 'json') return { format: json };
-    const responseSchema = restoreOpenApi(format, format.schema);
+    const { responseSchema } = bag.getFields(format);
     return {
-      format:
-        responseSchema === undefined
-          ? { ...json, responseJsonSchema: format.schema }
-          : { ...json, responseSchema },
+      format: isSameSchema(responseSchema, format.schema)
+        ? { ...json, responseSchema }
+        : { ...json, responseJsonSchema: format.schema },
     };
   }
   if (!capabilities.structuredOutput || (!modern && tools?.length)) {

@@ -1,5 +1,4 @@
 /** Encodes tools and the tool choice, with the groups and names of this protocol. */
-import { isDeepStrictEqual } from 'node:util';
 import type { CanonicalRequest, Tool, HostedTool, ToolChoice, OwnTool } from '../../../core/index.ts';
 import {
   translateSearchOptions,
@@ -14,12 +13,12 @@ import {
   selectOfferedNames,
   takesTools,
 } from '../../shared/wire-kit/offered-tools.ts';
-import { overlay, type Fields, type Sides } from '../../shared/wire-kit/vendor-bag.ts';
+import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { noCacheMarks } from './encode-parts.ts';
 import type { Encoding } from './encoding.ts';
 import { fitParameters } from './fit-schema.ts';
-import { readOpenApi } from './openapi-schema.ts';
+import { isSameSchema } from './openapi-schema.ts';
 import { fitName } from './tool-names.ts';
 
 export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fields {
@@ -100,29 +99,23 @@ function encodeFunction(tool: OwnTool, path: string, encoding: Encoding): Fields
     return { name, description, parametersJsonSchema };
   }
   if (tool.strict) lose(`${path}.strict`, 'generate-content has no such field');
-  return overlay(bag.getFields(tool), {
+  const { parameters, ...fields } = bag.getFields(tool);
+  return overlay(fields, {
     name,
     description: tool.description,
-    ...encodeParameters(tool, path, encoding),
+    ...encodeParameters(tool, parameters, path, encoding),
   });
 }
 
 /** Restores a schema in Google's own form, unless a plugin has changed it. */
-export function restoreOpenApi(thing: Sides, schema: unknown): unknown {
-  const note = bag.findNote(thing, 'openapi');
-  const original: unknown = note === undefined ? undefined : JSON.parse(note);
-  return isDeepStrictEqual(readOpenApi(original), schema) ? original : undefined;
-}
-
 function encodeParameters(
-  tool: Extract<Tool, { type: 'function' }>,
+  { schema }: Extract<Tool, { type: 'function' }>,
+  written: unknown,
   path: string,
   { own, lose }: Encoding,
 ): Fields {
-  const { schema } = tool;
   if (schema === undefined) return {};
-  const parameters = own ? restoreOpenApi(tool, schema) : undefined;
-  if (parameters !== undefined) return { parameters };
+  if (own && isSameSchema(written, schema)) return { parameters: written };
   return {
     parametersJsonSchema: own
       ? schema

@@ -116,35 +116,37 @@ function decodeMedia(block: Wire.KnownMedia): MediaBlock | undefined {
   const rest = nestFields('source', pickUnread(source, isPlain ? sourceFields : untypedSource));
   const about =
     block.type === 'document' ? { title: block.title ?? undefined, context: block.context ?? undefined } : {};
-  const media = { type: 'media' as const, kind: block.type, ...about };
-  const keepMediaSides = (form: readonly string[] = []): BlockSides =>
-    keepSides(block, ['source', ...Object.keys(about)], rest, form);
+  const read = readSource(source);
+  return (
+    read && {
+      type: 'media',
+      kind: block.type,
+      ...about,
+      source: read.source,
+      mediaType: read.mediaType,
+      ...keepSides(block, ['source', ...Object.keys(about)], rest, read.form),
+    }
+  );
+}
+
+/** Returns undefined for blocks that are more than plain text. */
+function readSource(
+  source: Wire.KnownMedia['source'],
+): (Pick<MediaBlock, 'source' | 'mediaType'> & { readonly form?: readonly string[] }) | undefined {
   switch (source.type) {
     case 'base64':
-    case 'text': {
-      const { type, data, media_type: mediaType } = source;
-      return {
-        ...media,
-        source: type === 'text' ? { type, text: data } : { type, data },
-        mediaType,
-        ...keepMediaSides(),
-      };
-    }
+      return { source: { type: 'base64', data: source.data }, mediaType: source.media_type };
+    case 'text':
+      return { source: { type: 'text', text: source.data }, mediaType: source.media_type };
     case 'url':
-      return { ...media, source: { type: 'url', url: source.url }, ...keepMediaSides() };
+      return { source: { type: 'url', url: source.url } };
     case 'file':
-      return {
-        ...media,
-        source: { type: 'file', vendor: nativeVendor, id: source.file_id },
-        ...keepMediaSides(),
-      };
+      return { source: { type: 'file', vendor: nativeVendor, id: source.file_id } };
     case 'content': {
       if (typeof source.content === 'string')
-        return { ...media, source: { type: 'text', text: source.content }, ...keepMediaSides(['content']) };
+        return { source: { type: 'text', text: source.content }, form: ['content'] };
       const texts = readPlainTexts(source.content);
-      if (!texts) return undefined;
-      const text = texts.join('\n\n');
-      return { ...media, source: { type: 'text', text }, ...keepMediaSides(['contents', ...texts]) };
+      return texts && { source: { type: 'text', text: texts.join('\n\n') }, form: ['contents', ...texts] };
     }
   }
 }

@@ -71,21 +71,14 @@ function buildText(text: string): Fields {
 
 function encodeDocumentSource(block: MediaBlock, path: string, own: boolean): Fields {
   const { source, mediaType } = block;
-  if (own && source.type === 'text')
-    return { type: 'text', media_type: mediaType ?? 'text/plain', data: source.text };
-  if (own && source.type === 'base64')
-    return { type: 'base64', media_type: mediaType ?? 'application/pdf', data: source.data };
-  if (source.type === 'text') return { type: 'text', media_type: 'text/plain', data: source.text };
+  const stated = own ? mediaType : undefined;
+  if (source.type === 'text') return { type: 'text', media_type: stated ?? 'text/plain', data: source.text };
   if (source.type === 'base64') {
-    const isPdf = (detectDocumentType(source.data) ?? mediaType) === 'application/pdf';
-    if (isPdf) return { type: 'base64', media_type: 'application/pdf', data: source.data };
-    if (isTextual(mediaType)) {
-      return {
-        type: 'text',
-        media_type: 'text/plain',
-        data: Buffer.from(source.data, 'base64').toString('utf8'),
-      };
-    }
+    const { data } = source;
+    const isPdf = (detectDocumentType(data) ?? mediaType) === 'application/pdf';
+    if (own || isPdf) return { type: 'base64', media_type: stated ?? 'application/pdf', data };
+    if (isTextual(mediaType))
+      return { type: 'text', media_type: 'text/plain', data: Buffer.from(data, 'base64').toString('utf8') };
   }
   return refusePart(
     block,

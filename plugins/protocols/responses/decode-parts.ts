@@ -47,22 +47,11 @@ function decodePart(part: Wire.Part, role: string): ContentBlock {
     case 'refusal':
       return { type: 'refusal', text: part.refusal, ...bag.keep(pickRest(part, ['refusal'])) };
     case 'input_image':
-      return decodeMedia(part, 'image', { detail: part.detail ?? undefined });
+      return decodeMedia(part, readImage(part), { detail: part.detail ?? undefined });
     case 'input_file':
-      return decodeMedia(part, 'document', { filename: part.filename ?? undefined });
-    case 'input_audio': {
-      const { data, format } = part.input_audio;
-      const inner = nestFields('input_audio', pickUnread(part.input_audio, ['data', 'format']));
-      const sides = bag.keep({ ...pickRest(part, ['input_audio']), ...readCacheLeftover(part), ...inner });
-      return {
-        type: 'media',
-        kind: 'audio',
-        source: { type: 'base64', data },
-        mediaType: toAudioType(format),
-        ...decodeCache(part),
-        ...sides,
-      };
-    }
+      return decodeMedia(part, readFile(part), { filename: part.filename ?? undefined });
+    case 'input_audio':
+      return decodeMedia(part, readAudio(part), {});
   }
 }
 
@@ -88,20 +77,35 @@ function decodeOutputText(part: Extract<Wire.Part, { type: 'output_text' }>, rol
   return { type: 'text', text: part.text, ...bag.keep(rest, noteTextType(part.type, role), empty) };
 }
 
-type MediaPart = Extract<Wire.Part, { type: 'input_image' | 'input_file' }>;
+type MediaPart = Extract<Wire.Part, { type: 'input_image' | 'input_file' | 'input_audio' }>;
+
+const kinds = { input_image: 'image', input_file: 'document', input_audio: 'audio' } as const;
 
 function decodeMedia(
   part: MediaPart,
-  kind: MediaBlock['kind'],
+  { field, form, rest, ...medium }: Medium,
   about: Pick<MediaBlock, 'detail' | 'filename'>,
 ): MediaBlock {
-  const { field, form, ...medium } = part.type === 'input_image' ? readImage(part) : readFile(part);
-  const fields = { ...pickRest(part, [field, ...Object.keys(about)]), ...readCacheLeftover(part) };
-  return { type: 'media', kind, ...medium, ...about, ...decodeCache(part), ...bag.keep(fields, form) };
+  const fields = { ...pickRest(part, [field, ...Object.keys(about)]), ...readCacheLeftover(part), ...rest };
+  return {
+    type: 'media',
+    kind: kinds[part.type],
+    ...medium,
+    ...about,
+    ...decodeCache(part),
+    ...bag.keep(fields, form),
+  };
 }
 
-/** A medium, and the field that holds it. */
-type Medium = ReadMedium & { readonly field: string };
+/** A medium, the field that holds it, and what it does not express of that field. */
+type Medium = ReadMedium & { readonly field: string; readonly rest?: Fields };
+
+function readAudio({ input_audio: audio }: Extract<MediaPart, { type: 'input_audio' }>): Medium {
+  const field = 'input_audio';
+  const rest = nestFields(field, pickUnread(audio, ['data', 'format']));
+  const source = { type: 'base64', data: audio.data } as const;
+  return { source, mediaType: toAudioType(audio.format), form: [], field, rest };
+}
 
 function readImage({ image_url: url, file_id: id }: Extract<MediaPart, { type: 'input_image' }>): Medium {
   return url ? { ...readUrl(url), field: 'image_url' } : readFileId(id);
