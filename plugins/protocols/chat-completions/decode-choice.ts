@@ -2,7 +2,7 @@
  * Turns the deltas of one choice into the events that open, fill and close the blocks of one candidate. For a
  * reply that is not streamed, the message is a single delta.
  */
-import type { BlockKind, Opaque } from '../../../core/index.ts';
+import type { BlockKind } from '../../../core/index.ts';
 import { readUrl } from '../../shared/wire-kit/media.ts';
 import type { BlockFacts } from '../../shared/wire-kit/reply-log.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
@@ -17,28 +17,18 @@ interface OpenBlock extends OpenReasoning {
   readonly kind: BlockKind;
 }
 
-/** Facts that all choices of a reply share. */
-export interface ReplyFacts {
-  /** The empty seal for reasoning that comes without one. */
-  readonly unsealed: readonly Opaque[];
-  /** The media type of audio in the reply. */
-  readonly soundType: string | undefined;
-}
-
 export class ChoiceDecoder {
   readonly index: number;
   readonly #reply: ReplySink;
-  readonly #facts: ReplyFacts;
   readonly #calls: ToolCalls;
   #open: OpenBlock | undefined;
   /** The latest text block, which annotations belong to. */
   #text: number | undefined;
   isFinished = false;
 
-  constructor(index: number, reply: ReplySink, facts: ReplyFacts) {
+  constructor(index: number, reply: ReplySink) {
     this.index = index;
     this.#reply = reply;
-    this.#facts = facts;
     this.#calls = new ToolCalls(index, reply);
   }
 
@@ -99,7 +89,7 @@ export class ChoiceDecoder {
     if (!open) return;
     this.#open = undefined;
     const isUnsealed = open.kind === 'reasoning' && open.opaque.length === 0;
-    this.#reply.log.endBlock(this.index, open.block, isUnsealed ? this.#facts.unsealed : open.opaque);
+    this.#reply.log.endBlock(this.index, open.block, isUnsealed ? this.#reply.unsealed : open.opaque);
   }
 
   /** A seal ends a block of reasoning: text after it starts a new block. */
@@ -154,7 +144,7 @@ export class ChoiceDecoder {
   }
 
   #readAudio({ id, data, ...rest }: Fields): void {
-    const { soundType: mediaType } = this.#facts;
+    const { soundType: mediaType } = this.#reply;
     const block = this.#ensureBlock('audio', typeof id === 'string' ? { id, mediaType } : { mediaType });
     const text = typeof data === 'string' ? data : '';
     this.#reply.log.emit({ type: 'block-delta', candidate: this.index, block, text, ...bag.keep(rest) });

@@ -20,7 +20,7 @@ import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
 import { isObject, splitNames, pickStated, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { readVendorError } from '../../shared/wire-kit/vendor-error.ts';
 import { bag } from './bag.ts';
-import { ChoiceDecoder, type ReplyFacts } from './decode-choice.ts';
+import { ChoiceDecoder } from './decode-choice.ts';
 import { decodeFinish } from './finish.ts';
 import { ChatCall } from './read-request.ts';
 import { markUnsealed } from './reasoning.ts';
@@ -31,7 +31,6 @@ import { decodeUsage, findUsage } from './usage.ts';
 
 export class ReplyDecoder implements EventDecoder {
   readonly #call: ClientCall;
-  readonly #facts: ReplyFacts;
   readonly #sink: ReplySink;
   /** The field of a choice that holds its content: `delta` in a chunk, `message` in a JSON reply. */
   #contentField: 'delta' | 'message' = 'delta';
@@ -52,9 +51,10 @@ export class ReplyDecoder implements EventDecoder {
     this.#call = call;
     // Clients of this protocol send reasoning back as they received it, so it needs no seal.
     const unsealed = model && !(call instanceof ChatCall) ? markUnsealed(model) : [];
-    this.#facts = { unsealed, soundType: findSoundType(call) };
     this.#sink = {
       log: this.#log,
+      unsealed,
+      soundType: findSoundType(call),
       replyId: () => JSON.stringify(this.#identity),
       findTool: createToolFinder(call, call instanceof ChatCall, fitName),
     };
@@ -128,7 +128,7 @@ export class ReplyDecoder implements EventDecoder {
   #ensureChoice(index: number): ChoiceDecoder {
     const known = this.#choices.get(index);
     if (known) return known;
-    const choice = new ChoiceDecoder(index, this.#sink, this.#facts);
+    const choice = new ChoiceDecoder(index, this.#sink);
     this.#choices.set(index, choice);
     return choice;
   }

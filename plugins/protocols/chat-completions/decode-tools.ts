@@ -23,8 +23,7 @@ export function decodeTools(wire: Wire.Request, form: string[]): Tool[] | undefi
   const { [at]: value } = wire;
   if (!value) return tools;
   if (!tools) form.push('no-tools');
-  const sides = bag.keep({}, ['options']);
-  const search = { type: 'hosted', protocol: protocolName, kind: 'web-search', value, at, ...sides } as const;
+  const search = { type: 'hosted', protocol: protocolName, kind: 'web-search', value, at } as const;
   return [...(tools ?? []), search];
 }
 

@@ -2,6 +2,7 @@
 import type { CanonicalRequest, Tool, OwnTool } from '../../../core/index.ts';
 import {
   loseHosted,
+  placeTools,
   removeForbiddenTools,
   translateSearchOptions,
   type SearchWriters,
@@ -35,12 +36,10 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
   // If the choice cannot name a subset of tools, only the allowed ones are sent.
   const allowed =
     request.toolChoice?.mode === 'subset' && !encoding.extras ? new Set(request.toolChoice.names) : undefined;
-  const offered = encoding.own ? (request.tools ?? []) : removeForbiddenTools(request);
-  for (const [index, tool] of offered.entries()) {
-    const path = `tools[${index}]`;
-    if (!tool || (tool.type !== 'hosted' && allowed?.has(tool.name) === false)) continue;
-    if (tool.type !== 'hosted') tools.push(encodeTool(tool, path, encoding));
-    else if (tool.protocol === protocolName && bag.has(tool, 'options')) search = tool.value;
+  for (const { tool, path } of encoding.own ? placeTools(request.tools) : removeForbiddenTools(request)) {
+    if (tool.type !== 'hosted') {
+      if (allowed?.has(tool.name) !== false) tools.push(encodeTool(tool, path, encoding));
+    } else if (tool.protocol === protocolName && tool.at === 'web_search_options') search = tool.value;
     else if (tool.protocol === protocolName) tools.push(tool.value);
     else if (tool.kind === 'web-search' && model.supportedParameters.includes('web_search_options'))
       search = translateSearchOptions(tool, path, searchWords, lose);

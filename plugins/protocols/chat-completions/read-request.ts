@@ -48,10 +48,10 @@ export class ChatCall extends ReadCall {
     return (
       supportsFormat(wire, model) &&
       (!refusesExtensions(model) || !known.some(isExtended)) &&
-      (takesThinkingParts(model) || !known.some(thinksInContent)) &&
+      (takesThinkingParts(model) || !known.some(holdsThoughts)) &&
       (flags.shortForms || !usesShortForms(wire)) &&
       (!flags.thinkingMode || isReasoningOff(wire) || !lacksReasoning(messages)) &&
-      !known.some(showsResult) &&
+      !known.some(holdsResultMedia) &&
       hasAcceptedFields(wire, model) &&
       (flags.callIds === 'any' ||
         known.flatMap(listCallIds).every((id) => takesCallId(id, model.capabilities)))
@@ -159,11 +159,11 @@ function listCallIds(message: WireMessages.Message): readonly string[] {
 }
 
 /** Whether a tool's result holds media, which the encoder moves to a user message. */
-function showsResult(message: WireMessages.Message): boolean {
+function holdsResultMedia(message: WireMessages.Message): boolean {
   return message.role === 'tool' && listMedia(message).length > 0;
 }
 
-function thinksInContent({ role, content }: WireMessages.Message): boolean {
+function holdsThoughts({ role, content }: WireMessages.Message): boolean {
   return role === 'assistant' && Array.isArray(content) && content.some(({ type }) => type === 'thinking');
 }
 

@@ -23,6 +23,10 @@ export interface ReplySink {
   readonly replyId: () => string;
   /** Finds the client's tool if the gateway sent it under another name or in another form. */
   readonly findTool: FindTool;
+  /** The empty seal for reasoning that comes without one. */
+  readonly unsealed: readonly Opaque[];
+  /** The media type of audio in the reply. */
+  readonly soundType: string | undefined;
 }
 
 class Call {

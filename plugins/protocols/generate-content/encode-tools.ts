@@ -1,6 +1,7 @@
 /** Encodes tools and the tool choice, with the groups and names of this protocol. */
 import type { CanonicalRequest, Tool, HostedTool, ToolChoice, OwnTool } from '../../../core/index.ts';
 import {
+  placeTools,
   translateSearchOptions,
   removeForbiddenTools,
   removeRepeatedTools,
@@ -41,12 +42,12 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
 /** Restores the groups of a client of this protocol. Tools that a plugin added form one more group. */
 function restoreGroups(tools: CanonicalRequest['tools'], encoding: Encoding): Fields[] | undefined {
   if (!tools) return undefined;
-  const groups = Map.groupBy([...tools.entries()], ([, tool]) => bag.findNote(tool, 'group'));
+  const groups = Map.groupBy(placeTools(tools), ({ tool }) => bag.findNote(tool, 'group'));
   return [...groups.values()].map((group) => {
     const functions: Fields[] = [];
     const hosted: Record<string, unknown> = {};
-    for (const [index, tool] of group) {
-      if (tool.type !== 'hosted') functions.push(encodeFunction(tool, `tools[${index}]`, encoding));
+    for (const { tool, path } of group) {
+      if (tool.type !== 'hosted') functions.push(encodeFunction(tool, path, encoding));
       else Object.assign(hosted, tool.value);
     }
     return functions.length > 0 ? { ...hosted, functionDeclarations: functions } : hosted;
@@ -57,10 +58,8 @@ function groupTools(request: CanonicalRequest, encoding: Encoding): Fields[] {
   const functions: Fields[] = [];
   const hosted: Fields[] = [];
   const tools = removeForbiddenTools(request);
-  const hasFunctions = tools.some((tool) => tool && tool.type !== 'hosted');
-  for (const [index, tool] of removeRepeatedTools(tools, protocolName, encoding.lose).entries()) {
-    const path = `tools[${index}]`;
-    if (!tool) continue;
+  const hasFunctions = tools.some(({ tool }) => tool.type !== 'hosted');
+  for (const { tool, path } of removeRepeatedTools(tools, protocolName, encoding.lose)) {
     if (tool.type !== 'hosted') {
       functions.push(encodeFunction(tool, path, encoding));
       continue;

@@ -31,7 +31,7 @@ export function decodeTurns({ system, messages }: Wire.Request, text: string): T
       role: 'system',
       blocks: decodeContent(system, 'system', undefined, true),
       at: 'system',
-      ...bag.keep({}, ['top', ...readForm(system)]),
+      ...bag.keep({}, readForm(system)),
     },
     ...turns,
   ];

@@ -52,7 +52,7 @@ function restoreConversation(turns: readonly Turn[], encoding: Encoding): Conver
       form.includes('string') && content.length === 1 && typeof first?.text === 'string'
         ? first.text
         : undefined;
-    if (form.includes('top') || (isInstruction(turn) && turn.at === undefined)) {
+    if (isInstruction(turn) && (turn.at === 'system' || turn.at === undefined)) {
       for (const block of content) system.push(block);
       written = text;
     } else if (content.length > 0) {

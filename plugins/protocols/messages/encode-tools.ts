@@ -1,6 +1,7 @@
 /** Encodes tools and the tool choice. */
 import type { CanonicalRequest, Tool, HostedTool } from '../../../core/index.ts';
 import {
+  placeTools,
   removeRepeatedTools,
   replaceHosted,
   translateSearchOptions,
@@ -33,9 +34,9 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Enco
   if (!request.tools || !takesTools(request, model, lose)) return {};
   loseNamespaces(request.tools, protocolName, lose);
   const allowed = request.toolChoice?.mode === 'subset' ? new Set(request.toolChoice.names) : undefined;
-  const offered = removeRepeatedTools(own ? request.tools : addSearchLimit(request), protocolName, lose);
-  const tools = offered.flatMap((tool, index) =>
-    tool && isAllowed(tool, allowed) ? encodeTool(tool, `tools[${index}]`, encoding) : [],
+  const placed = placeTools(own ? request.tools : addSearchLimit(request));
+  const tools = removeRepeatedTools(placed, protocolName, lose).flatMap(({ tool, path }) =>
+    isAllowed(tool, allowed) ? encodeTool(tool, path, encoding) : [],
   );
   const choice = encodeChoice(request);
   // Anthropic refuses a choice without tools, or of a tool that was lost. A client of this protocol receives

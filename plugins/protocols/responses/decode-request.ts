@@ -67,13 +67,13 @@ export function decodeRequest({ wire, items, tools: readTools }: ReadRequest): C
 function decodeInstructions({ instructions }: Wire.Request): Turn[] {
   if (!instructions) return [];
   const at = 'instructions';
-  return [{ role: 'system', blocks: [{ type: 'text', text: instructions, at }], at, ...bag.keep({}, [at]) }];
+  return [{ role: 'system', blocks: [{ type: 'text', text: instructions, at }], at }];
 }
 
 function decodeInput({ input, model }: Wire.Request, items: ReadRequest['items'], names: ToolNames): Turn[] {
   if (typeof input !== 'string') return decodeItems(items, names, model);
   const at = 'input';
-  return [{ role: 'user', blocks: [{ type: 'text', text: input, at }], at, ...bag.keep({}, [at]) }];
+  return [{ role: 'user', blocks: [{ type: 'text', text: input, at }], at }];
 }
 
 /** The client's names of canonical fields, where they differ from this protocol's usual ones. */

@@ -42,7 +42,7 @@ export function encodeItems(turns: readonly Turn[], encoding: Encoding): Fields[
     );
   }
   return turns.flatMap((turn, index) =>
-    bag.has(turn, 'instructions') ? [] : encodeTurn(turn, `turns[${index}]`, encoding),
+    turn.at === 'instructions' ? [] : encodeTurn(turn, `turns[${index}]`, encoding),
   );
 }
 

@@ -32,7 +32,6 @@ export class OutputItemEncoder {
   #names: ToolNames | undefined;
   /** The latest call whose arguments have ended. Only the next event shows whether the call was cut. */
   #unconfirmedCall: OpenCall | undefined;
-  #hasCalls = false;
   #reason: EventOf<'finish'>['reason'] = { unified: 'stop', raw: 'completed' };
 
   constructor(context: ReplyContext) {
@@ -52,7 +51,7 @@ export class OutputItemEncoder {
   }
 
   get ending(): Ending {
-    return encodeFinish(this.#reason, { calls: this.#hasCalls, refusal: this.#messages.hasRefusal });
+    return encodeFinish(this.#reason, this.#messages.hasRefusal);
   }
 
   /** Returns the stream events for one canonical event. The protocol has one candidate only. */
@@ -94,7 +93,6 @@ export class OutputItemEncoder {
       const ownId = readString(bag.getFields(start).id);
       this.#blocks.set(block, { kind: 'reasoning', ownId, id: '', index: 0, summary: [], part: undefined });
     } else if (kind === 'tool-call') {
-      this.#hasCalls = true;
       const call = new OpenCall(start);
       this.#blocks.set(block, call);
       this.#heldCalls.set(block, call);

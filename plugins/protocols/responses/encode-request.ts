@@ -97,7 +97,7 @@ function checkStops({ stop = [] }: CanonicalRequest): readonly string[] {
 }
 
 function encodeConversation(request: CanonicalRequest, plan: FormatPlan, encoding: Encoding): Fields {
-  const instructions = request.turns.find((turn) => bag.has(turn, 'instructions'));
+  const instructions = request.turns.find(({ at }) => at === 'instructions');
   const spoken = request.turns.filter((turn) => turn !== instructions);
   return {
     instructions: encodeInstructions(instructions),
@@ -117,7 +117,7 @@ function encodeInput(
   encoding: Encoding,
 ): unknown {
   const [block, ...more] = only?.blocks ?? [];
-  const isText = others.length === 0 && more.length === 0 && block?.type === 'text' && bag.has(only, 'input');
+  const isText = others.length === 0 && more.length === 0 && block?.type === 'text' && only?.at === 'input';
   if (isText && plan.instruction === undefined) return block.text;
   if (bag.has(request, 'no-input') || bag.getFields(request).input === null) return undefined;
   return [...buildInstructionMessage(plan), ...encodeItems(request.turns, encoding)];

@@ -4,6 +4,7 @@ import {
   hostsTool,
   isPriced,
   loseHosted,
+  placeTools,
   removeRepeatedTools,
   replaceHosted,
   callLimit,
@@ -54,9 +55,7 @@ function encodeSearchLimit({ tools = [] }: CanonicalRequest, { own, owner, model
 function encodeToolList(tools: readonly Tool[], words: SearchWriters, encoding: Encoding): Fields[] {
   const written: Fields[] = [];
   let space: { readonly name: string; readonly tools: Fields[] } | undefined;
-  for (const [index, tool] of removeRepeatedTools(tools, protocolName, encoding.lose).entries()) {
-    const path = `tools[${index}]`;
-    if (!tool) continue;
+  for (const { tool, path } of removeRepeatedTools(placeTools(tools), protocolName, encoding.lose)) {
     if (tool.type === 'hosted') {
       space = undefined;
       const hosted = encodeHosted(tool, path, words, encoding);

@@ -7,18 +7,16 @@ import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 
 type Reason = EventOf<'finish'>['reason'];
 
-interface Contents {
-  readonly calls: boolean;
-  readonly refusal: boolean;
-}
-
 const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
   ['max_output_tokens', 'length'],
   ['content_filter', 'content-filter'],
 ]);
 
 /** Returns undefined if the response has not ended, or has failed. */
-export function decodeFinish(response: Fields, { calls, refusal }: Contents): Reason | undefined {
+export function decodeFinish(
+  response: Fields,
+  { calls, refusal }: { readonly calls: boolean; readonly refusal: boolean },
+): Reason | undefined {
   const { status, incomplete_details: details } = response;
   const otherwise = refusal ? 'refusal' : 'stop';
   if (status === 'completed') return { unified: calls ? 'tool-calls' : otherwise, raw: status };
@@ -39,7 +37,8 @@ function buildIncomplete(reason: string): Ending {
   return { status: 'incomplete', incomplete_details: { reason }, error: null };
 }
 
-export function encodeFinish({ unified, raw }: Reason, { refusal }: Contents): Ending {
+/** `hasRefusal`: the reply holds a refusal as text. */
+export function encodeFinish({ unified, raw }: Reason, hasRefusal: boolean): Ending {
   switch (unified) {
     case 'length':
     case 'context-length':
@@ -49,7 +48,7 @@ export function encodeFinish({ unified, raw }: Reason, { refusal }: Contents): E
     case 'content-filter':
       return buildIncomplete('content_filter');
     case 'refusal':
-      return refusal ? completed : buildIncomplete('content_filter');
+      return hasRefusal ? completed : buildIncomplete('content_filter');
     case 'error':
       return {
         status: 'failed',

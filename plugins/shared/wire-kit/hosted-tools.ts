@@ -35,27 +35,36 @@ export function isIndispensable({ kind, protocol, value }: HostedTool): boolean 
   return value.type === 'file_search';
 }
 
+/** A tool and its path in the request, which names its losses. */
+export interface PlacedTool {
+  readonly tool: Tool;
+  readonly path: string;
+}
+
+export function placeTools(tools: readonly Tool[] = []): PlacedTool[] {
+  return tools.map((tool, index) => ({ tool, path: `tools[${index}]` }));
+}
+
 /** The tools without a second one of a kind, which providers refuse: a client may spell one in two ways. */
 export function removeRepeatedTools(
-  tools: readonly (Tool | undefined)[],
+  tools: readonly PlacedTool[],
   protocol: string,
   lose: Lose,
-): (Tool | undefined)[] {
+): PlacedTool[] {
   const seen = new Set<string>();
-  return tools.map((tool, index) => {
-    if (tool?.type !== 'hosted' || tool.kind === 'other' || tool.protocol === protocol) return tool;
-    if (!seen.has(tool.kind)) {
-      seen.add(tool.kind);
-      return tool;
-    }
-    lose(`tools[${index}]`, 'the request already has a tool of its kind');
-    return undefined;
+  return tools.filter(({ tool, path }) => {
+    if (tool.type !== 'hosted' || tool.kind === 'other' || tool.protocol === protocol) return true;
+    const isRepeated = seen.has(tool.kind);
+    if (isRepeated) lose(path, 'the request already has a tool of its kind');
+    seen.add(tool.kind);
+    return !isRepeated;
   });
 }
 
 /** Removes hosted tools if no tool may be called: the wire's tool choice does not cover them. */
-export function removeForbiddenTools({ tools = [], toolChoice }: CanonicalRequest): (Tool | undefined)[] {
-  return tools.map((tool) => (tool.type === 'hosted' && toolChoice?.mode === 'none' ? undefined : tool));
+export function removeForbiddenTools({ tools, toolChoice }: CanonicalRequest): PlacedTool[] {
+  const isForbidden = toolChoice?.mode === 'none';
+  return placeTools(tools).filter(({ tool }) => tool.type !== 'hosted' || !isForbidden);
 }
 
 /** Reports a tool without a counterpart at a known price. Throws if an answer without it is worthless. */
