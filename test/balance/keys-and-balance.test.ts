@@ -69,25 +69,6 @@ describe('the balance endpoint', () => {
       });
     }
   });
-
-  it('answers 500 in its own format while the ledger fails', async () => {
-    const host = createHost([balance()]);
-    const [route] = host.routes.list();
-    if (route?.access !== 'user') throw new Error('the balance endpoint is for users');
-    const request = {
-      params: {},
-      query: new URLSearchParams(),
-      headers: {},
-      body: undefined,
-      text: '',
-      address: '::1',
-    };
-    const reply = route.handle(request, { kind: 'user', account: 'a', key: 'k' });
-    expect(await reply.catch((error: unknown) => route.encodeError(error))).toEqual({
-      status: 500,
-      body: { error: 'internal error', is_active: false },
-    });
-  });
 });
 
 describe('a first start', () => {

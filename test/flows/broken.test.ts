@@ -98,36 +98,6 @@ describe('a provider that breaks off', () => {
   });
 });
 
-describe('a client that disconnects', () => {
-  it('along with a hundred others leaves no connection open and no call unsettled', async () => {
-    harness.vendor.script('gpt-4o-mini', { text: ['word '], endless: true, delayEvents: 2 });
-    const [requestCount, ended] = [harness.vendor.requests.length, harness.gateway.ends.length];
-    const calls = Array.from({ length: 60 }, async (_, index) => {
-      const controller = new AbortController();
-      setTimeout(() => controller.abort(), 20 + ((index * 7) % 90));
-      await harness
-        .post(body, { signal: controller.signal })
-        .then((response) => response.text())
-        .catch(() => undefined);
-    });
-    await Promise.all(calls);
-    const countSent = (): number =>
-      harness.gateway.ends.slice(ended).filter((end) => end.attempts.some((attempt) => attempt.sent)).length;
-    await expect.poll(() => harness.vendor.requests.length - requestCount - countSent()).toBe(0);
-    await expect
-      .poll(() =>
-        harness.vendor.requests
-          .slice(requestCount)
-          .filter(({ closedByPeerAt }) => closedByPeerAt === undefined),
-      )
-      .toEqual([]);
-    const sumCharges = (): number =>
-      Number(harness.gateway.ends.reduce((sum, end) => sum + ('charge' in end ? end.charge.cost : 0n), 0n));
-    // A call reports its end when its charge is in the ledger, not before.
-    await expect.poll(async () => Math.round((await harness.balance()).used * 1e9) - sumCharges()).toBe(0);
-  });
-});
-
 describe('a provider that is slow', () => {
   it('to start its reply is cancelled after the timeout', async () => {
     harness.vendor.script('gpt-4o-mini', { text, hold: 'forever' });

@@ -12,7 +12,7 @@ import { makeDataFolder, startProcess, type RunningGateway } from '../support/pr
 
 const data = makeDataFolder();
 
-export const topUpSecret = 'what the payment provider signs with';
+const topUpSecret = 'what the payment provider signs with';
 
 export const environment = { TOLLGATE_DATA: data, TOLLGATE_TOP_UP_SECRET: topUpSecret };
 

@@ -1,20 +1,9 @@
 /**
  * The gateway as an operator runs it: a process of its own, its admin API, and the command line beside it.
  */
-import { createHmac } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runVerb } from '../support/process.ts';
-import {
-  addAcme,
-  callAdmin,
-  environment,
-  gateway,
-  made,
-  openProcess,
-  soon,
-  fetchStatus,
-  topUpSecret,
-} from './operator-calls.ts';
+import { addAcme, environment, made, openProcess, soon, fetchStatus } from './operator-calls.ts';
 
 openProcess();
 beforeAll(addAcme);
@@ -95,45 +84,5 @@ describe('the command line beside it', () => {
     expect((await runVerb(['keys', 'create', '--expires', '2026-01-01'], environment)).errors).toMatch(
       /^tollgate keys create: --expires: that time is over .*\n$/,
     );
-  });
-});
-
-describe('the top-up webhook', () => {
-  const body = JSON.stringify({ account: 'acme', amount: '10', reference: 'payment-1' });
-
-  function post(text: string, signature: string): Promise<Response> {
-    return fetch(`${gateway.url}/webhooks/top-up`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'tollgate-signature': signature },
-      body: text,
-    });
-  }
-
-  it('credits what is signed, once, and nothing that is forged', async () => {
-    const time = Math.floor(Date.now() / 1000);
-    const digest = createHmac('sha256', topUpSecret).update(`${time}.${body}`).digest('hex');
-    const signature = `t=${time},v1=${digest}`;
-    expect((await post(body, signature.replace(/.{4}$/, '0000'))).status).toBe(403);
-    expect((await post(body.replace('10', '99'), signature)).status).toBe(403);
-    const texts = await Promise.all(
-      Array.from({ length: 10 }, async () => (await post(body, signature)).text()),
-    );
-    expect([
-      texts.filter((text) => text.includes('"credited"')).length,
-      texts.filter((text) => text.includes('"already_credited"')).length,
-    ]).toEqual([1, 9]);
-    expect(await callAdmin('GET', '/credits?account=acme')).toMatchObject({
-      body: {
-        data: expect.arrayContaining([expect.objectContaining({ reference: 'payment-1', amount: '10' })]),
-      },
-    });
-  });
-
-  it('keeps the gateway from starting with a secret that can be guessed', async () => {
-    const { code, errors } = await runVerb(['start'], { ...environment, TOLLGATE_TOP_UP_SECRET: 'short' });
-    expect([code, errors]).toEqual([
-      1,
-      expect.stringContaining('option "topUps.secret": the secret has to have at least 32 characters'),
-    ]);
   });
 });
