@@ -33,7 +33,7 @@ export type Pieces = AsyncIterableIterator<Piece, void, void>;
 
 type Step = IteratorResult<Piece, void>;
 
-/** A reply of one piece. Without a generator, which takes 0.8 kB. */
+/** A reply of one piece. A generator would add 0.8 kB to the 62 kB that a JSON call allocates. */
 class WholeReply implements Pieces {
   #step: Promise<Step> | undefined;
 

@@ -25,10 +25,7 @@ interface HttpRequest extends Target {
   readonly req: IncomingMessage;
 }
 
-/**
- * A class with all later fields, because V8 is slow to make and read objects that grow, and gives each object
- * literal with an accessor a shape of its own.
- */
+/** A class, so that what few requests need is made on demand. */
 export class Arrival implements Received {
   readonly id: string;
   readonly receivedAt = Date.now();
@@ -41,16 +38,6 @@ export class Arrival implements Received {
   readonly headers: IncomingMessage['headers'];
   readonly cancellation = new Cancellation();
   readonly trace = new Trace();
-  readonly principal = undefined;
-  readonly protocol = undefined;
-  readonly bytes = undefined;
-  readonly text = undefined;
-  readonly call = undefined;
-  readonly canonical = undefined;
-  readonly record = undefined;
-  readonly targets = undefined;
-  readonly grant = undefined;
-  readonly attempt = undefined;
   readonly #logger: Core['logger'];
   readonly #querystring: string;
   readonly #remote: string;
