@@ -14,20 +14,7 @@ import { computeMostConnections } from './process/open-files.ts';
 import { redirectImports } from './process/self-resolution.ts';
 import { retriesSchema, type RetrySettings } from './retries/policy.ts';
 import { computeRepliesLimit } from './upstream/reply-memory.ts';
-import { longestDeadline } from './util/deadlines.ts';
-
-const buildSeconds = (fallback: number) =>
-  z
-    .number()
-    .positive()
-    .max(longestDeadline)
-    .default(fallback)
-    .transform((value) => value * 1000);
-const chosenSeconds = z
-  .number()
-  .positive()
-  .max(longestDeadline)
-  .transform((value) => value * 1000);
+import { secondsOption } from './util/deadlines.ts';
 
 /** With more processes the ledger, not the processor, is what calls wait for. */
 const mostAutoWorkers = 8;
@@ -54,7 +41,7 @@ export const settingsSchema = z.strictObject({
        */
       repliesLimit: z.int().positive().optional(),
       /** Seconds for running calls to finish when the gateway stops. */
-      drain: buildSeconds(30),
+      drain: secondsOption.prefault(30),
       /** Maximum open connections. Default: 20 000, or what the open-files limit allows. */
       maxConnections: z.int().positive().optional(),
       /** Number of your own proxies in front, each of which appends to `x-forwarded-for`. */
@@ -80,21 +67,21 @@ export const settingsSchema = z.strictObject({
   timeouts: z
     .strictObject({
       /** To connect to a provider. */
-      connect: buildSeconds(10),
+      connect: secondsOption.prefault(10),
       /**
        * From there to the first event of a stream, and to a complete JSON reply. By default chosen from the
        * request.
        */
-      firstEvent: chosenSeconds.optional(),
-      reply: chosenSeconds.optional(),
+      firstEvent: secondsOption.optional(),
+      reply: secondsOption.optional(),
       /** Between two chunks of a reply. */
-      idle: buildSeconds(300),
+      idle: secondsOption.prefault(300),
       /** Of provider silence until a stream gets a keep-alive. */
-      keepAlive: buildSeconds(15),
+      keepAlive: secondsOption.prefault(15),
       /** In which a client may read nothing before it is disconnected. */
-      write: buildSeconds(60),
+      write: secondsOption.prefault(60),
       /** From a call's headers to its end. */
-      call: buildSeconds(3600),
+      call: secondsOption.prefault(3600),
     })
     .prefault({}),
   /** What happens after a failed attempt, before any byte of a reply was sent. */

@@ -14,7 +14,7 @@ import { readCatalogue, toRegional, type Model } from './model-facts.ts';
 import { definePlugin, type PluginFactory } from './plugin.ts';
 import type { Operation } from './protocol.ts';
 import { drainSchema, type DrainLimits } from './upstream/drain.ts';
-import { longestDeadline } from './util/deadlines.ts';
+import { longestDeadline, secondsOption } from './util/deadlines.ts';
 
 /** A request as the provider sees it. Nothing of the client's headers is in it unless put here on purpose. */
 export interface UpstreamRequest {
@@ -111,14 +111,11 @@ export function buildDrainLimits(choice: z.output<typeof onAbortSchema>): DrainL
   return choice === 'drain' ? drainSchema.parse({}) : choice.drain;
 }
 
-const seconds = z
-  .number()
-  .positive()
-  .max(longestDeadline)
-  .transform((value) => value * 1000);
-
 /** Seconds to the first event of a stream, and to a JSON reply, instead of the gateway's. */
-export const patienceSchema = z.strictObject({ firstEvent: seconds, reply: seconds }).partial().optional();
+export const patienceSchema = z
+  .strictObject({ firstEvent: secondsOption, reply: secondsOption })
+  .partial()
+  .optional();
 
 /** Characters that a header can hold: a key with a line break would fail every call without saying why. */
 export const secretSchema = z

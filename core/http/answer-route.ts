@@ -4,7 +4,7 @@ import type { Principal } from '../exchange.ts';
 import type { Route, RouteReply } from '../plugin.ts';
 import { requireAccess } from './access.ts';
 import { Arrival } from './arrival.ts';
-import { BodilessRequest, methodsWithBody, readRouteRequest, type Context } from './route-request.ts';
+import { methodsWithBody, readBody, RequestToRoute, type Context } from './route-request.ts';
 
 interface Asked {
   readonly core: Core;
@@ -36,16 +36,17 @@ async function identify(asked: Asked): Promise<Principal | undefined> {
 
 export async function answerRoute(asked: Asked): Promise<RouteReply> {
   const { core, route, context, params } = asked;
+  const request = new RequestToRoute(context, params, core.trustedProxies);
   if (route.access !== 'public') {
     // The caller is authenticated before the body is read.
     const method = route.changesNothing ? 'GET' : context.method;
     const principal = requireAccess(await authenticate(asked, route.access), route.access, method);
-    return route.handle(await readRouteRequest(context, params, core.trustedProxies), principal);
+    return route.handle(Object.assign(request, await readBody(context)), principal);
   }
   if (methodsWithBody.has(context.method))
-    return route.handle(await readRouteRequest(context, params, core.trustedProxies));
-  const request = new BodilessRequest(context, params, core.trustedProxies);
+    return route.handle(Object.assign(request, await readBody(context)));
   for (const guard of core.guards.list()) await guard.admit(request.address);
-  if (!route.personal) return route.handle(request);
-  return route.handle(new BodilessRequest(context, params, core.trustedProxies, await identify(asked)));
+  return route.handle(
+    route.personal ? Object.assign(request, { principal: await identify(asked) }) : request,
+  );
 }

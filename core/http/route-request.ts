@@ -5,25 +5,22 @@
 import type { IncomingMessage } from 'node:http';
 import type { koaBody } from 'koa-body';
 import { GatewayError } from '../errors.ts';
-import type { Principal } from '../exchange.ts';
 import type { RouteRequest } from '../plugin.ts';
 import { refuseCompressed, toWrongBodyError } from './bodies.ts';
 import { resolveClientAddress } from './client-address.ts';
 
 export type Context = Parameters<ReturnType<typeof koaBody>>[0];
 
-/** A class, so that the query is parsed only for routes that read it. */
-export class BodilessRequest implements RouteRequest {
+/** A request before its body is read. */
+export class RequestToRoute implements RouteRequest {
   readonly params: Record<string, string>;
   readonly headers: IncomingMessage['headers'];
-  readonly body = undefined;
-  readonly text = '';
-  readonly principal: Principal | undefined;
+  readonly body: unknown = undefined;
+  readonly text: string = '';
   readonly #context: Context;
   readonly #proxies: number;
 
-  constructor(context: Context, params: Record<string, string>, proxies: number, principal?: Principal) {
-    this.principal = principal;
+  constructor(context: Context, params: Record<string, string>, proxies: number) {
     this.params = params;
     this.headers = context.req.headers;
     this.#context = context;
@@ -42,21 +39,10 @@ export class BodilessRequest implements RouteRequest {
 
 export const methodsWithBody = new Set(['POST', 'PUT', 'PATCH']);
 
-export async function readRouteRequest(
-  context: Context,
-  params: Record<string, string>,
-  proxies: number,
-): Promise<RouteRequest> {
-  const page = new BodilessRequest(context, params, proxies);
-  if (!methodsWithBody.has(context.method)) return page;
-  const { body, text } = await readBody(context);
-  return { params, query: page.query, headers: page.headers, address: page.address, body, text };
-}
-
 /** Reads the JSON body of a route. koa-body is loaded with the first one, since most gateways have none. */
-async function readBody(context: Context): Promise<Pick<RouteRequest, 'body' | 'text'>> {
-  if (!context.request.length && context.get('transfer-encoding') === '')
-    return { body: undefined, text: '' };
+export async function readBody(context: Context): Promise<Pick<RouteRequest, 'body' | 'text'>> {
+  const isEmpty = !context.request.length && context.get('transfer-encoding') === '';
+  if (isEmpty || !methodsWithBody.has(context.method)) return { body: undefined, text: '' };
   // koa-body would decompress it, and the exact bytes that a signature covers would be lost.
   refuseCompressed(context.req);
   const { koaBody } = await import('koa-body');

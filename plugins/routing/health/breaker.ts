@@ -18,31 +18,11 @@ const toleratedShare = 0.4;
 const leastCalls = 5;
 const remembered = 20;
 
-/** The last calls: true for each that failed. A ring, since this runs for every call. */
-class RecentCalls {
-  #failed: boolean[] = [];
-  #next = 0;
-
-  add(failed: boolean): void {
-    this.#failed[this.#next] = failed;
-    this.#next = (this.#next + 1) % remembered;
-  }
-
-  clear(): void {
-    this.#failed = [];
-    this.#next = 0;
-  }
-
-  failTooOften(): boolean {
-    const { length } = this.#failed;
-    return length >= leastCalls && this.#failed.filter(Boolean).length > toleratedShare * length;
-  }
-}
-
 export class Condition {
   readonly #pause: number;
   readonly #onChange: (change: Change) => void;
-  readonly #recent = new RecentCalls();
+  /** The last calls: true for each that failed. */
+  #recent: boolean[] = [];
   #circuit: 'closed' | 'open' | 'testing' = 'closed';
   /** When the open circuit lets the next call through. */
   #probeAt = 0;
@@ -117,15 +97,17 @@ export class Condition {
     // A client that disconnects says nothing about the target.
     if (failure.code === 'client_gone') return;
     if (this.#circuit === 'closed') {
-      this.#recent.add(true);
-      if (this.#recent.failTooOften()) this.#open('opens');
+      this.#remember(true);
+      const { length } = this.#recent;
+      if (length >= leastCalls && this.#recent.filter(Boolean).length > toleratedShare * length)
+        this.#open('opens');
     } else if (this.#takesCalls(Date.now())) this.#open('stays open');
   }
 
   /** The report of a call that found the circuit closed. */
   readonly #report: Report = (failure) => {
     if (failure) this.fail(failure);
-    else if (this.#circuit === 'closed') this.#recent.add(false);
+    else if (this.#circuit === 'closed') this.#remember(false);
   };
 
   /**
@@ -135,12 +117,17 @@ export class Condition {
   readonly #reportTest: Report = (failure) => {
     if (failure) return this.#open('stays open');
     this.#close();
-    this.#recent.add(false);
+    this.#remember(false);
   };
+
+  #remember(failed: boolean): void {
+    this.#recent.push(failed);
+    if (this.#recent.length > remembered) this.#recent.shift();
+  }
 
   #close(): void {
     this.#circuit = 'closed';
-    this.#recent.clear();
+    this.#recent = [];
     this.#onChange('closes');
   }
 

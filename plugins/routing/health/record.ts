@@ -29,7 +29,6 @@ export class AttemptRecord {
   failed = 0;
   retries = 0;
   readonly firstEvents: number[] = [];
-  #next = 0;
   #errors: PastError[] = [];
 
   /** The last errors, newest first. */
@@ -44,8 +43,8 @@ export class AttemptRecord {
     this.attempts += 1;
     if (isRetry) this.retries += 1;
     if (firstEventAfter !== undefined) {
-      this.firstEvents[this.#next] = firstEventAfter;
-      this.#next = (this.#next + 1) % mostTimes;
+      this.firstEvents.push(firstEventAfter);
+      if (this.firstEvents.length > mostTimes) this.firstEvents.shift();
     }
     if (!error || error.code === 'client_gone') return;
     this.failed += 1;
