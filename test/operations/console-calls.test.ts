@@ -208,6 +208,26 @@ describe.runIf(hasBrowser)('calls in a browser', () => {
     await expect.poll(() => rows('Live calls').count()).toBeGreaterThan(before);
   });
 
+  it('goes on counting after a pause, and forgets calls whose end it did not see', async () => {
+    await go('');
+    await go('calls?show=live');
+    await page.getByText('Live', { exact: true }).last().waitFor();
+    for (let made = 0; made < 3; made += 1) await ask();
+    await page.getByText('0 running, 3 ended').waitFor();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    open.harness.vendor.script('*', { text: ['one ', 'two ', 'three'], hold: promise, holdAfter: 3 });
+    const streamed = ask({ stream: true });
+    await page.getByText('1 running, 3 ended').waitFor();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByText('Paused').waitFor();
+    resolve();
+    await streamed;
+    open.harness.vendor.unscript();
+    await page.getByRole('button', { name: 'Continue' }).click();
+    // The end of the stream is seen only if it came late.
+    await page.getByText(/^0 running, [34] ended/).waitFor();
+  });
+
   it('keeps no more than 200 live calls, however many come', async () => {
     await go('');
     await go('calls?show=live');

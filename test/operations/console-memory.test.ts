@@ -69,7 +69,7 @@ describe.runIf(hasBrowser)('a console that is left open', () => {
   async function visitAll(page: Page): Promise<void> {
     await page.goto(`${open.adminUrl}/#/calls?show=live`);
     // More, if the page has connected again.
-    await page.getByText(/0 running, \d+,000 ended since/).waitFor();
+    await page.getByText(/0 running, \d+,000 ended while/).waitFor();
     expect(await page.getByRole('region', { name: 'Live calls' }).locator('tbody tr').count()).toBe(200);
     for (const [path, heading] of [
       ['models', 'Models'],

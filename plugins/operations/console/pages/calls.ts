@@ -87,14 +87,14 @@ function Following() {
       live.value = { ...live.value, state: 'paused' };
       return undefined;
     }
-    return follow((next) => (live.value = next), live.value.calls);
+    return follow((next) => (live.value = next), live.value);
   }, [isPaused.value]);
   const { state, calls, running, ended, omitted } = live.value;
   return html`<p class="row start" role="status">
       ${renderBadge(...states[state])}
       <span class="dim">
-        ${formatCount(running)} running, ${formatCount(ended)} ended since you opened this
-        page${omitted > 0 && `; ${formatCount(omitted)} starts and ends came too fast and are not shown`}
+        ${formatCount(running)} running, ${formatCount(ended)} ended while you
+        watched${omitted > 0 && `; ${formatCount(omitted)} starts and ends came too fast and are not shown`}
       </span>
       <span class="space"></span>
       <button onClick=${() => (isPaused.value = !isPaused.value)}>

@@ -63,10 +63,10 @@ function connect(turn: (state: Live['state']) => void, listen: (source: EventSou
   };
 }
 
-/** Follows calls. Returns a function that stops it. `before` are calls that are already shown. */
-export function follow(show: (live: Live) => void, before: readonly Call[]): () => void {
-  const calls = new Map(before.toReversed().map((call) => [call.id, call]));
-  const counts: Pick<Live, 'state' | 'ended' | 'omitted'> = { state: 'connecting', ended: 0, omitted: 0 };
+/** Follows calls. Returns a function that stops it. `before` is what is already shown. */
+export function follow(show: (live: Live) => void, { ended, omitted, ...before }: Live): () => void {
+  const calls = new Map(before.calls.toReversed().map((call) => [call.id, call]));
+  const counts: Pick<Live, 'state' | 'ended' | 'omitted'> = { state: 'connecting', ended, omitted };
   let frame = 0;
 
   function change(changes: Partial<typeof counts> = {}): void {
@@ -87,7 +87,13 @@ export function follow(show: (live: Live) => void, before: readonly Call[]): () 
     }
   }
 
-  const setState = (state: Live['state']): void => change({ state });
+  function setState(state: Live['state']): void {
+    // Calls that ran before may have ended while nothing was heard.
+    if (state === 'open')
+      for (const { id, outcome } of calls.values()) if (outcome === 'running') calls.delete(id);
+    change({ state });
+  }
+
   const stop = connect(setState, (source) => {
     source.addEventListener('start', ({ data }) => {
       const started: readonly Started[] = JSON.parse(data);
