@@ -47,7 +47,8 @@ export async function deliverReply(
         first ??= step.value;
         last = step.value;
       }
-      await reply.write(text);
+      const drained = reply.write(text);
+      if (drained) await drained;
       if (routed.cancellation.cancelled)
         throw new GatewayError('client_gone', 'The client disconnected before the reply was complete.');
     }
