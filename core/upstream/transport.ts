@@ -29,6 +29,8 @@ export const smallReads = {
   },
 };
 
+const arrived = Promise.resolve();
+
 /**
  * The body of a reply as it arrives. It has one reader, which closes the connection by ending the iteration.
  */
@@ -36,8 +38,8 @@ class Body implements AsyncIterableIterator<Uint8Array> {
   readonly #controller: Dispatcher.DispatchController;
   #chunks: Uint8Array[] = [];
   #waiting = 0;
-  #reader: { resolve(result: IteratorResult<Uint8Array>): void; reject(error: Error): void } | undefined;
-  #scheduled = false;
+  /** Continues the reader, which waits for a chunk or the end. */
+  #wake: (() => void) | undefined;
   #end: { readonly error: Error | undefined } | undefined;
 
   constructor(controller: Dispatcher.DispatchController) {
@@ -50,51 +52,31 @@ class Body implements AsyncIterableIterator<Uint8Array> {
     else this.#chunks = [chunk];
     this.#waiting += chunk.length;
     if (this.#waiting >= mostWaiting) this.#controller.pause();
-    if (!this.#reader || this.#scheduled) return;
-    // Deferred: a provider sends each event as a chunk, and the socket may hold many. The reader then gets
-    // them together.
-    this.#scheduled = true;
-    // It captures nothing: else V8 makes a context for each chunk, 5 % of what a stream allocates.
-    setImmediate((body: Body) => body.#deliver(), this);
+    // The reader continues after all chunks of this read of the socket: a provider sends each event as one.
+    this.#wake?.();
   }
 
-  /** Gives the reader all chunks that are here. */
-  #deliver(): void {
-    this.#scheduled = false;
-    const reader = this.#reader;
-    if (!reader || this.#chunks.length === 0) return;
-    this.#reader = undefined;
-    reader.resolve({ value: this.#take(), done: false });
-  }
-
-  /** Returns all buffered chunks as one. */
-  #take(): Uint8Array {
+  /** Returns all buffered chunks as one, or else the end. */
+  #take(): IteratorResult<Uint8Array> {
     const [only] = this.#chunks;
-    const value = only && this.#chunks.length === 1 ? only : Buffer.concat(this.#chunks);
+    if (!only && this.#end?.error) throw this.#end.error;
+    if (!only) return { value: undefined, done: true };
+    const value = this.#chunks.length === 1 ? only : Buffer.concat(this.#chunks);
     this.#chunks = [];
     this.#waiting = 0;
     if (this.#controller.paused) this.#controller.resume();
-    return value;
+    return { value, done: false };
   }
 
   end(error?: Error): void {
     this.#end ??= { error };
-    // A reply that is complete already is delivered at once.
-    this.#deliver();
-    const reader = this.#reader;
-    this.#reader = undefined;
-    if (!reader) return;
-    if (error) reader.reject(error);
-    else reader.resolve({ value: undefined, done: true });
+    this.#wake?.();
   }
 
   next(): Promise<IteratorResult<Uint8Array>> {
-    if (this.#chunks.length > 0) return Promise.resolve({ value: this.#take(), done: false });
-    if (this.#end?.error) return Promise.reject(this.#end.error);
-    if (this.#end) return Promise.resolve({ value: undefined, done: true });
-    return new Promise((resolve, reject) => {
-      this.#reader = { resolve, reject };
-    });
+    const isReady = this.#chunks.length > 0 || this.#end;
+    const arrival = isReady ? arrived : new Promise<void>((resolve) => void (this.#wake = resolve));
+    return arrival.then(() => this.#take());
   }
 
   return(): Promise<IteratorResult<Uint8Array>> {
