@@ -3,7 +3,7 @@
  * stream is such events. To make strings and objects of each would cost more than all else done for it.
  */
 import type { CanonicalEvent } from '../canonical/events.ts';
-import type { SseReader } from './sse.ts';
+import type { SseBlock, SseReader } from './sse.ts';
 
 /** An event that only added text to an open block: its JSON before and after the text. */
 export interface AlikeEvent {
@@ -51,23 +51,24 @@ export class AlikeRun {
     return new AlikeRun(before, written?.slice(0, written.length - rest.length), event);
   }
 
-  /** Takes the events of this run at the start of a chunk. Returns how far they reach, and their bytes. */
-  take(chunk: Buffer): { readonly end: number; readonly bytes: Buffer } | undefined {
+  /** Takes the events of this run at a place in a chunk. Returns where they end, and their bytes. */
+  take(chunk: Buffer, start: number): { readonly end: number; readonly bytes: Buffer } | undefined {
     const before = this.#before.length;
     const sent = this.#sent;
     this.textBytes = 0;
-    let end = 0;
+    let end = start;
     let bytes: Buffer | undefined;
     let length = 0;
-    for (let next = this.#findEventEnd(chunk, 0); next > 0; next = this.#findEventEnd(chunk, next)) {
+    for (let next = this.#findEventEnd(chunk, start); next > 0; next = this.#findEventEnd(chunk, next)) {
       // No more of these events fit into the chunk than this.
-      const most = Math.ceil(chunk.length / (before + this.#after.length));
-      bytes ??= Buffer.allocUnsafe(chunk.length + most * Math.max(0, (sent?.length ?? 0) - before));
+      const most = Math.floor((chunk.length - start) / (before + this.#after.length));
+      bytes ??= Buffer.allocUnsafe(chunk.length - start + most * Math.max(0, (sent?.length ?? 0) - before));
       if (sent) length += sent.copy(bytes, length);
       length += chunk.copy(bytes, length, end + before, sent ? next : this.#textEnd);
       end = next;
     }
-    return bytes && { end, bytes: bytes.subarray(0, length) };
+    // One event fills them, as a rule.
+    return bytes && { end, bytes: length === bytes.length ? bytes : bytes.subarray(0, length) };
   }
 
   /** Where the event at `start` ends; 0 if it is not of this run, or not all there. */
@@ -88,23 +89,50 @@ export class AlikeRun {
 /** Events at the start of a stream after each of which a run may begin. Few streams begin theirs later. */
 const mostSingle = 16;
 
+/** Bytes of a cut event that are held back at most. */
+const longestCut = 8 * 1024;
+
 /** Says how much of a chunk to read as blocks before a run may begin in it, or go on. */
 export class RunSeeker {
   readonly #reader: SseReader;
   #single = 0;
+  #cut: Buffer | undefined;
 
   constructor(reader: SseReader) {
     this.#reader = reader;
   }
 
+  /** A chunk, behind the start of its first event if that was held back. */
+  join(chunk: Uint8Array): Buffer {
+    const bytes = this.#cut ? Buffer.concat([this.#cut, chunk]) : toBuffer(chunk);
+    this.#cut = undefined;
+    return bytes;
+  }
+
   /**
-   * The end of the next event, where a run can go on after an event that was cut; or else all of the chunk.
+   * Holds back the rest of a chunk if it is a short event without its end, so that the run takes all of it.
    */
-  findBlocksEnd(chunk: Buffer, run: AlikeRun | undefined): number {
+  hold(chunk: Buffer, start: number): boolean {
+    const rest = chunk.subarray(start);
+    const isCut = rest.length <= longestCut && !rest.includes('\n\n') && !rest.includes('\r');
+    if (isCut) this.#cut = rest;
+    return isCut;
+  }
+
+  /** The last block, if its end is missing. */
+  end(): SseBlock[] {
+    if (this.#cut) this.#reader.push(this.#cut);
+    return this.#reader.end();
+  }
+
+  /**
+   * The end of the event at `start`, where a run can go on after an event that was cut; or else of the chunk.
+   */
+  findBlocksEnd(chunk: Buffer, start: number, run: AlikeRun | undefined): number {
     const isSingle = run ? this.#reader.waiting > 0 : this.#single < mostSingle;
     if (!isSingle) return chunk.length;
     this.#single += 1;
-    const blankLine = chunk.indexOf('\n\n');
+    const blankLine = chunk.indexOf('\n\n', start);
     return blankLine < 0 ? chunk.length : blankLine + 2;
   }
 }

@@ -9,7 +9,7 @@ import type { Routed } from '../exchange.ts';
 import type { Protocol } from '../protocol.ts';
 import type { UpstreamResponse } from '../provider.ts';
 import { type ReplyMemory, weighBytes, weighText, toTooLongError } from '../upstream/reply-memory.ts';
-import { AlikeRun, RunSeeker, toBuffer, type AlikeEvent } from './alike-run.ts';
+import { AlikeRun, RunSeeker, type AlikeEvent } from './alike-run.ts';
 import { readToEnd } from './quiet-end.ts';
 import { type SseBlock, SseReader } from './sse.ts';
 
@@ -54,17 +54,19 @@ export async function* decodeStream(
     }
     return events;
   };
-  /** Takes the events at the start of a chunk, counts them, and returns the rest of the chunk. */
-  const take = (chunk: Buffer, batch: CanonicalEvent[]): Buffer => {
-    const taken = run && reader.waiting === 0 ? run.take(chunk) : undefined;
-    if (run && taken) {
-      const delta = { ...run.event.delta, text: taken.bytes.toString() };
+  /** Takes the events at a place in a chunk, counts them, and returns where they end. */
+  const take = (chunk: Buffer, start: number, batch: CanonicalEvent[]): number => {
+    const active = reader.waiting === 0 ? run : undefined;
+    const taken = active?.take(chunk, start);
+    if (active && taken) {
+      const delta = { ...active.event.delta, text: taken.bytes.toString() };
       tally.read(delta);
       batch.push(delta);
-      return chunk.subarray(taken.end);
+      return taken.end;
     }
-    const end = seeker.findBlocksEnd(chunk, run);
-    const blocks = reader.push(chunk.subarray(0, end));
+    if (active && seeker.hold(chunk, start)) return chunk.length;
+    const end = seeker.findBlocksEnd(chunk, start, run);
+    const blocks = reader.push(chunk.subarray(start, end));
     held.set(
       reader.waiting +
         weighLongest(blocks) +
@@ -73,7 +75,7 @@ export async function* decodeStream(
     );
     if (call.stream) memory.add(sumLarge(blocks));
     countEvents(blocks, decode, tally, batch);
-    return chunk.subarray(end);
+    return end;
   };
   for await (const chunk of readToEnd(exchange, response, decoder)) {
     if (tally.complete) continue;
@@ -81,13 +83,14 @@ export async function* decodeStream(
     // If decoding throws, the events before that are sent first.
     const batch: CanonicalEvent[] = [];
     try {
-      for (let rest = toBuffer(chunk); rest.length > 0 && !tally.complete;) rest = take(rest, batch);
+      const bytes = seeker.join(chunk);
+      for (let at = 0; at < bytes.length && !tally.complete;) at = take(bytes, at, batch);
     } finally {
       if (batch.length > 0) yield batch;
     }
   }
   if (tally.complete) return;
-  yield* countBatch(reader.end(), decode, tally);
+  yield* countBatch(seeker.end(), decode, tally);
   if (!tally.complete) yield* countBatch([decoder.end()], passEvents, tally);
 }
 

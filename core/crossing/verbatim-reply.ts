@@ -10,7 +10,7 @@ import type { Routed } from '../exchange.ts';
 import type { Piece } from '../lanes.ts';
 import type { UpstreamSide } from '../protocol.ts';
 import type { UpstreamResponse } from '../provider.ts';
-import { AlikeRun, RunSeeker, toBuffer, type AlikeEvent } from './alike-run.ts';
+import { AlikeRun, RunSeeker, type AlikeEvent } from './alike-run.ts';
 import { readToEnd } from './quiet-end.ts';
 import { createModelRenamer, renameModelInReply, type BlockWriter } from './rename-model.ts';
 import {
@@ -132,18 +132,21 @@ export async function* forwardStream(
     if (tally.complete) continue;
     // If a chunk cannot be read to its end, the text before the fault is sent.
     try {
-      for (let rest = toBuffer(chunk); rest.length > 0 && !tally.complete;) {
+      const bytes = seeker.join(chunk);
+      for (let at = 0; at < bytes.length && !tally.complete;) {
         const { run, text, last } = forwarded;
-        const taken = reader.waiting === 0 && last === '' ? run?.take(rest) : undefined;
+        const active = reader.waiting === 0 && last === '' ? run : undefined;
+        const taken = active?.take(bytes, at);
         if (taken) {
-          tally.deliveredBytes += run?.textBytes ?? 0;
-          rest = rest.subarray(taken.end);
+          tally.deliveredBytes += active?.textBytes ?? 0;
+          at = taken.end;
           yield forwarded.takePiece(taken.bytes);
           continue;
         }
-        const end = seeker.findBlocksEnd(rest, run);
-        const blocks = reader.push(rest.subarray(0, end));
-        rest = rest.subarray(end);
+        if (active && seeker.hold(bytes, at)) break;
+        const end = seeker.findBlocksEnd(bytes, at, run);
+        const blocks = reader.push(bytes.subarray(at, end));
+        at = end;
         held.set(reader.waiting + weighLongest(blocks) + text.length + last.length + tally.keptLength);
         forwarded.add(blocks);
       }
@@ -154,7 +157,7 @@ export async function* forwardStream(
     if (tally.complete) yield forwarded.takeLast();
   }
   if (tally.complete) return;
-  forwarded.add(reader.end());
+  forwarded.add(seeker.end());
   if (forwarded.hasOpened && forwarded.text) yield forwarded.takePiece();
   forwarded.end();
   yield forwarded.takeLast(exchange.call.framing === 'array' ? ']' : '');
