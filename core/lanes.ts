@@ -9,7 +9,7 @@ import { checkArguments } from './crossing/argument-limit.ts';
 import { checkJson } from './crossing/json-check.ts';
 import { decodeWholeReply, decodeStream, type Reading } from './crossing/reply-events.ts';
 import { spliceBytes } from './crossing/splice.ts';
-import { completeToolResults, dedupeToolResults, type Answered } from './crossing/tool-results.ts';
+import { repairToolResults } from './crossing/tool-results.ts';
 import { transformEvents, writeReply, writeStream } from './crossing/translated-reply.ts';
 import { forwardReply, forwardStream, toOnlyPiece } from './crossing/verbatim-reply.ts';
 import type { Routed } from './exchange.ts';
@@ -113,7 +113,7 @@ export function encodeTranslated(exchange: Routed, asked: CanonicalRequest): Enc
   const { attempt, grant, operation } = exchange;
   const { model, protocol } = attempt.target;
   const { count, upstream } = protocol;
-  const { request, losses: answers } = repairResults(asked, exchange);
+  const { request, losses: answers } = repairToolResults(asked, protocol !== exchange.protocol);
   const { fieldNames } = exchange.protocol.client;
   const encode = (): EncodedRequest =>
     count && operation === 'count'
@@ -133,14 +133,6 @@ export function encodeTranslated(exchange: Routed, asked: CanonicalRequest): Enc
     stops: encoded.stops ?? [],
     expects: encoded.expects,
   };
-}
-
-/** One result for each tool call, and for another protocol each result where that protocol wants it. */
-function repairResults(asked: CanonicalRequest, { protocol, attempt }: Routed): Answered {
-  const once = dedupeToolResults(asked);
-  if (protocol === attempt.target.protocol) return once;
-  const { request, losses } = completeToolResults(once.request);
-  return { request, losses: [...once.losses, ...losses] };
 }
 
 /** How a reply crosses, which follows from how its request did. */

@@ -14,6 +14,22 @@ export interface Answered {
   readonly losses: readonly Loss[];
 }
 
+/** One result for each tool call, and for another protocol each result where that protocol wants it. */
+export function repairToolResults(asked: CanonicalRequest, isForeign: boolean): Answered {
+  if (!hasTools(asked)) return { request: asked, losses: [] };
+  const once = dedupeToolResults(asked);
+  if (!isForeign) return once;
+  const { request, losses } = completeToolResults(once.request);
+  return { request, losses: [...once.losses, ...losses] };
+}
+
+/** Whether a conversation has calls or results. Most have none. */
+function hasTools({ turns }: CanonicalRequest): boolean {
+  return turns.some(({ blocks }) =>
+    blocks.some(({ type }) => type === 'tool-call' || type === 'tool-result'),
+  );
+}
+
 /**
  * All results of each call, by the first of them. Some providers reuse call ids in every reply. While an id
  * has more calls than results, a result is the first of its own call.
