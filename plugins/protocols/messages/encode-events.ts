@@ -37,17 +37,18 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
   const content: Content[] = [];
   /** The JSON text of arguments, by block index. */
   const inputs = new Map<number, string>();
-  for (const event of events.flatMap((each) => wire.push(each))) {
-    const index = Number(event.index);
-    const block = content[index];
-    if (event.type === 'message_start' && isObject(event.message)) message = { ...event.message, content };
-    else if (event.type === 'content_block_start' && isObject(event.content_block))
-      content[index] = { ...event.content_block };
-    else if (event.type === 'content_block_delta' && block && isObject(event.delta))
-      mergeDelta(block, event.delta, index, inputs);
-    else if (event.type === 'message_delta' && isObject(event.delta))
-      message = { ...message, ...event.delta, usage: event.usage };
-  }
+  for (const each of events)
+    for (const event of wire.push(each)) {
+      const index = Number(event.index);
+      const block = content[index];
+      if (event.type === 'message_start' && isObject(event.message)) message = { ...event.message, content };
+      else if (event.type === 'content_block_start' && isObject(event.content_block))
+        content[index] = { ...event.content_block };
+      else if (event.type === 'content_block_delta' && block && isObject(event.delta))
+        mergeDelta(block, event.delta, index, inputs);
+      else if (event.type === 'message_delta' && isObject(event.delta))
+        message = { ...message, ...event.delta, usage: event.usage };
+    }
   for (const [index, text] of inputs)
     Object.assign(content[index] ?? {}, { input: parseArguments(text) ?? { _raw: text } });
   closeWithText(content);

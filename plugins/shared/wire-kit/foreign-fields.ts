@@ -57,28 +57,42 @@ function isEmpty(value: unknown): boolean {
   );
 }
 
-/** The paths that a field loses: itself, or its members if the rest of the object was decoded. */
-function* listLostPaths(path: string, name: string, value: unknown): Generator<string> {
-  if (isEmpty(value) || isHarmless(name, value)) return;
-  // If the bag has even the type, nothing of the object was decoded.
-  if (!readInPart.has(name) || !isObject(value) || 'type' in value) return yield path;
-  for (const [inner, member] of Object.entries(value))
-    yield* listLostPaths(`${path}.${inner}`, inner, member);
-}
+const none: ReadonlySet<string> = new Set();
 
-/** The vendor bags of a thing that do not belong to `protocol`, as losses. */
-function* listLosses(
-  { vendor = {} }: Sides,
-  protocol: string,
-  path: string,
-  skipped: ReadonlySet<string> = new Set(),
-): Generator<Loss> {
-  for (const [owner, fields] of Object.entries(vendor)) {
-    if (owner === protocol) continue;
-    for (const [name, value] of Object.entries(fields))
-      if (!skipped.has(name))
-        for (const member of listLostPaths(path ? `${path}.${name}` : name, name, value))
-          yield { path: member, reason: `only ${owner} has it`, code: 'vendor' };
+/** The vendor bags that do not belong to `protocol`, as losses. */
+class ForeignFields {
+  readonly losses: Loss[] = [];
+  readonly #protocol: string;
+
+  constructor(protocol: string) {
+    this.#protocol = protocol;
+  }
+
+  add({ vendor }: Sides, path: string, skipped = none): void {
+    if (!vendor) return;
+    for (const [owner, fields] of Object.entries(vendor)) {
+      if (owner === this.#protocol) continue;
+      for (const [name, value] of Object.entries(fields))
+        if (!skipped.has(name)) this.#addField(owner, path ? `${path}.${name}` : name, name, value);
+    }
+  }
+
+  /** Adds a field, or its members if the rest of the object was decoded. */
+  #addField(owner: string, path: string, name: string, value: unknown): void {
+    if (isEmpty(value) || isHarmless(name, value)) return;
+    // If the bag has even the type, nothing of the object was decoded.
+    if (!readInPart.has(name) || !isObject(value) || 'type' in value)
+      this.losses.push({ path, reason: `only ${owner} has it`, code: 'vendor' });
+    else
+      for (const [inner, member] of Object.entries(value))
+        this.#addField(owner, `${path}.${inner}`, inner, member);
+  }
+
+  addBlock(block: Block, path: string): void {
+    refuseUnknown(block, this.#protocol, path);
+    this.add(block, path, block.type === 'reasoning' ? reasoningDetails : undefined);
+    if (block.type === 'tool-result')
+      for (const [index, part] of block.content.entries()) this.add(part, `${path}.content[${index}]`);
   }
 }
 
@@ -110,14 +124,6 @@ function hasFields(block: Block): boolean {
   );
 }
 
-function* listBlockLosses(block: Block, protocol: string, path: string): Generator<Loss> {
-  refuseUnknown(block, protocol, path);
-  yield* listLosses(block, protocol, path, block.type === 'reasoning' ? reasoningDetails : undefined);
-  if (block.type === 'tool-result')
-    for (const [index, part] of block.content.entries())
-      yield* listLosses(part, protocol, `${path}.content[${index}]`);
-}
-
 /**
  * Every vendor field of a request that does not belong to `protocol`, as a loss, except the request's own
  * fields in `expressed`, which the encoder writes in another way. Throws `unsupported_parameter` if the
@@ -126,31 +132,24 @@ function* listBlockLosses(block: Block, protocol: string, path: string): Generat
 export function listForeignFields(
   request: CanonicalRequest,
   protocol: string,
-  expressed: ReadonlySet<string> = new Set(),
+  expressed: ReadonlySet<string> = none,
 ): Loss[] {
-  return [...findForeignFields(request, protocol, expressed)];
-}
-
-function* findForeignFields(
-  request: CanonicalRequest,
-  protocol: string,
-  expressed: ReadonlySet<string>,
-): Generator<Loss> {
   const { toolChoice, format, tools = [], turns } = request;
+  const foreign = new ForeignFields(protocol);
   refuseDecisiveFields(request, protocol, expressed);
-  yield* listLosses(request, protocol, '', expressed);
-  if (toolChoice) yield* listLosses(toolChoice, protocol, 'toolChoice');
-  if (format?.type === 'schema') yield* listLosses(format, protocol, 'format');
-  for (const [index, tool] of tools.entries()) yield* listLosses(tool, protocol, `tools[${index}]`);
+  foreign.add(request, '', expressed);
+  if (toolChoice) foreign.add(toolChoice, 'toolChoice');
+  if (format?.type === 'schema') foreign.add(format, 'format');
+  for (const [index, tool] of tools.entries()) foreign.add(tool, `tools[${index}]`);
   for (const [index, turn] of turns.entries()) {
     const path = `turns[${index}]`;
     const last = turn.blocks.at(-1);
     if (last) refuseCompaction(last, protocol, path);
-    const skipped = turn.role === 'assistant' ? reasoningDetails : undefined;
-    if (turn.vendor) yield* listLosses(turn, protocol, path, skipped);
+    foreign.add(turn, path, turn.role === 'assistant' ? reasoningDetails : undefined);
     // Most blocks of a long conversation have nothing to look at.
     for (const [position, block] of turn.blocks.entries())
       if (block.type === 'foreign' || hasFields(block))
-        yield* listBlockLosses(block, protocol, `${path}.blocks[${position}]`);
+        foreign.addBlock(block, `${path}.blocks[${position}]`);
   }
+  return foreign.losses;
 }
