@@ -88,8 +88,8 @@ export interface ClientCall {
   readonly candidates: number;
   /** Requested reasoning: an effort or a number of tokens. Undefined if the model decides. */
   readonly effort?: string | number | undefined;
-  /** Whether sealed reasoning is worth sending to the caller. Undefined: always. */
-  readonly sealsWanted?: boolean | undefined;
+  /** Whether the caller has a use for reasoning. Undefined: always. */
+  readonly reasoningWanted?: boolean | undefined;
   /** Framing of a streamed reply: server-sent events, or the elements of one JSON array. */
   readonly framing: 'events' | 'array';
   /** Whether the caller asked for usage in the stream. */

@@ -44,7 +44,7 @@ function makeContext(call: ClientCall): ReplyContext {
     id: 'ab12',
     model: 'owner/model',
     created: 1_790_000_000,
-    call: { ...call, usageWanted: true, sealsWanted: true, decode: () => call.decode() },
+    call: { ...call, usageWanted: true, reasoningWanted: true, decode: () => call.decode() },
   };
 }
 

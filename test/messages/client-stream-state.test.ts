@@ -90,7 +90,7 @@ describe('encrypted state of another provider', () => {
     expect([frames.includes('redacted_thinking'), lost]).toEqual([false, ['text.opaque']]);
   });
 
-  it('is left out, and reported, if the caller neither asked for thinking nor offered tools', () => {
+  it('is left out with its reasoning if the caller neither asked for thinking nor offered tools', () => {
     const signed = [
       start(0, 'reasoning'),
       end(0, [state()]),
@@ -99,20 +99,21 @@ describe('encrypted state of another provider', () => {
       end(1, [{ vendor: 'google', kind: 'signature', value: 't' }]),
       ...last,
     ];
-    const encodeFor = (fields: Record<string, unknown>): unknown => {
+    const shown = [start(0, 'reasoning'), delta(0, 'Thinking of it.'), ...signed.slice(1)];
+    const encodeFor = (fields: Record<string, unknown>, events = signed): unknown => {
       const lost: string[] = [];
       const calling = {
         ...context,
         call: makeCall(fields),
         reportLoss: (kind: string) => void lost.push(kind),
       };
-      const body = client.encodeReply(signed, calling);
+      const body = client.encodeReply(events, calling);
       const content = isObject(body) && Array.isArray(body.content) ? body.content : [];
       const stream = new StreamEncoder(calling);
-      const frames = signed.map((event) => stream.push(event)).join('');
+      const frames = events.map((event) => stream.push(event)).join('');
       return {
         whole: content.map((block: unknown) => isObject(block) && block.type),
-        streamed: frames.split('"redacted_thinking"').length - 1,
+        streamed: frames.split(/"(?:redacted_)?thinking"/).length - 1,
         lost,
       };
     };
@@ -123,6 +124,11 @@ describe('encrypted state of another provider', () => {
     };
     expect(encodeFor({})).toEqual(plain);
     expect(encodeFor({ thinking: { type: 'disabled' } })).toEqual(plain);
+    expect(encodeFor({}, shown)).toEqual({
+      whole: ['text'],
+      streamed: 0,
+      lost: ['reasoning', ...plain.lost.slice(0, 2), 'reasoning', ...plain.lost.slice(0, 2)],
+    });
     const kept = {
       whole: ['redacted_thinking', 'redacted_thinking', 'text'],
       streamed: 1,

@@ -14,7 +14,7 @@ const user = [{ role: 'user', content: 'What do you see from the lighthouse?' }]
 const shortest: Readonly<Record<Wire | 'images', Json>> = {
   'chat-completions': { messages: user },
   responses: { input: user },
-  messages: { max_tokens: 1000, messages: user },
+  messages: { max_tokens: 1000, thinking: { type: 'adaptive' }, messages: user },
   'generate-content': {
     contents: [{ role: 'user', parts: [{ text: 'What do you see from the lighthouse?' }] }],
   },
@@ -39,11 +39,9 @@ function buildBody(client: Wire, { protocol, request, streamed }: Recording): Js
     const { body } = other.upstream.encodeRequest(canonical, model, undefined);
     if (!isObject(body)) throw new Error(`${client} encodes no object`);
     const { model: _model, stream: _stream, stream_options: _options, ...rest } = body;
-    return addStreaming(
-      client,
-      { ...(client === 'messages' ? { max_tokens: 4000 } : {}), ...rest },
-      streamed,
-    );
+    // A messages client is shown reasoning if it asks for thinking.
+    const needed = client === 'messages' ? { max_tokens: 4000, thinking: { type: 'adaptive' } } : {};
+    return addStreaming(client, { ...needed, ...rest }, streamed);
   } catch (error) {
     if (!isGatewayError(error)) throw error;
     return addStreaming(client, shortest[client], streamed);

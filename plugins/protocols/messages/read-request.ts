@@ -52,8 +52,8 @@ function readFacts(
     outputLimit: isCount ? undefined : (wire.max_tokens ?? undefined),
     candidates: 1,
     effort: thinking?.type === 'disabled' ? 'none' : (output?.effort ?? readBudget(wire)),
-    // A plain question's answer is its first block, and no provider needs the state of such an answer back.
-    sealsWanted: offered.length > 0 || Boolean(thinking && thinking.type !== 'disabled'),
+    // Without it the answer is the first block. Some providers need it back between tool calls.
+    reasoningWanted: offered.length > 0 || Boolean(thinking && thinking.type !== 'disabled'),
     framing: 'events',
     // This protocol always reports the usage.
     usageWanted: true,

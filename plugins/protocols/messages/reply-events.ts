@@ -38,6 +38,8 @@ const bytesPerToken = 4;
 /** A reported loss quotes at most this many characters of an unknown finish reason. */
 const longestWord = 40;
 const tokensPerImage = 1600;
+/** Why reasoning is left out. */
+const unused = 'the caller neither asked for thinking nor offered tools';
 
 export class ReplyEvents {
   readonly #context: ReplyContext;
@@ -160,6 +162,11 @@ export class ReplyEvents {
     const delta = buildDelta(kind, text);
     if (!delta || text === '') return;
     this.#length += text.length;
+    if (kind === 'reasoning' && this.#context.call.reasoningWanted === false) {
+      if (current.empty) this.#context.reportLoss?.('reasoning', unused);
+      current.empty = false;
+      return this.#startMessage();
+    }
     if (kind === 'text') this.#answer.add(text);
     current.empty = false;
     this.#emitDelta(current, delta);
@@ -226,10 +233,8 @@ export class ReplyEvents {
     owner = findOwner(current.start, current.index !== undefined),
   ): void {
     const { kind } = current.start;
-    if (this.#context.call.sealsWanted === false) {
-      this.#context.reportLoss?.(`${kind}.opaque`, 'the caller neither asked for thinking nor offered tools');
-      return;
-    }
+    if (this.#context.call.reasoningWanted === false)
+      return this.#context.reportLoss?.(`${kind}.opaque`, unused);
     const native = kind === 'reasoning' && state.vendor === nativeVendor;
     const index = this.#begin({
       type: 'redacted_thinking',

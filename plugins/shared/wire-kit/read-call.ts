@@ -34,7 +34,7 @@ export class ReadCall implements ClientCall {
   readonly outputLimit: number | undefined;
   readonly candidates: number;
   readonly effort: string | number | undefined;
-  readonly sealsWanted: boolean | undefined;
+  readonly reasoningWanted: boolean | undefined;
   readonly framing: 'events' | 'array';
   readonly usageWanted: boolean;
   readonly size: InputSize;
@@ -53,7 +53,7 @@ export class ReadCall implements ClientCall {
     this.outputLimit = facts.outputLimit;
     this.candidates = facts.candidates;
     this.effort = facts.effort;
-    this.sealsWanted = facts.sealsWanted;
+    this.reasoningWanted = facts.reasoningWanted;
     this.framing = facts.framing;
     this.usageWanted = facts.usageWanted;
     this.size = facts.size;
