@@ -84,6 +84,7 @@ function readNames(
   const { functions, reasoning, response_format: format } = wire;
   const usesFunctions = functions && !wire.tools;
   const usesObject = reasoning && !wire.reasoning_effort;
+  const hasOnlySafetyId = typeof wire.safety_identifier === 'string' && typeof wire.user !== 'string';
   const rows = [
     ['outputLimit', 'max_tokens', wire.max_tokens && !wire.max_completion_tokens],
     ['.schema', 'parameters', usesFunctions],
@@ -92,7 +93,7 @@ function readNames(
     ['toolChoice', 'function_call', wire.function_call && !wire.tool_choice],
     ['reasoning', 'reasoning', usesObject],
     ['reasoning.effort', reasoning?.effort ? 'reasoning.effort' : 'reasoning.enabled', usesObject],
-    ['user', 'safety_identifier', hasOnlySafetyIdentifier(wire)],
+    ['user', 'safety_identifier', hasOnlySafetyId],
     ['.cache', 'cache_control', marked],
     ['format.', 'response_format', format?.type === 'json_object'],
     ['tools.cache', 'cache_control', markedTools],
@@ -101,15 +102,10 @@ function readNames(
   return used.length > 0 ? Object.fromEntries(used) : undefined;
 }
 
-function hasOnlySafetyIdentifier({ user, safety_identifier: safety }: Wire.Request): boolean {
-  return typeof user !== 'string' && typeof safety === 'string';
-}
-
 /** Flags for spellings that mean the same as others; the encoder restores them. */
 function readSpelling(wire: Wire.Request): string[] {
   const form: string[] = [];
   if (typeof wire.stop === 'string') form.push('stop-string');
-  if (hasOnlySafetyIdentifier(wire)) form.push('safety-identifier');
   return form;
 }
 

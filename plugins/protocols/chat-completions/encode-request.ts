@@ -15,7 +15,7 @@ import {
   fitVerbosity,
   selectOpenaiFields,
   readOpenaiFields,
-  usesSafetyIdentifier,
+  selectUserField,
 } from '../../shared/wire-kit/openai-fields.ts';
 import {
   findNearestEffort,
@@ -204,9 +204,6 @@ function encodeFormat(
 /** Encodes fields that some providers accept and others refuse. */
 function encodeExtras(request: CanonicalRequest, encoding: Encoding): Fields {
   const { own, extras, model, lose } = encoding;
-  const userField = usesSafetyIdentifier(request, extras ? [protocolName, 'responses'] : [protocolName])
-    ? 'safety_identifier'
-    : 'user';
   const rows = [
     ['verbosity', 'verbosity', extras ? fitVerbosity(request, encoding) : request.verbosity],
     ['metadata', 'metadata', request.metadata],
@@ -215,7 +212,9 @@ function encodeExtras(request: CanonicalRequest, encoding: Encoding): Fields {
   ] as const;
   const namesUser = takesField(model, 'user');
   if (request.user !== undefined && !namesUser) lose('user', 'the model does not accept it', 'model');
-  const fields: Record<string, unknown> = namesUser ? { [userField]: request.user } : {};
+  const fields: Record<string, unknown> = namesUser
+    ? { [selectUserField(request, extras)]: request.user }
+    : {};
   for (const [path, field, value] of rows) {
     if (value === undefined) continue;
     if (!extras) lose(path, 'the model does not accept it', 'model');

@@ -22,7 +22,6 @@ type Flag =
   | 'content'
   | 'no-text'
   | 'no-id'
-  | 'empty-id'
   | 'no-args'
   | 'no-response'
   /** The result was an object without the documented names, or held JSON under one of them. */
@@ -40,7 +39,6 @@ type Note =
   | 'level'
   | 'modalities'
   | 'mode'
-  | 'id'
   /** The index of the group that held the tool. */
   | 'group'
   /** A placeholder for a signature, or the `Base64Form` of a signature. */

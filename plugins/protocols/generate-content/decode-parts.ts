@@ -4,7 +4,13 @@
  */
 import type { Block, ToolResult, MediaBlock } from '../../../core/index.ts';
 import { readMember } from '../../shared/wire-kit/values.ts';
-import { isObject, pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import {
+  isObject,
+  pickEmpty,
+  pickUnread,
+  nestFields,
+  type Fields,
+} from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName, type Form } from './bag.ts';
 import type { CallPairs } from './call-pairs.ts';
 import { readBlob, readFile, type ReadMedia } from './media.ts';
@@ -83,7 +89,7 @@ function decodeCall(part: Wire.Part, call: Wire.Call, { at, content, calls, exac
   const { form, ...opaque } = readSeal(part);
   const id = calls.addCall(call.name, call.id || undefined, content);
   const kept: Form[] = [...form];
-  if (!call.id) kept.push(call.id === '' ? 'empty-id' : 'no-id');
+  if (!call.id) kept.push('no-id');
   if (!call.args) kept.push('no-args');
   const rest = {
     ...pickUnread(part, ['functionCall', 'thoughtSignature']),
@@ -96,7 +102,7 @@ function decodeCall(part: Wire.Part, call: Wire.Call, { at, content, calls, exac
     arguments: call.args ? JSON.stringify(readMember(exact.functionCall, 'args')) : '{}',
     ...opaque,
     at,
-    ...bag.keep(rest, kept),
+    ...bag.keep(rest, kept, nestFields('functionCall', pickEmpty(call, ['id']))),
   };
 }
 
@@ -127,13 +133,13 @@ function decodeResult(part: Wire.Part, result: Wire.Result, { at, calls, exact =
     content: [...texts, ...media],
     ...(isError ? { isError } : {}),
     at,
-    ...bag.keep(rest, [...form, ...readIdForm(result.id, callId)]),
+    // A result may name another id than its call, or none.
+    ...bag.keep(
+      rest,
+      result.id === callId ? form : [...form, 'no-id'],
+      typeof result.id === 'string' ? { functionResponse: { id: result.id } } : {},
+    ),
   };
-}
-
-function readIdForm(id: string | null | undefined, callId: string): Form[] {
-  if (id === undefined || id === null) return ['no-id'];
-  return id === callId ? [] : [`id:${id}`];
 }
 
 interface ReadResponse {

@@ -103,11 +103,6 @@ function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Field
   return name === undefined ? [...before, whole] : [...before, { text: `${name}:` }, whole];
 }
 
-function restoreCallId(block: ToolCall): string | undefined {
-  if (bag.has(block, 'no-id')) return undefined;
-  return bag.has(block, 'empty-id') ? '' : block.id;
-}
-
 function encodeCall(block: ToolCall, path: string, encoding: Encoding): Fields {
   const { name, arguments: text, custom, namespace } = block;
   // Arguments that are not a JSON object are sent as text: that is better than losing them.
@@ -117,7 +112,11 @@ function encodeCall(block: ToolCall, path: string, encoding: Encoding): Fields {
   const args = bag.has(block, 'no-args') && text === '{}' ? undefined : (object ?? { _raw: text });
   if (namespace !== undefined)
     encoding.lose(`${path}.namespace`, 'generate-content has no namespaces for tools');
-  const call = { id: restoreCallId(block), name: encoding.own ? name : fitName(name), args };
+  const call = {
+    id: bag.has(block, 'no-id') ? undefined : block.id,
+    name: encoding.own ? name : fitName(name),
+    args,
+  };
   return overlay(bag.getFields(block), {
     functionCall: call,
     thoughtSignature: encodeSignature(block, path, encoding),
@@ -162,7 +161,7 @@ export function encodeResult(
     }
   }
   const result = {
-    id: bag.has(block, 'no-id') ? undefined : (bag.findNote(block, 'id') ?? block.callId),
+    id: bag.has(block, 'no-id') ? undefined : block.callId,
     name: own ? name : fitName(name),
     response: encodeResponse(texts, block),
     parts: parts.length > 0 ? parts : undefined,

@@ -61,11 +61,7 @@ export function decodeRequest(wire: Wire.Request, text: string): CanonicalReques
     user: wire.metadata?.user_id ?? undefined,
     serviceTier: wire.service_tier ? (tiers.get(wire.service_tier) ?? wire.service_tier) : undefined,
     names: isOlder ? { ...readNames(thinking), format: Wire.olderFormat } : readNames(thinking),
-    ...bag.keep(
-      rest,
-      ['read', ...(isOlder ? [Wire.olderFormat] : []), ...thinking.form],
-      pickEmpty(wire, ['stream', 'metadata', 'output_config']),
-    ),
+    ...bag.keep(rest, ['read', ...thinking.form], pickEmpty(wire, ['stream', 'metadata', 'output_config'])),
   };
 }
 

@@ -56,7 +56,7 @@ export function encodeRequest(
 
 /** Encodes the effort and the format. The format returns to the field that the client sent it in. */
 function encodeOutput(request: CanonicalRequest, effort: unknown, format: unknown): Fields {
-  if (bag.has(request, olderFormat))
+  if (request.names?.format === olderFormat)
     return { output_config: effort === undefined ? undefined : { effort }, [olderFormat]: format };
   return { output_config: effort === undefined && format === undefined ? undefined : { effort, format } };
 }

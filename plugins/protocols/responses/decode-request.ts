@@ -95,7 +95,6 @@ function collectNotes(wire: Wire.Request): string[] {
   const form: string[] = [];
   if (wire.input === undefined) form.push('no-input');
   if (wire.top_logprobs === 0) form.push('top-logprobs-zero');
-  if (hasOnlySafetyIdentifier(wire)) form.push('safety-identifier');
   if (wire.reasoning?.summary) form.push(`summary:${wire.reasoning.summary}`);
   return form;
 }

@@ -23,7 +23,7 @@ import {
   fitVerbosity,
   selectOpenaiFields,
   readOpenaiFields,
-  usesSafetyIdentifier,
+  selectUserField,
 } from '../../shared/wire-kit/openai-fields.ts';
 import {
   findNearestEffort,
@@ -221,8 +221,7 @@ const tiers: ReadonlyMap<string, string> = new Map([
 
 function encodeExtras(request: CanonicalRequest, { own, model, owner, lose }: Encoding): Fields {
   const { user, serviceTier } = request;
-  const protocols = owner === nativeVendor ? [protocolName, 'chat-completions'] : [protocolName];
-  const userField = usesSafetyIdentifier(request, protocols) ? 'safety_identifier' : 'user';
+  const userField = selectUserField(request, own || owner === nativeVendor);
   const tier = own || serviceTier === undefined ? serviceTier : tiers.get(serviceTier);
   const isLost = !own && isUnpriced(tier, model);
   if (serviceTier !== undefined && tier === undefined) lose('serviceTier', 'responses has no such tier');

@@ -6,7 +6,8 @@ import type { CanonicalRequest, ClientHeaders } from '../../../core/index.ts';
 import type { Encoding } from './encoding.ts';
 import type { Fields } from './vendor-bag.ts';
 
-const fields: ReadonlySet<string> = new Set(['safety_identifier', 'prompt_cache_retention', 'moderation']);
+const safetyIdentifier = 'safety_identifier';
+const fields: ReadonlySet<string> = new Set([safetyIdentifier, 'prompt_cache_retention', 'moderation']);
 const cacheFields: ReadonlySet<string> = new Set([...fields, 'prompt_cache_options']);
 
 const pairs = 'an object of at most 16 pairs, with names of at most 64 characters';
@@ -19,9 +20,9 @@ export function selectOpenaiFields(cacheMarks: boolean): ReadonlySet<string> {
   return cacheMarks ? cacheFields : fields;
 }
 
-/** Whether the client named the user in `safety_identifier`, which the other protocol has too. */
-export function usesSafetyIdentifier({ form = {} }: CanonicalRequest, protocols: readonly string[]): boolean {
-  return protocols.some((protocol) => form[protocol]?.includes('safety-identifier'));
+/** The field that names the user: that of the client, if the provider has both. */
+export function selectUserField({ names }: CanonicalRequest, hasBoth: boolean): string {
+  return hasBoth && names?.user === safetyIdentifier ? safetyIdentifier : 'user';
 }
 
 /** These fields of a request that came in the protocol `from`. */
