@@ -40,8 +40,9 @@ function buildBody(client: Wire, { protocol, request, streamed }: Recording): Js
     if (!isObject(body)) throw new Error(`${client} encodes no object`);
     const { model: _model, stream: _stream, stream_options: _options, ...rest } = body;
     // A messages client is shown reasoning if it asks for thinking.
-    const needed = client === 'messages' ? { max_tokens: 4000, thinking: { type: 'adaptive' } } : {};
-    return addStreaming(client, { ...needed, ...rest }, streamed);
+    const { thinking = { type: 'adaptive' } } = rest;
+    const needed = client === 'messages' ? { max_tokens: 4000, ...rest, thinking } : rest;
+    return addStreaming(client, needed, streamed);
   } catch (error) {
     if (!isGatewayError(error)) throw error;
     return addStreaming(client, shortest[client], streamed);
