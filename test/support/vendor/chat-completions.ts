@@ -20,7 +20,6 @@ import { listen, type JournalEntry, type ReceivedRequest } from './server.ts';
 import type { PlayedCall } from './stage.ts';
 
 export { refusals } from './chat-completions/refusals.ts';
-export { processing } from './chat-completions/scenario.ts';
 
 export interface VendorOptions {
   /** The only key it accepts. */

@@ -1,5 +1,5 @@
 /**
- * How a reply is written to the socket, well or badly: late, in slivers, held until a test releases it, or
+ * How a reply is written to the socket, well or badly: late, held until a test releases it, or
  * cut off by one of the ways a connection ends. Knows frames and bytes and nothing of their meaning.
  */
 import type { ServerResponse } from 'node:http';
@@ -39,8 +39,6 @@ export interface Delivery {
   readonly holdAfter?: number;
   /** Where the reply breaks off: after so many events or bytes of body, or, with neither, before the head. */
   readonly cut?: { readonly how: CutKind; readonly events?: number; readonly bytes?: number };
-  /** Bytes per write to the socket; unset, one write per frame. */
-  readonly slivers?: number;
 }
 
 export interface Head {
@@ -97,18 +95,12 @@ function write(response: ServerResponse, bytes: Buffer): Promise<void> {
   return waitWhileOpen(response, () => new Promise((resolve) => response.write(bytes, () => resolve())));
 }
 
-async function writeFrame(
-  response: ServerResponse,
-  bytes: Buffer,
-  slivers: number | undefined,
-): Promise<void> {
-  const size = slivers ?? bytes.length;
-  for (let start = 0; start < bytes.length; start += size) {
-    await write(response, bytes.subarray(start, start + size));
-    // A write that succeeds at once comes back without a turn of the event loop, and the peer's leaving would
-    // never be seen.
-    await new Promise(setImmediate);
-  }
+async function writeFrame(response: ServerResponse, bytes: Buffer): Promise<void> {
+  if (bytes.length === 0) return;
+  await write(response, bytes);
+  // A write that succeeds at once comes back without a turn of the event loop, and the peer's leaving would
+  // never be seen.
+  await new Promise(setImmediate);
 }
 
 function sever(response: ServerResponse, how: CutKind): void {
@@ -149,7 +141,7 @@ async function play(
     if (allowed > 0) {
       if (frame.event) await pause(response, delivery.delayEvents);
       const bytes = frame.bytes.subarray(0, allowed);
-      await writeFrame(response, bytes, delivery.slivers);
+      await writeFrame(response, bytes);
       sent.bytes += bytes.length;
     }
     if (allowed < frame.bytes.length) {

@@ -6,7 +6,7 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ask, readData, question } from './ask.ts';
-import { processing, startVendor, type Vendor } from './chat-completions.ts';
+import { startVendor, type Vendor } from './chat-completions.ts';
 
 const model = question.model;
 const streamed = { ...question, stream: true };
@@ -72,14 +72,6 @@ describe('a scripted fault', () => {
     expect((await ask(vendor, question)).text).toHaveLength(100);
   });
 
-  it('slivers send a byte at a time, through characters and events', async () => {
-    vendor.script(model, { text: ['é'], slivers: 1 });
-    const { text } = await onSocket(vendor, streamed);
-    expect(text).toContain('\r\n1\r\nd\r\n1\r\na\r\n1\r\nt\r\n1\r\na\r\n');
-    expect(text).toContain('1\r\n\u00c3\r\n1\r\n\u00a9\r\n');
-    expect(text.endsWith('1\r\n\n\r\n0\r\n\r\n')).toBe(true);
-  });
-
   it('delays come before the head and before each event', async () => {
     vendor.script(model, { text: ['a', 'b'], delayHeaders: 40, delayEvents: 10 });
     const began = performance.now();
@@ -98,82 +90,6 @@ describe('a scripted fault', () => {
     expect({ answered, status: vendor.journal[0]?.status }).toEqual({ answered: false, status: undefined });
     resolve();
     expect(await reply).toMatchObject({ status: 200 });
-  });
-
-  it('a peer that disconnects is noticed, with what it had by then', async () => {
-    vendor.script(model, { text: ['a', 'b', 'c'], hold: 'forever', holdAfter: 3 });
-    const client = request(`${vendor.url}/chat/completions`, {
-      method: 'POST',
-      agent: false,
-      headers: buildHeaders(vendor),
-    });
-    client.on('error', () => undefined).end(JSON.stringify(streamed));
-    await expect.poll(() => vendor.journal[0]?.events).toBe(3);
-    client.destroy();
-    await expect.poll(() => vendor.requests[0]?.closedByPeerAt).toBeGreaterThan(0);
-    expect(vendor.journal[0]).toMatchObject({ end: 'closed-by-peer', billed: { prompt: 5, completion: 2 } });
-    await expect.poll(() => vendor.openConnections()).toBe(0);
-  });
-
-  it('an endless reply continues until its reader disconnects', async () => {
-    vendor.script(model, { endless: true });
-    const response = await fetch(`${vendor.url}/chat/completions`, {
-      method: 'POST',
-      headers: buildHeaders(vendor),
-      body: JSON.stringify(streamed),
-    });
-    let bytes = 0;
-    for await (const part of response.body ?? []) {
-      bytes += part.length;
-      if (bytes > 200_000) break;
-    }
-    await expect.poll(() => vendor.journal[0]?.end).toBe('closed-by-peer');
-  });
-
-  it('usage lies as scripted, twice if scripted twice, and is omitted on request', async () => {
-    vendor.script(
-      model,
-      { usage: { prompt_tokens: -5 } },
-      { usage: { completion_tokens: '7' } },
-      { usage: 'missing' },
-      { usage: [{ completion_tokens: 1 }, { completion_tokens: 2 }] },
-    );
-    const usage = async (): Promise<unknown> => JSON.parse((await ask(vendor, question)).text).usage;
-    expect(await usage()).toMatchObject({ prompt_tokens: -5 });
-    expect(await usage()).toMatchObject({ completion_tokens: '7' });
-    expect(await usage()).toBeUndefined();
-    const { text } = await ask(vendor, { ...streamed, stream_options: { include_usage: true } });
-    expect(text.match(/"completion_tokens":[12],/g)).toEqual([
-      '"completion_tokens":1,',
-      '"completion_tokens":2,',
-    ]);
-    expect(vendor.journal.every(({ billed }) => billed?.completion === 13)).toBe(true);
-  });
-
-  it('comments, a missing or doubled [DONE], other line ends, and chunks written by hand', async () => {
-    vendor.script(
-      model,
-      {
-        inserts: [
-          { before: 0, frame: processing },
-          { before: 'end', frame: 'junk' },
-        ],
-        done: 0,
-      },
-      { done: 2, frame: (data) => `data:${data}\r\n\r\n` },
-      { chunks: [{ choices: [{ index: 0, delta: { content: 'x' }, finish_reason: 'stop' }] }] },
-    );
-    const first = (await ask(vendor, streamed)).text;
-    expect(first.startsWith(processing)).toBe(true);
-    expect(first.endsWith('junk')).toBe(true);
-    expect(first).not.toContain('[DONE]');
-    expect((await ask(vendor, streamed)).text.endsWith('data:[DONE]\r\n\r\ndata:[DONE]\r\n\r\n')).toBe(true);
-    const [chunk, done] = readData((await ask(vendor, streamed)).text);
-    expect(JSON.parse(chunk ?? '')).toMatchObject({
-      object: 'chat.completion.chunk',
-      choices: [{ delta: { content: 'x' } }],
-    });
-    expect(done).toBe('[DONE]');
   });
 
   it('a form that was not asked for, and garbage in place of a stream', async () => {

@@ -19,7 +19,7 @@
  * 2 } });     // all vendors at once
  *
  * What is said: `text reasoning sealed refusal toolCalls search citations pictures sound code finish blocked
- * candidates`. How it goes wrong: `cut delayHeaders delayEvents hold holdAfter slivers inserts fail endless
+ * candidates`. How it goes wrong: `cut delayHeaders delayEvents hold holdAfter inserts fail endless
  * endlessLine overrun usage cached shape headers reply`, see `scenario.ts` and `delivery.ts`; whole refusals
  * are in `refusals` below. `inserts: [{ before: 2, frame: 'garbage\n\n' }]` is garbage at an event, `fail: {
  * after: 2 }` the wire's own error there.

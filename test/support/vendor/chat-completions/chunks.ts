@@ -91,7 +91,7 @@ interface Chunk {
 }
 
 function* streamChunks(composition: Composition): Generator<Chunk> {
-  const { identity, request, scenario, usages } = composition;
+  const { identity, request, usage } = composition;
   const head = {
     id: identity.id,
     object: 'chat.completion.chunk',
@@ -101,10 +101,6 @@ function* streamChunks(composition: Composition): Generator<Chunk> {
   const tail = buildTrailer(composition);
   const asked = request.stream_options?.include_usage ?? false;
   const padded = request.stream_options?.include_obfuscation ?? true;
-  if (scenario.chunks) {
-    for (const body of scenario.chunks) yield { body: { ...head, ...body }, tokens: 1 };
-    return;
-  }
   let number = 0;
   const buildPadding = (): object => {
     number += 1;
@@ -124,9 +120,7 @@ function* streamChunks(composition: Composition): Generator<Chunk> {
       tokens,
     };
   }
-  if (asked)
-    for (const usage of usages)
-      yield { body: { ...head, ...tail, choices: [], usage, ...buildPadding() }, tokens: 0 };
+  if (asked && usage) yield { body: { ...head, ...tail, choices: [], usage, ...buildPadding() }, tokens: 0 };
 }
 
 function buildFrame(data: string): string {
@@ -143,32 +137,29 @@ const usualError = {
 function* streamFailure(
   { as = 'data', error: said }: StreamFailure,
   { identity }: Composition,
-  frame: (data: string) => string,
 ): Generator<string> {
   const error = said ?? usualError;
-  if (as === 'data') yield frame(JSON.stringify({ error }));
+  if (as === 'data') yield buildFrame(JSON.stringify({ error }));
   if (as === 'event')
     yield `event: error\n${buildFrame(JSON.stringify({ error: { ...error, status_code: 400 } }))}`;
   if (as !== 'chunk') return;
   const choices = [
     { index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null, logprobs: null },
   ];
-  yield frame(JSON.stringify({ ...identity, object: 'chat.completion.chunk', error, choices }));
-  yield frame('[DONE]');
+  yield buildFrame(JSON.stringify({ ...identity, object: 'chat.completion.chunk', error, choices }));
+  yield buildFrame('[DONE]');
 }
 
-function* streamEvents(composition: Composition, frame: (data: string) => string): Generator<SentEvent> {
+function* streamEvents(composition: Composition): Generator<SentEvent> {
   for (const { body, tokens } of streamChunks(composition))
-    yield { frame: frame(JSON.stringify(body)), tokens };
-  for (let time = 0; time < (composition.scenario.done ?? 1); time += 1)
-    yield { frame: frame('[DONE]'), tokens: 0 };
+    yield { frame: buildFrame(JSON.stringify(body)), tokens };
+  yield { frame: buildFrame('[DONE]'), tokens: 0 };
 }
 
 /** The frames of a streamed reply, in order. */
 export function streamFrames(composition: Composition): Generator<Frame> {
   const { scenario } = composition;
-  const frame = scenario.frame ?? buildFrame;
-  return stageFrames(streamEvents(composition, frame), scenario, () =>
-    scenario.fail ? [...streamFailure(scenario.fail, composition, frame)] : [],
+  return stageFrames(streamEvents(composition), scenario, () =>
+    scenario.fail ? [...streamFailure(scenario.fail, composition)] : [],
   );
 }

@@ -27,8 +27,7 @@ function buildMessage({ reasoning, text, refusal, calls, annotations, sound }: S
 }
 
 export function buildCompletion(composition: Composition): object {
-  const { identity, speeches, usages } = composition;
-  const usage = usages.at(-1);
+  const { identity, speeches, usage } = composition;
   return {
     id: identity.id,
     object: 'chat.completion',

@@ -23,8 +23,8 @@ export interface Composition {
   readonly speeches: readonly Speech[];
   /** What an honest vendor would bill for the whole reply. */
   readonly billed: Billed;
-  /** What the reply says of its usage: usually one set of figures. */
-  readonly usages: readonly UsageFigures[];
+  /** What the reply says of its usage. */
+  readonly usage: UsageFigures | undefined;
 }
 
 function chooseWords(said: Said, asked: Asked, candidate: number): Said {
@@ -78,7 +78,6 @@ export function compose(
     speeches.reduce((sum, speech) => sum + countSoundTokens(speech), 0),
     scenario.cached,
   );
-  const figures = scenario.usage === 'missing' ? [] : [scenario.usage ?? {}].flat();
   const id = `chatcmpl-fake${String(number).padStart(8, '0')}`;
   return {
     identity: { id, created: Math.floor(Date.now() / 1000), model: facts.snapshot ?? request.model },
@@ -87,7 +86,7 @@ export function compose(
     scenario,
     speeches,
     billed,
-    usages: figures.map((one) => mergeFigures(truth, one)),
+    usage: scenario.usage === 'missing' ? undefined : mergeFigures(truth, scenario.usage ?? {}),
   };
 }
 

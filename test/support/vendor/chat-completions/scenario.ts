@@ -22,24 +22,10 @@ export interface StreamFailure {
   readonly error?: Readonly<Record<string, unknown>>;
 }
 
-export interface Scenario extends Omit<AnyScenario, keyof Said | 'candidates' | 'usage' | 'fail'>, Said {
+export interface Scenario extends Omit<AnyScenario, keyof Said | 'candidates' | 'fail'>, Said {
   /** The text of each candidate, if they differ; candidates without one of their own have the scenario's. */
   readonly candidates?: readonly Said[];
-  /** `missing`: none though asked for; several: as many usage chunks (a JSON reply has the last). */
-  readonly usage?: AnyScenario['usage'] | readonly Readonly<Record<string, unknown>>[];
-  /**
-   * Chunks to send unchanged in place of those that follow from the text; id, model and created are filled
-   * in.
-   */
-  readonly chunks?: readonly object[];
   readonly fail?: StreamFailure;
-  /** How often `[DONE]` is sent; once unless said. */
-  readonly done?: number;
-  /** Turns one event's data into a frame, if it is not the usual `data: …` and a blank line. */
-  readonly frame?: (data: string) => string;
 }
 
 export type Step = StepOf<ChatRequest, Scenario>;
-
-/** Comment lines as OpenRouter sends them while a model is not ready. */
-export const processing = ': OPENROUTER PROCESSING\n\n';
