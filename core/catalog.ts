@@ -194,9 +194,10 @@ export class Catalog {
   #sort(): void {
     const now = Date.now();
     const offers = [...this.#byProvider.values()].flat().map((offer) => this.#reprice(offer, now));
-    const [gone, served] = divide(offers, ({ model }) => computeEnd(model) <= now);
+    const isGone = ({ model }: Offer): boolean => computeEnd(model) <= now;
+    const served = offers.filter((offer) => !isGone(offer));
     this.#byModel = Map.groupBy(served, ({ model }) => model.id);
-    this.#gone = new Map(gone.map(({ model }) => [model.id, model]));
+    this.#gone = new Map(offers.filter(isGone).map(({ model }) => [model.id, model]));
     this.#aliases = new Map(
       served.flatMap(({ model: { id, canonicalSlug, aliases } }) =>
         [canonicalSlug ?? id, ...aliases].map((alias) => [alias, id]),
@@ -206,8 +207,4 @@ export class Catalog {
     this.#nextEnd = served.reduce((next, { model }) => Math.min(next, computeEnd(model)), nextPrice);
     this.#version += 1;
   }
-}
-
-function divide<Each>(all: readonly Each[], test: (each: Each) => boolean): [yes: Each[], no: Each[]] {
-  return [all.filter((each) => test(each)), all.filter((each) => !test(each))];
 }

@@ -84,7 +84,7 @@ export { getAskedMode, usualMode } from './billing/service-modes.ts';
 export type { Mode } from './billing/service-modes.ts';
 export type { Fee, FeeName } from './billing/fees.ts';
 export { resolvePointer } from './util/json-pointer.ts';
-export { Running } from './util/slots.ts';
+export { Running } from './util/running.ts';
 export { splice } from './crossing/splice.ts';
 export type { Edit } from './crossing/splice.ts';
 export { defineConfig } from './config.ts';

@@ -113,11 +113,12 @@ export const noService: Control = {
   reload: () => Promise.reject(new GatewayError('not_found', 'This process serves no calls.')),
 };
 
+function mapPlugins({ plugins }: Config): Map<string, GivenOptions> {
+  return new Map(plugins.map(({ name, options = nothing }) => [name, options]));
+}
+
 export function compareConfigs(before: Config, after: Config): ConfigChanges {
-  const [old, next] = [before, after].map(
-    ({ plugins }) => new Map(plugins.map(({ name, options = nothing }) => [name, options])),
-  );
-  if (!old || !next) throw new TypeError('two configurations are compared');
+  const [old, next] = [mapPlugins(before), mapPlugins(after)];
   const stays = (name: string): boolean => old.has(name) && next.has(name);
   const order = (names: Iterable<string>): string => [...names].filter(stays).join(' ');
   return {

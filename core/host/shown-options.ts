@@ -182,13 +182,15 @@ export interface OptionChange {
   readonly isSecret: boolean;
 }
 
+function mapLeaves(options: GivenOptions): Map<string, Leaf> {
+  return new Map(listLeaves(options).map((leaf) => [leaf.path, leaf]));
+}
+
 export function compareOptions(before: GivenOptions, after: GivenOptions): OptionChange[] {
-  const [old, next] = [before, after].map(
-    (options) => new Map(listLeaves(options).map((leaf) => [leaf.path, leaf])),
-  );
-  const paths = new Set([...(old?.keys() ?? []), ...(next?.keys() ?? [])]);
+  const [old, next] = [mapLeaves(before), mapLeaves(after)];
+  const paths = new Set([...old.keys(), ...next.keys()]);
   return [...paths].flatMap((path) => {
-    const [one, other] = [old?.get(path), next?.get(path)];
+    const [one, other] = [old.get(path), next.get(path)];
     if (one?.raw === other?.raw) return [];
     const isSecret = Boolean(one?.isSecret || other?.isSecret);
     return [{ path, before: one?.value, after: other?.value, isSecret }];

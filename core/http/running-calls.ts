@@ -3,7 +3,7 @@
  */
 import { GatewayError } from '../errors.ts';
 import type { Received } from '../exchange.ts';
-import { Running } from '../util/slots.ts';
+import { Running } from '../util/running.ts';
 
 export class RunningCalls {
   /** True while the gateway is stopping and should receive no new calls. */

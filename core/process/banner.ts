@@ -28,15 +28,18 @@ function foldText(text: string): string[] {
 
 /** The base URL of each SDK, once, with its protocols. */
 function formatAddresses({ addresses }: Gateway, url: string): string[] {
-  const bases = [...Map.groupBy(addresses, ({ path, client }) => `${url}${path} ${client}`).values()];
-  const computeWidth = (of: (base: (typeof bases)[number]) => string): number =>
-    Math.max(0, ...bases.map((base) => of(base).length));
-  const getClient = ([first]: (typeof bases)[number]): string => first?.client ?? '';
-  const getAddress = ([first]: (typeof bases)[number]): string => url + (first?.path ?? '');
-  return bases.map((base) => {
-    const [client, address] = [getClient, getAddress].map((of) => of(base).padEnd(computeWidth(of)));
-    return `  ${client}  ${address}  ${base.map(({ protocol }) => protocol).join(', ')}`;
-  });
+  const bases = Map.groupBy(addresses, ({ path, client }) => `${path} ${client}`);
+  const rows = [...bases.values()].map((base) => ({
+    client: base[0]?.client ?? '',
+    address: url + (base[0]?.path ?? ''),
+    protocols: base.map(({ protocol }) => protocol).join(', '),
+  }));
+  const clientWidth = Math.max(0, ...rows.map(({ client }) => client.length));
+  const addressWidth = Math.max(0, ...rows.map(({ address }) => address.length));
+  return rows.map(
+    ({ client, address, protocols }) =>
+      `  ${client.padEnd(clientWidth)}  ${address.padEnd(addressWidth)}  ${protocols}`,
+  );
 }
 
 function formatProviders({ providers, off }: Gateway): string[] {

@@ -8,8 +8,6 @@ import type { Attempt, Routed, Target } from '../exchange.ts';
 import type { UpstreamRequest, UpstreamResponse } from '../provider.ts';
 import { renameModel, redactSecrets } from './vendor-names.ts';
 
-const longestErrorBody = 1024 * 1024;
-
 /**
  * The error of an attempt. A broken connection is explained by its cause: the client disconnected, our
  * timeout ended it, or the provider failed.
@@ -66,7 +64,7 @@ export async function decodeRefusal(
   response: UpstreamResponse,
   request: UpstreamRequest,
 ): Promise<GatewayError> {
-  const text = await readText(response, longestErrorBody).catch(() => '');
+  const text = await readText(response).catch(() => '');
   const error = protocol.upstream.decodeError(response.status, redactSecrets(text, request));
   const retryAfter = readRetryAfter(response.headers);
   // The provider may know the model by another name than the client.

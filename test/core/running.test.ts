@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Running } from '../../core/util/slots.ts';
+import { Running } from '../../core/util/running.ts';
 
 describe('running items', () => {
   it('counts and iterates items until they are removed', () => {
