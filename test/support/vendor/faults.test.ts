@@ -2,7 +2,6 @@
  * The vendor misbehaves exactly as asked: a fault that does not happen would make a broken gateway pass its
  * tests.
  */
-import { request } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ask, readData, question } from './ask.ts';
