@@ -10,7 +10,8 @@ import { withTimeout } from '../util/timeouts.ts';
  * Lines are collected to this many bytes before they are written, or for this many milliseconds: one write
  * per call would cost more than the line, and writes of 8 kB took a tenth of a call's time.
  */
-const gathered = { minLength: 64 * 1024, maxWrite: 128 * 1024, periodicFlush: 100 };
+const gathered = { minLength: 64 * 1024, maxWrite: 128 * 1024 };
+const flushAfter = 100;
 /** Bytes of buffered lines at most. */
 const maxLength = 16 * 1024 * 1024;
 /** Milliseconds to wait for the last lines. */
@@ -38,8 +39,25 @@ export function createLogger(file: string | number = 2): Logger {
   const lines = destination({ dest: file, sync: false, maxLength, contentMode: 'buffer', ...gathered });
   // It would join texts and measure all buffered ones with each line. Its type does not mention bytes.
   const write: CallableFunction = lines.write.bind(lines);
-  lines.write = (line: string | Uint8Array) =>
-    Boolean(write(typeof line === 'string' ? Buffer.from(line) : line));
+  let buffered = 0;
+  let timer: NodeJS.Timeout | undefined;
+  // The stream's own timer would also write nothing ten times a second.
+  const flushSoon = (): void => {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      if (buffered === 0) return;
+      lines.flush();
+      flushSoon();
+    }, flushAfter).unref();
+  };
+  lines.on('write', (bytes: number) => (buffered -= bytes));
+  lines.on('drop', (line: Uint8Array) => (buffered -= line.length));
+  lines.write = (line: string | Uint8Array) => {
+    const bytes = typeof line === 'string' ? Buffer.from(line) : line;
+    buffered += bytes.length;
+    flushSoon();
+    return Boolean(write(bytes));
+  };
   // pino's synchronous flush for fatal lines and at exit retries for ever if nothing can be written.
   lines.flushSync = () => undefined;
   lines.on('error', () => undefined);
