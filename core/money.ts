@@ -1,9 +1,6 @@
 /**
  * Money is an integer count of nano-USD (10^-9 USD) in a BigInt. No floating-point number takes part.
  */
-import { z } from 'zod';
-import { getMessage } from './errors.ts';
-
 export type Nano = bigint;
 
 const nanoDigits = 9;
@@ -28,20 +25,3 @@ export function formatUsd(nano: Nano): string {
 export function toUsdNumber(nano: Nano): number {
   return Number(formatUsd(nano));
 }
-
-/** A price as a decimal string in USD, parsed to an integer. */
-export const usd = z
-  .string({
-    error: ({ input }) =>
-      input === undefined
-        ? 'is missing: an amount in USD as a decimal string, such as "0.20"'
-        : 'an amount in USD is a decimal string, such as "0.20": numbers are not exact',
-  })
-  .transform((text, context) => {
-    try {
-      return parseUsd(text);
-    } catch (error) {
-      context.addIssue({ code: 'custom', message: getMessage(error) });
-      return z.NEVER;
-    }
-  });

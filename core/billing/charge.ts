@@ -12,9 +12,10 @@ import type { ClientCall } from '../protocol.ts';
 import { boundOutput, countPictureTokens, boundUse } from './cost-bounds.ts';
 import { computeCostLines, nameRule, getModeRates, sumLines } from './cost.ts';
 import { feeCounts } from './fees.ts';
-import { standard, type Price } from './price.ts';
+import type { Price } from './price.ts';
 import type { Progress } from './reply-progress.ts';
 import { getAskedMode, usualMode } from './service-modes.ts';
+import { standard } from './terms.ts';
 import { checkUsage, capToReservation } from './trusted-usage.ts';
 import { computeWorstCost } from './worst-cost.ts';
 

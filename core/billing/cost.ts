@@ -5,16 +5,8 @@
 import type { Usage } from '../canonical/usage.ts';
 import type { Nano } from '../money.ts';
 import { feeCounts } from './fees.ts';
-import {
-  discounts,
-  standard,
-  getTerms,
-  type Price,
-  type Rates,
-  type Table,
-  type Terms,
-  type Tier,
-} from './price.ts';
+import type { Price, Rates, Table, Terms, Tier } from './price.ts';
+import { discounts, standard, getTerms } from './terms.ts';
 
 export const million = 1_000_000n;
 

@@ -5,8 +5,27 @@
  * and a price that is written and read again stays the same.
  */
 import { z } from 'zod';
-import { usd } from '../money.ts';
+import { getMessage } from '../errors.ts';
+import { parseUsd } from '../money.ts';
 import { whenShape } from './price-schedule.ts';
+import { standard } from './terms.ts';
+
+/** A price as a decimal string in USD, parsed to an integer. */
+export const usd = z
+  .string({
+    error: ({ input }) =>
+      input === undefined
+        ? 'is missing: an amount in USD as a decimal string, such as "0.20"'
+        : 'an amount in USD is a decimal string, such as "0.20": numbers are not exact',
+  })
+  .transform((text, context) => {
+    try {
+      return parseUsd(text);
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: getMessage(error) });
+      return z.NEVER;
+    }
+  });
 
 const rate = usd.refine((nano) => nano >= 0n, 'a price is not negative');
 
@@ -206,17 +225,3 @@ export function toRegionalPrice(price: Price): Price {
 }
 
 export const freePrice: Price = { input: 0n, output: 0n, tiers: [] };
-
-/**
- * Modes that cost less than the usual one wherever they are served. A price that does not state their rates
- * charges the usual ones.
- */
-export const discounts: ReadonlySet<string> = new Set(['flex', 'batch']);
-
-/** The name of a price's own rates, unless it states one. */
-export const standard = 'standard';
-
-/** What holds at the time of a rule. A rule that the price lacks, or none, means the price's own rates. */
-export function getTerms(price: Price, rule: string | undefined): Terms {
-  return price.rules?.find((each) => each.name === rule) ?? price;
-}

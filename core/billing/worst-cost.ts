@@ -3,7 +3,8 @@
  */
 import type { Nano } from '../money.ts';
 import { million, getModeRates, roundMillionths, toUnits } from './cost.ts';
-import { getTerms, type Price, type Rates, type Table, type Terms, type Tier } from './price.ts';
+import type { Price, Rates, Table, Terms, Tier } from './price.ts';
+import { getTerms } from './terms.ts';
 
 /** The most that a call can use. */
 export interface UseBound {

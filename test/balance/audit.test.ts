@@ -159,6 +159,24 @@ describe('an audit', () => {
     ],
     ['I8', 'a price that nobody knows', ['DELETE FROM prices'], /its price "price-1" is not on record/],
     [
+      'I8',
+      'a price whose rate is no amount',
+      ["UPDATE prices SET rates = json_set(rates, '$.cacheRead', 'free')"],
+      /its price "price-1" is not on record/,
+    ],
+    [
+      'I8',
+      'a price with a tier that lacks a rate',
+      [`UPDATE prices SET rates = json_set(rates, '$.tiers', json('[{"above":5,"input":"1"}]'))`],
+      /its price "price-1" is not on record/,
+    ],
+    [
+      'I8',
+      'usage that is no count',
+      [`UPDATE entries SET usage = '{"input":-30}' WHERE ${post}`],
+      /its usage cannot be read/,
+    ],
+    [
       'I9',
       'a total that changed by something that is no credit',
       [`UPDATE entries SET credits = -1, available = available + 1 WHERE ${post}`],

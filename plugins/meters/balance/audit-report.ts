@@ -1,5 +1,6 @@
 /** What an auditor reads, remembers and reports. */
-import { priceSchema, usageSchema, type Nano, type Price, type Usage } from '../../../core/index.ts';
+import { parseUsd } from '../../../core/arithmetic.ts';
+import type { Nano, Price, Usage } from '../../../core/index.ts';
 import type { Entry } from './books.ts';
 import type { KnownBudgets } from './budgets/audit.ts';
 import type { CheckedRollups, KnownRollups } from './calls/rollup-audit.ts';
@@ -105,19 +106,58 @@ export function createPriceReader(ratesOf: RatesOf): (version: string) => Price 
   return (version) => {
     const found = known.get(version);
     if (found) return found;
-    const price = priceSchema.safeParse(parseJson(ratesOf(version)));
-    if (price.success) known.set(version, price.data);
-    return price.data;
+    const price = parseJson(ratesOf(version), readAmount);
+    if (!isPrice(price)) return undefined;
+    known.set(version, price);
+    return price;
   };
 }
 
-export function readUsage(text: string): Usage | undefined {
-  return usageSchema.safeParse(parseJson(text)).data;
+/** An amount becomes an integer. No other text of a price but its names can look like one. */
+function readAmount(field: string, value: unknown): unknown {
+  return typeof value === 'string' && field !== 'name' && /^\d+(?:\.\d{1,9})?$/.test(value)
+    ? parseUsd(value)
+    : value;
 }
 
-function parseJson(text: string | undefined): unknown {
+/** The fields of a price, of its tiers, modes and rules that are no rates or fees. */
+const otherFields = new Set(['above', 'name', 'from', 'until', 'when', 'billedAt']);
+
+/** The schemas of prices and usage would load zod into the thread: see `rows.ts`. */
+function isPrice(value: unknown): value is Price {
+  if (!isRecord(value)) return false;
+  const { tiers = [], modes = {}, rules = [], ...rates } = value;
+  return (
+    typeof rates['input'] === 'bigint' &&
+    typeof rates['output'] === 'bigint' &&
+    Object.entries(rates).every(([field, rate]) => typeof rate === 'bigint' || otherFields.has(field)) &&
+    [tiers, modes, rules].every((tables) => isRecord(tables) && Object.values(tables).every(isPrice))
+  );
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+export function readUsage(text: string): Usage | undefined {
+  const usage = parseJson(text);
+  return isUsage(usage) ? usage : undefined;
+}
+
+function isUsage(value: unknown): value is Usage {
+  return (
+    isRecord(value) &&
+    Object.entries(value).every(([field, figure]) =>
+      field === 'mode' || field === 'rule'
+        ? typeof figure === 'string'
+        : Number.isSafeInteger(figure) && Number(figure) >= 0,
+    )
+  );
+}
+
+function parseJson(text: string | undefined, revive?: (field: string, value: unknown) => unknown): unknown {
   try {
-    return text === undefined ? undefined : JSON.parse(text);
+    return text === undefined ? undefined : JSON.parse(text, revive);
   } catch {
     return undefined;
   }

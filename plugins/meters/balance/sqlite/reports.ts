@@ -1,5 +1,5 @@
 /**
- * The thread for reports and audits. It takes 40 MB, so it starts with the first request and ends when it
+ * The thread for reports and audits. It takes 15 MB, so it starts with the first request and ends when it
  * has been idle for a while. Its auditor's state is stored as bytes, so that the next thread's audit can
  * continue.
  */

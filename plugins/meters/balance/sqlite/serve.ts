@@ -44,7 +44,7 @@ function refuseReport(): never {
   throw new Error('this thread reads no reports');
 }
 
-/** Loaded only by the thread for reports: they load the prices' schemas, which take memory. */
+/** Loaded only by the thread for reports. */
 async function loadReports(
   database: DatabaseSync,
   statements: Statements,
