@@ -4,12 +4,14 @@
  * its first request. Their path holds a hash of all of them, so browsers keep them until the gateway
  * changes.
  */
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
-import { createRequire, stripTypeScriptTypes } from 'node:module';
+import { createRequire } from 'node:module';
 import { dirname, extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
+import { z } from 'zod';
 import { buildDocuments } from './document.ts';
 import { keep } from './keep.ts';
 
@@ -48,15 +50,15 @@ export interface Assets {
 
 const folder = join(import.meta.dirname, 'pages');
 
-/** Hides Node's warning that stripping is experimental, which does not concern operators. */
-function stripTypes(code: string): string {
-  const { emitWarning } = process;
-  process.emitWarning = () => undefined;
-  try {
-    return stripTypeScriptTypes(code);
-  } finally {
-    process.emitWarning = emitWarning;
-  }
+/** The files' texts without types. The option hides Node's warning that stripping is experimental. */
+async function stripTypes(files: readonly string[]): Promise<string[]> {
+  const script = join(import.meta.dirname, 'strip-types.ts');
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', script, ...files],
+    { maxBuffer: Infinity },
+  );
+  return z.array(z.string()).parse(JSON.parse(stdout));
 }
 
 /** Types that are stripped leave spaces behind. */
@@ -75,13 +77,15 @@ async function readStyles(): Promise<string> {
 }
 
 async function readPages(): Promise<Map<string, string>> {
-  const texts = new Map<string, string>();
-  for (const name of (await readdir(folder)).toSorted()) {
-    if (types[extname(name)] === undefined || name.endsWith('.d.ts')) continue;
-    const text = await readFile(join(folder, name), 'utf8');
-    texts.set(name, name.endsWith('.ts') ? trimLines(stripTypes(text)) : text);
-  }
-  return texts;
+  const names = (await readdir(folder))
+    .filter((name) => types[extname(name)] !== undefined && !name.endsWith('.d.ts'))
+    .toSorted();
+  const files = names.map((name) => join(folder, name));
+  // A built package has JavaScript.
+  const texts = names.some((name) => name.endsWith('.ts'))
+    ? (await stripTypes(files)).map(trimLines)
+    : await Promise.all(files.map((file) => readFile(file, 'utf8')));
+  return new Map(names.map((name, place) => [name, texts[place] ?? '']));
 }
 
 function toFileName(name: string): string {
