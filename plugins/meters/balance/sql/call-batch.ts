@@ -133,9 +133,9 @@ export class CallBatch {
   }
 
   #takeNumber(): bigint {
-    const { numbers } = this.#found;
-    const place = this.#entries.length;
-    return numbers[place] ?? (numbers.at(-1) ?? 0n) + BigInt(1 + place - numbers.length);
+    const number = this.#found.numbers[this.#entries.length];
+    if (number === undefined) throw new RangeError('more entries were made than were counted');
+    return number;
   }
 }
 

@@ -55,6 +55,13 @@ function mapRows<Value>(
   return new Map(rows.map((row) => [readText(row, column), read(row)]));
 }
 
+/** SQLite tells only the first number, since the others follow it. */
+function listNumbers(rows: readonly Row[] = [], count: number): bigint[] {
+  const numbers = rows.map((row) => readInteger(row, 'number'));
+  const [first = 1n] = numbers;
+  return Array.from({ length: count }, (_, place) => numbers[place] ?? first + BigInt(place));
+}
+
 export interface Found {
   readonly accounts: ReadonlyMap<string, FoundAccount>;
   readonly keys: ReadonlyMap<string, FoundKey>;
@@ -62,7 +69,7 @@ export interface Found {
   readonly past: Map<string, PastCall>;
   readonly budgets: Budgets;
   readonly claims: Map<string, ClaimRecord>;
-  /** The numbers of new entries; in SQLite, where they follow one another, only the first. */
+  /** The numbers of new entries. */
   readonly numbers: readonly bigint[];
 }
 
@@ -93,6 +100,6 @@ export function* lockRows({ accounts, keys, claims, tags, moments, calls }: Conc
     past,
     budgets: yield* readBudgets(budgetRows, moments, shares),
     claims: mapRows('name', claimRows, readClaim),
-    numbers: (numberRows ?? []).map((row) => readInteger(row, 'number')),
+    numbers: listNumbers(numberRows, entries),
   };
 }
