@@ -4,11 +4,33 @@
  * calls an account makes at a time, they wait for its lock in PostgreSQL once for each batch, and not once
  * for each call.
  */
-import { CallLedger, type Reservation } from '../call-ledger.ts';
-import type { FoundAccount, FoundKey, Held, PastCall, Pending } from '../call-rows.ts';
-import { isOver, presumeProgress, type Ending } from '../decisions.ts';
-import type { Claim, ClaimRecord, ReserveRequest, StoredOutcome } from '../store.ts';
-import type { Budgets } from './call-budgets.ts';
+import type { Nano } from '../../../../core/index.ts';
+import type { FoundKey, Held, PastCall, Pending } from '../call-rows.ts';
+import {
+  checkRate,
+  endLate,
+  endReservation,
+  expireReservation,
+  findMinute,
+  isOver,
+  presumeProgress,
+  recoverReservation,
+  takeQuote,
+  wasSent,
+  type Ended,
+  type Ending,
+  type Minute,
+  type Taken,
+} from '../decisions.ts';
+import type {
+  Progress,
+  RecoveredCall,
+  Reserved,
+  ReserveRequest,
+  Settled,
+  Settlement,
+  StoredOutcome,
+} from '../store.ts';
 import { settleClaim, takeClaim } from './claims.ts';
 import { lockRows, type Concerned, type Found } from './locked-rows.ts';
 import { ask, askRecords, nameStatements, selectRecords, sendAll, type Asked, type Steps } from './steps.ts';
@@ -32,6 +54,29 @@ const sql = nameStatements('calls', {
     FROM (${selectRecords('keys', 'id, used, pending, minute, calls')}) change WHERE keys.id = change.id`,
 });
 
+/** Sums to add to an account, or to the root of the keys that pay. */
+interface Change<Id> {
+  readonly id: Id;
+  used: Nano;
+  pending: Nano;
+  /** Of a root with a rate limit: when the current minute began, and how many calls it counts. */
+  minute: number | undefined;
+  calls: number | undefined;
+}
+
+function getChange<Id>(changes: Map<Id, Change<Id>>, id: Id): Change<Id> {
+  const known = changes.get(id);
+  if (known) return known;
+  const change = { id, used: 0n, pending: 0n, minute: undefined, calls: undefined };
+  changes.set(id, change);
+  return change;
+}
+
+/** What is left of an amount that was read before the change. */
+function computeLeft(found: Nano, change: Change<unknown> | undefined): Nano {
+  return change ? found - change.used - change.pending : found;
+}
+
 /** A reservation that has ended, after another entry about it. */
 function updatePast(past: PastCall | undefined, held: Held, ending: Omit<Ending, 'facts'>): PastCall {
   const { kind, flags, revenue } = ending;
@@ -41,10 +86,12 @@ function updatePast(past: PastCall | undefined, held: Held, ending: Omit<Ending,
 }
 
 export class CallBatch {
-  readonly calls = new CallLedger(this);
-  readonly budgets: Budgets;
   readonly #owner: string;
+  /** What was read, and what this batch makes of it. */
   readonly #found: Found;
+  /** What is added to sums, by the ids of accounts and of keys' roots. */
+  readonly #accounts = new Map<bigint, Change<bigint>>();
+  readonly #roots = new Map<string, Change<string>>();
   readonly #entries: object[] = [];
   /** Pending rows that are made in this batch, by their calls. */
   readonly #made = new Map<string, object>();
@@ -54,69 +101,63 @@ export class CallBatch {
   constructor(owner: string, found: Found) {
     this.#owner = owner;
     this.#found = found;
-    this.budgets = found.budgets;
   }
 
-  findAccount(name: string): FoundAccount | undefined {
-    return this.#found.accounts.get(name);
+  reserve(request: ReserveRequest): Reserved {
+    const { account: name, key, quotes, claim, tags = [], at } = request;
+    const { accounts, keys, claims, budgets } = this.#found;
+    const account = accounts.get(name);
+    if (!account) return { status: 'short', by: 'balance', available: 0n };
+    const paying = keys.get(key);
+    const tooMany = paying && checkRate(paying.rate, this.#getMinute(paying), at);
+    if (tooMany) return tooMany;
+    const holder = claim && claims.get(claim.name);
+    if (holder && !isOver(holder, at)) return { status: 'claimed', claim: holder };
+    const root = paying?.root;
+    const lines = budgets.getLines({ account: name, line: account.line, root, tags }, at);
+    const found = takeQuote(quotes, computeLeft(account.available, this.#accounts.get(account.id)), {
+      leftOfCap:
+        paying?.left === undefined ? undefined : computeLeft(paying.left, this.#roots.get(paying.root)),
+      budget: budgets.sheet.findTightest(lines, at),
+    });
+    if (found.status === 'short') {
+      if (found.by === 'budget') budgets.sheet.noteRefusal(lines, found.budget, at);
+      return found;
+    }
+    const { quote, amount } = found;
+    const shares = budgets.sheet.holdAmount(lines, amount, at);
+    this.#addReservation(request, { account: account.id, root, budgets: shares }, found);
+    this.#addSpending(account.id, root, 0n, amount);
+    if (paying?.rate !== undefined) this.#countCall(paying, at);
+    return { status: 'reserved', quote, amount };
   }
 
-  findKey(id: string): FoundKey | undefined {
-    return this.#found.keys.get(id);
+  settle(settlement: Settlement): Settled {
+    const { id, amount: owed, suspect, outcome } = settlement;
+    const pending = this.#takePending(id);
+    if (pending) {
+      const ended = endReservation(pending.amount, owed, settlement, suspect ? 'suspect' : '');
+      return this.#endPending(pending, ended, owed === undefined ? 'free' : outcome);
+    }
+    const past = this.#found.past.get(id);
+    return past ? this.#addEndings(past, endLate(past, settlement)) : { status: 'not_found' };
   }
 
-  /** The call that holds a claim now. */
-  findHolder(name: string, at: number): ClaimRecord | undefined {
-    const claim = this.#found.claims.get(name);
-    return claim && !isOver(claim, at) ? claim : undefined;
+  /** Ends a pending call whose owner is dead. Returns undefined if it has ended meanwhile. */
+  recover(progress: Progress, at: number): RecoveredCall | undefined {
+    const { id, owed } = progress;
+    const pending = this.#takePending(id);
+    if (!pending) return undefined;
+    const sent = wasSent(progress);
+    this.#endPending(pending, recoverReservation(pending.amount, progress, at), sent ? undefined : 'free');
+    return { id, status: sent ? 'posted' : 'voided', amount: sent ? owed : 0n };
   }
 
-  /** Returns a reservation that is pending, and removes it. */
-  takePending(call: string): Pending | undefined {
-    const pending = this.#found.pending.get(call);
-    // A pending row that was made in this same batch was never written.
-    if (this.#found.pending.delete(call) && !this.#made.delete(call)) this.#ended.push(call);
-    return pending;
-  }
-
-  /** A reservation that has ended. */
-  findPast(call: string): PastCall | undefined {
-    return this.#found.past.get(call);
-  }
-
-  addReservation(request: ReserveRequest, { amount, taken, ...of }: Reservation): void {
-    const { id: call, key, claim, at } = request;
-    const { model, provider, price } = taken;
-    const held: Held = { ...of, call, key, number: this.#takeNumber() };
-    const legs = { credits: 0, available: -amount, reserved: amount, revenue: 0 };
-    const figures = { model, provider, price, input: 0, output: 0, attempts: 0 };
-    this.#entries.push({ ...legs, ...figures, ...held, kind: 'reserve', at, flags: '' });
-    const pending = { ...held, amount, claim: claim?.name };
-    this.#found.pending.set(call, pending);
-    this.#made.set(call, { ...presumeProgress(call, taken), ...pending, owner: this.#owner, created: at });
-  }
-
-  addEnd(held: Held, { facts, ...legs }: Ending): void {
-    const { call, account, key, number: reservation, budgets } = held;
-    const entry = { number: this.#takeNumber(), account, call, key, reservation, budgets, credits: 0 };
-    const { at, reason, basis, model, provider, price, input, output, usage, costs, attempts, vendor } =
-      facts;
-    const figures = { model, provider, price, input, output, usage, costs, attempts, vendor };
-    this.#entries.push({ ...entry, ...legs, ...figures, at, reason, basis });
-    this.#found.past.set(call, updatePast(this.findPast(call), held, legs));
-  }
-
-  takeClaim(claim: Claim, call: string): void {
-    this.#found.claims.set(claim.name, { ...claim, call, state: 'running', outcome: undefined });
-    this.#claims.push(takeClaim(claim, call));
-  }
-
-  settleClaim(name: string, outcome: StoredOutcome | 'free' | undefined): void {
-    const { claims } = this.#found;
-    const claim = claims.get(name);
-    if (outcome === 'free') claims.delete(name);
-    else if (claim) claims.set(name, { ...claim, state: 'done', outcome });
-    this.#claims.push(settleClaim(name, outcome));
+  /** Ends a pending call that is too old. Returns false if it has ended meanwhile. */
+  expire(call: string, at: number): boolean {
+    const pending = this.#takePending(call);
+    if (pending) this.#endPending(pending, expireReservation(pending.amount, at), 'free');
+    return pending !== undefined;
   }
 
   /** Everything that was decided. */
@@ -125,11 +166,93 @@ export class CallBatch {
       askRecords(sql.addEntries, this.#entries),
       askRecords(sql.addPending, [...this.#made.values()]),
       ask(sql.endPending, this.#ended),
-      askRecords(sql.changeAccounts, [...this.calls.accounts.values()]),
-      askRecords(sql.changeKeys, [...this.calls.roots.values()]),
-      ...this.budgets.listWrites(),
+      askRecords(sql.changeAccounts, [...this.#accounts.values()]),
+      askRecords(sql.changeKeys, [...this.#roots.values()]),
+      ...this.#found.budgets.listWrites(),
       ...this.#claims,
     ];
+  }
+
+  #addReservation(
+    { id: call, key, claim, at }: ReserveRequest,
+    of: Pick<Held, 'account' | 'root' | 'budgets'>,
+    { amount, taken }: Taken,
+  ): void {
+    const { model, provider, price } = taken;
+    const held: Held = { ...of, call, key, number: this.#takeNumber() };
+    const legs = { credits: 0, available: -amount, reserved: amount, revenue: 0 };
+    const figures = { model, provider, price, input: 0, output: 0, attempts: 0 };
+    this.#entries.push({ ...legs, ...figures, ...held, kind: 'reserve', at, flags: '' });
+    const pending = { ...held, amount, claim: claim?.name };
+    this.#found.pending.set(call, pending);
+    this.#made.set(call, { ...presumeProgress(call, taken), ...pending, owner: this.#owner, created: at });
+    if (!claim) return;
+    this.#found.claims.set(claim.name, { ...claim, call, state: 'running', outcome: undefined });
+    this.#claims.push(takeClaim(claim, call));
+  }
+
+  /** Returns a reservation that is pending, and removes it. */
+  #takePending(call: string): Pending | undefined {
+    const pending = this.#found.pending.get(call);
+    // A pending row that was made in this same batch was never written.
+    if (this.#found.pending.delete(call) && !this.#made.delete(call)) this.#ended.push(call);
+    return pending;
+  }
+
+  #endPending(pending: Pending, ended: Ended, outcome: StoredOutcome | 'free' | undefined): Settled {
+    if (pending.claim !== undefined) this.#settleClaim(pending.claim, outcome);
+    return this.#addEndings(pending, ended);
+  }
+
+  #addEndings(held: Held, { endings, settled }: Ended): Settled {
+    for (const ending of endings) {
+      const { revenue, reserved, facts } = ending;
+      this.#addEnd(held, ending);
+      this.#addSpending(held.account, held.root, revenue, reserved);
+      this.#found.budgets.sheet.addSpending(held.budgets, revenue, reserved, facts.at);
+    }
+    return settled;
+  }
+
+  #addEnd(held: Held, { facts, ...legs }: Ending): void {
+    const { call, account, key, number: reservation, budgets } = held;
+    const entry = { number: this.#takeNumber(), account, call, key, reservation, budgets, credits: 0 };
+    const { at, reason, basis, model, provider, price, input, output, usage, costs, attempts, vendor } =
+      facts;
+    const figures = { model, provider, price, input, output, usage, costs, attempts, vendor };
+    this.#entries.push({ ...entry, ...legs, ...figures, at, reason, basis });
+    this.#found.past.set(call, updatePast(this.#found.past.get(call), held, legs));
+  }
+
+  #settleClaim(name: string, outcome: StoredOutcome | 'free' | undefined): void {
+    const { claims } = this.#found;
+    const claim = claims.get(name);
+    if (outcome === 'free') claims.delete(name);
+    else if (claim) claims.set(name, { ...claim, state: 'done', outcome });
+    this.#claims.push(settleClaim(name, outcome));
+  }
+
+  #addSpending(account: bigint, root: string | undefined, used: Nano, pending: Nano): void {
+    const change = getChange(this.#accounts, account);
+    change.used += used;
+    change.pending += pending;
+    if (root === undefined) return;
+    const spent = getChange(this.#roots, root);
+    spent.used += used;
+    spent.pending += pending;
+  }
+
+  #getMinute({ root, minute }: FoundKey): Minute {
+    const change = this.#roots.get(root);
+    if (change?.minute === undefined || change.calls === undefined) return minute;
+    return { began: change.minute, calls: change.calls };
+  }
+
+  #countCall(key: FoundKey, at: number): void {
+    const { began, calls } = findMinute(this.#getMinute(key), at);
+    const change = getChange(this.#roots, key.root);
+    change.minute = began;
+    change.calls = calls + 1;
   }
 
   #takeNumber(): bigint {

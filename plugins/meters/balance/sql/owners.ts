@@ -70,14 +70,14 @@ export const owners = {
     if ((row ? readCount(row, 'beat') : 0) !== beat) return [];
     const left = (yield* askRows(sql.pendingOf, owner, limit)).map(readProgress);
     const ids = left.map(({ id }) => id);
-    const recovered = yield* endCalls(self, ids, ({ calls }) =>
-      left.flatMap((progress) => calls.recover(progress, at) ?? []),
+    const recovered = yield* endCalls(self, ids, (batch) =>
+      left.flatMap((progress) => batch.recover(progress, at) ?? []),
     );
     yield* askRows(sql.dropOwner, owner);
     return recovered;
   },
   *expire({ before, limit, at }, self) {
     const ids = (yield* askRows(sql.pendingBefore, before, limit)).map((row) => readText(row, 'call'));
-    return yield* endCalls(self, ids, ({ calls }) => ids.filter((id) => calls.expire(id, at)));
+    return yield* endCalls(self, ids, (batch) => ids.filter((id) => batch.expire(id, at)));
   },
 } satisfies Partial<Operations>;

@@ -29,9 +29,9 @@ function runCalls(owner: string, operations: readonly Call[]): Steps<unknown[]> 
     moments: reserves.map(({ at }) => at),
     calls: operations.flatMap((operation) => (operation.name === 'settle' ? [operation.argument.id] : [])),
   };
-  return decideCalls(owner, concerned, ({ calls }) =>
+  return decideCalls(owner, concerned, (batch) =>
     operations.map((operation) =>
-      operation.name === 'reserve' ? calls.reserve(operation.argument) : calls.settle(operation.argument),
+      operation.name === 'reserve' ? batch.reserve(operation.argument) : batch.settle(operation.argument),
     ),
   );
 }
