@@ -40,10 +40,10 @@ export type NewWarning = Pick<
   'budget' | 'event' | 'threshold' | 'used' | 'allowed' | 'start' | 'at'
 >;
 
-/** What the database holds, as seen by the transaction. */
-export interface Source {
-  findBudget(id: number): Budget | undefined;
-  findPeriod(budget: number, start: number): PeriodRecord | undefined;
+function isOfSpender({ scope, subject }: Budget, { account, line, root, tags }: Spender): boolean {
+  if (scope === 'key') return subject === root;
+  if (scope === 'tag') return tags.includes(subject);
+  return subject === account || (scope === 'team' && line.includes(subject));
 }
 
 /** The budget that leaves the least, and how much. */
@@ -53,20 +53,25 @@ export interface Tightest {
 }
 
 export class Sheet {
-  readonly #source: Source;
+  readonly #budgets: ReadonlyMap<number, Budget>;
+  /** The periods that were read, by their budgets and starts. */
+  readonly #periods: ReadonlyMap<string, PeriodRecord>;
   readonly #lines = new Map<string, Line>();
   readonly warnings: NewWarning[] = [];
 
-  constructor(source: Source) {
-    this.#source = source;
+  constructor(budgets: readonly Budget[], periods: readonly PeriodRecord[]) {
+    this.#budgets = new Map(budgets.map((budget) => [budget.id, budget]));
+    this.#periods = new Map(periods.map((period) => [`${period.budget} ${period.start}`, period]));
   }
 
-  /** The periods of these budgets that a call at this moment counts in. */
-  getLines(budgets: readonly Budget[], at: number): Line[] {
-    return budgets.map((budget) => {
-      const { start, ends = never } = getCurrentPeriod(budget.per, budget.zone, at);
-      return this.#getLine(budget, start, ends);
-    });
+  /** The periods that a call at this moment counts in. */
+  getLines(spender: Spender, at: number): Line[] {
+    return [...this.#budgets.values()]
+      .filter((budget) => budget.deleted === undefined && isOfSpender(budget, spender))
+      .map((budget) => {
+        const { start, ends = never } = getCurrentPeriod(budget.per, budget.zone, at);
+        return this.#getLine(budget, start, ends);
+      });
   }
 
   /** How much the hard budgets among them leave; undefined if there is none. */
@@ -99,7 +104,7 @@ export class Sheet {
   /** Counts what an entry moves, in the periods in which its call was reserved. */
   addSpending(shares: string | undefined, used: Nano, pending: Nano, at: number): void {
     for (const { budget: id, start } of readShares(shares)) {
-      const budget = this.#source.findBudget(id);
+      const budget = this.#budgets.get(id);
       if (!budget) throw new Error(`there is no budget ${id}`);
       const line = this.#getLine(budget, start);
       line.used += used;
@@ -131,7 +136,7 @@ export class Sheet {
     const name = `${budget.id} ${start}`;
     const known = this.#lines.get(name);
     if (known) return known;
-    const found = this.#source.findPeriod(budget.id, start) ?? {
+    const found = this.#periods.get(name) ?? {
       budget: budget.id,
       start,
       ends: ends ?? findPeriod(budget.per, budget.zone, start).ends ?? never,

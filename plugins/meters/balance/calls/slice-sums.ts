@@ -5,7 +5,6 @@
 import { formatTag } from '../../../shared/calls/tag-text.ts';
 import { readCount, readInteger, readOptional, readNamedTexts, readText, type Row } from '../rows.ts';
 import {
-  ask,
   askAll,
   askRecords,
   askRows,
@@ -59,11 +58,9 @@ export function* addSlices(wanted: readonly Slice[]): Steps<void> {
     for (const row of yield* askRows(slices[log], last, to))
       if (log === 'entries') sums.addEntry(row);
       else sums.addCall(row);
-  yield* askAll([
-    askRecords(sql.addRollups, sums.listRollups()),
-    askRecords(sql.addSeries, sums.listSeries()),
-    ...wanted.map(({ log, to }) => ask(sql.folded, log, to)),
-  ]);
+  yield* askAll([askRecords(sql.addRollups, sums.listRollups())]);
+  yield* askAll([askRecords(sql.addSeries, sums.listSeries())]);
+  for (const { log, to } of wanted) yield* askRows(sql.folded, log, to);
 }
 
 interface Money {

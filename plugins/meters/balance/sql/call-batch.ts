@@ -31,6 +31,7 @@ import type {
   Settlement,
   StoredOutcome,
 } from '../store.ts';
+import { listBudgetWrites } from './call-budgets.ts';
 import { settleClaim, takeClaim } from './claims.ts';
 import { lockRows, type Concerned, type Found } from './locked-rows.ts';
 import { ask, askRecords, nameStatements, selectRecords, sendAll, type Asked, type Steps } from './steps.ts';
@@ -105,7 +106,7 @@ export class CallBatch {
 
   reserve(request: ReserveRequest): Reserved {
     const { account: name, key, quotes, claim, tags = [], at } = request;
-    const { accounts, keys, claims, budgets } = this.#found;
+    const { accounts, keys, claims, sheet } = this.#found;
     const account = accounts.get(name);
     if (!account) return { status: 'short', by: 'balance', available: 0n };
     const paying = keys.get(key);
@@ -114,18 +115,18 @@ export class CallBatch {
     const holder = claim && claims.get(claim.name);
     if (holder && !isOver(holder, at)) return { status: 'claimed', claim: holder };
     const root = paying?.root;
-    const lines = budgets.getLines({ account: name, line: account.line, root, tags }, at);
+    const lines = sheet.getLines({ account: name, line: account.line, root, tags }, at);
     const found = takeQuote(quotes, computeLeft(account.available, this.#accounts.get(account.id)), {
       leftOfCap:
         paying?.left === undefined ? undefined : computeLeft(paying.left, this.#roots.get(paying.root)),
-      budget: budgets.sheet.findTightest(lines, at),
+      budget: sheet.findTightest(lines, at),
     });
     if (found.status === 'short') {
-      if (found.by === 'budget') budgets.sheet.noteRefusal(lines, found.budget, at);
+      if (found.by === 'budget') sheet.noteRefusal(lines, found.budget, at);
       return found;
     }
     const { quote, amount } = found;
-    const shares = budgets.sheet.holdAmount(lines, amount, at);
+    const shares = sheet.holdAmount(lines, amount, at);
     this.#addReservation(request, { account: account.id, root, budgets: shares }, found);
     this.#addSpending(account.id, root, 0n, amount);
     if (paying?.rate !== undefined) this.#countCall(paying, at);
@@ -168,7 +169,7 @@ export class CallBatch {
       ask(sql.endPending, this.#ended),
       askRecords(sql.changeAccounts, [...this.#accounts.values()]),
       askRecords(sql.changeKeys, [...this.#roots.values()]),
-      ...this.#found.budgets.listWrites(),
+      ...listBudgetWrites(this.#found.sheet),
       ...this.#claims,
     ];
   }
@@ -209,7 +210,7 @@ export class CallBatch {
       const { revenue, reserved, facts } = ending;
       this.#addEnd(held, ending);
       this.#addSpending(held.account, held.root, revenue, reserved);
-      this.#found.budgets.sheet.addSpending(held.budgets, revenue, reserved, facts.at);
+      this.#found.sheet.addSpending(held.budgets, revenue, reserved, facts.at);
     }
     return settled;
   }

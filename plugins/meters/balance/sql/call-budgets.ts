@@ -2,15 +2,8 @@
  * The budgets that the calls of a batch count in. Each is locked after the accounts, in the order of the ids,
  * so that two batches never wait for each other; its periods are read after its lock.
  */
-import {
-  readBudget,
-  readPeriod,
-  readShares,
-  findStart,
-  type Budget,
-  type PeriodRecord,
-} from '../budgets/budget.ts';
-import { Sheet, type Line, type Spender } from '../budgets/sheet.ts';
+import { readBudget, readPeriod, readShares, findStart } from '../budgets/budget.ts';
+import { Sheet } from '../budgets/sheet.ts';
 import type { Row } from '../rows.ts';
 import { ask, askAll, askRecords, nameStatements, selectRecords, type Asked, type Steps } from './steps.ts';
 
@@ -70,43 +63,17 @@ export function* findPeriods(wanted: readonly Place[]): Steps<readonly Row[]> {
   return rows;
 }
 
-export class Budgets {
-  readonly sheet: Sheet;
-  readonly #current: readonly Budget[];
-
-  constructor(budgets: readonly Budget[], periods: readonly PeriodRecord[]) {
-    const byId = new Map(budgets.map((budget) => [budget.id, budget]));
-    const byStart = new Map(periods.map((period) => [`${period.budget} ${period.start}`, period]));
-    this.#current = budgets.filter(({ deleted }) => deleted === undefined);
-    this.sheet = new Sheet({
-      findBudget: (id) => byId.get(id),
-      findPeriod: (budget, start) => byStart.get(`${budget} ${start}`),
-    });
-  }
-
-  /** The periods that a call counts in. */
-  getLines({ account, line, root, tags }: Spender, at: number): Line[] {
-    if (this.#current.length === 0) return [];
-    const isOfSpender = ({ scope, subject }: Budget): boolean => {
-      if (scope === 'key') return subject === root;
-      if (scope === 'tag') return tags.includes(subject);
-      return subject === account || (scope === 'team' && line.includes(subject));
-    };
-    return this.sheet.getLines(this.#current.filter(isOfSpender), at);
-  }
-
-  listWrites(): Asked[] {
-    const warnings = this.sheet.warnings.map((warning) => ({ ...warning, due: warning.at }));
-    return [askRecords(sql.change, this.sheet.listChanges()), askRecords(sql.warn, warnings)];
-  }
+export function listBudgetWrites(sheet: Sheet): Asked[] {
+  const warnings = sheet.warnings.map((warning) => ({ ...warning, due: warning.at }));
+  return [askRecords(sql.change, sheet.listChanges()), askRecords(sql.warn, warnings)];
 }
 
 /** Reads the periods in which calls at these moments and with these shares count. */
-export function* readBudgets(
+export function* readSheet(
   rows: readonly Row[],
   moments: readonly number[],
   shares: readonly (string | undefined)[],
-): Steps<Budgets> {
+): Steps<Sheet> {
   const budgets = rows.map(readBudget);
   const wanted = new Map<string, Place>();
   const addWanted = (budget: number, start: number): unknown =>
@@ -114,5 +81,5 @@ export function* readBudgets(
   for (const budget of budgets) for (const at of moments) addWanted(budget.id, findStart(budget, at));
   for (const { budget, start } of shares.flatMap(readShares)) addWanted(budget, start);
   const periods = yield* findPeriods([...wanted.values()]);
-  return new Budgets(budgets, periods.map(readPeriod));
+  return new Sheet(budgets, periods.map(readPeriod));
 }

@@ -4,6 +4,7 @@
  * and is read after its lock, by further statements: a statement that itself waited for a lock would read
  * the rest as it was before the wait.
  */
+import type { Sheet } from '../budgets/sheet.ts';
 import {
   readFoundAccount,
   readFoundKey,
@@ -16,9 +17,27 @@ import {
 } from '../call-rows.ts';
 import { readClaim, type ClaimRecord } from '../reservations.ts';
 import { readInteger, readText, type Row } from '../rows.ts';
-import { findAnyBudget, lockBudgets, readBudgets, type Budgets } from './call-budgets.ts';
-import { pastCalls, payingAccounts, payingKeys } from './selects.ts';
+import { findAnyBudget, lockBudgets, readSheet } from './call-budgets.ts';
 import { ask, askAll, nameStatements, type Steps } from './steps.ts';
+
+/** What an account has, and what is left of a key's limits, before a call is decided. */
+const payingAccounts = 'SELECT id, name, total - used - pending AS available, line FROM accounts';
+const payingKeys = `
+  SELECT keys.id, keys.root, keys.spend_cap - root.used - root.pending AS left_of_cap,
+    keys.calls_per_minute, root.minute, root.calls
+  FROM keys JOIN keys root ON root.id = keys.root`;
+
+/** Reservations that have ended. Each entry is found by an index that has its condition. */
+const pastCalls = `
+  SELECT made.call, made.number, made.account, made.key, made.budgets, keys.root, ended.kind, ended.flags,
+    ended.revenue + coalesce(overage.revenue, 0) AS posted, adjustment.number IS NOT NULL AS adjusted
+  FROM entries made
+    JOIN entries ended ON ended.reservation = made.number
+      AND (ended.kind = 'post' OR ended.kind = 'void' OR ended.kind = 'expire')
+    LEFT JOIN entries overage ON overage.reservation = made.number AND overage.kind = 'overage'
+    LEFT JOIN entries adjustment ON adjustment.reservation = made.number AND adjustment.kind = 'adjustment'
+    LEFT JOIN keys ON keys.id = made.key
+  WHERE made.kind = 'reserve'`;
 
 const sql = nameStatements('found', {
   lockAccounts: `
@@ -67,7 +86,7 @@ export interface Found {
   readonly keys: ReadonlyMap<string, FoundKey>;
   readonly pending: Map<string, Pending>;
   readonly past: Map<string, PastCall>;
-  readonly budgets: Budgets;
+  readonly sheet: Sheet;
   readonly claims: Map<string, ClaimRecord>;
   /** The numbers of new entries. */
   readonly numbers: readonly bigint[];
@@ -98,7 +117,7 @@ export function* lockRows({ accounts, keys, claims, tags, moments, calls }: Conc
     keys: mapRows('id', keyRows, readFoundKey),
     pending,
     past,
-    budgets: yield* readBudgets(budgetRows, moments, shares),
+    sheet: yield* readSheet(budgetRows, moments, shares),
     claims: mapRows('name', claimRows, readClaim),
     numbers: listNumbers(numberRows, entries),
   };

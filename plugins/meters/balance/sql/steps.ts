@@ -52,7 +52,7 @@ function isEmpty({ values, records }: Asked): boolean {
   return records ? records.length === 0 : values.length === 1 && Array.isArray(list) && list.length === 0;
 }
 
-/** Runs statements that travel together. */
+/** Runs statements that travel together; several only on the connection that writes. */
 export function* askAll(asked: readonly Asked[]): Steps<(readonly Row[])[]> {
   const sent = asked.filter((each) => !isEmpty(each));
   const found = sent.length > 0 ? yield { asked: sent, isAnswered: true } : [];
