@@ -73,15 +73,16 @@ export class Statements {
     return step.value;
   }
 
-  #runOne({ statement, values, records }: Asked, isAnswered: boolean): Row[] {
+  #runOne({ statement, values, records }: Asked, isAnswered: boolean): readonly Row[] {
     const { made, columns } = this.#prepareStatement(statement);
-    const rows: Row[] = [];
-    const each = records?.map((record) => columns.map((column): unknown => Reflect.get(record, column)));
-    for (const bound of each ?? [values])
-      // A run that returns no rows is cheaper.
-      if (isAnswered) rows.push(...made.all(...bound.map(toBound)));
-      else made.run(...bound.map(toBound));
-    return rows;
+    const run = (bound: readonly unknown[]): Row[] => {
+      if (isAnswered) return made.all(...bound.map(toBound));
+      // This is cheaper.
+      made.run(...bound.map(toBound));
+      return [];
+    };
+    if (!records) return run(values);
+    return records.flatMap((record) => run(columns.map((column): unknown => Reflect.get(record, column))));
   }
 
   #prepareStatement({ name, text }: Statement): Prepared {
