@@ -2,19 +2,25 @@
  * Turns the deltas of one choice into the events that open, fill and close the blocks of one candidate. For a
  * reply that is not streamed, the message is a single delta.
  */
-import type { BlockKind } from '../../../core/index.ts';
+import type { BlockKind, Opaque } from '../../../core/index.ts';
 import { readUrl } from '../../shared/wire-kit/media.ts';
 import type { BlockFacts } from '../../shared/wire-kit/reply-log.ts';
 import { Transcript } from '../../shared/wire-kit/transcript.ts';
+import { readObject, readObjects } from '../../shared/wire-kit/values.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { bag } from './bag.ts';
-import { compareEntry, readEntries, readImages, readParts, type OpenReasoning } from './reply-details.ts';
+import { readDetail, type Detail } from './reasoning.ts';
 import { readFunctionCall, ToolCalls, type ReplySink } from './tool-calls.ts';
 
-interface OpenBlock extends OpenReasoning {
+interface OpenBlock {
   readonly block: number;
   readonly kind: BlockKind;
+  /** The text of reasoning so far. */
+  readonly transcript: Transcript | undefined;
+  /** The index of the entry that reasoning comes from. */
+  entry: unknown;
+  readonly opaque: Opaque[];
 }
 
 export class ChoiceDecoder {
@@ -157,5 +163,57 @@ export class ChoiceDecoder {
       if (source.type === 'base64') this.#addText('image', source.data);
       this.#close();
     }
+  }
+}
+
+interface Entry extends Pick<Detail, 'text' | 'opaque'> {
+  readonly index: unknown;
+  /** Whether any entry of the same delta holds sealed state. */
+  readonly isSealing: boolean;
+}
+
+/** Returns the entries with text or sealed state, and whether any has text. */
+function readEntries(details: readonly unknown[]): {
+  readonly entries: readonly Entry[];
+  readonly hasText: boolean;
+} {
+  const all = readObjects(details).map((entry) => ({
+    ...readDetail(entry),
+    index: entry.index ?? undefined,
+  }));
+  const isSealing = all.some(({ opaque }) => opaque.length > 0);
+  const entries = all.filter(({ text, opaque }) => text !== '' || opaque.length > 0);
+  return {
+    entries: entries.map((entry) => ({ ...entry, isSealing })),
+    hasText: all.some(({ text }) => text !== ''),
+  };
+}
+
+/** Tells how an entry relates to the open block. A provider may repeat the block's entire text to seal it. */
+function compareEntry(
+  { text, index, isSealing }: Entry,
+  open: OpenBlock | undefined,
+): 'begins' | 'continues' | 'repeats' {
+  if (!open || (index !== undefined && open.entry !== undefined && open.entry !== index)) return 'begins';
+  if (isSealing && text === open.transcript?.text) return 'repeats';
+  return text === '' || open.opaque.length === 0 ? 'continues' : 'begins';
+}
+
+/** Reads content that comes in parts. Mistral sends parts if the content holds reasoning. */
+function* readParts(
+  parts: readonly unknown[],
+): Generator<readonly [kind: 'text' | 'reasoning', text: string]> {
+  for (const { text, thinking } of readObjects(parts)) {
+    if (typeof text === 'string') yield ['text', text];
+    for (const thought of readObjects(thinking))
+      if (typeof thought.text === 'string') yield ['reasoning', thought.text];
+  }
+}
+
+/** Reads the URLs in OpenRouter's `images`. */
+function* readImages(images: readonly unknown[]): Generator<string> {
+  for (const image of readObjects(images)) {
+    const { url } = readObject(image.image_url);
+    if (typeof url === 'string') yield url;
   }
 }
