@@ -14,6 +14,7 @@ import {
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { decodeMark, readMarkLeftover, type Marked } from './cache.ts';
 import { splitDocument } from './composed-document.ts';
+import { textBreak } from './media.ts';
 import * as Wire from './wire.ts';
 
 /**
@@ -146,7 +147,7 @@ function readSource(
       if (typeof source.content === 'string')
         return { source: { type: 'text', text: source.content }, form: ['content'] };
       const texts = readPlainTexts(source.content);
-      return texts && { source: { type: 'text', text: texts.join('\n\n') }, form: ['contents', ...texts] };
+      return texts && { source: { type: 'text', text: texts.join(textBreak) }, form: ['contents', ...texts] };
     }
   }
 }
@@ -168,7 +169,7 @@ function decodeSearchResult(block: Wire.SearchResult): Block {
   return {
     type: 'media',
     kind: 'document',
-    source: { type: 'text', text: texts.join('\n\n') },
+    source: { type: 'text', text: texts.join(textBreak) },
     title: block.title,
     ...sides,
   };

@@ -48,15 +48,21 @@ function encodeImageSource(block: MediaBlock, path: string, encoding: Encoding):
   };
 }
 
+/** Separates the texts of a document in the canonical text. */
+export const textBreak = '\n\n';
+
 function encodeDocument(block: MediaBlock, path: string, encoding: Encoding): Fields {
   const { own } = encoding;
   const { source, title, context, filename } = block;
   const [form, ...words] = bag.getForm(block);
-  if (form === 'search-result') return { type: 'search_result', title, content: words.map(buildText) };
-  if (form === 'content' && source.type === 'text')
-    return { type: 'document', source: { type: 'content', content: source.text }, title, context };
-  if (form === 'contents')
-    return { type: 'document', source: { type: 'content', content: words.map(buildText) }, title, context };
+  if (form !== undefined && source.type === 'text') {
+    // A plugin may have changed the text, for example to remove names from it.
+    const texts = words.join(textBreak) === source.text ? words : [source.text];
+    const content = texts.map(buildText);
+    if (form === 'search-result') return { type: 'search_result', title, content };
+    const whole = form === 'contents' ? content : source.text;
+    return { type: 'document', source: { type: 'content', content: whole }, title, context };
+  }
   return {
     type: 'document',
     source: encodeReference(block, path, encoding) ?? encodeDocumentSource(block, path, own),
