@@ -9,7 +9,8 @@ export type Named = Pick<Target, 'provider' | 'model'>;
 
 export class PerTarget<Entry> {
   readonly #make: (target: Named) => Entry;
-  readonly #entries = new Map<string, Map<string, Entry>>();
+  /** By provider and model, an entry for each key. */
+  readonly #entries = new Map<string, Map<string, Entry[]>>();
 
   /** `make` makes the entry of a target that has none. */
   constructor(make: (target: Named) => Entry) {
@@ -18,11 +19,10 @@ export class PerTarget<Entry> {
 
   getEntry(target: Named): Entry {
     const { name, credential = 1 } = target.provider;
-    const key = `${name} ${credential}`;
-    let models = this.#entries.get(key);
-    if (!models) this.#entries.set(key, (models = new Map()));
-    let entry = models.get(target.model.id);
-    if (!entry) models.set(target.model.id, (entry = this.#make(target)));
-    return entry;
+    let models = this.#entries.get(name);
+    if (!models) this.#entries.set(name, (models = new Map()));
+    let entries = models.get(target.model.id);
+    if (!entries) models.set(target.model.id, (entries = []));
+    return (entries[credential - 1] ??= this.#make(target));
   }
 }
