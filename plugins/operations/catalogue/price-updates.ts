@@ -145,38 +145,36 @@ export async function applyFeed(
   });
 }
 
-function buildMissingError(id: number): GatewayError {
-  return new GatewayError(
-    'not_found',
-    `there is no price update ${id}; \`prices list\` shows those there are`,
+/** The update with this number, or the last one that was applied. */
+function requireUpdate({ updates }: PriceHistory, id: number | undefined): PriceUpdate {
+  const found = updates.findLast((update) =>
+    id === undefined ? update.state === 'applied' : update.id === id,
   );
+  if (found) return found;
+  const missing =
+    id === undefined
+      ? 'there is no price update to undo'
+      : `there is no price update ${id}; \`prices list\` shows those there are`;
+  throw new GatewayError('not_found', missing);
 }
 
 /** Replaces one update. `change` throws if its state does not allow that. */
 function replaceUpdate(
   documents: Documents,
-  find: (history: PriceHistory) => PriceUpdate,
+  id: number | undefined,
   change: (update: PriceUpdate) => PriceUpdate,
 ): Promise<PriceUpdate> {
   return editHistory(documents, (history) => {
-    const found = find(history);
+    const found = requireUpdate(history, id);
     const changed = change(found);
     const updates = history.updates.map((update) => (update === found ? changed : update));
     return { next: { ...history, updates }, result: changed };
   });
 }
 
-function findById(id: number): (history: PriceHistory) => PriceUpdate {
-  return ({ updates }) => {
-    const found = updates.find((update) => update.id === id);
-    if (!found) throw buildMissingError(id);
-    return found;
-  };
-}
-
 /** Applies an update that was held back: from its time on, or from now on if that time has passed. */
 export function confirmUpdate(documents: Documents, id: number, by: string): Promise<PriceUpdate> {
-  return replaceUpdate(documents, findById(id), (update) => {
+  return replaceUpdate(documents, id, (update) => {
     if (update.state !== 'held')
       throw new GatewayError('conflict', `the price update ${id} is ${update.state}, and not held back`);
     const from = new Date(Math.max(Date.parse(update.from), Date.now())).toISOString();
@@ -184,15 +182,9 @@ export function confirmUpdate(documents: Documents, id: number, by: string): Pro
   });
 }
 
-function findLast({ updates }: PriceHistory): PriceUpdate {
-  const found = updates.findLast(({ state }) => state === 'applied');
-  if (!found) throw new GatewayError('not_found', 'there is no price update to undo');
-  return found;
-}
-
 /** Undoes an update, or the last one that was applied. One that is held back is refused for good. */
 export function undoUpdate(documents: Documents, id: number | undefined, by: string): Promise<PriceUpdate> {
-  return replaceUpdate(documents, id === undefined ? findLast : findById(id), (update) => {
+  return replaceUpdate(documents, id, (update) => {
     if (update.state === 'undone')
       throw new GatewayError('conflict', `the price update ${update.id} was undone already`);
     return { ...update, by, state: 'undone' };

@@ -75,14 +75,14 @@ function usePlay({ protocol, model, base, at }: Chosen) {
     return { wanted, built: buildRequest(wanted, base) };
   }
 
-  async function send(wanted: Wanted, built: Built): Promise<void> {
-    const started = startRun(protocol, built, playgroundKey.value, at);
+  async function send(prepared: Prepared): Promise<void> {
+    const started = startRun(protocol, prepared.built, playgroundKey.value, at);
     running.value = started;
-    sent.value = { wanted, built };
+    sent.value = prepared;
     const { said, cost, error } = await started.done;
     if (cost !== undefined) costs.value = [...costs.value, cost];
     if (error !== undefined || protocol === 'images' || said.text === '') return;
-    turns.value = [...wanted.turns, { role: 'assistant', text: said.text, images: [] }];
+    turns.value = [...prepared.wanted.turns, { role: 'assistant', text: said.text, images: [] }];
     draft.prompt.value = '';
     pictures.value = [];
   }
@@ -92,9 +92,9 @@ function usePlay({ protocol, model, base, at }: Chosen) {
 type Play = ReturnType<typeof usePlay>;
 
 /** A checked request, or what is wrong with it. */
-function tryToBuild({ build }: Play): Partial<Prepared> & { wrong?: string } {
+function tryToBuild({ build }: Play): { prepared?: Prepared; wrong?: string } {
   try {
-    return build();
+    return { prepared: build() };
   } catch (error) {
     return { wrong: getMessage(error) };
   }
@@ -141,15 +141,15 @@ export function Stage({ facts, url, models, at, chooser, isLinked = false }: Sta
   const model = modelState.value;
   const play = usePlay({ protocol, model, base, at });
   const { draft, turns, running, stream, pictures, costs, sent, send } = play;
-  const { wanted, built, wrong } = tryToBuild(play);
+  const { prepared, wrong } = tryToBuild(play);
   const now = running.value?.run.value;
   const isBusy = now !== undefined && now.took === undefined;
   const isBlank = draft.prompt.value.trim() === '' && pictures.value.length === 0;
-  const isReady = !isBusy && !isBlank && playgroundKey.value !== '' && model !== '';
+  const isReady = !isBusy && !isBlank && playgroundKey.value !== '' && model !== '' && prepared;
   const last = sent.value;
   // The last call, until there is something to send.
   const isLast = isBlank && last?.wanted.protocol === protocol && last.wanted.model === model;
-  const shown = isLast ? last : built && wanted && { built, wanted };
+  const shown = isLast ? last : prepared;
   const price = models?.find(({ id }) => id === model);
   const spent = html`<span class="check">Spent here: ${renderUsd(sumAmounts(costs.value))}</span>`;
   return html`<div class="order">
@@ -167,18 +167,14 @@ export function Stage({ facts, url, models, at, chooser, isLinked = false }: Sta
         }
         ${renderFault(wrong)}
         <div class="row start">
-          <button
-            class="primary"
-            disabled=${!isReady || !built}
-            onClick=${() => wanted && built && void send(wanted, built)}
-          >
+          <button class="primary" disabled=${!isReady} onClick=${() => prepared && void send(prepared)}>
             Send
           </button>
           ${isBusy && html`<button onClick=${() => running.value?.stop()}>Stop</button>`}
         </div>
       </div>
       <div>
-        ${now && renderReply(now, built && estimateCost(price, built.body, now), isLinked)}
+        ${now && renderReply(now, prepared && estimateCost(price, prepared.built.body, now), isLinked)}
         ${shown && html`<${Export} source=${{ ...shown.wanted, ...shown.built, base, url }} />`}
       </div>
     </div>`;
