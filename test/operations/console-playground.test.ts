@@ -29,6 +29,16 @@ describe.runIf(hasBrowser)('the playground', () => {
     return (await reply().textContent()) ?? '';
   };
 
+  it('leads to the accounts while there is none to pay for a key', async () => {
+    await page.route('**/admin/accounts?*', (route) => route.fulfill({ json: { data: [] } }));
+    await go('');
+    await page.getByText('There is no account yet.').waitFor();
+    expect(await button('Make a key').count()).toBe(0);
+    await page.unroute('**/admin/accounts?*');
+    await page.getByRole('link', { name: 'Create the first one.' }).click();
+    await page.getByRole('heading', { name: 'Accounts and keys' }).waitFor();
+  });
+
   it('makes a key for an account and shows the exact cost of a stream', async () => {
     await go('protocol=chat-completions&model=demo/echo');
     await page.getByLabel('Account').selectOption('tester');

@@ -63,7 +63,7 @@ function Past({ query }: { readonly query: Readonly<Record<string, string>> }) {
       columns: callColumns,
       ...list,
       getKey: ({ id }) => id,
-      tools: html`<button class="quiet" disabled=${isUnfiltered} onClick=${clear}>Clear</button>
+      tools: html`<button class="quiet" disabled=${isUnfiltered} onClick=${clear}>Clear filters</button>
         <button class="quiet" disabled=${list.loading} onClick=${list.reload}>Reload</button>
         <a class="button" href=${csv} download>1000 calls as CSV</a>`,
       empty: `${

@@ -37,7 +37,16 @@ const states = [
 export function openState(account: string, state: string, onDone: () => void): void {
   openForm({
     title: `State of ${account}`,
-    fields: [{ name: 'state', label: 'State', type: 'select', value: state, options: states }],
+    fields: [
+      {
+        name: 'state',
+        label: 'State',
+        type: 'select',
+        value: state,
+        options: states,
+        hint: 'A closed account cannot be opened again.',
+      },
+    ],
     submit: 'Change',
     send: (values) => api.patch(`/admin/accounts/${encodeURIComponent(account)}/state`, values),
     onDone,

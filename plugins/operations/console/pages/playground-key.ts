@@ -4,6 +4,7 @@ import { renderChoice } from './controls.ts';
 import { renderForm, keepTyped, type Values } from './form.ts';
 import { html, notify, signal, useSignal } from './kit.ts';
 import { renderBadge, renderProblem } from './parts.ts';
+import { buildHref } from './router.ts';
 
 export const playgroundKey = signal('');
 
@@ -56,9 +57,14 @@ export function KeyChooser() {
     submit: 'Make a key',
     send: createKey,
   } as const;
+  const noAccount = html`<p>
+    There is no account yet. <a href=${buildHref('accounts')}>Create the first one.</a>
+  </p>`;
   return html`<section class="card" aria-label="Key">
     <p>Calls of the playground are real: they need a key, and its account pays.</p>
     ${renderProblem(accounts.error, accounts.reload)} ${mayChange() && renderChoice('Key', ways, way)}
-    ${way.value === 'paste' ? renderForm(paste, 'paste') : renderForm(create, `create ${names.length}`)}
+    ${way.value === 'paste' && renderForm(paste, 'paste')}
+    ${way.value === 'create' && names.length > 0 && renderForm(create, `create ${names.length}`)}
+    ${way.value === 'create' && accounts.data?.data.length === 0 && noAccount}
   </section>`;
 }
