@@ -8,7 +8,7 @@ import { health } from '../../plugins/routing/health.ts';
 import { checkAvailable } from '../support/available.ts';
 import { isBrowserPresent, missingBrowser } from '../support/browser.ts';
 import { findBarriers } from '../support/operated-console.ts';
-import { button, dialog, go, hostile, open, openPages, page, region, watched } from './pages.ts';
+import { button, dialog, go, hostile, open, openPages, page, region, rows, watched } from './pages.ts';
 
 const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
 
@@ -64,6 +64,35 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     await card.getByText('maintenance <b>').waitFor({ state: 'detached' });
     await region('vendor').or(page.locator('section.card').nth(1)).first().waitFor();
     expect(await findBarriers(page)).toEqual([]);
+  });
+
+  it('says until when a target gets no calls, or that the next call tests it', async () => {
+    const figures = { attempts: 1, failed: 1, retryShare: 0, firstEventMs: { p50: null, p95: null } };
+    const failing = { key: 1, state: 'failing', reason: null, lastErrors: [], ...figures };
+    const targets = ['2020-01-01T00:00:00.000Z', '2090-06-15T12:00:00.000Z'].map((until) => ({
+      ...failing,
+      model: `made/${until.slice(0, 4)}`,
+      until,
+    }));
+    const made = {
+      provider: 'made',
+      protocols: [],
+      models: 2,
+      keys: 1,
+      state: 'failing',
+      holds: [],
+      ...figures,
+    };
+    await page.route('**/admin/providers', (route) =>
+      route.fulfill({ json: { since: targets[0]?.until, workers: 1, providers: [{ ...made, targets }] } }),
+    );
+    await go('providers');
+    const states = rows('Targets of made').locator('td:nth-child(3)');
+    expect(await states.allTextContents()).toEqual([
+      'failing the next call tests it',
+      expect.stringMatching(/^failing until 15 Jun/),
+    ]);
+    await page.unroute('**/admin/providers');
   });
 
   it('finds providers by their name, and says so if none has it', async () => {

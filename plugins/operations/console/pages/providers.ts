@@ -62,9 +62,8 @@ function buildColumns(provider: string, reload: () => void): Column<TargetHealth
       'State',
       ({ state }) => state,
       ({ state, until, reason }) =>
-        html`${renderState(state)}
-          <span class="dim">${until && renderUntil(until)}</span>
-          ${reason && html`<div class="dim">${reason.message}</div>`}`,
+        html`${renderState(state)}${until && html` <span class="dim">${renderUntil(until)}</span>`}
+        ${reason && html`<div class="dim">${reason.message}</div>`}`,
     ),
     buildCountColumn('Attempts', ({ attempts }) => attempts),
     buildFigureColumn(
