@@ -1,4 +1,4 @@
-/** Prepaid accounts: the balance endpoint while the ledger fails, and calls that the balance barely covers. */
+/** Prepaid accounts: the balance endpoint while the ledger fails, and calls that a balance barely covers. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { bearer } from '../../plugins/auth/bearer.ts';

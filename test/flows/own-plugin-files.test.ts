@@ -25,7 +25,8 @@ beforeAll(async () => {
        apply({ routes }) {
          const encodeError = () => ({ status: 500, body: 'no' });
          routes.add({
-           name: 'words', method: 'GET', path: '/words', access: 'public', encodeError, handle: async () => reply,
+           name: 'words', method: 'GET', path: '/words', access: 'public',
+           encodeError, handle: async () => reply,
          });
        },
      });`,
