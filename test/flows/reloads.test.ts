@@ -39,13 +39,6 @@ describe('a configuration that changes', () => {
     operated.vendors.unscript();
   });
 
-  it('is read again on SIGHUP', async () => {
-    const before = gateway.printed().length;
-    gateway.child.kill('SIGHUP');
-    await waitUntil(() => gateway.printed().slice(before).includes('the configuration was read again'));
-    expect((await call()).status).toBe(200);
-  });
-
   it.each([
     ['an unknown option', 'balance({ fiel: 1 })', 'unknown option \\"fiel\\"'],
     ['a syntax error', '((', 'gateway.config.ts'],
