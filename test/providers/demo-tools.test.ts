@@ -194,6 +194,23 @@ describe('the value made up for a schema', () => {
     expect(buildExample(schema)).toEqual(value);
   });
 
+  it('ends a schema that refers to itself where a list or a choice allows it', () => {
+    const node = {
+      type: 'object',
+      properties: {
+        name: { type: 'string' },
+        parts: { type: 'array', items: { $ref: '#/$defs/node' } },
+        next: { anyOf: [{ $ref: '#/$defs/node' }, { type: 'null' }] },
+      },
+      required: ['name', 'parts', 'next'],
+    };
+    const leaf = { name: 'example', parts: [], next: null };
+    expect(buildExample({ $defs: { node }, $ref: '#/$defs/node' })).toEqual(leaf);
+    expect(buildExample({ $defs: { node }, type: 'array', items: { $ref: '#/$defs/node' } })).toEqual([leaf]);
+    expect(buildExample({ type: 'array', items: { $ref: '#' } })).toEqual([]);
+    expect(buildExample({ type: 'array', minItems: 1, items: { $ref: '#' } })).toBeNull();
+  });
+
   it('stays small whatever a schema asks for', () => {
     const greedy = {
       type: 'object',

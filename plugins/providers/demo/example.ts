@@ -1,7 +1,7 @@
 /**
  * The simplest value that fits a JSON Schema: the demo model calls tools with it, and answers with it where
- * JSON is asked for. Schemas come from strangers, so one that refers to itself, or needs millions of values,
- * is given up on.
+ * JSON is asked for. A list or a choice ends a schema that refers to itself. Schemas come from strangers, so
+ * one that has no end, or needs millions of values, is given up on.
  */
 import { resolvePointer } from '../../../core/index.ts';
 import { isObject, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -22,34 +22,61 @@ const formats = new Map<unknown, string>([
 /** `root` is a schema as the client wrote it. One that cannot be read, or goes too far, gives `null`. */
 export function buildExample(root: unknown): unknown {
   let valuesLeft = mostValues;
+  /** What is being built. A reference to one of these has no end. */
+  const open = new Set([root]);
+
+  function follow(pointer: string, depth: number): unknown {
+    const target = resolvePointer(root, pointer);
+    if (open.has(target)) return undefined;
+    open.add(target);
+    const value = build(target, depth);
+    open.delete(target);
+    return value;
+  }
 
   function build(schema: unknown, depth: number): unknown {
     valuesLeft -= 1;
     if (!isObject(schema) || depth > deepest || valuesLeft < 0) return null;
     const buildInner = (part: unknown): unknown => build(part, depth + 1);
-    if (typeof schema.$ref === 'string') return buildInner(resolvePointer(root, schema.$ref));
+    if (typeof schema.$ref === 'string') return follow(schema.$ref, depth + 1);
     for (const name of ['const', 'default']) if (name in schema) return schema[name];
     for (const name of ['enum', 'examples'])
       if (readList(schema[name]).length > 0) return readList(schema[name])[0];
     for (const name of ['anyOf', 'oneOf'])
-      if (readList(schema[name]).length > 0) return buildInner(readList(schema[name])[0]);
+      if (readList(schema[name]).length > 0) return buildFirst(readList(schema[name]), buildInner);
     if (readList(schema.allOf).length > 0) return buildInner(mergeSchemas(readList(schema.allOf)));
     return buildValue(schema, buildInner);
   }
 
-  return build(root, 0);
+  return build(root, 0) ?? null;
 }
 
+/** Builds the first choice that has an end. */
+function buildFirst(choices: readonly unknown[], buildInner: (part: unknown) => unknown): unknown {
+  for (const choice of choices) {
+    const value = buildInner(choice);
+    if (value !== undefined) return value;
+  }
+  return undefined;
+}
+
+/** Undefined: the value has no end. */
 function buildValue(schema: Fields, buildInner: (part: unknown) => unknown): unknown {
   switch (readType(schema)) {
-    case 'object':
-      return Object.fromEntries(
-        readNames(schema.required).map((name) => [name, buildInner(readProperty(schema, name))]),
+    case 'object': {
+      const fields = readNames(schema.required).map(
+        (name) => [name, buildInner(readProperty(schema, name))] as const,
       );
-    case 'array':
-      return Array.from({ length: Math.min(readNumber(schema, 'minItems') ?? 1, longest) }, () =>
+      return fields.some(([, value]) => value === undefined) ? undefined : Object.fromEntries(fields);
+    }
+    case 'array': {
+      const least = readNumber(schema, 'minItems');
+      const items = Array.from({ length: Math.min(least ?? 1, longest) }, () =>
         buildInner(schema.items ?? {}),
       );
+      if (!items.includes(undefined)) return items;
+      return least ? undefined : [];
+    }
     case 'string':
       return (
         formats.get(schema.format) ??
