@@ -54,7 +54,7 @@ export async function startMeasured(
   };
   return {
     folder: opened.folder,
-    async work(call, count, connections = 32) {
+    async work(call, count, connections = call.stepwise ? 1 : 32) {
       const before = await readCounters();
       await makeCalls(call, { ...opened, connections, calls: count });
       const after = await readCounters();

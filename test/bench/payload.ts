@@ -195,6 +195,8 @@ export interface Call {
   readonly accept: string;
   readonly body: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Whether each event of the stream is sent when the client has the one before it, on one connection. */
+  readonly stepwise?: boolean;
 }
 
 const messages = { path: '/alpha/v1/messages', headers: { 'anthropic-version': '2023-06-01' } };
@@ -206,6 +208,9 @@ export const calls = {
   stream: { path, accept: events, body: buildRequest(true) },
   long: { path, accept: json, body: buildLongRequest() },
 } as const satisfies Record<string, Call>;
+
+/** A stream whose events come one by one. */
+export const stepwise: Call = { ...calls.stream, stepwise: true };
 
 /** The same in the words of another protocol, for targets that translate. */
 export const translations = {

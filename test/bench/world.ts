@@ -2,12 +2,9 @@
  * The vendor and the clients of one gateway that is measured in another process: both write ready-made bytes
  * to raw sockets, so that they take little of the machine.
  */
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { replies, type Call } from './payload.ts';
-
-/** Events that the vendor writes at once. */
-const eventsPerWrite = 10;
 
 const headEnd = '\r\n\r\n';
 const chunkedEnd = '0\r\n\r\n';
@@ -42,8 +39,8 @@ function buildChunk(text: string): string {
   return `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
 }
 
-/** A stream as the vendor writes it: some events at a time. */
-function listWrites(): string[] {
+/** A stream as the vendor writes it: so many events at a time. */
+function listWrites(eventsPerWrite: number): string[] {
   const events = `${replies.events}${replies.done}`.match(/[^]+?\n\n/g) ?? [];
   const writes: string[] = [];
   for (let from = 0; from < events.length; from += eventsPerWrite)
@@ -58,11 +55,18 @@ function listWrites(): string[] {
   return writes;
 }
 
-const stream = listWrites();
+const [bursts, steps] = [listWrites(10), listWrites(1)];
+/** Whether the vendor sends an event only when the client has the one before it. */
+let isStepwise = false;
+/** Emits `data` when a client has received something. */
+const clients = new EventEmitter();
 
-function writeStream(socket: Socket, at = 0): void {
-  socket.write(stream[at] ?? '');
-  if (at + 1 < stream.length) setImmediate(writeStream, socket, at + 1);
+function writeStream(socket: Socket, writes = isStepwise ? steps : bursts, at = 0): void {
+  socket.write(writes[at] ?? '');
+  if (at + 1 === writes.length) return;
+  const writeNext = (): void => writeStream(socket, writes, at + 1);
+  if (writes === steps) clients.once('data', writeNext);
+  else setImmediate(writeNext);
 }
 
 export interface World {
@@ -92,7 +96,11 @@ export interface Load {
 }
 
 /** Makes so many calls, one after the other on each connection. Throws unless all are answered with 200. */
-export async function makeCalls({ path, accept, body, headers }: Call, load: Load): Promise<void> {
+export async function makeCalls(
+  { path, accept, body, headers, stepwise = false }: Call,
+  load: Load,
+): Promise<void> {
+  isStepwise = stepwise;
   const lines = Object.entries({
     host: '127.0.0.1',
     authorization: `Bearer ${load.key}`,
@@ -108,6 +116,7 @@ export async function makeCalls({ path, accept, body, headers }: Call, load: Loa
   const runClient = async (): Promise<void> => {
     const socket = connect({ port: load.port, host: '127.0.0.1', noDelay: true });
     await once(socket, 'connect');
+    socket.on('data', () => clients.emit('data'));
     await new Promise<void>((resolve, reject) => {
       const next = (): void => {
         if (left <= 0) return resolve();
