@@ -187,6 +187,7 @@ export function testAccountPages(): void {
     await dialog().getByRole('button', { name: 'Create key' }).click();
     const reader = (await dialog().locator('pre').first().textContent()) ?? '';
     await dialog().getByRole('button', { name: 'Close' }).click();
+    await rows('Operator keys').filter({ hasText: 'auditor' }).getByText('active read only').waitFor();
     const { page: other } = await openPage();
     await signInOn(other, { ...open, secret: reader });
     await other.getByText('This key is read-only.').waitFor();

@@ -70,7 +70,7 @@ const lossColumns: readonly Column<Loss>[] = [
     (loss) => `${describeLoss(loss)} ${loss.code}`,
     (loss) =>
       html`${renderLoss(loss)}
-      ${loss.code !== describeLoss(loss) && html`<span class="dim">${loss.code}</span>`}`,
+      ${loss.code !== describeLoss(loss) && html` <span class="dim">${loss.code}</span>`}`,
   ),
   buildColumn('Why', ({ reason }) => reason),
 ];

@@ -90,7 +90,7 @@ function buildColumns({ withAccount = false, areOperators = false, onDone }: Key
       getState,
       (key) =>
         html`${renderBadge(getState(key), tones[getState(key)] ?? 'bad')}
-        ${key.readOnly && renderBadge('read only')}`,
+        ${key.readOnly && html` ${renderBadge('read only')}`}`,
     ),
     ...(areOperators ? [] : spending),
     buildTimeColumn('Expires', ({ limits }) => limits.expires),
