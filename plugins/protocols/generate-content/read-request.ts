@@ -119,9 +119,23 @@ function findProvider(
 function readFees({ tools }: Wire.Request, spelling: readonly SpellingNote[]): Fee[] {
   const [first] =
     tools?.flatMap((tool, place) => listSearches(tool).map((name) => `tools[${place}].${name}`)) ?? [];
-  return first === undefined
-    ? []
-    : [{ name: 'webSearch', field: spellPath(first, spelling), most: Infinity }];
+  const code = tools?.findIndex((tool) => tool.codeExecution) ?? -1;
+  return [
+    ...(first === undefined
+      ? []
+      : [{ name: 'webSearch' as const, field: spellPath(first, spelling), most: Infinity }]),
+    // Google runs code without a fee; other providers open a container for it.
+    ...(code < 0
+      ? []
+      : [
+          {
+            name: 'container' as const,
+            field: spellPath(`tools[${code}].codeExecution`, spelling),
+            most: 1,
+            spared: true,
+          },
+        ]),
+  ];
 }
 
 /**

@@ -9,6 +9,9 @@ import * as Wire from './wire.ts';
 
 /** Returns the fee of a tool. Code execution has none: an organisation has free hours. */
 export function readFees({ tool, at }: OfferedTool): Fee[] {
+  // Anthropic runs code without a fee; other providers open a container for it.
+  if (String(tool.type).startsWith('code_execution'))
+    return [{ name: 'container', field: `${at}.type`, most: 1, spared: true }];
   if (!isSearch(tool)) return [];
   const { max_uses: uses } = tool;
   return [{ name: 'webSearch', field: `${at}.type`, most: typeof uses === 'number' ? uses : Infinity }];
