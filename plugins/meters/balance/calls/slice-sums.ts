@@ -25,7 +25,7 @@ export function buildAddSql(table: string, key: Columns, added = figures): strin
   const columns = [...key, ...added].join(', ');
   const sums = added.map((figure) => `${figure} = ${table}.${figure} + excluded.${figure}`);
   return `
-    INSERT INTO ${table} (${columns}) ${selectRecords(table, columns)} WHERE true
+    INSERT INTO ${table} (${columns}) ${selectRecords(table, columns)}
     ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${sums.join(', ')}`;
 }
 

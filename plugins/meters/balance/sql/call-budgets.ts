@@ -32,7 +32,7 @@ const sql = nameStatements('budgets', {
     SELECT budget_periods.* FROM budget_periods, (${selectRecords('budget_periods', 'budget, start')}) wanted
     WHERE budget_periods.budget = wanted.budget AND budget_periods.start = wanted.start`,
   change: `
-    INSERT INTO budget_periods (${changed}) ${selectRecords('budget_periods', changed)} WHERE true
+    INSERT INTO budget_periods (${changed}) ${selectRecords('budget_periods', changed)}
     ON CONFLICT (budget, start) DO UPDATE SET used = budget_periods.used + excluded.used,
       pending = budget_periods.pending + excluded.pending,
       warned = excluded.warned, exhausted = excluded.exhausted`,

@@ -43,7 +43,7 @@ const sql = nameStatements('found', {
   lockAccounts: `
     ${payingAccounts} WHERE id IN (
       SELECT id FROM accounts WHERE name = ANY($1::text[])
-      UNION SELECT account FROM entries WHERE kind = 'reserve' AND call = ANY($2::text[]))
+      UNION ALL SELECT account FROM entries WHERE kind = 'reserve' AND call = ANY($2::text[]))
     ORDER BY id FOR NO KEY UPDATE`,
   keys: `${payingKeys} WHERE keys.id = ANY($1::text[])`,
   pending: `

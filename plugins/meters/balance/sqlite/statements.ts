@@ -5,20 +5,23 @@ import type { Asked, Statement, Steps } from '../sql/steps.ts';
 
 /** What SQLite spells otherwise, or does not know and does not need: it locks the whole file and not rows. */
 const spellings: readonly (readonly [postgres: RegExp, sqlite: string])[] = [
-  [/\sFOR (?:NO KEY )?UPDATE(?: OF \w+)?(?: SKIP LOCKED)?| COLLATE "C"|::bigint/g, ''],
+  [/(?:\sORDER BY id)?\sFOR (?:NO KEY )?UPDATE(?: OF \w+)?(?: SKIP LOCKED)?| COLLATE "C"|::bigint/g, ''],
   [
     /nextval\('entry_numbers'\) AS number FROM generate_series\(1, (\$\d+)::integer\)/g,
     'coalesce(max(number), 0) + 1 AS number FROM entries WHERE $1 > 0',
   ],
   [/nextval\('\w+'\)|pg_advisory_xact_lock\(\d+\)/g, 'NULL'],
   [/\(extract\(epoch FROM clock_timestamp\(\)\) \* 1000\)/g, "CAST(unixepoch('subsec') * 1000 AS INTEGER)"],
-  [/= ANY\((\$\d+)::text\[\]\)/g, 'IN (SELECT value FROM json_each($1))'],
   [/json_array_elements(?:_text)?\(([\w.]+)::json\)/g, 'json_each($1)'],
   [/\$(\d+)/g, '?$1'],
 ];
 
-function toSqlite(text: string): string {
-  return spellings.reduce((spelled, [postgres, sqlite]) => spelled.replaceAll(postgres, sqlite), text);
+/** A list as PostgreSQL takes it. */
+const list = /= ANY\((\$\d+)::text\[\]\)/g;
+
+function toSqlite(text: string, isShort: boolean): string {
+  const listed = text.replaceAll(list, isShort ? '= $1' : 'IN (SELECT value FROM json_each($1))');
+  return spellings.reduce((spelled, [postgres, sqlite]) => spelled.replaceAll(postgres, sqlite), listed);
 }
 
 /** What `selectRecords` selects, and what names it in a statement that has more tables. */
@@ -34,8 +37,13 @@ interface Prepared {
 function toBound(value: unknown): SQLInputValue {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') return value;
   if (typeof value === 'boolean') return Number(value);
-  if (Array.isArray(value)) return JSON.stringify(value);
   return value instanceof Uint8Array ? value : null;
+}
+
+/** A short list is bound as its only item, or as null, which equals nothing. */
+function toBoundList(value: unknown, isShort: boolean): SQLInputValue {
+  if (!Array.isArray(value)) return toBound(value);
+  return isShort ? toBound(value[0]) : JSON.stringify(value);
 }
 
 export class Statements {
@@ -74,34 +82,37 @@ export class Statements {
   }
 
   #runOne({ statement, values, records }: Asked, isAnswered: boolean): readonly Row[] {
-    const { made, columns } = this.#prepareStatement(statement);
-    const run = (bound: readonly unknown[]): Row[] => {
-      if (isAnswered) return made.all(...bound.map(toBound));
+    // Most calls are alone in their commit. To read their lists by `json_each` would take a sixth of its time.
+    const isShort = values.every((value) => !Array.isArray(value) || value.length <= 1);
+    const { made, columns } = this.#prepareStatement(statement, isShort);
+    const run = (bound: SQLInputValue[]): Row[] => {
+      if (isAnswered) return made.all(...bound);
       // This is cheaper.
-      made.run(...bound.map(toBound));
+      made.run(...bound);
       return [];
     };
-    if (!records) return run(values);
-    return records.flatMap((record) => run(columns.map((column): unknown => Reflect.get(record, column))));
+    if (!records) return run(values.map((value) => toBoundList(value, isShort)));
+    return records.flatMap((record) => run(columns.map((column) => toBound(Reflect.get(record, column)))));
   }
 
-  #prepareStatement({ name, text }: Statement): Prepared {
-    const known = name === undefined ? undefined : this.#prepared.get(name);
+  #prepareStatement({ name, text }: Statement, isShort: boolean): Prepared {
+    const place = name === undefined ? undefined : `${name} ${isShort}`;
+    const known = place === undefined ? undefined : this.#prepared.get(place);
     if (known) return known;
     const columns = selected.exec(text)?.[1]?.split(/,\s+/) ?? [];
     const [table, alias] = joined.exec(text) ?? [];
     const places = columns.map((_, index) => `?${index + 1}`);
     const spelled =
       table === undefined
-        ? text.replace(selected, `SELECT ${places.join(', ')}`)
+        ? text.replace(selected, `VALUES (${places.join(', ')})`)
         : columns.reduce(
             (changed, column, index) =>
               changed.replaceAll(new RegExp(`\\b${alias}\\.${column}\\b`, 'g'), `?${index + 1}`),
             text.replace(table, ''),
           );
-    const made = this.#database.prepare(toSqlite(spelled));
+    const made = this.#database.prepare(toSqlite(spelled, isShort));
     const prepared = { made, columns };
-    if (name !== undefined) this.#prepared.set(name, prepared);
+    if (place !== undefined) this.#prepared.set(place, prepared);
     return prepared;
   }
 }
