@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
+import { readRelease } from '../../plugins/meters/balance/sqlite/release.ts';
 import { Thread } from '../../plugins/meters/balance/sqlite/thread.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { expectSound } from '../contract/books.ts';
@@ -25,9 +26,9 @@ import {
 testStore('SQLite', () => openTemporary());
 
 /** A ledger thread, as `openSqlite` starts it. */
-function startLedgerThread(file: string): Worker {
+function startLedgerThread(file: string, release = readRelease()): Worker {
   return new Worker(join(import.meta.dirname, '../../plugins/meters/balance/sqlite/worker.ts'), {
-    workerData: { file, owner: 'test', busyTimeout: 1000 },
+    workerData: { release, file, owner: 'test', busyTimeout: 1000 },
   });
 }
 
@@ -139,6 +140,13 @@ describe('faults', () => {
     await thread.close();
     expect(started).toBe(2);
     await expect(ask()).rejects.toMatchObject({ code: 'ledger_unavailable' });
+  });
+
+  it('starts no thread of another release, whose files replaced those of the running gateway', async () => {
+    const { file } = await open();
+    const thread = new Thread(() => startLedgerThread(file, '0.0.1'));
+    await expect(thread.open()).rejects.toThrow('an update replaced the files of the gateway: restart it');
+    await thread.close();
   });
 
   it('says with which code its thread ended', async () => {

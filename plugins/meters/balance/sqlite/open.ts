@@ -9,6 +9,7 @@ import { fileMode, getMessage, makeFolder, restrictAccess } from '../../../../co
 import { getQueue, createOwner, createStore, type WorkerData } from '../operations.ts';
 import type { GroupListener } from '../queue.ts';
 import type { Store } from '../store.ts';
+import { readRelease } from './release.ts';
 import { Reports } from './reports.ts';
 import { Thread, type Side } from './thread.ts';
 
@@ -34,6 +35,8 @@ export interface SqliteOptions {
 }
 
 const worker = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
+/** Read at the start, since an update may replace the files later. */
+const release = readRelease();
 const defaultBusyTimeout = 2500;
 const defaultPatience = 10_000;
 
@@ -77,7 +80,7 @@ export async function openSqlite({
 }: SqliteOptions): Promise<Store> {
   let failure: Error | undefined;
   const start = threads ? startThread : (await import('./without-thread.ts')).serveHere;
-  const data = { file, owner, busyTimeout };
+  const data = { release, file, owner, busyTimeout };
   const writer = new Thread(
     () => start({ ...data, audits: false, audited: undefined, lease }, 'ledger'),
     (group) => {

@@ -21,6 +21,7 @@ import { isSharedOperation, runShared, type SharedName } from '../sql/shared.ts'
 import { runWrites, type Write } from '../sql/writes.ts';
 import { addCalls, findLastEntry, fold } from './calls.ts';
 import { openDatabase, getResultCode } from './database.ts';
+import { readRelease } from './release.ts';
 import { Statements } from './statements.ts';
 import type { Parcel } from './thread.ts';
 
@@ -120,7 +121,8 @@ async function createRunner(
 /** Serves the port's messages until `close` arrives. */
 export async function serve(port: MessagePort, data: WorkerData): Promise<Opened> {
   try {
-    const { file, owner, busyTimeout, lease } = data;
+    const { release, file, owner, busyTimeout, lease } = data;
+    if (release !== readRelease()) throw new Error('an update replaced the files of the gateway: restart it');
     const database = openDatabase(file, busyTimeout);
     const statements = new Statements(database);
     const run = await createRunner(database, statements, data);
