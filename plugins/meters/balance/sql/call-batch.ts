@@ -36,15 +36,18 @@ import { settleClaim, takeClaim } from './claims.ts';
 import { lockRows, type Concerned, type Found } from './locked-rows.ts';
 import { ask, askRecords, nameStatements, selectRecords, sendAll, type Asked, type Steps } from './steps.ts';
 
-const consumption = 'model, provider, price, input, output, usage, costs, attempts';
-const entryColumns = `number, kind, account, at, credits, available, reserved, revenue, call, key,
-  reservation, reason, basis, ${consumption}, flags, budgets, vendor`;
-const pendingColumns = `call, number, account, key, root, amount, owner, claim, created, sent, delivered,
-  owed, ${consumption}, budgets`;
+// Columns of a reservation that are not named have their defaults, which cost less than values.
+const reserveColumns =
+  'number, kind, account, at, available, reserved, call, key, model, provider, price, budgets';
+const pendingColumns = `call, number, account, key, root, amount, owner, claim, created, owed, model,
+  provider, price, input, usage, budgets`;
+const endColumns = `number, kind, account, at, available, reserved, revenue, call, key, reservation, reason,
+  basis, model, provider, price, input, output, usage, costs, attempts, flags, budgets, vendor`;
 
 const sql = nameStatements('calls', {
-  addEntries: `INSERT INTO entries (${entryColumns}) ${selectRecords('entries', entryColumns)}`,
+  addReserves: `INSERT INTO entries (${reserveColumns}) ${selectRecords('entries', reserveColumns)}`,
   addPending: `INSERT INTO pending (${pendingColumns}) ${selectRecords('pending', pendingColumns)}`,
+  addEnds: `INSERT INTO entries (${endColumns}) ${selectRecords('entries', endColumns)}`,
   endPending: 'DELETE FROM pending WHERE call = ANY($1::text[])',
   changeAccounts: `
     UPDATE accounts SET used = accounts.used + change.used, pending = accounts.pending + change.pending
@@ -93,7 +96,8 @@ export class CallBatch {
   /** What is added to sums, by the ids of accounts and of keys' roots. */
   readonly #accounts = new Map<bigint, Change<bigint>>();
   readonly #roots = new Map<string, Change<string>>();
-  readonly #entries: object[] = [];
+  readonly #reserves: object[] = [];
+  readonly #ends: object[] = [];
   /** Pending rows that are made in this batch, by their calls. */
   readonly #made = new Map<string, object>();
   readonly #ended: string[] = [];
@@ -164,8 +168,9 @@ export class CallBatch {
   /** Everything that was decided. */
   listWrites(): Asked[] {
     return [
-      askRecords(sql.addEntries, this.#entries),
+      askRecords(sql.addReserves, this.#reserves),
       askRecords(sql.addPending, [...this.#made.values()]),
+      askRecords(sql.addEnds, this.#ends),
       ask(sql.endPending, this.#ended),
       askRecords(sql.changeAccounts, [...this.#accounts.values()]),
       askRecords(sql.changeKeys, [...this.#roots.values()]),
@@ -181,9 +186,8 @@ export class CallBatch {
   ): void {
     const { model, provider, price } = taken;
     const held: Held = { ...of, call, key, number: this.#takeNumber() };
-    const legs = { credits: 0, available: -amount, reserved: amount, revenue: 0 };
-    const figures = { model, provider, price, input: 0, output: 0, attempts: 0 };
-    this.#entries.push({ ...legs, ...figures, ...held, kind: 'reserve', at, flags: '' });
+    const entry = { ...held, kind: 'reserve', at, available: -amount, reserved: amount };
+    this.#reserves.push({ ...entry, model, provider, price });
     const pending = { ...held, amount, claim: claim?.name };
     this.#found.pending.set(call, pending);
     this.#made.set(call, { ...presumeProgress(call, taken), ...pending, owner: this.#owner, created: at });
@@ -217,11 +221,11 @@ export class CallBatch {
 
   #addEnd(held: Held, { facts, ...legs }: Ending): void {
     const { call, account, key, number: reservation, budgets } = held;
-    const entry = { number: this.#takeNumber(), account, call, key, reservation, budgets, credits: 0 };
+    const entry = { number: this.#takeNumber(), account, call, key, reservation, budgets };
     const { at, reason, basis, model, provider, price, input, output, usage, costs, attempts, vendor } =
       facts;
     const figures = { model, provider, price, input, output, usage, costs, attempts, vendor };
-    this.#entries.push({ ...entry, ...legs, ...figures, at, reason, basis });
+    this.#ends.push({ ...entry, ...legs, ...figures, at, reason, basis });
     this.#found.past.set(call, updatePast(this.#found.past.get(call), held, legs));
   }
 
@@ -257,7 +261,7 @@ export class CallBatch {
   }
 
   #takeNumber(): bigint {
-    const number = this.#found.numbers[this.#entries.length];
+    const number = this.#found.numbers[this.#reserves.length + this.#ends.length];
     if (number === undefined) throw new RangeError('more entries were made than were counted');
     return number;
   }

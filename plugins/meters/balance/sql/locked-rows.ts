@@ -97,7 +97,7 @@ export function* lockRows({ accounts, keys, claims, tags, moments, calls }: Conc
   // too.
   const entries = accounts.length + 2 * calls.length;
   const [accountRows, anyBudget, keyRows, pendingRows, claimRows, numberRows] = yield* askAll([
-    ask(sql.lockAccounts, accounts, calls),
+    { ...ask(sql.lockAccounts, accounts, calls), onlyLocks: accounts.length === 0 },
     findAnyBudget,
     ask(sql.keys, keys),
     ask(sql.pending, calls),

@@ -19,6 +19,8 @@ export interface Asked {
   readonly values: readonly Value[];
   /** The rows of a statement with `selectRecords`, instead of values. */
   readonly records?: readonly object[];
+  /** Nobody reads its rows, it only locks them. SQLite, which locks the whole file, skips it. */
+  readonly onlyLocks?: boolean;
 }
 
 /** Statements that travel together. If nobody reads their rows, the next ones need not wait for them. */

@@ -50,8 +50,9 @@ export class Statements {
   readonly #database: DatabaseSync;
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
-  /** By the names of the statements. */
-  readonly #prepared = new Map<string, Prepared>();
+  /** By the names of the statements: for short lists, and for long ones. */
+  readonly #forShort = new Map<string, Prepared>();
+  readonly #forLong = new Map<string, Prepared>();
 
   constructor(database: DatabaseSync) {
     this.#database = database;
@@ -76,7 +77,7 @@ export class Statements {
     let step = steps.next();
     while (!step.done) {
       const { asked, isAnswered } = step.value;
-      step = steps.next(asked.map((each) => this.#runOne(each, isAnswered)));
+      step = steps.next(asked.map((each) => (each.onlyLocks ? [] : this.#runOne(each, isAnswered))));
     }
     return step.value;
   }
@@ -96,8 +97,8 @@ export class Statements {
   }
 
   #prepareStatement({ name, text }: Statement, isShort: boolean): Prepared {
-    const place = name === undefined ? undefined : `${name} ${isShort}`;
-    const known = place === undefined ? undefined : this.#prepared.get(place);
+    const cache = isShort ? this.#forShort : this.#forLong;
+    const known = name === undefined ? undefined : cache.get(name);
     if (known) return known;
     const columns = selected.exec(text)?.[1]?.split(/,\s+/) ?? [];
     const [table, alias] = joined.exec(text) ?? [];
@@ -112,7 +113,7 @@ export class Statements {
           );
     const made = this.#database.prepare(toSqlite(spelled, isShort));
     const prepared = { made, columns };
-    if (place !== undefined) this.#prepared.set(place, prepared);
+    if (name !== undefined) cache.set(name, prepared);
     return prepared;
   }
 }
