@@ -19,11 +19,11 @@ export interface Asked {
   readonly values: readonly Value[];
   /** The rows of a statement with `selectRecords`, instead of values. */
   readonly records?: readonly object[];
-  /** Nobody reads its rows, it only locks them. SQLite, which locks the whole file, skips it. */
+  /** It only locks its rows. SQLite locks the whole file, and skips it. */
   readonly onlyLocks?: boolean;
 }
 
-/** Statements that travel together. If nobody reads their rows, the next ones need not wait for them. */
+/** Statements that travel together. Without answers, the next ones need not wait for them. */
 export interface Request {
   readonly asked: readonly Asked[];
   readonly isAnswered: boolean;
@@ -70,7 +70,7 @@ export function* askRows(
   return rows;
 }
 
-/** Writes within a transaction, whose rows nobody reads. A failure fails the transaction. */
+/** Writes within a transaction, without answers. A failure fails the transaction. */
 export function* sendAll(asked: readonly Asked[]): Steps<void> {
   yield { asked: asked.filter((each) => !isEmpty(each)), isAnswered: false };
 }
