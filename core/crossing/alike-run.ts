@@ -67,7 +67,7 @@ export class AlikeRun {
       length += chunk.copy(bytes, length, end + before, sent ? next : this.#textEnd);
       end = next;
     }
-    // One event fills them, as a rule.
+    // Usually one event fills them.
     return bytes && { end, bytes: length === bytes.length ? bytes : bytes.subarray(0, length) };
   }
 
@@ -102,7 +102,7 @@ export class RunSeeker {
     this.#reader = reader;
   }
 
-  /** A chunk, behind the start of its first event if that was held back. */
+  /** A chunk, after the start of its first event if that was held back. */
   join(chunk: Uint8Array): Buffer {
     const bytes = this.#cut ? Buffer.concat([this.#cut, chunk]) : toBuffer(chunk);
     this.#cut = undefined;

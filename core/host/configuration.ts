@@ -2,7 +2,7 @@
 import { settingsSchema, type Config } from '../config.ts';
 import { GatewayError } from '../errors.ts';
 import { listShortcomings, listWarnings } from '../process/config-warnings.ts';
-import { readOwnVersion } from '../process/peer-versions.ts';
+import { readOwnVersion } from '../process/own-version.ts';
 import {
   compareOptions,
   showOptions,

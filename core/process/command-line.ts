@@ -20,7 +20,7 @@ import { describeGroups, orderVerbs, pointToHelp } from './help.ts';
 import { flushLog, createLogger } from './log.ts';
 import { releaseSoon } from './memory.ts';
 import { nameOption } from './name-option.ts';
-import { readOwnVersion } from './peer-versions.ts';
+import { readOwnVersion } from './own-version.ts';
 import type { Service } from './service.ts';
 import { EarlyEnd, isFirstWorker, superviseWorkers, reportReady } from './workers.ts';
 

@@ -8,6 +8,7 @@ import { createRequire, findPackageJSON } from 'node:module';
 import { basename } from 'node:path';
 import type * as Semver from 'semver';
 import { z } from 'zod';
+import { readOwnVersion } from './own-version.ts';
 
 const packageSchema = z.object({
   name: z.string().optional(),
@@ -19,11 +20,6 @@ const fitting = new Set<string>();
 
 function readPackage(file: string): z.output<typeof packageSchema> {
   return packageSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
-}
-
-/** The version in this copy's package.json. */
-export function readOwnVersion(): string {
-  return readPackage(findPackageJSON(import.meta.url) ?? '').version ?? '';
 }
 
 /** `module` is the importing module. Throws if its package works with other versions than this one. */

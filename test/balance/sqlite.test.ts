@@ -6,8 +6,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { readOwnVersion } from '../../core/for-threads.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
-import { readRelease } from '../../plugins/meters/balance/sqlite/release.ts';
 import { Thread } from '../../plugins/meters/balance/sqlite/thread.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { expectSound } from '../contract/books.ts';
@@ -26,9 +26,9 @@ import {
 testStore('SQLite', () => openTemporary());
 
 /** A ledger thread, as `openSqlite` starts it. */
-function startLedgerThread(file: string, release = readRelease()): Worker {
+function startLedgerThread(file: string, version = readOwnVersion()): Worker {
   return new Worker(join(import.meta.dirname, '../../plugins/meters/balance/sqlite/worker.ts'), {
-    workerData: { release, file, owner: 'test', busyTimeout: 1000 },
+    workerData: { version, file, owner: 'test', busyTimeout: 1000 },
   });
 }
 
@@ -142,7 +142,7 @@ describe('faults', () => {
     await expect(ask()).rejects.toMatchObject({ code: 'ledger_unavailable' });
   });
 
-  it('starts no thread of another release, whose files replaced those of the running gateway', async () => {
+  it('starts no thread of another version, whose files replaced those of the running gateway', async () => {
     const { file } = await open();
     const thread = new Thread(() => startLedgerThread(file, '0.0.1'));
     await expect(thread.open()).rejects.toThrow('an update replaced the files of the gateway: restart it');

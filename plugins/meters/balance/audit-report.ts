@@ -1,5 +1,5 @@
 /** What an auditor reads, remembers and reports. */
-import { parseUsd } from '../../../core/arithmetic.ts';
+import { parseUsd } from '../../../core/for-threads.ts';
 import type { Nano, Price, Usage } from '../../../core/index.ts';
 import type { Entry } from './books.ts';
 import type { KnownBudgets } from './budgets/audit.ts';

@@ -7,7 +7,7 @@
  * usage costs at the price of that day. I9: totals only change by credits. I10 and I11 are about budgets,
  * in `budgets/audit.ts`, and I12 about roll-ups, in `calls/rollup-audit.ts`.
  */
-import { computeCost, formatUsd } from '../../../core/arithmetic.ts';
+import { computeCost, formatUsd } from '../../../core/for-threads.ts';
 import type { Nano } from '../../../core/index.ts';
 import { readAccount, isCorrection, fitsKind, readKey } from './accounts.ts';
 import {

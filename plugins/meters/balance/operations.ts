@@ -95,8 +95,8 @@ export interface Opened {
 }
 
 export interface WorkerData {
-  /** The release of the gateway that starts the thread. */
-  readonly release: string;
+  /** The version of the gateway that starts the thread. */
+  readonly version: string;
   readonly file: string;
   /** Marks reservations as made by this store. */
   readonly owner: string;

@@ -223,7 +223,7 @@ function decodeOutput(item: Wire.CallOutput, at: string): Block {
 
 /** Separates the parts of a summary in the canonical text. */
 export const partBreak = '\n\n';
-/** The field that tells of unknown fields in parts of reasoning, for the losses alone. */
+/** Marks unknown fields in parts of reasoning, so that they are reported as lost. */
 export const unreadParts = 'parts';
 
 export function joinReasoning(parts: readonly Fields[]): string {

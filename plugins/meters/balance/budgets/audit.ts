@@ -3,7 +3,7 @@
  * entries, and a call counts in a period that it was reserved in. I11: no reservation exceeds what a hard
  * budget allowed at that moment.
  */
-import { formatUsd } from '../../../../core/arithmetic.ts';
+import { formatUsd } from '../../../../core/for-threads.ts';
 import type { Nano } from '../../../../core/index.ts';
 import type { About } from '../audit-report.ts';
 import type { Entry } from '../books.ts';

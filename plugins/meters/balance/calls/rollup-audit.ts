@@ -2,7 +2,7 @@
  * Rule I12 of the audit: the money of the roll-ups, with that of entries beyond them, is the money of the
  * entries. Every hour or day is compared, and now and then every key at every model.
  */
-import { formatUsd } from '../../../../core/arithmetic.ts';
+import { formatUsd } from '../../../../core/for-threads.ts';
 import type { Nano } from '../../../../core/index.ts';
 import type { Entry } from '../books.ts';
 import { readInteger, type Row } from '../rows.ts';

@@ -2,7 +2,7 @@
  * The columns of an exported entry, and how rows become lines of CSV or JSON. SQLite's thread does this
  * too, so the event loop gets finished text from it. Amounts are exact decimal strings in USD.
  */
-import { formatUsd } from '../../../../core/arithmetic.ts';
+import { formatUsd } from '../../../../core/for-threads.ts';
 import type { EntryKind, EntryQuery } from '../books.ts';
 import { readShares } from '../budgets/budget.ts';
 import { formatCsvCell } from '../operator/csv.ts';

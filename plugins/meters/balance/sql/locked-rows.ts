@@ -74,7 +74,7 @@ function mapRows<Value>(
   return new Map(rows.map((row) => [readText(row, column), read(row)]));
 }
 
-/** SQLite tells only the first number, since the others follow it. */
+/** SQLite returns only the first number, since the others follow it. */
 function listNumbers(rows: readonly Row[] = [], count: number): bigint[] {
   const numbers = rows.map((row) => readInteger(row, 'number'));
   const [first = 1n] = numbers;

@@ -5,11 +5,11 @@
 import { accessSync, closeSync, constants, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { readOwnVersion } from '../../../../core/for-threads.ts';
 import { fileMode, getMessage, makeFolder, restrictAccess } from '../../../../core/index.ts';
 import { getQueue, createOwner, createStore, type WorkerData } from '../operations.ts';
 import type { GroupListener } from '../queue.ts';
 import type { Store } from '../store.ts';
-import { readRelease } from './release.ts';
 import { Reports } from './reports.ts';
 import { Thread, type Side } from './thread.ts';
 
@@ -36,7 +36,7 @@ export interface SqliteOptions {
 
 const worker = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
 /** Read at the start, since an update may replace the files later. */
-const release = readRelease();
+const version = readOwnVersion();
 const defaultBusyTimeout = 2500;
 const defaultPatience = 10_000;
 
@@ -80,7 +80,7 @@ export async function openSqlite({
 }: SqliteOptions): Promise<Store> {
   let failure: Error | undefined;
   const start = threads ? startThread : (await import('./without-thread.ts')).serveHere;
-  const data = { release, file, owner, busyTimeout };
+  const data = { version, file, owner, busyTimeout };
   const writer = new Thread(
     () => start({ ...data, audits: false, audited: undefined, lease }, 'ledger'),
     (group) => {

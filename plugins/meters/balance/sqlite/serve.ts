@@ -5,6 +5,7 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import type { MessagePort } from 'node:worker_threads';
+import { readOwnVersion } from '../../../../core/for-threads.ts';
 import { BackupHeartbeat } from '../backup-heartbeat.ts';
 import {
   isWrite,
@@ -21,7 +22,6 @@ import { isSharedOperation, runShared, type SharedName } from '../sql/shared.ts'
 import { runWrites, type Write } from '../sql/writes.ts';
 import { addCalls, findLastEntry, fold } from './calls.ts';
 import { openDatabase, getResultCode } from './database.ts';
-import { readRelease } from './release.ts';
 import { Statements } from './statements.ts';
 import type { Parcel } from './thread.ts';
 
@@ -121,8 +121,10 @@ async function createRunner(
 /** Serves the port's messages until `close` arrives. */
 export async function serve(port: MessagePort, data: WorkerData): Promise<Opened> {
   try {
-    const { release, file, owner, busyTimeout, lease } = data;
-    if (release !== readRelease()) throw new Error('an update replaced the files of the gateway: restart it');
+    const { version, file, owner, busyTimeout, lease } = data;
+    // A thread of another version does not share the messages of this gateway, and would write wrong entries.
+    if (version !== readOwnVersion())
+      throw new Error('an update replaced the files of the gateway: restart it');
     const database = openDatabase(file, busyTimeout);
     const statements = new Statements(database);
     const run = await createRunner(database, statements, data);

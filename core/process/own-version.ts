@@ -1,11 +1,8 @@
-/**
- * The release whose files are on disk. An update replaces them under a running gateway. A thread that starts
- * then does not share the messages of the older release, and would write wrong entries.
- */
+/** The version in this copy's package.json. An update may replace the file while the gateway runs. */
 import { readFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 
-export function readRelease(): string {
+export function readOwnVersion(): string {
   const { version }: { readonly version?: unknown } = JSON.parse(
     readFileSync(findPackageJSON(import.meta.url) ?? '', 'utf8'),
   );

@@ -4,3 +4,4 @@
  */
 export { computeCost } from './billing/cost.ts';
 export { formatUsd, parseUsd } from './money.ts';
+export { readOwnVersion } from './process/own-version.ts';
