@@ -4,7 +4,7 @@
  */
 import { DatabaseError, type ClientBase } from 'pg';
 import type { Row } from '../rows.ts';
-import type { Statement, Steps } from '../sql/steps.ts';
+import { isEmpty, type Statement, type Steps } from '../sql/steps.ts';
 import { encodeRecords } from './values.ts';
 
 /** Sends a statement and returns its rows. */
@@ -47,9 +47,10 @@ export async function runSteps<Answer>(query: Query, steps: Steps<Answer>): Prom
   let step = steps.next();
   while (!step.done) {
     const { asked, isAnswered } = step.value;
-    const sent = asked.map(({ statement, values, records }) =>
-      query(statement, records ? [encodeRecords(records)] : values),
-    );
+    const sent = asked.map((each) => {
+      const { statement, values, records } = each;
+      return isEmpty(each) ? [] : query(statement, records ? [encodeRecords(records)] : values);
+    });
     step = steps.next(isAnswered ? await Promise.all(sent) : []);
   }
   return step.value;

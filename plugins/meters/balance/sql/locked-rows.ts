@@ -41,10 +41,11 @@ const pastCalls = `
 
 const sql = nameStatements('found', {
   lockAccounts: `
-    ${payingAccounts} WHERE id IN (
+    SELECT id FROM accounts WHERE id IN (
       SELECT id FROM accounts WHERE name = ANY($1::text[])
       UNION ALL SELECT account FROM entries WHERE kind = 'reserve' AND call = ANY($2::text[]))
     ORDER BY id FOR NO KEY UPDATE`,
+  accounts: `${payingAccounts} WHERE name = ANY($1::text[])`,
   keys: `${payingKeys} WHERE keys.id = ANY($1::text[])`,
   pending: `
     SELECT call, number, account, key, root, amount, claim, budgets FROM pending
@@ -56,7 +57,7 @@ const sql = nameStatements('found', {
 
 /** What has to be read before anything can be decided. */
 export interface Concerned {
-  /** Of calls that want to reserve: accounts by name, keys by id, claims by name. */
+  /** Of calls that want to reserve: accounts by name, keys by id, claims by name, and when each call began. */
   readonly accounts: readonly string[];
   readonly keys: readonly string[];
   readonly claims: readonly string[];
@@ -77,8 +78,8 @@ function mapRows<Value>(
 /** SQLite returns only the first number, since the others follow it. */
 function listNumbers(rows: readonly Row[] = [], count: number): bigint[] {
   const numbers = rows.map((row) => readInteger(row, 'number'));
-  const [first = 1n] = numbers;
-  return Array.from({ length: count }, (_, place) => numbers[place] ?? first + BigInt(place));
+  for (let last = numbers.at(-1) ?? 0n; numbers.length < count;) numbers.push((last += 1n));
+  return numbers;
 }
 
 export interface Found {
@@ -95,9 +96,10 @@ export interface Found {
 export function* lockRows({ accounts, keys, claims, tags, moments, calls }: Concerned): Steps<Found> {
   // Numbers for one entry for each reservation and at most two for each end, since an overage is an entry
   // too.
-  const entries = accounts.length + 2 * calls.length;
-  const [accountRows, anyBudget, keyRows, pendingRows, claimRows, numberRows] = yield* askAll([
-    { ...ask(sql.lockAccounts, accounts, calls), onlyLocks: accounts.length === 0 },
+  const entries = moments.length + 2 * calls.length;
+  const [, accountRows, anyBudget, keyRows, pendingRows, claimRows, numberRows] = yield* askAll([
+    { ...ask(sql.lockAccounts, accounts, calls), onlyLocks: true },
+    ask(sql.accounts, accounts),
     findAnyBudget,
     ask(sql.keys, keys),
     ask(sql.pending, calls),

@@ -48,17 +48,19 @@ export function askRecords(statement: Statement, records: readonly object[]): As
   return { statement, values: [], records };
 }
 
-/** Whether a statement is about no rows: its records, or its only list, are empty. */
-function isEmpty({ values, records }: Asked): boolean {
-  const [list] = values;
-  return records ? records.length === 0 : values.length === 1 && Array.isArray(list) && list.length === 0;
+/** What a statement is about one by one: its records, or the items of its only value. */
+export function listSubjects({ values: [list, ...others], records }: Asked): readonly unknown[] | undefined {
+  return records ?? (Array.isArray(list) && others.length === 0 ? list : undefined);
+}
+
+/** A statement about nothing is not run. */
+export function isEmpty(asked: Asked): boolean {
+  return listSubjects(asked)?.length === 0;
 }
 
 /** Runs statements that travel together; several only on the connection that writes. */
-export function* askAll(asked: readonly Asked[]): Steps<(readonly Row[])[]> {
-  const sent = asked.filter((each) => !isEmpty(each));
-  const found = sent.length > 0 ? yield { asked: sent, isAnswered: true } : [];
-  return asked.map((each) => found[sent.indexOf(each)] ?? []);
+export function* askAll(asked: readonly Asked[]): Steps<readonly (readonly Row[])[]> {
+  return asked.every(isEmpty) ? asked.map(() => []) : yield { asked, isAnswered: true };
 }
 
 /** Runs a statement. */
@@ -72,7 +74,7 @@ export function* askRows(
 
 /** Writes within a transaction, without answers. A failure fails the transaction. */
 export function* sendAll(asked: readonly Asked[]): Steps<void> {
-  yield { asked: asked.filter((each) => !isEmpty(each)), isAnswered: false };
+  yield { asked, isAnswered: false };
 }
 
 /** Selects what a statement gets as records. SQLite runs the statement for each of them. */

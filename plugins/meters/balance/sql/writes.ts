@@ -22,8 +22,8 @@ function runCalls(owner: string, operations: readonly Call[]): Steps<unknown[]> 
     operation.name === 'reserve' ? [operation.argument] : [],
   );
   const concerned = {
-    accounts: reserves.map(({ account }) => account),
-    keys: reserves.map(({ key }) => key),
+    accounts: [...new Set(reserves.map(({ account }) => account))],
+    keys: [...new Set(reserves.map(({ key }) => key))],
     claims: reserves.flatMap(({ claim }) => claim?.name ?? []),
     tags: reserves.flatMap(({ tags = [] }) => tags),
     moments: reserves.map(({ at }) => at),

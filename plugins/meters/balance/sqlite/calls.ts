@@ -6,21 +6,24 @@ import { addSlices } from '../calls/slice-sums.ts';
 import type { Answer, Argument } from '../operations.ts';
 import { readCount } from '../rows.ts';
 import {
+  ask,
+  askRecords,
   askRows,
   nameStatements,
   selectRecords,
   sendAll,
-  askRecords,
+  type Asked,
   type Statement,
   type Steps,
 } from '../sql/steps.ts';
 
+const stored = [...callColumns, 'body'].join(', ');
+
 const sql = nameStatements('stored calls of SQLite', {
-  add: `
-    INSERT INTO calls (${callColumns.join(', ')}, body)
-    VALUES (${[...callColumns, 'body'].map((_, index) => `$${index + 1}`).join(', ')})
-    ON CONFLICT (call) DO NOTHING RETURNING number`,
-  addTag: `INSERT INTO call_tags (tag, ended, number) ${selectRecords('call_tags', 'tag, ended, number')}`,
+  add: `INSERT INTO calls (${stored}) ${selectRecords('calls', stored)} ON CONFLICT (call) DO NOTHING`,
+  addTag: `
+    INSERT INTO call_tags (tag, ended, number) SELECT $1, ended, number FROM calls WHERE call = $2
+    ON CONFLICT DO NOTHING`,
   folded: 'SELECT last AS number FROM folds WHERE log = $1',
 });
 
@@ -29,26 +32,22 @@ const newest: Readonly<Record<Log, Statement>> = nameStatements('newest', {
   calls: 'SELECT coalesce(max(number), 0) AS number FROM calls',
 });
 
-/** The columns of a call as its record has them. */
-type Columns = Readonly<Record<(typeof callColumns)[number], string | number | null>> & {
+/** What a record has of its call; its other fields have the names of their columns. */
+interface Columns {
+  readonly call: string;
   readonly tags: Readonly<Record<string, string>>;
-};
+}
 
 export function* addCalls({ calls }: Argument<'addCalls'>): Steps<void> {
+  const rows: object[] = [];
+  const tags: Asked[] = [];
   for (const body of calls) {
     const call: Columns = JSON.parse(body);
-    const { ended, tags } = call;
-    const values = callColumns.map((column) => (column === 'tags' ? JSON.stringify(tags) : call[column]));
-    const [added] = yield* askRows(sql.add, ...values, body);
-    if (!added) continue;
-    const number = readCount(added, 'number');
-    const rows = Object.entries(tags).map(([name, value]) => ({
-      tag: formatTag(name, value),
-      ended,
-      number,
-    }));
-    yield* sendAll([askRecords(sql.addTag, rows)]);
+    rows.push({ ...call, tags: JSON.stringify(call.tags), body });
+    for (const [name, value] of Object.entries(call.tags))
+      tags.push(ask(sql.addTag, formatTag(name, value), call.call));
   }
+  yield* sendAll([askRecords(sql.add, rows), ...tags]);
 }
 
 function* readNumber(statement: Statement, ...values: readonly string[]): Steps<number> {
