@@ -100,10 +100,10 @@ export class Statements {
     if (known) return known;
     const columns = selected.exec(text)?.[1]?.split(/,\s+/) ?? [];
     const [table, alias] = joined.exec(text) ?? [];
-    const places = columns.map((_, index) => `?${index + 1}`);
     const spelled =
       table === undefined
-        ? text.replace(selected, `VALUES (${places.join(', ')})`)
+        ? // Node looks up the name of each `?1`, and none of a `?`.
+          text.replace(selected, `VALUES (${columns.map(() => '?').join(', ')})`)
         : columns.reduce(
             (changed, column, index) =>
               changed.replaceAll(new RegExp(`\\b${alias}\\.${column}\\b`, 'g'), `?${index + 1}`),
