@@ -47,17 +47,18 @@ class Body implements AsyncIterableIterator<Uint8Array> {
   }
 
   push(chunk: Uint8Array): void {
+    // A provider sends each event as a chunk, and the socket may hold many: the reader gets them together.
+    if (this.#chunks.length === 0 && this.#wake) setImmediate(this.#wake);
     // To push to an empty array makes room for 17.
     if (this.#chunks.length > 0) this.#chunks.push(chunk);
     else this.#chunks = [chunk];
     this.#waiting += chunk.length;
     if (this.#waiting >= mostWaiting) this.#controller.pause();
-    // The reader continues after all chunks of this read of the socket: a provider sends each event as one.
-    this.#wake?.();
   }
 
   /** Returns all buffered chunks as one, or else the end. */
   #take(): IteratorResult<Uint8Array> {
+    this.#wake = undefined;
     const [only] = this.#chunks;
     if (!only && this.#end?.error) throw this.#end.error;
     if (!only) return { value: undefined, done: true };
