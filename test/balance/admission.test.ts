@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { PriceSchedule } from '../../core/billing/price-schedule.ts';
 import { computeCost, type Target } from '../../core/index.ts';
 import { narrowGrant, listQuotes } from '../../plugins/meters/balance/admission.ts';
-import { presumeProgress } from '../../plugins/meters/balance/decisions.ts';
+import { presumeUsage } from '../../plugins/meters/balance/decisions.ts';
 import { cheap, grant, lower, buildPlanned } from './sample-grant.ts';
 import { target } from './targets.ts';
 
@@ -169,7 +169,7 @@ describe('a quote', () => {
     );
     if (!quote) throw new Error('nothing was quoted');
     expect(quote.most).toBe(1_000_000n + 50n * 20_000n);
-    expect(computeCost(JSON.parse(presumeProgress('call', quote).usage), first.price)).toBe(quote.owed);
+    expect(computeCost(JSON.parse(presumeUsage(quote)), first.price)).toBe(quote.owed);
   });
 
   it('covers what is owed for a call whose end is unknown, even while a cheaper rule applies', () => {
@@ -178,7 +178,7 @@ describe('a quote', () => {
     const [quote] = listQuotes(grant({ ...sale, schedule }), buildPlanned({ outputLimit: 50 }), lower);
     if (!quote) throw new Error('nothing was quoted');
     expect([quote.owed, quote.least, quote.most]).toEqual([25_000n, 25_000n, 25_000n]);
-    expect(computeCost(JSON.parse(presumeProgress('call', quote).usage), sale.price)).toBe(quote.owed);
+    expect(computeCost(JSON.parse(presumeUsage(quote)), sale.price)).toBe(quote.owed);
   });
 
   it('has no lower end if the options refuse short balances', () => {

@@ -154,22 +154,9 @@ export function recoverReservation(reserved: Nano, progress: Progress, at: numbe
   return endReservation(reserved, progress.owed, facts, 'recovered');
 }
 
-/** What is known of a call that no beat has reported: only its quote. */
-export function presumeProgress(id: string, { input, owed, model, provider, price }: Quote): Progress {
-  return {
-    id,
-    model,
-    provider,
-    price,
-    input,
-    output: 0,
-    usage: `{"input":${input},"output":0}`,
-    costs: '[]',
-    attempts: 0,
-    sent: false,
-    delivered: 0,
-    owed,
-  };
+/** What is taken for the usage of a call that no beat has reported: the input of its quote. */
+export function presumeUsage({ input }: Pick<Quote, 'input'>): string {
+  return `{"input":${input},"output":0}`;
 }
 
 /** The minute in which a key's calls are counted: when it began, and how many there were. */

@@ -127,11 +127,11 @@ class SliceSums {
       this.#addSeries(['tag', formatTag(name, value), readCount(row, 'at')], readMoney(row), counts);
   }
 
-  listRollups(): object[] {
+  listRollups(): Row[] {
     return listRecords(this.#rollups, rollupKey);
   }
 
-  listSeries(): object[] {
+  listSeries(): Row[] {
     return listRecords(this.#series, seriesKey);
   }
 
@@ -172,7 +172,7 @@ function addToGroup(
 }
 
 /** In the order of their keys, so that two processes that write the same rows lock them in the same order. */
-function listRecords(groups: Map<string, Sums>, columns: Columns): object[] {
+function listRecords(groups: Map<string, Sums>, columns: Columns): Row[] {
   const names = [...columns, ...figures];
   return [...groups]
     .toSorted(([one], [other]) => (one < other ? -1 : 1))

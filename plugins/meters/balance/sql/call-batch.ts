@@ -13,7 +13,6 @@ import {
   expireReservation,
   findMinute,
   isOver,
-  presumeProgress,
   recoverReservation,
   takeQuote,
   wasSent,
@@ -22,6 +21,7 @@ import {
   type Minute,
   type Taken,
 } from '../decisions.ts';
+import type { Row } from '../rows.ts';
 import type {
   Progress,
   RecoveredCall,
@@ -34,20 +34,10 @@ import type {
 import { listBudgetWrites } from './call-budgets.ts';
 import { settleClaim, takeClaim } from './claims.ts';
 import { lockRows, type Concerned, type Found } from './locked-rows.ts';
+import { adding, buildEnd, buildPending, buildReserve } from './new-rows.ts';
 import { ask, askRecords, nameStatements, selectRecords, sendAll, type Asked, type Steps } from './steps.ts';
 
-// Columns of a reservation that are not named have their defaults, which cost less than values.
-const reserveColumns =
-  'number, kind, account, at, available, reserved, call, key, model, provider, price, budgets';
-const pendingColumns = `call, number, account, key, root, amount, owner, claim, created, owed, model,
-  provider, price, input, usage, budgets`;
-const endColumns = `number, kind, account, at, available, reserved, revenue, call, key, reservation, reason,
-  basis, model, provider, price, input, output, usage, costs, attempts, flags, budgets, vendor`;
-
 const sql = nameStatements('calls', {
-  addReserves: `INSERT INTO entries (${reserveColumns}) ${selectRecords('entries', reserveColumns)}`,
-  addPending: `INSERT INTO pending (${pendingColumns}) ${selectRecords('pending', pendingColumns)}`,
-  addEnds: `INSERT INTO entries (${endColumns}) ${selectRecords('entries', endColumns)}`,
   endPending: 'DELETE FROM pending WHERE call = ANY($1::text[])',
   changeAccounts: `
     UPDATE accounts SET used = accounts.used + change.used, pending = accounts.pending + change.pending
@@ -59,14 +49,14 @@ const sql = nameStatements('calls', {
 });
 
 /** Sums to add to an account, or to the root of the keys that pay. */
-interface Change<Id> {
+type Change<Id> = {
   readonly id: Id;
   used: Nano;
   pending: Nano;
   /** Of a root with a rate limit: when the current minute began, and how many calls it counts. */
   minute: number | undefined;
   calls: number | undefined;
-}
+};
 
 function getChange<Id>(changes: Map<Id, Change<Id>>, id: Id): Change<Id> {
   const known = changes.get(id);
@@ -96,10 +86,10 @@ export class CallBatch {
   /** What is added to sums, by the ids of accounts and of keys' roots. */
   readonly #accounts = new Map<bigint, Change<bigint>>();
   readonly #roots = new Map<string, Change<string>>();
-  readonly #reserves: object[] = [];
-  readonly #ends: object[] = [];
+  readonly #reserves: Row[] = [];
+  readonly #ends: Row[] = [];
   /** Pending rows that are made in this batch, by their calls. */
-  readonly #made = new Map<string, object>();
+  readonly #made = new Map<string, Row>();
   readonly #ended: string[] = [];
   readonly #claims: Asked[] = [];
 
@@ -168,9 +158,9 @@ export class CallBatch {
   /** Everything that was decided. */
   listWrites(): Asked[] {
     return [
-      askRecords(sql.addReserves, this.#reserves),
-      askRecords(sql.addPending, [...this.#made.values()]),
-      askRecords(sql.addEnds, this.#ends),
+      askRecords(adding.addReserves, this.#reserves),
+      askRecords(adding.addPending, [...this.#made.values()]),
+      askRecords(adding.addEnds, this.#ends),
       ask(sql.endPending, this.#ended),
       askRecords(sql.changeAccounts, [...this.#accounts.values()]),
       askRecords(sql.changeKeys, [...this.#roots.values()]),
@@ -181,16 +171,15 @@ export class CallBatch {
 
   #addReservation(
     { id: call, key, claim, at }: ReserveRequest,
-    of: Pick<Held, 'account' | 'root' | 'budgets'>,
-    { amount, taken }: Taken,
+    { account, root, budgets }: Pick<Held, 'account' | 'root' | 'budgets'>,
+    taken: Taken,
   ): void {
-    const { model, provider, price } = taken;
-    const held: Held = { ...of, call, key, number: this.#takeNumber() };
-    const entry = { ...held, kind: 'reserve', at, available: -amount, reserved: amount };
-    this.#reserves.push({ ...entry, model, provider, price });
-    const pending = { ...held, amount, claim: claim?.name };
+    const { amount } = taken;
+    const number = this.#takeNumber();
+    const pending = { call, number, account, key, root, budgets, amount, claim: claim?.name };
     this.#found.pending.set(call, pending);
-    this.#made.set(call, { ...presumeProgress(call, taken), ...pending, owner: this.#owner, created: at });
+    this.#reserves.push(buildReserve(pending, taken, at));
+    this.#made.set(call, buildPending(pending, taken, this.#owner, at));
     if (!claim) return;
     this.#found.claims.set(claim.name, { ...claim, call, state: 'running', outcome: undefined });
     this.#claims.push(takeClaim(claim, call));
@@ -219,14 +208,10 @@ export class CallBatch {
     return settled;
   }
 
-  #addEnd(held: Held, { facts, ...legs }: Ending): void {
-    const { call, account, key, number: reservation, budgets } = held;
-    const entry = { number: this.#takeNumber(), account, call, key, reservation, budgets };
-    const { at, reason, basis, model, provider, price, input, output, usage, costs, attempts, vendor } =
-      facts;
-    const figures = { model, provider, price, input, output, usage, costs, attempts, vendor };
-    this.#ends.push({ ...entry, ...legs, ...figures, at, reason, basis });
-    this.#found.past.set(call, updatePast(this.#found.past.get(call), held, legs));
+  #addEnd(held: Held, ending: Ending): void {
+    const { call } = held;
+    this.#ends.push(buildEnd(this.#takeNumber(), held, ending));
+    this.#found.past.set(call, updatePast(this.#found.past.get(call), held, ending));
   }
 
   #settleClaim(name: string, outcome: StoredOutcome | 'free' | undefined): void {

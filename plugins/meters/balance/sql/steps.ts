@@ -18,7 +18,7 @@ export interface Asked {
   readonly statement: Statement;
   readonly values: readonly Value[];
   /** The rows of a statement with `selectRecords`, instead of values. */
-  readonly records?: readonly object[];
+  readonly records?: readonly Row[];
   /** It only locks its rows. SQLite locks the whole file, and skips it. */
   readonly onlyLocks?: boolean;
 }
@@ -44,7 +44,7 @@ export function ask(statement: Statement, ...values: readonly (Value | undefined
 }
 
 /** A statement with `selectRecords`. */
-export function askRecords(statement: Statement, records: readonly object[]): Asked {
+export function askRecords(statement: Statement, records: readonly Row[]): Asked {
   return { statement, values: [], records };
 }
 

@@ -4,7 +4,7 @@ import { callColumns } from '../calls/records.ts';
 import { logs, type Log } from '../calls/rollup-sql.ts';
 import { addSlices } from '../calls/slice-sums.ts';
 import type { Answer, Argument } from '../operations.ts';
-import { readCount } from '../rows.ts';
+import { readCount, type Row } from '../rows.ts';
 import {
   ask,
   askRecords,
@@ -39,7 +39,7 @@ interface Columns {
 }
 
 export function* addCalls({ calls }: Argument<'addCalls'>): Steps<void> {
-  const rows: object[] = [];
+  const rows: Row[] = [];
   const tags: Asked[] = [];
   for (const body of calls) {
     const call: Columns = JSON.parse(body);

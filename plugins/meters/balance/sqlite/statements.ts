@@ -81,18 +81,18 @@ export class Statements {
 
   #runOne(asked: Asked, isAnswered: boolean): readonly Row[] {
     const { made, columns } = this.#prepareStatement(asked.statement);
-    const run = (values: readonly unknown[]): readonly Row[] => {
-      const bound = values.map(toBound);
-      if (isAnswered) return made.all(...bound);
-      // This is cheaper.
-      made.run(...bound);
-      return [];
-    };
     const { values, records } = asked;
-    if (records)
-      return records.flatMap((record) => run(columns.map((column) => Reflect.get(record, column))));
     const items = listSubjects(asked);
-    return items ? items.flatMap((item) => run([item])) : run(values);
+    const rows: Row[] = [];
+    const run = (bound: SQLInputValue[]): void => {
+      // This is cheaper than to ask for no rows.
+      if (!isAnswered) made.run(...bound);
+      else for (const row of made.all(...bound)) rows.push(row);
+    };
+    if (records) for (const record of records) run(columns.map((column) => toBound(record[column])));
+    else if (items) for (const item of items) run([toBound(item)]);
+    else run(values.map(toBound));
+    return rows;
   }
 
   #prepareStatement({ name, text }: Statement): Prepared {
