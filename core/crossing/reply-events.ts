@@ -9,6 +9,7 @@ import type { Routed } from '../exchange.ts';
 import type { Protocol } from '../protocol.ts';
 import type { UpstreamResponse } from '../provider.ts';
 import { type ReplyMemory, weighBytes, weighText, toTooLongError } from '../upstream/reply-memory.ts';
+import { Chunks } from '../util/chunks.ts';
 import { AlikeRun, RunSeeker, type AlikeEvent } from './alike-run.ts';
 import { readToEnd } from './quiet-end.ts';
 import { type SseBlock, SseReader } from './sse.ts';
@@ -202,19 +203,19 @@ export function unwrapCounted(
 
 /** Reads a short body as text. The limit holds whatever length the provider states. */
 export async function readText({ body }: UpstreamResponse, limit = longestText): Promise<string> {
-  const chunks: Uint8Array[] = [];
+  const chunks = new Chunks<Uint8Array>();
   let length = 0;
   for await (const chunk of body) {
     length += chunk.length;
     if (length > limit) throw toTooLongError();
     chunks.push(chunk);
   }
-  return decodeText(join(chunks));
+  return decodeText(chunks.join());
 }
 
 /** Reads a whole reply, counted as memory of the call. */
 export async function readWhole({ body }: UpstreamResponse, memory: ReplyMemory): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
+  const chunks = new Chunks<Uint8Array>();
   let length = 0;
   for await (const chunk of body) {
     length += chunk.length;
@@ -225,12 +226,7 @@ export async function readWhole({ body }: UpstreamResponse, memory: ReplyMemory)
     const becameLarge = length - chunk.length <= large;
     for (const each of becameLarge ? chunks : [chunk]) memory.add(weighBytes(each));
   }
-  return join(chunks);
-}
-
-function join(chunks: readonly Uint8Array[]): Uint8Array {
-  const [only] = chunks;
-  return only && chunks.length === 1 ? only : Buffer.concat(chunks);
+  return chunks.join();
 }
 
 export function decodeText(bytes: Uint8Array): string {

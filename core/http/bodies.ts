@@ -5,6 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { totalmem } from 'node:os';
 import { GatewayError } from '../errors.ts';
+import { Chunks } from '../util/chunks.ts';
 
 /** Bytes of all bodies, if the machine has enough memory. */
 const defaultLimit = 512 * 1024 * 1024;
@@ -92,7 +93,7 @@ export class BodyShare {
     // error.
     if (request.destroyed) throw toClientGoneError();
     return new Promise((resolve, reject) => {
-      const chunks: Buffer[] = [];
+      const chunks = new Chunks<Buffer>();
       let length = 0;
       const refuse = (error: unknown): void => {
         request.removeAllListeners('data').resume();
@@ -108,7 +109,7 @@ export class BodyShare {
         }
         chunks.push(chunk);
       });
-      request.on('end', () => resolve(Buffer.concat(chunks)));
+      request.on('end', () => resolve(chunks.join()));
       request.on('error', (error) => reject(toClientGoneError(error)));
     });
   }

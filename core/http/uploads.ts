@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { koaBody } from 'koa-body';
 import { GatewayError, isGatewayError } from '../errors.ts';
 import { releaseAfter } from '../process/memory.ts';
+import { Chunks } from '../util/chunks.ts';
 import { toClientGoneError } from './bodies.ts';
 import { FormGuard } from './form-guard.ts';
 import { Form, type FormFile } from './form.ts';
@@ -46,7 +47,7 @@ interface PartHead {
 interface Part {
   readonly head: PartHead;
   readonly isFile: boolean;
-  readonly chunks: Buffer[];
+  readonly chunks: Chunks<Buffer>;
 }
 
 async function splitForm(context: Context, limit: number): Promise<Part[]> {
@@ -58,11 +59,11 @@ async function splitForm(context: Context, limit: number): Promise<Part[]> {
   );
   const parts: Part[] = [];
   const onPart = (head: PartHead & NodeJS.EventEmitter): void => {
-    const chunks: Buffer[] = [];
+    const chunks = new Chunks<Buffer>();
     parts.push({ head, isFile: isFile(head), chunks });
     const files = parts.filter((part) => part.isFile).length;
     if (files > mostFiles || parts.length - files > mostFields) guard.destroy(toTooLargeError(limit));
-    head.on('data', (chunk: Buffer) => void chunks.push(chunk));
+    head.on('data', (chunk: Buffer) => chunks.push(chunk));
   };
   const guarded: Context = Object.create(context, { req: { value: guard } });
   try {
@@ -140,7 +141,7 @@ function readName({ head: { name } }: Part): string {
 }
 
 function readText(part: Part): string {
-  const bytes = Buffer.concat(part.chunks);
+  const bytes = part.chunks.join();
   if (isUtf8(bytes)) return bytes.toString();
   const name = readName(part);
   throw new GatewayError('invalid_request', `"${name}" is not UTF-8: send its text encoded as UTF-8.`, {
@@ -150,7 +151,7 @@ function readText(part: Part): string {
 
 function readFile(part: Part): FormFile {
   const { originalFilename, mimetype } = part.head;
-  const bytes = Buffer.concat(part.chunks);
+  const bytes = part.chunks.join();
   releaseAfter(bytes.length);
   return {
     name: readName(part),

@@ -1,6 +1,6 @@
 /**
- * A gateway with a heap of 96 MB and providers that send without end: it ends their calls, and continues to
- * serve others.
+ * A gateway with a heap of 96 MB, providers that send without end and clients that send byte by byte: it ends
+ * their calls, and continues to serve others.
  */
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildChunk } from '../support/chat-stream.ts';
 import { readMemory, megabyte } from '../support/memory-of.ts';
 import { makeDataFolder, runVerb, startProcess, type RunningGateway } from '../support/process.ts';
+import { sendRaw } from '../support/raw.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 
 const json = { 'content-type': 'application/json' };
@@ -231,4 +232,21 @@ describe('a gateway with a heap of 96 MB', () => {
       await expectService();
     },
   );
+
+  const form = '--b\r\ncontent-disposition: form-data; name="prompt"\r\n\r\n';
+  it.each([
+    ['JSON', '/v1/chat/completions', 'application/json', '{"model":"', '"}'],
+    ['a form', '/v1/images/edits', 'multipart/form-data; boundary=b', form, '\r\n--b--\r\n'],
+  ])('survives a million bytes that a client sends one by one, as %s', async (_, path, type, begin, end) => {
+    const toChunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
+    const { statuses } = await sendRaw(gateway.url, [
+      `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: ${type}\r\n` +
+        'transfer-encoding: chunked\r\nconnection: close\r\n\r\n',
+      toChunk(begin),
+      ...Array.from({ length: 100 }, () => toChunk('x').repeat(10_000)),
+      `${toChunk(end)}0\r\n\r\n`,
+    ]);
+    expect(statuses).toEqual([expect.any(Number)]);
+    await expectService();
+  });
 });
