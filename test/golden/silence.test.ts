@@ -38,8 +38,6 @@ const sayNothing: Readonly<Record<'chat-completions' | 'messages', readonly RegE
     /^(tools\[\d+\]\.type="custom"|tool_choice\.disable_parallel_tool_use=false)$/,
     // A tool of the vendor's is known by its type.
     /^tools\[\d+\]\.name="web_search"$/,
-    // The model itself made the call, as it does wherever a call names no caller.
-    /^messages\[\d+\]\.content\[\d+\]\.caller={"type":"direct"}$/,
     // The model itself made the call, as on every other wire.
     /^messages\[\d+\]\.content\[\d+\]\.caller={"type":"direct"}$/,
     // Thoughts are asked for wherever they can be.
