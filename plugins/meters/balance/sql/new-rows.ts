@@ -1,7 +1,4 @@
-/**
- * The rows that calls add: entries, and reservations that are pending. Each is written as one literal, since
- * merged objects take 4 % of a reserve and settle (`test/bench/ledger.ts`).
- */
+/** The rows that calls add: entries, and reservations that are pending. */
 import type { Held, Pending } from '../call-rows.ts';
 import { presumeUsage, type Ending, type Taken } from '../decisions.ts';
 import type { Row } from '../rows.ts';
@@ -15,7 +12,7 @@ const pendingColumns = `call, number, account, key, root, amount, owner, claim, 
 const endColumns = `number, kind, account, at, available, reserved, revenue, call, key, reservation, reason,
   basis, model, provider, price, input, output, usage, costs, attempts, flags, budgets, vendor`;
 
-export const adding = nameStatements('calls', {
+export const adding = nameStatements('new rows', {
   addReserves: `INSERT INTO entries (${reserveColumns}) ${selectRecords('entries', reserveColumns)}`,
   addPending: `INSERT INTO pending (${pendingColumns}) ${selectRecords('pending', pendingColumns)}`,
   addEnds: `INSERT INTO entries (${endColumns}) ${selectRecords('entries', endColumns)}`,
@@ -33,7 +30,10 @@ export function buildPending(pending: Pending, { taken }: Taken, owner: string, 
   return { ...pending, owner, created, owed, model, provider, price, input, usage: presumeUsage(taken) };
 }
 
-/** An entry that ends a reservation, or follows its end. */
+/**
+ * An entry that ends a reservation, or follows its end. Its columns are written out, since to merge objects
+ * takes 4 % of a reserve and settle (`test/bench/ledger.ts`).
+ */
 export function buildEnd(number: bigint, held: Held, ending: Ending): Row {
   const { call, account, key, budgets } = held;
   const { kind, available, reserved, revenue, flags, facts } = ending;
