@@ -48,7 +48,9 @@ describe.runIf(hasBrowser)('the page for key holders', () => {
     expect(addresses).toEqual([...new Set(addresses)]);
     await rows('Models').first().waitFor();
     const listed = await rows('Models').allTextContents();
-    expect(listed.find((text) => text.startsWith('openai/gpt-4o-mini'))).toContain('$0.15');
+    const model = listed.find((text) => text.startsWith('openai/gpt-4o-mini'));
+    expect(model).toContain('$0.15');
+    expect(model).toContain('$0.01 a search');
     expect(await findBarriers(page)).toEqual([]);
   });
 

@@ -2,7 +2,7 @@
 import { buildAmountColumn, buildColumn, buildFigureColumn, type Column } from './columns.ts';
 import { formatShort } from './format.ts';
 import { html } from './kit.ts';
-import { formatUsd } from './money.ts';
+import { formatDollars, formatUsd } from './money.ts';
 import { renderTable } from './table.ts';
 
 export interface ListedModel {
@@ -31,12 +31,29 @@ export function writesText({ architecture }: ListedModel): boolean {
 const buildPriceColumn = (title: string, kind: string): Column<ListedModel> =>
   buildAmountColumn(title, ({ pricing }) => toPerMillion(pricing?.[kind]));
 
+const fees = [
+  ['image', 'picture'],
+  ['request', 'request'],
+  ['web_search', 'search'],
+] as const;
+
+/** What is charged apart from tokens. */
+function listFees({ pricing }: ListedModel): string {
+  return fees
+    .flatMap(([kind, unit]) => {
+      const fee = pricing?.[kind];
+      return fee === undefined ? [] : [`${formatDollars(fee)} a ${unit}`];
+    })
+    .join(', ');
+}
+
 const columns: readonly Column<ListedModel>[] = [
   buildColumn('Model', ({ id }) => id),
   buildColumn('Name', ({ name }) => name),
   buildPriceColumn('Input', 'prompt'),
   buildPriceColumn('Cached', 'input_cache_read'),
   buildPriceColumn('Output', 'completion'),
+  buildColumn('Fees', listFees, (model) => html`<span class="nowrap">${listFees(model)}</span>`),
   buildFigureColumn(
     'Context',
     ({ context_length: tokens }) => tokens,
@@ -51,6 +68,6 @@ const columns: readonly Column<ListedModel>[] = [
 
 export function renderModels(rows: readonly ListedModel[] | undefined) {
   const empty = 'No models are available.';
-  return html`<p class="dim">Prices are in USD per million tokens.</p>
+  return html`<p class="dim">Prices are in USD per million tokens; fees come on top.</p>
     ${renderTable({ name: 'Models', columns, rows, getKey: ({ id }) => id, empty })}`;
 }
