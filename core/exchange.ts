@@ -51,6 +51,8 @@ export interface Principal {
   readonly kind: 'user' | 'operator';
   readonly account: string;
   readonly key: string;
+  /** The first of the keys that this key replaced by rotation; the key itself if it replaced none. */
+  readonly root?: string | undefined;
   /** Whether it may only read: an operator key that sends GET requests alone. */
   readonly readOnly?: boolean | undefined;
   /** Ids of the models it may call; a trailing `*` matches a prefix. Undefined: all models. */

@@ -80,6 +80,7 @@ describe('the keyring', () => {
       created: 0,
       used: 0n,
       pending: 0n,
+      root: toKeyId(hash),
       rotatedTo: undefined,
     } as const;
     keys.set(hash, { ...record, ...noLimits, ...more });

@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
+import OpenAI from 'openai';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
@@ -25,6 +26,7 @@ import { admin } from '../../plugins/operations/admin/index.ts';
 import { getVendorPrice } from '../../plugins/shared/vendor-price.ts';
 import { askAdmin } from '../support/admin-listener.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
+import { makeFolder } from '../support/folder.ts';
 import { openHarness, type Harness } from '../support/harness.ts';
 import { waitUntil } from '../support/operated.ts';
 
@@ -114,6 +116,7 @@ describe('rules', () => {
     const findPercent = (id: string, who = principal): bigint | undefined =>
       findMarkup(rules, who, id)?.percent;
     const other: Principal = { ...principal, account: 'other', key: 'k2' };
+    expect(findPercent('openai/o4', { ...other, root: 'k1' })).toBe(70_000n);
     expect([findPercent('a/b'), findPercent('openai/o3'), findPercent('openai/o4')]).toEqual([
       50_000n,
       60_000n,
@@ -146,10 +149,10 @@ afterEach(async () => {
 const usage = { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 };
 const vendorCost = '0.00021';
 
-async function call(): Promise<string> {
+async function call(client = harness.client): Promise<string> {
   harness.vendor.script('gpt-4o-mini', { text: ['Yes.'], usage });
   const before = parseUsd((await harness.balance()).used.toFixed(9));
-  await harness.client.chat.completions.create({
+  await client.chat.completions.create({
     model: 'openai/gpt-4o-mini',
     messages: [{ role: 'user', content: 'Hi' }],
   });
@@ -223,5 +226,49 @@ describe('a gateway with markups', () => {
       .parse(await harness.gateway.verb('usage', [], { by: 'account' }));
     expect(parseUsd(row?.cost ?? '') - parseUsd(row?.vendorCost ?? '')).toBe(parseUsd(row?.margin ?? ''));
     expect(await harness.gateway.verb('audit')).toMatchObject({ ok: true });
+  });
+
+  const rotated = z.object({ key: z.string(), id: z.string() });
+  const rotate = async (key: string) =>
+    rotated.parse(await harness.gateway.verb('keys rotate', [key], { overlap: '60' }));
+  const callWith = (apiKey: string) =>
+    call(new OpenAI({ apiKey, baseURL: `${harness.gateway.url}/v1`, maxRetries: 0 }));
+
+  it('charges a rule of a key to the keys that replace it, too', async () => {
+    harness = opened = await openHarness();
+    const { verb } = harness.gateway;
+    await verb('markups set', [], { key: harness.key.slice(-4), percent: '100' });
+    await waitUntil(async () => (await call()) === '0.00042');
+    const second = await rotate(harness.key.slice(-4));
+    const third = await rotate(second.id);
+    expect([await callWith(second.key), await callWith(third.key)]).toEqual(['0.00042', '0.00042']);
+    await verb('markups set', [], { key: second.id, percent: '-100' });
+    await waitUntil(async () => (await callWith(third.key)) === '0');
+    expect(await verb('markups list')).toHaveLength(1);
+    await verb('markups remove', [], { key: third.id });
+    expect(await verb('markups list')).toEqual([]);
+  });
+
+  it('charges a rule of the configuration to the keys that replace its key, too', async () => {
+    const settings = { dataFolder: makeFolder() };
+    harness = opened = await openHarness({ settings });
+    const second = await rotate(harness.key.slice(-4));
+    await harness.close();
+    harness = opened = await openHarness({
+      settings,
+      ledger: { markup: [{ key: second.id, percent: '100' }] },
+    });
+    const third = await rotate(second.id);
+    expect([await call(), await callWith(third.key)]).toEqual([vendorCost, '0.00042']);
+  });
+
+  it('refuses rules that could never apply', async () => {
+    harness = opened = await openHarness();
+    const set = (options: Record<string, string>) =>
+      harness.gateway.verb('markups set', [], { percent: '5', ...options });
+    await expect(set({ account: 'acmee' })).rejects.toThrow('there is no account "acmee"');
+    await expect(set({ key: 'zzzz' })).rejects.toThrow('there is no key "zzzz"');
+    await expect(set({ model: 'gpt-5' })).rejects.toThrow('a model is named <owner>/<name>');
+    expect(await harness.gateway.verb('markups list')).toEqual([]);
   });
 });

@@ -97,6 +97,7 @@ export function testKeys({ account, store }: Bench): void {
         created: at,
         used: 0n,
         pending: 0n,
+        root: key.id,
         rotatedTo: undefined,
       });
       expect(await store().findKey(`${key.hash.slice(0, -1)}1`)).toBeUndefined();
@@ -216,7 +217,11 @@ export function testKeys({ account, store }: Bench): void {
         available: 5n,
       });
       expect(await store().rotateKey({ id: next.id, until: 5000, key: third })).toBe(true);
-      expect(await store().findKey(third.hash)).toMatchObject({ used: 25n, pending: 70n });
+      expect(await store().findKey(third.hash)).toMatchObject({
+        root: old.id,
+        used: 25n,
+        pending: 70n,
+      });
     });
   });
 }

@@ -139,11 +139,14 @@ export function testBudgets({ account, opened, store }: Bench): void {
       if (!one || !other || !next) throw new Error('there are three keys');
       await store().createKey(one);
       await store().createKey(other);
-      await createBudget(store(), newBudget(one.id, 100n, { scope: 'key' }));
+      const id = await createBudget(store(), newBudget(one.id, 100n, { scope: 'key' }));
       await call(name, 60n, { key: one.id });
       expect(await call(name, 60n, { key: other.id })).toMatchObject({ status: 'reserved' });
       await store().rotateKey({ id: one.id, until: noon + hour, key: next });
       expect(await call(name, 60n, { key: next.id })).toMatchObject({ status: 'short', available: 40n });
+      const query = { scope: 'key', limit: 10, at: noon } as const;
+      expect(await store().listBudgets({ ...query, subject: next.id })).toMatchObject([{ id }]);
+      expect(await store().listBudgets({ ...query, subject: other.id })).toEqual([]);
     });
 
     it('of a team counts the calls of its account and of all below it, wherever they move from', async () => {

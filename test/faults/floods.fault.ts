@@ -30,6 +30,7 @@ function openKeyring(secret: string): { readonly keyring: ReturnType<typeof crea
     created: 0,
     used: 0n,
     pending: 0n,
+    root: toKeyId(hash),
     rotatedTo: undefined,
   };
   const lookups = { asked: 0 };

@@ -80,6 +80,7 @@ describe('the duration of a refusal', () => {
           created: 0,
           used: 0n,
           pending: 0n,
+          root: toKeyId(hash),
           rotatedTo: undefined,
         },
       ];

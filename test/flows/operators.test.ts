@@ -62,7 +62,13 @@ describe('the command line beside it', () => {
     expect(
       (await runVerb(['usage', '--account', 'gamma', '--by', 'account', '--csv'], environment)).output,
     ).toMatch(/^account,calls,input,output,cost,vendorCost,margin\r\ngamma,1,\d+,\d+,([\d.]+),\1,0\n$/);
+    expect(await runJson('usage', '--key', key.slice(-4), '--by', 'key')).toMatchObject([{ key: id }]);
+    expect(await runJson('keys', 'show', id)).toMatchObject({ budgets: [] });
+    const budget = await runJson('budgets', 'set', 'key', id, '1/day');
     const next = made.parse(await runJson('keys', 'rotate', id, '--overlap', '0'));
+    expect(await runJson('keys', 'show', next.id)).toMatchObject({ budgets: [budget] });
+    const ofKey = ['budgets', 'list', '--scope', 'key', '--subject'];
+    expect(await runJson(...ofKey, next.key.slice(-4))).toMatchObject([budget]);
     expect(await fetchStatus(next.key)).toBe(200);
     await expect.poll(() => fetchStatus(key), soon).toBe(401);
     await runJson('keys', 'disable', next.id);
@@ -75,6 +81,13 @@ describe('the command line beside it', () => {
       1,
       expect.stringMatching(/^tollgate keys limit: --spend-cap: not an amount in USD.*\n$/),
     ]);
+    for (const words of [['usage'], ['calls', 'list'], ['keys', 'list'], ['entries', 'export', 'e.csv']])
+      expect((await runVerb([...words, '--account', 'nobody'], environment)).errors).toMatch(
+        /: there is no account "nobody"/,
+      );
+    expect((await runVerb(['usage', '--key', 'none'], environment)).errors).toMatch(
+      /: there is no key "none"/,
+    );
     expect((await runVerb(['balance', 'nobody'], environment)).errors).toMatch(
       /^tollgate balance: there is no account "nobody"/,
     );

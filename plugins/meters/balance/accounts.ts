@@ -130,6 +130,8 @@ const keyFields = {
   /** What the key's calls have cost, and what their reservations hold. Both count against `spendCap`. */
   used: pickColumn('root_used', readInteger),
   pending: pickColumn('root_pending', readInteger),
+  /** The first of the keys that this key replaced by rotation; the key itself if it replaced none. */
+  root: readText,
   /** After a rotation: the key that replaces this key, which works until it expires. */
   rotatedTo: allowNull(readText),
 };

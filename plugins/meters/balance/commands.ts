@@ -24,7 +24,7 @@ import { ledgerVerbs } from './operator/ledger-commands.ts';
 import { page } from './operator/reading.ts';
 import { reportUsage, formatUsageCsv, usageQuery } from './operator/reports.ts';
 import { rewordError } from './operator/typed-names.ts';
-import { readAll, only, type Bench, type Verb, type Work } from './operator/verbs.ts';
+import { findOwners, readAll, only, type Bench, type Verb, type Work } from './operator/verbs.ts';
 import { creditKinds, usageGroups, type Store } from './store.ts';
 
 function formatBalance({ account, balance, total, used, pending, available }: ShownBalance): string {
@@ -74,7 +74,7 @@ const money = new Map([
 ]);
 
 const runUsage: Work = async ({ store }, _, { csv, ...options }) => {
-  const query = readInput(usageQuery, options);
+  const query = readInput(usageQuery, await findOwners(store, options));
   const found = await reportUsage(store, query);
   const { data } = found;
   if (csv === true) return { json: data, text: formatUsageCsv(found).trimEnd() };

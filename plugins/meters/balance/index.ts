@@ -193,7 +193,7 @@ export const balance = definePlugin({
       auditEvery: chosen.auditEvery * 1000,
       retention: chosen.retention * 24 * 3_600_000,
     };
-    const markups = new Markups(chosen.markup);
+    const markups = new Markups();
     let opened: LedgerService | undefined;
     const stops: (() => void)[] = [];
 
@@ -214,7 +214,7 @@ export const balance = definePlugin({
       const { webhook } = chosen.budgets;
       stops.push(
         keepSweeping(opened.store),
-        await keepFollowing(opened.store, markups, logger),
+        await keepFollowing(opened.store, { markups, configured: chosen.markup }, logger),
         keepDelivering({ store: opened.store, logger, metrics, webhook }),
       );
       const notice = await makeFirstKey(opened.store, firstCredit);

@@ -7,11 +7,15 @@
 import { z } from 'zod';
 import { parseUsd, usd, type Nano, type Price, type Principal, type Target } from '../../../../core/index.ts';
 import { rememberVendorPrice } from '../../../shared/vendor-price.ts';
+import { modelPattern } from '../operator/reading.ts';
 
 /** A percentage with at most four decimals, as millionths: `"10"` → 100000n. */
 const percent = z
   .string('a percentage is a decimal string, as "12.5"')
-  .regex(/^-?\d{1,5}(\.\d{1,4})?$/, 'a percentage is a decimal string with at most four decimals, as "12.5"')
+  .regex(
+    /^-?\d{1,5}(\.\d{1,4})?$/,
+    'a percentage is a decimal string below 100000 with at most four decimals, as "12.5"',
+  )
   .transform((text) => parseUsd(text) / 100_000n)
   .refine((millionths) => millionths >= -1_000_000n, 'a discount is at most "-100"');
 
@@ -19,14 +23,9 @@ const fixed = usd.refine((nano) => nano >= 0n, 'must not be negative');
 
 const selectors = {
   account: z.string().min(1).max(128).optional(),
-  /** The id of a key. */
+  /** The id of a key. The rule is for the keys that replace it, too. */
   key: z.string().min(1).max(64).optional(),
-  /** The id of a model, or the beginning of ids followed by a star. */
-  model: z
-    .string()
-    .regex(/^[^\s*]+\*?$/, 'a model is named <owner>/<name>, or <owner>/*')
-    .max(200)
-    .optional(),
+  model: modelPattern.max(200).optional(),
 };
 
 export const selectorSchema = z.strictObject(selectors);
@@ -42,7 +41,7 @@ export type Markup = z.output<typeof markupSchema>;
 function matchesCall({ account, key, model }: Markup, principal: Principal, id: string): boolean {
   return (
     (account === undefined || account === principal.account) &&
-    (key === undefined || key === principal.key) &&
+    (key === undefined || key === principal.key || key === principal.root) &&
     (model === undefined || (model.endsWith('*') ? id.startsWith(model.slice(0, -1)) : id === model))
   );
 }
@@ -102,17 +101,11 @@ export function markPrice(price: Price, { percent: millionths = 0n, fixed: sum =
 /** The rules in force, and the prices that they make, each made once: all calls of a rule share it. */
 export class Markups {
   readonly #prices = new WeakMap<Markup, WeakMap<Price, Price>>();
-  readonly #configured: readonly Markup[];
-  #rules: readonly Markup[];
+  #rules: readonly Markup[] = [];
 
-  constructor(configured: readonly Markup[]) {
-    this.#configured = configured;
-    this.#rules = configured;
-  }
-
-  /** Sets the rules of operators, which win over equal ones of the configuration. */
+  /** Of equal rules the first wins. */
   setRules(rules: readonly Markup[]): void {
-    this.#rules = [...rules, ...this.#configured];
+    this.#rules = rules;
   }
 
   /** The targets with the prices that this caller pays. */

@@ -5,8 +5,10 @@
 import { z } from 'zod';
 import { GatewayError, type CommandResult, type Host } from '../../../../core/index.ts';
 import { readInput } from '../../../shared/operator-routes.ts';
+import { requireBalance } from '../operator/accounts.ts';
+import { findKey } from '../operator/keys.ts';
 import { keepStated } from '../operator/reading.ts';
-import type { Bench, Verb } from '../operator/verbs.ts';
+import { namedKey, type Bench, type Verb } from '../operator/verbs.ts';
 import type { Store } from '../store.ts';
 import {
   markupSchema,
@@ -34,6 +36,13 @@ export async function listMarkups(store: Store): Promise<MarkupInput[]> {
 
 type Selector = z.output<typeof selectorSchema>;
 
+/** A rule whose key is named by the first of its line: rotations replace keys, and the rule stays. */
+async function nameRoot<Rule extends Selector>(store: Store, rule: Rule): Promise<Rule> {
+  if (rule.key === undefined) return rule;
+  const [record, other] = await store.listKeys({ wanted: rule.key, limit: 2 });
+  return record && !other ? { ...rule, key: record.root } : rule;
+}
+
 function isForSelector(rule: MarkupInput, { account, key, model }: Selector): boolean {
   return rule.account === account && rule.key === key && rule.model === model;
 }
@@ -49,10 +58,12 @@ async function editRules(store: Store, change: (rules: MarkupInput[]) => MarkupI
 
 /** Sets the rule for an account, a key, a model, or some of them together. Throws if it is wrong. */
 export async function setMarkup(store: Store, order: unknown): Promise<MarkupInput> {
-  const checked = readInput(markupSchema, order);
-  const written = z.custom<MarkupInput>().parse(order);
+  const { account, key } = readInput(markupSchema, order);
+  if (account !== undefined) await requireBalance(store, account);
+  if (key !== undefined) await findKey(store, key);
+  const written = await nameRoot(store, z.custom<MarkupInput>().parse(order));
   await editRules(store, (rules) => {
-    const others = rules.filter((rule) => !isForSelector(rule, checked));
+    const others = rules.filter((rule) => !isForSelector(rule, written));
     if (others.length >= mostRules)
       throw new GatewayError('invalid_request', `there are at most ${mostRules} markups`);
     return [...others, written];
@@ -61,7 +72,7 @@ export async function setMarkup(store: Store, order: unknown): Promise<MarkupInp
 }
 
 export async function removeMarkup(store: Store, order: unknown): Promise<void> {
-  const wanted = readInput(selectorSchema, order);
+  const wanted = await nameRoot(store, readInput(selectorSchema, order));
   await editRules(store, (rules) => {
     const left = rules.filter((rule) => !isForSelector(rule, wanted));
     if (left.length === rules.length)
@@ -73,18 +84,22 @@ export async function removeMarkup(store: Store, order: unknown): Promise<void> 
 /** Milliseconds in which a change reaches every process. */
 const lookEvery = 2000;
 
-/** Reads the rules now and every few seconds. Rejects if the first reading fails. Returns how to stop. */
+/**
+ * Reads the rules now and every few seconds; they win over equal ones of the configuration. Rejects if the
+ * first reading fails. Returns how to stop.
+ */
 export async function keepFollowing(
   store: Store,
-  markups: Markups,
+  { markups, configured }: { readonly markups: Markups; readonly configured: readonly Markup[] },
   logger: Host['logger'],
 ): Promise<() => void> {
-  let seen = await followRules(store, markups, -1);
+  const own = await Promise.all(configured.map((rule) => nameRoot(store, rule)));
+  let seen = await followRules(store, markups, { own, seen: -1 });
   // An outage is logged only once.
   let isAway = false;
   const lookAgain = async (): Promise<void> => {
     try {
-      seen = await followRules(store, markups, seen);
+      seen = await followRules(store, markups, { own, seen });
       isAway = false;
     } catch (error) {
       if (!isAway) logger.warn({ error }, 'the markups could not be read');
@@ -96,9 +111,13 @@ export async function keepFollowing(
 }
 
 /** Reads the rules again, if they have changed. Returns their version. */
-async function followRules(store: Store, markups: Markups, seen: number): Promise<number> {
+async function followRules(
+  store: Store,
+  markups: Markups,
+  { own, seen }: { readonly own: readonly Markup[]; readonly seen: number },
+): Promise<number> {
   const { version, rules } = await readStored(store);
-  if (version !== seen) markups.setRules(rules.map((rule): Markup => markupSchema.parse(rule)));
+  if (version !== seen) markups.setRules([...rules.map((rule): Markup => markupSchema.parse(rule)), ...own]);
   return version;
 }
 
@@ -119,7 +138,7 @@ async function showMarkups({ store }: Pick<Bench, 'store'>): Promise<CommandResu
 
 const subjects = [
   { flags: '--account <name>', description: 'for calls of this account' },
-  { flags: '--key <id>', description: 'for calls by this key' },
+  { flags: '--key <key>', description: `for calls by this key, ${namedKey}` },
   { flags: '--model <id>', description: 'for this model; <owner>/* is all of an owner' },
 ];
 

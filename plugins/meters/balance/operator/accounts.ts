@@ -81,7 +81,6 @@ export async function changeAccount(store: Store, account: string, { state }: Ch
 }
 
 const unmoved = {
-  no_parent: 'there is no such account to move it below',
   cycle: 'an account cannot move below itself or an account below it',
   deep: `a tree of accounts has at most ${deepestTeam} levels`,
 } as const;
@@ -91,6 +90,7 @@ type Place = z.output<typeof accountMove>;
 export async function moveAccount(store: Store, account: string, { parent }: Place) {
   const moved = await store.moveAccount({ account, parent: parent ?? undefined });
   if (moved === 'not_found') throw buildAccountError(account);
+  if (moved === 'no_parent') throw buildAccountError(parent ?? '');
   if (moved !== 'moved') throw buildRefusal('conflict', unmoved[moved], 'parent');
   return { ...(await requireBalance(store, account)), parent };
 }

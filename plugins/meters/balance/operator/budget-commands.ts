@@ -3,7 +3,7 @@ import type { CommandOption, CommandResult } from '../../../../core/index.ts';
 import { readInput } from '../../../shared/operator-routes.ts';
 import { accountMove, moveAccount } from './accounts.ts';
 import * as budgets from './budgets.ts';
-import { readAll, type Verb } from './verbs.ts';
+import { findOwners, readAll, type Verb } from './verbs.ts';
 
 /** `10/day` as an amount and a period; without a period it is for each month. */
 function readBudgetText(text: string): { limit: string; per?: string } {
@@ -84,7 +84,8 @@ export const budgetVerbs: readonly Verb[] = [
       { flags: '--scope <scope>', description: 'only of a key, an account, a team or a tag' },
       { flags: '--subject <name>', description: 'only of one key, account, team or tag' },
     ],
-    async run({ store }, _, { scope, subject }) {
+    async run({ store }, _, { scope, subject: named }) {
+      const { key: subject } = scope === 'key' ? await findOwners(store, { key: named }) : { key: named };
       const found = await readAll((after: number | undefined) =>
         budgets.listBudgets(store, readInput(budgets.budgetQuery, { scope, subject, after, limit: 1000 })),
       );

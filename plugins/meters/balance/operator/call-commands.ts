@@ -7,7 +7,7 @@ import type { Store } from '../store.ts';
 import { readCallDetails, callQuery, listCalls } from './calls.ts';
 import { buildNumberSchema } from './reading.ts';
 import { computeStatement, formatStatementCsv, statementQuery } from './statement.ts';
-import { toNumeric, only, type Options, type Verb, type Work } from './verbs.ts';
+import { findOwners, toNumeric, only, type Options, type Verb, type Work } from './verbs.ts';
 
 type ListedCall = Awaited<ReturnType<typeof listCalls>>['data'][number];
 
@@ -28,7 +28,10 @@ const filters: readonly CommandOption[] = [
 ];
 
 const runList: Work = async ({ store }, _, { limit, ...options }) => {
-  const query = readInput(callQuery, { limit: toNumeric(limit) ?? 50, ...options });
+  const query = readInput(callQuery, {
+    limit: toNumeric(limit) ?? 50,
+    ...(await findOwners(store, options)),
+  });
   const { data } = await listCalls(store, query);
   const cost = data.reduce((sum, call) => sum + parseUsd(call.cost), 0n);
   const totals = [`${data.length} calls`, ...headings.slice(2).map(() => ''), formatUsd(cost)];
@@ -59,8 +62,9 @@ async function listNew(store: Store, options: Options, seen: Set<string>): Promi
 
 const tailQuery = z.object({ count: buildNumberSchema(1).optional() });
 
-const runTail: Work = async ({ store, print }, _, { count: typed, ...options }) => {
+const runTail: Work = async ({ store, print }, _, { count: typed, ...filter }) => {
   const { count } = readInput(tailQuery, { count: typed });
+  const options = await findOwners(store, filter);
   const seen = new Set<string>();
   await listNew(store, options, seen);
   for (let left = count ?? Infinity; left > 0;) {

@@ -11,7 +11,7 @@ import { noStore, readInput } from '../../../shared/operator-routes.ts';
 import { exportFormats, headOf } from '../export/lines.ts';
 import { entryKinds, type Store } from '../store.ts';
 import { accountName, moment, buildNumberSchema } from './reading.ts';
-import { only, type Verb } from './verbs.ts';
+import { findOwners, only, type Verb } from './verbs.ts';
 
 export const exportQuery = z.strictObject({
   format: z.enum(exportFormats, `an export is ${exportFormats.join(' or ')}`).default('csv'),
@@ -101,7 +101,10 @@ export const exportVerb: Verb = {
     only.to,
   ],
   async run({ store }, [file = ''], options) {
-    const { lines, last } = await exportEntries(store, readInput(exportQuery, options));
+    const { lines, last } = await exportEntries(
+      store,
+      readInput(exportQuery, await findOwners(store, options)),
+    );
     await pipeline(lines, createWriteStream(file, { mode: fileMode }));
     return {
       json: { file, last },

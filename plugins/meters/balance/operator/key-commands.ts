@@ -11,7 +11,7 @@ import { readInput } from '../../../shared/operator-routes.ts';
 import { formatBudget, readCounting, countingOptions } from './budget-commands.ts';
 import { budgetQuery, listBudgets } from './budgets.ts';
 import * as keys from './keys.ts';
-import { readAll, toNumeric, type Options, type Verb, type Work } from './verbs.ts';
+import { findOwners, namedKey, readAll, toNumeric, type Options, type Verb, type Work } from './verbs.ts';
 
 /** `none` removes a limit; an omitted limit stays. */
 function readLimits({ spendCap, models, expires, callsPerMinute }: Options): Record<string, unknown> {
@@ -105,7 +105,8 @@ const runCreateKey: Work = async (
   return buildSecretResult(await keys.createKey(bench.store, order, bench));
 };
 
-const runListKeys: Work = async ({ store }, _, { account }) => {
+const runListKeys: Work = async ({ store }, _, options) => {
+  const { account } = await findOwners(store, options);
   const found = await readAll((after) =>
     keys.listKeys(store, readInput(keys.keyQuery, { account, after, limit: 1000 })),
   );
@@ -165,7 +166,7 @@ export const keyVerbs: readonly Verb[] = [
   },
   {
     name: 'keys show <key>',
-    description: 'show one key, named by its id or its last four characters',
+    description: `show one key, ${namedKey}`,
     run: runShowKey,
   },
   {
@@ -179,7 +180,7 @@ export const keyVerbs: readonly Verb[] = [
   },
   {
     name: 'keys disable <key>',
-    description: 'refuse a key from now on, named by its id or its last four characters',
+    description: `refuse a key from now on, ${namedKey}`,
     changes: true,
     run: async (bench, [key = '']) =>
       buildKeyResult(await keys.changeKey(bench.store, key, { disabled: true }, bench)),

@@ -45,7 +45,7 @@ const expiry = moment.refine(
 );
 
 /** A model's id, or the beginning of ids followed by a star. */
-const modelPattern = z
+export const modelPattern = z
   .string()
   .regex(/^[\w.-]+\/[^\s*]*\*?$/, 'a model is named <owner>/<name>, or <owner>/* for all of an owner');
 

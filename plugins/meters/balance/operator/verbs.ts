@@ -1,6 +1,8 @@
 /** What the ledger's verbs share. */
 import type { Command, CommandOption, CommandResult } from '../../../../core/index.ts';
 import type { Store } from '../store.ts';
+import { requireBalance } from './accounts.ts';
+import { findKey } from './keys.ts';
 
 export type Options = Readonly<Record<string, string | boolean | undefined>>;
 
@@ -24,14 +26,28 @@ export interface Verb extends Omit<Command, 'run'> {
   readonly creates?: true;
 }
 
+export const namedKey = 'named by its id or its last four characters';
+
 /** Options that narrow a list, a report or an export. */
 export const only = {
   account: { flags: '--account <name>', description: 'only of one account' },
-  key: { flags: '--key <id>', description: 'only by one key' },
+  key: { flags: '--key <key>', description: `only by one key, ${namedKey}` },
   model: { flags: '--model <id>', description: 'only of one model' },
   from: { flags: '--from <time>', description: 'from then on: 2027-01-31, or 2027-01-31T09:30:00Z' },
   to: { flags: '--to <time>', description: 'until before then' },
 } as const satisfies Readonly<Record<string, CommandOption>>;
+
+/**
+ * The options of a list with the id of the key that they name. Ids stay as they are: deleted keys have calls
+ * and entries too.
+ */
+export async function findOwners(store: Store, options: Options): Promise<Options> {
+  const { account, key } = options;
+  if (typeof account === 'string') await requireBalance(store, account);
+  return typeof key === 'string' && key.length === 4
+    ? { ...options, key: (await findKey(store, key)).id }
+    : options;
+}
 
 /** Reads all pages of a list: the admin API needs pages, and a terminal does not. */
 export async function readAll<Row, Place>(

@@ -123,7 +123,9 @@ export const budgets = {
     return (yield* askRows(sql.isDue, at)).length > 0;
   },
   *listBudgets(query) {
-    const { scope, subject, id, after = 0, limit, at } = query;
+    const { scope, subject: named, id, after = 0, limit, at } = query;
+    const root = scope === 'key' && named !== undefined ? yield* findSubject(scope, named) : undefined;
+    const subject = root ?? named;
     const conditions = new Conditions(
       id === undefined ? { 'id >': after, 'scope =': scope, 'subject =': subject } : { 'id =': id },
     );
