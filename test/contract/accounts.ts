@@ -146,6 +146,8 @@ export function testKeys({ account, store }: Bench): void {
       expect(await listIds({ wanted: '00b3', limit: 9 })).toEqual(['00000000000000b3']);
       expect(await listIds({ wanted: '00000000000000b1', limit: 9 })).toEqual(['00000000000000b1']);
       expect(await listIds({ after: '00000000000000b1', limit: 1 })).toEqual(['00000000000000b2']);
+      const ids = ['00000000000000b3', 'none', '00000000000000b1'];
+      expect(await listIds({ ids, limit: 9 })).toEqual(['00000000000000b1', '00000000000000b3']);
     });
 
     it('changes what is named and nothing else, and takes limits away by null', async () => {

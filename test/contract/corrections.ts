@@ -68,7 +68,7 @@ export function testCorrections({ account, store, reserve }: Bench): void {
   });
 
   describe('a deleted key', () => {
-    it('is found by nothing, cannot be changed, and leaves sound books', async () => {
+    it('is found by nothing but its id among others, cannot be changed, and leaves sound books', async () => {
       const name = await account(5n);
       const key = newKey('corrected-key-02', name);
       await store().createKey(key);
@@ -77,6 +77,7 @@ export function testCorrections({ account, store, reserve }: Bench): void {
       expect(await store().findKey(key.hash)).toBeUndefined();
       expect(await store().listKeys({ account: name, limit: 5 })).toEqual([]);
       expect(await store().listKeys({ wanted: key.id, limit: 5 })).toEqual([]);
+      expect(await store().listKeys({ ids: [key.id], limit: 5 })).toMatchObject([{ id: key.id }]);
       expect(await store().changeKey({ id: key.id, changes: { disabled: false } })).toBe(false);
       expect(await store().audit()).toMatchObject({ ok: true });
     });

@@ -73,6 +73,30 @@ describe('an overview', () => {
       error: { param: 'from' },
     });
   });
+
+  it('says that a range is too long, and not that its steps are too short if they are days', async () => {
+    for (const step of ['', '&step=1d'])
+      expect(await readAdmin(`/overview?from=2020-01-01&to=2026-01-01${step}`, 400)).toMatchObject({
+        error: { param: 'from', message: expect.stringContaining('at most 1000 days') },
+      });
+    expect(await readAdmin('/overview?from=2020-01-01&to=2022-09-27')).toMatchObject({ step: '1d' });
+  });
+
+  it('has the names of keys beside their ids, also of one that was deleted', async () => {
+    const read = async () =>
+      z
+        .object({ series: z.array(z.object({ name: z.string(), key_name: z.string().optional() })) })
+        .parse(await readAdmin('/overview?by=key'))
+        .series.find(({ name }) => name === key.id);
+    expect(await read()).toEqual({ name: key.id, key_name: 'laptop' });
+    const gone = await createKey('beta');
+    await call({ model: 'demo/echo' }, gone.key);
+    await fetchWithKey(`${adminUrl}/admin/keys/${gone.id}`, secret, { method: 'DELETE' });
+    expect(await readAdmin('/overview?by=key')).toMatchObject({
+      series: expect.arrayContaining([expect.objectContaining({ name: gone.id, key_name: 'laptop' })]),
+    });
+    expect(JSON.stringify(await readAdmin('/overview?by=account'))).not.toContain('key_name');
+  });
 });
 
 describe('a statement', () => {

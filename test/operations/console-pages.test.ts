@@ -164,7 +164,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     await page.goto(`${open.adminUrl}/#/nowhere`);
     await page.getByText('Page not found.').waitFor();
     await go('accounts/nobody');
-    await page.getByText('there is no account "nobody"').waitFor();
+    await page.getByText('there is no account "nobody"; create it first, or create its first key').waitFor();
     expect(await page.locator('.tile, .table').count()).toBe(0);
   });
 

@@ -128,6 +128,8 @@ export interface KeyPage extends Page {
   readonly kind?: 'user' | 'operator' | undefined;
   /** An id, or the last four characters of a key. */
   readonly wanted?: string | undefined;
+  /** Only keys with these ids, deleted ones too. */
+  readonly ids?: readonly string[] | undefined;
 }
 
 const pendingFields = {

@@ -58,6 +58,10 @@ const totals = z.object({
 
 const series = z.object({
   name: z.string().nullable().meta({ description: 'Null: all other series.' }),
+  key_name: z
+    .string()
+    .optional()
+    .meta({ description: 'By keys, whose ids are the names: what the key is called.' }),
   totals,
   ...buildCounts(z.array(z.int())),
   cost: z.array(usd),

@@ -50,7 +50,7 @@ export type ShownBalance = ReturnType<typeof describeBalance>;
 export function buildAccountError(account: string): GatewayError {
   return buildRefusal(
     'not_found',
-    `there is no account "${account}"; make it with accounts create ${account}, or with its first key`,
+    `there is no account "${account}"; create it first, or create its first key`,
   );
 }
 

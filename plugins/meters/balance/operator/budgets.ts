@@ -88,7 +88,7 @@ export function describeWarning(warning: Warning) {
 }
 
 function buildBudgetError(id: unknown): GatewayError {
-  return buildRefusal('not_found', `there is no budget ${String(id)}; budgets list shows their numbers`);
+  return buildRefusal('not_found', `there is no budget ${String(id)}; the list of budgets has their numbers`);
 }
 
 export async function findBudget(store: Store, wanted: unknown): Promise<ShownBudget> {

@@ -58,14 +58,15 @@ function formatKeys(shown: readonly keys.ShownKey[]): string {
 }
 
 function buildSecretResult(made: keys.NewKey): CommandResult {
-  const { key, account, id, warning } = made;
+  const { key, account, id } = made;
+  const warning = made.warning && `${made.warning} Add some: tollgate credit add ${account} 5`;
   const owner = account === null ? 'Operator' : `Account "${account}"`;
   const lines = [
     key,
     `Kept nowhere: this is the only time it is shown. ${owner}, key ${id}.`,
     ...(warning === undefined ? [] : [warning]),
   ];
-  return { json: made, text: lines.join('\n') };
+  return { json: warning === undefined ? made : { ...made, warning }, text: lines.join('\n') };
 }
 
 function buildKeyResult(key: keys.ShownKey): CommandResult {

@@ -112,10 +112,7 @@ function checkOperatorKey(
 async function adviseCredit(store: Store, account: string): Promise<string | undefined> {
   const balance = await store.readBalance(account);
   if (!balance || balance.total > 0n) return undefined;
-  return (
-    `The account "${account}" has no credit, so every call that costs something is refused. ` +
-    `Add some: tollgate credit add ${account} 5`
-  );
+  return `The account "${account}" has no credit, so every call that costs something is refused.`;
 }
 
 export type NewKey = ShownKey & { readonly key: string; readonly warning?: string };

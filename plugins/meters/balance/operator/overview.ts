@@ -60,7 +60,9 @@ function computeRange(query: Query): Range {
   const length = units[unit];
   const range = { from: Math.floor(from / length) * length, to: Math.ceil(to / length) * length, unit };
   if ((range.to - range.from) / length > mostSteps)
-    throw buildParamError('step', `at most ${mostSteps} steps fit into an overview; ask for longer ones`);
+    throw unit === '1d'
+      ? buildParamError('from', `an overview spans at most ${mostSteps} days; choose a shorter range`)
+      : buildParamError('step', `at most ${mostSteps} steps fit into an overview; ask for longer ones`);
   if (query.by === 'tag' && [query.account, query.key, query.model, query.provider].some((filter) => filter))
     throw buildParamError('by', 'an overview by tag has no other filter');
   return range;
@@ -112,6 +114,18 @@ function computeColumns(rows: readonly OverviewRow[], starts: readonly number[])
   };
 }
 
+/** The names of the keys that have series. */
+async function readKeyNames(
+  store: Store,
+  { by }: Query,
+  rows: readonly OverviewRow[],
+): Promise<ReadonlyMap<string, string>> {
+  const ids = [...new Set(rows.map(({ name: id }) => id))].filter((id) => id !== undefined);
+  if (by !== 'key' || ids.length === 0) return new Map();
+  const keys = await store.listKeys({ ids, limit: ids.length });
+  return new Map(keys.map(({ id, name: given }) => [id, given]));
+}
+
 export async function computeOverview(store: Store, audit: LastAudit | undefined, query: Query) {
   const { from, to, unit } = computeRange(query);
   const { by, tag, top, account, key, model, provider } = query;
@@ -121,8 +135,10 @@ export async function computeOverview(store: Store, audit: LastAudit | undefined
     store.countUnfolded(),
   ]);
   const starts = Array.from({ length: (to - from) / units[unit] }, (_, index) => from + index * units[unit]);
+  const keyNames = await readKeyNames(store, query, rows);
   const series = [...Map.groupBy(rows, (row) => row.name ?? null)].map(([named, own]) => ({
     name: named,
+    ...(keyNames.has(named ?? '') && { key_name: keyNames.get(named ?? '') }),
     totals: computeTotals(own),
     ...computeColumns(own, starts),
   }));

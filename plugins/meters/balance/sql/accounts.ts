@@ -98,13 +98,17 @@ export const accounts = {
   *hasKeys() {
     return (yield* askRows(sql.anyKey)).length > 0;
   },
-  *listKeys({ after = '', limit, account, kind, wanted }) {
+  *listKeys({ after = '', limit, account, kind, wanted, ids }) {
     const conditions = new Conditions({
       'keys.id >': after,
       'accounts.name =': account,
       'keys.kind =': kind,
     });
-    conditions.texts.push('keys.deleted IS NULL');
+    conditions.texts.push(
+      ids
+        ? `keys.id IN (${ids.map((id) => conditions.addValue(id)).join(', ') || 'NULL'})`
+        : 'keys.deleted IS NULL',
+    );
     if (wanted !== undefined) {
       const place = conditions.addValue(wanted);
       conditions.texts.push(`(keys.id = ${place} OR keys.last_four = ${place})`);

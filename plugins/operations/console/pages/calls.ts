@@ -2,7 +2,7 @@
 import { buildAddress, useList, type Params } from './api.ts';
 import { callColumns, type Call } from './call-columns.ts';
 import { CallDetail } from './call.ts';
-import { bindQuery, chooseView, renderInput, renderSelect, type State } from './controls.ts';
+import { bindQuery, chooseView, isTyped, renderInput, renderSelect, type State } from './controls.ts';
 import { toLocalTime } from './form.ts';
 import { formatCount } from './format.ts';
 import { html, useEffect, useSignal } from './kit.ts';
@@ -35,7 +35,7 @@ function bindMoment(name: string): State {
       return toLocalTime(state.value).slice(0, 16);
     },
     set value(text) {
-      state.value = text === '' ? '' : new Date(text).toISOString();
+      if (isTyped(text)) state.value = text === '' ? '' : new Date(text).toISOString();
     },
   };
 }

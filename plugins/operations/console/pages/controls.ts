@@ -100,6 +100,11 @@ export function renderInput(label: string, state: State, options: InputOptions =
     ${suggest && html`<datalist id=${list}>${suggestions}</datalist>`}`;
 }
 
+/** Whether a date is not half typed: browsers report the years 0002, 0020 and 0202 on the way to 2026. */
+export function isTyped(date: string): boolean {
+  return date === '' || date >= '1000';
+}
+
 /** A box to check, with its name. */
 export function renderCheckbox(label: string, state: State<boolean>) {
   const take = ({ currentTarget }: { readonly currentTarget: HTMLInputElement }): void => {

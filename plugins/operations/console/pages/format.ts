@@ -37,7 +37,7 @@ export function formatPercent(part: number, all: number): string {
 }
 
 const createFormat = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en-GB', options);
-const days = createFormat({ day: 'numeric', month: 'short' });
+const utcDays = createFormat({ day: 'numeric', month: 'short', timeZone: 'UTC' });
 const clocks = createFormat({ hour: '2-digit', minute: '2-digit' });
 const minutes = createFormat({ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
 const seconds = createFormat({
@@ -53,7 +53,8 @@ const times = createFormat({ dateStyle: 'medium', timeStyle: 'medium' });
 type Moment = string | number | Date;
 
 export const formatClock = (at: Moment): string => clocks.format(new Date(at));
-export const formatDay = (at: Moment): string => days.format(new Date(at));
+/** A day as the sums of calls have them, in UTC. */
+export const formatUtcDay = (at: Moment): string => utcDays.format(new Date(at));
 export const formatMinute = (at: Moment): string => minutes.format(new Date(at));
 
 /**

@@ -12,11 +12,11 @@ import {
 import {
   formatClock,
   formatCount,
-  formatDay,
   formatDuration,
   formatMinute,
   formatPercent,
   formatShort,
+  formatUtcDay,
 } from './format.ts';
 import { html, useMemo } from './kit.ts';
 import { formatDollars } from './money.ts';
@@ -56,6 +56,10 @@ function listValues(series: OverviewSeries, measure: Measure): number[] {
   return measure === 'ttft' ? [] : [...series[measure]];
 }
 
+/** What people call a series: of a key its name, which is not its id. */
+const getTitle = ({ name, key_name: title }: OverviewSeries, others: number): string =>
+  name === '' ? 'none' : ((title || name) ?? `${others} others`);
+
 function buildSeries(data: Overview, measure: Measure): Series[] {
   return data.series.map((each, colour) => {
     const { name } = each;
@@ -63,7 +67,7 @@ function buildSeries(data: Overview, measure: Measure): Series[] {
     // No filter finds calls without a name, or all but some: their segments lead to all calls of that time.
     const filter = name === null || name === '' ? {} : buildFilter(data, name);
     return {
-      name: name === '' ? 'none' : (name ?? `${data.others} others`),
+      name: getTitle(each, data.others),
       values: listValues(each, measure),
       colour,
       ...(measure === 'cost' ? { texts: each.cost.map(formatDollars) } : {}),
@@ -78,7 +82,7 @@ function computeRange(data: Overview, bucket: number): { readonly from: string; 
 }
 
 function formatBucket(at: string, step: string, range: number): string {
-  if (step === '1d') return formatDay(at);
+  if (step === '1d') return formatUtcDay(at);
   return range > 26 * hour ? formatMinute(at) : formatClock(at);
 }
 
@@ -88,9 +92,9 @@ export function MainChart({ data, measure }: { readonly data: Overview; readonly
   const label = measures.find(([key]) => key === measure)?.[1] ?? '';
   const series = useMemo(() => {
     if (measure !== 'ttft') return buildSeries(data, measure);
-    return data.series.flatMap(({ name, p50, p95 }, colour) =>
-      [p50, p95].map((values, index) => ({
-        name: `${name ?? 'others'} ${index === 0 ? 'p50' : 'p95'}`,
+    return data.series.flatMap((each, colour) =>
+      [each.p50, each.p95].map((values, index) => ({
+        name: `${getTitle(each, data.others)} ${index === 0 ? 'p50' : 'p95'}`,
         values: values.map((value) => value ?? Number.NaN),
         colour,
         isDashed: index === 1,
@@ -112,20 +116,23 @@ export function MainChart({ data, measure }: { readonly data: Overview; readonly
 }
 
 /** The name of a series, which leads to its calls. */
-function renderName(data: Overview, name: string | null) {
-  if (name === null) return html`<span class="dim">${data.others} others</span>`;
-  if (name === '') return html`<span class="dim">none</span>`;
+function renderName(data: Overview, series: OverviewSeries) {
+  const { name, key_name: title } = series;
+  const shown = getTitle(series, data.others);
+  if (name === null || name === '') return html`<span class="dim">${shown}</span>`;
   const { from, to } = data;
-  return html`<a href=${buildHref('calls', { ...buildFilter(data, name), from, to })}>${name}</a>`;
+  const id = title && html`<br /><span class="mono dim">${name}</span>`;
+  return html`<a href=${buildHref('calls', { ...buildFilter(data, name), from, to })}>${shown}</a>${id}`;
 }
 
 export function buildColumns(data: Overview): Column<OverviewSeries>[] {
   return [
     buildColumn(
       groups.find(([key]) => key === data.by)?.[1] ?? 'Name',
-      ({ name }) => name ?? `${data.others} others`,
+      ({ name, key_name: title = '' }) =>
+        name === null ? `${data.others} others` : `${title} ${name}`.trim(),
       (series) =>
-        html`<i class=${getColourClass(data.series.indexOf(series))}></i> ${renderName(data, series.name)}`,
+        html`<i class=${getColourClass(data.series.indexOf(series))}></i> ${renderName(data, series)}`,
     ),
     buildAmountColumn('Spend', ({ totals }) => totals.cost),
     buildAmountColumn('Vendor', ({ totals }) => totals.vendor_cost),

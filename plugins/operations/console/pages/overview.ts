@@ -1,7 +1,7 @@
 /** The overview: spending, calls and waiting times in any range, by model, key, account, provider or tag. */
 import type { Overview } from '../../../shared/replies/spending.ts';
 import { buildAddress, useData } from './api.ts';
-import { renderChoice, bindQuery, renderSelect } from './controls.ts';
+import { renderChoice, bindQuery, isTyped, renderSelect } from './controls.ts';
 import { formatCount, formatDuration, formatPercent, formatShort, renderTime } from './format.ts';
 import { html, useMemo, takeText } from './kit.ts';
 import { renderUsd } from './money.ts';
@@ -62,6 +62,26 @@ function renderTotals(data: Overview | undefined) {
   );
 }
 
+/** The longest range with a bar for each hour. */
+const mostHourly = 8 * 24 * hour;
+
+/** Midnight in UTC of a moment's local date. */
+function toUtcMidnight(iso: string | undefined): string | undefined {
+  if (iso === undefined) return undefined;
+  const at = new Date(iso);
+  return new Date(Date.UTC(at.getFullYear(), at.getMonth(), at.getDate())).toISOString();
+}
+
+/**
+ * What to ask for between two local midnights. A long range has a bar for each day, and these are days in
+ * UTC: then it asks for the same dates there, since local midnights would add a day that nobody chose.
+ */
+function readDays({ from, to }: Readonly<Record<string, string>>) {
+  const end = to === undefined ? Date.now() : Date.parse(to);
+  if (from === undefined || !(end - Date.parse(from) > mostHourly)) return { from, to };
+  return { from: toUtcMidnight(from), to: toUtcMidnight(to), step: '1d' };
+}
+
 /** What of the address the API understands. A range ends now, and so moves with each reload. */
 function readParams(query: Readonly<Record<string, string>>): {
   params: Readonly<Record<string, string | undefined>>;
@@ -69,7 +89,8 @@ function readParams(query: Readonly<Record<string, string>>): {
 } {
   const { by = 'model', tag, from, to } = query;
   const named = by === 'tag' ? { by, tag: tag ?? '' } : { by };
-  if (from !== undefined || to !== undefined) return { params: { ...named, from, to }, range: 'any' };
+  if (from !== undefined || to !== undefined)
+    return { params: { ...named, ...readDays(query) }, range: 'any' };
   const [range, , length] = ranges.find(([key]) => key === query['range']) ?? ranges[1];
   // In steps of a minute, so that drawing again does not ask again.
   const start = Math.floor((Date.now() - length) / 60_000) * 60_000;
@@ -91,11 +112,20 @@ function renderDayInput(
   const shown = Number.isNaN(at.getTime())
     ? ''
     : new Date(at.getFullYear(), at.getMonth(), at.getDate() - later).toLocaleDateString('sv-SE');
-  const change = (date: string): void =>
-    setQuery({ range: undefined, [name]: date && computeMidnight(date, later).toISOString() });
+  const change = (date: string): void => {
+    if (isTyped(date))
+      setQuery({ range: undefined, [name]: date && computeMidnight(date, later).toISOString() });
+  };
   return html`<label class="control"
     ><span>${label}</span><input type="date" value=${shown} onChange=${takeText(change)}
   /></label>`;
+}
+
+/** The range of the figures, which is wider than the one that was asked for: they are sums of whole steps. */
+function renderRange({ from, to, step }: Overview) {
+  if (step !== '1d') return html`From ${renderTime(from, 'brief')} to ${renderTime(to, 'brief')}.`;
+  const last = new Date(Date.parse(to) - 1).toISOString();
+  return `Days in UTC, from ${from.slice(0, 10)} to ${last.slice(0, 10)}.`;
 }
 
 function renderGrouping({ by, tag = '' }: Readonly<Record<string, string>>) {
@@ -161,6 +191,7 @@ export function Page({ place: { query } }: { readonly place: Place }) {
           ? html`<${MainChart} data=${data} measure=${measure} />`
           : html`<div class="chart-space"></div>`
       }
+      <p class="dim">${data && !isUnnamed && renderRange(data)}</p>
     </section>
     ${renderTable({
       name: 'Breakdown',

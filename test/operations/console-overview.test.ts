@@ -1,0 +1,85 @@
+/** The overview in a browser far from UTC: its days, and the names of keys. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { checkAvailable } from '../support/available.ts';
+import { isBrowserPresent, missingBrowser } from '../support/browser.ts';
+import { go, open, openPages, page, rows } from './pages.ts';
+
+const hasBrowser = checkAvailable(isBrowserPresent, missingBrowser);
+
+describe.runIf(hasBrowser)('the overview in a browser', () => {
+  // Five hours behind UTC, and four until the first Sunday of November.
+  openPages([], { timezoneId: 'America/New_York', locale: 'en-US' });
+  beforeAll(async () => {
+    const body = { model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }] };
+    await (await open.harness.post(body)).text();
+    await open.harness.gateway.ended(1);
+  });
+
+  const day = (label: 'From' | 'To') => page.getByLabel(label, { exact: true });
+  const ticks = (): Promise<string[]> => page.locator('.ticks span').allTextContents();
+  const range = () => page.locator('.card > .dim').last();
+
+  it('takes a day that is typed, and asks for nothing while its year is half typed', async () => {
+    await go('');
+    const asked: string[] = [];
+    page.on('request', (request) => void asked.push(request.url()));
+    for (const [label, text] of [
+      ['From', '11012026'],
+      ['To', '11042026'],
+    ] as const) {
+      await day(label).focus();
+      await page.keyboard.type(text);
+    }
+    await range().getByText('From 1 Nov, 00:00 to 5 Nov, 00:00.').waitFor();
+    expect([await day('From').inputValue(), await day('To').inputValue()]).toEqual([
+      '2026-11-01',
+      '2026-11-04',
+    ]);
+    expect(page.url()).toContain('from=2026-11-01T04%3A00%3A00.000Z&to=2026-11-05T05%3A00%3A00.000Z');
+    expect(asked.filter((url) => /from=(?!2026)/.test(url))).toEqual([]);
+    await go('calls');
+    await day('From').focus();
+    await page.keyboard.type('11012026');
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.type('0930PM');
+    await expect.poll(() => page.url()).toContain('from=2026-11-02T02%3A30%3A00.000Z');
+    expect(asked.filter((url) => /from=(?!2026)/.test(url))).toEqual([]);
+  });
+
+  it('asks for the chosen dates in UTC where a bar is a day in UTC, and says so', async () => {
+    await go('');
+    await day('From').fill('2026-11-01');
+    await day('To').fill('2026-11-30');
+    await range().getByText('Days in UTC, from 2026-11-01 to 2026-11-30.').waitFor();
+    expect((await ticks()).slice(0, 2)).toEqual(['1 Nov', '6 Nov']);
+    expect([await day('From').inputValue(), await day('To').inputValue()]).toEqual([
+      '2026-11-01',
+      '2026-11-30',
+    ]);
+  });
+
+  it('says that a range is too long', async () => {
+    await go('');
+    await day('From').fill('2020-01-01');
+    await page.getByRole('alert').getByText('an overview spans at most 1000 days').waitFor();
+  });
+
+  it('calls a key by its name, above its id', async () => {
+    await go('?by=key&show=calls');
+    const id = (await rows('Breakdown').getByRole('link').textContent()) ?? '';
+    const named = await fetch(`${open.adminUrl}/admin/keys/${id}`, {
+      method: 'PATCH',
+      headers: { authorization: `Bearer ${open.secret}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'laptop of مريم 🚀' }),
+    });
+    expect(named.status).toBe(200);
+    await go('?by=key&show=calls');
+    const link = rows('Breakdown').getByRole('link', { name: 'laptop of مريم 🚀', exact: true });
+    await link.waitFor();
+    expect(await rows('Breakdown').first().textContent()).toContain(id);
+    await page.locator('.plot a[aria-label^="laptop of"]').first().waitFor({ state: 'attached' });
+    await link.click();
+    await expect.poll(() => page.getByLabel('Key id').inputValue()).toBe(id);
+    await expect.poll(() => rows('Calls').count()).toBe(1);
+  });
+});
