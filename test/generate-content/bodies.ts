@@ -31,6 +31,9 @@ export function makeMatch(stream = false, framing: 'events' | 'array' = 'events'
 /** The required fields of a body. */
 export const smallest = { contents: [{ role: 'user', parts: [{ text: 'Ahoy' }] }] };
 
+/** What a client sends that wants to see thoughts. */
+export const showingThoughts = { generationConfig: { thinkingConfig: { includeThoughts: true } } };
+
 /** A call with these fields and the required ones. */
 export function makeCall(fields: Record<string, unknown> = {}, match: Match = makeMatch()): ClientCall {
   const text = JSON.stringify({ ...smallest, ...fields });

@@ -1,7 +1,7 @@
 /** Replies as canonical events, and the chunks that a client gets of them. */
 import { expect } from 'vitest';
 import type { CanonicalEvent, ClientCall } from '../../core/index.ts';
-import { makeCall, makeMatch, protocol } from './bodies.ts';
+import { makeCall, makeMatch, protocol, showingThoughts } from './bodies.ts';
 
 export const { client } = protocol;
 export const start: CanonicalEvent = { type: 'response-start' };
@@ -17,7 +17,7 @@ export const usage: CanonicalEvent = { type: 'usage', usage: { input: 7, output:
 
 export function encodeFrames(
   events: readonly CanonicalEvent[],
-  call: ClientCall = makeCall({}, makeMatch(true)),
+  call: ClientCall = makeCall(showingThoughts, makeMatch(true)),
 ): string[] {
   const encoder = client.encodeEvents({ id: 'k7', model: 'a/b', created: 1, call });
   return events.map((event) => encoder.push(event));

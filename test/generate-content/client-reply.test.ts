@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { buildBlock } from '../support/events.ts';
-import { makeCall, protocol } from './bodies.ts';
+import { makeCall, protocol, showingThoughts } from './bodies.ts';
 import { encodeChunks, client, end, start, stop, usage } from './client-events.ts';
 
 describe('a whole reply to a client', () => {
   it('has every field that the service promises', () => {
-    const call = makeCall();
+    const call = makeCall(showingThoughts);
     const opaque = [{ vendor: 'google', kind: 'signature', value: 'AAAA' }];
     const events = [
       start,

@@ -15,6 +15,8 @@ function encodeParts(events: readonly CanonicalEvent[], call?: ClientCall): unkn
     });
 }
 
+const tools = [{ functionDeclarations: [{ name: 'tide' }] }];
+
 describe('a stream to a client', () => {
   it('has a chunk per piece of text, and one last chunk with the finish reason and all token counts', () => {
     expect(encodeChunks([start, ...buildBlock(0, 'text', ['Ah', 'oy']), stop, usage, end])).toEqual([
@@ -98,11 +100,18 @@ describe('a stream to a client', () => {
     });
   });
 
-  it('keeps the seal of hidden thoughts, unless the seal covers their text', () => {
-    const call = makeCall(
-      { generationConfig: { thinkingConfig: { includeThoughts: false } } },
-      makeMatch(true),
-    );
+  it('shows thoughts that nobody asked for only to calls with tools or pictures', () => {
+    const events = [start, ...buildBlock(0, 'reasoning', ['hm']), ...buildBlock(1, 'text', ['a']), stop, end];
+    const shown = [{ text: 'hm', thought: true }, { text: 'a' }, { text: '' }];
+    expect(encodeParts(events, makeCall({}, makeMatch(true)))).toEqual([{ text: 'a' }, { text: '' }]);
+    expect(encodeParts(events, makeCall({ tools }, makeMatch(true)))).toEqual(shown);
+    const pictures = { generationConfig: { responseModalities: ['TEXT', 'IMAGE'] } };
+    expect(encodeParts(events, makeCall(pictures, makeMatch(true)))).toEqual(shown);
+  });
+
+  it('keeps the seal of hidden thoughts for the results of tools, unless the seal covers their text', () => {
+    const hiding = { generationConfig: { thinkingConfig: { includeThoughts: false } } };
+    const call = makeCall({ ...hiding, tools }, makeMatch(true));
     const openais = { vendor: 'openai', kind: 'encrypted', value: 'Z0FBQUFB' };
     const sealedThought = (...text: string[]): CanonicalEvent[] => [
       start,
@@ -117,6 +126,10 @@ describe('a stream to a client', () => {
       { text: '' },
     ]);
     expect(encodeParts(sealedThought('hm'), call)).toEqual([{ text: 'a' }, { text: '' }]);
+    expect(encodeParts(sealedThought(), makeCall(hiding, makeMatch(true)))).toEqual([
+      { text: 'a' },
+      { text: '' },
+    ]);
     const lost: string[] = [];
     client.encodeReply(sealedThought('hm'), {
       id: 'k7',

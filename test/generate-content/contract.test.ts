@@ -2,7 +2,7 @@ import { testProtocol } from '../contract/protocol.ts';
 import { isObject } from '../support/json.ts';
 import { replyEvents } from './arbitrary-replies.ts';
 import { requestBody } from './arbitrary.ts';
-import { makeCall, makeMatch, makeModel, older, protocol, smallest } from './bodies.ts';
+import { makeCall, makeMatch, makeModel, older, protocol, showingThoughts, smallest } from './bodies.ts';
 
 testProtocol({
   protocol,
@@ -16,7 +16,10 @@ testProtocol({
     reply: replyEvents,
     asking: (reply) => ({
       ...smallest,
-      generationConfig: { candidateCount: Math.max(1, reply.filter(({ type }) => type === 'finish').length) },
+      generationConfig: {
+        ...showingThoughts.generationConfig,
+        candidateCount: Math.max(1, reply.filter(({ type }) => type === 'finish').length),
+      },
     }),
   },
 });

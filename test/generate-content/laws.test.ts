@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { checkEvents } from '../contract/events.ts';
 import { fold } from '../contract/replies.ts';
 import { replyEvents } from './arbitrary-replies.ts';
-import { makeCall, makeMatch, protocol } from './bodies.ts';
+import { makeCall, makeMatch, protocol, showingThoughts } from './bodies.ts';
 
 const { client, upstream } = protocol;
 
@@ -11,7 +11,12 @@ it('any reply decodes to the same from events and from the elements of an array'
   fc.assert(
     fc.property(replyEvents, (events) => {
       const call = makeCall(
-        { generationConfig: { candidateCount: events.filter(({ type }) => type === 'finish').length } },
+        {
+          generationConfig: {
+            ...showingThoughts.generationConfig,
+            candidateCount: events.filter(({ type }) => type === 'finish').length,
+          },
+        },
         makeMatch(true, 'array'),
       );
       const encoder = client.encodeEvents({ id: 'x1', model: 'a/b', created: 1, call });

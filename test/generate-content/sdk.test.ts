@@ -3,7 +3,7 @@ import { ApiError, GoogleGenAI, type GenerateContentResponse } from '@google/gen
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { GatewayError, type CanonicalEvent } from '../../core/index.ts';
 import { decodeAll, fold, readStream } from '../contract/replies.ts';
-import { makeCall, makeMatch, protocol } from './bodies.ts';
+import { makeCall, makeMatch, protocol, showingThoughts } from './bodies.ts';
 
 const golden = new URL('../golden/generate-content/', import.meta.url);
 const cases = readdirSync(golden).filter((name) => existsSync(new URL(`${name}/reply.sse`, golden)));
@@ -12,7 +12,7 @@ const makeContext = (stream: boolean) => ({
   id: 'k7',
   model: 'google/gemini-3-pro',
   created: 1_790_000_000,
-  call: makeCall({}, makeMatch(stream)),
+  call: makeCall(showingThoughts, makeMatch(stream)),
 });
 
 afterEach(() => vi.unstubAllGlobals());

@@ -17,6 +17,7 @@ const shortest: Readonly<Record<Wire | 'images', Json>> = {
   messages: { max_tokens: 1000, thinking: { type: 'adaptive' }, messages: user },
   'generate-content': {
     contents: [{ role: 'user', parts: [{ text: 'What do you see from the lighthouse?' }] }],
+    generationConfig: { thinkingConfig: { includeThoughts: true } },
   },
   images: { prompt: 'A lighthouse at dusk' },
 };
@@ -25,6 +26,15 @@ function addStreaming(client: Wire | 'images', body: Json, streamed: boolean): J
   if (client === 'generate-content' || !streamed) return body;
   const usage = client === 'chat-completions' ? { stream_options: { include_usage: true } } : {};
   return { ...body, stream: true, ...usage };
+}
+
+/** Adds what makes a client be shown reasoning, unless the request decides it. */
+function askForReasoning(client: Wire, body: Json): Json {
+  const { thinking = { type: 'adaptive' }, generationConfig: config } = body;
+  if (client === 'messages') return { max_tokens: 4000, ...body, thinking };
+  if (client !== 'generate-content') return body;
+  const { thinkingConfig = { includeThoughts: true }, ...others } = isObject(config) ? config : {};
+  return { ...body, generationConfig: { ...others, thinkingConfig } };
 }
 
 /**
@@ -39,10 +49,7 @@ function buildBody(client: Wire, { protocol, request, streamed }: Recording): Js
     const { body } = other.upstream.encodeRequest(canonical, model, undefined);
     if (!isObject(body)) throw new Error(`${client} encodes no object`);
     const { model: _model, stream: _stream, stream_options: _options, ...rest } = body;
-    // A messages client is shown reasoning if it asks for thinking.
-    const { thinking = { type: 'adaptive' } } = rest;
-    const needed = client === 'messages' ? { max_tokens: 4000, ...rest, thinking } : rest;
-    return addStreaming(client, needed, streamed);
+    return addStreaming(client, askForReasoning(client, rest), streamed);
   } catch (error) {
     if (!isGatewayError(error)) throw error;
     return addStreaming(client, shortest[client], streamed);

@@ -16,7 +16,10 @@ const plain: Readonly<Record<Wire, object>> = {
     thinking: { type: 'adaptive' },
     messages: [{ role: 'user', content: 'Hello' }],
   },
-  'generate-content': { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] },
+  'generate-content': {
+    contents: [{ role: 'user', parts: [{ text: 'Hello' }] }],
+    generationConfig: { thinkingConfig: { includeThoughts: true } },
+  },
 };
 
 function decodeGolden(wire: Wire, name: string): CanonicalEvent[] {

@@ -35,6 +35,8 @@ export class ReplyParts {
   readonly #streamed: boolean;
   /** Whether the client requested no thoughts. */
   readonly #hidesThoughts: boolean;
+  /** Whether sealed state has a use: it must come back with the results of tools. */
+  readonly #keepsSeals: boolean;
   readonly #candidates = new Map<number, Candidate>();
   readonly #blocks = new Map<number, OpenBlock>();
   /** The fields of each finished candidate, except its content. */
@@ -45,7 +47,8 @@ export class ReplyParts {
   constructor(context: ReplyContext, streamed: boolean) {
     this.#context = context;
     this.#streamed = streamed;
-    this.#hidesThoughts = context.call.decode().reasoning?.display === 'none';
+    this.#hidesThoughts = context.call.reasoningWanted === false;
+    this.#keepsSeals = !this.#hidesThoughts || Boolean(context.call.decode().tools?.length);
   }
 
   /** Returns the parts that an event adds to its candidate's content. */
@@ -156,11 +159,11 @@ export class ReplyParts {
     }
   }
 
-  /** A seal covers its text, so hidden thoughts lose both. A seal without text is sent. */
+  /** A seal covers its text, so hidden thoughts lose both. */
   #endSpeech(kind: string, text: string, opaque: readonly Opaque[]): Fields[] {
-    const hidden = kind === 'reasoning' && this.#hidesThoughts && text !== '';
+    const hidden = kind === 'reasoning' && this.#hidesThoughts && (text !== '' || !this.#keepsSeals);
     if (hidden && opaque.length > 0)
-      this.#context.reportLoss?.('reasoning', 'the seal covers thoughts that the request hides');
+      this.#context.reportLoss?.('reasoning', 'the request hides the thoughts that are sealed here');
     return hidden
       ? []
       : addSeals(text === '' ? [] : [{ text }], opaque).map((part) => markThought(kind, part));
