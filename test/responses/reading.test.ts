@@ -147,6 +147,20 @@ describe('the facts of a call', () => {
     ]);
     expect(turns).toMatchObject([{ blocks: [{ name: 'logs__search', namespace: 'logs' }] }]);
   });
+
+  it('leaves a tool its name if a namespace before it has a tool of that name', () => {
+    const search = { type: 'function', name: 'search' };
+    const called = { type: 'function_call', name: 'search', arguments: '{}' };
+    const { tools, turns } = makeCall({
+      tools: [{ type: 'namespace', name: 'charts', tools: [search] }, search],
+      input: [
+        { ...called, call_id: 'a' },
+        { ...called, call_id: 'b', namespace: 'charts' },
+      ],
+    }).decode();
+    expect(tools).toMatchObject([{ name: 'charts__search' }, { name: 'search' }]);
+    expect(turns).toMatchObject([{ blocks: [{ name: 'search' }, { name: 'charts__search' }] }]);
+  });
 });
 
 describe('endpoints', () => {

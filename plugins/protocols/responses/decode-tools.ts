@@ -11,7 +11,8 @@ import { qualifyName } from './tool-names.ts';
 import type * as Wire from './wire.ts';
 
 export function decodeTools(tools: readonly ReadTool[] | undefined): Tool[] | undefined {
-  const taken = new Set<string>();
+  // A tool outside of namespaces keeps its name, wherever it stands.
+  const taken = new Set(tools?.flatMap(listPlainName));
   return tools?.flatMap((read): Tool[] => {
     const { tool, at } = read;
     if (read.kind === 'hosted' || (tool.type === 'namespace' && !hasTools(tool)))
@@ -20,6 +21,10 @@ export function decodeTools(tools: readonly ReadTool[] | undefined): Tool[] | un
       ? decodeNamespace(read.tool, at, taken)
       : [decodeTool(read.tool, { at }, taken)];
   });
+}
+
+function listPlainName({ kind, tool }: ReadTool): string[] {
+  return kind === 'own' && tool.type !== 'namespace' ? [tool.name] : [];
 }
 
 function hasTools(tool: Fields): boolean {
@@ -60,7 +65,7 @@ interface ToolPlace {
   readonly about?: Fields;
 }
 
-/** `taken` holds the canonical names of earlier tools. */
+/** `taken` holds canonical names that a tool of a namespace cannot have. */
 function decodeTool(tool: Wire.FlatTool, place: ToolPlace, taken: Set<string>): Tool {
   const { at, namespace, notes = [], about = {} } = place;
   const { name: wireName, description } = tool;

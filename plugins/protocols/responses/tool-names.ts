@@ -1,7 +1,8 @@
 /**
  * Maps the tool names of one request between the canonical form and this protocol. Only this protocol has
- * namespaces: if two have a tool of the same name, the second gets a longer canonical name. A name from
- * another protocol may hold characters that OpenAI refuses; it is always replaced by the same valid name.
+ * namespaces: a tool with the name of an earlier tool, or of one outside of namespaces, gets a longer
+ * canonical name. A name from another protocol may hold characters that OpenAI refuses; it is always replaced
+ * by the same valid name.
  */
 import { createHash } from 'node:crypto';
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
@@ -41,6 +42,11 @@ export class ToolNames {
   constructor(request: CanonicalRequest) {
     const own = bag.has(request, 'read');
     for (const tool of request.tools ?? []) if (tool.type !== 'hosted') this.#add(tool, own);
+    // A model may omit the namespace.
+    for (const [canonical, { name }] of this.#toWire) {
+      const key = buildKey({ name });
+      if (!this.#fromWire.has(key)) this.#fromWire.set(key, canonical);
+    }
   }
 
   #add(tool: Exclude<Tool, { type: 'hosted' }>, own: boolean): void {
@@ -51,9 +57,6 @@ export class ToolNames {
     };
     if (!this.#toWire.has(canonical)) this.#toWire.set(canonical, wire);
     if (!this.#fromWire.has(buildKey(wire))) this.#fromWire.set(buildKey(wire), canonical);
-    // A model may omit the namespace.
-    if (!this.#fromWire.has(buildKey({ name: wire.name })))
-      this.#fromWire.set(buildKey({ name: wire.name }), canonical);
   }
 
   /** Returns undefined if the request has no such tool. */
