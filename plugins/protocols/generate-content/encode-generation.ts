@@ -28,7 +28,7 @@ export function encodeGeneration(
     ...encodeSampling(request, encoding),
     stopSequences: splitStops(request, encoding).sent,
     maxOutputTokens: fitLimit(outputLimit ?? request.outputLimit, encoding.model, encoding),
-    candidateCount: request.candidates,
+    candidateCount: fitCandidates(request, encoding),
     ...encodeLogprobs(request, encoding),
     ...format,
     responseModalities: encodeModalities(request, encoding),
@@ -47,7 +47,7 @@ function takesField(name: string, { own, model }: Encoding): boolean {
   return name === 'top_k' || listsParameter(model, name);
 }
 
-function fitsSeed(seed: CanonicalRequest['seed']): boolean {
+function fitsSeed(seed: CanonicalRequest['seed']): seed is number {
   return typeof seed === 'number' && Number.isInteger(seed) && Math.abs(seed) <= largestSeed;
 }
 
@@ -81,10 +81,32 @@ function encodeSampling(request: CanonicalRequest, encoding: Encoding): Fields {
   const fields: Record<string, unknown> = {};
   for (const [path, field, parameter, value] of rows) {
     if (value === undefined) continue;
-    if (takesField(parameter, encoding)) fields[field] = value;
+    if (takesField(parameter, encoding)) fields[field] = fitToRange(field, value, encoding);
     else lose(path, 'the model does not accept it', 'model');
   }
   return fields;
+}
+
+/** Google refuses 2, which OpenAI accepts. */
+const mostPenalty = 1.99;
+
+function fitToRange(field: string, value: number, { own, lose }: Encoding): number | undefined {
+  if (own) return value;
+  if (field === 'topK' && value < 1) {
+    lose(field, 'Google accepts 1 and more');
+    return undefined;
+  }
+  if (!field.endsWith('Penalty') || value <= mostPenalty) return value;
+  lose(field, `sent as ${mostPenalty}, since Google accepts less than 2`, 'approximated');
+  return mostPenalty;
+}
+
+const mostCandidates = 8;
+
+function fitCandidates({ candidates }: CanonicalRequest, { own, lose }: Encoding): number | undefined {
+  if (own || candidates === undefined || candidates <= mostCandidates) return candidates;
+  lose('candidates', `sent as ${mostCandidates}, the most Google gives`, 'approximated');
+  return mostCandidates;
 }
 
 function encodeLogprobs({ logprobs }: CanonicalRequest, encoding: Encoding): Fields {

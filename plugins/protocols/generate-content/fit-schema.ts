@@ -100,5 +100,7 @@ export function fitSchema(schema: unknown, lose: (reason: string) => void): Reco
 
 /** Fits the schema of a function's arguments, which always are an object. */
 export function fitParameters(schema: unknown, lose: (reason: string) => void): Record<string, unknown> {
-  return { properties: {}, ...fitSchema(schema, lose), type: 'object' };
+  const fitted = fitSchema(schema, lose);
+  if (fitted.type !== undefined && fitted.type !== 'object') lose('the arguments of a tool are an object');
+  return { properties: {}, ...fitted, type: 'object' };
 }
