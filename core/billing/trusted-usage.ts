@@ -142,8 +142,7 @@ function mayFetchMore(exchange: Routed): boolean {
 
 /** True if the provider must fetch the part. */
 function mustBeFetched(block: Block): boolean {
-  if (block.type === 'tool-result')
-    return block.content.some((each) => each.type === 'media' && mustBeFetched(each));
+  if (block.type === 'tool-result') return block.content.some(mustBeFetched);
   return (
     block.type === 'foreign' ||
     (block.type === 'media' && (block.source.type === 'url' || block.source.type === 'file'))

@@ -18,7 +18,7 @@ const bag = {
   written: vendorBagSchema.optional(),
 };
 /** A mark up to which the prompt may be cached, for the stated time or the provider's default. */
-const cacheSchema = z.strictObject({ ttl: z.enum(['5m', '30m', '1h']).optional() });
+const cacheSchema = z.strictObject({ ttl: z.enum(['5m', '30m', '1h', '12h']).optional() });
 /** The path in the client's request (`messages[0].content[1]`), by which losses are reported. */
 const origin = { at: z.string().optional() };
 const side = { cache: cacheSchema.optional(), ...bag, ...origin };
@@ -73,15 +73,6 @@ const toolCallBlock = z.strictObject({
   ...sealed,
   ...side,
 });
-const toolResultBlock = z.strictObject({
-  type: z.literal('tool-result'),
-  callId: z.string(),
-  name: z.string().optional(),
-  content: z.array(z.union([textBlock, mediaBlock])),
-  isError: z.boolean().optional(),
-  custom: z.boolean().optional(),
-  ...side,
-});
 /**
  * An item that only its own protocol defines (a hosted tool call, executed code), kept whole and in order.
  */
@@ -89,6 +80,15 @@ const foreignBlock = z.strictObject({
   type: z.literal('foreign'),
   protocol: z.string(),
   value: z.record(z.string(), z.unknown()),
+  ...side,
+});
+const toolResultBlock = z.strictObject({
+  type: z.literal('tool-result'),
+  callId: z.string(),
+  name: z.string().optional(),
+  content: z.array(z.union([textBlock, mediaBlock, foreignBlock])),
+  isError: z.boolean().optional(),
+  custom: z.boolean().optional(),
   ...side,
 });
 

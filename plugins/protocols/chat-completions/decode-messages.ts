@@ -3,7 +3,7 @@ import type { Block, Turn, TextBlock } from '../../../core/index.ts';
 import { buildForeignBlock, unknownForm } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
-import { readForm, decodeContent, decodeGeneratedImage } from './decode-parts.ts';
+import { readForm, decodeContent, decodeGeneratedImage, decodeResultContent } from './decode-parts.ts';
 import { readForeignMarks } from './foreign-marks.ts';
 import { readReasoning } from './reasoning.ts';
 import { readSignatures } from './signatures.ts';
@@ -70,6 +70,8 @@ function decodeMessage(message: Wire.Message, index: number, calls: EarlierCalls
   };
 }
 
+const resultFields = [...contentFields, 'tool_call_id'];
+
 function decodeToolResult(
   message: Extract<Wire.Message, { role: 'tool' }>,
   at: string,
@@ -77,10 +79,7 @@ function decodeToolResult(
 ): Turn {
   const { tool_call_id: callId } = message;
   const name = message.name ?? undefined;
-  const content = decodeContent(message.content, `${at}.content`, true);
-  const parts = content.filter((block) => block.type === 'text' || block.type === 'media');
-  // Content with unknown parts is kept unchanged, for providers that know them.
-  const known = ['role', 'name', 'tool_call_id', ...(parts.length < content.length ? [] : ['content'])];
+  const parts = decodeResultContent(message.content, `${at}.content`);
   // Some clients repeat the tool's name here. As a participant's name, it would be reported as lost.
   const isToolName = name !== undefined && name === names.get(callId);
   const result = { type: 'tool-result', callId, content: parts, at } as const;
@@ -88,7 +87,7 @@ function decodeToolResult(
     role: 'tool',
     blocks: [isToolName ? { ...result, name } : result],
     ...(isToolName ? {} : { name }),
-    ...bag.keep(pickUnread(message, known), readForm(message.content)),
+    ...bag.keep(pickUnread(message, resultFields), readForm(message.content)),
   };
 }
 

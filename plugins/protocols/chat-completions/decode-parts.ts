@@ -1,8 +1,9 @@
 /** Turns content parts of a message into canonical blocks. Parts of unknown types are kept unchanged. */
-import type { Block, MediaBlock } from '../../../core/index.ts';
+import type { Block, MediaBlock, ToolResult } from '../../../core/index.ts';
 import { decodeCache, readCacheLeftover } from '../../shared/wire-kit/cache-breakpoint.ts';
 import { toAudioType, isUrl, readFileData, readUrl, type ReadMedium } from '../../shared/wire-kit/media.ts';
 import { buildForeignBlock, unknownForm } from '../../shared/wire-kit/open-values.ts';
+import { readObject } from '../../shared/wire-kit/values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { thinkingForm } from './reasoning.ts';
@@ -29,6 +30,15 @@ export function decodeContent(content: Wire.Content, at: string, isInput: boolea
       ? { ...decodePart(part), at: place }
       : buildForeignBlock(protocolName, part, place, isInput ? [unknownForm] : []);
   });
+}
+
+/** Parts that are neither text nor media are kept unchanged, for providers that know them. */
+export function decodeResultContent(content: Wire.Content, at: string): ToolResult['content'] {
+  return decodeContent(content, at, false).map((block, index) =>
+    block.type === 'text' || block.type === 'media' || block.type === 'foreign'
+      ? block
+      : buildForeignBlock(protocolName, readObject(content[index]), `${at}[${index}]`),
+  );
 }
 
 function decodePart(part: Wire.Part): Block {

@@ -5,6 +5,7 @@
 import type { Turn, ToolResult } from '../../../core/index.ts';
 import { makeCallIdsUnique, moveResultsToCalls } from '../../shared/wire-kit/calls-and-results.ts';
 import { refuses } from '../../shared/wire-kit/chat-flags.ts';
+import { loseForeign } from '../../shared/wire-kit/losses.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { wholeMessage } from './decode-messages.ts';
@@ -177,9 +178,7 @@ function encodeResult(
   const form = bag.getForm(turn);
   const { texts, media } = encodeResultParts({ block: result, path }, encoding, files);
   if (result.isError) encoding.lose(`${path}.isError`, 'chat-completions cannot mark a failed tool result');
-  const fields = bag.getFields(turn);
-  // Content with unknown parts was kept unchanged.
-  const content = fields.content ? fields.content : joinParts(texts, form, '\n\n', encoding);
+  const content = joinParts(texts, form, '\n\n', encoding);
   const mark = encodeMessageMark([result]);
   const wire = form.includes('function')
     ? { role: 'function', name: result.name, content: content ?? null, ...mark }
@@ -190,7 +189,7 @@ function encodeResult(
         content: content ?? '',
         ...mark,
       };
-  return { message: overlay(fields, wire), media };
+  return { message: overlay(bag.getFields(turn), wire), media };
 }
 
 /** Encodes the parts of a result. `files` counts the media parts of earlier results. */
@@ -202,7 +201,13 @@ function encodeResultParts(
   const texts: Fields[] = [];
   const media: Fields[] = [];
   for (const [position, block] of result.content.entries()) {
-    for (const part of encodeParts(block, `${path}.content[${position}]`, encoding)) {
+    const place = `${path}.content[${position}]`;
+    if (block.type === 'foreign') {
+      if (isOwnForeign(block)) texts.push(block.value);
+      else loseForeign(block, place, encoding.lose);
+      continue;
+    }
+    for (const part of encodeParts(block, place, encoding)) {
       if (part.type === 'text') {
         texts.push(part);
         continue;

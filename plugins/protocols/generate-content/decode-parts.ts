@@ -106,17 +106,16 @@ function decodeCall(part: Wire.Part, call: Wire.Call, { at, content, calls, exac
   };
 }
 
-/** Decodes the files of a result. If one of them is unknown, returns none, and all are kept unchanged. */
+/** Decodes the files of a result. Other parts are kept unchanged. */
 function decodeFiles(files: NonNullable<Wire.Result['parts']>, at: string): ResultContent[] {
-  const media: ResultContent[] = [];
-  for (const [index, file] of files.entries()) {
+  return files.map((file, index) => {
+    const place = `${at}[${index}]`;
     const { inlineData: blob, fileData } = file;
     const read = (blob && readBlob(blob)) ?? (fileData && readFile(fileData));
-    if (!read) return [];
+    if (!read) return { type: 'foreign', protocol: protocolName, value: file, at: place };
     const kept = bag.keep({ ...pickUnread(file, ['inlineData', 'fileData']), ...read.rest }, read.form);
-    media.push({ ...read.block, at: `${at}[${index}]`, ...kept });
-  }
-  return media;
+    return { ...read.block, at: place, ...kept };
+  });
 }
 
 function decodeResult(part: Wire.Part, result: Wire.Result, { at, calls, exact = part }: Place): ToolResult {

@@ -148,6 +148,10 @@ export function encodeResult(
       texts.push(content.text);
       continue;
     }
+    if (content.type === 'foreign') {
+      for (const part of encodeBlock(content, place, encoding)) parts.push(part);
+      continue;
+    }
     const fitsInside = own || (modern && content.kind !== 'audio' && content.kind !== 'video');
     const medium = fitsInside && !own ? loseDetail(content, place, lose) : content;
     for (const file of encodeBlock(medium, place, encoding)) {

@@ -1,5 +1,5 @@
 /** Decodes the content blocks of messages: text, media, reasoning, tool calls and their results. */
-import type { Block, MediaBlock, TextBlock } from '../../../core/index.ts';
+import type { Block, MediaBlock, TextBlock, ToolResult } from '../../../core/index.ts';
 import { unseal } from '../../shared/wire-kit/envelope.ts';
 import { buildForeignBlock, unknownForm } from '../../shared/wire-kit/open-values.ts';
 import { readMember } from '../../shared/wire-kit/values.ts';
@@ -205,20 +205,15 @@ function decodeResult(block: Wire.ToolResult, at: string): Block {
       ...keepSides(block, read, {}, ['string']),
     };
   const parts = content.map((part, index) => decodeResultPart(part, `${at}.content[${index}]`));
-  const known = parts.flatMap((part) => part ?? []);
-  // If a part is neither text nor media, the bag keeps the complete content.
-  return {
-    ...result,
-    content: known,
-    ...keepSides(block, read, known.length < parts.length ? { content } : {}),
-  };
+  return { ...result, content: parts, ...keepSides(block, read) };
 }
 
-function decodeResultPart(part: Wire.ResultContent, at: string): TextBlock | MediaBlock | undefined {
+function decodeResultPart(part: Wire.ResultContent, at: string): ToolResult['content'][number] {
   if (Wire.isToolReference(part)) return setPlace(decodeReference(part), at);
-  if (!Wire.isKnownBlock(part)) return undefined;
-  const decoded = decodeBlock(part, at);
-  return decoded.type === 'text' || decoded.type === 'media' ? setPlace(decoded, at) : undefined;
+  const decoded = Wire.isKnownBlock(part) ? decodeBlock(part, at) : undefined;
+  return decoded?.type === 'text' || decoded?.type === 'media'
+    ? setPlace(decoded, at)
+    : buildForeignBlock(protocolName, part, at);
 }
 
 /** Other protocols offer all tools from the start, so there a text tells the model that it found the tool. */

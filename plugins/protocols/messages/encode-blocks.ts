@@ -93,8 +93,6 @@ function encodeCall(block: BlockOf<'tool-call'>, path: string, encoding: Encodin
 
 function encodeResult(block: BlockOf<'tool-result'>, path: string, encoding: Encoding): Fields {
   const result = { type: 'tool_result', tool_use_id: fitCallId(block.callId), is_error: block.isError };
-  // If only this protocol knows a part, the bag holds the complete content.
-  if (bag.getFields(block).content) return result;
   const parts = block.content.flatMap((part, index) =>
     encodeBlock(part, `${path}.content[${index}]`, encoding),
   );

@@ -4,7 +4,7 @@
  * Each block keeps notes about its item, so that the encoder of this protocol can restore the items one by
  * one.
  */
-import type { Block, Opaque, Turn, MediaBlock, TextBlock } from '../../../core/index.ts';
+import type { Block, Opaque, ToolResult, Turn } from '../../../core/index.ts';
 import { buildForeignBlock, echoForm, unknownForm } from '../../shared/wire-kit/open-values.ts';
 import { readText } from '../../shared/wire-kit/values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
@@ -203,14 +203,11 @@ function decodeCall(item: WireCall, at: string, { names, sealed }: Reading): Blo
 
 function decodeOutput(item: Wire.CallOutput, at: string): Block {
   const { output } = item;
-  const parts = decodeContent(output, `${at}.output`, 'tool');
-  const content = parts.flatMap((block): (TextBlock | MediaBlock)[] => {
-    if (block.type === 'refusal') return [{ type: 'text', text: block.text, at: block.at }];
-    return block.type === 'foreign' ? [] : [block];
-  });
+  const content = decodeContent(output, `${at}.output`, 'tool').map((block): ToolResult['content'][number] =>
+    block.type === 'refusal' ? { type: 'text', text: block.text, at: block.at } : block,
+  );
   const form = typeof output === 'string' ? ['string'] : [];
-  // If only this protocol knows a part, the complete output is kept.
-  const read = [...headNames, 'call_id', ...(content.length < parts.length ? [] : ['output'])];
+  const read = [...headNames, 'call_id', 'output'];
   return {
     type: 'tool-result',
     callId: item.call_id,

@@ -181,11 +181,13 @@ function encodeCall(block: BlockOf<'tool-call'>, path: string, { own, names, los
 function encodeResult(block: BlockOf<'tool-result'>, path: string, encoding: Encoding): Fields {
   const { own, customCalls, lose } = encoding;
   if (block.isError) lose(`${path}.isError`, 'responses cannot mark a failed tool result');
-  // If only this protocol knew a part, the complete output was kept.
-  const { output } = bag.getFields(block);
-  const parts = block.content.flatMap((part, position) =>
-    encodeParts(part, 'tool', `${path}.content[${position}]`, encoding),
-  );
+  const parts = block.content.flatMap((part, position) => {
+    const place = `${path}.content[${position}]`;
+    if (part.type !== 'foreign') return encodeParts(part, 'tool', place, encoding);
+    if (part.protocol === protocolName) return [part.value];
+    loseForeign(part, place, lose);
+    return [];
+  });
   const mark = own ? undefined : encodeCache(block, path, encoding, protocolName);
   if (mark)
     parts.push({ ...(parts.pop() ?? { type: 'input_text', text: '' }), prompt_cache_breakpoint: mark });
@@ -193,7 +195,7 @@ function encodeResult(block: BlockOf<'tool-result'>, path: string, encoding: Enc
   return overlay(bag.getFields(block), {
     type: custom ? 'custom_tool_call_output' : 'function_call_output',
     call_id: fitCallId(block.callId, own),
-    output: output ?? joinParts(parts, bag.getForm(block), own),
+    output: joinParts(parts, bag.getForm(block), own),
   });
 }
 
