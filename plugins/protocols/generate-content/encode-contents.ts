@@ -4,9 +4,9 @@
  */
 import type { Turn, ToolResult } from '../../../core/index.ts';
 import { makeCallIdsUnique, moveResultsToCalls } from '../../shared/wire-kit/calls-and-results.ts';
-import { refusePart } from '../../shared/wire-kit/losses.ts';
+import { refuseEmpty } from '../../shared/wire-kit/losses.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { bag } from './bag.ts';
+import { bag, protocolName } from './bag.ts';
 import { encodeBlock, encodeResult } from './encode-parts.ts';
 import type { Encoding } from './encoding.ts';
 import { placeholders } from './signature.ts';
@@ -39,14 +39,7 @@ export function encodeTurns(
   }
   for (const [index, turn] of encoding.own ? turns.entries() : moveResultsToCalls(turns))
     if (index >= leading) writer.add(turn, index);
-  const last = turns.at(-1);
-  if (writer.contents.length === 0 && !encoding.own && last) {
-    refusePart(
-      last,
-      `turns[${turns.length - 1}]`,
-      'The provider of this model refuses a conversation without content: send a text that is not empty.',
-    );
-  }
+  if (writer.contents.length === 0 && !encoding.own && turns.length > 0) refuseEmpty(turns, protocolName);
   if (encoding.native && encoding.modern) writer.markUnsealedCalls();
   const contents = writer.contents.map(({ role, parts, files, rest: fields }) =>
     overlay(fields, { role, parts: files.length > 0 ? [...parts, ...files] : parts }),

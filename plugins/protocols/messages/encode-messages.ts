@@ -5,9 +5,9 @@
  */
 import type { Turn } from '../../../core/index.ts';
 import { makeCallIdsUnique, moveResultsToCalls } from '../../shared/wire-kit/calls-and-results.ts';
-import { refusePart } from '../../shared/wire-kit/losses.ts';
+import { refuseEmpty } from '../../shared/wire-kit/losses.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { bag } from './bag.ts';
+import { bag, protocolName } from './bag.ts';
 import { joinDocuments } from './composed-document.ts';
 import { wholeMessage } from './decode-messages.ts';
 import { encodeBlock } from './encode-blocks.ts';
@@ -103,13 +103,7 @@ function beginWithUser(
   { lose }: Encoding,
 ): void {
   if (messages.length === 0) {
-    const last =
-      system.pop() ??
-      refusePart(
-        turns.at(-1) ?? {},
-        'turns',
-        'The provider of this model refuses a conversation without content.',
-      );
+    const last = system.pop() ?? refuseEmpty(turns, protocolName);
     messages.push({ role: 'user', content: [last] });
     lose(
       `turns[${turns.length - 1}].role`,

@@ -9,8 +9,9 @@ import {
   type LossCode,
   type ReplyContext,
   type EventOf,
+  type Turn,
 } from '../../../core/index.ts';
-import { echoForm } from './open-values.ts';
+import { echoForm, refuseUnknown } from './open-values.ts';
 import { createBag } from './vendor-bag.ts';
 
 /** Reports a loss: its canonical path, a reason, and its kind (by default the wire has no such field). */
@@ -65,6 +66,16 @@ export function refusePart(
   message: string,
 ): never {
   throw new GatewayError('unsupported_parameter', message, { param: at ?? path });
+}
+
+/** Refuses a conversation of which nothing is left to send: by the part that is unknown here, if there is one. */
+export function refuseEmpty(turns: readonly Turn[], protocol: string): never {
+  for (const block of turns.flatMap(({ blocks }) => blocks)) refuseUnknown(block, protocol, 'turns');
+  return refusePart(
+    turns.at(-1) ?? {},
+    'turns',
+    'The provider of this model refuses a conversation without content: send a text that is not empty.',
+  );
 }
 
 /** Refuses the call because it names a file that another vendor keeps. */
