@@ -177,7 +177,7 @@ function encodeReasoning(request: CanonicalRequest, { own, model, flags, lose }:
     lose('reasoning.display', 'OpenAI returns no reasoning through chat-completions', 'model');
   if (wanted === undefined) return {};
   const sent = findNearestEffort(wanted, own ? undefined : efforts);
-  if (effort === undefined || budget !== undefined)
+  if (budget !== undefined && !(budget === 0 && sent === 'none'))
     lose('reasoning.budget', `sent as effort "${sent}"`, 'approximated');
   else if (sent !== wanted)
     lose(wanted === 'none' ? 'reasoning' : 'reasoning.effort', `sent as "${sent}"`, 'approximated');

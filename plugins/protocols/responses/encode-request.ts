@@ -172,7 +172,7 @@ function encodeReasoning(request: CanonicalRequest, { own, model, lose }: Encodi
     return undefined;
   }
   const sent = wanted === undefined ? undefined : findNearestEffort(wanted, own ? undefined : efforts);
-  if (budget !== undefined && sent !== undefined)
+  if (budget !== undefined && sent !== undefined && !(budget === 0 && sent === 'none'))
     lose('reasoning.budget', `sent as effort "${sent}"`, 'approximated');
   else if (sent !== wanted) lose('reasoning.effort', `sent as "${sent}"`, 'approximated');
   // Other protocols return reasoning by default; here the request has to ask for it.

@@ -19,6 +19,9 @@ const reasoningDetails = splitNames('type id index format reasoning reasoning_co
 /** State that the vendor keeps. Without it the request would mean something else. */
 const vendorState: ReadonlySet<string> = new Set(['cachedContent', 'container']);
 
+/** Switches that are off on every other wire. */
+const switches = splitNames('store thought generationConfig.responseLogprobs');
+
 /**
  * Whether leaving a field out changes nothing: padding against eavesdroppers, a switch set to what other
  * protocols do anyway, an empty list of citations.
@@ -26,7 +29,7 @@ const vendorState: ReadonlySet<string> = new Set(['cachedContent', 'container'])
 function isHarmless(name: string, value: unknown): boolean {
   if (name === 'annotations') return Array.isArray(value) && value.length === 0;
   if (name === 'citations') return isObject(value) && value.enabled === false;
-  return name === 'include_obfuscation' || (value === false && (name === 'store' || name === 'thought'));
+  return name === 'include_obfuscation' || (value === false && switches.has(name));
 }
 
 /**
