@@ -5,7 +5,7 @@ import { makeCapable, encode } from './bodies.ts';
 
 describe('a request fitted to its model', () => {
   it('has a cache mark, with a lifetime this protocol has, if the model takes marks', () => {
-    const markText = (ttl?: '1h' | '30m'): Partial<CanonicalRequest> => ({
+    const markText = (ttl?: '1h' | '30m' | '12h'): Partial<CanonicalRequest> => ({
       turns: [user({ type: 'text', text: 'a', cache: ttl ? { ttl } : {} })],
     });
     const model = makeCapable({ wire: { 'chat-completions': { extras: true, cacheMarks: true } } });
@@ -15,10 +15,11 @@ describe('a request fitted to its model', () => {
       },
       lost: ['turns[0].blocks[0].cache.ttl'],
     });
-    expect(encode(markText('30m'), model)).toMatchObject({
-      body: { messages: [{ content: [{ prompt_cache_breakpoint: { mode: 'explicit', ttl: '30m' } }] }] },
-      lost: [],
-    });
+    for (const ttl of ['30m', '12h'] as const)
+      expect(encode(markText(ttl), model)).toMatchObject({
+        body: { messages: [{ content: [{ prompt_cache_breakpoint: { mode: 'explicit', ttl } }] }] },
+        lost: [],
+      });
   });
 
   it('has the mark of a result on its last part, and reports one on a call or on an empty result', () => {

@@ -184,6 +184,46 @@ export const fromChat: Readonly<Record<string, Case>> = {
     body: { messages: [say('Hi'), answer('Hello.'), say('')] },
     lost: { messages: 'messages[2]' },
   },
+  'penalties of the most that OpenAI takes': {
+    body: { ...hi, frequency_penalty: 2, presence_penalty: 2 },
+    lost: { 'generate-content': 'presence_penalty' },
+  },
+  'a choice among the likeliest none': {
+    body: { ...hi, top_k: 0 },
+    lost: { 'generate-content': 'top_k' },
+  },
+  'more answers than any other vendor gives': {
+    body: { ...hi, n: 9 },
+    lost: 'n',
+  },
+  'a result with a part that no other wire has': {
+    body: {
+      ...tool(),
+      messages: [
+        say('Go'),
+        calls(['a', 'look']),
+        {
+          role: 'tool',
+          tool_call_id: 'a',
+          content: [
+            { type: 'text', text: 'seen' },
+            { type: 'hologram', hologram: {} },
+          ],
+        },
+      ],
+    },
+    lost: 'messages[2].content[1]',
+  },
+  'a table that is not UTF-8': {
+    body: {
+      messages: [
+        say([
+          { type: 'file', file: { file_data: 'data:text/csv;base64,Y2Fm6SwxCg==', filename: 'prices.csv' } },
+        ]),
+      ],
+    },
+    lost: { responses: 'messages[0].content[0]', messages: 'messages[0].content[0]' },
+  },
   'a picture whose type is not the one it states': {
     body: {
       messages: [

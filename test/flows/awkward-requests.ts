@@ -51,6 +51,32 @@ export const fromOthers: Readonly<Record<string, Case>> = {
       'generate-content': 'messages[2].content[0].cache_control',
     },
   },
+  'a mark on what the assistant said': {
+    client: 'messages',
+    body: {
+      max_tokens: 100,
+      messages: [
+        say('Hi'),
+        {
+          role: 'assistant',
+          content: [{ type: 'text', text: 'Hello.', cache_control: { type: 'ephemeral' } }],
+        },
+        say('And?'),
+      ],
+    },
+    lost: { responses: 'messages[1].content[0].cache_control' },
+  },
+  'a tool that has the name of one in a namespace': {
+    client: 'responses',
+    body: {
+      input: 'Hi',
+      tools: [
+        { type: 'namespace', name: 'crm', description: '', tools: [{ type: 'function', name: 'look' }] },
+        { type: 'function', name: 'look' },
+      ],
+    },
+    lost: 'tools[0].name',
+  },
   'a shell that the vendor defines': {
     client: 'messages',
     body: {

@@ -127,6 +127,38 @@ const refused: readonly (readonly [title: string, client: Wire, to: Wire, body: 
     { messages: [say('')] },
     'messages[0]',
   ],
+  [
+    'nothing but a part that no other wire has',
+    'chat-completions',
+    'messages',
+    { messages: [say([{ type: 'hologram', hologram: {} }])] },
+    'messages[0].content[0]',
+  ],
+  [
+    'the same on generate-content',
+    'chat-completions',
+    'generate-content',
+    { messages: [say([{ type: 'hologram', hologram: {} }])] },
+    'messages[0].content[0]',
+  ],
+  [
+    'sound in the result of a tool',
+    'chat-completions',
+    'responses',
+    {
+      ...tool(),
+      messages: [
+        say('Go'),
+        calls(['a', 'look']),
+        {
+          role: 'tool',
+          tool_call_id: 'a',
+          content: [{ type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' } }],
+        },
+      ],
+    },
+    'messages[2].content[0]',
+  ],
   ['a document by its address', 'messages', 'chat-completions', address, 'messages[0].content[0]'],
 ];
 
@@ -190,6 +222,16 @@ describe('a step whose calls reuse the ids of an earlier step', () => {
       /"name":"hear","response":\{"output":"c"\}/,
     );
   });
+});
+
+it('loses nothing by a switch that is off, or by reasoning that both sides turn off', async () => {
+  const generationConfig = { responseLogprobs: false, thinkingConfig: { thinkingBudget: 0 } };
+  const { end, sent } = await quartet.ask('generate-content', getModel('responses', 'thinking').id, {
+    contents: [{ parts: [{ text: 'Hi' }] }],
+    generationConfig,
+  });
+  expect(sent).toMatchObject({ reasoning: { effort: 'none' } });
+  expect(end).toMatchObject({ losses: [] });
 });
 
 describe('a call without arguments', () => {

@@ -186,10 +186,14 @@ describe('a conversation from another protocol', () => {
     ]);
   });
 
-  it('keeps the last four cache marks, and reports the others and a lifetime this wire lacks', () => {
-    const markText = (ttl?: '5m' | '30m' | '1h'): Block => ({ type: 'text', text: 'x', cache: { ttl } });
+  it('keeps the last four cache marks, and reports the others and lifetimes this wire lacks', () => {
+    const markText = (ttl?: '5m' | '30m' | '1h' | '12h'): Block => ({
+      type: 'text',
+      text: 'x',
+      cache: { ttl },
+    });
     const { body, lost } = send(
-      turns(user(markText('1h'), markText(), markText('5m'), markText('30m'), markText('1h'))),
+      turns(user(markText('1h'), markText(), markText('5m'), markText('30m'), markText('12h'))),
     );
     const marks = [
       {},
@@ -199,6 +203,10 @@ describe('a conversation from another protocol', () => {
     expect(body.messages).toEqual([
       { role: 'user', content: marks.map((mark) => ({ type: 'text', text: 'x', ...mark })) },
     ]);
-    expect(lost).toEqual(['turns[0].blocks[0].cache', 'turns[0].blocks[3].cache.ttl']);
+    expect(lost).toEqual([
+      'turns[0].blocks[0].cache',
+      'turns[0].blocks[3].cache.ttl',
+      'turns[0].blocks[4].cache.ttl',
+    ]);
   });
 });

@@ -80,6 +80,12 @@ describe('turns as items', () => {
     expect(
       encodeDocument({ type: 'base64', data: Buffer.from('2 m').toString('base64') }, 'application/json'),
     ).toMatchObject([{ content: 'Tides:\n\n2 m' }]);
+    expect(
+      encodeDocument(
+        { type: 'base64', data: Buffer.from('\ufeff2 m', 'utf16le').toString('base64') },
+        'text/csv',
+      ),
+    ).toMatchObject([{ content: 'Tides:\n\n2 m' }]);
     expect(encodeDocument(text('2 m'))).toMatchObject([{ content: 'Tides:\n\n2 m' }]);
   });
 

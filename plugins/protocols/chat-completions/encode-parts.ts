@@ -103,13 +103,14 @@ function encodeAudio(block: MediaBlock, path: string, { own, flags }: Encoding):
 }
 
 /** Files are usually PDFs here. A text document becomes a text part that begins with its name. */
-function encodeDocument(block: MediaBlock, path: string, { own, flags }: Encoding): Fields {
+function encodeDocument(block: MediaBlock, path: string, encoding: Encoding): Fields {
+  const { own, flags } = encoding;
   const { source, mediaType, title, filename = title } = block;
   const form = bag.getForm(block);
   const isShort = form.includes(shortForm);
   if (isShort && flags.shortForms)
     return { type: 'document_url', document_url: writeUrl(block, form), document_name: filename };
-  const text = readDocumentText(block, own);
+  const text = readDocumentText(block, path, encoding);
   if (text !== undefined) return { type: 'text', text };
   if (source.type === 'base64') {
     const data = form.includes('bare') ? source.data : writeUrl(block, form);

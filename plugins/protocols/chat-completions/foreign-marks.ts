@@ -14,7 +14,7 @@ const byMessage = `${field} of its message`;
 type Block = Turn['blocks'][number];
 
 interface Markable extends Sides {
-  cache?: { ttl?: '5m' | '30m' | '1h' | undefined } | undefined;
+  cache?: { ttl?: '5m' | '30m' | '1h' | '12h' | undefined } | undefined;
 }
 
 /** Turns the marks of a decoded turn into canonical ones. Marks with unknown fields stay unchanged. */

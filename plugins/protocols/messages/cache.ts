@@ -5,8 +5,10 @@ import { findKnown } from '../../shared/wire-kit/open-values.ts';
 import { pickUnread, nestFields, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import type * as Wire from './wire.ts';
 
+type Lifetime = '5m' | '1h';
+
 interface Mark {
-  readonly ttl?: '5m' | '30m' | '1h' | undefined;
+  readonly ttl?: Lifetime | '30m' | '12h' | undefined;
 }
 
 export type Marked = Pick<Wire.Text, 'cache_control'>;
@@ -41,9 +43,16 @@ export function createMarkEncoder(request: CanonicalRequest, lose: Lose): MarkEn
       lose(`${path}.cache`, `messages accepts ${mostMarks} cache marks; the last ones are kept`);
       return undefined;
     }
-    if (mark.ttl === '30m') lose(`${path}.cache.ttl`, 'sent as "5m"', 'approximated');
-    return { type: markType, ttl: mark.ttl === '30m' ? '5m' : mark.ttl };
+    const ttl = fitLifetime(mark);
+    if (ttl !== mark.ttl) lose(`${path}.cache.ttl`, `sent as "${ttl}"`, 'approximated');
+    return { type: markType, ttl };
   };
+}
+
+/** The nearest lifetime that is not longer: a longer one costs more to write. */
+function fitLifetime({ ttl }: Mark): Lifetime | undefined {
+  if (ttl === '30m') return '5m';
+  return ttl === '12h' ? '1h' : ttl;
 }
 
 interface PlacedMark {
@@ -69,7 +78,7 @@ function listMarks({ tools = [], turns }: CanonicalRequest): PlacedMark[] {
 }
 
 /** Returns the requested cache lifetime: one hour only if all marks request it. */
-export function getRequestedLifetime(request: CanonicalRequest): '5m' | '1h' {
+export function getRequestedLifetime(request: CanonicalRequest): Lifetime {
   const marks = listMarks(request);
-  return marks.length > 0 && marks.every(({ mark }) => mark.ttl === '1h') ? '1h' : '5m';
+  return marks.length > 0 && marks.every(({ mark }) => fitLifetime(mark) === '1h') ? '1h' : '5m';
 }

@@ -1,7 +1,7 @@
 /** Encodes images and documents. Anthropic accepts images of four types, PDFs and text. */
 import type { MediaBlock } from '../../../core/index.ts';
 import { refuseFile, refusePart } from '../../shared/wire-kit/losses.ts';
-import { detectDocumentType, isTextual, fitPicture } from '../../shared/wire-kit/media.ts';
+import { decodeText, detectDocumentType, isTextual, fitPicture } from '../../shared/wire-kit/media.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag, nativeVendor } from './bag.ts';
 import type { Encoding } from './encoding.ts';
@@ -65,7 +65,7 @@ function encodeDocument(block: MediaBlock, path: string, encoding: Encoding): Fi
   }
   return {
     type: 'document',
-    source: encodeReference(block, path, encoding) ?? encodeDocumentSource(block, path, own),
+    source: encodeReference(block, path, encoding) ?? encodeDocumentSource(block, path, encoding),
     title: title ?? (own ? undefined : filename),
     context,
   };
@@ -75,7 +75,7 @@ function buildText(text: string): Fields {
   return { type: 'text', text };
 }
 
-function encodeDocumentSource(block: MediaBlock, path: string, own: boolean): Fields {
+function encodeDocumentSource(block: MediaBlock, path: string, { own, lose }: Encoding): Fields {
   const { source, mediaType } = block;
   const stated = own ? mediaType : undefined;
   if (source.type === 'text') return { type: 'text', media_type: stated ?? 'text/plain', data: source.text };
@@ -84,7 +84,7 @@ function encodeDocumentSource(block: MediaBlock, path: string, own: boolean): Fi
     const isPdf = (detectDocumentType(data) ?? mediaType) === 'application/pdf';
     if (own || isPdf) return { type: 'base64', media_type: stated ?? 'application/pdf', data };
     if (isTextual(mediaType))
-      return { type: 'text', media_type: 'text/plain', data: Buffer.from(data, 'base64').toString('utf8') };
+      return { type: 'text', media_type: 'text/plain', data: decodeText(data, path, lose) };
   }
   return refusePart(
     block,

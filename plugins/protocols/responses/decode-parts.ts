@@ -45,7 +45,7 @@ function decodePart(part: Wire.Part, role: string): ContentBlock {
     case 'output_text':
       return decodeOutputText(part, role);
     case 'refusal':
-      return { type: 'refusal', text: part.refusal, ...bag.keep(pickRest(part, ['refusal'])) };
+      return { type: 'refusal', text: part.refusal, ...bag.keep(pickUnread(part, ['type', 'refusal'])) };
     case 'input_image':
       return decodeMedia(part, readImage(part), { detail: part.detail ?? undefined });
     case 'input_file':
@@ -53,10 +53,6 @@ function decodePart(part: Wire.Part, role: string): ContentBlock {
     case 'input_audio':
       return decodeMedia(part, readAudio(part), {});
   }
-}
-
-function pickRest(part: object, known: readonly string[]): Fields {
-  return pickUnread(part, ['type', 'prompt_cache_breakpoint', ...known]);
 }
 
 function noteTextType(kind: string, role: string): string[] {
@@ -73,7 +69,7 @@ function decodeInputText(part: Extract<Wire.Part, { type: 'input_text' }>, role:
 /** Clients send parts of replies back with empty lists. */
 function decodeOutputText(part: Extract<Wire.Part, { type: 'output_text' }>, role: string): TextBlock {
   const empty = pickEmpty(part, ['annotations', 'logprobs']);
-  const rest = pickRest(part, ['text', ...Object.keys(empty)]);
+  const rest = pickUnread(part, ['type', 'text', ...Object.keys(empty)]);
   return { type: 'text', text: part.text, ...bag.keep(rest, noteTextType(part.type, role), empty) };
 }
 
@@ -86,7 +82,8 @@ function decodeMedia(
   { field, form, rest, ...medium }: Medium,
   about: Pick<MediaBlock, 'detail' | 'filename'>,
 ): MediaBlock {
-  const fields = { ...pickRest(part, [field, ...Object.keys(about)]), ...readCacheLeftover(part), ...rest };
+  const read = ['type', 'prompt_cache_breakpoint', field, ...Object.keys(about)];
+  const fields = { ...pickUnread(part, read), ...readCacheLeftover(part), ...rest };
   return {
     type: 'media',
     kind: kinds[part.type],

@@ -30,10 +30,23 @@ export function encodeParts(
   if (!wire) return [];
   const part = overlay(bag.getFields(block), {
     ...wire,
-    prompt_cache_breakpoint: encodeCache(block, path, encoding, protocolName),
+    prompt_cache_breakpoint: encodeMark(block, role, path, encoding),
   });
   const context = block.type === 'media' ? takeContext(block, path, encoding.lose) : undefined;
   return context === undefined ? [part] : [{ type: 'input_text', text: context }, part];
+}
+
+/** OpenAI refuses marks on what the assistant said. */
+function encodeMark(
+  block: ContentBlock | ForeignPart,
+  role: string,
+  path: string,
+  encoding: Encoding,
+): Fields | undefined {
+  if (!block.cache || encoding.own || role !== 'assistant')
+    return encodeCache(block, path, encoding, protocolName);
+  encoding.lose(`${path}.cache`, 'responses has cache marks on input only');
+  return undefined;
 }
 
 function encodeContent(
@@ -46,6 +59,8 @@ function encodeContent(
     return { type: bag.findNote(block, 'kind') ?? getTextType(role), text: block.text };
   if (block.type === 'refusal') return { type: 'refusal', refusal: block.text };
   if (block.type === 'foreign') return block.value;
+  if (role === 'tool' && block.kind === 'audio' && !encoding.own)
+    return refusePart(block, path, 'This model accepts no audio in the result of a tool.');
   return encodeMedia(block, path, encoding);
 }
 
@@ -59,7 +74,7 @@ function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Field
   )
     return refuseFile(block, path, source.vendor);
   if (kind === 'image') return encodeImage(block, path, encoding);
-  return kind === 'audio' ? encodeAudio(block, path, encoding) : encodeDocument(block, encoding);
+  return kind === 'audio' ? encodeAudio(block, path, encoding) : encodeDocument(block, path, encoding);
 }
 
 const details: ReadonlySet<string> = new Set(['auto', 'low', 'high', 'original']);
@@ -91,11 +106,12 @@ function encodeAudio(block: MediaBlock, path: string, { own, model }: Encoding):
 }
 
 /** Files are usually PDFs here. A text document becomes a text part that begins with its name. */
-function encodeDocument(block: MediaBlock, { own }: Encoding): Fields {
+function encodeDocument(block: MediaBlock, path: string, encoding: Encoding): Fields {
+  const { own } = encoding;
   const { source, mediaType, title, filename = title } = block;
   const form = bag.getForm(block);
   if (source.type === 'file') return { type: 'input_file', file_id: source.id, filename };
-  const text = readDocumentText(block, own);
+  const text = readDocumentText(block, path, encoding);
   if (text !== undefined) return { type: 'input_text', text };
   if (source.type === 'base64' && form.includes('bare'))
     return { type: 'input_file', file_data: source.data, filename };

@@ -15,7 +15,9 @@ interface Cacheable {
   readonly [field]?: z.output<typeof cacheBreakpoint>;
 }
 
-const times = ['5m', '30m', '1h'] as const;
+/** OpenAI's own times; other clients of its protocols write Anthropic's. */
+const ownTimes = ['30m', '12h'] as const;
+const times = ['5m', '1h', ...ownTimes] as const;
 
 export function decodeCache({ [field]: mark }: Cacheable): Pick<TextBlock, 'cache'> {
   return mark?.mode === 'explicit' ? { cache: { ttl: findKnown(mark.ttl, times) } } : {};
@@ -40,7 +42,8 @@ export function encodeCache(
     lose(`${path}.cache`, 'the model finds what to cache by itself', 'model');
     return undefined;
   }
-  if (own || cache.ttl === undefined || cache.ttl === '30m') return { mode: 'explicit', ttl: cache.ttl };
+  if (own || cache.ttl === undefined || findKnown(cache.ttl, ownTimes))
+    return { mode: 'explicit', ttl: cache.ttl };
   lose(`${path}.cache.ttl`, `${protocol} has no such time to live`, 'approximated');
   return { mode: 'explicit' };
 }

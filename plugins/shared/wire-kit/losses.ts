@@ -68,7 +68,7 @@ export function refusePart(
   throw new GatewayError('unsupported_parameter', message, { param: at ?? path });
 }
 
-/** Refuses a conversation of which nothing is left to send: by the part that is unknown here, if there is one. */
+/** Refuses a conversation of which nothing is left to send, by its unknown part if it has one. */
 export function refuseEmpty(turns: readonly Turn[], protocol: string): never {
   for (const block of turns.flatMap(({ blocks }) => blocks)) refuseUnknown(block, protocol, 'turns');
   return refusePart(

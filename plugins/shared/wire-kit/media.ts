@@ -1,6 +1,7 @@
 /**
  * Pictures and documents as data URLs and base64: their types, their names, and what providers accept.
  */
+import { isUtf8 } from 'node:buffer';
 import type { MediaBlock } from '../../../core/index.ts';
 import { refusePart, type Lose } from './losses.ts';
 
@@ -109,12 +110,26 @@ export function isTextual(mediaType: string | undefined): boolean {
   return mediaType !== undefined && (mediaType.startsWith('text/') || mediaType === 'application/json');
 }
 
+/** The text that base64 holds, in UTF-16 if a byte order mark says so. Reports characters it cannot read. */
+export function decodeText(data: string, path: string, lose: Lose): string {
+  const bytes = Buffer.from(data, 'base64');
+  const mark = bytes.toString('hex', 0, 2);
+  if (mark === 'fffe' || mark === 'feff')
+    return new TextDecoder(mark === 'fffe' ? 'utf-16le' : 'utf-16be').decode(bytes);
+  if (!isUtf8(bytes)) lose(path, 'not UTF-8, so some of its characters are replaced', 'approximated');
+  return bytes.toString('utf8');
+}
+
 /** A document of text as text under its name; undefined for any other, and for base64 that is restored. */
-export function readDocumentText(block: MediaBlock, isRestored: boolean): string | undefined {
+export function readDocumentText(
+  block: MediaBlock,
+  path: string,
+  { own, lose }: { readonly own: boolean; readonly lose: Lose },
+): string | undefined {
   const { source, mediaType, title, filename = title } = block;
   if (source.type === 'text') return nameText(source.text, filename);
-  if (source.type !== 'base64' || isRestored || !isTextual(mediaType)) return undefined;
-  return nameText(Buffer.from(source.data, 'base64').toString('utf8'), filename);
+  if (source.type !== 'base64' || own || !isTextual(mediaType)) return undefined;
+  return nameText(decodeText(source.data, path, lose), filename);
 }
 
 /** The number of base64 characters in a data URL or in bare base64. */
