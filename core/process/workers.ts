@@ -11,6 +11,7 @@ import { AggregatorRegistry } from 'prom-client';
 import { metrics, scrapeTopic, workerDeaths } from '../host/metrics.ts';
 import { findInheritedSocket } from '../http/inherited-socket.ts';
 import type { Plugin } from '../plugin.ts';
+import { closeUnaccepted } from './handed-connections.ts';
 import { openSwitchboard } from './worker-messages.ts';
 
 /**
@@ -46,6 +47,7 @@ const hearing = new WeakMap<Worker, Promise<Worker>>();
 
 function startWorker(number: number): Promise<Worker> {
   const worker = cluster.fork({ TOLLGATE_WORKER: String(number) });
+  closeUnaccepted(worker);
   const started = new Promise<Worker>((resolve, reject) => {
     worker.on('message', (message) => message === ready && resolve(worker));
     // Also catches a message to a worker that is exiting; the error would have no other listener.
