@@ -33,7 +33,7 @@ export function computeCharge(outcome: Outcome, exchange: Routed, tally: Progres
     (outcome === 'left-before-output' && !exchange.attempt.sent)
   )
     return noCharge;
-  const { usage, suspect } = checkUsage(exchange, tally);
+  const { usage, suspect } = checkUsage(exchange, tally, isKnown(outcome, tally));
   const reported = addRule(addMode(usage, exchange), exchange);
   if (suspect || isUnpriced(reported, exchange)) return capCharge(outcome, exchange, tally, reported);
   const charge = chargeFigures(outcome, exchange, tally, reported);
@@ -53,15 +53,18 @@ function chargeFigures(outcome: Outcome, exchange: Routed, tally: Progress, repo
   // broke off, nothing is charged for it.
   const images = Math.min(outcome === 'aborted' ? tally.imagesShown : tally.images, exchange.call.candidates);
   const counted = countImages(reported, price, images);
-  // A reply that was drained to its end has all figures as well.
-  const isKnown = outcome === 'completed' || (outcome === 'aborted' && tally.complete);
-  if (isKnown && isComplete(counted, price)) return chargeForUsage(counted, price, 'usage');
+  if (isKnown(outcome, tally) && isComplete(counted, price)) return chargeForUsage(counted, price, 'usage');
   const usage = {
     ...counted,
     input: reported.input ?? estimateInput(exchange.call, model),
     ...estimateOutput(outcome, exchange, reported, { bytes: tally.deliveredBytes, images }),
   };
   return chargeForUsage(usage, price, 'estimate');
+}
+
+/** Whether the provider has reported all figures. A reply that was drained to its end has them as well. */
+function isKnown(outcome: Outcome, { complete }: Progress): boolean {
+  return outcome === 'completed' || (outcome === 'aborted' && complete);
 }
 
 function chargeForUsage(usage: Usage, price: Price, basis: Charge['basis']): Charge {

@@ -39,8 +39,10 @@ export interface CheckedUsage {
   readonly suspect: boolean;
 }
 
-export function checkUsage(exchange: Routed, progress: Progress): CheckedUsage {
-  const { usage, deliveredBytes, images, spoke } = progress;
+/** `isFinal`: the figures are those of the end of a reply, not of a reply that broke off. */
+export function checkUsage(exchange: Routed, progress: Progress, isFinal: boolean): CheckedUsage {
+  const { deliveredBytes, images, spoke } = progress;
+  const usage = isFinal ? progress.usage : omitZeros(progress.usage);
   const {
     call,
     attempt: { target },
@@ -65,6 +67,14 @@ export function checkUsage(exchange: Routed, progress: Progress): CheckedUsage {
       ...(outputFalse ? buildBlanks(outputFigures) : {}),
     },
   };
+}
+
+/** Leaves out zeros, as at the start of a stream. Google's first chunks count no output. */
+function omitZeros(usage: Usage): Usage {
+  const { input, output } = usage;
+  return input === 0 || output === 0
+    ? { ...usage, input: input || undefined, output: output || undefined }
+    : usage;
 }
 
 function buildBlanks(names: readonly (keyof Usage)[]): Readonly<Record<string, undefined>> {

@@ -63,12 +63,20 @@ describe('zero input and output', () => {
     expect(chargeReply(true, 'text')).toMatchObject({ cost: 0n, basis: 'usage', suspect: true });
   });
 
-  it('does not accept zero tokens for a cut reply or a picture', () => {
+  it('estimates zero tokens of a reply that broke off, and does not suspect them', () => {
     expect(chargeReply(false, 'tool-call')).toMatchObject({
       usage: estimate,
       basis: 'estimate',
-      suspect: true,
+      suspect: false,
     });
+    expect(chargeUsage([{ input: 5, output: 0 }], 'hello there', 'aborted')).toMatchObject({
+      usage: { input: 5, output: estimate.output },
+      basis: 'estimate',
+      suspect: false,
+    });
+  });
+
+  it('does not accept zero tokens for a picture', () => {
     expect(chargeReply(true, 'image')).toMatchObject({
       usage: { input: estimate.input },
       basis: 'estimate',
