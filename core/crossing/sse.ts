@@ -16,6 +16,8 @@ export interface SseBlock {
 /** Two line ends in a row, each LF, CR or CRLF (WHATWG HTML standard). */
 const blankLine = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r(?!\n))/g;
 const longestBlankLine = 4;
+/** A line that is neither blank nor a comment. */
+const field = /^[^:\s]/m;
 /** Up to this length the pending text is scanned again with each chunk; beyond it only around the seam. */
 const shortPending = 4096;
 /** Characters of one event at most. It may contain a whole picture in base64. */
@@ -88,8 +90,8 @@ export class SseReader {
   #read(raw: string): SseBlock {
     this.#parser.feed(raw);
     const message = this.#messages.pop();
-    if (!message) return { raw, event: undefined };
     // Clients fail to parse an event without data, so it is dropped, unless it is an error.
+    if (!message) return { raw: field.test(raw) ? '' : raw, event: undefined };
     if (message.event !== 'error' && message.data.trim() === '') return { raw: '', event: undefined };
     return { raw, event: { event: message.event, data: message.data } };
   }

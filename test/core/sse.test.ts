@@ -78,6 +78,13 @@ describe('SseReader', () => {
     });
   });
 
+  it('drops an event without data, which clients fail to parse, and keeps comments', () => {
+    expect(readIn(': a\n\nevent: ping\n\ndata:\n\nretry: 5\n\ndata: b\n\n: c\r\n\r\n', [])).toEqual({
+      raw: ': a\n\ndata: b\n\n: c\r\n\r\n',
+      events: [{ event: undefined, data: 'b' }],
+    });
+  });
+
   it('does not scan a long event again with each small chunk', async () => {
     const piece = Buffer.alloc(4096, 'a');
     await expectLinear((pieces) => {
