@@ -74,10 +74,10 @@ describe("a provider's error about the client's content", () => {
       },
     ],
     [
-      'as a page',
-      '<html>Bad Request</html>',
+      'as text',
+      'Failed to deserialize the JSON body into the target type: missing field `messages`\n',
       {
-        message: 'The provider refused this request and gave no reason.',
+        message: 'Failed to deserialize the JSON body into the target type: missing field `messages`',
         type: 'invalid_request_error',
         param: null,
         code: null,
@@ -89,11 +89,21 @@ describe("a provider's error about the client's content", () => {
   });
 
   it.each([
+    ['a page', '<html>This is not a good request</html>'],
+    ['the name of the status', 'Bad Request'],
+    ['JSON that was cut', '{ "error": { "message": "Not a goo'],
+    ['nothing', ''],
+  ])('says that there is no reason if the provider sent %s', (_, text) => {
+    expect(decodeError(400, text).message).toBe('The provider refused this request and gave no reason.');
+  });
+
+  it.each([
     ['{"error":{"message":"too long","code":"context_length_exceeded"}}', 'context_length_exceeded'],
     [
       `{"error":{"message":"This model's maximum context length is 8192 tokens.","code":400}}`,
       'context_length_exceeded',
     ],
+    ["This model's maximum context length is 8192 tokens.", 'context_length_exceeded'],
     ['{"error":{"message":"no","code":"content_policy_violation"}}', 'content_policy_violation'],
     ['{"error":{"message":"no","code":"content_filter"}}', 'content_policy_violation'],
   ])('gets the code of its kind: %s', (text, code) => {

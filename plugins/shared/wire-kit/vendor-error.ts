@@ -123,9 +123,18 @@ function explain(family: ErrorFamily, error: VendorError, status: number | undef
   };
 }
 
+/** Text that is no JSON and no page, of three words or more: fewer only name the status. */
+const sentence = /^\s*[^\s<{[]+\s+\S+\s+\S/;
+
+/** Reads a reason that is text, not JSON. DeepSeek writes so of a request that it cannot parse. */
+function readPlainReason(status: number, text: string): Fields | undefined {
+  return (status === 400 || status === 422) && sentence.test(text) ? { message: text.trim() } : undefined;
+}
+
 /** Turns a vendor's status and error body into an error that is safe to show to the client. */
 export function decodeVendorError(family: ErrorFamily, status: number, text: string): GatewayError {
-  const { code, message, details } = explain(family, readVendorError(parseJson(text)), status);
+  const said = readVendorError(parseJson(text) ?? readPlainReason(status, text));
+  const { code, message, details } = explain(family, said, status);
   const ownMessage =
     ownMessages[code] ??
     (code === 'upstream_failed' ? `The provider failed with status ${status}.` : unexplained);
