@@ -236,8 +236,8 @@ export interface UpstreamSide {
   encodeRequest(request: CanonicalRequest, model: Model, outputLimit: number | undefined): EncodedRequest;
   /** Starts a decoder for one stream of a model. */
   decodeEvents(call: ClientCall, model?: Model): EventDecoder;
-  /** Decodes a JSON reply: its events, with `response-end` only if it is complete. Throws on garbage. */
-  decodeReply(body: unknown, call: ClientCall, model?: Model): CanonicalEvent[];
+  /** Decodes a JSON reply, parsed and as text. `response-end` means it is complete. Throws on garbage. */
+  decodeReply(body: unknown, call: ClientCall, model?: Model, text?: string): CanonicalEvent[];
   /** Decodes an error reply: what the client may know of it. */
   decodeError(status: number, text: string): GatewayError;
   /** Paths at which a reply or event can name its model. The first that holds one counts. */

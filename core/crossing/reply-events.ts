@@ -158,7 +158,7 @@ function* countBatch<Source>(
 
 export function decodeReply(protocol: Protocol, { call, attempt }: Routed, text: string): CanonicalEvent[] {
   try {
-    return protocol.upstream.decodeReply(JSON.parse(text), call, attempt.target.model);
+    return protocol.upstream.decodeReply(JSON.parse(text), call, attempt.target.model, text);
   } catch (error) {
     if (isGatewayError(error)) throw error;
     throw new GatewayError('upstream_failed', 'The provider sent a reply that could not be read.', {
@@ -167,8 +167,8 @@ export function decodeReply(protocol: Protocol, { call, attempt }: Routed, text:
   }
 }
 
-/** `ignoreBOM` keeps a byte order mark at the start. */
-const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
+/** Omits a byte order mark at the start, which JSON does not allow. */
+const utf8 = new TextDecoder('utf-8');
 
 /**
  * Unwraps a body with the provider plugin. Bytes that went in and have not come out count as memory of the

@@ -17,11 +17,11 @@ export interface OneReply {
   readonly bodies: readonly string[];
   /**
    * Asks as a client of this protocol, while the vendor answers `reply`: a list as a stream of these events,
-   * an object as JSON.
+   * an object as JSON, a text as it is.
    */
   ask(
     client: Wire,
-    reply: object,
+    reply: object | string,
     options?: { readonly stream?: boolean; readonly fields?: object },
   ): Promise<Asked>;
   close(): Promise<void>;
@@ -75,7 +75,8 @@ export async function openOneReply(wire: Wire, facts: Partial<ModelFacts> = {}):
       vendor.conduct((response) => {
         const streamed = Array.isArray(reply);
         response.writeHead(200, { 'content-type': streamed ? 'text/event-stream' : 'application/json' });
-        response.end(streamed ? reply.map(buildFrame).join('') : JSON.stringify(reply));
+        if (streamed) response.end(reply.map(buildFrame).join(''));
+        else response.end(typeof reply === 'string' ? reply : JSON.stringify(reply));
       });
       const [path, body] = buildCall(client, stream, fields);
       const headers = { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' };

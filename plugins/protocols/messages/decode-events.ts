@@ -12,7 +12,8 @@ import {
 import { parseJson, unreadableEvent } from '../../shared/wire-kit/event-data.ts';
 import { readServedMode } from '../../shared/wire-kit/modes.ts';
 import { ReplyLog } from '../../shared/wire-kit/reply-log.ts';
-import { readText } from '../../shared/wire-kit/values.ts';
+import { containsNumber, hasLongNumber, parseExactly } from '../../shared/wire-kit/tool-arguments.ts';
+import { readList, readMember, readText } from '../../shared/wire-kit/values.ts';
 import { isObject, splitNames, pickStated, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { readStreamError } from './errors.ts';
@@ -51,7 +52,7 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   /** Decodes a message that is not streamed. Throws `upstream_failed` if the body is not a message. */
-  decodeWhole(body: unknown): CanonicalEvent[] {
+  decodeWhole(body: unknown, text = ''): CanonicalEvent[] {
     if (isObject(body) && (body.type === 'error' || isObject(body.error))) {
       this.#fail(body);
       return this.#log.take();
@@ -60,7 +61,7 @@ export class ReplyDecoder implements EventDecoder {
     if (!isObject(body) || !Array.isArray(content))
       throw new GatewayError('upstream_failed', 'The provider sent a reply that is not a message.');
     this.#start(body);
-    this.#addBlocks(content);
+    this.#addBlocks(readExactly(content, text));
     const { stop_reason: reason, stop_sequence, stop_details = null } = body;
     // Some relays omit the reason of a complete reply.
     this.#finish({
@@ -171,6 +172,12 @@ export class ReplyDecoder implements EventDecoder {
     this.#over = true;
     this.#log.emit(readStreamError(event));
   }
+}
+
+/** Content with the digits that the model wrote in the input of tools, if a double cannot hold them. */
+function readExactly(content: readonly unknown[], text: string): readonly unknown[] {
+  const counts = content.some((block) => containsNumber(readMember(block, 'input')));
+  return counts && hasLongNumber(text) ? readList(readMember(parseExactly(text), 'content')) : content;
 }
 
 const finishFields = splitNames('stop_reason stop_sequence');

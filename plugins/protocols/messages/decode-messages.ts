@@ -1,16 +1,13 @@
 /** Decodes the system prompt and the messages to canonical turns. */
 import type { Block, Turn } from '../../../core/index.ts';
 import { findKnown } from '../../shared/wire-kit/open-values.ts';
-import { containsNumber, parseExactly } from '../../shared/wire-kit/tool-arguments.ts';
+import { containsNumber, hasLongNumber, parseExactly } from '../../shared/wire-kit/tool-arguments.ts';
 import { readMember } from '../../shared/wire-kit/values.ts';
 import { pickUnread } from '../../shared/wire-kit/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { decodeBlocks, keepForeign } from './decode-blocks.ts';
 import { UnsealedBlocks } from './sealed.ts';
 import * as Wire from './wire.ts';
-
-/** A number, in an object or array, that a double may not represent exactly. */
-const longNumber = /[:[,]\s*-?\d{16}/;
 
 /** Decodes all turns. Numbers in a tool's input that a double cannot hold are read from the text instead. */
 export function decodeTurns({ system, messages }: Wire.Request, text: string): Turn[] {
@@ -21,7 +18,7 @@ export function decodeTurns({ system, messages }: Wire.Request, text: string): T
         (block) => Wire.isKnownBlock(block) && block.type === 'tool_use' && containsNumber(block.input),
       ),
   );
-  const exact = counts && longNumber.test(text) ? readMember(parseExactly(text), 'messages') : undefined;
+  const exact = counts && hasLongNumber(text) ? readMember(parseExactly(text), 'messages') : undefined;
   const turns = messages.map((message, index) =>
     decodeMessage(message, `messages[${index}]`, readMember(exact, index)),
   );

@@ -89,7 +89,7 @@ export function createProtocol(mount: string): Protocol {
       retarget,
       encodeRequest,
       decodeEvents: (call) => new AlikeEvents(new ReplyDecoder(call)),
-      decodeReply: (body, call) => new ReplyDecoder(call).decodeWhole(body),
+      decodeReply: (body, call, _model, text) => new ReplyDecoder(call).decodeWhole(body, text),
       decodeError,
       modelPaths: [['model'], ['message', 'model']],
       ending: 'event',

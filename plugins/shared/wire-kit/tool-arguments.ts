@@ -35,6 +35,13 @@ export function containsNumber(value: unknown): boolean {
   return false;
 }
 
+/** A number, in an object or array, that a double may not represent exactly. */
+const longNumber = /[:[,]\s*-?\d{16}/;
+
+export function hasLongNumber(text: string): boolean {
+  return longNumber.test(text);
+}
+
 /** Whether `parseExactly` returns the same as `JSON.parse`. */
 export function hasPlainNumbers(text: string): boolean {
   return !unusual.test(text);
