@@ -127,6 +127,10 @@ describe('rules', () => {
     ).toEqual([10_000n, 20_000n, 30_000n, 40_000n]);
   });
 
+  it('that are stored may name a model without its owner: the gateway must still start', () => {
+    expect(parseRule({ model: 'gpt-5', percent: '1' })).toMatchObject({ model: 'gpt-5' });
+  });
+
   it.each<MarkupInput>([
     {},
     { percent: '-100.1' },

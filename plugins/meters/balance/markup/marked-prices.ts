@@ -7,7 +7,6 @@
 import { z } from 'zod';
 import { parseUsd, usd, type Nano, type Price, type Principal, type Target } from '../../../../core/index.ts';
 import { rememberVendorPrice } from '../../../shared/vendor-price.ts';
-import { modelPattern } from '../operator/reading.ts';
 
 /** A percentage with at most four decimals, as millionths: `"10"` → 100000n. */
 const percent = z
@@ -25,7 +24,12 @@ const selectors = {
   account: z.string().min(1).max(128).optional(),
   /** The id of a key. The rule is for the keys that replace it, too. */
   key: z.string().min(1).max(64).optional(),
-  model: modelPattern.max(200).optional(),
+  /** The id of a model, or the beginning of ids followed by a star. */
+  model: z
+    .string()
+    .regex(/^[^\s*]+\*?$/, 'a model is named <owner>/<name>, or <owner>/*')
+    .max(200)
+    .optional(),
 };
 
 export const selectorSchema = z.strictObject(selectors);

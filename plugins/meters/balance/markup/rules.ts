@@ -7,7 +7,7 @@ import { GatewayError, type CommandResult, type Host } from '../../../../core/in
 import { readInput } from '../../../shared/operator-routes.ts';
 import { requireBalance } from '../operator/accounts.ts';
 import { findKey } from '../operator/keys.ts';
-import { keepStated } from '../operator/reading.ts';
+import { keepStated, modelPattern } from '../operator/reading.ts';
 import { namedKey, type Bench, type Verb } from '../operator/verbs.ts';
 import type { Store } from '../store.ts';
 import {
@@ -56,9 +56,16 @@ async function editRules(store: Store, change: (rules: MarkupInput[]) => MarkupI
   throw new GatewayError('conflict', 'the markups are being changed by others: try again');
 }
 
-/** Sets the rule for an account, a key, a model, or some of them together. Throws if it is wrong. */
+/** Rules that are stored or configured may name a model without its owner; they apply to nothing. */
+const modelOrder = z.object({ model: modelPattern.optional() });
+
+/**
+ * Sets the rule for an account, a key, a model, or some of them together. Throws if it is wrong, or if it
+ * could never apply.
+ */
 export async function setMarkup(store: Store, order: unknown): Promise<MarkupInput> {
   const { account, key } = readInput(markupSchema, order);
+  readInput(modelOrder, order);
   if (account !== undefined) await requireBalance(store, account);
   if (key !== undefined) await findKey(store, key);
   const written = await nameRoot(store, z.custom<MarkupInput>().parse(order));
